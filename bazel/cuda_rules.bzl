@@ -1,0 +1,57 @@
+"""cuda_library: device code compiled by nvcc, linked like any other library.
+
+nvcc turns each .cu file into one object that holds machine code for sm_90 and
+PTX for everything from compute capability 8.0 on. Without a toolkit the target
+still exists and is empty, so that nothing else in the build has to ask.
+"""
+
+load("@cuda//:toolkit.bzl", "CUDA_FOUND", "CUDA_ROOT")
+
+_TARGETS = " ".join([
+    "-gencode=arch=compute_80,code=compute_80",
+    "-gencode=arch=compute_90,code=sm_90",
+])
+
+def cuda_library(name, srcs, hdrs = [], deps = [], includes_from = [], visibility = None):
+    """Compiles .cu files; includes_from names the headers (labels) that they include."""
+    objects = []
+    if CUDA_FOUND:
+        for src in srcs:
+            object_name = name + "_" + src.replace(".cu", "").replace("/", "_")
+            native.genrule(
+                name = object_name,
+                srcs = [src] + hdrs + includes_from,
+                outs = [object_name + ".o"],
+                cmd = CUDA_ROOT + "/bin/nvcc -ccbin g++ -std=c++20 -O3 -I. -Xcompiler -fPIC " +
+                      _TARGETS + " -c $(location " + src + ") -o $@",
+                message = "nvcc",
+            )
+            objects.append(":" + object_name)
+    native.cc_library(
+        name = name,
+        srcs = objects,
+        hdrs = hdrs,
+        linkstatic = True,
+        deps = deps + ["@cuda//:cudart_static"],
+        visibility = visibility,
+    )
+
+def cuda_fatbin(name, src, visibility = None):
+    """Compiles one .cu file to a fatbin file, to be loaded at run time."""
+    if CUDA_FOUND:
+        native.genrule(
+            name = name,
+            srcs = [src],
+            outs = [name + ".fatbin"],
+            cmd = CUDA_ROOT + "/bin/nvcc -ccbin g++ -std=c++20 -O3 " + _TARGETS +
+                  " -fatbin $(location " + src + ") -o $@",
+            message = "nvcc",
+            visibility = visibility,
+        )
+    else:
+        native.genrule(
+            name = name,
+            outs = [name + ".fatbin"],
+            cmd = "touch $@",
+            visibility = visibility,
+        )

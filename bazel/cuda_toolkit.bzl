@@ -1,0 +1,74 @@
+"""Finds a CUDA toolkit and makes it the repository @cuda.
+
+Looked for, in this order: $CUDA_HOME, the folder that tools/setup made from
+the Python registry's wheels, /usr/local/cuda. Where there is none, or
+GRAPHTREE_NO_CUDA=1 is set, the repository is empty and says so: the CUDA
+device is left out of the build and reports that as its reason.
+"""
+
+_BUILD = """
+package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**"]),
+    includes = ["include"],
+)
+
+cc_library(
+    name = "cudart_static",
+    srcs = ["lib/libcudart_static.a"],
+    linkopts = ["-ldl", "-lrt", "-pthread"],
+    linkstatic = True,
+    deps = [":headers"],
+)
+"""
+
+_EMPTY = """
+package(default_visibility = ["//visibility:public"])
+
+cc_library(name = "headers")
+
+cc_library(name = "cudart_static")
+"""
+
+def _candidates(repository_ctx):
+    env = repository_ctx.os.environ
+    workspace = repository_ctx.path(Label("//:WORKSPACE")).dirname
+    found = []
+    if env.get("CUDA_HOME"):
+        found.append(env["CUDA_HOME"])
+    found.append(str(workspace) + "/.deps/cuda/nvidia/cu13")
+    found.append("/usr/local/cuda")
+    return found
+
+def _locate(repository_ctx):
+    for root in _candidates(repository_ctx):
+        if repository_ctx.path(root + "/bin/nvcc").exists:
+            for lib in ["lib", "lib64"]:
+                if repository_ctx.path(root + "/" + lib + "/libcudart_static.a").exists:
+                    return root, lib
+    return None, None
+
+def _cuda_toolkit_impl(repository_ctx):
+    off = repository_ctx.os.environ.get("GRAPHTREE_NO_CUDA", "") == "1"
+    root, lib = (None, None) if off else _locate(repository_ctx)
+    if root:
+        repository_ctx.symlink(root + "/include", "include")
+        repository_ctx.symlink(root + "/" + lib + "/libcudart_static.a", "lib/libcudart_static.a")
+        repository_ctx.file("BUILD.bazel", _BUILD)
+    else:
+        repository_ctx.file("BUILD.bazel", _EMPTY)
+    reason = "it was left out on request (--no-cuda)" if off else "no CUDA toolkit was found when it was built"
+    repository_ctx.file("toolkit.bzl", """
+CUDA_FOUND = %r
+CUDA_ROOT = %r
+CUDA_LIB = %r
+CUDA_MISSING_REASON = %r
+""" % (bool(root), root or "", (root + "/" + lib) if root else "", "" if root else reason))
+
+cuda_toolkit = repository_rule(
+    implementation = _cuda_toolkit_impl,
+    local = True,
+    environ = ["CUDA_HOME", "GRAPHTREE_NO_CUDA"],
+)
