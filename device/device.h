@@ -1,0 +1,87 @@
+// A Device is a place where work runs: the host, or one GPU through CUDA.
+//
+//   Device --- memory()       reserve, map, unmap
+//          --- NewStream()    Stream, Event      work, order, capture
+//          --- stream.EndCapture() -> Graph -> Executable
+//
+// Everything made from a device is owned by the caller (unique_ptr) and must be gone before the
+// device is closed; Close says what is left. A caller's own native stream can be adopted: it is used
+// and never destroyed. Native handles are reachable only from device/cuda/native.h and
+// device/host/native.h.
+//
+// A device that met an error that kills its context is lost: every later call returns that first
+// error, and Close still works.
+//
+// Threads: all calls are safe from several threads. One thread's capture never breaks another's
+// work. The calling thread's current CUDA device is left as it was found.
+#ifndef GRAPHTREE_DEVICE_DEVICE_H_
+#define GRAPHTREE_DEVICE_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/capability.h"
+#include "device/graph.h"
+#include "device/kernel.h"
+#include "device/memory.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+struct DeviceInfo {
+  std::string name;          // what OpenDevice was given: "host", "cuda:0"
+  std::string model;         // "NVIDIA H200"
+  std::string architecture;  // "sm_90"; "host"
+  std::string identity;      // stable over processes: the GPU's UUID; "host"
+  int driver_version = 0;    // 13000 for 13.0; 0 on the host
+  int runtime_version = 0;
+  int multiprocessors = 0;
+  uint64_t total_bytes = 0;
+};
+
+// A caller's own stream: a cudaStream_t on CUDA, see device/host/native.h on the host.
+using NativeStream = void*;
+
+struct EventOptions {
+  bool timing = false;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  virtual const DeviceInfo& info() const = 0;
+  virtual const Capabilities& capabilities() const = 0;
+  virtual Memory& memory() = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<Stream>> NewStream() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Stream>> AdoptStream(NativeStream native) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) = 0;
+
+  // Loads a kernel's body for this device ahead of its first launch, which would else do it. Fails,
+  // with the compiler's own lines where there are some, if the kernel has no body that works here.
+  virtual absl::Status Load(const Kernel& kernel) = 0;
+
+  // Captures begun through this device and not yet ended, on any thread.
+  virtual int open_captures() const = 0;
+
+  // OK, or the error that lost the device.
+  virtual absl::Status health() const = 0;
+
+  // Waits for all work of this device's own streams and gives everything back. Fails, naming them,
+  // if streams, events, graphs, executables, address ranges or physical memory are left; the device
+  // is closed all the same once those are gone. Calling it again is fine.
+  virtual absl::Status Close() = 0;
+
+ protected:
+  Device() = default;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_DEVICE_H_

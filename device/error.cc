@@ -1,0 +1,126 @@
+// The table of codes, and the payload in which a status carries its own.
+#include "device/error.h"
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/cord.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+
+namespace graphtree {
+namespace {
+
+constexpr char kPayloadUrl[] = "graphtree/device-error-code";
+
+struct CodeRow {
+  ErrorCode code;
+  const char* name;
+  absl::StatusCode status;
+  bool kills_device;
+};
+
+using absl::StatusCode;
+
+constexpr CodeRow kCodes[] = {
+    {ErrorCode::kInvalidValue, "cudaErrorInvalidValue", StatusCode::kInvalidArgument, false},
+    {ErrorCode::kOutOfMemory, "cudaErrorMemoryAllocation", StatusCode::kResourceExhausted, false},
+    {ErrorCode::kInsufficientDriver, "cudaErrorInsufficientDriver",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kNoDevice, "cudaErrorNoDevice", StatusCode::kNotFound, false},
+    {ErrorCode::kInvalidDevice, "cudaErrorInvalidDevice", StatusCode::kNotFound, false},
+    {ErrorCode::kInvalidImage, "cudaErrorInvalidKernelImage", StatusCode::kInvalidArgument, false},
+    {ErrorCode::kNoBinaryForGpu, "cudaErrorNoKernelImageForDevice",
+     StatusCode::kInvalidArgument, false},
+    {ErrorCode::kInvalidPtx, "cudaErrorInvalidPtx", StatusCode::kInvalidArgument, false},
+    {ErrorCode::kInvalidHandle, "cudaErrorInvalidResourceHandle",
+     StatusCode::kInvalidArgument, false},
+    {ErrorCode::kNotFound, "cudaErrorSymbolNotFound", StatusCode::kNotFound, false},
+    {ErrorCode::kNotReady, "cudaErrorNotReady", StatusCode::kUnavailable, false},
+    {ErrorCode::kIllegalAddress, "cudaErrorIllegalAddress", StatusCode::kInternal, true},
+    {ErrorCode::kLaunchOutOfResources, "cudaErrorLaunchOutOfResources",
+     StatusCode::kInvalidArgument, false},
+    {ErrorCode::kLaunchFailure, "cudaErrorLaunchFailure", StatusCode::kInternal, true},
+    {ErrorCode::kNotPermitted, "cudaErrorNotPermitted", StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kNotSupported, "cudaErrorNotSupported", StatusCode::kUnimplemented, false},
+    {ErrorCode::kCaptureUnsupported, "cudaErrorStreamCaptureUnsupported",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureMerge, "cudaErrorStreamCaptureMerge",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureUnmatched, "cudaErrorStreamCaptureUnmatched",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureUnjoined, "cudaErrorStreamCaptureUnjoined",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureIsolation, "cudaErrorStreamCaptureIsolation",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureImplicit, "cudaErrorStreamCaptureImplicit",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCapturedEvent, "cudaErrorCapturedEvent", StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kCaptureWrongThread, "cudaErrorStreamCaptureWrongThread",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kGraphExecUpdateFailure, "cudaErrorGraphExecUpdateFailure",
+     StatusCode::kFailedPrecondition, false},
+    {ErrorCode::kUnknown, "cudaErrorUnknown", StatusCode::kUnknown, false},
+};
+
+// Codes that poison a CUDA context but that nothing here branches on.
+bool KillsContextByNumber(int number) {
+  switch (number) {
+    case 214:  // uncorrectable ECC error
+    case 220:  // NVLink uncorrectable
+    case 702:  // launch timeout
+    case 714:  // hardware stack error
+    case 715:  // illegal instruction
+    case 716:  // misaligned address
+    case 717:  // invalid address space
+    case 718:  // invalid program counter
+    case 710:  // assert
+      return true;
+    default:
+      return false;
+  }
+}
+
+const CodeRow* FindRow(ErrorCode code) {
+  for (const CodeRow& row : kCodes) {
+    if (row.code == code) return &row;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::string ErrorCodeName(ErrorCode code) {
+  if (code == ErrorCode::kNone) return "cudaSuccess";
+  const CodeRow* row = FindRow(code);
+  return row != nullptr ? row->name : absl::StrCat("cudaError ", static_cast<int>(code));
+}
+
+absl::Status DeviceError(ErrorCode code, absl::string_view message) {
+  GRAPHTREE_CHECK(code != ErrorCode::kNone) << "an error needs a code: " << std::string(message);
+  const CodeRow* row = FindRow(code);
+  absl::Status status(row != nullptr ? row->status : StatusCode::kInternal,
+                      absl::StrCat(message, " [", ErrorCodeName(code), "]"));
+  status.SetPayload(kPayloadUrl, absl::Cord(absl::StrCat(static_cast<int>(code))));
+  return status;
+}
+
+ErrorCode ErrorCodeOf(const absl::Status& status) {
+  if (status.ok()) return ErrorCode::kNone;
+  const auto payload = status.GetPayload(kPayloadUrl);
+  int number = 0;
+  if (!payload.has_value() || !absl::SimpleAtoi(std::string(*payload), &number)) {
+    return ErrorCode::kUnknown;
+  }
+  return static_cast<ErrorCode>(number);
+}
+
+bool KillsDevice(ErrorCode code) {
+  const CodeRow* row = FindRow(code);
+  return row != nullptr ? row->kills_device : KillsContextByNumber(static_cast<int>(code));
+}
+
+}  // namespace graphtree

@@ -1,0 +1,176 @@
+// A Kernel is one computation with two bodies: one for the host device and one for CUDA.
+//
+//                      +-- HostBody: a function of this process, run once for the whole grid
+//   Kernel "scale" ----+
+//                      +-- CUDA body: a linked __global__ symbol, an image (cubin, PTX, fatbin),
+//                          or CUDA source that NVRTC compiles when it is first loaded
+//
+// A Kernel is plain data, belongs to no device, and must outlive what was launched or recorded from
+// it: devices know it by its address and load its CUDA body once. The host body computes what all
+// blocks and threads of the CUDA body compute together, byte for byte.
+//
+//   const Kernel kScale("scale", Params<float*, float, int>(), ScaleOnHost, CudaSymbol{kScaleSymbol});
+//   stream->Launch(kScale, {.grid = {4}, .block = {256}},
+//                  {Argument::InOut(x), Argument::Value(2.0f), Argument::Value(n)});
+//
+// What a kernel reads and writes is declared where it is launched, in its arguments: In, Out and
+// InOut are pointers with the range behind them, Value is anything else. The host device checks the
+// declaration before it runs the body; the recorder reads it to know what a graph touches.
+#ifndef GRAPHTREE_DEVICE_KERNEL_H_
+#define GRAPHTREE_DEVICE_KERNEL_H_
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "device/address.h"
+
+namespace graphtree {
+
+struct Dim3 {
+  uint32_t x = 1;
+  uint32_t y = 1;
+  uint32_t z = 1;
+  friend bool operator==(const Dim3& a, const Dim3& b) {
+    return a.x == b.x && a.y == b.y && a.z == b.z;
+  }
+};
+
+struct LaunchShape {
+  Dim3 grid;
+  Dim3 block;
+  uint32_t shared_bytes = 0;
+  // The kernel may start before its predecessor on the stream has ended (programmatic dependent
+  // launch). In a capture this makes the edge between the two a programmatic one.
+  bool programmatic = false;
+};
+
+enum class Access : uint8_t { kValue, kRead, kWrite, kReadWrite };
+
+// One argument of a launch. Values of up to 8 bytes are held inside; a larger one is referred to and
+// must live until the launch call returns (devices copy it there).
+class Argument {
+ public:
+  template <typename T>
+  static Argument Value(const T& value) {
+    static_assert(std::is_trivially_copyable_v<T>, "an argument is copied byte by byte");
+    return Argument(&value, sizeof(T));
+  }
+  static Argument Bytes(const void* data, uint32_t bytes) { return Argument(data, bytes); }
+  static Argument In(AddressRange range) { return Argument(range, Access::kRead); }
+  static Argument Out(AddressRange range) { return Argument(range, Access::kWrite); }
+  static Argument InOut(AddressRange range) { return Argument(range, Access::kReadWrite); }
+
+  const void* data() const { return outside_ != nullptr ? outside_ : &inside_; }
+  uint32_t bytes() const { return bytes_; }
+  Access access() const { return access_; }
+  // The memory behind a pointer argument; empty for a value.
+  AddressRange range() const {
+    return access_ == Access::kValue ? AddressRange{} : AddressRange{inside_, extent_};
+  }
+
+ private:
+  Argument(AddressRange range, Access access)
+      : inside_(range.base), extent_(range.bytes), bytes_(sizeof(Address)), access_(access) {}
+  Argument(const void* data, uint32_t bytes) : bytes_(bytes), access_(Access::kValue) {
+    if (bytes <= sizeof(inside_)) {
+      std::memcpy(&inside_, data, bytes);
+    } else {
+      outside_ = data;
+    }
+  }
+
+  uint64_t inside_ = 0;
+  const void* outside_ = nullptr;
+  uint64_t extent_ = 0;
+  uint32_t bytes_;
+  Access access_;
+};
+
+using Arguments = absl::Span<const Argument>;
+
+// What a host body sees: the shape of the launch and the frozen bytes of every argument.
+class HostCall {
+ public:
+  HostCall(const LaunchShape& shape, absl::Span<const void* const> arguments)
+      : shape_(shape), arguments_(arguments) {}
+  const LaunchShape& shape() const { return shape_; }
+  size_t argument_count() const { return arguments_.size(); }
+  template <typename T>
+  T Get(size_t index) const {
+    T value;
+    std::memcpy(&value, arguments_[index], sizeof(T));
+    return value;
+  }
+
+ private:
+  const LaunchShape& shape_;
+  absl::Span<const void* const> arguments_;
+};
+
+using HostBody = std::function<void(const HostCall&)>;
+
+// The address of a __global__ function linked into this program.
+struct CudaSymbol {
+  const void* symbol = nullptr;
+};
+
+// A cubin, PTX text or fatbin, and the (mangled) name of the function in it.
+struct CudaImage {
+  std::string bytes;
+  std::string entry;
+};
+
+// CUDA C++ for NVRTC. `entry` is the function's name as the source writes it; templates and
+// namespaces are spelled out ("ns::f<float>"). Options are NVRTC's ("--use_fast_math").
+struct CudaSource {
+  std::string text;
+  std::string entry;
+  std::vector<std::string> options;
+};
+
+using CudaBody = std::variant<std::monostate, CudaSymbol, CudaImage, CudaSource>;
+
+// The sizes of a kernel's parameters, in order: Params<float*, int>().
+template <typename... Types>
+std::vector<uint32_t> Params() {
+  return {static_cast<uint32_t>(sizeof(Types))...};
+}
+
+class Kernel {
+ public:
+  Kernel(std::string name, std::vector<uint32_t> parameter_bytes, HostBody host, CudaBody cuda)
+      : name_(std::move(name)),
+        parameter_bytes_(std::move(parameter_bytes)),
+        host_(std::move(host)),
+        cuda_(std::move(cuda)) {}
+  Kernel(const Kernel&) = delete;
+  Kernel& operator=(const Kernel&) = delete;
+
+  const std::string& name() const { return name_; }
+  const std::vector<uint32_t>& parameter_bytes() const { return parameter_bytes_; }
+  // Empty where there is no host body.
+  const HostBody& host() const { return host_; }
+  const CudaBody& cuda() const { return cuda_; }
+
+ private:
+  const std::string name_;
+  const std::vector<uint32_t> parameter_bytes_;
+  const HostBody host_;
+  const CudaBody cuda_;
+};
+
+// How many arguments, and how large, a launch of `kernel` must bring. The sentence names the
+// argument that is off; empty if all is well.
+std::string ArgumentMismatch(const Kernel& kernel, Arguments arguments);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_KERNEL_H_

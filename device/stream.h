@@ -1,0 +1,101 @@
+// Streams and events: work in order, and order between streams.
+//
+// The same calls run work now or, while a capture is open on the stream, record it into a graph: the
+// code that launches need not know which. A capture follows events to other streams, which must be
+// joined (their last work awaited) before it ends.
+//
+//   capture states     kNone --BeginCapture--> kActive --EndCapture--> kNone   (a Graph comes back)
+//                                                 |
+//                                  a forbidden call (see below)
+//                                                 v
+//                                           kInvalidated --EndCapture--> kNone (an error comes back)
+//
+// Forbidden on a capturing stream: Synchronize, IsDone, and an event that a capture recorded being
+// synchronised or queried; ending a capture twice, on a stream that did not begin it, on another
+// thread than the one that began it (unless relaxed), or with unjoined work. Codes are CUDA's.
+// Another thread's capture never disturbs this one's work, nor the other way round: captures are
+// thread-local unless asked otherwise.
+//
+// Threads: calls on one stream from several threads are safe and run in some order.
+#ifndef GRAPHTREE_DEVICE_STREAM_H_
+#define GRAPHTREE_DEVICE_STREAM_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/address.h"
+#include "device/graph.h"
+#include "device/kernel.h"
+
+namespace graphtree {
+
+class Device;
+
+// A point in a stream's work, set by Stream::Record. Fresh events count as done.
+class Event {
+ public:
+  virtual ~Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  virtual absl::StatusOr<bool> IsDone() = 0;
+  virtual absl::Status Synchronize() = 0;
+  // Time from `start` to this event. REQUIRES: both were created with timing and are done.
+  virtual absl::StatusOr<double> NanosecondsSince(Event& start) = 0;
+
+ protected:
+  Event() = default;
+};
+
+enum class CaptureMode : uint8_t { kGlobal, kThreadLocal, kRelaxed };
+enum class CaptureState : uint8_t { kNone, kActive, kInvalidated };
+
+struct CaptureInfo {
+  CaptureState state = CaptureState::kNone;
+  uint64_t id = 0;    // differs for every capture of the process; 0 if none
+  bool ours = false;  // begun through this interface, not by the caller on the native stream
+};
+
+class Stream {
+ public:
+  virtual ~Stream() = default;
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  virtual Device& device() const = 0;
+
+  // Work. The host side of a captured copy must be page-locked (Memory::AllocateHost).
+  virtual absl::Status Launch(const Kernel& kernel, const LaunchShape& shape,
+                              Arguments arguments) = 0;
+  virtual absl::Status Copy(Address target, Address source, uint64_t bytes) = 0;
+  // Writes `count` elements of `width` bytes (1, 2 or 4), each the low bytes of `value`.
+  virtual absl::Status Fill(Address target, uint32_t value, uint32_t width, uint64_t count) = 0;
+  // Calls `function` in stream order, on a thread of the device's. It must not call the device.
+  virtual absl::Status CallHost(std::function<void()> function) = 0;
+
+  // Order.
+  virtual absl::Status Record(Event& event) = 0;
+  virtual absl::Status Wait(Event& event) = 0;
+  virtual absl::StatusOr<bool> IsDone() = 0;
+  virtual absl::Status Synchronize() = 0;
+
+  // Capture.
+  virtual absl::Status BeginCapture(CaptureMode mode) = 0;
+  virtual absl::StatusOr<CaptureInfo> Capture() = 0;
+  virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture() = 0;
+  // The op that this stream captured last; several after a join. REQUIRES: a capture is active.
+  virtual absl::StatusOr<std::vector<OpToken>> CaptureFrontier() = 0;
+  // The ops captured so far, also of a capture that the caller opened on the native stream.
+  virtual absl::StatusOr<std::vector<Op>> CapturedOps() = 0;
+
+ protected:
+  Stream() = default;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_STREAM_H_
