@@ -1,0 +1,11 @@
+// Which Graphtree this is, for people, scripts and files that we write.
+#ifndef GRAPHTREE_DEVICE_BASE_VERSION_H_
+#define GRAPHTREE_DEVICE_BASE_VERSION_H_
+
+namespace graphtree {
+
+inline constexpr char kVersion[] = "0.1.0";
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_BASE_VERSION_H_
