@@ -50,6 +50,18 @@ def _locate(repository_ctx):
                     return root, lib
     return None, None
 
+def _version(repository_ctx, root):
+    """The toolkit's version ("13.0"), from the number that its main header defines."""
+    header = repository_ctx.path(root + "/include/cuda.h")
+    if not header.exists:
+        return "of unknown version"
+    for line in repository_ctx.read(header).split("\n"):
+        words = line.split(" ")
+        if line.startswith("#define CUDA_VERSION ") and words[-1].isdigit():
+            number = int(words[-1])
+            return "%d.%d" % (number // 1000, number % 1000 // 10)
+    return "of unknown version"
+
 def _cuda_toolkit_impl(repository_ctx):
     off = repository_ctx.os.environ.get("GRAPHTREE_NO_CUDA", "") == "1"
     root, lib = (None, None) if off else _locate(repository_ctx)
@@ -59,13 +71,23 @@ def _cuda_toolkit_impl(repository_ctx):
         repository_ctx.file("BUILD.bazel", _BUILD)
     else:
         repository_ctx.file("BUILD.bazel", _EMPTY)
-    reason = "it was left out on request (--no-cuda)" if off else "no CUDA toolkit was found when it was built"
+    if off:
+        reason = "it was left out of the build on request (--no-cuda)"
+    else:
+        reason = "no CUDA toolkit was found when it was built"
     repository_ctx.file("toolkit.bzl", """
 CUDA_FOUND = %r
 CUDA_ROOT = %r
 CUDA_LIB = %r
+CUDA_VERSION = %r
 CUDA_MISSING_REASON = %r
-""" % (bool(root), root or "", (root + "/" + lib) if root else "", "" if root else reason))
+""" % (
+        bool(root),
+        root or "",
+        (root + "/" + lib) if root else "",
+        _version(repository_ctx, root) if root else "",
+        "" if root else reason,
+    ))
 
 cuda_toolkit = repository_rule(
     implementation = _cuda_toolkit_impl,
