@@ -1,0 +1,69 @@
+// What is reserved and what is mapped in it: the bookkeeping that both devices share.
+//
+//   reservation  |----------------------------------------|
+//   mappings         |== A ==||= B =|        |== C ==|
+//                    ^ keyed by base; never overlapping, never outside a reservation
+//
+// Pure: no device, no lock. A device asks here before it acts, so that a call that would be wrong is
+// refused with both sides named and changes nothing, the same on every device; then acts; then tells
+// the map. Cost: a search in a tree per call.
+#ifndef GRAPHTREE_DEVICE_ADDRESS_MAP_H_
+#define GRAPHTREE_DEVICE_ADDRESS_MAP_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "device/address.h"
+
+namespace graphtree {
+
+class AddressMap {
+ public:
+  // One mapping; `tag` is the device's own (a handle, an index).
+  struct Mapping {
+    AddressRange range;
+    uint64_t tag = 0;
+    friend bool operator==(const Mapping& a, const Mapping& b) {
+      return a.range == b.range && a.tag == b.tag;
+    }
+  };
+
+  // May this be done? Each sentence says what was asked and what stands against it.
+  absl::Status MayRelease(AddressRange range) const;
+  absl::Status MayMap(AddressRange range) const;
+  absl::Status MayUnmap(AddressRange range) const;      // whole mappings, no gap
+  absl::Status MayAccess(AddressRange range) const;     // mapped throughout
+
+  // It was done. REQUIRES: the matching May... said yes.
+  void Reserved(AddressRange range);
+  void Released(AddressRange range);
+  void Mapped(AddressRange range, uint64_t tag);
+  std::vector<Mapping> Unmapped(AddressRange range);  // the mappings that went
+
+  std::vector<Mapping> MappingsIn(AddressRange range) const;
+  size_t reservation_count() const { return reservations_.size(); }
+  size_t mapping_count() const { return mappings_.size(); }
+  uint64_t reserved_bytes() const { return reserved_bytes_; }
+  uint64_t mapped_bytes() const { return mapped_bytes_; }
+
+ private:
+  using Mappings = std::map<Address, Mapping>;
+  // The first mapping that ends behind `address`.
+  Mappings::const_iterator FirstBehind(Address address) const;
+  const AddressRange* ReservationAround(AddressRange range) const;
+
+  std::map<Address, AddressRange> reservations_;
+  Mappings mappings_;
+  uint64_t reserved_bytes_ = 0;
+  uint64_t mapped_bytes_ = 0;
+};
+
+// "[0x600000000000, +2097152)", as every message of a device writes a range.
+std::string ToString(AddressRange range);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_ADDRESS_MAP_H_
