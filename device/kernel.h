@@ -6,8 +6,9 @@
 //                          or CUDA source that NVRTC compiles when it is first loaded
 //
 // A Kernel is plain data, belongs to no device, and must outlive what was launched or recorded from
-// it: devices know it by its address and load its CUDA body once. The host body computes what all
-// blocks and threads of the CUDA body compute together, byte for byte.
+// it: devices know it by its id, which no other kernel of the process ever gets, and load its CUDA
+// body once. The host body computes what all blocks and threads of the CUDA body compute together,
+// byte for byte.
 //
 //   const Kernel kScale("scale", Params<float*, float, int>(), ScaleOnHost, CudaSymbol{kScaleSymbol});
 //   stream->Launch(kScale, {.grid = {4}, .block = {256}},
@@ -19,6 +20,7 @@
 #ifndef GRAPHTREE_DEVICE_KERNEL_H_
 #define GRAPHTREE_DEVICE_KERNEL_H_
 
+#include <atomic>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -155,12 +157,20 @@ class Kernel {
   Kernel& operator=(const Kernel&) = delete;
 
   const std::string& name() const { return name_; }
+  // An address may be used again after a kernel is gone; an id never is.
+  uint64_t id() const { return id_; }
   const std::vector<uint32_t>& parameter_bytes() const { return parameter_bytes_; }
   // Empty where there is no host body.
   const HostBody& host() const { return host_; }
   const CudaBody& cuda() const { return cuda_; }
 
  private:
+  static uint64_t NextId() {
+    static std::atomic<uint64_t> next{1};
+    return next.fetch_add(1, std::memory_order_relaxed);
+  }
+
+  const uint64_t id_ = NextId();
   const std::string name_;
   const std::vector<uint32_t> parameter_bytes_;
   const HostBody host_;

@@ -58,5 +58,13 @@ TEST(KernelTest, MismatchNamesTheArgument) {
             "argument 1 of kernel sample takes 4 bytes, got 8");
 }
 
+TEST(KernelTest, IdsAreNeverUsedTwice) {
+  std::set<uint64_t> ids;
+  for (int i = 0; i < 100; ++i) {
+    const Kernel kernel("short lived", {}, {}, {});  // very likely at the same address every time
+    EXPECT_TRUE(ids.insert(kernel.id()).second);
+  }
+}
+
 }  // namespace
 }  // namespace graphtree
