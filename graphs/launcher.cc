@@ -1,0 +1,119 @@
+// Checks what a body hands over, tells the observer, and passes it to the stream.
+#include "graphs/launcher.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace graphtree {
+
+void Launcher::Fail(absl::Status status) {
+  if (status_.ok()) status_ = std::move(status);
+}
+
+Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
+  return Empty(Layout::Of(type, sizes));
+}
+
+Tensor Launcher::Empty(const Layout* layout) {
+  if (!ok()) return Tensor();
+  absl::StatusOr<Storage*> storage = allocator_.Allocate(layout->extent_bytes(), stream_);
+  if (!storage.ok()) {
+    Fail(storage.status());
+    return Tensor();
+  }
+  return Tensor::Over(*storage, layout, (*storage)->range().base);
+}
+
+Tensor Launcher::Scratch(uint64_t bytes) {
+  if (!ok()) return Tensor();
+  absl::StatusOr<AddressRange> range = allocator_.Scratch(bytes, stream_);
+  if (!range.ok()) {
+    Fail(range.status());
+    return Tensor();
+  }
+  return Tensor::Foreign(range->base, Layout::Of(DType::kU8, {static_cast<int64_t>(bytes)}));
+}
+
+bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
+  if (!tensor.defined()) {
+    Fail(absl::InvalidArgumentError(absl::StrCat(op, " was given an undefined tensor")));
+    return false;
+  }
+  absl::StatusOr<AddressRange> bytes = tensor.bytes();
+  if (!bytes.ok()) {
+    Fail(absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
+    return false;
+  }
+  return true;
+}
+
+bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments) {
+  arguments_.clear();
+  for (const Arg& argument : arguments) {
+    if (argument.tensor() == nullptr) {
+      arguments_.push_back(argument.value());
+      continue;
+    }
+    const Tensor& tensor = *argument.tensor();
+    if (!Usable(tensor, kernel.name())) return false;
+    const AddressRange range = tensor.raw_bytes();
+    switch (argument.access()) {
+      case Access::kRead: arguments_.push_back(Argument::In(range)); break;
+      case Access::kWrite: arguments_.push_back(Argument::Out(range)); break;
+      default: arguments_.push_back(Argument::InOut(range)); break;
+    }
+  }
+  return true;
+}
+
+void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
+                      std::initializer_list<Arg> arguments) {
+  if (!ok() || !Resolve(kernel, arguments)) return;
+  if (observer_ != nullptr) {
+    int index = 0;
+    for (const Arg& argument : arguments) {
+      if (argument.tensor() != nullptr) {
+        observer_->Accessed(argument.access(), *argument.tensor(), index);
+      }
+      ++index;
+    }
+  }
+  Fail(stream_.Launch(kernel, shape, arguments_));
+  if (ok() && observer_ != nullptr) observer_->Launched(kernel, shape, arguments_);
+}
+
+void Launcher::Copy(const Tensor& target, const Tensor& source) {
+  if (!ok() || !Usable(target, "copy") || !Usable(source, "copy")) return;
+  const AddressRange to = target.raw_bytes();
+  const AddressRange from = source.raw_bytes();
+  if (to.bytes != from.bytes) {
+    Fail(absl::InvalidArgumentError(
+        absl::StrCat("copy of ", from.bytes, " bytes into ", to.bytes, " bytes")));
+    return;
+  }
+  Reads(source);
+  Writes(target);
+  Fail(stream_.Copy(to.base, from.base, to.bytes));
+}
+
+void Launcher::Fill(const Tensor& target, uint8_t byte) {
+  if (!ok() || !Usable(target, "fill")) return;
+  Writes(target);
+  const AddressRange range = target.raw_bytes();
+  Fail(stream_.Fill(range.base, byte, 1, range.bytes));
+}
+
+void Launcher::Reads(const Tensor& tensor) {
+  if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
+    observer_->Accessed(Access::kRead, tensor, -1);
+  }
+}
+
+void Launcher::Writes(const Tensor& tensor) {
+  if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
+    observer_->Accessed(Access::kWrite, tensor, -1);
+  }
+}
+
+}  // namespace graphtree

@@ -1,0 +1,121 @@
+// What a function's body launches through. The body is the same for eager runs, warm-up and
+// recording; nothing in it knows which.
+//
+//   Tensor hidden = on.Empty(DType::kF32, {rows, kHidden});
+//   on.Launch(kNorm, {.grid = {rows}, .block = {256}}, {In(x), In(weight), Out(hidden)});
+//   on.Launch(kAttend, shape, {In(hidden), InOut(cache), Out(hidden), Val(position)});
+//
+// What an op reads and writes is said once, where it is launched: the recorder learns from it which
+// inputs a function mutates and which arguments point to an input. Opaque work (a library, another
+// framework) goes onto stream(), and what it touches is declared with Reads and Writes.
+//
+// Errors are sticky: after the first failure the launcher does nothing more and status() tells what
+// failed; a body needs no checks of its own. Tensors from Empty may then be undefined.
+//
+// Threads: used by the body, on the thread that runs it.
+#ifndef GRAPHTREE_GRAPHS_LAUNCHER_H_
+#define GRAPHTREE_GRAPHS_LAUNCHER_H_
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "device/kernel.h"
+#include "device/stream.h"
+#include "graphs/layout.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+// One argument of a launch, as the body writes it.
+class Arg {
+ public:
+  Arg(Access access, const Tensor& tensor) : access_(access), tensor_(&tensor) {}
+  template <typename T>
+  explicit Arg(const T* value) : value_(Argument::Bytes(value, sizeof(T))) {}
+
+  const Tensor* tensor() const { return tensor_; }
+  Access access() const { return access_; }
+  const Argument& value() const { return value_; }
+
+ private:
+  Access access_ = Access::kValue;
+  const Tensor* tensor_ = nullptr;
+  Argument value_ = Argument::Bytes("", 0);
+};
+
+inline Arg In(const Tensor& tensor) { return Arg(Access::kRead, tensor); }
+inline Arg Out(const Tensor& tensor) { return Arg(Access::kWrite, tensor); }
+inline Arg InOut(const Tensor& tensor) { return Arg(Access::kReadWrite, tensor); }
+// REQUIRES: used in the launch's own expression, as all of these are.
+template <typename T>
+Arg Val(const T& value) {
+  return Arg(&value);
+}
+
+// Where a body's memory comes from.
+class BodyAllocator {
+ public:
+  virtual ~BodyAllocator() = default;
+  virtual absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) = 0;
+  // Bytes that may be reused as soon as the op launched next is done.
+  virtual absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) = 0;
+};
+
+// Told about every access that a body declares, before the op is launched.
+class AccessObserver {
+ public:
+  virtual ~AccessObserver() = default;
+  // `argument` counts the op's arguments; -1 for a declaration of opaque work.
+  virtual void Accessed(Access access, const Tensor& tensor, int argument) = 0;
+  // The op whose arguments were just told was launched.
+  virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
+};
+
+class Launcher {
+ public:
+  // None owned; all outlive the launcher. `observer` may be null.
+  Launcher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer)
+      : stream_(stream), allocator_(allocator), observer_(observer) {}
+  Launcher(const Launcher&) = delete;
+  Launcher& operator=(const Launcher&) = delete;
+
+  Tensor Empty(DType type, absl::Span<const int64_t> sizes);
+  Tensor Empty(const Layout* layout);
+  // Memory for the op launched next, and no longer.
+  Tensor Scratch(uint64_t bytes);
+
+  void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
+  void Copy(const Tensor& target, const Tensor& source);  // equal extents, byte by byte
+  void Fill(const Tensor& target, uint8_t byte);
+
+  // The stream in force. Work put on it directly is opaque: declare what it touches.
+  Stream& stream() { return stream_; }
+  void Reads(const Tensor& tensor);
+  void Writes(const Tensor& tensor);
+
+  bool ok() const { return status_.ok(); }
+  const absl::Status& status() const { return status_; }
+  // The body itself found something wrong.
+  void Fail(absl::Status status);
+
+ private:
+  // False, with status_ set, if the tensor may not be touched.
+  bool Usable(const Tensor& tensor, absl::string_view op);
+  bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
+
+  Stream& stream_;
+  BodyAllocator& allocator_;
+  AccessObserver* const observer_;
+  absl::Status status_;
+  std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_LAUNCHER_H_

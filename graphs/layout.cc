@@ -1,0 +1,132 @@
+// The table of layouts, and what follows from sizes and strides.
+#include "graphs/layout.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "device/base/check.h"
+
+namespace graphtree {
+namespace {
+
+// Type, number of dimensions, sizes, strides: equal words mean equal layouts.
+using Words = std::vector<int64_t>;
+
+struct Table {
+  std::mutex mutex;
+  absl::flat_hash_map<Words, const Layout*> layouts;  // guarded by mutex
+};
+
+Table& TheTable() {
+  static Table* table = new Table;
+  return *table;
+}
+
+Words KeyOf(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides) {
+  Words words = {static_cast<int64_t>(type), static_cast<int64_t>(sizes.size())};
+  words.insert(words.end(), sizes.begin(), sizes.end());
+  words.insert(words.end(), strides.begin(), strides.end());
+  return words;
+}
+
+std::vector<int64_t> RowMajor(absl::Span<const int64_t> sizes) {
+  std::vector<int64_t> strides(sizes.size());
+  int64_t step = 1;
+  for (size_t i = sizes.size(); i-- > 0;) {
+    strides[i] = step;
+    step *= std::max<int64_t>(sizes[i], 1);
+  }
+  return strides;
+}
+
+// Sorted by stride, each dimension must step over all that the smaller ones reach.
+bool OverlapsItself(absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides) {
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] > 1) dims.push_back({strides[i], sizes[i]});
+  }
+  std::sort(dims.begin(), dims.end());
+  int64_t reach = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride < reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+}  // namespace
+
+uint32_t BytesOf(DType type) {
+  switch (type) {
+    case DType::kU8:
+    case DType::kBool: return 1;
+    case DType::kF16:
+    case DType::kBF16: return 2;
+    case DType::kI32:
+    case DType::kF32: return 4;
+    case DType::kI64:
+    case DType::kF64: return 8;
+  }
+  return 1;
+}
+
+const char* DTypeName(DType type) {
+  switch (type) {
+    case DType::kU8: return "u8";
+    case DType::kBool: return "bool";
+    case DType::kI32: return "i32";
+    case DType::kI64: return "i64";
+    case DType::kF16: return "f16";
+    case DType::kBF16: return "bf16";
+    case DType::kF32: return "f32";
+    case DType::kF64: return "f64";
+  }
+  return "?";
+}
+
+Layout::Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides)
+    : type_(type), sizes_(sizes.begin(), sizes.end()), strides_(strides.begin(), strides.end()) {
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    elements_ *= sizes[i];
+    last += strides[i] * (sizes[i] - 1);
+  }
+  if (elements_ > 0) extent_bytes_ = static_cast<uint64_t>(last + 1) * BytesOf(type);
+  overlaps_itself_ = elements_ > 0 && OverlapsItself(sizes, strides);
+  const std::vector<int64_t> row_major = RowMajor(sizes);
+  dense_ = true;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    dense_ &= sizes[i] <= 1 || strides[i] == row_major[i] || elements_ == 0;
+  }
+}
+
+const Layout* Layout::Of(DType type, absl::Span<const int64_t> sizes) {
+  return Strided(type, sizes, RowMajor(sizes));
+}
+
+const Layout* Layout::Strided(DType type, absl::Span<const int64_t> sizes,
+                              absl::Span<const int64_t> strides) {
+  GRAPHTREE_CHECK(sizes.size() == strides.size())
+      << sizes.size() << " sizes with " << strides.size() << " strides";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    GRAPHTREE_CHECK(sizes[i] >= 0 && strides[i] >= 0)
+        << "dimension " << i << " has size " << sizes[i] << " and stride " << strides[i];
+  }
+  Table& table = TheTable();
+  std::lock_guard<std::mutex> lock(table.mutex);
+  const Layout*& slot = table.layouts[KeyOf(type, sizes, strides)];
+  if (slot == nullptr) slot = new Layout(type, sizes, strides);
+  return slot;
+}
+
+std::string Layout::ToString() const {
+  std::string text = absl::StrCat(DTypeName(type_), "[", absl::StrJoin(sizes_, ","), "]");
+  if (!dense_) absl::StrAppend(&text, " strides ", absl::StrJoin(strides_, ","));
+  return text;
+}
+
+}  // namespace graphtree

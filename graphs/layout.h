@@ -1,0 +1,63 @@
+// A Layout is the shape, strides and element type of a tensor, interned: equal layouts are the same
+// object, so two of them are compared by pointer and a Tensor stays 24 bytes.
+//
+//   const Layout* row_major = Layout::Of(DType::kF32, {4, 256});
+//   const Layout* every_other = Layout::Strided(DType::kF32, {4, 128}, {256, 2});
+//
+// Layouts are never freed: a program has as many as it has distinct shapes. Looking one up takes a
+// lock and a hash; a replayed call looks none up.
+#ifndef GRAPHTREE_GRAPHS_LAYOUT_H_
+#define GRAPHTREE_GRAPHS_LAYOUT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+
+namespace graphtree {
+
+enum class DType : uint8_t { kU8, kBool, kI32, kI64, kF16, kBF16, kF32, kF64 };
+
+uint32_t BytesOf(DType type);
+const char* DTypeName(DType type);
+
+class Layout {
+ public:
+  Layout(const Layout&) = delete;
+  Layout& operator=(const Layout&) = delete;
+
+  // Dense, last dimension fastest. REQUIRES: no negative size.
+  static const Layout* Of(DType type, absl::Span<const int64_t> sizes);
+  // Any strides, in elements; 0 repeats one element ("expanded"). REQUIRES: none is negative.
+  static const Layout* Strided(DType type, absl::Span<const int64_t> sizes,
+                               absl::Span<const int64_t> strides);
+
+  DType type() const { return type_; }
+  absl::Span<const int64_t> sizes() const { return sizes_; }
+  absl::Span<const int64_t> strides() const { return strides_; }
+  int64_t elements() const { return elements_; }
+  // From the first byte that an element occupies to behind the last; 0 without elements.
+  uint64_t extent_bytes() const { return extent_bytes_; }
+  // The elements fill the extent, each byte once, in row-major order.
+  bool dense() const { return dense_; }
+  // Two indices reach the same element (stride 0 on a dimension larger than 1 counts).
+  bool overlaps_itself() const { return overlaps_itself_; }
+
+  std::string ToString() const;  // "f32[4,256]", with strides where they are not row-major
+
+ private:
+  Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides);
+
+  const DType type_;
+  const std::vector<int64_t> sizes_;
+  const std::vector<int64_t> strides_;
+  int64_t elements_ = 1;
+  uint64_t extent_bytes_ = 0;
+  bool dense_ = false;
+  bool overlaps_itself_ = false;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_LAYOUT_H_

@@ -1,0 +1,95 @@
+// A Storage owns one allocation that tensors look into, and knows who still holds it.
+//
+//   caller's Tensor ---+                                    outside: handles the caller holds
+//   caller's Tensor ---+--> Storage { range, counts, state } inside: the tree's own (a node's slot,
+//   node's slot     ---+                                             an output being handed out)
+//
+// Liveness is "somebody outside holds it": one load. The tree keeps a short list of the outputs that
+// it handed out on the current path and forgets those that died, so nothing is scanned.
+//
+//   states    kForeign   memory of the caller's; never stale
+//             kOwning    a block of the tree's pool that is freed with the last handle
+//             kView      an output of a replay: the address is the node's, dropping it frees nothing
+//             kStale     its step ended and its bytes may be overwritten; every use is an error
+//
+//             kOwning <--restore-- kView --step ends while held--> kStale
+//                |-------------------------step ends while held--> kStale
+//
+// Threads: handles may be dropped on any thread, also while the tree runs; the counts are
+// atomic, and what a drop must free is given to the owner, which queues it. A drop that is still
+// under way when the tree looks counts as held: late, never early.
+#ifndef GRAPHTREE_GRAPHS_STORAGE_H_
+#define GRAPHTREE_GRAPHS_STORAGE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+
+#include "device/address.h"
+
+namespace graphtree {
+
+class Storage;
+
+// Whoever made a storage: told, on the thread of the drop, when its last handle is gone. It outlives
+// its storages.
+class StorageOwner {
+ public:
+  virtual ~StorageOwner() = default;
+  // No handle is left, outside or inside. The owner deletes or reuses the storage.
+  virtual void Unreferenced(Storage* storage) = 0;
+  // Why `storage` may not be used: who made it, when, and who overwrote it.
+  virtual std::string WhyStale(const Storage& storage) const = 0;
+};
+
+enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
+
+class Storage {
+ public:
+  Storage(StorageOwner* owner, AddressRange range, StorageState state)
+      : owner_(owner), range_(range), state_(state) {}
+  Storage(const Storage&) = delete;
+  Storage& operator=(const Storage&) = delete;
+
+  AddressRange range() const { return range_; }
+  StorageState state() const { return state_.load(std::memory_order_acquire); }
+  bool stale() const { return state() == StorageState::kStale; }
+  StorageOwner* owner() const { return owner_; }
+
+  bool held_outside() const { return outside_.load(std::memory_order_acquire) > 0; }
+  int32_t outside() const { return outside_.load(std::memory_order_acquire); }
+
+  // Handles come and go. All outside handles together hold one inside count.
+  void AddOutside() {
+    if (outside_.fetch_add(1, std::memory_order_relaxed) == 0) AddInside();
+  }
+  void DropOutside() {
+    if (outside_.fetch_sub(1, std::memory_order_acq_rel) == 1) DropInside();
+  }
+  void AddInside() { inside_.fetch_add(1, std::memory_order_relaxed); }
+  void DropInside() {
+    if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) owner_->Unreferenced(this);
+  }
+
+  // The owner's side.
+  void set_state(StorageState state) { state_.store(state, std::memory_order_release); }
+  void set_range(AddressRange range) { range_ = range; }
+
+  // The owner's notes: the block behind it and where it comes from.
+  uint64_t block = 0;
+  uint64_t producer = 0;   // node
+  uint32_t output = 0;     // which of its outputs
+  uint64_t step = 0;       // made in
+  uint64_t ended_by = 0;   // what made it stale
+
+ private:
+  StorageOwner* const owner_;
+  AddressRange range_;
+  std::atomic<StorageState> state_;
+  std::atomic<int32_t> outside_{0};
+  std::atomic<int32_t> inside_{0};
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_STORAGE_H_

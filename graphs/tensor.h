@@ -1,0 +1,128 @@
+// A Tensor is a handle: a layout over bytes of a storage. A Value is what goes into a function and
+// comes out of it: a tensor, an integer, or nothing.
+//
+//   Tensor   | storage* | layout* | word |        24 bytes; word = address of the first element
+//   Value    | null     | kInt    | word |        word = the integer itself
+//   Value    | null     | null    | 0    |        nothing
+//
+// One form for all three lets a call be compared with a recording in one loop over pairs of words.
+// Copying a handle costs an atomic increment. A handle of foreign memory (the caller's own) has no
+// storage and costs nothing.
+#ifndef GRAPHTREE_GRAPHS_TENSOR_H_
+#define GRAPHTREE_GRAPHS_TENSOR_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "device/base/check.h"
+#include "graphs/layout.h"
+#include "graphs/storage.h"
+
+namespace graphtree {
+
+class Value {
+ public:
+  Value() = default;
+  // The integer is part of a call's key: another value is another recording.
+  static Value Integer(int64_t integer) {
+    Value value;
+    value.layout_ = IntegerLayout();
+    value.word_ = static_cast<uint64_t>(integer);
+    return value;
+  }
+  Value(const Value& other)
+      : storage_(other.storage_), layout_(other.layout_), word_(other.word_) {
+    if (storage_ != nullptr) storage_->AddOutside();
+  }
+  Value(Value&& other) noexcept
+      : storage_(std::exchange(other.storage_, nullptr)),
+        layout_(std::exchange(other.layout_, nullptr)),
+        word_(std::exchange(other.word_, 0)) {}
+  Value& operator=(Value other) noexcept {
+    std::swap(storage_, other.storage_);
+    std::swap(layout_, other.layout_);
+    std::swap(word_, other.word_);
+    return *this;
+  }
+  ~Value() {
+    if (storage_ != nullptr) storage_->DropOutside();
+  }
+
+  bool is_none() const { return layout_ == nullptr; }
+  bool is_integer() const { return layout_ == IntegerLayout(); }
+  bool is_tensor() const { return !is_none() && !is_integer(); }
+  int64_t integer() const { return static_cast<int64_t>(word_); }
+
+  // What matching compares; see the drawing above.
+  Storage* storage() const { return storage_; }
+  const Layout* layout() const { return layout_; }
+  uint64_t word() const { return word_; }
+
+ protected:
+  Value(Storage* storage, const Layout* layout, uint64_t word)
+      : storage_(storage), layout_(layout), word_(word) {
+    if (storage_ != nullptr) storage_->AddOutside();
+  }
+
+ private:
+  static const Layout* IntegerLayout() {
+    static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 7});
+    return layout;
+  }
+
+  Storage* storage_ = nullptr;
+  const Layout* layout_ = nullptr;
+  uint64_t word_ = 0;
+};
+
+class Tensor : public Value {
+ public:
+  Tensor() = default;
+  // Memory of the caller's, which must stay while anything recorded from it may run.
+  static Tensor Foreign(Address address, const Layout* layout) {
+    return Tensor(nullptr, layout, address);
+  }
+  // For whoever owns the storage.
+  static Tensor Over(Storage* storage, const Layout* layout, Address address) {
+    return Tensor(storage, layout, address);
+  }
+  // REQUIRES: value.is_tensor().
+  static Tensor From(const Value& value) {
+    GRAPHTREE_CHECK(value.is_tensor()) << "the value is no tensor";
+    return Tensor(value.storage(), value.layout(), value.word());
+  }
+
+  bool defined() const { return layout() != nullptr; }
+  const Layout& shape() const { return *layout(); }
+  int64_t dim(size_t index) const { return layout()->sizes()[index]; }
+
+  // The bytes. Fails if the step that made them has ended: they may be overwritten.
+  absl::StatusOr<AddressRange> bytes() const {
+    if (storage() != nullptr && storage()->stale()) {
+      return absl::FailedPreconditionError(storage()->owner()->WhyStale(*storage()));
+    }
+    return raw_bytes();
+  }
+  // The bytes without that check, for launching into memory that is known to be live.
+  AddressRange raw_bytes() const { return {word(), layout()->extent_bytes()}; }
+
+  // Another look at the same storage. REQUIRES: it stays inside the bytes of this one's storage.
+  Tensor View(const Layout* layout, uint64_t offset_bytes) const {
+    return Tensor(storage(), layout, word() + offset_bytes);
+  }
+
+ private:
+  Tensor(Storage* storage, const Layout* layout, Address address)
+      : Value(storage, layout, address) {}
+};
+
+using Values = std::vector<Value>;
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_TENSOR_H_
