@@ -1,0 +1,28 @@
+"""cc_bench: a binary of bench rows, and a test that it runs.
+
+tools/bench finds the binary by its tag "bench"; with "gpu" among the tags it
+also goes into the GPU bundle. The test runs every row once or twice and judges
+no number, so that a bench cannot rot unseen.
+"""
+
+def cc_bench(name, srcs, deps = [], data = [], tags = []):
+    native.cc_binary(
+        name = name,
+        testonly = True,
+        srcs = srcs,
+        data = data,
+        linkstatic = True,
+        tags = ["bench"] + tags,
+        deps = deps + [
+            "//tools/benching:bench_main",
+            "//tools/benching:row",
+        ],
+    )
+    native.sh_test(
+        name = name + "_smoke",
+        size = "small",
+        srcs = ["//tools/benching:smoke.sh"],
+        args = ["$(location :%s)" % name],
+        data = [":" + name],
+        tags = [tag for tag in tags if tag != "gpu"],
+    )
