@@ -26,6 +26,8 @@ using absl::StatusCode;
 constexpr CodeRow kCodes[] = {
     {ErrorCode::kInvalidValue, "cudaErrorInvalidValue", StatusCode::kInvalidArgument, false},
     {ErrorCode::kOutOfMemory, "cudaErrorMemoryAllocation", StatusCode::kResourceExhausted, false},
+    {ErrorCode::kInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     StatusCode::kInvalidArgument, false},
     {ErrorCode::kInsufficientDriver, "cudaErrorInsufficientDriver",
      StatusCode::kFailedPrecondition, false},
     {ErrorCode::kNoDevice, "cudaErrorNoDevice", StatusCode::kNotFound, false},
@@ -36,6 +38,7 @@ constexpr CodeRow kCodes[] = {
     {ErrorCode::kInvalidPtx, "cudaErrorInvalidPtx", StatusCode::kInvalidArgument, false},
     {ErrorCode::kInvalidHandle, "cudaErrorInvalidResourceHandle",
      StatusCode::kInvalidArgument, false},
+    {ErrorCode::kIllegalState, "cudaErrorIllegalState", StatusCode::kFailedPrecondition, false},
     {ErrorCode::kNotFound, "cudaErrorSymbolNotFound", StatusCode::kNotFound, false},
     {ErrorCode::kNotReady, "cudaErrorNotReady", StatusCode::kUnavailable, false},
     {ErrorCode::kIllegalAddress, "cudaErrorIllegalAddress", StatusCode::kInternal, true},
