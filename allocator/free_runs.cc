@@ -9,7 +9,7 @@ namespace graphtree {
 
 void FreeRuns::Place(Heap& heap, uint32_t position, Entry entry) {
   heap[position] = entry;
-  runs_[entry.run].heap_position = position;
+  runs_[entry.run].role = position;
 }
 
 void FreeRuns::SiftUp(Heap& heap, uint32_t position, Entry entry) {
@@ -54,9 +54,9 @@ void FreeRuns::Remove(RunId id) {
   Run& run = runs_[id];
   const uint32_t size_class = SizeClassOf(run.length);
   Heap& heap = heaps_[size_class];
-  const uint32_t position = run.heap_position;
+  const uint32_t position = run.role;
   GRAPHTREE_DCHECK(position < heap.size() && heap[position].run == id) << "run " << id;
-  run.heap_position = Run::kLive;
+  run.role = Run::kLiveBit | Run::kNoOwner;
   --count_;
   const Entry last = heap.back();
   heap.pop_back();

@@ -15,10 +15,15 @@ bool Holds(const Run& run, uint32_t length, uint32_t alignment) {
 
 }  // namespace
 
-RunId Placement::InsertAfter(RunId previous, uint32_t offset, uint32_t length) {
+RunId Placement::InsertAfter(RunId previous, uint32_t offset, uint32_t length,
+                             LastUse last_use) {
   const RunId id = runs_.Take();
   Run& run = runs_[id];
-  run = {.offset = offset, .length = length, .previous = previous};
+  run = Run();
+  run.offset = offset;
+  run.length = length;
+  run.previous = previous;
+  run.last_use = last_use;
   RunId& link = previous == kNoId ? first_ : runs_[previous].next;
   run.next = link;
   link = id;
@@ -47,27 +52,29 @@ void Placement::Resize(RunId id, uint32_t length) {
   free_runs_.Insert(id);
 }
 
-RunId Placement::Carve(RunId id, uint32_t offset, uint32_t length) {
+Placed Placement::Carve(RunId id, uint32_t offset, uint32_t length) {
   const Run found = runs_[id];
   RunId live = id;
   if (offset > found.offset) {
     Resize(id, offset - found.offset);
-    live = InsertAfter(id, offset, length);
+    live = InsertAfter(id, offset, length, found.last_use);
   } else {
     free_runs_.Remove(id);
     runs_[id].length = length;
   }
   const uint32_t rest = found.end() - (offset + length);
-  if (rest > 0) free_runs_.Insert(InsertAfter(live, offset + length, rest));
+  if (rest > 0) free_runs_.Insert(InsertAfter(live, offset + length, rest, found.last_use));
   live_length_ += length;
-  return live;
+  return {PlaceOutcome::kPlaced, live, found.last_use};
 }
 
-RunId Placement::PlaceInTail(uint32_t offset, uint32_t length) {
-  if (offset > end_) free_runs_.Insert(InsertAfter(last_, end_, offset - end_));
+Placed Placement::PlaceInTail(uint32_t offset, uint32_t length) {
+  if (offset > end_) {
+    free_runs_.Insert(InsertAfter(last_, end_, offset - end_, tail_last_use_));
+  }
   end_ = offset + length;
   live_length_ += length;
-  return InsertAfter(last_, offset, length);
+  return {PlaceOutcome::kPlaced, InsertAfter(last_, offset, length, {}), tail_last_use_};
 }
 
 Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
@@ -82,53 +89,58 @@ Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
   if (id == kNoId) {
     const uint64_t start = AlignUp(end_, alignment);
     if (start + length <= limit_) {
-      return {PlaceOutcome::kPlaced, PlaceInTail(static_cast<uint32_t>(start), length)};
+      return PlaceInTail(static_cast<uint32_t>(start), length);
     }
     id = free_runs_.FindAny(length, alignment);
-    if (id == kNoId) return {PlaceOutcome::kOutOfSpace, kNoId};
+    if (id == kNoId) return {PlaceOutcome::kOutOfSpace, kNoId, {}};
   }
   const uint64_t start = AlignUp(runs_[id].offset, alignment);
-  return {PlaceOutcome::kPlaced, Carve(id, static_cast<uint32_t>(start), length)};
+  return Carve(id, static_cast<uint32_t>(start), length);
 }
 
 Placed Placement::AllocateAt(uint32_t offset, uint32_t length) {
   GRAPHTREE_CHECK(length > 0) << "offset " << offset;
   const uint64_t end = uint64_t{offset} + length;
-  if (end > limit_) return {PlaceOutcome::kOutOfSpace, kNoId};
-  if (offset >= end_) return {PlaceOutcome::kPlaced, PlaceInTail(offset, length)};
+  if (end > limit_) return {PlaceOutcome::kOutOfSpace, kNoId, {}};
+  if (offset >= end_) return PlaceInTail(offset, length);
   const RunId id = index_.Find(offset);
-  if (runs_[id].is_live() || end > runs_[id].end()) return {PlaceOutcome::kOccupied, kNoId};
-  return {PlaceOutcome::kPlaced, Carve(id, offset, length)};
+  if (runs_[id].is_live() || end > runs_[id].end()) return {PlaceOutcome::kOccupied, kNoId, {}};
+  return Carve(id, offset, length);
 }
 
-void Placement::FreeLast(RunId id) {
-  RunId previous = runs_[id].previous;
+void Placement::FreeLast(RunId id, LastUse last_use) {
+  const RunId previous = runs_[id].previous;
+  tail_last_use_.Merge(last_use);
   end_ = runs_[id].offset;
   Unlink(id);
   if (previous != kNoId && !runs_[previous].is_live()) {
     free_runs_.Remove(previous);
+    tail_last_use_.Merge(runs_[previous].last_use);
     end_ = runs_[previous].offset;
     Unlink(previous);
   }
 }
 
-void Placement::Free(RunId id) {
+void Placement::Free(RunId id, LastUse last_use) {
   const Run run = runs_[id];
   GRAPHTREE_CHECK(run.is_live()) << "run " << id << " at offset " << run.offset << " is free";
   live_length_ -= run.length;
-  if (run.next == kNoId) return FreeLast(id);
+  if (run.next == kNoId) return FreeLast(id, last_use);
   uint32_t length = run.length;
   if (!runs_[run.next].is_live()) {
     length += runs_[run.next].length;
+    last_use.Merge(runs_[run.next].last_use);
     free_runs_.Remove(run.next);
     Unlink(run.next);
   }
   if (run.previous != kNoId && !runs_[run.previous].is_live()) {
     Unlink(id);
     Resize(run.previous, runs_[run.previous].length + length);
+    runs_[run.previous].last_use.Merge(last_use);
     return;
   }
   runs_[id].length = length;
+  runs_[id].last_use = last_use;
   free_runs_.Insert(id);
 }
 

@@ -34,7 +34,8 @@ enum class PlaceOutcome {
 
 struct Placed {
   PlaceOutcome outcome;
-  RunId run;  // kNoId unless placed
+  RunId run;         // kNoId unless placed
+  LastUse last_use;  // of the bytes, before
 };
 
 class Placement {
@@ -47,10 +48,14 @@ class Placement {
   // `length` > 0; `alignment` is a power of two, in quanta.
   Placed Allocate(uint32_t length, uint32_t alignment = 1);
   Placed AllocateAt(uint32_t offset, uint32_t length);
-  void Free(RunId id);
+  // `last_use` says which streams may still be using the bytes.
+  void Free(RunId id, LastUse last_use = {});
 
   // Moves the end of the managed range. It may not fall below end().
   void SetLimit(uint32_t limit);
+
+  // Notes whose block a live run is.
+  void SetOwner(RunId id, uint32_t owner) { runs_[id].role = Run::kLiveBit | owner; }
 
   const Run& run(RunId id) const { return runs_[id]; }
   // The run that covers `offset`, live or free; kNoId in the tail.
@@ -73,12 +78,12 @@ class Placement {
 
  private:
   // Makes [offset, offset + length) of the free run `id` live; what is left on either side is free.
-  RunId Carve(RunId id, uint32_t offset, uint32_t length);
-  RunId PlaceInTail(uint32_t offset, uint32_t length);
-  RunId InsertAfter(RunId previous, uint32_t offset, uint32_t length);
+  Placed Carve(RunId id, uint32_t offset, uint32_t length);
+  Placed PlaceInTail(uint32_t offset, uint32_t length);
+  RunId InsertAfter(RunId previous, uint32_t offset, uint32_t length, LastUse last_use);
   void Unlink(RunId id);
   void Resize(RunId id, uint32_t length);
-  void FreeLast(RunId id);
+  void FreeLast(RunId id, LastUse last_use);
 
   Runs runs_;
   FreeRuns free_runs_;
@@ -88,6 +93,7 @@ class Placement {
   uint32_t end_ = 0;
   uint32_t limit_;
   uint32_t live_length_ = 0;
+  LastUse tail_last_use_;
 };
 
 }  // namespace graphtree

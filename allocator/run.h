@@ -14,17 +14,34 @@ inline constexpr uint64_t kQuantum = 512;
 
 using RunId = uint32_t;
 
-struct Run {
-  static constexpr uint32_t kLive = 0xffffffffu;
+// Which streams may still be using bytes that are free, as far as is known: one bit a stream, and
+// when the last of them was freed, in the clock of whoever keeps order between streams. Placement
+// carries it along and never looks at it.
+struct LastUse {
+  uint32_t streams = 0;
+  uint32_t time = 0;
 
-  bool is_live() const { return heap_position == kLive; }
+  void Merge(LastUse other) {
+    streams |= other.streams;
+    if (other.time > time) time = other.time;
+  }
+};
+
+struct Run {
+  static constexpr uint32_t kLiveBit = 0x80000000u;
+  static constexpr uint32_t kNoOwner = 0x7fffffffu;
+
+  bool is_live() const { return (role & kLiveBit) != 0; }
+  // Whose block a live run is; kNoOwner until somebody says so.
+  uint32_t owner() const { return role & ~kLiveBit; }
   uint32_t end() const { return offset + length; }
 
   uint32_t offset = 0;  // in quanta, like every length here
   uint32_t length = 0;
   RunId previous = kNoId;
   RunId next = kNoId;
-  uint32_t heap_position = kLive;  // of a free run, in its class's heap
+  uint32_t role = kLiveBit | kNoOwner;  // of a free run: its position in its class's heap
+  LastUse last_use;                     // of a free run
 };
 
 using Runs = Slab<Run>;

@@ -1,0 +1,197 @@
+// The pool's books: which block lies where, and how to get back to where it was.
+//
+// Pure: offsets in, offsets out; no device, no clock, no lock. Pool gives the offsets addresses and
+// memory.
+//
+//   offsets   0 ........................ kept_begin ..................... end
+//             |  step region             |  kept region                  |
+//             |  follows checkpoints     |  no restore touches it        |
+//
+// Checkpoints. Taking one moves the list of changes since the last into a tree node: constant time,
+// no copy. Restoring undoes to the common ancestor and redoes down, so it costs the blocks that
+// differ and not the blocks that exist. A block keeps its handle, size, tag and note while it is
+// dead but remembered. With no checkpoint alive nothing is listed at all.
+//
+// A restore is planned first and applied second, so that its owner can look at the plan and refuse.
+// In a plan a block that the caller names as surviving, or that was declared kept where it lies, stays
+// even where the checkpoint did not know it; one that is named as dying is freed even where the
+// checkpoint had it live.
+//
+// Threads: none. Cost: allocate and free a few tens of nanoseconds, checkpoint constant, restore
+// linear in the blocks that differ; 96 bytes a live block at most.
+#ifndef GRAPHTREE_ALLOCATOR_LEDGER_H_
+#define GRAPHTREE_ALLOCATOR_LEDGER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "allocator/block_record.h"
+#include "allocator/checkpoint_tree.h"
+#include "allocator/placement.h"
+
+namespace graphtree {
+
+struct BlockRequest {
+  uint64_t bytes = 0;      // 0 is a block of its own too, of one quantum
+  uint64_t alignment = 0;  // a power of two; 0 or less than a quantum means a quantum
+  Region region = Region::kStep;
+  bool guarded = false;    // with quanta on either side that belong to nobody
+  uint32_t streams = 0;
+  uint32_t tag = 0;
+  uint32_t note = 0;
+};
+
+enum class AllocateOutcome {
+  kAllocated,
+  kOutOfSpace,
+  kOccupied,      // an exact offset was asked for, and something live lies there
+  kTooLarge,      // the size overflows what offsets can express
+  kBadAlignment,  // not a power of two, or an exact offset that is not a multiple of a quantum
+};
+
+struct Allocation {
+  AllocateOutcome outcome;
+  BlockId block;
+  LastUse last_use;  // of the bytes, before
+};
+
+enum class FreeOutcome {
+  kFreed,
+  kUnknown,      // never a block of this ledger
+  kStale,        // its record has been used for another block since
+  kAlreadyFree,  // dead, though a checkpoint remembers it
+};
+
+enum class RestoreOutcome {
+  kReady,
+  kUnknownCheckpoint,  // dropped, or never taken
+  kNotLiveThere,       // a block named as dying or surviving is live neither now nor there
+  kOverlap,            // two blocks that should both be live share bytes
+};
+
+struct RestorePlan {
+  RestoreOutcome outcome = RestoreOutcome::kReady;
+  CheckpointTree::NodeId target = kNoId;
+  BlockId culprit;              // kNotLiveThere, kOverlap: which block
+  BlockId other;                // kOverlap: the block in its way
+  std::vector<uint32_t> dies;   // records that are live now and will not be
+  std::vector<uint32_t> wakes;  // records that are not live now and will be
+  std::vector<uint32_t> freed;  // live in the checkpoint, but named as dying
+  std::vector<uint32_t> guests;  // unknown to the checkpoint, but staying
+  std::vector<uint32_t> doomed;  // all that were named as dying
+};
+
+class Ledger {
+ public:
+  // `step_limit` quanta from offset 0 and `kept_limit` from `kept_begin`.
+  Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit);
+
+  Allocation Allocate(const BlockRequest& request);
+  // At an offset in bytes, where the caller wants it.
+  Allocation AllocateAt(uint64_t offset, const BlockRequest& request);
+  // `time` goes into the last use of the freed bytes.
+  FreeOutcome Free(BlockId id, uint32_t time);
+
+  // Declares a step block kept where it lies, or takes that back.
+  void SetKeep(BlockId id, bool keep) { records_[id.index].keep = keep; }
+
+  // kFreed if the handle names a live block; else why not.
+  FreeOutcome Check(BlockId id) const;
+  const BlockRecord& record(uint32_t index) const { return records_[index]; }
+  BlockRecord& mutable_record(uint32_t index) { return records_[index]; }
+  BlockId IdOf(uint32_t index) const { return {index, records_[index].generation}; }
+  // The live block that covers an offset in quanta; an index of kNoId if none does.
+  BlockId Find(uint32_t offset) const;
+
+  // The current state as a checkpoint.
+  CheckpointTree::NodeId Take(uint64_t time);
+  CheckpointTree::NodeId FindCheckpoint(uint32_t index, uint32_t generation) const {
+    return tree_.Find(index, generation);
+  }
+  void Drop(CheckpointTree::NodeId id);
+  // Fills in `plan`, whose lists keep their storage from call to call. Changes nothing.
+  void Plan(CheckpointTree::NodeId target, absl::Span<const BlockId> surviving,
+            absl::Span<const BlockId> dying, RestorePlan* plan);
+  // Makes the plan's state the current one, or reports kOverlap in it and changes nothing.
+  // REQUIRES: nothing has changed since Plan, which was ready.
+  RestoreOutcome Apply(RestorePlan* plan, uint32_t time);
+  const CheckpointTree& checkpoints() const { return tree_; }
+
+  // Notes that a block touches `place` on the way to the next checkpoint. References count the
+  // checkpoints (and the way to the next one) that touched a place.
+  void Touch(uint32_t place) {
+    if (base_ == kNoId) return;
+    if (place >= place_epoch_.size()) GrowPlaces(place);
+    if (place_epoch_[place] == epoch_) return;
+    place_epoch_[place] = epoch_;
+    ++place_references_[place];
+    footprint_.push_back(place);
+  }
+  uint32_t place_references(uint32_t place) const {
+    return place < place_references_.size() ? place_references_[place] : 0;
+  }
+
+  Placement& placement(Region region) { return region == Region::kStep ? step_ : kept_; }
+  const Placement& placement(Region region) const {
+    return region == Region::kStep ? step_ : kept_;
+  }
+  uint32_t region_begin(Region region) const { return region == Region::kStep ? 0 : kept_begin_; }
+  uint32_t record_count() const { return records_.size(); }
+
+  size_t bookkeeping_bytes() const;
+  // Stops the process if the books contradict each other. For tests.
+  void CheckConsistency() const;
+
+ private:
+  static bool Prepare(const BlockRequest& request, uint64_t* length, uint64_t* alignment,
+                      AllocateOutcome* outcome);
+  Allocation Enter(const BlockRequest& request, uint64_t alignment, const Placed& placed);
+  bool IsListedAsAllocated(uint32_t index) const;
+  void ListAllocated(uint32_t index);
+  void ListFreed(uint32_t index);
+  void Unreference(uint32_t index);
+  void Recycle(uint32_t index);
+  // Death and life without a word in the list of changes.
+  void Kill(uint32_t index, uint32_t time);
+  bool Wake(uint32_t index);
+  void GrowPlaces(uint32_t place);
+  void LeavePlaces(std::vector<uint32_t>* places);
+
+  void Want(uint32_t index, bool wanted);
+  bool IsWanted(const BlockRecord& record) const;
+  void WalkTo(CheckpointTree::NodeId target);
+  bool NameFates(absl::Span<const BlockId> surviving, absl::Span<const BlockId> dying,
+                 RestorePlan* plan);
+  bool WakeAll(RestorePlan* plan, uint32_t time);
+  void Rebase(const RestorePlan& plan);
+  BlockId FirstLiveIn(uint32_t offset, uint32_t length) const;
+
+  void SetChanges(ChangeList changes);
+  // The same for entries that have their reference already.
+  void RelistCurrent(ChangeList changes);
+  void Forget(const ChangeList& changes);
+  ChangeList Join(const ChangeList& first, const ChangeList& second);
+  void Tidy(CheckpointTree::NodeId id);
+  void TidyInner(CheckpointTree::NodeId id);
+
+  Slab<BlockRecord> records_;
+  Placement step_;
+  Placement kept_;
+  uint32_t kept_begin_;
+
+  CheckpointTree tree_;
+  CheckpointTree::NodeId base_ = kNoId;  // what the current changes start from
+  ChangeList changes_;
+  std::vector<uint32_t> footprint_;
+  uint32_t epoch_ = 1;  // differs for every way from one checkpoint to the next
+  std::vector<uint32_t> place_epoch_;
+  std::vector<uint32_t> place_references_;
+  std::vector<uint32_t> touched_;  // records that a plan looked at
+  std::vector<CheckpointTree::NodeId> way_down_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_LEDGER_H_
