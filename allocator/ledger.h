@@ -171,7 +171,7 @@ class Ledger {
   void SetChanges(ChangeList changes);
   // The same for entries that have their reference already.
   void RelistCurrent(ChangeList changes);
-  void Forget(const ChangeList& changes);
+  void Forget(ChangeList changes);
   ChangeList Join(const ChangeList& first, const ChangeList& second);
   void Tidy(CheckpointTree::NodeId id);
   void TidyInner(CheckpointTree::NodeId id);
@@ -184,6 +184,7 @@ class Ledger {
   CheckpointTree tree_;
   CheckpointTree::NodeId base_ = kNoId;  // what the current changes start from
   ChangeList changes_;
+  ChangeList spare_changes_;  // an empty list, kept for its memory
   std::vector<uint32_t> footprint_;
   uint32_t epoch_ = 1;  // differs for every way from one checkpoint to the next
   std::vector<uint32_t> place_epoch_;

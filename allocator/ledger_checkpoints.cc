@@ -8,7 +8,8 @@ namespace graphtree {
 
 CheckpointTree::NodeId Ledger::Take(uint64_t time) {
   base_ = tree_.Add(base_, std::move(changes_), std::move(footprint_), time);
-  changes_ = ChangeList();
+  changes_ = std::move(spare_changes_);
+  spare_changes_ = ChangeList();
   footprint_ = {};
   ++epoch_;
   return base_;
@@ -27,8 +28,10 @@ void Ledger::RelistCurrent(ChangeList changes) {
   }
 }
 
-void Ledger::Forget(const ChangeList& changes) {
+void Ledger::Forget(ChangeList changes) {
   for (Change change : changes) Unreference(change.block());
+  changes.clear();
+  if (changes.capacity() > spare_changes_.capacity()) spare_changes_ = std::move(changes);
 }
 
 ChangeList Ledger::Join(const ChangeList& first, const ChangeList& second) {
@@ -55,15 +58,15 @@ void Ledger::Tidy(CheckpointTree::NodeId id) {
     ChangeList changes = std::move(tree_.node(id).changes);
     tree_.RemoveLeaf(id);
     if (id != base_) {
-      Forget(changes);
+      Forget(std::move(changes));
     } else {
       base_ = parent;
       ChangeList current = std::exchange(changes_, {});
       if (parent != kNoId) {
         RelistCurrent(Join(changes, current));
       } else {
-        Forget(changes);
-        Forget(current);
+        Forget(std::move(changes));
+        Forget(std::move(current));
         LeavePlaces(&footprint_);
       }
     }
@@ -75,15 +78,15 @@ void Ledger::Tidy(CheckpointTree::NodeId id) {
 void Ledger::TidyInner(CheckpointTree::NodeId id) {
   const CheckpointTree::NodeId child = tree_.OnlyChild(id);
   if (child == kNoId || id == base_) return;
-  const ChangeList first = std::move(tree_.node(id).changes);
-  const ChangeList second = std::move(tree_.node(child).changes);
+  ChangeList first = std::move(tree_.node(id).changes);
+  ChangeList second = std::move(tree_.node(child).changes);
   if (tree_.node(id).parent != kNoId) {
     tree_.ReplaceByOnlyChild(id, Join(first, second));
     return;
   }
   // Nobody can go back to before a root: what its child changed is of no more use.
-  Forget(first);
-  Forget(second);
+  Forget(std::move(first));
+  Forget(std::move(second));
   tree_.ReplaceByOnlyChild(id, {});
 }
 

@@ -151,14 +151,15 @@ RestoreOutcome Ledger::Apply(RestorePlan* plan, uint32_t time) {
 // The target becomes the base; what differs from it is where the caller overruled it.
 void Ledger::Rebase(const RestorePlan& plan) {
   for (uint32_t index : plan.dies) records_[index].keep = false;
-  ChangeList changes;
+  ChangeList changes = std::move(spare_changes_);
+  spare_changes_ = ChangeList();
   for (uint32_t index : plan.freed) changes.push_back(Change::Freed(index));
   for (uint32_t index : plan.guests) changes.push_back(Change::Allocated(index));
   base_ = plan.target;
   ChangeList left;
   left.swap(changes_);
   SetChanges(std::move(changes));
-  Forget(left);
+  Forget(std::move(left));
   LeavePlaces(&footprint_);
   ++epoch_;
 }

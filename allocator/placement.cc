@@ -2,7 +2,6 @@
 #include "allocator/placement.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "device/base/check.h"
 
@@ -19,10 +18,10 @@ RunId Placement::InsertAfter(RunId previous, uint32_t offset, uint32_t length,
                              LastUse last_use) {
   const RunId id = runs_.Take();
   Run& run = runs_[id];
-  run = Run();
   run.offset = offset;
   run.length = length;
   run.previous = previous;
+  run.role = Run::kLiveBit | Run::kNoOwner;
   run.last_use = last_use;
   RunId& link = previous == kNoId ? first_ : runs_[previous].next;
   run.next = link;
@@ -53,19 +52,20 @@ void Placement::Resize(RunId id, uint32_t length) {
 }
 
 Placed Placement::Carve(RunId id, uint32_t offset, uint32_t length) {
-  const Run found = runs_[id];
+  const uint32_t found_offset = runs_[id].offset, found_end = runs_[id].end();
+  const LastUse last_use = runs_[id].last_use;
   RunId live = id;
-  if (offset > found.offset) {
-    Resize(id, offset - found.offset);
-    live = InsertAfter(id, offset, length, found.last_use);
+  if (offset > found_offset) {
+    Resize(id, offset - found_offset);
+    live = InsertAfter(id, offset, length, last_use);
   } else {
     free_runs_.Remove(id);
     runs_[id].length = length;
   }
-  const uint32_t rest = found.end() - (offset + length);
-  if (rest > 0) free_runs_.Insert(InsertAfter(live, offset + length, rest, found.last_use));
+  const uint32_t rest = found_end - (offset + length);
+  if (rest > 0) free_runs_.Insert(InsertAfter(live, offset + length, rest, last_use));
   live_length_ += length;
-  return {PlaceOutcome::kPlaced, live, found.last_use};
+  return {PlaceOutcome::kPlaced, live, last_use};
 }
 
 Placed Placement::PlaceInTail(uint32_t offset, uint32_t length) {
@@ -78,7 +78,7 @@ Placed Placement::PlaceInTail(uint32_t offset, uint32_t length) {
 }
 
 Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
-  GRAPHTREE_CHECK(length > 0 && std::has_single_bit(alignment))
+  GRAPHTREE_CHECK(length > 0 && IsPowerOfTwo(alignment))
       << "length " << length << ", alignment " << alignment;
   RunId id = free_runs_.Find(length);
   if (id != kNoId && alignment > 1 && !Holds(runs_[id], length, alignment)) {
@@ -122,21 +122,23 @@ void Placement::FreeLast(RunId id, LastUse last_use) {
 }
 
 void Placement::Free(RunId id, LastUse last_use) {
-  const Run run = runs_[id];
-  GRAPHTREE_CHECK(run.is_live()) << "run " << id << " at offset " << run.offset << " is free";
-  live_length_ -= run.length;
-  if (run.next == kNoId) return FreeLast(id, last_use);
-  uint32_t length = run.length;
-  if (!runs_[run.next].is_live()) {
-    length += runs_[run.next].length;
-    last_use.Merge(runs_[run.next].last_use);
-    free_runs_.Remove(run.next);
-    Unlink(run.next);
+  GRAPHTREE_CHECK(runs_[id].is_live())
+      << "run " << id << " at offset " << runs_[id].offset << " is free";
+  // Field by field: a copy of the whole run would wait for the stores that just made it.
+  uint32_t length = runs_[id].length;
+  const RunId next = runs_[id].next, previous = runs_[id].previous;
+  live_length_ -= length;
+  if (next == kNoId) return FreeLast(id, last_use);
+  if (!runs_[next].is_live()) {
+    length += runs_[next].length;
+    last_use.Merge(runs_[next].last_use);
+    free_runs_.Remove(next);
+    Unlink(next);
   }
-  if (run.previous != kNoId && !runs_[run.previous].is_live()) {
+  if (previous != kNoId && !runs_[previous].is_live()) {
     Unlink(id);
-    Resize(run.previous, runs_[run.previous].length + length);
-    runs_[run.previous].last_use.Merge(last_use);
+    Resize(previous, runs_[previous].length + length);
+    runs_[previous].last_use.Merge(last_use);
     return;
   }
   runs_[id].length = length;
