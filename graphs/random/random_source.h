@@ -1,0 +1,80 @@
+// Where a body's random numbers come from. The body asks for them the same way in every run:
+//
+//   const RandomState state = on.Random(generator, rows * kVocabulary);
+//   on.Launch(kSample, shape, {In(logits), Out(tokens), Val(state)});
+//
+//   EagerRandom      takes a piece of the generator for each op; numbers go by value
+//   RecordedRandom   takes nothing; gives each op its place behind two device words, and notes how
+//                    much every run of the recording takes and where its words are
+//
+//   recording                                         a replay
+//   Draw(g, 10) -> {words of g, offset 0}             piece = g->Take(14)
+//   Draw(g, 4)  -> {words of g, offset 10}            scalar words[0] = piece.seed
+//   uses() = {g, words, 14}                           scalar words[1] = piece.offset
+//
+// Threads: one run's source belongs to that run. Generators are shared.
+#ifndef GRAPHTREE_GRAPHS_RANDOM_RANDOM_SOURCE_H_
+#define GRAPHTREE_GRAPHS_RANDOM_RANDOM_SOURCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/address.h"
+#include "graphs/random/generator.h"
+#include "graphs/random/random_state.h"
+
+namespace graphtree {
+
+using GeneratorPtr = std::shared_ptr<Generator>;
+
+class RandomSource {
+ public:
+  virtual ~RandomSource() = default;
+  // The next `count` numbers of `generator`, for one op.
+  virtual absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) = 0;
+};
+
+// Eager runs and warm-ups.
+class EagerRandom : public RandomSource {
+ public:
+  absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) override;
+
+  // Puts the generators back to where they were, for a run that failed and is done again.
+  void GiveBack();
+  bool drew() const { return !pieces_.empty(); }
+
+ private:
+  std::vector<std::pair<GeneratorPtr, RandomPiece>> pieces_;
+};
+
+// What each run of a recording takes from one generator.
+struct RandomUse {
+  GeneratorPtr generator;
+  Address words = 0;  // {seed, offset}, written before the recording's other ops run
+  uint64_t increment = 0;
+};
+
+class RecordedRandom : public RandomSource {
+ public:
+  // `new_words` finds 16 bytes of device memory, a multiple of 8, which stay as long as the recording
+  // does. It is called once for each generator.
+  explicit RecordedRandom(std::function<absl::StatusOr<Address>()> new_words)
+      : new_words_(std::move(new_words)) {}
+
+  absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) override;
+
+  const std::vector<RandomUse>& uses() const { return uses_; }
+
+ private:
+  const std::function<absl::StatusOr<Address>()> new_words_;
+  std::vector<RandomUse> uses_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RANDOM_RANDOM_SOURCE_H_
