@@ -55,3 +55,29 @@ def cuda_fatbin(name, src, visibility = None):
             cmd = "touch $@",
             visibility = visibility,
         )
+
+def cuda_cc_library(name, srcs = [], hdrs = [], deps = [], visibility = None):
+    """C++ that includes CUDA's headers. Without a toolkit the target exists and is empty."""
+    native.cc_library(
+        name = name,
+        srcs = srcs if CUDA_FOUND else [],
+        hdrs = hdrs if CUDA_FOUND else [],
+        linkstatic = True,
+        deps = deps + ["@cuda//:headers", "@cuda//:cudart_static"] if CUDA_FOUND else [],
+        visibility = visibility,
+    )
+
+def cuda_cc_test(name, srcs, deps, tags = [], **kwargs):
+    """A test of such C++, linked so that it runs on a machine without this build's libraries.
+
+    Without a toolkit there is nothing to test, and no target.
+    """
+    if CUDA_FOUND:
+        native.cc_test(
+            name = name,
+            srcs = srcs,
+            linkstatic = True,
+            tags = tags,
+            deps = deps + ["@cuda//:headers", "@cuda//:cudart_static"],
+            **kwargs
+        )

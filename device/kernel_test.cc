@@ -1,6 +1,10 @@
 // Arguments hold their bytes and ranges, and a mismatch with the kernel is named.
 #include "device/kernel.h"
 
+#include <cstdint>
+#include <set>
+#include <vector>
+
 #include "gtest/gtest.h"
 
 namespace graphtree {

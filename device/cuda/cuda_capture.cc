@@ -1,0 +1,154 @@
+// Captures on a stream.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/cuda/cuda_graph.h"
+#include "device/cuda/cuda_status.h"
+#include "device/cuda/cuda_stream.h"
+#include "device/cuda/graph_listing.h"
+#include "device/error.h"
+
+namespace graphtree {
+namespace {
+
+cudaStreamCaptureMode NativeMode(CaptureMode mode) {
+  switch (mode) {
+    case CaptureMode::kGlobal: return cudaStreamCaptureModeGlobal;
+    case CaptureMode::kThreadLocal: return cudaStreamCaptureModeThreadLocal;
+    case CaptureMode::kRelaxed: return cudaStreamCaptureModeRelaxed;
+  }
+  return cudaStreamCaptureModeThreadLocal;
+}
+
+CaptureState StateOf(cudaStreamCaptureStatus status) {
+  switch (status) {
+    case cudaStreamCaptureStatusNone: return CaptureState::kNone;
+    case cudaStreamCaptureStatusActive: return CaptureState::kActive;
+    case cudaStreamCaptureStatusInvalidated: return CaptureState::kInvalidated;
+  }
+  return CaptureState::kNone;
+}
+
+}  // namespace
+
+absl::StatusOr<CudaStream::OpenCapture> CudaStream::LookAtCapture() {
+  OpenCapture capture;
+  unsigned long long id = 0;
+  const cudaGraphNode_t* nodes = nullptr;
+  const cudaGraphEdgeData* edges = nullptr;
+  size_t count = 0;
+  GRAPHTREE_RETURN_IF_ERROR(
+      ToStatus(context_->health(),
+               cudaStreamGetCaptureInfo(native_, &capture.status, &id, &capture.graph, &nodes,
+                                        &edges, &count),
+               [&] { return absl::StrCat("asking ", Name(), " whether it is capturing"); }));
+  if (capture.status != cudaStreamCaptureStatusActive) return capture;
+  capture.id = id;
+  capture.frontier.assign(nodes, nodes + count);
+  return capture;
+}
+
+absl::StatusOr<CudaStream::OpenCapture> CudaStream::ActiveCapture(const char* what) {
+  GRAPHTREE_ASSIGN_OR_RETURN(OpenCapture capture, LookAtCapture());
+  if (capture.status == cudaStreamCaptureStatusActive) return capture;
+  const bool spoiled = capture.status == cudaStreamCaptureStatusInvalidated;
+  return DeviceError(spoiled ? ErrorCode::kCaptureInvalidated : ErrorCode::kCaptureUnmatched,
+                     absl::StrCat(what, " on ", Name(), ": ",
+                                  spoiled ? "its capture was invalidated by an earlier call"
+                                          : "it is not capturing"));
+}
+
+absl::Status CudaStream::BeginCapture(CaptureMode mode) {
+  GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
+  ContextScope current(context_->primary());
+  std::lock_guard<std::mutex> lock(mutex_);
+  GRAPHTREE_RETURN_IF_ERROR(
+      ToStatus(context_->health(), cudaStreamBeginCapture(native_, NativeMode(mode)),
+               [&] { return absl::StrCat("beginning a capture on ", Name()); }));
+  absl::StatusOr<OpenCapture> begun = LookAtCapture();
+  if (!begun.ok()) {
+    cudaGraph_t unused = nullptr;
+    ClearIfFailed(cudaStreamEndCapture(native_, &unused));
+    GraphHandle dropped(unused);
+    return begun.status();
+  }
+  capture_id_.store(begun->id, std::memory_order_release);
+  context_->captures().Begun(begun->id);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<CaptureInfo> CudaStream::Capture() {
+  if (context_->health().lost()) return context_->health().status();
+  ContextScope current(context_->primary());
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, LookAtCapture());
+  CaptureInfo info;
+  info.state = StateOf(capture.status);
+  // Of an invalidated capture CUDA tells nothing more; the stream that began it still knows.
+  const uint64_t begun_here = capture_id_.load(std::memory_order_acquire);
+  info.id = capture.id != 0 || info.state == CaptureState::kNone ? capture.id : begun_here;
+  info.ours = info.id != 0 && context_->captures().Contains(info.id);
+  return info;
+}
+
+absl::Status CudaStream::MayEndCapture() {
+  if (capture_id_.load() != 0) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, LookAtCapture());
+  const bool capturing = capture.status != cudaStreamCaptureStatusNone;
+  return DeviceError(
+      ErrorCode::kCaptureUnmatched,
+      absl::StrCat("ending a capture on ", Name(), ": ",
+                   capturing ? "its capture was begun elsewhere, on another stream or by the "
+                               "caller on the native one; end it there"
+                             : "it is not capturing; the capture was ended before or never begun"));
+}
+
+void CudaStream::ForgetCapture() {
+  context_->captures().Ended(capture_id_.exchange(0, std::memory_order_acq_rel));
+}
+
+absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
+  ContextScope current(context_->primary());
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (context_->health().lost()) {
+    if (capture_id_.load() != 0) ForgetCapture();
+    return context_->health().status();
+  }
+  GRAPHTREE_RETURN_IF_ERROR(MayEndCapture());
+  const uint64_t id = capture_id_.load();
+  cudaGraph_t native = nullptr;
+  const cudaError_t error = cudaStreamEndCapture(native_, &native);
+  GraphHandle graph(native);
+  const absl::Status status = ToStatus(context_->health(), error, [&] {
+    return absl::StrCat("ending the capture on ", Name());
+  });
+  // Refused on the wrong thread, the capture goes on: the right one can still end it.
+  if (error == cudaErrorStreamCaptureWrongThread) return status;
+  ForgetCapture();
+  if (!status.ok()) return status;
+  return CudaGraph::Make(context_.shared(), device_, std::move(graph), id);
+}
+
+absl::StatusOr<std::vector<OpToken>> CudaStream::CaptureFrontier() {
+  if (context_->health().lost()) return context_->health().status();
+  ContextScope current(context_->primary());
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, ActiveCapture("asking for the last op"));
+  std::vector<OpToken> tokens;
+  tokens.reserve(capture.frontier.size());
+  for (cudaGraphNode_t node : capture.frontier) tokens.push_back(TokenOf(node, capture.id));
+  return tokens;
+}
+
+absl::StatusOr<std::vector<Op>> CudaStream::CapturedOps() {
+  if (context_->health().lost()) return context_->health().status();
+  ContextScope current(context_->primary());
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, ActiveCapture("listing captured ops"));
+  GRAPHTREE_ASSIGN_OR_RETURN(GraphListing listing, ListGraph(*context_, capture.graph));
+  return std::move(listing.ops);
+}
+
+}  // namespace graphtree

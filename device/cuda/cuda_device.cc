@@ -1,0 +1,68 @@
+// The device itself: it makes streams, events and memory, and closes.
+#include "device/cuda/cuda_device.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/base/status_macros.h"
+#include "device/cuda/context.h"
+#include "device/cuda/cuda_event.h"
+#include "device/cuda/cuda_memory.h"
+#include "device/cuda/cuda_stream.h"
+
+namespace graphtree {
+namespace {
+
+class CudaDevice final : public Device {
+ public:
+  CudaDevice(CudaDescription description, std::shared_ptr<Context> context,
+             std::unique_ptr<CudaMemory> memory)
+      : description_(std::move(description)),
+        context_(std::move(context)),
+        memory_(std::move(memory)) {}
+  // A close that fails names what is left; there is nobody to tell here.
+  ~CudaDevice() override { (void)context_->Close(); }
+
+  const DeviceInfo& info() const override { return description_.info; }
+  const Capabilities& capabilities() const override { return description_.capabilities; }
+  Memory& memory() override { return *memory_; }
+
+  absl::StatusOr<std::unique_ptr<Stream>> NewStream() override {
+    return CudaStream::Make(context_, *this);
+  }
+  absl::StatusOr<std::unique_ptr<Stream>> AdoptStream(NativeStream native) override {
+    return CudaStream::Adopt(context_, *this, static_cast<cudaStream_t>(native));
+  }
+  absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) override {
+    return CudaEvent::Make(context_, options.timing);
+  }
+  absl::Status Load(const Kernel& kernel) override {
+    GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
+    return context_->kernels().Get(kernel).status();
+  }
+
+  int open_captures() const override { return context_->captures().count(); }
+  absl::Status health() const override { return context_->health().status(); }
+  absl::Status Close() override { return context_->Close(); }
+
+ private:
+  const CudaDescription description_;
+  const std::shared_ptr<Context> context_;
+  const std::unique_ptr<CudaMemory> memory_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const CudaOptions& options) {
+  GRAPHTREE_ASSIGN_OR_RETURN(CudaDescription description, DescribeCudaDevice(ordinal, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      std::shared_ptr<Context> context,
+      Context::Open(ordinal, description.info.architecture, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CudaMemory> memory, CudaMemory::Make(context));
+  return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
+      std::move(description), std::move(context), std::move(memory)));
+}
+
+}  // namespace graphtree

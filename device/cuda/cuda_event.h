@@ -1,0 +1,44 @@
+// Events. Asking one is allowed beside any capture, but for an event that a capture recorded.
+//
+// Threads: as device/stream.h says.
+#ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EVENT_H_
+#define GRAPHTREE_DEVICE_CUDA_CUDA_EVENT_H_
+
+#include <memory>
+
+#include <cuda_runtime_api.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/cuda/context.h"
+#include "device/cuda/handles.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+class CudaEvent final : public Event {
+ public:
+  static absl::StatusOr<std::unique_ptr<Event>> Make(std::shared_ptr<Context> context, bool timing);
+  ~CudaEvent() override;
+
+  absl::StatusOr<bool> IsDone() override;
+  absl::Status Synchronize() override;
+  absl::StatusOr<double> NanosecondsSince(Event& start) override;
+
+  cudaEvent_t native() const { return native_.get(); }
+  const Context& context() const { return *context_; }
+
+ private:
+  CudaEvent(std::shared_ptr<Context> context, EventHandle native)
+      : context_(std::move(context), Kind::kEvent), native_(std::move(native)) {}
+
+  const Membership context_;
+  EventHandle native_;
+};
+
+// The native event, if `event` is one of `context`'s; else an error that says what was tried.
+absl::StatusOr<cudaEvent_t> NativeEvent(Event& event, const Context& context, const char* what);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_CUDA_CUDA_EVENT_H_

@@ -1,0 +1,219 @@
+// Launching, updating and patching.
+#include "device/cuda/cuda_executable.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/cuda/argument_pointers.h"
+#include "device/cuda/cuda_status.h"
+#include "device/cuda/cuda_stream.h"
+#include "device/error.h"
+
+namespace graphtree {
+namespace {
+
+// Cheaper than ArgumentMismatch, which writes a sentence.
+bool ArgumentsFit(const Kernel& kernel, Arguments arguments) {
+  const std::vector<uint32_t>& wanted = kernel.parameter_bytes();
+  if (arguments.size() != wanted.size()) return false;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (arguments[i].bytes() != wanted[i]) return false;
+  }
+  return true;
+}
+
+UpdateResult ResultOf(cudaGraphExecUpdateResult result) {
+  switch (result) {
+    case cudaGraphExecUpdateSuccess: return UpdateResult::kUpdated;
+    case cudaGraphExecUpdateErrorTopologyChanged:
+    case cudaGraphExecUpdateErrorNodeTypeChanged: return UpdateResult::kTopologyDiffers;
+    default: return UpdateResult::kOpNotUpdatable;
+  }
+}
+
+}  // namespace
+
+CudaExecutable::CudaExecutable(std::shared_ptr<Context> context, Device& device,
+                               GraphExecHandle native, const CudaGraph& graph,
+                               std::shared_ptr<const std::atomic<bool>> graph_alive,
+                               uint64_t device_bytes)
+    : context_(std::move(context), Kind::kExecutable),
+      device_(device),
+      native_(std::move(native)),
+      graph_alive_(std::move(graph_alive)),
+      device_bytes_(device_bytes) {
+  slots_.resize(graph.natives().size());
+  for (OpId id = 0; id < slots_.size(); ++id) {
+    slots_[id].node = graph.natives()[id].node;
+    slots_[id].function = graph.natives()[id].function;
+    slots_[id].kind = graph.ops()[id].kind;
+  }
+}
+
+CudaExecutable::~CudaExecutable() {
+  ContextScope current(context_->primary());
+  RelaxedScope relaxed(context_->primary());
+  native_.reset();
+}
+
+absl::Status CudaExecutable::OtherDevice(const char* what) const {
+  return DeviceError(ErrorCode::kInvalidDevice,
+                     absl::StrCat(what, " of another device with an executable of ",
+                                  context_->name()));
+}
+
+absl::Status CudaExecutable::Launch(Stream& stream) {
+  if (&stream.device() != &device_) return OtherDevice("launching on a stream");
+  if (context_->health().lost()) return context_->health().status();
+  const cudaStream_t on = static_cast<CudaStream&>(stream).native();
+  ContextScope current(context_->primary());
+  return ToStatus(context_->health(), context_->driver().GraphLaunch(native_.get(), on), [&] {
+    return absl::StrCat("launching an executable of ", slots_.size(), " ops on ",
+                        context_->name());
+  });
+}
+
+absl::Status CudaExecutable::Upload(Stream& stream) {
+  if (&stream.device() != &device_) return OtherDevice("uploading on a stream");
+  if (context_->health().lost()) return context_->health().status();
+  const cudaStream_t on = static_cast<CudaStream&>(stream).native();
+  ContextScope current(context_->primary());
+  return ToStatus(context_->health(), cudaGraphUpload(native_.get(), on), [&] {
+    return absl::StrCat("uploading an executable of ", slots_.size(), " ops on ",
+                        context_->name());
+  });
+}
+
+absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
+  if (&graph.device() != &device_) return OtherDevice("updating to a graph");
+  if (context_->health().lost()) return context_->health().status();
+  const auto& other = static_cast<const CudaGraph&>(graph);
+  ContextScope current(context_->primary());
+  RelaxedScope relaxed(context_->primary());
+  cudaGraphExecUpdateResultInfo info = {};
+  const cudaError_t error = cudaGraphExecUpdate(native_.get(), other.native(), &info);
+  if (error == cudaErrorGraphExecUpdateFailure && info.result != cudaGraphExecUpdateError) {
+    cudaGetLastError();
+    return ResultOf(info.result);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(ToStatus(context_->health(), error, [&] {
+    return absl::StrCat("updating an executable of ", slots_.size(), " ops to a graph of ",
+                        other.ops().size(), " on ", context_->name());
+  }));
+  // An op may now run another function than the one that it was captured with.
+  for (OpId id = 0; id < slots_.size() && id < other.natives().size(); ++id) {
+    slots_[id].function = other.natives()[id].function;
+    slots_[id].kernel_id = 0;
+  }
+  return UpdateResult::kUpdated;
+}
+
+absl::Status CudaExecutable::MayPatch(OpId op, OpKind kind) const {
+  if (__builtin_expect(context_->health().lost(), 0)) return context_->health().status();
+  const bool good = graph_alive_->load(std::memory_order_acquire) && op < slots_.size() &&
+                    slots_[op].kind == kind;
+  return __builtin_expect(good, 1) ? absl::OkStatus() : WrongPatch(op, kind);
+}
+
+absl::Status CudaExecutable::WrongPatch(OpId op, OpKind kind) const {
+  const std::string what = absl::StrCat("patching ", OpKindName(kind), " op ", op,
+                                        " of an executable of ", slots_.size(), " ops");
+  if (!graph_alive_->load(std::memory_order_acquire)) {
+    return DeviceError(ErrorCode::kInvalidHandle,
+                       absl::StrCat(what, ": the graph that it was made from is gone; keep it for "
+                                    "as long as its executables are patched"));
+  }
+  if (op >= slots_.size()) {
+    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what, ": there is no such op"));
+  }
+  return DeviceError(ErrorCode::kInvalidValue,
+                     absl::StrCat(what, ": the op is of the kind ", OpKindName(slots_[op].kind)));
+}
+
+absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
+  PatchSlot& slot = slots_[op];
+  GRAPHTREE_ASSIGN_OR_RETURN(LoadedKernel * loaded, context_->kernels().Get(kernel));
+  if (loaded->function() != slot.function) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("patching op ", op, " with kernel ", kernel.name(),
+                                    ": another kernel was captured there"));
+  }
+  slot.kernel_id = kernel.id();
+  slot.loaded = loaded;
+  return absl::OkStatus();
+}
+
+// Whether the op starts early is a matter of the graph's edges, so the shape's word on it is not read.
+absl::Status CudaExecutable::PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
+                                         Arguments arguments) {
+  GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kKernel));
+  PatchSlot& slot = slots_[op];
+  if (slot.kernel_id != kernel.id()) GRAPHTREE_RETURN_IF_ERROR(MatchKernel(op, kernel));
+  if (!ArgumentsFit(kernel, arguments)) {
+    return DeviceError(ErrorCode::kInvalidValue, ArgumentMismatch(kernel, arguments));
+  }
+  if (!slot.loaded->Allows(shape.shared_bytes)) {
+    GRAPHTREE_RETURN_IF_ERROR(context_->kernels().AllowShared(*slot.loaded, shape.shared_bytes));
+  }
+  ArgumentPointers pointers(arguments);
+  CUDA_KERNEL_NODE_PARAMS_v2 params;
+  params.func = slot.function;
+  params.gridDimX = shape.grid.x;
+  params.gridDimY = shape.grid.y;
+  params.gridDimZ = shape.grid.z;
+  params.blockDimX = shape.block.x;
+  params.blockDimY = shape.block.y;
+  params.blockDimZ = shape.block.z;
+  params.sharedMemBytes = shape.shared_bytes;
+  params.kernelParams = pointers.data();
+  params.extra = nullptr;
+  params.kern = nullptr;
+  params.ctx = nullptr;
+  ContextScope current(context_->primary());
+  return ToStatus(
+      context_->health(),
+      context_->driver().GraphExecKernelNodeSetParams(native_.get(), slot.node, &params), [&] {
+        return absl::StrCat("patching op ", op, " (kernel ", kernel.name(), ") on ",
+                            context_->name());
+      });
+}
+
+absl::Status CudaExecutable::PatchCopy(OpId op, const CopyParams& params) {
+  GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kCopy));
+  ContextScope current(context_->primary());
+  return ToStatus(context_->health(),
+                  cudaGraphExecMemcpyNodeSetParams1D(
+                      native_.get(), slots_[op].node, PointerTo(params.target),
+                      PointerTo(params.source), params.bytes, cudaMemcpyDefault),
+                  [&] {
+                    return absl::StrCat("patching copy op ", op, " to ", params.bytes,
+                                        " bytes from 0x", absl::Hex(params.source), " to 0x",
+                                        absl::Hex(params.target), " on ", context_->name());
+                  });
+}
+
+absl::Status CudaExecutable::PatchFill(OpId op, const FillParams& params) {
+  GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kFill));
+  CUDA_MEMSET_NODE_PARAMS_v1 native = {};
+  native.dst = params.target;
+  native.value = params.value;
+  native.elementSize = params.width;
+  native.width = params.count;
+  native.height = 1;
+  ContextScope current(context_->primary());
+  return ToStatus(context_->health(),
+                  context_->driver().GraphExecMemsetNodeSetParams(
+                      native_.get(), slots_[op].node, &native, context_->primary().native()),
+                  [&] {
+                    return absl::StrCat("patching fill op ", op, " to ", params.count, " x ",
+                                        params.width, " bytes at 0x", absl::Hex(params.target),
+                                        " on ", context_->name());
+                  });
+}
+
+}  // namespace graphtree

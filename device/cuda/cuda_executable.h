@@ -1,0 +1,76 @@
+// An instantiated graph.
+//
+// Launch and PatchKernel are the hot path: they go straight to the driver, with a check of the
+// device's health, of the stream's device and of the current context before it, and allocate
+// nothing. Which kernel an op runs is compared once per op and kernel, then remembered by id.
+//
+//   PatchSlot   one per op: node (of the graph that it was made from), function, kind
+//
+// CUDA names the op to patch by its node in the original graph, so patching ends with that graph.
+//
+// Closures of captured host calls belong to the native graph and to every executable made from it or
+// updated to it, through CUDA's user objects; nothing is kept here.
+#ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
+#define GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/cuda/context.h"
+#include "device/cuda/cuda_graph.h"
+#include "device/cuda/handles.h"
+#include "device/graph.h"
+
+namespace graphtree {
+
+class CudaExecutable final : public Executable {
+ public:
+  CudaExecutable(std::shared_ptr<Context> context, Device& device, GraphExecHandle native,
+                 const CudaGraph& graph, std::shared_ptr<const std::atomic<bool>> graph_alive,
+                 uint64_t device_bytes);
+  ~CudaExecutable() override;
+
+  Device& device() const override { return device_; }
+  absl::Status Launch(Stream& stream) override;
+  absl::Status Upload(Stream& stream) override;
+  absl::StatusOr<UpdateResult> Update(const Graph& graph) override;
+  absl::Status PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
+                           Arguments arguments) override;
+  absl::Status PatchCopy(OpId op, const CopyParams& params) override;
+  absl::Status PatchFill(OpId op, const FillParams& params) override;
+  uint64_t device_bytes() const override { return device_bytes_; }
+
+  cudaGraphExec_t native() const { return native_.get(); }
+
+ private:
+  struct PatchSlot {
+    cudaGraphNode_t node = nullptr;
+    CUfunction function = nullptr;
+    OpKind kind = OpKind::kOther;
+    uint64_t kernel_id = 0;          // the Kernel that was last found to be `function`
+    LoadedKernel* loaded = nullptr;  // what it was loaded as
+  };
+
+  absl::Status OtherDevice(const char* what) const;
+  absl::Status MayPatch(OpId op, OpKind kind) const;
+  absl::Status WrongPatch(OpId op, OpKind kind) const;
+  absl::Status MatchKernel(OpId op, const Kernel& kernel);
+
+  const Membership context_;
+  Device& device_;
+  GraphExecHandle native_;
+  const std::shared_ptr<const std::atomic<bool>> graph_alive_;
+  std::vector<PatchSlot> slots_;
+  const uint64_t device_bytes_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_

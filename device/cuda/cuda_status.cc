@@ -1,0 +1,20 @@
+// The slow path: a failed call becomes a sentence.
+#include "device/cuda/cuda_status.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "device/error.h"
+
+namespace graphtree {
+
+absl::Status FailedCall(Health& health, int code, bool of_runtime, absl::string_view what) {
+  if (of_runtime) cudaGetLastError();
+  if (health.lost()) return health.status();
+  const char* words = cudaGetErrorString(static_cast<cudaError_t>(code));
+  absl::Status status =
+      DeviceError(static_cast<ErrorCode>(code), absl::StrCat(what, " failed: ", words));
+  health.Heard(status);
+  return status;
+}
+
+}  // namespace graphtree
