@@ -104,6 +104,18 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   Fail(stream_.Fill(range.base, byte, 1, range.bytes));
 }
 
+RandomState Launcher::Random(const GeneratorPtr& generator, uint64_t count) {
+  if (!ok()) return {};
+  if (random_ == nullptr) {
+    Fail(absl::FailedPreconditionError(absl::StrCat(
+        "the body draws ", count, " random numbers, but whoever runs it has no source of them")));
+    return {};
+  }
+  absl::StatusOr<RandomState> state = random_->Draw(generator, count);
+  if (!state.ok()) Fail(state.status());
+  return state.ok() ? *state : RandomState{};
+}
+
 void Launcher::Reads(const Tensor& tensor) {
   if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
     observer_->Accessed(Access::kRead, tensor, -1);

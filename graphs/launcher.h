@@ -28,6 +28,8 @@
 #include "device/kernel.h"
 #include "device/stream.h"
 #include "graphs/layout.h"
+#include "graphs/random/random_source.h"
+#include "graphs/random/random_state.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
@@ -79,9 +81,11 @@ class AccessObserver {
 
 class Launcher {
  public:
-  // None owned; all outlive the launcher. `observer` may be null.
-  Launcher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer)
-      : stream_(stream), allocator_(allocator), observer_(observer) {}
+  // None owned; all outlive the launcher. `observer` may be null, and so may `random`: a body that
+  // draws random numbers then fails.
+  Launcher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer,
+           RandomSource* random = nullptr)
+      : stream_(stream), allocator_(allocator), observer_(observer), random_(random) {}
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
@@ -93,6 +97,10 @@ class Launcher {
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
   void Copy(const Tensor& target, const Tensor& source);  // equal extents, byte by byte
   void Fill(const Tensor& target, uint8_t byte);
+
+  // The next `count` random numbers of `generator`, for one op: passed to it with Val. Every run of
+  // the function, also a replay, draws numbers of its own.
+  RandomState Random(const GeneratorPtr& generator, uint64_t count);
 
   // The stream in force. Work put on it directly is opaque: declare what it touches.
   Stream& stream() { return stream_; }
@@ -112,6 +120,7 @@ class Launcher {
   Stream& stream_;
   BodyAllocator& allocator_;
   AccessObserver* const observer_;
+  RandomSource* const random_;
   absl::Status status_;
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
 };
