@@ -17,15 +17,15 @@
 namespace graphtree {
 namespace {
 
-const char* KindName(Kind kind) {
+const char* KindName(Kind kind, bool several) {
   switch (kind) {
-    case Kind::kStream: return "streams";
-    case Kind::kEvent: return "events";
-    case Kind::kGraph: return "graphs";
-    case Kind::kExecutable: return "executables";
-    case Kind::kReservation: return "address ranges";
-    case Kind::kPhysicalMemory: return "pieces of physical memory";
-    case Kind::kHostBuffer: return "host buffers";
+    case Kind::kStream: return several ? "streams" : "stream";
+    case Kind::kEvent: return several ? "events" : "event";
+    case Kind::kGraph: return several ? "graphs" : "graph";
+    case Kind::kExecutable: return several ? "executables" : "executable";
+    case Kind::kReservation: return several ? "address ranges" : "address range";
+    case Kind::kPhysicalMemory: return several ? "pieces of physical memory" : "physical memory";
+    case Kind::kHostBuffer: return several ? "host buffers" : "host buffer";
     case Kind::kCount: break;
   }
   return "objects";
@@ -65,7 +65,8 @@ std::string Context::Leftovers() const {
   std::vector<std::string> parts;
   for (int i = 0; i < static_cast<int>(Kind::kCount); ++i) {
     const int count = alive_[i].load();
-    if (count > 0) parts.push_back(absl::StrCat(count, " ", KindName(static_cast<Kind>(i))));
+    if (count == 0) continue;
+    parts.push_back(absl::StrCat(count, " ", KindName(static_cast<Kind>(i), count > 1)));
   }
   return absl::StrJoin(parts, ", ");
 }

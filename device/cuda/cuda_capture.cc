@@ -57,16 +57,22 @@ absl::StatusOr<CudaStream::OpenCapture> CudaStream::ActiveCapture(const char* wh
   GRAPHTREE_ASSIGN_OR_RETURN(OpenCapture capture, LookAtCapture());
   if (capture.status == cudaStreamCaptureStatusActive) return capture;
   const bool spoiled = capture.status == cudaStreamCaptureStatusInvalidated;
-  return DeviceError(spoiled ? ErrorCode::kCaptureInvalidated : ErrorCode::kCaptureUnmatched,
+  return DeviceError(spoiled ? ErrorCode::kCaptureInvalidated : ErrorCode::kIllegalState,
                      absl::StrCat(what, " on ", Name(), ": ",
                                   spoiled ? "its capture was invalidated by an earlier call"
-                                          : "it is not capturing"));
+                                          : "no capture is open on it"));
 }
 
 absl::Status CudaStream::BeginCapture(CaptureMode mode) {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture before, LookAtCapture());
+  if (before.status != cudaStreamCaptureStatusNone) {
+    return DeviceError(ErrorCode::kIllegalState,
+                       absl::StrCat("beginning a capture on ", Name(),
+                                    ": it is already capturing"));
+  }
   GRAPHTREE_RETURN_IF_ERROR(
       ToStatus(context_->health(), cudaStreamBeginCapture(native_, NativeMode(mode)),
                [&] { return absl::StrCat("beginning a capture on ", Name()); }));
@@ -95,16 +101,21 @@ absl::StatusOr<CaptureInfo> CudaStream::Capture() {
   return info;
 }
 
+// A capture of the caller's is not touched. One of ours that was begun on another stream is left to
+// CUDA, which answers as it does everywhere and invalidates it.
 absl::Status CudaStream::MayEndCapture() {
   if (capture_id_.load() != 0) return absl::OkStatus();
   GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, LookAtCapture());
-  const bool capturing = capture.status != cudaStreamCaptureStatusNone;
-  return DeviceError(
-      ErrorCode::kCaptureUnmatched,
-      absl::StrCat("ending a capture on ", Name(), ": ",
-                   capturing ? "its capture was begun elsewhere, on another stream or by the "
-                               "caller on the native one; end it there"
-                             : "it is not capturing; the capture was ended before or never begun"));
+  if (capture.status == cudaStreamCaptureStatusNone) {
+    return DeviceError(ErrorCode::kIllegalState,
+                       absl::StrCat("ending a capture on ", Name(),
+                                    ": no capture is open on it; it was ended before, or never "
+                                    "begun"));
+  }
+  if (context_->captures().Contains(capture.id)) return absl::OkStatus();
+  return DeviceError(ErrorCode::kCaptureUnmatched,
+                     absl::StrCat("ending a capture on ", Name(),
+                                  ": the caller began it on the native stream; end it there"));
 }
 
 void CudaStream::ForgetCapture() {
@@ -124,10 +135,10 @@ absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
   const cudaError_t error = cudaStreamEndCapture(native_, &native);
   GraphHandle graph(native);
   const absl::Status status = ToStatus(context_->health(), error, [&] {
-    return absl::StrCat("ending the capture on ", Name());
+    return absl::StrCat("ending the capture on ", Name(), id == 0 ? ", which did not begin it," : "");
   });
   // Refused on the wrong thread, the capture goes on: the right one can still end it.
-  if (error == cudaErrorStreamCaptureWrongThread) return status;
+  if (id == 0 || error == cudaErrorStreamCaptureWrongThread) return status;
   ForgetCapture();
   if (!status.ok()) return status;
   return CudaGraph::Make(context_.shared(), device_, std::move(graph), id);

@@ -61,11 +61,13 @@ absl::StatusOr<double> CudaEvent::NanosecondsSince(Event& start) {
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
   float milliseconds = 0;
-  GRAPHTREE_RETURN_IF_ERROR(
-      ToStatus(context_->health(), cudaEventElapsedTime(&milliseconds, from, native()), [&] {
-        return absl::StrCat("timing between two events of ", context_->name(),
-                            " (both need timing and must be done)");
-      }));
+  const cudaError_t error = cudaEventElapsedTime(&milliseconds, from, native());
+  GRAPHTREE_RETURN_IF_ERROR(ToStatus(context_->health(), error, [&] {
+    return absl::StrCat("timing between two events of ", context_->name(),
+                        error == cudaErrorNotReady
+                            ? ", one of which is not done,"
+                            : " (both need timing and must have been recorded)");
+  }));
   return static_cast<double>(milliseconds) * 1e6;
 }
 
@@ -75,7 +77,7 @@ absl::StatusOr<cudaEvent_t> NativeEvent(Event& event, const Context& context, co
     if (&ours.context() == &context) return ours.native();
   }
   return DeviceError(ErrorCode::kInvalidHandle,
-                     absl::StrCat(what, " an event that is not one of ", context.name()));
+                     absl::StrCat(what, " an event of another device than ", context.name()));
 }
 
 }  // namespace graphtree

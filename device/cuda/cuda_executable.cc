@@ -62,7 +62,7 @@ CudaExecutable::~CudaExecutable() {
 }
 
 absl::Status CudaExecutable::OtherDevice(const char* what) const {
-  return DeviceError(ErrorCode::kInvalidDevice,
+  return DeviceError(ErrorCode::kInvalidHandle,
                      absl::StrCat(what, " of another device with an executable of ",
                                   context_->name()));
 }
@@ -141,7 +141,8 @@ absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
   if (loaded->function() != slot.function) {
     return DeviceError(ErrorCode::kInvalidValue,
                        absl::StrCat("patching op ", op, " with kernel ", kernel.name(),
-                                    ": another kernel was captured there"));
+                                    ": another one was captured there, ",
+                                    context_->kernels().NameOf(slot.function)));
   }
   slot.kernel_id = kernel.id();
   slot.loaded = loaded;

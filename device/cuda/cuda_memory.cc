@@ -138,16 +138,20 @@ absl::Status CudaMemory::Map(Address at, const PhysicalMemory& memory) {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
   if (typeid(memory) != typeid(CudaPhysicalMemory) ||
       &static_cast<const CudaPhysicalMemory&>(memory).context() != context_.get()) {
-    return DeviceError(ErrorCode::kInvalidDevice,
+    return DeviceError(ErrorCode::kInvalidValue,
                        absl::StrCat("mapping memory of another device on ", context_->name()));
   }
   const AddressRange range{at, memory.bytes()};
+  if (at % granularity_ != 0) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("mapping ", ToString(range), " on ", context_->name(),
+                                    ": the address must be a multiple of ", granularity_));
+  }
   const CUmemGenericAllocationHandle handle =
       static_cast<const CudaPhysicalMemory&>(memory).native();
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);
   GRAPHTREE_RETURN_IF_ERROR(map_.MayMap(range));
-  if (at % granularity_ != 0) return CheckMultiple("mapping at address", at);
   GRAPHTREE_RETURN_IF_ERROR(
       ToStatus(context_->health(), context_->driver().MemMap(at, range.bytes, 0, handle, 0),
                [&] { return absl::StrCat("mapping ", ToString(range)); }));
@@ -185,7 +189,7 @@ absl::Status CudaMemory::SetAccess(AddressRange range, MemoryAccess access) {
 absl::StatusOr<std::unique_ptr<HostBuffer>> CudaMemory::AllocateHost(uint64_t bytes) {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
   if (bytes == 0) {
-    return DeviceError(ErrorCode::kInvalidValue, "allocating a host buffer of no bytes");
+    return DeviceError(ErrorCode::kInvalidValue, "allocating a host buffer of 0 bytes");
   }
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());

@@ -29,6 +29,24 @@ void CUDART_CB RunAndDelete(void* closure) {
 // A captured one runs at every replay; the graph owns the closure.
 void CUDART_CB RunOnly(void* closure) { (*static_cast<Closure*>(closure))(); }
 
+// The most threads that a block of any GPU so far may have.
+constexpr uint64_t kMostThreads = 1024;
+
+absl::Status CheckShape(const Kernel& kernel, const LaunchShape& shape) {
+  const auto product = [](const Dim3& dim) { return uint64_t{dim.x} * dim.y * dim.z; };
+  const uint64_t threads = product(shape.block);
+  if (product(shape.grid) != 0 && threads != 0 && threads <= kMostThreads) {
+    return absl::OkStatus();
+  }
+  return DeviceError(ErrorCode::kInvalidConfiguration,
+                     absl::StrCat("launching kernel ", kernel.name(), ": ",
+                                  threads > kMostThreads
+                                      ? absl::StrCat("a block of ", threads,
+                                                     " threads is too large, the most is ",
+                                                     kMostThreads)
+                                      : "its grid or block is empty"));
+}
+
 void CUDART_CB DeleteClosure(void* closure) { delete static_cast<Closure*>(closure); }
 
 }  // namespace
@@ -86,6 +104,7 @@ absl::Status CudaStream::Launch(const Kernel& kernel, const LaunchShape& shape,
   if (context_->health().lost()) return context_->health().status();
   const std::string mismatch = ArgumentMismatch(kernel, arguments);
   if (!mismatch.empty()) return DeviceError(ErrorCode::kInvalidValue, mismatch);
+  GRAPHTREE_RETURN_IF_ERROR(CheckShape(kernel, shape));
   GRAPHTREE_ASSIGN_OR_RETURN(LoadedKernel * loaded, context_->kernels().Get(kernel));
   if (!loaded->Allows(shape.shared_bytes)) {
     GRAPHTREE_RETURN_IF_ERROR(context_->kernels().AllowShared(*loaded, shape.shared_bytes));
@@ -122,7 +141,7 @@ absl::Status CudaStream::CheckCapturedCopy(Address address) {
   const CUresult known = context_->driver().PointerGetAttribute(
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, static_cast<CUdeviceptr>(address));
   if (known == CUDA_SUCCESS) return absl::OkStatus();
-  return DeviceError(ErrorCode::kCaptureUnsupported,
+  return DeviceError(ErrorCode::kInvalidValue,
                      absl::StrCat("copying to or from 0x", absl::Hex(address), " in a capture on ",
                                   Name(), ": it is neither mapped device memory nor page-locked "
                                   "host memory (Memory::AllocateHost)"));
@@ -154,11 +173,11 @@ absl::Status CudaStream::Fill(Address target, uint32_t value, uint32_t width, ui
                         absl::Hex(target), " on ", Name());
   };
   if (width != 1 && width != 2 && width != 4) {
-    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": width is 1, 2 or 4"));
+    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": width ", width, " is none of 1, 2 and 4"));
   }
   if (target % width != 0) {
     return DeviceError(ErrorCode::kInvalidValue,
-                       absl::StrCat(what(), ": the address must be a multiple of the width"));
+                       absl::StrCat(what(), ": the address must be aligned to the width"));
   }
   if (count == 0) return absl::OkStatus();
   ContextScope current(context_->primary());
@@ -177,7 +196,7 @@ absl::Status CudaStream::Fill(Address target, uint32_t value, uint32_t width, ui
 absl::Status CudaStream::CallHost(std::function<void()> function) {
   if (context_->health().lost()) return context_->health().status();
   if (function == nullptr) {
-    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat("calling nothing on ", Name()));
+    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat("calling no function on ", Name()));
   }
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);  // no capture begins or ends in between
