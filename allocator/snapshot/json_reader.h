@@ -1,0 +1,72 @@
+// JsonReader: a snapshot written as JSON, read in one pass into the same rows as a pickle.
+//
+// The JSON is the pickle's structure as Python's json.dump writes it: tuples are arrays, and NaN
+// and Infinity are accepted. There is no document tree: a finished object goes straight to the
+// RecordBuilder, so a library's parser, which builds one, would only add a copy of everything.
+//
+// Nothing recurses; nesting has a limit. Not safe for concurrent use. One pass.
+#ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_READER_H_
+#define GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "allocator/snapshot/byte_source.h"
+#include "allocator/snapshot/growing_array.h"
+#include "allocator/snapshot/record_builder.h"
+#include "allocator/snapshot/snapshot.h"
+
+namespace graphtree::snapshot {
+
+class JsonReader {
+ public:
+  JsonReader(ByteSource& source, const char* p, RecordBuilder& builder, Snapshot& snapshot);
+
+  // The one value that the text is; only white space may follow it.
+  absl::StatusOr<Value> Run();
+
+ private:
+  struct Level {
+    size_t first;  // of the container's items on the stack
+    bool is_object;
+  };
+
+  // False at the end of the input or with status_ set.
+  bool Peek(char& c);
+  bool SkipSpace(char& c);
+  bool StepInto(char c);
+  bool Close(char c);
+  bool AfterValue(char c);
+  bool Scalar(char c);
+  bool String(std::string& text);
+  bool Escape(std::string& text);
+  bool HexDigits(uint32_t& unit);
+  bool Number();
+  bool Literal(absl::string_view rest, Value value);
+  bool Key();
+  bool CheckMemory();
+  bool Fail(absl::string_view what);
+  bool CutOff();
+
+  ByteSource& source_;
+  RecordBuilder& builder_;
+  Snapshot& snapshot_;
+  const char* p_;
+  const char* end_;
+  GrowingArray<Value> stack_;
+  GrowingArray<Level> levels_;
+  std::string scratch_;
+  absl::Status status_;
+};
+
+// A JSON text that stands alone, such as a user's metadata or a column of SQLite, as a value.
+absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,
+                                     Snapshot& snapshot);
+
+}  // namespace graphtree::snapshot
+
+#endif  // GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_READER_H_

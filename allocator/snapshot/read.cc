@@ -1,0 +1,75 @@
+// Tells the kinds of file apart by their first bytes.
+#include "allocator/snapshot/read.h"
+
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "allocator/snapshot/assemble.h"
+#include "allocator/snapshot/json_reader.h"
+#include "allocator/snapshot/pickle_machine.h"
+#include "allocator/snapshot/record_builder.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree::snapshot {
+namespace {
+
+constexpr size_t kMagicBytes = 16;
+
+absl::Status Unknown(absl::string_view head) {
+  const auto error = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
+  if (head.empty()) return error("the file is empty");
+  if (absl::StartsWith(head, "\x1f\x8b")) {
+    return error("the file is compressed with gzip: unpack it first (gunzip)");
+  }
+  if (absl::StartsWith(head, "\x28\xb5\x2f\xfd")) {
+    return error("the file is compressed with zstd: unpack it first (unzstd)");
+  }
+  if (absl::StartsWith(head, "PK")) {
+    return error("this is a zip file, as torch.save writes them, not a snapshot: a snapshot is "
+                 "written by torch.cuda.memory._dump_snapshot");
+  }
+  if (absl::StartsWith(head, "(") || absl::StartsWith(head, "]q") ||
+      absl::StartsWith(head, "}q")) {
+    return error("this looks like a pickle of protocol 0 or 1, which no snapshot writer uses: "
+                 "write it again with pickle.dump(snapshot, file, protocol=4)");
+  }
+  return error("this is no allocator snapshot: it is neither a pickle of protocol 2 to 5, nor "
+               "JSON, nor an SQLite file");
+}
+
+absl::StatusOr<std::unique_ptr<Snapshot>> ReadFrom(ByteSource& source) {
+  const char* p = source.begin();
+  GRAPHTREE_RETURN_IF_ERROR(source.Fill(p, kMagicBytes));
+  const absl::string_view head(p, source.end() - p);
+  const size_t text = head.find_first_not_of(" \t\r\n");
+  auto snapshot = std::make_unique<Snapshot>();
+  RecordBuilder builder(*snapshot);
+  Value root;
+  if (absl::StartsWith(head, "\x80")) {
+    GRAPHTREE_ASSIGN_OR_RETURN(root, PickleMachine(source, p, builder, *snapshot).Run());
+  } else if (text != absl::string_view::npos &&
+             (head[text] == '{' || head[text] == '[')) {
+    GRAPHTREE_ASSIGN_OR_RETURN(root, JsonReader(source, p, builder, *snapshot).Run());
+  } else {
+    return Unknown(head);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(Assemble(root, builder, *snapshot));
+  return snapshot;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Snapshot>> ReadSnapshot(const std::string& path,
+                                                       ByteSource::Progress progress) {
+  GRAPHTREE_ASSIGN_OR_RETURN(ByteSource source, ByteSource::Open(path));
+  source.set_progress(std::move(progress));
+  return ReadFrom(source);
+}
+
+absl::StatusOr<std::unique_ptr<Snapshot>> ParseSnapshot(absl::string_view bytes) {
+  ByteSource source = ByteSource::Of(bytes);
+  return ReadFrom(source);
+}
+
+}  // namespace graphtree::snapshot

@@ -1,0 +1,62 @@
+// Small accessors of a snapshot and the table of entry details.
+#include "allocator/snapshot/snapshot.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+
+namespace graphtree::snapshot {
+namespace {
+
+bool SameDetails(const EntryDetails& a, const EntryDetails& b) {
+  return a.shape == b.shape && a.internal_metadata == b.internal_metadata &&
+         a.extras == b.extras && a.stream == b.stream;
+}
+
+uint64_t HashDetails(const EntryDetails& details) {
+  const uint64_t form = (static_cast<uint64_t>(details.shape) << 32) | details.extras;
+  return MixHash(MixHash(MixHash(HashSeed(), form), details.stream.bits()),
+                 details.internal_metadata);
+}
+
+}  // namespace
+
+uint32_t DetailsTable::Intern(const EntryDetails& details) {
+  if (last_ != kNoId && SameDetails(details_[last_], details)) return last_;
+  const uint64_t hash = HashDetails(details);
+  last_ = index_.Find(hash, [&](uint32_t id) { return SameDetails(details_[id], details); });
+  if (last_ == kNoId) {
+    last_ = static_cast<uint32_t>(details_.size());
+    details_.Push(details);
+    index_.Insert(hash, last_, [&](uint32_t id) { return HashDetails(details_[id]); });
+  }
+  return last_;
+}
+
+std::optional<Value> Snapshot::Get(StringId key) const {
+  for (size_t i = root.size(); i-- > 0;) {
+    if (root[i].key.is_string(key)) return root[i].value;
+  }
+  return std::nullopt;
+}
+
+std::pair<uint64_t, uint64_t> Snapshot::Pool(PoolId pool) const {
+  if (pool == kNoId) return {0, 0};
+  return {values.pair(pool)[0], values.pair(pool)[1]};
+}
+
+bool Snapshot::HasKey(ShapeId shape, StringId key) const {
+  return absl::c_linear_search(shapes[shape], key);
+}
+
+size_t Snapshot::bytes() const {
+  return strings.bytes() + values.bytes() + frames.bytes() + stacks.bytes() + shapes.bytes() +
+         extras.bytes() + details.bytes() + blocks.bytes() + entries.bytes() +
+         (gpu.segments.capacity() + host.segments.capacity()) * sizeof(Segment);
+}
+
+std::string IntegerText(const ValueStore& values, Value value) {
+  if (value.is(Value::kWideUnsigned)) return absl::StrCat(values.wide_bits(value));
+  return absl::StrCat(values.AsInteger(value).value_or(0));
+}
+
+}  // namespace graphtree::snapshot
