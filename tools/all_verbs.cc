@@ -1,6 +1,7 @@
 // The list of verbs.
 #include "tools/all_verbs.h"
 
+#include "tools/memory/verbs.h"
 #include "tools/verbs/version.h"
 
 namespace graphtree {
@@ -8,6 +9,7 @@ namespace graphtree {
 cli::Registry AllVerbs() {
   cli::Registry registry;
   registry.Add(VersionVerb());
+  registry.Add(memory::MemoryVerbs());
   return registry;
 }
 

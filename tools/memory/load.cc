@@ -1,0 +1,50 @@
+// One line of progress that overwrites itself.
+#include "tools/memory/load.h"
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "allocator/snapshot/read.h"
+#include "tools/memory/text.h"
+
+namespace graphtree::memory {
+namespace {
+
+constexpr uint64_t kQuietBytes = 32 << 20;
+constexpr uint64_t kStepBytes = 16 << 20;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> Load(const std::string& path,
+                                                         cli::Console& console) {
+  const bool terminal = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
+  uint64_t shown = 0;
+  snapshot::ByteSource::Progress progress = [&](uint64_t done, uint64_t total) {
+    const bool large = total == 0 ? done > kQuietBytes : total > kQuietBytes;
+    if (!terminal || !large || done < shown + kStepBytes) return;
+    shown = done;
+    console.err << "\rreading " << path << ": " << Bytes(done)
+                << (total == 0 ? "" : absl::StrFormat(" of %s (%d %%)", Bytes(total),
+                                                      100 * done / total))
+                << "   " << std::flush;
+  };
+  auto loaded = snapshot::ReadSnapshot(path, progress);
+  if (shown != 0) console.err << "\r\033[K" << std::flush;
+  if (!loaded.ok()) {
+    return absl::Status(loaded.status().code(),
+                        absl::StrCat(path, ": ", loaded.status().message()));
+  }
+  return loaded;
+}
+
+cli::Operand SnapshotOperand() {
+  return {.name = "FILE",
+          .help = "A snapshot: a pickle written by torch.cuda.memory._dump_snapshot or by "
+                  "Graphtree, its JSON, or an SQLite file of `graphtree memory convert`; - reads "
+                  "the standard input."};
+}
+
+}  // namespace graphtree::memory

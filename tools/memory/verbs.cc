@@ -1,0 +1,10 @@
+// The list of memory verbs.
+#include "tools/memory/verbs.h"
+
+#include "tools/memory/stats_verb.h"
+
+namespace graphtree::memory {
+
+std::vector<cli::Verb> MemoryVerbs() { return {StatsVerb()}; }
+
+}  // namespace graphtree::memory
