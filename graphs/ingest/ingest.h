@@ -1,5 +1,5 @@
-// Ingest is the first op of a recorded graph: one kernel that copies every input that must be copied
-// to the place where the recording reads it, and writes changed scalars and random-number offsets.
+// Ingest is the first op of a recorded graph: one kernel that copies every input that must be
+// copied to the place where the recording reads it, and writes changed scalars and random-number offsets.
 //
 //   before a replay                 the graph
 //   plan.Retarget(0, new address)   [ingest: x -> slot 0, y -> slot 1, offset -> word] -> op -> op
@@ -13,8 +13,8 @@
 // One op takes at most 4000 bytes of table (kernels may take 4096 on every GPU): 124 dense copies,
 // or 248 scalars, or any mix where a dense copy costs 32 bytes, a strided one 32 + 16 for each dim
 // that is left after merging, a scalar 16. What does not fit goes into further ops: IngestPlan::For
-// returns one plan for each. Small tables have kernels of their own, so that a patch moves 512 bytes
-// where those are enough.
+// returns one plan for each. Small tables have kernels of their own, so that a patch moves 512
+// bytes where those are enough.
 //
 // Thread rule: like a container. Cost: Retarget and SetScalar are two or three loads and stores and
 // never allocate; making a plan allocates.

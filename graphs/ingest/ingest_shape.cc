@@ -13,7 +13,7 @@ CopyShape Flat(uint64_t bytes) {
   return shape;
 }
 
-// The dims that reach different bytes, smallest stride first. Source and target share their strides,
+// The dims that reach different bytes, smallest stride first. Source and target share strides,
 // so the order in which elements are visited is free.
 std::vector<Dim> MovingDims(const Layout& layout) {
   const uint64_t element = BytesOf(layout.type());

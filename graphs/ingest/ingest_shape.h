@@ -1,4 +1,4 @@
-// How the bytes of a layout are copied to another place of the same layout: the pure part of ingest.
+// How the bytes of a layout are copied to another place of that layout: the pure part of ingest.
 //
 //   f32[4,512] dense, or transposed          -> flat, 8192 bytes
 //   f32[4,512] expanded from [1,512]         -> flat, 2048 bytes: stride 0 has one element to copy
@@ -6,8 +6,8 @@
 //   windows that overlap each other          -> flat, the whole extent
 //
 // Elements are copied and nothing between them, because what lies between may belong to somebody
-// else. The exceptions copy the extent, which is always right for the bytes that count: layouts that
-// overlap themselves, and those that keep more than eight dims after merging.
+// else. The exceptions copy the extent, which is always right for the bytes that count: layouts
+// that overlap themselves, and those that keep more than eight dims after merging.
 #ifndef GRAPHTREE_GRAPHS_INGEST_INGEST_SHAPE_H_
 #define GRAPHTREE_GRAPHS_INGEST_INGEST_SHAPE_H_
 

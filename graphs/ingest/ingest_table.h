@@ -6,15 +6,15 @@
 //
 //   word 0      copies (16 bits) | scalars (16) | blocks that copy (32)
 //   word 1      units that one block takes
-//   copies      one word each: first block (32) | its record's word (16) | dims (8) | log2 width (8)
+//   copies      one word each: first block (32) | record's word (16) | dims (8) | log2 width (8)
 //   scalars     two words each: address, value
 //   records     flat, dims 0:   source, target, bytes
 //               strided:        source, target, pieces, then size and stride in bytes of each dim
 //
 // A unit is 16 bytes of a flat copy or one piece (1 to 16 bytes) of a strided one: what one thread
 // moves at once. Blocks are dealt out by units, so a small input gets one block and a large one as
-// many as it needs; a block finds its copy by a binary search over the first blocks. The block after
-// those that copy writes the scalars.
+// many as it needs; a block finds its copy by a binary search over the first blocks. The block
+// after those that copy writes the scalars.
 //
 // Source and target of a strided copy have the same strides. An address may have any alignment: a
 // copy takes the widest access that both of its addresses allow.

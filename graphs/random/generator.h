@@ -7,8 +7,8 @@
 // is replayed. So a sequence of replays gives the numbers that the eager runs would have given, and
 // one generator may feed any number of recordings and trees: it knows none of them.
 //
-// Threads: Take is one atomic addition and may be called from any thread. Seeding must not race with
-// drawing: a draw that did could get the new seed with the old position.
+// Threads: Take is one atomic addition and may be called from any thread. Seeding must not race
+// with drawing: a draw that did could get the new seed with the old position.
 #ifndef GRAPHTREE_GRAPHS_RANDOM_GENERATOR_H_
 #define GRAPHTREE_GRAPHS_RANDOM_GENERATOR_H_
 

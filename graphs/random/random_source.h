@@ -61,8 +61,8 @@ struct RandomUse {
 
 class RecordedRandom : public RandomSource {
  public:
-  // `new_words` finds 16 bytes of device memory, a multiple of 8, which stay as long as the recording
-  // does. It is called once for each generator.
+  // `new_words` finds 16 bytes of device memory, a multiple of 8, which stay as long as the
+  // recording does. It is called once for each generator.
   explicit RecordedRandom(std::function<absl::StatusOr<Address>()> new_words)
       : new_words_(std::move(new_words)) {}
 

@@ -1,7 +1,7 @@
 // What a kernel that draws random numbers is given: where its numbers start.
 //
 //   eager        words = null    seed, offset            both are known at the launch
-//   recorded     words --------> {seed, offset} + inner  the launch is frozen, the two words are not:
+//   recorded     words --------> {seed, offset} + inner  the launch is frozen, the words are not:
 //                                                        every replay writes them first
 //
 // A kernel takes a RandomState by value and resolves it:
