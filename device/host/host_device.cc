@@ -1,0 +1,19 @@
+// Opening a host device.
+#include "device/host/host_device.h"
+
+#include "absl/strings/str_cat.h"
+#include "device/error.h"
+#include "device/host/device_impl.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<Device>> OpenHostDevice(const HostOptions& options) {
+  if (options.memory_bytes == 0 || options.queue_limit == 0) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("opening a host device of ", options.memory_bytes,
+                                    " bytes with queues of ", options.queue_limit, " ops"));
+  }
+  return std::make_unique<host::HostDevice>(options);
+}
+
+}  // namespace graphtree

@@ -1,0 +1,208 @@
+// Each call: is it allowed, is the stream capturing, and then into the queue or into the capture.
+#include "device/host/host_stream.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/address_map.h"
+#include "device/base/status_macros.h"
+#include "device/error.h"
+#include "device/host/host_event.h"
+#include "device/host/host_graph.h"
+#include "device/host/launch_limits.h"
+
+namespace graphtree::host {
+
+HostStream::HostStream(std::shared_ptr<Core> core, StreamQueue* queue, bool adopted)
+    : QueuedStream(queue),
+      core_(std::move(core)),
+      entry_(adopted ? absl::StrCat("adopted ", queue->name()) : queue->name()) {
+  core_->streams.insert(entry_);
+}
+
+HostStream::~HostStream() {
+  const Engine::Lock lock = core_->engine.Guard();
+  core_->streams.erase(core_->streams.find(entry_));
+  core_->engine.GiveUp(*queue_);
+}
+
+absl::Status HostStream::MayIssue(absl::string_view what) const {
+  if (!core_->engine.health().ok()) return core_->engine.health();
+  if (!capturing()) return absl::OkStatus();
+  return core_->engine.captures().MayAppend(queue_->part, what);
+}
+
+template <typename Set>
+absl::Status HostStream::IssueWork(Engine::Lock& lock, const Set& set) {
+  Engine& engine = core_->engine;
+  if (capturing()) {
+    Work work;
+    set(work);
+    GRAPHTREE_RETURN_IF_ERROR(engine.checks().Issue(work));
+    engine.captures().Append(queue_->part, Op{}, std::move(work));
+    return absl::OkStatus();
+  }
+  Unit* const unit = engine.NewUnit(UnitKind::kWork);
+  set(unit->work);
+  absl::Status status = engine.checks().Issue(unit->work);
+  if (!status.ok()) {
+    engine.DropUnit(unit);
+    engine.Lose(status);
+    return status;
+  }
+  engine.Issue(lock, *queue_, unit);
+  return absl::OkStatus();
+}
+
+absl::Status HostStream::Launch(const Kernel& kernel, const LaunchShape& shape,
+                                Arguments arguments) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckLaunch(kernel, shape, arguments));
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue(kernel.name()));
+  return IssueWork(lock, [&](Work& work) { work.SetKernel(kernel, shape, arguments); });
+}
+
+absl::Status HostStream::Copy(Address target, Address source, uint64_t bytes) {
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue("a copy"));
+  if (bytes == 0) return absl::OkStatus();
+  for (const AddressRange side : {AddressRange{target, bytes}, AddressRange{source, bytes}}) {
+    if (!capturing() || core_->books.IsPageLocked(side)) continue;
+    return DeviceError(ErrorCode::kCaptureUnsupported,
+                       absl::StrCat("capturing a copy of ", ToString(side),
+                                    ", host memory that is not page-locked: a replay would use it "
+                                    "long after; take it from Memory::AllocateHost"));
+  }
+  return IssueWork(lock, [&](Work& work) { work.SetCopy({target, source, bytes}); });
+}
+
+absl::Status HostStream::Fill(Address target, uint32_t value, uint32_t width, uint64_t count) {
+  const FillParams fill = {target, value, width, count};
+  GRAPHTREE_RETURN_IF_ERROR(CheckFill(fill));
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue("a fill"));
+  if (count == 0) return absl::OkStatus();
+  return IssueWork(lock, [&](Work& work) { work.SetFill(fill); });
+}
+
+absl::Status HostStream::CallHost(std::function<void()> function) {
+  if (!function) return DeviceError(ErrorCode::kInvalidValue, "a host call without a function");
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue("a host call"));
+  return IssueWork(lock, [&](Work& work) {
+    work.SetFunction(OpKind::kHost, OpKindName(OpKind::kHost), std::move(function));
+  });
+}
+
+absl::Status HostStream::Record(Event& event) {
+  auto* const ours = dynamic_cast<HostEvent*>(&event);
+  if (ours == nullptr || ours->core() != core_.get()) {
+    return DeviceError(ErrorCode::kInvalidHandle, "recording an event of another device");
+  }
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue("recording an event"));
+  if (capturing()) {
+    ours->state()->recorded = true;
+    ours->state()->mark = core_->engine.captures().Record(queue_->part);
+  } else {
+    core_->engine.Record(lock, *queue_, ours->state());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status HostStream::Wait(Event& event) {
+  auto* const ours = dynamic_cast<HostEvent*>(&event);
+  if (ours == nullptr || ours->core() != core_.get()) {
+    return DeviceError(ErrorCode::kInvalidHandle, "waiting for an event of another device");
+  }
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue("waiting for an event"));
+  const EventState& state = *ours->state();
+  if (!state.recorded) return absl::OkStatus();
+  if (capturing() || state.mark.captured) {
+    return core_->engine.captures().Wait(queue_->part, state.mark);
+  }
+  core_->engine.IssueWait(lock, *queue_, state.ticket, state.clock);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> HostStream::IsDone() {
+  Engine& engine = core_->engine;
+  Engine::Lock lock = engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue_->part, "querying"));
+  const Ticket ticket = queue_->last();
+  const VectorClock clock = queue_->knowledge.back().clock;
+  const bool done = engine.Poll(lock, ticket);
+  if (done) engine.HostKnows(ticket, clock);
+  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  return done;
+}
+
+absl::Status SynchronizeQueue(Engine& engine, StreamQueue& queue) {
+  Engine::Lock lock = engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue.part, "synchronising"));
+  const Ticket ticket = queue.last();
+  const VectorClock clock = queue.knowledge.back().clock;
+  engine.WaitFor(lock, ticket);
+  engine.HostKnows(ticket, clock);
+  return engine.health();
+}
+
+absl::Status HostStream::Synchronize() { return SynchronizeQueue(core_->engine, *queue_); }
+
+absl::Status HostStream::BeginCapture(CaptureMode mode) {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
+                                        /*ours=*/true);
+}
+
+absl::StatusOr<CaptureInfo> HostStream::Capture() {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  if (!capturing()) return CaptureInfo{};
+  const host::Capture& capture = *queue_->part.capture;
+  return CaptureInfo{
+      capture.spoiled_by.empty() ? CaptureState::kActive : CaptureState::kInvalidated, capture.id,
+      capture.ours};
+}
+
+absl::StatusOr<std::unique_ptr<Graph>> EndCaptureOf(const std::shared_ptr<Core>& core,
+                                                    StreamQueue& queue) {
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      const std::shared_ptr<Capture> capture,
+      core->engine.captures().End(queue.part, std::this_thread::get_id()));
+  return std::make_unique<HostGraph>(core, std::move(*capture));
+}
+
+absl::StatusOr<std::unique_ptr<Graph>> HostStream::EndCapture() {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  return EndCaptureOf(core_, *queue_);
+}
+
+absl::Status HostStream::MayListCapture(absl::string_view what) const {
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue(what));
+  if (capturing()) return absl::OkStatus();
+  return DeviceError(ErrorCode::kIllegalState,
+                     absl::StrCat(what, " of ", queue_->name(), ", which is not capturing"));
+}
+
+absl::StatusOr<std::vector<OpToken>> HostStream::CaptureFrontier() {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayListCapture("the capture frontier"));
+  std::vector<OpToken> tokens;
+  for (OpId op : queue_->part.frontier) tokens.push_back(queue_->part.capture->TokenOf(op));
+  return tokens;
+}
+
+absl::StatusOr<std::vector<Op>> HostStream::CapturedOps() {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayListCapture("the captured ops"));
+  return queue_->part.capture->ops;
+}
+
+}  // namespace graphtree::host

@@ -1,0 +1,82 @@
+// A queue with a caller as its owner.
+#include "device/host/native.h"
+
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/error.h"
+#include "device/host/device_impl.h"
+#include "device/host/host_stream.h"
+
+namespace graphtree {
+namespace host {
+namespace {
+
+class NativeQueue : public HostNativeStream {
+ public:
+  NativeQueue(std::shared_ptr<Core> core, StreamQueue* queue)
+      : core_(std::move(core)), queue_(queue) {}
+  ~NativeQueue() override {
+    const Engine::Lock lock = core_->engine.Guard();
+    core_->engine.GiveUp(*queue_);
+  }
+
+  NativeStream handle() const override { return queue_; }
+
+  absl::Status Push(std::string name, std::function<void()> body) override {
+    Engine& engine = core_->engine;
+    Engine::Lock lock = engine.Guard();
+    GRAPHTREE_RETURN_IF_ERROR(engine.health());
+    if (queue_->part.capture != nullptr) {
+      GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayAppend(queue_->part, name));
+      Work work;
+      work.SetFunction(OpKind::kKernel, std::move(name), std::move(body));
+      engine.captures().Append(queue_->part, Op{}, std::move(work));
+      return absl::OkStatus();
+    }
+    Unit* const unit = engine.NewUnit(UnitKind::kWork);
+    unit->work.SetFunction(OpKind::kKernel, std::move(name), std::move(body));
+    engine.Issue(lock, *queue_, unit);
+    return absl::OkStatus();
+  }
+
+  absl::Status BeginCapture(CaptureMode mode) override {
+    const Engine::Lock lock = core_->engine.Guard();
+    GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+    return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
+                                          /*ours=*/false);
+  }
+
+  absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override {
+    const Engine::Lock lock = core_->engine.Guard();
+    GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+    return EndCaptureOf(core_, *queue_);
+  }
+
+  absl::Status Synchronize() override {
+    return SynchronizeQueue(core_->engine, *queue_);
+  }
+
+ private:
+  const std::shared_ptr<Core> core_;
+  StreamQueue* const queue_;
+};
+
+}  // namespace
+}  // namespace host
+
+absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& device) {
+  auto* const ours = dynamic_cast<host::HostDevice*>(&device);
+  if (ours == nullptr) {
+    return DeviceError(ErrorCode::kInvalidDevice,
+                       absl::StrCat("making a native host stream on ", device.info().name));
+  }
+  const host::Engine::Lock lock = ours->core()->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(ours->core()->MayMake("making a native host stream"));
+  return std::make_unique<host::NativeQueue>(
+      ours->core(), ours->core()->engine.NewQueue("native stream", /*ours=*/false));
+}
+
+}  // namespace graphtree

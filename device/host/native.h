@@ -1,0 +1,48 @@
+// A caller's own stream on the host device, used without the Stream interface: what a cudaStream_t is
+// on CUDA, and what a library such as cuBLAS does with one.
+//
+//   absl::StatusOr<std::unique_ptr<HostNativeStream>> theirs = NewHostNativeStream(*device);
+//   device->AdoptStream((*theirs)->handle());     // a view; the native stream stays the caller's
+//   (*theirs)->Push("gemm", [=] { ... });         // unknown work: no arguments, nothing declared
+//
+// AdoptStream(nullptr) is the legacy stream, on which no capture may begin.
+#ifndef GRAPHTREE_DEVICE_HOST_NATIVE_H_
+#define GRAPHTREE_DEVICE_HOST_NATIVE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/device.h"
+#include "device/graph.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+class HostNativeStream {
+ public:
+  virtual ~HostNativeStream() = default;
+  HostNativeStream(const HostNativeStream&) = delete;
+  HostNativeStream& operator=(const HostNativeStream&) = delete;
+
+  // For Device::AdoptStream.
+  virtual NativeStream handle() const = 0;
+  // Queues, or captures, a kernel of which the device knows only the name.
+  virtual absl::Status Push(std::string name, std::function<void()> body) = 0;
+  // A capture that is not ours.
+  virtual absl::Status BeginCapture(CaptureMode mode) = 0;
+  virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture() = 0;
+  virtual absl::Status Synchronize() = 0;
+
+ protected:
+  HostNativeStream() = default;
+};
+
+// Refused if the device is not a host device.
+absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& device);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_HOST_NATIVE_H_
