@@ -37,7 +37,7 @@ struct HostOptions {
   bool check_races = true;
   // Called before every op, in the order in which they run, with the device locked: it must not
   // call the device.
-  std::function<void(const HostTraceEntry&)> trace;
+  std::function<void(const HostTraceEntry&)> trace = nullptr;
 };
 
 }  // namespace graphtree
