@@ -56,13 +56,14 @@ def cuda_fatbin(name, src, visibility = None):
             visibility = visibility,
         )
 
-def cuda_cc_library(name, srcs = [], hdrs = [], deps = [], visibility = None):
+def cuda_cc_library(name, srcs = [], hdrs = [], deps = [], testonly = False, visibility = None):
     """C++ that includes CUDA's headers. Without a toolkit the target exists and is empty."""
     native.cc_library(
         name = name,
         srcs = srcs if CUDA_FOUND else [],
         hdrs = hdrs if CUDA_FOUND else [],
         linkstatic = True,
+        testonly = testonly,
         deps = deps + ["@cuda//:headers", "@cuda//:cudart_static"] if CUDA_FOUND else [],
         visibility = visibility,
     )
