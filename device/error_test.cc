@@ -33,7 +33,8 @@ TEST(ErrorTest, OnlyContextErrorsKillTheDevice) {
 }
 
 TEST(ErrorDeathTest, AnErrorNeedsACode) {
-  EXPECT_DEATH(DeviceError(ErrorCode::kNone, "nothing happened"), "an error needs a code");
+  EXPECT_DEATH(static_cast<void>(DeviceError(ErrorCode::kNone, "nothing happened")),
+               "an error needs a code");
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+"""python_test: a Python script as a test, run by the python3 that is installed.
+
+Bazel's own Python rules want a toolchain with two versions of Python; the
+scripts here need nothing but python3 and its standard library.
+"""
+
+def python_test(name, src, args = [], data = [], **kwargs):
+    native.sh_test(
+        name = name,
+        srcs = ["//tools/scripts:python_test.sh"],
+        args = ["$(location %s)" % src] + args,
+        data = [src] + data,
+        **kwargs
+    )

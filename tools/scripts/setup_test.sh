@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# tools/setup on systems that this one is not: a bare Debian without root, an unknown system, wrong
+# use, and an interrupted download. Its commands are stand-ins, first in the path.
+set -euo pipefail
+
+root=$(mktemp -d)
+trap 'rm -rf "$root"' EXIT
+mkdir -p "$root/tools/scripts" "$root/bin"
+cp -L tools/setup "$root/tools/setup"
+cp -L tools/scripts/common.sh "$root/tools/scripts/common.sh"
+
+fail() {
+  echo "FAILED: $*"
+  echo "--- output:" && cat "$root/output"
+  exit 1
+}
+
+# stand_in NAME: a command made of the lines on standard input.
+stand_in() {
+  { echo "#!/bin/bash"; cat; } >"$root/bin/$1"
+  chmod +x "$root/bin/$1"
+}
+
+# expect CODE ARGUMENT...: runs setup and compares its exit code.
+expect() {
+  local want=$1 code=0
+  shift
+  env -u CUDA_HOME -u GRAPHTREE_NVRTC PATH="$root/bin:/usr/bin:/bin" \
+    GRAPHTREE_OS_RELEASE="$root/os-release" GRAPHTREE_SYSTEM_CUDA="$root/cuda" \
+    "$root/tools/setup" "$@" >"$root/output" 2>&1 || code=$?
+  [ "$code" = "$want" ] || fail "setup $*: exit code $code instead of $want"
+}
+
+expect_text() { grep -qF -- "$1" "$root/output" || fail "it did not say: $1"; }
+
+readonly kAll="bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-cc bazel-rules-java
+bazel-rules-proto g++ libabsl-dev libgtest-dev libgmock-dev libbenchmark-dev libsqlite3-dev python3"
+stand_in id <<<'echo 1000'
+stand_in sudo <<<'echo "$*" >>'"$root"'/sudo.log'
+stand_in apt-cache <<<'true'
+echo 'ID=debian' >"$root/os-release"
+
+# Everything is there: it says nothing.
+stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do echo \$p installed; done"
+expect 0 --no-cuda
+[ ! -s "$root/output" ] || fail "it spoke although nothing is missing"
+expect 0 --no-cuda --list
+
+# clang is missing and asked for: it is named with its reason and installed through sudo.
+expect 1 --no-cuda --all --list
+expect_text "clang-14"
+expect_text "the second compiler"
+expect 0 --no-cuda clang
+grep -q "install -y --no-install-recommends clang-14 libclang-rt-14-dev" "$root/sudo.log" ||
+  fail "clang-14 was not installed: $(cat "$root/sudo.log")"
+
+# A package that is known but not installed is missing.
+stand_in dpkg-query <<<"echo libabsl-dev not-installed; for p in ${kAll//$'\n'/ }; do
+[ \$p = libabsl-dev ] || echo \$p installed; done"
+expect 1 --no-cuda --list
+expect_text "libabsl-dev"
+if grep -q "libgtest-dev" "$root/output"; then fail "libgtest-dev is not missing"; fi
+
+# No root and no sudo: the command to run is printed.
+rm "$root/bin/sudo"
+if ! PATH=/usr/bin:/bin command -v sudo >/dev/null; then
+  expect 2 --no-cuda
+  expect_text "apt-get install --no-install-recommends libabsl-dev"
+fi
+
+# A system that it does not know.
+echo 'ID=fedora' >"$root/os-release"
+expect 2 --no-cuda
+expect_text "neither Debian nor Ubuntu"
+expect_text "libbenchmark-dev"
+
+# Wrong use.
+expect 2 --wrong
+expect_text "there is no option --wrong"
+expect 2 nonsense
+expect_text "there is no group nonsense"
+
+# An interrupted download leaves nothing that passes for a toolkit.
+echo 'ID=ubuntu' >"$root/os-release"
+stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do echo \$p installed; done"
+stand_in python3 <<END
+[ "\$3" = --version ] && exit 0
+while [ "\$1" != --target ]; do shift; done
+lib=\$2/nvidia/cu13/lib
+mkdir -p \$lib \$2/nvidia/cu13/bin
+touch \$2/nvidia/cu13/bin/nvcc
+[ ! -e $root/network ] && exit 1
+echo fetched >>$root/pip.log
+touch \$lib/libcudart_static.a \$lib/libnvrtc.so.13
+END
+expect 1
+expect_text "No CUDA toolkit is installed"
+expect_text "pip could not fetch them"
+[ -z "$(ls -A "$root/.deps")" ] || fail "it left $(ls -A "$root/.deps")"
+
+# A download that succeeds is not repeated, until other versions are asked for.
+touch "$root/network"
+expect 0
+expect_text "Everything is here now."
+expect 0
+[ ! -s "$root/output" ] || fail "it spoke although nothing is missing"
+[ "$(wc -l <"$root/pip.log")" = 1 ] || fail "it fetched more than once"
+echo "nvidia-cuda-nvcc==1.0" >"$root/.deps/cuda/versions"
+expect 0
+[ "$(wc -l <"$root/pip.log")" = 2 ] || fail "it kept a toolkit of other versions"
+
+# A toolkit without NVRTC gets that alone.
+rm -r "$root/.deps"
+mkdir -p "$root/cuda/bin" "$root/cuda/lib64"
+touch "$root/cuda/bin/nvcc" "$root/cuda/lib64/libcudart_static.a"
+expect 0
+expect_text "The CUDA toolkit has no NVRTC"
+[ -e "$root/.deps/nvrtc/versions" ] && [ ! -e "$root/.deps/cuda" ] || fail "not NVRTC alone"
+expect 0
+[ ! -s "$root/output" ] || fail "it spoke although nothing is missing"
+echo "every case as expected"
