@@ -12,6 +12,8 @@ bool RaceCheck::Before(const Touched& earlier, const Moment& now) {
   }
   if (earlier.ticket.sequence != now.ticket.sequence) return true;
   if (now.place.before == nullptr) return true;
+  // Also an op's own first touch: arguments may name the same bytes twice.
+  if (earlier.chain == now.place.chain && earlier.index == now.place.index) return true;
   return now.place.before[earlier.chain] > earlier.index;
 }
 
