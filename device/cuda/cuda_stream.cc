@@ -141,7 +141,7 @@ absl::Status CudaStream::CheckCapturedCopy(Address address) {
   const CUresult known = context_->driver().PointerGetAttribute(
       &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, static_cast<CUdeviceptr>(address));
   if (known == CUDA_SUCCESS) return absl::OkStatus();
-  return DeviceError(ErrorCode::kInvalidValue,
+  return DeviceError(ErrorCode::kCaptureUnsupported,
                      absl::StrCat("copying to or from 0x", absl::Hex(address), " in a capture on ",
                                   Name(), ": it is neither mapped device memory nor page-locked "
                                   "host memory (Memory::AllocateHost)"));

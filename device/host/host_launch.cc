@@ -22,7 +22,7 @@ bool SameTopology(const std::vector<Op>& a, const std::vector<Op>& b) {
 
 absl::Status HostExecutable::MayUse(Stream& stream, absl::string_view what) const {
   if (&stream.device() != core_->device) {
-    return DeviceError(ErrorCode::kInvalidDevice,
+    return DeviceError(ErrorCode::kInvalidHandle,
                        absl::StrCat(what, " an executable on a stream of another device"));
   }
   return absl::OkStatus();
@@ -52,7 +52,7 @@ absl::Status HostExecutable::Upload(Stream& stream) {
 
 absl::StatusOr<UpdateResult> HostExecutable::Update(const Graph& graph) {
   if (&graph.device() != core_->device) {
-    return DeviceError(ErrorCode::kInvalidDevice,
+    return DeviceError(ErrorCode::kInvalidHandle,
                        "updating an executable from a graph of another device");
   }
   const auto& from = static_cast<const HostGraph&>(graph);
