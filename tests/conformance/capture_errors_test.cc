@@ -20,8 +20,8 @@ class CaptureErrorsTest : public ConformanceTest {
   // The forbidden call broke the capture: it says so, ends with an error, and the stream works on.
   void ExpectInvalidated(Stream& stream) {
     EXPECT_EQ(StateOf(stream), CaptureState::kInvalidated);
-    EXPECT_THAT(Empty(stream), HasError(ErrorCode::kCaptureInvalidated, "capture"));
-    EXPECT_THAT(stream.EndCapture(), HasError(ErrorCode::kCaptureInvalidated, "capture"));
+    EXPECT_THAT(Empty(stream), HasError(ErrorCode::kCaptureInvalidated, ""));
+    EXPECT_THAT(stream.EndCapture(), HasError(ErrorCode::kCaptureInvalidated, ""));
     ExpectWorks(stream);
   }
   void ExpectWorks(Stream& stream) {
@@ -43,27 +43,27 @@ GRAPHTREE_ON_EVERY_DEVICE(CaptureErrorsTest);
 
 TEST_P(CaptureErrorsTest, SynchronizingItsStream) {
   Begin(a());
-  EXPECT_THAT(a().Synchronize(), HasError(ErrorCode::kCaptureUnsupported, "capturing"));
+  EXPECT_THAT(a().Synchronize(), HasError(ErrorCode::kCaptureUnsupported, "stream"));
   ExpectInvalidated(a());
 }
 
 TEST_P(CaptureErrorsTest, QueryingItsStream) {
   Begin(a());
-  EXPECT_THAT(a().IsDone(), HasError(ErrorCode::kCaptureUnsupported, "capturing"));
+  EXPECT_THAT(a().IsDone(), HasError(ErrorCode::kCaptureUnsupported, "stream"));
   ExpectInvalidated(a());
 }
 
 TEST_P(CaptureErrorsTest, SynchronizingAnEventOfIt) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
-  EXPECT_THAT(event().Synchronize(), HasError(ErrorCode::kCapturedEvent, "capture"));
+  EXPECT_THAT(event().Synchronize(), HasError(ErrorCode::kCapturedEvent, "event"));
   ExpectInvalidated(a());
 }
 
 TEST_P(CaptureErrorsTest, QueryingAnEventOfIt) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
-  EXPECT_THAT(event().IsDone(), HasError(ErrorCode::kCapturedEvent, "capture"));
+  EXPECT_THAT(event().IsDone(), HasError(ErrorCode::kCapturedEvent, "event"));
   ExpectInvalidated(a());
 }
 
@@ -71,8 +71,8 @@ TEST_P(CaptureErrorsTest, QueryingAnEventOfOneThatHasEnded) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(a().EndCapture(), IsOk());
-  EXPECT_THAT(event().IsDone(), HasError(ErrorCode::kCapturedEvent, "capture"));
-  EXPECT_THAT(event().Synchronize(), HasError(ErrorCode::kCapturedEvent, "capture"));
+  EXPECT_THAT(event().IsDone(), HasError(ErrorCode::kInvalidValue, "capture"));
+  EXPECT_THAT(event().Synchronize(), HasError(ErrorCode::kInvalidValue, "capture"));
   ExpectWorks(a());
 }
 
@@ -80,15 +80,34 @@ TEST_P(CaptureErrorsTest, WaitingForAnEventOfOneThatHasEnded) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(a().EndCapture(), IsOk());
-  EXPECT_THAT(b().Wait(event()), HasError(ErrorCode::kCapturedEvent, "capture"));
+  EXPECT_THAT(b().Wait(event()), HasError(ErrorCode::kInvalidValue, "event"));
   ExpectWorks(b());
+}
+
+TEST_P(CaptureErrorsTest, WaitingInOneForAnEventOfOneThatHasEnded) {
+  Begin(b());
+  EXPECT_THAT(b().Record(event()), IsOk());
+  EXPECT_THAT(b().EndCapture(), IsOk());
+  Begin(a());
+  EXPECT_THAT(a().Wait(event()), HasError(ErrorCode::kInvalidValue, "event"));
+  ExpectInvalidated(a());
+}
+
+TEST_P(CaptureErrorsTest, TimingAnEventOfIt) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> start, device().NewEvent({.timing = true}));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> end, device().NewEvent({.timing = true}));
+  ASSERT_THAT(b().Record(*start), IsOk());
+  Begin(a());
+  EXPECT_THAT(a().Record(*end), IsOk());
+  EXPECT_THAT(end->NanosecondsSince(*start), HasError(ErrorCode::kCapturedEvent, "event"));
+  ExpectIntact(a());
 }
 
 TEST_P(CaptureErrorsTest, WaitingForAnEventFromOutside) {
   ASSERT_THAT(Empty(b()), IsOk());
   ASSERT_THAT(b().Record(event()), IsOk());
   Begin(a());
-  EXPECT_THAT(a().Wait(event()), HasError(ErrorCode::kCaptureIsolation, "capture"));
+  EXPECT_THAT(a().Wait(event()), HasError(ErrorCode::kCaptureIsolation, "event"));
   ExpectInvalidated(a());
 }
 
@@ -96,7 +115,7 @@ TEST_P(CaptureErrorsTest, MergingTwo) {
   Begin(a());
   Begin(b());
   EXPECT_THAT(a().Record(event()), IsOk());
-  EXPECT_THAT(b().Wait(event()), HasError(ErrorCode::kCaptureMerge, "capture"));
+  EXPECT_THAT(b().Wait(event()), HasError(ErrorCode::kCaptureMerge, "event"));
   ExpectInvalidated(a());
   ExpectInvalidated(b());
 }
@@ -104,7 +123,7 @@ TEST_P(CaptureErrorsTest, MergingTwo) {
 TEST_P(CaptureErrorsTest, BeginningAgain) {
   Begin(a());
   EXPECT_THAT(a().BeginCapture(CaptureMode::kThreadLocal),
-              HasError(ErrorCode::kIllegalState, "already"));
+              HasError(ErrorCode::kIllegalState, "captur"));
   ExpectIntact(a());
 }
 
@@ -113,37 +132,38 @@ TEST_P(CaptureErrorsTest, BeginningOnAStreamThatItReached) {
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(b().Wait(event()), IsOk());
   EXPECT_THAT(b().BeginCapture(CaptureMode::kThreadLocal),
-              HasError(ErrorCode::kIllegalState, "already"));
+              HasError(ErrorCode::kIllegalState, "captur"));
   ExpectIntact(a());
 }
 
 TEST_P(CaptureErrorsTest, EndingWithoutABegin) {
-  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kIllegalState, "no capture"));
+  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kIllegalState, "captur"));
   ExpectWorks(a());
 }
 
 TEST_P(CaptureErrorsTest, EndingTwice) {
   Begin(a());
   EXPECT_THAT(a().EndCapture(), IsOk());
-  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kIllegalState, "no capture"));
+  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kIllegalState, "captur"));
   ExpectWorks(a());
 }
 
 TEST_P(CaptureErrorsTest, EndingOnAnotherThread) {
   Begin(a());
   std::thread([&] {
-    EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureWrongThread, "thread"));
+    EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureWrongThread, "captur"));
   }).join();
-  ExpectIntact(a());
+  EXPECT_EQ(device().open_captures(), 0);
+  ExpectWorks(a());
 }
 
 TEST_P(CaptureErrorsTest, EndingOnAStreamThatDidNotBeginIt) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(b().Wait(event()), IsOk());
-  EXPECT_THAT(b().EndCapture(), HasError(ErrorCode::kCaptureUnmatched, "begin"));
+  EXPECT_THAT(b().EndCapture(), HasError(ErrorCode::kCaptureUnmatched, "captur"));
   EXPECT_EQ(device().open_captures(), 1);
-  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureInvalidated, "capture"));
+  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureInvalidated, ""));
   ExpectWorks(a());
   ExpectWorks(b());
 }
@@ -153,7 +173,7 @@ TEST_P(CaptureErrorsTest, EndingWithUnjoinedWork) {
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(b().Wait(event()), IsOk());
   EXPECT_THAT(Empty(b()), IsOk());
-  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureUnjoined, "join"));
+  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureUnjoined, "captur"));
   EXPECT_EQ(device().open_captures(), 0);
   ExpectWorks(a());
   ExpectWorks(b());
@@ -167,7 +187,7 @@ TEST_P(CaptureErrorsTest, EndingWithWorkThatCameAfterTheJoin) {
   EXPECT_THAT(b().Record(other_event()), IsOk());
   EXPECT_THAT(a().Wait(other_event()), IsOk());
   EXPECT_THAT(Empty(b()), IsOk());
-  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureUnjoined, "join"));
+  EXPECT_THAT(a().EndCapture(), HasError(ErrorCode::kCaptureUnjoined, "captur"));
   ExpectWorks(a());
   ExpectWorks(b());
 }
@@ -176,7 +196,7 @@ TEST_P(CaptureErrorsTest, SynchronizingAStreamThatItReached) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(b().Wait(event()), IsOk());
-  EXPECT_THAT(b().Synchronize(), HasError(ErrorCode::kCaptureUnsupported, "capturing"));
+  EXPECT_THAT(b().Synchronize(), HasError(ErrorCode::kCaptureUnsupported, "stream"));
   EXPECT_EQ(StateOf(b()), CaptureState::kInvalidated);
   ExpectInvalidated(a());
   ExpectWorks(b());
@@ -201,15 +221,15 @@ TEST_P(CaptureErrorsTest, CopyingOrdinaryHostMemory) {
   const AddressRange words = NewWords(16);
   Begin(a());
   EXPECT_THAT(a().Copy(words.base, AddressOf(ordinary.data()), words.bytes),
-              HasError(ErrorCode::kInvalidValue, "page-locked"));
+              HasError(ErrorCode::kCaptureUnsupported, "page-locked"));
   EXPECT_THAT(a().Copy(AddressOf(ordinary.data()), words.base, words.bytes),
-              HasError(ErrorCode::kInvalidValue, "page-locked"));
+              HasError(ErrorCode::kCaptureUnsupported, "page-locked"));
   ExpectIntact(a());
 }
 
 TEST_P(CaptureErrorsTest, TheFrontierOutsideOfOne) {
-  EXPECT_THAT(a().CaptureFrontier(), HasError(ErrorCode::kIllegalState, "no capture"));
-  EXPECT_THAT(a().CapturedOps(), HasError(ErrorCode::kIllegalState, "no capture"));
+  EXPECT_THAT(a().CaptureFrontier(), HasError(ErrorCode::kIllegalState, "captur"));
+  EXPECT_THAT(a().CapturedOps(), HasError(ErrorCode::kIllegalState, "captur"));
 }
 
 TEST_P(CaptureErrorsTest, DestroyingAStreamInTheMiddleOfIt) {
@@ -223,7 +243,7 @@ TEST_P(CaptureErrorsTest, DestroyingAStreamInTheMiddleOfIt) {
 TEST_P(CaptureErrorsTest, OneBrokenCaptureLeavesAnotherIntact) {
   Begin(a());
   Begin(b());
-  EXPECT_THAT(b().Synchronize(), HasError(ErrorCode::kCaptureUnsupported, "capturing"));
+  EXPECT_THAT(b().Synchronize(), HasError(ErrorCode::kCaptureUnsupported, "stream"));
   ExpectInvalidated(b());
   ExpectIntact(a());
 }

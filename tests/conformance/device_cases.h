@@ -3,6 +3,7 @@
 #ifndef GRAPHTREE_TESTS_CONFORMANCE_DEVICE_CASES_H_
 #define GRAPHTREE_TESTS_CONFORMANCE_DEVICE_CASES_H_
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <memory>
@@ -11,16 +12,22 @@
 
 #include "absl/status/statusor.h"
 #include "device/device.h"
+#include "tests/conformance/native_streams.h"
 
 namespace graphtree {
 
 struct DeviceCase {
   std::string name;  // as it stands in a test's name
   std::function<absl::StatusOr<std::unique_ptr<Device>>()> open;
+  // A device that lets a race happen instead of reporting it, scheduled by `seed` where it can be.
+  // Null where work runs in the order of the calls.
+  std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t seed)> open_racing;
+  // How a caller makes streams of its own for a device of this kind.
+  std::function<std::unique_ptr<NativeStreams>(Device& device)> native_streams;
   // The machine need not have it: the tests are then skipped with the reason.
   bool may_be_missing = false;
-  // Work is done when the call that queues it returns, so nothing is ever in flight.
-  bool immediate = false;
+  // Work goes on while the caller does something else, so a test may hold it up and look.
+  bool concurrent = false;
 };
 
 // Shown by gtest in place of the case's bytes.

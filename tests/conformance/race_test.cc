@@ -1,0 +1,70 @@
+// A missing event shows: where nothing orders two streams, both orders come about.
+#include <set>
+
+#include "tests/conformance/conformance.h"
+
+namespace graphtree {
+namespace {
+
+constexpr uint64_t kSeeds = 40;
+
+class RaceTest : public testing::TestWithParam<DeviceCase> {};
+GRAPHTREE_ON_EVERY_DEVICE(RaceTest);
+
+// Appends 1 on one stream and 2 on another, and leaves in `log` what came of it.
+void RunTwoStreams(Device& device, bool with_event, uint64_t* log) {
+  Memory& memory = device.memory();
+  const uint64_t bytes = memory.granularity();
+  ASSERT_OK_AND_ASSIGN(const AddressRange range, memory.Reserve(bytes, {}));
+  ASSERT_OK_AND_ASSIGN(const auto physical, memory.Create(bytes));
+  ASSERT_THAT(memory.Map(range.base, *physical), IsOk());
+  ASSERT_THAT(memory.SetAccess(range, MemoryAccess::kReadWrite), IsOk());
+  {
+    ASSERT_OK_AND_ASSIGN(const auto host, memory.AllocateHost(8));
+    ASSERT_OK_AND_ASSIGN(const auto first, device.NewStream());
+    ASSERT_OK_AND_ASSIGN(const auto second, device.NewStream());
+    ASSERT_OK_AND_ASSIGN(const auto event, device.NewEvent({}));
+    ASSERT_THAT(first->Fill(range.base, 0, 4, 2), IsOk());
+    ASSERT_THAT(first->Synchronize(), IsOk());
+    ASSERT_THAT(Delay(*first, 3000), IsOk());
+    ASSERT_THAT(Append(*first, range, 1), IsOk());
+    ASSERT_THAT(first->Record(*event), IsOk());
+    if (with_event) {
+      ASSERT_THAT(second->Wait(*event), IsOk());
+    }
+    ASSERT_THAT(Append(*second, range, 2), IsOk());
+    ASSERT_THAT(first->Synchronize(), IsOk());
+    ASSERT_THAT(second->Synchronize(), IsOk());
+    ASSERT_THAT(first->Copy(host->range().base, range.base, 8), IsOk());
+    ASSERT_THAT(first->Synchronize(), IsOk());
+    *log = *static_cast<uint64_t*>(host->data());
+  }
+  EXPECT_THAT(memory.Unmap(range), IsOk());
+  EXPECT_THAT(memory.Release(range), IsOk());
+}
+
+std::set<uint64_t> Outcomes(const DeviceCase& device_case, bool with_event) {
+  std::set<uint64_t> outcomes;
+  for (uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    absl::StatusOr<std::unique_ptr<Device>> device = device_case.open_racing(seed);
+    if (!device.ok()) return {};
+    uint64_t log = 0;
+    RunTwoStreams(**device, with_event, &log);
+    outcomes.insert(log);
+    EXPECT_THAT((*device)->Close(), IsOk());
+  }
+  return outcomes;
+}
+
+TEST_P(RaceTest, AMissingEventShowsAsWrongBytes) {
+  if (GetParam().open_racing == nullptr) GTEST_SKIP() << "it runs work in the caller's order";
+  const absl::StatusOr<std::unique_ptr<Device>> device = GetParam().open();
+  if (!device.ok()) GTEST_SKIP() << device.status().message();
+  EXPECT_EQ(Outcomes(GetParam(), true), std::set<uint64_t>{LogOf({1, 2})});
+  EXPECT_EQ(Outcomes(GetParam(), false).count(LogOf({2, 1})), 1u)
+      << "no seed up to " << kSeeds << " ran the second stream first";
+  EXPECT_THAT((*device)->Close(), IsOk());
+}
+
+}  // namespace
+}  // namespace graphtree
