@@ -2,12 +2,16 @@
 #include "tools/all_verbs.h"
 
 #include "tools/memory/verbs.h"
+#include "tools/verbs/demo.h"
+#include "tools/verbs/devices.h"
 #include "tools/verbs/version.h"
 
 namespace graphtree {
 
 cli::Registry AllVerbs() {
   cli::Registry registry;
+  registry.Add(DemoVerb());
+  registry.Add(DevicesVerb());
   registry.Add(VersionVerb());
   registry.Add(memory::MemoryVerbs());
   return registry;
