@@ -1,5 +1,6 @@
 // Ingest is the first op of a recorded graph: one kernel that copies every input that must be
-// copied to the place where the recording reads it, and writes changed scalars and random-number offsets.
+// copied to the place where the recording reads it, and writes changed scalars and random-number
+// offsets.
 //
 //   before a replay                 the graph
 //   plan.Retarget(0, new address)   [ingest: x -> slot 0, y -> slot 1, offset -> word] -> op -> op
