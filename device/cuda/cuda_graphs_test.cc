@@ -1,0 +1,174 @@
+// Graphs and executables where CUDA itself is asked for more than the interface promises: closures
+// of host calls through updates, memory of executables, threads, arguments beyond the inline array.
+#include <atomic>
+#include <chrono>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/cuda/gpu_fixture.h"
+#include "device/error.h"
+
+namespace graphtree {
+namespace {
+
+using std::chrono::milliseconds;
+
+class GraphsTest : public GpuTest {
+ protected:
+  // CUDA destroys closures on a thread of its own.
+  template <typename T>
+  static bool GoneSoon(const std::weak_ptr<T>& watch) {
+    for (int i = 0; i < 2000 && !watch.expired(); ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+    }
+    return watch.expired();
+  }
+  std::unique_ptr<Graph> Calls(std::shared_ptr<std::atomic<int>> counter, int by) {
+    return Captured([&] {
+      EXPECT_THAT(stream_->CallHost([counter, by] { *counter += by; }), IsOk());
+    });
+  }
+};
+
+TEST_F(GraphsTest, AnUpdatedExecutableKeepsTheNewClosuresAndDropsTheOld) {
+  auto old_counter = std::make_shared<std::atomic<int>>(0);
+  auto new_counter = std::make_shared<std::atomic<int>>(0);
+  const std::weak_ptr<std::atomic<int>> old_watch = old_counter, new_watch = new_counter;
+  std::unique_ptr<Graph> first = Calls(old_counter, 1);
+  std::unique_ptr<Graph> second = Calls(new_counter, 10);
+  auto executable = first->Instantiate();
+  ASSERT_THAT(executable, IsOk());
+  auto updated = (*executable)->Update(*second);
+  ASSERT_THAT(updated, IsOk());
+  EXPECT_EQ(*updated, UpdateResult::kUpdated);
+  first.reset();
+  second.reset();
+  old_counter.reset();
+  EXPECT_TRUE(GoneSoon(old_watch));
+  EXPECT_THAT((*executable)->Launch(*stream_), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_EQ(*new_counter, 10);
+  new_counter.reset();
+  EXPECT_FALSE(new_watch.expired());
+  executable->reset();
+  EXPECT_TRUE(GoneSoon(new_watch));
+}
+
+TEST_F(GraphsTest, AClosureOfACaptureThatFailsIsDropped) {
+  auto counter = std::make_shared<std::atomic<int>>(0);
+  const std::weak_ptr<std::atomic<int>> watch = counter;
+  ASSERT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(stream_->CallHost([counter] { ++*counter; }), IsOk());
+  EXPECT_FALSE(stream_->Synchronize().ok());
+  EXPECT_FALSE(stream_->EndCapture().ok());
+  counter.reset();
+  EXPECT_TRUE(GoneSoon(watch));
+}
+
+TEST_F(GraphsTest, AnExecutableDestroyedInFlightStillCalls) {
+  auto counter = std::make_shared<std::atomic<int>>(0);
+  std::atomic<bool> go{false};
+  std::unique_ptr<Graph> graph = Calls(counter, 1);
+  auto executable = graph->Instantiate();
+  ASSERT_THAT(executable, IsOk());
+  EXPECT_THAT(stream_->CallHost([&go] {
+    while (!go) std::this_thread::sleep_for(milliseconds(1));
+  }), IsOk());
+  EXPECT_THAT((*executable)->Launch(*stream_), IsOk());
+  executable->reset();
+  graph.reset();
+  go = true;
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_EQ(*counter, 1);
+}
+
+TEST_F(GraphsTest, ManyExecutablesTakeDeviceMemory) {
+  const auto graph = Captured([&] {
+    for (int i = 0; i < 1000; ++i) EXPECT_THAT(AddTo(*stream_, 0, 1), IsOk());
+  });
+  ASSERT_NE(graph, nullptr);
+  std::vector<std::unique_ptr<Executable>> executables;
+  uint64_t bytes = 0;
+  for (int i = 0; i < 16; ++i) {
+    auto executable = graph->Instantiate();
+    ASSERT_THAT(executable, IsOk());
+    EXPECT_THAT((*executable)->Upload(*stream_), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    bytes += (*executable)->device_bytes();
+    executables.push_back(*std::move(executable));
+  }
+  RecordProperty("device_bytes", absl::StrCat(bytes));
+  std::printf("16 executables of 1000 kernels: %.1f KiB each as measured\n", bytes / 16384.0);
+  EXPECT_GT(bytes, 0u);
+}
+
+TEST_F(GraphsTest, ThreadsCaptureInstantiateAndLaunchAtOnce) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&, t] {
+      auto stream = device_->NewStream();
+      ASSERT_THAT(stream, IsOk());
+      for (int round = 0; round < 20; ++round) {
+        ASSERT_THAT((*stream)->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+        for (int i = 0; i < 10; ++i) EXPECT_THAT(AddTo(**stream, t, 1), IsOk());
+        auto graph = (*stream)->EndCapture();
+        ASSERT_THAT(graph, IsOk());
+        auto executable = (*graph)->Instantiate();
+        ASSERT_THAT(executable, IsOk());
+        EXPECT_THAT((*executable)->PatchKernel(9, add_, {}, WordArguments(t, 2)), IsOk());
+        EXPECT_THAT((*executable)->Launch(**stream), IsOk());
+        EXPECT_THAT((*stream)->Synchronize(), IsOk());
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (int t = 0; t < 8; ++t) EXPECT_EQ(ValueOf(t), 20u * 11u);
+  EXPECT_EQ(device_->open_captures(), 0);
+}
+
+TEST_F(GraphsTest, ADeviceNumberThatDoesNotExist) {
+  const absl::StatusOr<int> count = CountCudaDevices();
+  ASSERT_THAT(count, IsOk());
+  for (int ordinal : {*count, 1000, -1}) {
+    const absl::Status status = OpenCudaDevice(ordinal, {}).status();
+    EXPECT_EQ(ErrorCodeOf(status), ErrorCode::kInvalidDevice) << status;
+    EXPECT_THAT(std::string(status.message()), testing::HasSubstr(absl::StrCat(ordinal)));
+  }
+}
+
+TEST_F(GraphsTest, TheDescriptionIsThatOfTheDevice) {
+  auto description = DescribeCudaDevice(0, TestOptions());
+  ASSERT_THAT(description, IsOk());
+  EXPECT_EQ(description->info.identity, device_->info().identity);
+  EXPECT_EQ(description->info.architecture.substr(0, 3), "sm_");
+  EXPECT_GE(description->info.driver_version, 13000);
+  std::printf("%s: %s, %s, driver %d, runtime %d\n", description->info.name.c_str(),
+              description->info.model.c_str(), description->info.architecture.c_str(),
+              description->info.driver_version, description->info.runtime_version);
+  for (const CapabilityState& state : description->capabilities) {
+    std::printf("  %-24s %s\n", CapabilityName(state.capability),
+                state.present ? "yes" : state.reason.c_str());
+  }
+}
+
+// A stream that is dropped with work on it is waited for by Close, and only by it.
+TEST_F(GraphsTest, DroppingABusyStreamDoesNotWait) {
+  std::atomic<bool> go{false};
+  std::atomic<bool> done{false};
+  auto busy = device_->NewStream();
+  ASSERT_THAT(busy, IsOk());
+  EXPECT_THAT((*busy)->CallHost([&go, &done] {
+    while (!go) std::this_thread::sleep_for(milliseconds(1));
+    done = true;
+  }), IsOk());
+  busy->reset();
+  EXPECT_FALSE(done);
+  EXPECT_THAT(AddTo(*stream_, 0, 1), IsOk());
+  EXPECT_EQ(ValueOf(0), 1u);
+  EXPECT_FALSE(done);
+  go = true;
+}
+
+}  // namespace
+}  // namespace graphtree
