@@ -51,6 +51,10 @@ void FaultMemory::NoteLive(AddressRange range, absl::string_view label) {
   wrapped_->NoteLive(range, label);
 }
 
+void FaultMemory::NoteRevived(AddressRange range, absl::string_view label) {
+  wrapped_->NoteRevived(range, label);
+}
+
 void FaultMemory::NoteDead(AddressRange range, absl::string_view reason) {
   wrapped_->NoteDead(range, reason);
 }

@@ -36,6 +36,7 @@ class FaultMemory : public Memory {
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
+  void NoteRevived(AddressRange range, absl::string_view label) override;
 
  private:
   Memory* const wrapped_;

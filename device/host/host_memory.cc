@@ -128,6 +128,11 @@ void HostMemory::NoteLive(AddressRange range, absl::string_view label) {
   if (checks.poison()) core_->engine.FillInOrder(range, kFreshByte);
 }
 
+void HostMemory::NoteRevived(AddressRange range, absl::string_view label) {
+  const Engine::Lock lock = core_->engine.Guard();
+  core_->engine.checks().liveness().SetLive(range, label);
+}
+
 void HostMemory::NoteDead(AddressRange range, absl::string_view reason) {
   const Engine::Lock lock = core_->engine.Guard();
   Checks& checks = core_->engine.checks();

@@ -25,6 +25,7 @@ class HostMemory : public Memory {
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
+  void NoteRevived(AddressRange range, absl::string_view label) override;
 
  private:
   const std::shared_ptr<Core> core_;
