@@ -36,11 +36,13 @@ struct BlockRecord {
   uint32_t user_offset() const { return offset + front_guard(); }
   uint64_t requested_bytes() const { return uint64_t{length - guards()} * kQuantum - unused; }
 
+  // First, because the slab writes over it when the record is free: everything else about a block
+  // that just died can still be read.
+  uint32_t references = 0;    // from lists of changes
   uint32_t offset = 0;        // in quanta, from the start of the pool's addresses
   uint32_t length = 0;        // in quanta
   RunId run = kNoId;          // of a live block
   uint32_t generation = 0;
-  uint32_t references = 0;    // from lists of changes
   uint32_t change_slot = kNoId;  // in the current list of changes, if it was allocated there
   uint32_t streams = 0;       // that used it, one bit each
   uint32_t tag = 0;
@@ -48,6 +50,7 @@ struct BlockRecord {
   uint16_t unused = 0;        // bytes of the length that were not asked for
   uint8_t guard = 0;  // 1 + log2 of the quanta in front; 0: not guarded
   Region region : 1 = Region::kStep;
+  bool in_use : 1 = false;    // live or remembered
   bool keep : 1 = false;      // declared kept where it lies
   bool touched : 1 = false;   // while a restore is planned
   bool wanted : 1 = false;    // live in the state that is planned

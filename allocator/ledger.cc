@@ -49,6 +49,7 @@ Allocation Ledger::Enter(const BlockRequest& request, uint64_t alignment, const 
   record.note = request.note;
   record.guard = request.guarded ? static_cast<uint8_t>(std::bit_width(alignment)) : 0;
   record.region = request.region;
+  record.in_use = true;
   record.keep = false;
   record.touched = false;
   record.wanted = false;
@@ -122,6 +123,7 @@ void Ledger::Unreference(uint32_t index) {
 
 void Ledger::Recycle(uint32_t index) {
   ++records_[index].generation;
+  records_[index].in_use = false;
   records_.Give(index);
 }
 

@@ -1,0 +1,301 @@
+// Making and closing a pool, allocating and freeing.
+#include "allocator/pool.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+namespace {
+
+std::atomic<uint64_t> next_serial{1};
+
+constexpr uint64_t kMostQuanta = uint64_t{1} << 31;  // of one region: 1 TiB
+
+uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(Device& device, PoolOptions options) {
+  Memory& memory = device.memory();
+  uint64_t region_bytes = options.address_bytes;
+  if (region_bytes == 0) {
+    region_bytes = device.info().total_bytes;
+    if (region_bytes == 0) {
+      GRAPHTREE_ASSIGN_OR_RETURN(const MemoryInfo info, memory.Info());
+      region_bytes = info.total_bytes;
+    }
+  }
+  const uint64_t unit = std::max<uint64_t>(memory.granularity(), kQuantum);
+  if (region_bytes > kMostQuanta * kQuantum - unit) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a pool of ", region_bytes, " bytes of addresses for each region; at most ",
+                     kMostQuanta * kQuantum - unit, " are supported"));
+  }
+  region_bytes = RoundUp(std::max(region_bytes, unit), unit);
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      const AddressRange reserved,
+      memory.Reserve(2 * region_bytes, {.alignment = 0, .wished_base = options.wished_base}));
+  return std::unique_ptr<Pool>(new Pool(device, std::move(options), reserved, region_bytes));
+}
+
+Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t region_bytes)
+    : device_(device),
+      options_(std::move(options)),
+      reserved_(reserved),
+      region_bytes_(region_bytes),
+      serial_(next_serial.fetch_add(1)),
+      tells_device_(device.info().architecture == "host"),
+      ledger_(static_cast<uint32_t>(region_bytes / kQuantum),
+              static_cast<uint32_t>(region_bytes / kQuantum),
+              static_cast<uint32_t>(region_bytes / kQuantum)),
+      step_(&device.memory(), {reserved.base, region_bytes}),
+      kept_(&device.memory(), {reserved.base + region_bytes, region_bytes}),
+      streams_(&device),
+      deferred_(&device),
+      history_(options_.history_entries),
+      debugger_(&device, options_.debug),
+      limit_bytes_(options_.limit_bytes) {
+  stats_.address_bytes = reserved.bytes;
+}
+
+Pool::~Pool() {
+  if (!closed_) ReleaseEverything().IgnoreError();
+}
+
+absl::Status Pool::ReleaseEverything() {
+  GRAPHTREE_RETURN_IF_ERROR(step_.ReleaseAll());
+  GRAPHTREE_RETURN_IF_ERROR(kept_.ReleaseAll());
+  GRAPHTREE_RETURN_IF_ERROR(device_.memory().Release(reserved_));
+  closed_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status Pool::Close() {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  if (closed_) return absl::OkStatus();
+  if (open_scopes_ > 0) {
+    return absl::FailedPreconditionError("a pool is closed while a capture allocates from it");
+  }
+  GRAPHTREE_RETURN_IF_ERROR(DrainQueuedFrees());
+  EndScratch();
+  const PoolStats stats = Stats();
+  if (stats.live_blocks > 0) {
+    OomReport holders;
+    FillHolders(&holders);
+    return absl::FailedPreconditionError(absl::StrCat(
+        "pool \"", options_.name, "\" is closed with ", stats.live_blocks, " live blocks (",
+        FormatBytes(stats.live_bytes), "), most of them tagged \"", holders.holders.front().tag,
+        "\". Free them first."));
+  }
+  if (deferred_.must_wait()) {
+    return deferred_.Do("close the pool", [this] { return ReleaseEverything(); });
+  }
+  GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
+  return closed_ ? absl::OkStatus() : ReleaseEverything();
+}
+
+// What is not the usual case.
+absl::Status Pool::EnterSlow(const ThreadGuard::Entry& entry) {
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  if (closed_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("pool \"", options_.name, "\" is closed"));
+  }
+  EndScratch();
+  return DrainQueuedFrees();
+}
+
+absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (parked_) return UsedWhileParked("allocate");
+  const uint32_t number = streams_.NumberOf(stream);
+  const BlockRequest request = {.bytes = bytes,
+                                .alignment = options.alignment,
+                                .region = options.region,
+                                .guarded = options_.debug.guard_gaps || options_.debug.canaries,
+                                .streams = 1u << number,
+                                .tag = options.tag,
+                                .note = options.note};
+  const Allocation got = ledger_.Allocate(request);
+  if (got.outcome != AllocateOutcome::kAllocated) return WhyNotAllocated(got.outcome, request);
+  return Finish(got, number, stream);
+}
+
+absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& stream,
+                                       const BlockOptions& options) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (parked_) return UsedWhileParked("allocate");
+  if (!reserved_.Contains(address)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address ", address, " is not one of pool \"", options_.name, "\": it has [",
+                     reserved_.base, ", ", reserved_.end(), ")"));
+  }
+  const uint64_t offset = address - reserved_.base;
+  const uint32_t number = streams_.NumberOf(stream);
+  const BlockRequest request = {.bytes = bytes,
+                                .region = offset < region_bytes_ ? Region::kStep : Region::kKept,
+                                .streams = 1u << number,
+                                .tag = options.tag,
+                                .note = options.note};
+  const Allocation got = ledger_.AllocateAt(offset, request);
+  if (got.outcome == AllocateOutcome::kAllocated) return Finish(got, number, stream);
+  if (got.outcome == AllocateOutcome::kOccupied) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("at address ", address, " not all of ", bytes, " bytes are free"));
+  }
+  return WhyNotAllocated(got.outcome, request);
+}
+
+absl::Status Pool::WhyNotAllocated(AllocateOutcome outcome, const BlockRequest& request) {
+  switch (outcome) {
+    case AllocateOutcome::kTooLarge:
+      return absl::InvalidArgumentError(
+          absl::StrCat("a block of ", request.bytes, " bytes aligned to ", request.alignment,
+                       ": the size overflows what a pool can address"));
+    case AllocateOutcome::kBadAlignment:
+      return absl::InvalidArgumentError(
+          absl::StrCat("alignment ", request.alignment,
+                       " is not a power of two, or the address no multiple of ", kQuantum));
+    default:
+      return OutOfMemory(request, "the region's addresses are used up", 0, absl::OkStatus());
+  }
+}
+
+absl::Status Pool::UsedWhileParked(absl::string_view what) const {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "pool \"", options_.name, "\" is parked: ", what, " needs its memory. Call Wake first."));
+}
+
+// The block is placed; now it gets memory, and its order behind the bytes' earlier users. If either
+// fails the books go back to what they were.
+absl::StatusOr<Block> Pool::Finish(const Allocation& got, uint32_t number, Stream& stream) {
+  const uint32_t index = got.block.index;
+  const Region region = ledger_.record(index).region;
+  const uint64_t begin =
+      uint64_t{ledger_.record(index).offset - ledger_.region_begin(region)} * kQuantum;
+  const uint64_t end = begin + uint64_t{ledger_.record(index).length} * kQuantum;
+  absl::Status status;
+  Shortage shortage;
+  if (!row(region).IsReady(begin, end)) status = MakeReady(region, begin, end, &shortage);
+  // Looked at only now: the server may have been called, and may have called back.
+  const BlockRecord& record = ledger_.record(index);
+  if (status.ok() && streams_.MustOrder(number, got.last_use)) {
+    ++stats_.cross_stream_reuses;
+    status = streams_.Order(number, stream, got.last_use);
+  }
+  if (status.ok() && debugger_.any()) status = DebugAllocated(record, stream);
+  if (!status.ok()) {
+    ledger_.mutable_record(index).streams = got.last_use.streams;
+    const BlockRequest request = {.bytes = record.requested_bytes(), .region = region};
+    ledger_.Free(got.block, got.last_use.time);
+    if (!IsShortage(status)) return status;
+    return OutOfMemory(request,
+                       shortage.is_limit ? "the pool's limit is reached" : "the device has no more",
+                       shortage.missing, status);
+  }
+  if (region == Region::kStep) {
+    for (uint64_t s = begin >> kSectorShift; s <= (end - 1) >> kSectorShift; ++s) {
+      ledger_.Touch(static_cast<uint32_t>(s));
+    }
+  }
+  CountLive(record);
+  Log(HistoryAction::kAllocate, record);
+  if (tells_device_) device_.memory().NoteLive(ToldRange(record), words_[record.tag]);
+  return BlockOf(got.block);
+}
+
+absl::Status Pool::Free(BlockId id) {
+  if (!guard_.IsOwner()) {
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    queued_frees_.push_back(id);
+    queued_count_.store(static_cast<uint32_t>(queued_frees_.size()), std::memory_order_release);
+    return absl::OkStatus();
+  }
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  return FreeNow(id);
+}
+
+absl::Status Pool::FreeNow(BlockId id) {
+  const FreeOutcome outcome = ledger_.Check(id);
+  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  const BlockRecord& record = ledger_.record(id.index);
+  Log(HistoryAction::kFreeRequested, record);
+  if (debugger_.any()) GRAPHTREE_RETURN_IF_ERROR(DebugFreed(id, record));
+  if (tells_device_) device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
+  Log(HistoryAction::kFreeCompleted, record);
+  CountDead(record);
+  ++stats_.frees;
+  ledger_.Free(id, streams_.now());
+  return absl::OkStatus();
+}
+
+absl::Status Pool::WhyNotFreed(BlockId id, FreeOutcome outcome) const {
+  const std::string who = debugger_.WhoFreed(id);
+  const std::string by = who.empty() ? "" : absl::StrCat(" It was freed ", who, ".");
+  switch (outcome) {
+    case FreeOutcome::kUnknown:
+      return absl::InvalidArgumentError(absl::StrCat("block ", id.index, " is not one of pool \"",
+                                                     options_.name, "\""));
+    case FreeOutcome::kStale:
+      return absl::FailedPreconditionError(
+          absl::StrCat("block ", id.index, " of generation ", id.generation,
+                       " was freed before; its record is now of generation ",
+                       ledger_.record(id.index).generation, ".", by));
+    default:
+      return absl::FailedPreconditionError(absl::StrCat(
+          "block ", id.index, " is freed already; a checkpoint remembers it.", by));
+  }
+}
+
+absl::Status Pool::FreeAddress(Address address) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, Find(address));
+  if (block.range.base != address) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address ", address, " lies inside a block that begins at ",
+                     block.range.base, ": free that"));
+  }
+  return Free(block.id);
+}
+
+// From other threads. One that was wrong is told once, to whoever comes next and cares to look.
+absl::Status Pool::DrainQueuedFrees() {
+  if (queued_count_.load(std::memory_order_acquire) == 0) return absl::OkStatus();
+  std::vector<BlockId> queued;
+  {
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    queued.swap(queued_frees_);
+    queued_count_.store(0, std::memory_order_release);
+  }
+  for (BlockId id : queued) {
+    const absl::Status status = FreeNow(id);
+    if (status.ok()) continue;
+    ++stats_.refused_queued_frees;
+    if (first_refused_free_.ok()) first_refused_free_ = status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<AddressRange> Pool::Scratch(uint64_t bytes, Stream& stream) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, Allocate(bytes, stream, {.tag = scratch_word_}));
+  scratch_.push_back(block.id);
+  return block.range;
+}
+
+void Pool::EndScratch() {
+  while (!scratch_.empty()) {
+    const BlockId id = scratch_.back();
+    scratch_.pop_back();
+    // A restore may have taken it away already.
+    FreeNow(id).IgnoreError();
+  }
+}
+
+}  // namespace graphtree

@@ -1,0 +1,294 @@
+// A pool: blocks at addresses that never move, checkpoints that cost nothing, memory that can leave.
+//
+//   reserved once:  | step region: follows checkpoints    | kept region: no restore touches it |
+//   mapped:         |[piece][piece][ piece ]. . . . . . . |[piece]. . . . . . . . . . . . . .  |
+//   placed:          b1 b2 .. b3 b4 ...                     k1 k2
+//
+// Placement is a function of the set of live blocks (placement.h), so the same calls from the same
+// state give the same offsets on any machine, and restoring a checkpoint costs the blocks that differ
+// (ledger.h). Physical memory follows placement in large pieces (piece_row.h). Bytes that another
+// stream freed are ordered on the device, never by waiting (stream_table.h).
+//
+//   GRAPHTREE_ASSIGN_OR_RETURN(auto pool, Pool::Create(*device, {}));
+//   GRAPHTREE_ASSIGN_OR_RETURN(Block block, pool->Allocate(1 << 20, *stream));
+//   CheckpointId here = *pool->Take();
+//   ...
+//   pool->Restore(here, {.dying = {block.id}});
+//
+// While a capture is open on the device nothing is unmapped, given to the driver, queried or waited
+// for: such work is queued (deferred.h). Growing is allowed then.
+//
+// A stream that was named must outlive the pool or be forgotten first. Threads: one at a time, told
+// apart from two; Free may come from any thread. Cost: allocate and free about 50 ns together.
+#ifndef GRAPHTREE_ALLOCATOR_POOL_H_
+#define GRAPHTREE_ALLOCATOR_POOL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "allocator/deferred.h"
+#include "allocator/history.h"
+#include "allocator/ledger.h"
+#include "allocator/oom_report.h"
+#include "allocator/piece_row.h"
+#include "allocator/pool_debug.h"
+#include "allocator/pool_types.h"
+#include "allocator/stream_table.h"
+#include "allocator/thread_guard.h"
+#include "allocator/word_table.h"
+#include "device/device.h"
+
+namespace graphtree {
+
+class Pool {
+ public:
+  // `device` must outlive the pool.
+  static absl::StatusOr<std::unique_ptr<Pool>> Create(Device& device, PoolOptions options);
+  // Gives everything back. What is still live is lost with it; Close says so first.
+  ~Pool();
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+
+  // Gives the memory back. Fails, with their tags, while blocks are live; and while a capture is
+  // open. Afterwards every call is refused. Calling it again is fine.
+  absl::Status Close();
+
+  // Blocks. The bytes may be used on `stream` at once, and on others with UseOn.
+  absl::StatusOr<Block> Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options = {});
+  absl::StatusOr<Block> AllocateAt(Address address, uint64_t bytes, Stream& stream,
+                                   const BlockOptions& options = {});
+  // From any thread. Refused, and nothing changed: twice, stale, of another pool.
+  absl::Status Free(BlockId id);
+  absl::Status FreeAddress(Address address);
+  // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
+  absl::Status UseOn(BlockId id, Stream& stream);
+  absl::Status ForgetStream(Stream& stream);
+  // The live block that covers an address; NotFound if none does.
+  absl::StatusOr<Block> Find(Address address) const;
+  absl::StatusOr<Block> Describe(BlockId id) const;
+
+  // Memory for one op: it may be placed again as soon as the next call on the pool, in the order of
+  // `stream`.
+  absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream);
+
+  // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the kept
+  // region need no declaration.
+  absl::Status SetKept(BlockId id, bool kept);
+
+  // Checkpoints.
+  absl::StatusOr<CheckpointId> Take();
+  absl::Status Restore(CheckpointId checkpoint, const RestoreOptions& options = {});
+  absl::Status Drop(CheckpointId checkpoint);
+  // Whether the live blocks are exactly the checkpoint's.
+  absl::StatusOr<bool> IsAt(CheckpointId checkpoint);
+
+  // A graph was launched on `stream` that uses memory which is free in the books.
+  void NoteLaunch(Stream& stream);
+
+  // Physical memory.
+  //
+  // Maps memory for `bytes` more from the end of a region, as far as there is any; returns how much
+  // is missing, which is counted too.
+  absl::StatusOr<uint64_t> ReserveAhead(uint64_t bytes, Region region = Region::kStep);
+  // Gives back pieces in which nothing is live and which no checkpoint's way touched, until at most
+  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too. Returns
+  // what was released, or will be once captures have ended.
+  absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
+  absl::Status SetLimit(uint64_t bytes);
+  // Pieces under `range` are never unmapped until it is unpinned as often.
+  absl::Status Pin(AddressRange range);
+  absl::Status Unpin(AddressRange range);
+
+  // Gives the physical memory back and keeps the addresses, of the whole pool or of the pieces under
+  // the ranges. Using a wholly parked pool is an error until Wake; pinned pieces stay. Waits for the
+  // pool's streams. While a capture is open it is queued.
+  absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
+  absl::Status Wake();
+  bool is_parked() const { return parked_; }
+
+  // Words for tags and notes.
+  WordId Word(absl::string_view text) { return words_.Intern(text); }
+  absl::string_view Text(WordId word) const { return words_[word]; }
+  // Goes into every entry of the history until it is changed.
+  void SetContext(WordId word) { context_ = word; }
+  absl::Status Annotate(BlockId id, absl::string_view note);
+
+  // Debugging; see PoolDebug.
+  absl::Status CheckCanaries(Stream& stream);
+
+  PoolStats Stats() const;
+  const std::string& name() const { return options_.name; }
+  Address base() const { return reserved_.base; }
+  AddressRange range_of(Region region) const { return row(region).addresses(); }
+  const History& history() const { return history_; }
+  const OomReport& last_out_of_memory() const { return last_out_of_memory_; }
+  // The first free from another thread that had to be refused; OK if none had.
+  const absl::Status& first_refused_free() const { return first_refused_free_; }
+  Device& device() const { return device_; }
+  DeferredQueue& deferred() { return deferred_; }
+  const Ledger& ledger() const { return ledger_; }
+  const PieceRow& row(Region region) const { return region == Region::kStep ? step_ : kept_; }
+
+ private:
+  friend class CaptureScope;
+  static constexpr int kSectorShift = 24;  // footprints are kept in sectors of 16 MiB
+  static constexpr uint8_t kUsedByLive = 1;
+  static constexpr uint8_t kUsedByCheckpoint = 2;
+
+  Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t region_bytes);
+
+  // True if a call must look more closely before it does its work.
+  bool IsUnusual(const ThreadGuard::Entry& entry) const {
+    return !entry.ok() || closed_ || !scratch_.empty() ||
+           queued_count_.load(std::memory_order_relaxed) != 0;
+  }
+  absl::Status EnterSlow(const ThreadGuard::Entry& entry);
+
+  // pool.cc: allocating and freeing
+  absl::Status ReleaseEverything();
+  absl::StatusOr<Block> Finish(const Allocation& got, uint32_t number, Stream& stream);
+  absl::Status WhyNotAllocated(AllocateOutcome outcome, const BlockRequest& request);
+  absl::Status UsedWhileParked(absl::string_view what) const;
+  absl::Status FreeNow(BlockId id);
+  absl::Status WhyNotFreed(BlockId id, FreeOutcome outcome) const;
+  absl::Status DrainQueuedFrees();
+  void EndScratch();
+
+  // pool_blocks.cc: looking at blocks
+  Block BlockOf(BlockId id) const;
+  Address AddressOfQuantum(uint32_t quantum) const {
+    return reserved_.base + uint64_t{quantum} * kQuantum;
+  }
+  AddressRange WholeRange(const BlockRecord& record) const {
+    return {AddressOfQuantum(record.offset), uint64_t{record.length} * kQuantum};
+  }
+  // What the device is told to be live or dead.
+  AddressRange ToldRange(const BlockRecord& record) const;
+  std::string NameOf(const BlockRecord& record) const;
+  void CountLive(const BlockRecord& record);
+  void CountDead(const BlockRecord& record);
+  void Log(HistoryAction action, const BlockRecord& record) {
+    if (!history_.is_on()) return;
+    LogAlways(action, AddressOfQuantum(record.user_offset()), record.requested_bytes(), &record);
+  }
+  void LogAlways(HistoryAction action, uint64_t address, uint64_t bytes,
+                 const BlockRecord* record);
+  void FillHolders(OomReport* report) const;
+  absl::Status DebugAllocated(const BlockRecord& record, Stream& stream);
+  absl::Status DebugFreed(BlockId id, const BlockRecord& record);
+
+  // pool_memory.cc: physical memory
+  struct Shortage {
+    uint64_t missing = 0;
+    bool is_limit = false;  // the pool's own, not the device's
+  };
+  absl::Status Grow(Region region, uint64_t begin, uint64_t end, Shortage* shortage);
+  absl::Status MakeReady(Region region, uint64_t begin, uint64_t end, Shortage* shortage);
+  bool ReleaseForGrowth(uint64_t bytes);
+  static bool IsShortage(const absl::Status& status);
+  std::vector<uint8_t> PieceUses(Region region) const;
+  uint64_t ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints);
+  absl::Status ReleasePiece(Region region, uint32_t index);
+  absl::Status ChangePins(AddressRange range, bool pin);
+  void FillFree(Region region, OomReport* report) const;
+  absl::Status OutOfMemory(const BlockRequest& request, absl::string_view why, uint64_t missing,
+                           const absl::Status& cause);
+  PieceRow& row(Region region) { return region == Region::kStep ? step_ : kept_; }
+  uint64_t mapped_bytes() const { return step_.mapped_bytes() + kept_.mapped_bytes(); }
+
+  // pool_restore.cc: checkpoints
+  absl::StatusOr<CheckpointTree::NodeId> NodeOf(CheckpointId id) const;
+  absl::Status WhyNotRestored(const RestorePlan& plan) const;
+  absl::Status CheckContents(const RestorePlan& plan) const;
+  absl::Status RestoreNow(CheckpointId checkpoint, const RestoreOptions& options);
+  void AdoptState();
+  void TellDevice(const RestorePlan& plan);
+  absl::Status ReturnGrowth(uint32_t step_pieces, uint32_t kept_pieces);
+
+  // pool_park.cc: parking
+  absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
+  static bool MayPark(const PieceRow& row, uint32_t index,
+                      const std::vector<AddressRange>& ranges);
+  absl::Status ReleaseRow(Region region, uint32_t first, uint32_t behind);
+  absl::Status SaveContents(const std::vector<AddressRange>& ranges);
+  absl::Status CopyLive(Region region, Stream& stream, bool to_host);
+  void ForgetSaved();
+  absl::StatusOr<Stream*> CopyStream();
+  absl::Status WakePieces(Region region);
+  absl::Status BringBack();
+
+  Device& device_;
+  const PoolOptions options_;
+  const AddressRange reserved_;
+  const uint64_t region_bytes_;
+  const uint64_t serial_;    // tells the pools of a process apart
+  const bool tells_device_;  // of live and dead bytes: the host device checks them
+
+  ThreadGuard guard_;
+  bool parked_ = false;
+  bool closed_ = false;
+  std::atomic<uint32_t> queued_count_{0};
+  Ledger ledger_;
+  PieceRow step_;
+  PieceRow kept_;
+  StreamTable streams_;
+  DeferredQueue deferred_;
+  History history_;
+  WordTable words_;
+  const WordId scratch_word_ = words_.Intern("scratch");
+  PoolDebugger debugger_;
+  PoolStats stats_;
+  OomReport last_out_of_memory_;
+  absl::Status first_refused_free_;
+  RestorePlan plan_;
+  WordId context_ = 0;
+  uint64_t limit_bytes_ = 0;
+  uint64_t clock_ = 0;  // counts pieces whose contents were lost
+  std::vector<BlockId> scratch_;
+  int open_scopes_ = 0;
+  std::unique_ptr<Stream> copy_stream_;
+
+  mutable std::mutex queue_mutex_;
+  std::vector<BlockId> queued_frees_;  // guarded by queue_mutex_
+};
+
+// A capture whose allocations come from a pool. If it is not committed, the pool goes back to what
+// it was, and the memory that it grew by goes back to the driver.
+//
+//   GRAPHTREE_ASSIGN_OR_RETURN(auto scope, CaptureScope::Begin(*pool));   // before BeginCapture
+//   ... BeginCapture, the function, EndCapture ...
+//   std::vector<Stream*> first = scope->Commit();   // launches of the graph wait for these
+//
+// Scopes nest.
+class CaptureScope {
+ public:
+  static absl::StatusOr<std::unique_ptr<CaptureScope>> Begin(Pool& pool);
+  ~CaptureScope();
+  CaptureScope(const CaptureScope&) = delete;
+  CaptureScope& operator=(const CaptureScope&) = delete;
+
+  // The streams whose earlier work used memory that the graph writes.
+  std::vector<Stream*> Commit();
+  // What the destructor does where Commit was not called, with its failure told.
+  absl::Status RollBack();
+
+ private:
+  CaptureScope(Pool& pool, CheckpointId start);
+
+  Pool& pool_;
+  const CheckpointId start_;
+  const uint32_t step_pieces_;
+  const uint32_t kept_pieces_;
+  bool is_open_ = true;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_H_

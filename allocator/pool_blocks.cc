@@ -1,0 +1,196 @@
+// Looking at blocks: streams, notes, counts, and what debugging adds.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/pool.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+Block Pool::BlockOf(BlockId id) const {
+  const BlockRecord& record = ledger_.record(id.index);
+  return {id, {AddressOfQuantum(record.user_offset()), record.requested_bytes()}};
+}
+
+// With canaries the guards are written by ops too, so the device must take them for live.
+AddressRange Pool::ToldRange(const BlockRecord& record) const {
+  if (options_.debug.canaries) return WholeRange(record);
+  const uint64_t bytes = uint64_t{record.length - record.guards()} * kQuantum;
+  return {AddressOfQuantum(record.user_offset()), bytes};
+}
+
+absl::StatusOr<Block> Pool::Find(Address address) const {
+  if (reserved_.Contains(address)) {
+    const BlockId id = ledger_.Find(static_cast<uint32_t>((address - reserved_.base) / kQuantum));
+    if (id.index != kNoId) return BlockOf(id);
+  }
+  return absl::NotFoundError(absl::StrCat("no live block of pool \"", options_.name,
+                                          "\" covers address ", address));
+}
+
+absl::StatusOr<Block> Pool::Describe(BlockId id) const {
+  const FreeOutcome outcome = ledger_.Check(id);
+  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  return BlockOf(id);
+}
+
+absl::Status Pool::UseOn(BlockId id, Stream& stream) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  const FreeOutcome outcome = ledger_.Check(id);
+  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  ledger_.mutable_record(id.index).streams |= 1u << streams_.NumberOf(stream);
+  return absl::OkStatus();
+}
+
+absl::Status Pool::ForgetStream(Stream& stream) {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  return streams_.Forget(stream);
+}
+
+void Pool::NoteLaunch(Stream& stream) { streams_.UsedEverywhereOn(streams_.NumberOf(stream)); }
+
+absl::Status Pool::SetKept(BlockId id, bool kept) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  const FreeOutcome outcome = ledger_.Check(id);
+  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  ledger_.SetKeep(id, kept);
+  return absl::OkStatus();
+}
+
+absl::Status Pool::Annotate(BlockId id, absl::string_view note) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  const FreeOutcome outcome = ledger_.Check(id);
+  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  BlockRecord& record = ledger_.mutable_record(id.index);
+  record.note = words_.Intern(note);
+  Log(HistoryAction::kNote, record);
+  return absl::OkStatus();
+}
+
+void Pool::CountLive(const BlockRecord& record) {
+  ++stats_.allocations;
+  ++stats_.live_blocks;
+  stats_.requested_bytes += record.requested_bytes();
+  stats_.live_bytes += uint64_t{record.length} * kQuantum;
+  stats_.peak_requested_bytes = std::max(stats_.peak_requested_bytes, stats_.requested_bytes);
+  stats_.peak_live_bytes = std::max(stats_.peak_live_bytes, stats_.live_bytes);
+}
+
+void Pool::CountDead(const BlockRecord& record) {
+  --stats_.live_blocks;
+  stats_.requested_bytes -= record.requested_bytes();
+  stats_.live_bytes -= uint64_t{record.length} * kQuantum;
+}
+
+void Pool::LogAlways(HistoryAction action, uint64_t address, uint64_t bytes,
+                     const BlockRecord* record) {
+  HistoryEntry entry;
+  entry.action = action;
+  entry.address = address;
+  entry.bytes = bytes;
+  entry.context = context_;
+  if (record != nullptr) {
+    entry.tag = record->tag;
+    entry.note = record->note;
+    entry.stream = static_cast<uint8_t>(record->streams == 0 ? 0 : __builtin_ctz(record->streams));
+  }
+  history_.Add(entry);
+}
+
+PoolStats Pool::Stats() const {
+  PoolStats stats = stats_;
+  stats.mapped_bytes = mapped_bytes();
+  stats.kept_bytes = uint64_t{ledger_.placement(Region::kKept).live_length()} * kQuantum;
+  stats.limit_bytes = limit_bytes_;
+  stats.checkpoints = ledger_.checkpoints().count();
+  stats.queued_frees = queued_count_.load(std::memory_order_relaxed);
+  stats.deferred = deferred_.size();
+  stats.bookkeeping_bytes = ledger_.bookkeeping_bytes();
+  return stats;
+}
+
+void Pool::FillHolders(OomReport* report) const {
+  std::map<std::string, OomReport::Holder> by_tag;
+  for (Region region : {Region::kStep, Region::kKept}) {
+    const Placement& placement = ledger_.placement(region);
+    for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
+      const Run& run = placement.run(id);
+      if (!run.is_live()) continue;
+      const std::string tag(words_[ledger_.record(run.owner()).tag]);
+      OomReport::Holder& holder = by_tag[tag];
+      holder.tag = tag;
+      holder.bytes += uint64_t{run.length} * kQuantum;
+      ++holder.blocks;
+    }
+  }
+  for (auto& [tag, holder] : by_tag) report->holders.push_back(std::move(holder));
+  std::stable_sort(report->holders.begin(), report->holders.end(),
+                   [](const auto& a, const auto& b) { return a.bytes > b.bytes; });
+  constexpr size_t kMostHolders = 10;
+  if (report->holders.size() > kMostHolders) report->holders.resize(kMostHolders);
+}
+
+std::string Pool::NameOf(const BlockRecord& record) const {
+  const absl::string_view tag = words_[record.tag];
+  return absl::StrCat("block ", tag.empty() ? "" : absl::StrCat("\"", tag, "\" "), "at ",
+                      AddressOfQuantum(record.user_offset()), " (", record.requested_bytes(),
+                      " bytes)");
+}
+
+absl::Status Pool::DebugAllocated(const BlockRecord& record, Stream& stream) {
+  if (!debugger_.modes().canaries || record.guard == 0) return absl::OkStatus();
+  const AddressRange whole = WholeRange(record);
+  const Address user = AddressOfQuantum(record.user_offset());
+  if (tells_device_) device_.memory().NoteLive(whole, words_[record.tag]);
+  return debugger_.WriteCanaries({whole.base, user - whole.base},
+                                 {whole.end() - kQuantum, kQuantum}, stream);
+}
+
+absl::Status Pool::DebugFreed(BlockId id, const BlockRecord& record) {
+  if (debugger_.modes().remember_frees) {
+    debugger_.RememberFree(id, absl::StrCat("as the ", stats_.frees + 1, "th free of the pool, ",
+                                            NameOf(record), ", while the context was \"",
+                                            words_[context_], "\""));
+  }
+  if (!debugger_.modes().poison_on_free) return absl::OkStatus();
+  Stream* stream = streams_.AnyOf(record.streams);
+  if (stream == nullptr) return absl::OkStatus();
+  const LastUse use = {record.streams, streams_.now()};
+  const uint32_t number = streams_.NumberOf(*stream);
+  if (streams_.MustOrder(number, use)) {
+    GRAPHTREE_RETURN_IF_ERROR(streams_.Order(number, *stream, use));
+  }
+  return debugger_.Poison(ToldRange(record), *stream);
+}
+
+absl::Status Pool::CheckCanaries(Stream& stream) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (parked_) return UsedWhileParked("checking canaries");
+  if (deferred_.must_wait()) {
+    return absl::FailedPreconditionError("canaries are checked by waiting for a kernel; a capture "
+                                         "is open. Check after it.");
+  }
+  std::vector<PoolDebugger::Guard> guards;
+  for (Region region : {Region::kStep, Region::kKept}) {
+    const Placement& placement = ledger_.placement(region);
+    for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
+      if (!placement.run(id).is_live()) continue;
+      const BlockRecord& record = ledger_.record(placement.run(id).owner());
+      if (record.guard == 0) continue;
+      const AddressRange whole = WholeRange(record);
+      const Address user = AddressOfQuantum(record.user_offset());
+      guards.push_back({{whole.base, user - whole.base}, NameOf(record), true});
+      guards.push_back({{whole.end() - kQuantum, kQuantum}, NameOf(record), false});
+    }
+  }
+  return debugger_.CheckCanaries(guards, stream);
+}
+
+}  // namespace graphtree

@@ -1,0 +1,201 @@
+// Checkpoints of a pool, and captures that may fail.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/pool.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+absl::StatusOr<CheckpointTree::NodeId> Pool::NodeOf(CheckpointId id) const {
+  if (id.pool != serial_) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "the checkpoint was taken of another pool than \"", options_.name, "\""));
+  }
+  const CheckpointTree::NodeId node = ledger_.FindCheckpoint(id.index, id.generation);
+  if (node == kNoId) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("checkpoint ", id.index, " of pool \"", options_.name, "\" was dropped"));
+  }
+  return node;
+}
+
+absl::StatusOr<CheckpointId> Pool::Take() {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  const CheckpointTree::NodeId node = ledger_.Take(clock_);
+  return CheckpointId{node, ledger_.checkpoints().node(node).generation, serial_};
+}
+
+absl::Status Pool::Drop(CheckpointId checkpoint) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
+  ledger_.Drop(node);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Pool::IsAt(CheckpointId checkpoint) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
+  ledger_.Plan(node, {}, {}, &plan_);
+  return plan_.dies.empty() && plan_.wakes.empty();
+}
+
+absl::Status Pool::WhyNotRestored(const RestorePlan& plan) const {
+  if (plan.outcome == RestoreOutcome::kNotLiveThere) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "block ", plan.culprit.index, " of generation ", plan.culprit.generation,
+        " was named as surviving or dying, but is live neither now nor at the checkpoint (or was "
+        "named as both, or lies in the kept region). Nothing was restored."));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      NameOf(ledger_.record(plan.culprit.index)), " of the checkpoint lies where ",
+      NameOf(ledger_.record(plan.other.index)),
+      " is to survive. Free that one, or name it as dying. Nothing was restored."));
+}
+
+// A block that comes back must still have its bytes.
+absl::Status Pool::CheckContents(const RestorePlan& plan) const {
+  const uint64_t taken = ledger_.checkpoints().node(plan.target).time;
+  for (uint32_t index : plan.wakes) {
+    const BlockRecord& record = ledger_.record(index);
+    const uint64_t begin = uint64_t{record.offset} * kQuantum;
+    const uint64_t end = begin + uint64_t{record.length} * kQuantum;
+    for (uint32_t i = 0; i < step_.count(); ++i) {
+      const Piece& piece = step_.piece(i);
+      const bool inside = piece.offset < end && begin < piece.offset + piece.bytes;
+      if (!inside || piece.contents_lost <= taken) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("the checkpoint is older than a trim that broke it: the memory of ",
+                       NameOf(record), " was given back since. Record again."));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Pool::Restore(CheckpointId checkpoint, const RestoreOptions& options) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (open_scopes_ > 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "pool \"", options_.name, "\" cannot be restored while a capture allocates from it. End "
+        "the capture first."));
+  }
+  if (parked_) return UsedWhileParked("restoring");
+  return RestoreNow(checkpoint, options);
+}
+
+absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& options) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
+  ledger_.Plan(node, options.surviving, options.dying, &plan_);
+  if (plan_.outcome != RestoreOutcome::kReady) return WhyNotRestored(plan_);
+  // No piece was lost since: the usual case, and one compare.
+  if (ledger_.checkpoints().node(node).time != clock_) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckContents(plan_));
+  }
+  if (ledger_.Apply(&plan_, streams_.now()) != RestoreOutcome::kReady) {
+    return WhyNotRestored(plan_);
+  }
+  AdoptState();
+  if (tells_device_) TellDevice(plan_);
+  ++stats_.restores;
+  if (history_.is_on()) {
+    LogAlways(HistoryAction::kCheckpointRestore, 0, stats_.live_bytes, nullptr);
+  }
+  return absl::OkStatus();
+}
+
+// Counts what the plan changed; peaks and totals of calls stay as they are.
+void Pool::AdoptState() {
+  for (uint32_t index : plan_.dies) CountDead(ledger_.record(index));
+  for (uint32_t index : plan_.wakes) {
+    const BlockRecord& record = ledger_.record(index);
+    ++stats_.live_blocks;
+    stats_.requested_bytes += record.requested_bytes();
+    stats_.live_bytes += uint64_t{record.length} * kQuantum;
+  }
+}
+
+// Bytes that come back to life hold what was written to them, also while the books had them dead: a
+// replay writes memory that is free in the books. Only what stays dead is told as dead.
+void Pool::TellDevice(const RestorePlan& plan) {
+  std::vector<AddressRange> waking;
+  for (uint32_t index : plan.wakes) waking.push_back(WholeRange(ledger_.record(index)));
+  for (uint32_t index : plan.dies) {
+    const AddressRange range = WholeRange(ledger_.record(index));
+    const bool overlaps = std::any_of(waking.begin(), waking.end(), [&](const AddressRange& r) {
+      return r.Overlaps(range);
+    });
+    if (!overlaps) device_.memory().NoteDead(range, "a checkpoint was restored");
+  }
+  for (uint32_t index : plan.wakes) {
+    const BlockRecord& record = ledger_.record(index);
+    device_.memory().NoteRevived(ToldRange(record), words_[record.tag]);
+  }
+}
+
+absl::StatusOr<std::unique_ptr<CaptureScope>> CaptureScope::Begin(Pool& pool) {
+  if (pool.parked_) return pool.UsedWhileParked("capturing");
+  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId start, pool.Take());
+  return std::unique_ptr<CaptureScope>(new CaptureScope(pool, start));
+}
+
+CaptureScope::CaptureScope(Pool& pool, CheckpointId start)
+    : pool_(pool),
+      start_(start),
+      step_pieces_(pool.step_.count()),
+      kept_pieces_(pool.kept_.count()) {
+  ++pool_.open_scopes_;
+  pool_.streams_.EnterCapture();
+}
+
+CaptureScope::~CaptureScope() {
+  if (is_open_) RollBack().IgnoreError();
+}
+
+std::vector<Stream*> CaptureScope::Commit() {
+  is_open_ = false;
+  --pool_.open_scopes_;
+  pool_.Drop(start_).IgnoreError();
+  return pool_.streams_.LeaveCapture();
+}
+
+absl::Status CaptureScope::RollBack() {
+  if (!is_open_) return absl::OkStatus();
+  is_open_ = false;
+  --pool_.open_scopes_;
+  pool_.streams_.LeaveCapture();
+  pool_.EndScratch();
+  const absl::Status restored = pool_.RestoreNow(start_, {});
+  GRAPHTREE_RETURN_IF_ERROR(pool_.Drop(start_));
+  GRAPHTREE_RETURN_IF_ERROR(restored);
+  Pool& pool = pool_;
+  return pool.deferred_.Do("return what a failed capture grew by",
+                           [&pool, step = step_pieces_, kept = kept_pieces_] {
+                             return pool.ReturnGrowth(step, kept);
+                           });
+}
+
+// Pieces behind the first so many, unless something lives there by now.
+absl::Status Pool::ReturnGrowth(uint32_t step_pieces, uint32_t kept_pieces) {
+  for (Region region : {Region::kStep, Region::kKept}) {
+    const std::vector<uint8_t> uses = PieceUses(region);
+    uint32_t first = region == Region::kStep ? step_pieces : kept_pieces;
+    for (uint32_t i = first; i < uses.size(); ++i) {
+      if (uses[i] != 0) first = i + 1;
+    }
+    const uint64_t before = row(region).mapped_bytes();
+    GRAPHTREE_RETURN_IF_ERROR(row(region).ShrinkTo(first));
+    const uint64_t returned = before - row(region).mapped_bytes();
+    if (returned > 0) {
+      LogAlways(HistoryAction::kUnmap, row(region).addresses().base + row(region).covered_bytes(),
+                returned, nullptr);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree

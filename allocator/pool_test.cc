@@ -1,0 +1,283 @@
+// The pool on the host device: blocks, streams, checkpoints, refusals.
+#include "allocator/pool.h"
+
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "allocator/block_record.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+class PoolTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = uint64_t{1} << 30});
+    stream_ = *device_->NewStream();
+    other_ = *device_->NewStream();
+    Open({});
+  }
+  void TearDown() override {
+    pool_.reset();
+    stream_.reset();
+    other_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  void Open(PoolOptions options) {
+    pool_.reset();
+    pool_ = *Pool::Create(*device_, std::move(options));
+  }
+  Block Allocate(uint64_t bytes, const BlockOptions& options = {}) {
+    absl::StatusOr<Block> block = pool_->Allocate(bytes, *stream_, options);
+    EXPECT_THAT(block, IsOk());
+    return block.ok() ? *block : Block{};
+  }
+  void Write(const Block& block, uint8_t byte) {
+    EXPECT_THAT(stream_->Fill(block.range.base, byte, 1, block.range.bytes), IsOk());
+  }
+  // The block's bytes, all of which must be equal; -1 if they are not.
+  int Read(const Block& block) {
+    auto host = *device_->memory().AllocateHost(block.range.bytes);
+    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
+    for (uint64_t i = 0; i < block.range.bytes; ++i) {
+      if (bytes[i] != bytes[0]) return -1;
+    }
+    return bytes[0];
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_, other_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PoolTest, BlocksAreUsableApartAndCounted) {
+  const Block a = Allocate(1000, {.tag = pool_->Word("weights")}), b = Allocate(3 << 20);
+  Write(a, 1);
+  Write(b, 2);
+  EXPECT_EQ(Read(a), 1);
+  EXPECT_EQ(Read(b), 2);
+  EXPECT_FALSE(a.range.Overlaps(b.range));
+  const PoolStats stats = pool_->Stats();
+  EXPECT_EQ(stats.live_blocks, 2u);
+  EXPECT_EQ(stats.requested_bytes, 1000u + (3 << 20));
+  EXPECT_GE(stats.mapped_bytes, stats.live_bytes);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+  EXPECT_EQ(pool_->Stats().live_bytes, 0u);
+  EXPECT_EQ(pool_->Stats().peak_requested_bytes, 1000u + (3 << 20));
+}
+
+TEST_F(PoolTest, EveryTestEndsWithNothingLiveOrCloseSaysSo) {
+  const Block a = Allocate(1000, {.tag = pool_->Word("leaked")});
+  EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "\"leaked\""));
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_THAT(pool_->Allocate(1, *stream_), FailsWith(StatusCode::kFailedPrecondition, "closed"));
+}
+
+TEST_F(PoolTest, SameCallsFromTheSameStateGiveTheSameAddresses) {
+  std::vector<Address> first;
+  for (int round = 0; round < 2; ++round) {
+    Open({.wished_base = round == 0 ? 0 : pool_->base()});
+    std::vector<Block> blocks;
+    std::vector<Address> offsets;
+    for (uint64_t i = 1; i < 60; ++i) {
+      blocks.push_back(Allocate(i * 777 % 40000));
+      offsets.push_back(blocks.back().range.base - pool_->base());
+      if (i % 3 != 0) continue;
+      EXPECT_THAT(pool_->Free(blocks[i / 3].id), IsOk());
+    }
+    if (round == 0) first = offsets;
+    EXPECT_EQ(offsets, first);
+  }
+}
+
+TEST_F(PoolTest, WishedBaseIsTakenWhenItIsFree) {
+  const Address base = pool_->base();
+  pool_.reset();
+  Open({.wished_base = base});
+  EXPECT_EQ(pool_->base(), base);
+}
+
+TEST_F(PoolTest, RefusesTwiceFreedStaleAndForeignBlocks) {
+  const Block a = Allocate(1);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), FailsWith(StatusCode::kFailedPrecondition, "freed before"));
+  EXPECT_THAT(pool_->Free({99, 0}), FailsWith(StatusCode::kInvalidArgument, "not one of pool"));
+  EXPECT_THAT(pool_->FreeAddress(12345), FailsWith(StatusCode::kNotFound, "no live block"));
+  const Block b = Allocate(2000);
+  EXPECT_THAT(pool_->FreeAddress(b.range.base + 1),
+              FailsWith(StatusCode::kInvalidArgument, "inside a block"));
+  EXPECT_THAT(pool_->FreeAddress(b.range.base), IsOk());
+}
+
+TEST_F(PoolTest, RefusesSizesThatOverflow) {
+  EXPECT_THAT(pool_->Allocate(~uint64_t{0}, *stream_),
+              FailsWith(StatusCode::kInvalidArgument, "overflows"));
+  EXPECT_THAT(pool_->Allocate(100, *stream_, {.alignment = 3}),
+              FailsWith(StatusCode::kInvalidArgument, "alignment 3"));
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+}
+
+TEST_F(PoolTest, UsedUpAddressesAreToldApartFromUsedUpMemory) {
+  EXPECT_THAT(pool_->Allocate(uint64_t{3} << 30, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "addresses are used up"));
+  Open({.limit_bytes = 4 << 20});
+  EXPECT_THAT(pool_->Allocate(8 << 20, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
+  Open({.address_bytes = uint64_t{8} << 30});
+  EXPECT_THAT(pool_->Allocate(uint64_t{3} << 30, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "the device has no more"));
+  EXPECT_EQ(pool_->Stats().mapped_bytes, 0u) << "a failed growth is returned";
+}
+
+TEST_F(PoolTest, ExactAddressIsGivenOrRefused) {
+  const Block a = Allocate(4096);
+  const Address wanted = a.range.base + (1 << 20);
+  EXPECT_THAT(pool_->AllocateAt(wanted, 100, *stream_), IsOk());
+  EXPECT_THAT(pool_->AllocateAt(wanted, 100, *stream_),
+              FailsWith(StatusCode::kAlreadyExists, "not all of 100 bytes are free"));
+  EXPECT_THAT(pool_->AllocateAt(64, 100, *stream_),
+              FailsWith(StatusCode::kInvalidArgument, "is not one of pool"));
+  EXPECT_EQ(pool_->Find(wanted + 99)->range.base, wanted);
+}
+
+TEST_F(PoolTest, BytesFreedOnOneStreamAreSafeOnAnotherWithoutWaiting) {
+  const Block a = Allocate(1 << 20);
+  Write(a, 7);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  absl::StatusOr<Block> b = pool_->Allocate(1 << 20, *other_);
+  ASSERT_THAT(b, IsOk());
+  EXPECT_EQ(b->range.base, a.range.base);
+  EXPECT_EQ(pool_->Stats().cross_stream_reuses, 1u);
+  // Without the order between the streams the host device would lose itself over a race.
+  EXPECT_THAT(other_->Fill(b->range.base, 9, 1, b->range.bytes), IsOk());
+  EXPECT_THAT(pool_->UseOn(b->id, *stream_), IsOk());
+  EXPECT_THAT(other_->Synchronize(), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_EQ(Read(*b), 9);
+}
+
+TEST_F(PoolTest, UseOnAnotherStreamIsAwaitedByTheNextOwner) {
+  const Block a = Allocate(1 << 20);
+  Write(a, 1);
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(pool_->UseOn(a.id, *other_), IsOk());
+  EXPECT_THAT(other_->Fill(a.range.base, 2, 1, a.range.bytes), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  const Block b = Allocate(1 << 20);
+  EXPECT_EQ(b.range.base, a.range.base);
+  Write(b, 3);
+  EXPECT_EQ(Read(b), 3);
+  EXPECT_THAT(device_->health(), IsOk());
+}
+
+TEST_F(PoolTest, ForgottenStreamsAreStillAwaited) {
+  auto brief = *device_->NewStream();
+  const Block a = *pool_->Allocate(1 << 20, *brief);
+  EXPECT_THAT(brief->Fill(a.range.base, 1, 1, a.range.bytes), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->ForgetStream(*brief), IsOk());
+  const Block b = Allocate(1 << 20);
+  Write(b, 3);
+  EXPECT_EQ(Read(b), 3);
+  EXPECT_THAT(device_->health(), IsOk());
+}
+
+TEST_F(PoolTest, ScratchLastsUntilTheNextCall) {
+  const AddressRange first = *pool_->Scratch(1000, *stream_);
+  const AddressRange second = *pool_->Scratch(1000, *stream_);
+  EXPECT_EQ(first.base, second.base);
+  EXPECT_EQ(pool_->Stats().allocations, 2u);
+  const Block block = Allocate(1000);
+  EXPECT_EQ(block.range.base, first.base);
+}
+
+TEST_F(PoolTest, FreesFromOtherThreadsAreQueuedAndSecondThreadsRefused) {
+  const Block a = Allocate(1000), b = Allocate(1000);
+  std::thread([&] {
+    EXPECT_THAT(pool_->Free(a.id), IsOk());
+    EXPECT_THAT(pool_->Free(a.id), IsOk()) << "nobody has looked yet";
+  }).join();
+  EXPECT_EQ(pool_->Stats().queued_frees, 2u);
+  const Block c = Allocate(1000);
+  EXPECT_EQ(c.range.base, a.range.base);
+  EXPECT_EQ(pool_->Stats().refused_queued_frees, 1u);
+  EXPECT_THAT(pool_->first_refused_free(),
+              FailsWith(StatusCode::kFailedPrecondition, "freed before"));
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+}
+
+TEST_F(PoolTest, RestoreIsSilent) {
+  const Block a = Allocate(3000001, {.tag = pool_->Word("x"), .note = pool_->Word("n")});
+  const CheckpointId here = *pool_->Take();
+  const Block b = Allocate(500);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  const PoolStats before = pool_->Stats();
+  const uint64_t written = pool_->history().written();
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+  const PoolStats after = pool_->Stats();
+  EXPECT_EQ(after.requested_bytes, 3000001u);
+  EXPECT_EQ(after.live_blocks, 1u);
+  EXPECT_EQ(after.allocations, before.allocations);
+  EXPECT_EQ(after.frees, before.frees);
+  EXPECT_EQ(after.peak_live_bytes, before.peak_live_bytes);
+  EXPECT_EQ(pool_->history().written(), written + 1) << "one record";
+  EXPECT_EQ(pool_->history().Entries().back().action, HistoryAction::kCheckpointRestore);
+  EXPECT_EQ(pool_->Text(pool_->ledger().record(a.id.index).tag), "x");
+  EXPECT_EQ(pool_->Text(pool_->ledger().record(a.id.index).note), "n");
+  EXPECT_EQ(pool_->Describe(a.id)->range, a.range);
+  EXPECT_THAT(pool_->Describe(b.id), FailsWith(StatusCode::kFailedPrecondition, "freed before"));
+  EXPECT_TRUE(*pool_->IsAt(here));
+}
+
+TEST_F(PoolTest, BytesOfABlockThatComesBackAreWhatWasWrittenMeanwhile) {
+  const CheckpointId root = *pool_->Take();
+  const Block a = Allocate(1000);
+  const CheckpointId with_a = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  // A replay writes memory that is free in the books: raw bytes here, no op.
+  std::memset(PointerTo(a.range.base), 5, a.range.bytes);
+  EXPECT_THAT(pool_->Restore(with_a), IsOk());
+  EXPECT_EQ(Read(a), 5);
+}
+
+TEST_F(PoolTest, CheckpointsOfOtherPoolsAndDroppedOnesAreRefused) {
+  const CheckpointId here = *pool_->Take();
+  auto other = *Pool::Create(*device_, {.address_bytes = 64 << 20});
+  EXPECT_THAT(other->Restore(here), FailsWith(StatusCode::kInvalidArgument, "another pool"));
+  EXPECT_THAT(pool_->Drop(here), IsOk());
+  EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kInvalidArgument, "was dropped"));
+}
+
+TEST_F(PoolTest, KeptMemoryIsUntouchedByRestores) {
+  const CheckpointId here = *pool_->Take();
+  const Block kept = Allocate(1000, {.region = Region::kKept});
+  const Block moved = Allocate(2000);
+  Write(kept, 1);
+  Write(moved, 2);
+  EXPECT_THAT(pool_->SetKept(moved.id, true), IsOk());
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_EQ(Read(kept), 1);
+  EXPECT_EQ(Read(moved), 2);
+  EXPECT_THAT(pool_->SetKept(moved.id, false), IsOk());
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->Describe(moved.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
+  EXPECT_THAT(pool_->Describe(kept.id), IsOk());
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,101 @@
+// What a pool is told and what it tells: options, blocks, figures.
+#ifndef GRAPHTREE_ALLOCATOR_POOL_TYPES_H_
+#define GRAPHTREE_ALLOCATOR_POOL_TYPES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "allocator/block_record.h"
+#include "allocator/checkpoint_tree.h"
+#include "device/address.h"
+#include "device/memory.h"
+
+namespace graphtree {
+
+// A word (a tag, a note, a stack as text) in the pool's table; 0 is the empty word.
+using WordId = uint32_t;
+
+struct Block {
+  BlockId id;
+  AddressRange range;  // the bytes that were asked for; empty blocks have an address too
+};
+
+struct BlockOptions {
+  uint64_t alignment = 0;  // a power of two; 512 is the least
+  Region region = Region::kStep;
+  WordId tag = 0;
+  WordId note = 0;
+};
+
+// All off by default. They change addresses (guards) and cost time, never results.
+struct PoolDebug {
+  bool poison_on_free = false;    // freed bytes are overwritten, in stream order
+  uint8_t poison = 0xDD;
+  bool guard_gaps = false;        // blocks do not touch each other
+  bool canaries = false;          // the gaps hold a pattern that CheckCanaries verifies
+  bool seal_dead_memory = false;  // pieces without a live block have no access rights
+  bool remember_frees = false;    // a stale handle names who freed it
+};
+
+// What a pool that is short of memory asks of its server before it gives up.
+struct MemoryWanted {
+  uint64_t bytes = 0;    // of the request
+  uint64_t missing = 0;  // physical memory that could not be had
+  int attempt = 0;       // 0, 1, ... for one request
+};
+// Returns true if it gave something back, so that another attempt makes sense. It may call the pool
+// to free, drop checkpoints and trim; it must not restore or close it.
+using MemoryCallback = std::function<bool(const MemoryWanted&)>;
+
+struct PoolOptions {
+  std::string name = "pool";
+  uint64_t limit_bytes = 0;    // of physical memory; 0: as much as the device gives
+  uint64_t address_bytes = 0;  // reserved for each region; 0: what the device has in all
+  Address wished_base = 0;     // taken if it is free; 0: no wish
+  uint64_t history_entries = 1 << 14;  // 0: no history
+  PoolDebug debug = {};
+  MemoryCallback before_out_of_memory = nullptr;
+};
+
+struct PoolStats {
+  uint64_t allocations = 0;  // ever
+  uint64_t frees = 0;
+  uint64_t live_blocks = 0;
+  uint64_t live_bytes = 0;       // of blocks, rounded up to quanta, guards included
+  uint64_t requested_bytes = 0;  // what their callers asked for
+  uint64_t peak_live_bytes = 0;
+  uint64_t peak_requested_bytes = 0;
+  uint64_t mapped_bytes = 0;     // physical memory
+  uint64_t peak_mapped_bytes = 0;
+  uint64_t kept_bytes = 0;       // live, in the kept region
+  uint64_t parked_bytes = 0;
+  uint64_t limit_bytes = 0;
+  uint64_t address_bytes = 0;    // reserved, both regions
+  uint64_t checkpoints = 0;      // alive
+  uint64_t restores = 0;
+  uint64_t cross_stream_reuses = 0;  // that needed a wait
+  uint64_t queued_frees = 0;     // from other threads, not yet done
+  uint64_t refused_queued_frees = 0;  // that were wrong; see Pool::first_refused_free
+  uint64_t deferred = 0;         // driver work that waits for a capture to end
+  uint64_t out_of_memory = 0;    // allocations that failed
+  uint64_t initial_bytes = 0;    // asked for when the pool was made or by ReserveAhead
+  uint64_t initial_shortfall = 0;  // of these, not had
+  uint64_t bookkeeping_bytes = 0;
+};
+
+struct RestoreOptions {
+  absl::Span<const BlockId> surviving = {};  // must live on, known to the checkpoint or not
+  absl::Span<const BlockId> dying = {};      // freed, though the checkpoint has them live
+};
+
+enum class ParkContents : uint8_t {
+  kDrop,    // what is written there is lost; after waking the bytes are anything
+  kToHost,  // live pieces are copied to host memory and back
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_TYPES_H_
