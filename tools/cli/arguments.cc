@@ -156,7 +156,7 @@ class ArgumentParser {
   absl::StatusOr<const Option*> FindOption(absl::string_view name) const {
     std::vector<std::string> names;
     for (const Option& option : verb_.options) {
-      if (option.name == name) return &option;
+      if (option.name == name || (option.short_name == name && !name.empty())) return &option;
       names.push_back(option.name);
     }
     return WrongUse(absl::StrCat(verb_.name, " has no option ", name, DidYouMean(name, names)));

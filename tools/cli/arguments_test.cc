@@ -19,7 +19,7 @@ Verb SampleVerb() {
                    {.name = "MORE", .help = "others", .optional = true, .repeats = true}},
       .options =
           {JsonOption(),
-           {.name = "--out", .kind = ValueKind::kText, .value_name = "FILE"},
+           {.name = "--out", .kind = ValueKind::kText, .value_name = "FILE", .short_name = "-o"},
            {.name = "--steps", .kind = ValueKind::kInteger, .value_name = "N"},
            {.name = "--ratio", .kind = ValueKind::kNumber, .value_name = "X"},
            {.name = "--pool", .kind = ValueKind::kBytes, .value_name = "SIZE"},
@@ -47,6 +47,14 @@ TEST(ArgumentsTest, ReadsEveryKindInBothForms) {
   EXPECT_EQ(arguments->Bytes("--pool", 0), 1536);
   EXPECT_EQ(arguments->Text("--format"), "html");
   EXPECT_THAT(arguments->operands(), ElementsAre("in"));
+}
+
+TEST(ArgumentsTest, ShortNameIsTheSameOption) {
+  const auto arguments = Parse({"-o", "a.txt", "in"});
+  ASSERT_THAT(arguments, IsOk());
+  EXPECT_EQ(arguments->Text("--out"), "a.txt");
+  ExpectRefused({"-o", "a", "--out", "b", "in"}, "given twice");
+  ExpectRefused({"-x", "in"}, "no option -x");
 }
 
 TEST(ArgumentsTest, FallbacksStandInForWhatIsNotGiven) {

@@ -93,7 +93,10 @@ std::string RenderHelp(const Verb& verb) {
   }
   Rows operands, options, examples;
   for (const Operand& operand : verb.operands) operands.push_back({operand.name, operand.help});
-  for (const Option& option : verb.options) options.push_back({OptionForm(option), option.help});
+  for (const Option& option : verb.options) {
+    const std::string also = option.short_name.empty() ? "" : option.short_name + ", ";
+    options.push_back({also + OptionForm(option), option.help});
+  }
   options.push_back({"--help", "Show this text."});
   absl::StrAppend(&text, Section("What it reads", operands), Section("Options", options));
   absl::StrAppend(&text, verb.examples.size() == 1 ? "\nExample:\n" : "\nExamples:\n");

@@ -51,6 +51,7 @@ struct Option {
   std::string help = {};        // one sentence, with the default where there is one
   std::vector<std::string> choices = {};
   bool repeats = false;  // may be given several times
+  std::string short_name = {};  // where people expect one: "-o"
 };
 
 // What stands on the command line without dashes. A required one must not follow an optional one,
