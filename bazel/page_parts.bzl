@@ -1,0 +1,34 @@
+"""Finds what the memory page is built from and makes it the repository @page_parts.
+
+tools/setup fetches the drawing library (d3) and the bundler (esbuild), in the versions that
+tools/memory/page/package-lock.json names, to .deps/page. Where they are not there the repository is
+empty and says so: the page is then left out of the build.
+"""
+
+_BUILD = """
+package(default_visibility = ["//visibility:public"])
+
+filegroup(
+    name = "modules",
+    srcs = glob(["node_modules/**"]),
+)
+"""
+
+_REASON = "its drawing library and bundler were not there (tools/setup fetches them)"
+
+def _page_parts_impl(repository_ctx):
+    workspace = repository_ctx.path(Label("//:WORKSPACE")).dirname
+    modules = repository_ctx.path(str(workspace) + "/.deps/page/node_modules")
+    found = modules.exists
+    if found:
+        repository_ctx.symlink(modules, "node_modules")
+    repository_ctx.file("BUILD.bazel", _BUILD)
+    repository_ctx.file("found.bzl", """
+PAGE_PARTS_FOUND = %r
+PAGE_PARTS_MISSING_REASON = %r
+""" % (found, "" if found else _REASON))
+
+page_parts = repository_rule(
+    implementation = _page_parts_impl,
+    local = True,
+)
