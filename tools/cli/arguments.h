@@ -6,7 +6,8 @@
 // option that the verb did not declare, or as the wrong kind, is a bug and stops the process.
 //
 // Accepted forms: --name value, --name=value, -n value where the option has a short name, operands
-// in between, and -- after which everything is an operand. "-" is an operand (by habit: standard input).
+// in between, and -- after which everything is an operand. "-" is an operand (by habit: standard
+// input).
 #ifndef GRAPHTREE_TOOLS_CLI_ARGUMENTS_H_
 #define GRAPHTREE_TOOLS_CLI_ARGUMENTS_H_
 
