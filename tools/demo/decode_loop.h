@@ -4,8 +4,8 @@
 //                 |----------- host time of a step ---------|
 //   |---------------------------------- its whole time ---------------------------------------|
 //
-// Host time is what the calling thread pays to put the model's work on the stream. Sending the batch
-// and waiting for its tokens cost the same whichever way the functions run, and are left out of it.
+// Host time is what the calling thread pays to put the model's work on the stream. Sending the
+// batch and waiting for its tokens cost the same whichever way the functions run, and are left out.
 #ifndef GRAPHTREE_TOOLS_DEMO_DECODE_LOOP_H_
 #define GRAPHTREE_TOOLS_DEMO_DECODE_LOOP_H_
 

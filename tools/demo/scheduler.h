@@ -6,8 +6,8 @@
 //   rows     1    2    2    2    2    2    2
 //
 // Each step takes one token of every running request: the next one of its prompt, or the one that
-// was picked for it in the step before. So the number of rows changes as requests come and go, steps
-// in which all requests read their prompts pick nothing, and steps with a request that has a
+// was picked for it in the step before. So the number of rows changes as requests come and go,
+// steps in which all requests read their prompts pick nothing, and steps with a request that has a
 // temperature draw random numbers: the calls take different paths.
 //
 // Pure and deterministic: the same seed and the same picked tokens give the same day.

@@ -1,5 +1,5 @@
-// Brings a batch to the device and its tokens back. Two sets of device memory take turns, as a server
-// that prepares its next batch early has it: the inputs of a step never lie where the last ones did.
+// Brings a batch to the device and its tokens back. Two sets of device memory take turns, as in a
+// server that prepares its next batch early: a step's inputs never lie where the last ones did.
 //
 //   host set      | tokens | positions | slots | temperatures |  --one copy-->  device set 0 or 1
 //   host tokens   <--one copy--  whatever the model picked
