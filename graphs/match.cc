@@ -1,0 +1,66 @@
+// Rows, hashes and live sets.
+#include "graphs/match.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "device/base/check.h"
+
+namespace graphtree {
+namespace {
+
+uint64_t Mix(uint64_t hash, uint64_t word) {
+  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+  return hash ^ (hash >> 29);
+}
+
+}  // namespace
+
+RecordedInput RowFor(InputRole role, const Value& input, uint64_t alignment) {
+  RecordedInput row{input.layout(), input.word(), ~uint64_t{0}};
+  if (role == InputRole::kCopied) row.mask = 0;
+  if (role == InputRole::kPatched) {
+    row.mask = alignment - 1;
+    row.word &= row.mask;
+  }
+  return row;
+}
+
+size_t FirstMismatch(absl::Span<const RecordedInput> rows, absl::Span<const Value> inputs) {
+  GRAPHTREE_CHECK(rows.size() == inputs.size());
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!InputsMatch(rows.subspan(i, 1), inputs.subspan(i, 1))) return i;
+  }
+  return rows.size();
+}
+
+uint64_t HashInputs(absl::Span<const InputRole> roles, absl::Span<const Value> inputs) {
+  uint64_t hash = roles.size();
+  for (size_t i = 0; i < roles.size(); ++i) {
+    hash = Mix(hash, reinterpret_cast<uintptr_t>(inputs[i].layout()));
+    const bool by_word = roles[i] != InputRole::kCopied && roles[i] != InputRole::kPatched;
+    hash = Mix(hash, by_word ? inputs[i].word() : ~uint64_t{0});
+  }
+  return hash;
+}
+
+LiveSet::LiveSet(std::vector<OutputRef> live) : outputs_(std::move(live)) {
+  std::sort(outputs_.begin(), outputs_.end());
+  uint32_t next_bit = 0;
+  for (size_t i = 0; i < outputs_.size();) {
+    const uint32_t level = outputs_[i].level;
+    size_t end = i;
+    while (end < outputs_.size() && outputs_[end].level == level) ++end;
+    first_bit_.resize(level + 1, next_bit);
+    bits_of_.resize(level + 1, 0);
+    bits_of_[level] = outputs_[end - 1].output + 1;
+    next_bit += bits_of_[level];
+    words_.resize((next_bit + 63) / 64, 0);
+    for (; i < end; ++i) {
+      const uint32_t bit = first_bit_[level] + outputs_[i].output;
+      words_[bit / 64] |= uint64_t{1} << (bit % 64);
+    }
+  }
+}
+
+}  // namespace graphtree
