@@ -73,14 +73,19 @@ class Storage {
 
   // The owner's side.
   void set_state(StorageState state) { state_.store(state, std::memory_order_release); }
-  void set_range(AddressRange range) { range_ = range; }
+  // Back to a storage without handles. REQUIRES: no handle is left.
+  void Reset(AddressRange range, StorageState state) {
+    range_ = range;
+    state_.store(state, std::memory_order_release);
+  }
 
   // The owner's notes: the block behind it and where it comes from.
   uint64_t block = 0;
-  uint64_t producer = 0;   // node
+  uint64_t producer = 0;   // function
   uint32_t output = 0;     // which of its outputs
   uint64_t step = 0;       // made in
-  uint64_t ended_by = 0;   // what made it stale
+  uint64_t ended_in = 0;   // the step whose begin made it stale
+  Storage* next = nullptr;  // in the owner's list of spare ones
 
  private:
   StorageOwner* const owner_;

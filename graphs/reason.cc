@@ -1,0 +1,54 @@
+// The table of reasons.
+#include "graphs/reason.h"
+
+#include "device/base/check.h"
+
+namespace graphtree {
+namespace {
+
+struct Row {
+  Reason reason;
+  const char* name;
+  const char* sentence;
+};
+
+constexpr Row kRows[] = {
+    {Reason::kExcluded, "excluded", "the function was excluded from recording by its options"},
+    {Reason::kTreeOff, "tree_off", "the tree is switched off"},
+    {Reason::kMutatedInput, "mutated_input",
+     "it writes to an input that is neither static nor made on this path, and a recording would "
+     "write to its own copy; declare the input static, or pass an output of this step"},
+    {Reason::kOverlappingInputs, "overlapping_inputs",
+     "two inputs share bytes and the function writes to one of them"},
+    {Reason::kRerecordLimit, "rerecord_limit",
+     "it was recorded too often after the same function, because its inputs or what is alive keep "
+     "changing; keep addresses stable or raise the limit"},
+    {Reason::kRecordFailed, "record_failed", "its recording failed"},
+    {Reason::kSynchronised, "synchronised", "it waits for the device while it is recorded"},
+    {Reason::kUnjoinedFork, "unjoined_fork",
+     "it forked work to another stream and did not join it before it returned"},
+    {Reason::kOutOfPool, "out_of_pool", "the tree's pool had no memory for it"},
+    {Reason::kStaticMoved, "static_moved", "a static input came at another address"},
+    {Reason::kManagedMoved, "managed_moved",
+     "an input made earlier on this path came at another address"},
+    {Reason::kLayoutDiffers, "layout_differs", "an input came with another shape, type or strides"},
+    {Reason::kIntegerDiffers, "integer_differs", "an integer input has another value"},
+    {Reason::kLivenessDiffers, "liveness_differs",
+     "an output that was dead when the function was recorded is still held"},
+    {Reason::kConsumerDiffers, "consumer_differs",
+     "an input that died inside the function when it was recorded is held by somebody else"},
+};
+
+const Row& RowOf(Reason reason) {
+  const size_t index = static_cast<size_t>(reason);
+  static_assert(sizeof(kRows) / sizeof(kRows[0]) == kReasonCount);
+  GRAPHTREE_CHECK(index < kReasonCount && kRows[index].reason == reason) << "reason " << index;
+  return kRows[index];
+}
+
+}  // namespace
+
+const char* ReasonName(Reason reason) { return RowOf(reason).name; }
+const char* ReasonSentence(Reason reason) { return RowOf(reason).sentence; }
+
+}  // namespace graphtree

@@ -1,0 +1,43 @@
+// Why a call was not replayed, or a recording not reused: every cause has a code, a counter and a
+// sentence.
+#ifndef GRAPHTREE_GRAPHS_REASON_H_
+#define GRAPHTREE_GRAPHS_REASON_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace graphtree {
+
+enum class Reason : uint8_t {
+  // Run eagerly, outside the tree.
+  kExcluded,           // the caller excluded the function
+  kTreeOff,            // the caller switched the tree off
+  kMutatedInput,       // it writes to an input that is neither static nor made on this path
+  kOverlappingInputs,  // two inputs share bytes and it writes to one of them
+  kRerecordLimit,      // recorded too often at this place
+  kRecordFailed,       // its recording failed
+  kSynchronised,       // it synchronises while it is recorded
+  kUnjoinedFork,       // it left work on another stream that was not joined
+  kOutOfPool,          // the pool had no memory for it
+  // Recorded again although there was a recording for the place.
+  kStaticMoved,        // a static input has another address
+  kManagedMoved,       // an input made on this path has another address
+  kLayoutDiffers,      // an input has another shape, type or strides
+  kIntegerDiffers,     // an integer input has another value
+  kLivenessDiffers,    // an output that was dead when it was recorded is alive
+  kConsumerDiffers,    // an input that died inside the function is held by somebody else now
+};
+
+constexpr size_t kReasonCount = 15;
+
+// "mutated_input": for counters and scripts.
+const char* ReasonName(Reason reason);
+// What happened and what to do about it, for people.
+const char* ReasonSentence(Reason reason);
+
+using ReasonCounts = std::array<uint64_t, kReasonCount>;
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_REASON_H_

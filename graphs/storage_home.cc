@@ -1,0 +1,50 @@
+// A stack that any thread pushes to and the tree empties at once, so that no lock is needed.
+#include "graphs/storage_home.h"
+
+#include <utility>
+
+namespace graphtree {
+
+StorageHome::StorageHome(Releaser release, Explainer explain)
+    : release_(std::move(release)), explain_(std::move(explain)) {}
+
+StorageHome::~StorageHome() = default;
+
+StorageHome* StorageHome::Make(Releaser release, Explainer explain) {
+  return new StorageHome(std::move(release), std::move(explain));
+}
+
+void StorageHome::Close() { LetGo(); }
+
+void StorageHome::LetGo() {
+  if (holders_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block) {
+  if (spare_ == nullptr) spare_ = returned_.exchange(nullptr, std::memory_order_acquire);
+  holders_.fetch_add(1, std::memory_order_relaxed);
+  Storage* storage = spare_;
+  if (storage != nullptr) {
+    spare_ = storage->next;
+    storage->Reset(range, state);
+  } else {
+    storage = &storages_.emplace_back(this, range, state);
+  }
+  storage->next = nullptr;
+  storage->block = block;
+  return storage;
+}
+
+void StorageHome::Unreferenced(Storage* storage) {
+  if (storage->state() == StorageState::kOwning) release_(storage->block);
+  Storage* top = returned_.load(std::memory_order_relaxed);
+  do {
+    storage->next = top;
+  } while (!returned_.compare_exchange_weak(top, storage, std::memory_order_release,
+                                            std::memory_order_relaxed));
+  LetGo();
+}
+
+std::string StorageHome::WhyStale(const Storage& storage) const { return explain_(storage); }
+
+}  // namespace graphtree

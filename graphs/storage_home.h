@@ -1,0 +1,61 @@
+// Where the storages of a tree live: made here, given back here, reused without a heap call.
+//
+//   tree thread                         any thread
+//   New() <-- spare list <-- exchange -- returned stack <-- Unreferenced()
+//
+// The home outlives the tree for as long as handles do. A storage that owns a block of the pool
+// gives it back through the releaser, on the thread that dropped the last handle.
+#ifndef GRAPHTREE_GRAPHS_STORAGE_HOME_H_
+#define GRAPHTREE_GRAPHS_STORAGE_HOME_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <string>
+
+#include "graphs/storage.h"
+
+namespace graphtree {
+
+class StorageHome : public StorageOwner {
+ public:
+  // Frees the block of a storage in state kOwning; called on any thread.
+  using Releaser = std::function<void(uint64_t block)>;
+  // The sentence for a stale storage.
+  using Explainer = std::function<std::string(const Storage&)>;
+
+  // Deletes itself once it is closed and its last storage has come back. Both functions must work
+  // until then, on any thread.
+  static StorageHome* Make(Releaser release, Explainer explain);
+  // The tree is gone: no New any more.
+  void Close();
+
+  // A storage without handles. Tree thread only.
+  Storage* New(AddressRange range, StorageState state, uint64_t block);
+
+  // Storages that are out. Exact on the tree's thread when no handle is being dropped.
+  int64_t outstanding() const { return holders_.load(std::memory_order_acquire) - 1; }
+
+  void Unreferenced(Storage* storage) override;
+  std::string WhyStale(const Storage& storage) const override;
+
+ private:
+  StorageHome(Releaser release, Explainer explain);
+  ~StorageHome() override;
+  void LetGo();
+
+  const Releaser release_;
+  const Explainer explain_;
+  std::atomic<Storage*> returned_{nullptr};
+  // Storages that are out, plus one while the home is open.
+  std::atomic<int64_t> holders_{1};
+
+  // Tree thread only.
+  Storage* spare_ = nullptr;
+  std::deque<Storage> storages_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_STORAGE_HOME_H_
