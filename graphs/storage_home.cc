@@ -32,6 +32,7 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
   }
   storage->next = nullptr;
   storage->block = block;
+  storage->serial = ++next_serial_;
   return storage;
 }
 

@@ -53,6 +53,7 @@ class StorageHome : public StorageOwner {
 
   // Tree thread only.
   Storage* spare_ = nullptr;
+  uint64_t next_serial_ = 0;
   std::deque<Storage> storages_;
 };
 

@@ -1,0 +1,36 @@
+// Ranges against ranges.
+#include "graphs/access_log.h"
+
+namespace graphtree {
+namespace {
+
+AddressRange RangeOf(const Value& value) {
+  return value.is_tensor() ? AddressRange{value.word(), value.layout()->extent_bytes()}
+                           : AddressRange{};
+}
+
+}  // namespace
+
+AccessLog::AccessLog(absl::Span<const Value> inputs) : written_(inputs.size(), false) {
+  for (const Value& input : inputs) ranges_.push_back(RangeOf(input));
+}
+
+void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
+  if (access == Access::kRead || access == Access::kValue) return;
+  const AddressRange target = tensor.raw_bytes();
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (ranges_[i].Overlaps(target)) written_[i] = true;
+  }
+}
+
+bool WrittenInputsOverlap(absl::Span<const Value> inputs, const std::vector<bool>& written) {
+  for (size_t i = 0; i < inputs.size() && i < written.size(); ++i) {
+    if (!written[i]) continue;
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      if (j != i && RangeOf(inputs[i]).Overlaps(RangeOf(inputs[j]))) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,36 @@
+// What a body touched in one run: which of its inputs it wrote to.
+//
+// Kernels launched through the launcher say what they read and write, so a mutated input is found
+// without the caller naming it: a write is to input i if the two share a byte.
+#ifndef GRAPHTREE_GRAPHS_ACCESS_LOG_H_
+#define GRAPHTREE_GRAPHS_ACCESS_LOG_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "graphs/launcher.h"
+
+namespace graphtree {
+
+class AccessLog : public AccessObserver {
+ public:
+  // The inputs as the body sees them.
+  explicit AccessLog(absl::Span<const Value> inputs);
+
+  void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Launched(const Kernel&, const LaunchShape&, Arguments) override {}
+
+  // By input.
+  const std::vector<bool>& written() const { return written_; }
+
+ private:
+  std::vector<AddressRange> ranges_;
+  std::vector<bool> written_;
+};
+
+// The first two inputs that share bytes where one of them is in `written`; false if there are none.
+bool WrittenInputsOverlap(absl::Span<const Value> inputs, const std::vector<bool>& written);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_ACCESS_LOG_H_

@@ -1,0 +1,90 @@
+// The body runs now: as a warm-up in the pool, or outside the tree.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "graphs/access_log.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+
+absl::Status TreeCore::SideAfter(Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
+  return order_.ContinueOn(*side_);
+}
+
+// A body that has begun has effects and may not run twice, so what the pool cannot give comes from
+// elsewhere (StepAllocator), and what fails is the body's own error.
+absl::Status TreeCore::WarmUp(Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
+  GRAPHTREE_RETURN_IF_ERROR(SideAfter(call.stream));
+  StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
+  Values inputs(call.inputs.begin(), call.inputs.end());
+  AccessLog log(inputs);
+  Launcher on(*side_, allocator, &log);
+  Values outputs = call.function.body(on, inputs);
+  books_at_ = nullptr;
+  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+  GRAPHTREE_RETURN_IF_ERROR(on.status());
+  for (size_t i = 0; i < call.variant->mutates.size(); ++i) {
+    if (log.written()[i]) call.variant->mutates[i] = true;
+  }
+  call.variant->warm = true;
+  ++stats_.warm_ups;
+  names_->SetLastRun(call.function.id);
+  auto node = std::make_unique<Node>();
+  node->parent = path_.current();
+  node->level = path_.next_level();
+  node->variant = call.variant;
+  node->warm_up = true;
+  HoldOutputs(path_.AppendWarmUp(std::move(node)), outputs);
+  inputs.clear();
+  Consume(call);
+  *call.outputs = std::move(outputs);
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
+  ++stats_.reasons[static_cast<size_t>(reason)];
+  if (options_.strict && reason != Reason::kTreeOff && reason != Reason::kExcluded) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason)));
+  }
+  Warn(call.function, reason, "");
+  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+  StepAllocator allocator(memory_.get(), Region::kKept, TagOf(call.function));
+  Values inputs(call.inputs.begin(), call.inputs.end());
+  AccessLog log(inputs);
+  Launcher on(call.stream, allocator, &log);
+  Values outputs = call.function.body(on, inputs);
+  GRAPHTREE_RETURN_IF_ERROR(on.status());
+  ++stats_.eager;
+  inputs.clear();
+  Consume(call);
+  *call.outputs = std::move(outputs);
+  return absl::OkStatus();
+}
+
+void TreeCore::Warn(Function& function, Reason reason, const std::string& detail) {
+  bool& warned = function.warned[static_cast<size_t>(reason)];
+  if (warned || !options_.warn || reason == Reason::kTreeOff || reason == Reason::kExcluded) return;
+  warned = true;
+  options_.warn(absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
+                             detail.empty() ? "" : ": ", detail));
+}
+
+void TreeCore::HoldOutputs(Node* node, const Values& outputs) {
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    Storage* storage = outputs[i].storage();
+    if (storage == nullptr || !memory_->InStepRegion(storage->range())) continue;
+    bool known = false;
+    for (const HeldOutput& held : path_.Held()) known |= held.storage == storage;
+    if (known) continue;
+    storage->producer = node->variant->function->id;
+    storage->output = i;
+    storage->step = step_;
+    path_.Hold(storage, {node->level, i}, nullptr);
+  }
+}
+
+}  // namespace graphtree

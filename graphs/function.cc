@@ -1,0 +1,49 @@
+// Finding the variant of a call.
+#include "graphs/function.h"
+
+#include <memory>
+
+namespace graphtree {
+namespace {
+
+bool SameKey(const Values& key, absl::Span<const Value> inputs) {
+  if (key.size() != inputs.size()) return false;
+  for (size_t i = 0; i < key.size(); ++i) {
+    if (key[i].layout() != inputs[i].layout()) return false;
+    if (key[i].is_integer() && key[i].integer() != inputs[i].integer()) return false;
+  }
+  return true;
+}
+
+uint64_t HashKey(absl::Span<const Value> inputs) {
+  uint64_t hash = inputs.size();
+  for (const Value& input : inputs) {
+    hash = (hash ^ reinterpret_cast<uintptr_t>(input.layout())) * 0x9e3779b97f4a7c15u;
+    hash ^= hash >> 31;
+    if (input.is_integer()) hash = (hash ^ input.word()) * 0xc2b2ae3d27d4eb4fu;
+  }
+  return hash;
+}
+
+}  // namespace
+
+Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id) {
+  std::vector<std::unique_ptr<Variant>>& same_hash = function->variants[HashKey(inputs)];
+  for (const std::unique_ptr<Variant>& variant : same_hash) {
+    if (SameKey(variant->key, inputs)) return variant.get();
+  }
+  auto variant = std::make_unique<Variant>();
+  variant->function = function;
+  variant->id = (*next_id)++;
+  for (const Value& input : inputs) {
+    variant->key.push_back(input.is_tensor() ? Value(Tensor::Foreign(0, input.layout())) : input);
+  }
+  variant->mutates.assign(inputs.size(), false);
+  for (uint32_t input : function->options.mutated_inputs) {
+    if (input < inputs.size()) variant->mutates[input] = true;
+  }
+  same_hash.push_back(std::move(variant));
+  return same_hash.back().get();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,65 @@
+// A function that a tree may record: its body, and what its caller promises about its inputs.
+#ifndef GRAPHTREE_GRAPHS_FUNCTION_H_
+#define GRAPHTREE_GRAPHS_FUNCTION_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/types/span.h"
+#include "graphs/launcher.h"
+#include "graphs/reason.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+using FunctionId = uint32_t;
+
+// Launches work and returns what it made. `inputs` is the body's to keep or to drop: an input that
+// it empties has died inside the function, and its memory may be used by what follows. Nothing that
+// it computes on the host may depend on device data. It may be called any number of times.
+using Body = std::function<Values(Launcher& on, Values& inputs)>;
+
+struct FunctionOptions {
+  // Inputs whose address never changes for long (weights, caches). Checked at every call; at another
+  // address the function is recorded again. A static input may be mutated.
+  std::vector<uint32_t> static_inputs;
+  // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
+  std::vector<uint32_t> mutated_inputs;
+  // Never record it.
+  bool exclude = false;
+};
+
+// One combination of integers and layouts that a function was called with. Each is warmed up,
+// recorded and limited on its own: another shape is another computation.
+struct Variant {
+  struct Function* function = nullptr;
+  uint32_t id = 0;             // counts the tree's variants
+  Values key;                  // integers as they are, tensors with their layouts alone
+  std::vector<bool> mutates;   // by input: declared, or seen in a run
+  bool warm = false;           // has run once in the pool
+
+  bool Mutates(size_t input) const { return input < mutates.size() && mutates[input]; }
+};
+
+struct Function {
+  FunctionId id = 0;
+  std::string name;
+  FunctionOptions options;
+  Body body;
+  std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
+  absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
+  bool warned[kReasonCount] = {};
+
+  bool IsStatic(size_t input) const { return input < is_static.size() && is_static[input]; }
+};
+
+// The function's variant for these inputs; made if it is new, with ids from `next_id`.
+Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_FUNCTION_H_

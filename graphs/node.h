@@ -1,0 +1,113 @@
+// A node is one function recorded right after one path, around what was alive then.
+//
+//   root --- prefill --+-- decode   (static inputs at A)      children are found by a hash over
+//            (level 0) +-- decode   (static inputs at B)      function and inputs; the one that was
+//                      +-- sample                             taken last is tried first
+//
+//   before   LiveSet      outputs of the path that may be alive when it starts
+//   inputs   rows, roles  what a call must bring (match.h)
+//   outputs  slots        what a replay hands out: own memory, an alias, or a constant
+//   after    checkpoint   the pool's books when it had been recorded
+//
+// A warm-up run makes a node too, without a recording: it only holds its place on the path.
+#ifndef GRAPHTREE_GRAPHS_NODE_H_
+#define GRAPHTREE_GRAPHS_NODE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/pool.h"
+#include "device/graph.h"
+#include "graphs/function.h"
+#include "graphs/ingest/ingest.h"
+#include "graphs/match.h"
+#include "graphs/storage.h"
+
+namespace graphtree {
+
+struct Node;
+
+// Where a replay takes an output from.
+enum class OutputKind : uint8_t {
+  kConstant,    // an integer, nothing, or foreign memory: as it was recorded
+  kOwn,         // memory of this node's
+  kSameAsOwn,   // the storage of an earlier output of this node
+  kInput,       // the memory of an input that is not static: the caller's, not the copy
+  kAncestor,    // the storage of an output of an earlier node on the path
+};
+
+struct OutputSlot {
+  OutputKind kind = OutputKind::kConstant;
+  Value constant;                    // kConstant
+  const Layout* layout = nullptr;
+  Address address = 0;               // kInput: offset from the input's
+  AddressRange block_range;          // kOwn: the whole block
+  uint32_t source = 0;               // kSameAsOwn: output; kInput: input; kAncestor: output
+  Node* ancestor = nullptr;          // kAncestor
+  Storage* storage = nullptr;        // kOwn: what the last replay handed out, held inside; or null
+};
+
+// An input that died inside the function when it was recorded.
+struct Consumed {
+  OutputRef output;
+  uint32_t input = 0;
+};
+
+// A block that was live when the node had been recorded, and whose output that is.
+struct LiveBlock {
+  OutputRef output;
+  BlockId block;
+};
+
+// One op that copies inputs in. Copy c of it serves input inputs[c].
+struct IngestOp {
+  IngestPlan plan;
+  OpId op = 0;
+  std::vector<uint32_t> inputs;
+};
+
+struct Node {
+  Node() = default;
+  Node(const Node&) = delete;
+  Node& operator=(const Node&) = delete;
+  ~Node() {
+    for (OutputSlot& slot : outputs) {
+      if (slot.storage != nullptr) slot.storage->DropInside();
+    }
+  }
+
+  Node* parent = nullptr;
+  uint32_t level = 0;
+  uint64_t id = 0;        // recordings count from 0
+  Variant* variant = nullptr;
+  bool warm_up = false;
+
+  std::vector<RecordedInput> rows;
+  std::vector<InputRole> roles;
+  uint64_t call_hash = 0;  // over variant, roles and pinned addresses
+  std::vector<AddressRange> written;  // the inputs that it writes to; a copied one may not share bytes
+  LiveSet live_before;
+  std::vector<Consumed> consumed;
+
+  std::vector<OutputSlot> outputs;
+
+  std::unique_ptr<Graph> graph;            // null if nothing was launched
+  std::unique_ptr<Executable> executable;  // likewise
+  std::vector<IngestOp> ingest;            // the ops that copy inputs in
+  CheckpointId checkpoint;
+  std::vector<LiveBlock> live_after;
+  uint64_t replays = 0;
+
+  Node* last_child = nullptr;
+  std::vector<std::unique_ptr<Node>> children;  // in the order in which they were recorded
+  // The same, by a hash over variant and pinned addresses, and by variant.
+  absl::flat_hash_map<uint64_t, std::vector<Node*>> by_call;
+  absl::flat_hash_map<uint32_t, std::vector<Node*>> by_variant;
+  absl::flat_hash_map<uint32_t, uint64_t> unexpected;  // recorded again, by variant, for the limit
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_NODE_H_

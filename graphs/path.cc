@@ -1,0 +1,86 @@
+// Holding, forgetting, and ending a path.
+#include "graphs/path.h"
+
+#include <utility>
+
+#include "device/base/check.h"
+
+namespace graphtree {
+namespace {
+
+// Outside handles of `storage` that this call itself brings.
+int32_t BroughtBy(absl::Span<const Value> inputs, const Storage* storage) {
+  int32_t count = 0;
+  for (const Value& input : inputs) count += input.storage() == storage ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+const char* PathStateName(PathState state) {
+  switch (state) {
+    case PathState::kNone: return "none";
+    case PathState::kWarmUp: return "warm-up";
+    case PathState::kRecording: return "recording";
+    case PathState::kReplaying: return "replaying";
+  }
+  return "?";
+}
+
+Node* Path::AppendWarmUp(std::unique_ptr<Node> node) {
+  warm_ups_.push_back(std::move(node));
+  Append(warm_ups_.back().get(), PathState::kWarmUp);
+  return current_;
+}
+
+const std::vector<HeldOutput>& Path::Held() {
+  size_t kept = 0;
+  for (const HeldOutput& held : held_) {
+    if (held.storage->held_outside()) {
+      held_[kept++] = held;
+    } else {
+      held.storage->DropInside();
+    }
+  }
+  held_.resize(kept);
+  return held_;
+}
+
+Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
+  for (const HeldOutput& held : Held()) {
+    if (!node.live_before.Contains(held.output)) return Fit::kAliveButWasDead;
+  }
+  for (const Consumed& consumed : node.consumed) {
+    const Storage* storage = inputs[consumed.input].storage();
+    GRAPHTREE_DCHECK(storage != nullptr) << "a consumed input has no storage";
+    if (storage->outside() > BroughtBy(inputs, storage)) return Fit::kHeldElsewhere;
+  }
+  return Fit::kFits;
+}
+
+void Path::EndStale(uint64_t step) {
+  for (const HeldOutput& held : Held()) {
+    held.storage->ended_in = step;
+    held.storage->set_state(StorageState::kStale);
+  }
+  Reset();
+}
+
+void Path::EndDead() {
+  GRAPHTREE_CHECK(Held().empty()) << "an output of the path is still held";
+  Reset();
+}
+
+void Path::Reset() {
+  Clear();
+  warm_ups_.clear();
+  current_ = root_;
+  state_ = PathState::kNone;
+}
+
+void Path::Clear() {
+  for (const HeldOutput& held : held_) held.storage->DropInside();
+  held_.clear();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,315 @@
+// The body is captured into a graph, the graph becomes a node, and is launched once.
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/status_macros.h"
+#include "device/error.h"
+#include "graphs/access_log.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+namespace {
+
+Reason ReasonOf(const absl::Status& status) {
+  switch (ErrorCodeOf(status)) {
+    case ErrorCode::kCaptureUnsupported:
+    case ErrorCode::kCaptureImplicit: return Reason::kSynchronised;
+    case ErrorCode::kCaptureUnjoined: return Reason::kUnjoinedFork;
+    case ErrorCode::kOutOfMemory: return Reason::kOutOfPool;
+    default: return Reason::kRecordFailed;
+  }
+}
+
+int32_t HandlesIn(const Values& values, const Storage* storage) {
+  int32_t count = 0;
+  for (const Value& value : values) count += value.storage() == storage ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+// Undoes and redoes the pool's books until they show what they showed when `node` had been
+// recorded, less the outputs that have died since; those that live own their blocks again.
+absl::Status TreeCore::BooksTo(Node* node) {
+  if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
+    path_.Held();  // frees what has died
+    return absl::OkStatus();
+  }
+  if (books_at_ == node && node->live_after.empty()) return absl::OkStatus();
+  std::vector<BlockId> dying;
+  std::vector<std::pair<const HeldOutput*, BlockId>> surviving;
+  for (const LiveBlock& live : node->live_after) {
+    const HeldOutput* holder = nullptr;
+    for (const HeldOutput& held : path_.Held()) {
+      if (held.output == live.output) holder = &held;
+    }
+    if (holder == nullptr) {
+      dying.push_back(live.block);
+    } else {
+      surviving.push_back({holder, live.block});
+    }
+  }
+  GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(node->checkpoint, dying));
+  if (node != &root_) ++stats_.restores;
+  for (const auto& [held, block] : surviving) {
+    held->storage->block = Pack(block);
+    held->storage->set_state(StorageState::kOwning);
+    if (held->slot != nullptr && held->slot->storage == held->storage) {
+      held->slot->storage = nullptr;
+      held->storage->DropInside();
+    }
+  }
+  books_at_ = nullptr;
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::Record(Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CaptureScope> scope,
+                             CaptureScope::Begin(memory_->pool()));
+  books_at_ = nullptr;
+  // The call's own references move here, so that what the body consumes can be told from what
+  // somebody else holds.
+  Values originals(call.inputs.begin(), call.inputs.end());
+  Consume(call);
+  Draft draft = Capture(call, originals);
+  if (draft.status.ok()) {
+    GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+    for (Stream* stream : scope->Commit()) {
+      GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*stream, call.stream));
+    }
+    if (draft.node->executable != nullptr) {
+      GRAPHTREE_RETURN_IF_ERROR(draft.node->executable->Launch(call.stream));
+    }
+    for (size_t i = 0; i < draft.outputs.size(); ++i) {
+      const OutputSlot& slot = draft.node->outputs[i];
+      if (slot.kind == OutputKind::kInput) {
+        draft.outputs[i] = ViewOfInput(originals[slot.source], slot);
+      }
+    }
+    // Only now, behind the launch that reads them, may what the function consumed be freed.
+    NoteConsumed(originals, draft.node.get());
+    originals.clear();
+    return Attach(call, std::move(draft));
+  }
+  draft.outputs.clear();
+  const absl::Status restored = scope->RollBack();
+  for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
+  GRAPHTREE_RETURN_IF_ERROR(restored);
+  Warn(call.function, draft.reason, std::string(draft.status.message()));
+  return RunEagerly(call, draft.reason);
+}
+
+Draft TreeCore::Capture(Call& call, const Values& originals) {
+  Draft draft;
+  draft.node = std::make_unique<Node>();
+  Node* node = draft.node.get();
+  node->parent = path_.current();
+  node->level = path_.next_level();
+  node->variant = call.variant;
+  std::vector<OutputRef> live;
+  for (const HeldOutput& held : path_.Held()) live.push_back(held.output);
+  node->live_before = LiveSet(std::move(live));
+
+  StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
+  Values inputs = PrepareInputs(originals, &draft, &allocator);
+  if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
+  if (!draft.status.ok()) return draft;
+
+  AccessLog log(inputs);
+  Launcher on(*side_, allocator, &log);
+  std::vector<OpToken> tokens;
+  LaunchIngest(node, &on, &tokens);
+  draft.outputs = call.function.body(on, inputs);
+  inputs.clear();
+  absl::StatusOr<std::unique_ptr<Graph>> graph = side_->EndCapture();
+  draft.status = on.ok() ? graph.status() : on.status();
+  if (!draft.status.ok()) {
+    draft.reason = ReasonOf(draft.status);
+    return draft;
+  }
+  node->graph = *std::move(graph);
+  if (!Classify(originals, allocator, &draft) || !FinishGraph(tokens, &draft)) return draft;
+  return draft;
+}
+
+// What the body sees: static and managed inputs as they are, the others in buffers of the pool.
+Values TreeCore::PrepareInputs(const Values& originals, Draft* draft, StepAllocator* allocator) {
+  Node* node = draft->node.get();
+  Values inputs;
+  std::vector<IngestCopy> copies;
+  std::vector<uint32_t> copied;
+  for (uint32_t i = 0; i < originals.size(); ++i) {
+    const Value& input = originals[i];
+    const InputRole role = memory_->RoleOf(input, node->variant->function->IsStatic(i));
+    node->roles.push_back(role);
+    node->rows.push_back(RowFor(role, input));
+    draft->buffers.push_back(0);
+    if (role != InputRole::kCopied) {
+      if (node->variant->Mutates(i)) {
+        node->written.push_back({input.word(), input.layout()->extent_bytes()});
+      }
+      inputs.push_back(input);
+      continue;
+    }
+    absl::StatusOr<Storage*> buffer = allocator->Allocate(input.layout()->extent_bytes(), *side_);
+    if (!buffer.ok()) {
+      draft->status = buffer.status();
+      draft->reason = Reason::kOutOfPool;
+      return inputs;
+    }
+    const Address target = (*buffer)->range().base;
+    inputs.push_back(Tensor::Over(*buffer, input.layout(), target));
+    draft->buffers.back() = (*buffer)->serial;
+    if (input.layout()->elements() == 0) continue;
+    copies.push_back({target, input.word(), input.layout()});
+    copied.push_back(i);
+  }
+  node->call_hash = HashInputs(node->roles, originals) ^ node->variant->id;
+  for (IngestPlan& plan : IngestPlan::For(copies, {})) {
+    const auto first = copied.begin() + plan.first_copy();
+    std::vector<uint32_t> served(first, first + plan.copies());
+    node->ingest.push_back({std::move(plan), 0, std::move(served)});
+  }
+  return inputs;
+}
+
+void TreeCore::LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens) {
+  for (const IngestOp& ingest : node->ingest) {
+    const Argument table = ingest.plan.Table();
+    absl::Status status =
+        side_->Launch(ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1));
+    if (!status.ok()) return on->Fail(status);
+    absl::StatusOr<std::vector<OpToken>> frontier = side_->CaptureFrontier();
+    if (!frontier.ok()) return on->Fail(frontier.status());
+    GRAPHTREE_CHECK(frontier->size() == 1) << "a launch left " << frontier->size() << " ends";
+    tokens->push_back(frontier->front());
+  }
+}
+
+// A graph of nothing needs no executable: a hit then makes no device call.
+bool TreeCore::FinishGraph(const std::vector<OpToken>& tokens, Draft* draft) {
+  Node* node = draft->node.get();
+  if (node->graph->ops().empty()) {
+    node->graph = nullptr;
+    return true;
+  }
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    absl::StatusOr<OpId> op = node->graph->Find(tokens[i]);
+    if (!op.ok()) {
+      draft->status = op.status();
+      return false;
+    }
+    node->ingest[i].op = *op;
+  }
+  absl::StatusOr<std::unique_ptr<Executable>> executable = node->graph->Instantiate();
+  if (!executable.ok()) {
+    draft->status = executable.status();
+    draft->reason = ReasonOf(draft->status);
+    return false;
+  }
+  node->executable = *std::move(executable);
+  return true;
+}
+
+// Where a replay will take each output from; see OutputKind.
+bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator, Draft* draft) {
+  if (allocator.spilled()) {
+    draft->status = absl::ResourceExhaustedError("the pool ran out while the function was recorded");
+    draft->reason = Reason::kOutOfPool;
+    return false;
+  }
+  Node* node = draft->node.get();
+  for (uint32_t i = 0; i < draft->outputs.size(); ++i) {
+    const Value& output = draft->outputs[i];
+    OutputSlot& slot = node->outputs.emplace_back();
+    Storage* storage = output.storage();
+    if (storage == nullptr) {
+      slot.constant = output;
+      continue;
+    }
+    slot.layout = output.layout();
+    slot.address = output.word();
+    slot.block_range = storage->range();
+    if (!FindSource(originals, *draft, i, &slot)) {
+      draft->status = absl::InvalidArgumentError(absl::StrCat(
+          "output ", i, " of '", node->variant->function->name, "' is no tensor of this tree's path"));
+      return false;
+    }
+  }
+  return true;
+}
+
+Value TreeCore::ViewOfInput(const Value& input, const OutputSlot& slot) {
+  return Tensor::Over(input.storage(), slot.layout, input.word() + slot.address);
+}
+
+bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t output,
+                          OutputSlot* slot) {
+  const Storage* storage = draft.outputs[output].storage();
+  for (uint32_t input = 0; input < originals.size(); ++input) {
+    const bool is_copy = draft.buffers[input] == storage->serial;
+    if (!is_copy && originals[input].storage() != storage) continue;
+    const Address base = is_copy ? storage->range().base : originals[input].word();
+    slot->kind = OutputKind::kInput;
+    slot->source = input;
+    slot->address = draft.outputs[output].word() - base;
+    return true;
+  }
+  for (uint32_t earlier = 0; earlier < output; ++earlier) {
+    if (draft.outputs[earlier].storage() == storage &&
+        draft.node->outputs[earlier].kind == OutputKind::kOwn) {
+      slot->kind = OutputKind::kSameAsOwn;
+      slot->source = earlier;
+      return true;
+    }
+  }
+  for (const HeldOutput& held : path_.Held()) {
+    if (held.storage != storage) continue;
+    slot->kind = OutputKind::kAncestor;
+    slot->source = held.output.output;
+    slot->ancestor = path_.current();
+    while (slot->ancestor->level != held.output.level) slot->ancestor = slot->ancestor->parent;
+    return true;
+  }
+  slot->kind = OutputKind::kOwn;
+  return storage->state() == StorageState::kOwning && memory_->InStepRegion(storage->range());
+}
+
+void TreeCore::NoteConsumed(const Values& originals, Node* node) {
+  for (const HeldOutput& held : path_.Held()) {
+    if (held.storage->outside() > HandlesIn(originals, held.storage)) continue;
+    for (uint32_t input = 0; input < originals.size(); ++input) {
+      if (originals[input].storage() != held.storage) continue;
+      node->consumed.push_back({held.output, input});
+      break;
+    }
+  }
+}
+
+absl::Status TreeCore::Attach(Call& call, Draft draft) {
+  Node* node = draft.node.get();
+  HoldOutputs(node, draft.outputs);
+  for (const HeldOutput& held : path_.Held()) {
+    node->live_after.push_back({held.output, Unpack(held.storage->block)});
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(node->checkpoint, memory_->Take());
+  if (node->executable != nullptr) {
+    stats_.executable_bytes += node->executable->device_bytes();
+  }
+  Node* parent = path_.current();
+  parent->by_call[node->call_hash].push_back(node);
+  parent->by_variant[node->variant->id].push_back(node);
+  parent->children.push_back(std::move(draft.node));
+  parent->last_child = node;
+  path_.Append(node, PathState::kRecording);
+  node->id = stats_.recordings++;
+  ++stats_.nodes;
+  for (const IngestOp& ingest : node->ingest) stats_.copied_inputs += ingest.inputs.size();
+  names_->SetLastRun(call.function.id);
+  *call.outputs = std::move(draft.outputs);
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,132 @@
+// The hot path: no heap, no lock, one launch, and a patch if an input moved.
+#include "device/base/status_macros.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+
+bool TreeCore::Matches(const Node& node, absl::Span<const Value> inputs) {
+  if (node.rows.size() != inputs.size() || !InputsMatch(node.rows, inputs)) return false;
+  for (const Value& input : inputs) {
+    if (input.storage() != nullptr && input.storage()->stale()) return false;
+  }
+  if (!node.written.empty() && MovedOntoWritten(node, inputs)) return false;
+  return path_.Fits(node, inputs) == Path::Fit::kFits;
+}
+
+// Copying an input first and writing to another one then is right only while the two are apart; the
+// pinned ones are, or there would be no recording.
+bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
+  for (const IngestOp& ingest : node.ingest) {
+    for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
+      const Value& input = inputs[ingest.inputs[copy]];
+      if (ingest.plan.source(copy) == input.word()) continue;
+      const AddressRange range = {input.word(), input.layout()->extent_bytes()};
+      for (const AddressRange& written : node.written) {
+        if (written.Overlaps(range)) return true;
+      }
+    }
+  }
+  return false;
+}
+
+absl::Status TreeCore::PatchMovedInputs(Node* node, absl::Span<const Value> inputs) {
+  for (IngestOp& ingest : node->ingest) {
+    bool moved = false;
+    for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
+      const Address source = inputs[ingest.inputs[copy]].word();
+      if (ingest.plan.source(copy) == source) continue;
+      ingest.plan.Retarget(copy, source);
+      moved = true;
+    }
+    if (!moved) continue;
+    const Argument table = ingest.plan.Table();
+    GRAPHTREE_RETURN_IF_ERROR(node->executable->PatchKernel(
+        ingest.op, ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::Replay(Node* node, Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+  if (tells_device_) TellOutputs(*node);
+  if (node->executable != nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(PatchMovedInputs(node, call.inputs));
+    GRAPHTREE_RETURN_IF_ERROR(node->executable->Launch(call.stream));
+  }
+  node->parent->last_child = node;
+  path_.Append(node, PathState::kReplaying);
+  names_->SetLastRun(call.function.id);
+  ++node->replays;
+  ++stats_.replays;
+  HandOut(node, call);
+  return absl::OkStatus();
+}
+
+// A replay writes memory that may be free in the pool's books; a device that checks is told that the
+// outputs are live all the same.
+void TreeCore::TellOutputs(const Node& node) {
+  for (const OutputSlot& slot : node.outputs) {
+    if (slot.kind != OutputKind::kOwn) continue;
+    device_.memory().NoteRevived(slot.block_range, node.variant->function->name);
+  }
+}
+
+void TreeCore::HandOut(Node* node, const Call& call) {
+  // Outputs that alias inputs are taken before the inputs are consumed.
+  Values made;
+  made.swap(scratch_outputs_);
+  for (uint32_t i = 0; i < node->outputs.size(); ++i) {
+    OutputSlot& slot = node->outputs[i];
+    switch (slot.kind) {
+      case OutputKind::kConstant:
+        made.push_back(slot.constant);
+        break;
+      case OutputKind::kOwn:
+        RenewStorage(node, i);
+        made.push_back(Tensor::Over(slot.storage, slot.layout, slot.address));
+        path_.Hold(slot.storage, {node->level, i}, &slot);
+        break;
+      case OutputKind::kSameAsOwn:
+        made.push_back(
+            Tensor::Over(node->outputs[slot.source].storage, slot.layout, slot.address));
+        break;
+      case OutputKind::kInput:
+        made.push_back(ViewOfInput(call.inputs[slot.source], slot));
+        break;
+      case OutputKind::kAncestor:
+        made.push_back(Tensor::Over(slot.ancestor->outputs[slot.source].storage, slot.layout,
+                                    slot.address));
+        break;
+    }
+  }
+  Consume(call);
+  call.outputs->swap(made);
+  made.clear();
+  scratch_outputs_.swap(made);
+}
+
+void TreeCore::Consume(const Call& call) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i].storage() != nullptr && !call.function.IsStatic(i)) {
+      call.inputs[i] = Value();
+    }
+  }
+}
+
+void TreeCore::RenewStorage(Node* node, uint32_t output) {
+  OutputSlot& slot = node->outputs[output];
+  Storage* storage = slot.storage;
+  if (storage != nullptr && storage->state() == StorageState::kView && !storage->held_outside()) {
+    storage->step = step_;
+    return;
+  }
+  if (storage != nullptr) storage->DropInside();
+  storage = memory_->View(slot.block_range);
+  storage->AddInside();
+  storage->producer = node->variant->function->id;
+  storage->output = output;
+  storage->step = step_;
+  slot.storage = storage;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,63 @@
+// Blocks become storages and go back.
+#include "graphs/step_memory.h"
+
+#include <utility>
+
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, uint64_t bytes,
+                                                               StorageHome::Explainer explain) {
+  PoolOptions options;
+  options.name = "tree";
+  options.limit_bytes = bytes;
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
+  std::shared_ptr<Pool> pool = std::move(made);
+  // The releaser holds the pool, so that it lives as long as the last output.
+  StorageHome* home = StorageHome::Make(
+      [pool](uint64_t block) { pool->Free(Unpack(block)).IgnoreError(); }, std::move(explain));
+  return std::unique_ptr<StepMemory>(new StepMemory(std::move(pool), home));
+}
+
+StepMemory::~StepMemory() { home_->Close(); }
+
+absl::StatusOr<Storage*> StepMemory::Allocate(Region region, WordId tag, uint64_t bytes,
+                                              Stream& stream) {
+  BlockOptions options;
+  options.region = region;
+  options.tag = tag;
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
+  return home_->New(block.range, StorageState::kOwning, Pack(block.id));
+}
+
+absl::StatusOr<CheckpointId> StepMemory::Take() { return pool_->Take(); }
+
+absl::Status StepMemory::Restore(CheckpointId checkpoint, absl::Span<const BlockId> dying) {
+  RestoreOptions options;
+  options.dying = dying;
+  return pool_->Restore(checkpoint, options);
+}
+
+void StepMemory::Drop(CheckpointId checkpoint) { pool_->Drop(checkpoint).IgnoreError(); }
+
+InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
+  if (input.is_none()) return InputRole::kNone;
+  if (input.is_integer()) return InputRole::kInteger;
+  if (is_static) return InputRole::kStatic;
+  const bool on_path = input.storage() != nullptr && InStepRegion(input.storage()->range());
+  return on_path ? InputRole::kManaged : InputRole::kCopied;
+}
+
+absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream) {
+  absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream);
+  if (storage.ok() || region_ == Region::kKept) return storage;
+  spilled_ = true;
+  return memory_->Allocate(Region::kKept, tag_, bytes, stream);
+}
+
+absl::StatusOr<AddressRange> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
+  return memory_->pool().Scratch(bytes, stream);
+}
+
+}  // namespace graphtree

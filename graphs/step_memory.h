@@ -1,0 +1,78 @@
+// The pool as the tree uses it: storages over blocks, and the books of the step region.
+//
+//   step region   what functions allocate; follows the path, shared by all branches
+//   kept region   what eager runs outside the tree allocate; no restore touches it
+//
+// A storage in state kOwning owns one block; the block is freed when its last handle goes, on any
+// thread. Storages, and with them the pool, outlive the tree while somebody holds an output.
+#ifndef GRAPHTREE_GRAPHS_STEP_MEMORY_H_
+#define GRAPHTREE_GRAPHS_STEP_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "allocator/pool.h"
+#include "device/device.h"
+#include "graphs/launcher.h"
+#include "graphs/match.h"
+#include "graphs/storage_home.h"
+
+namespace graphtree {
+
+// A block's handle in the one word that a storage keeps.
+inline uint64_t Pack(BlockId id) { return uint64_t{id.generation} << 32 | id.index; }
+inline BlockId Unpack(uint64_t word) {
+  return {static_cast<uint32_t>(word), static_cast<uint32_t>(word >> 32)};
+}
+
+class StepMemory {
+ public:
+  static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, uint64_t bytes,
+                                                            StorageHome::Explainer explain);
+  ~StepMemory();
+
+  absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream);
+  // A storage of a replay's output: an address, no block.
+  Storage* View(AddressRange range) { return home_->New(range, StorageState::kView, 0); }
+
+  absl::StatusOr<CheckpointId> Take();
+  absl::Status Restore(CheckpointId checkpoint, absl::Span<const BlockId> dying);
+  void Drop(CheckpointId checkpoint);
+
+  // What an input is to a recording that is made now.
+  InputRole RoleOf(const Value& input, bool is_static) const;
+  bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
+  Pool& pool() { return *pool_; }
+
+ private:
+  StepMemory(std::shared_ptr<Pool> pool, StorageHome* home)
+      : pool_(std::move(pool)), home_(home), step_(pool_->range_of(Region::kStep)) {}
+
+  const std::shared_ptr<Pool> pool_;
+  StorageHome* const home_;
+  const AddressRange step_;  // the step region
+};
+
+// Memory for a body. In the step region while there is room, else in the kept region, so that a body
+// that has begun can end; `spilled` then says that nothing may be recorded from it.
+class StepAllocator : public BodyAllocator {
+ public:
+  StepAllocator(StepMemory* memory, Region region, WordId tag)
+      : memory_(memory), region_(region), tag_(tag) {}
+  absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
+  absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
+  bool spilled() const { return spilled_; }
+
+ private:
+  StepMemory* const memory_;
+  const Region region_;
+  const WordId tag_;
+  bool spilled_ = false;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_STEP_MEMORY_H_

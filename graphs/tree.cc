@@ -1,0 +1,57 @@
+// The public face, over the core.
+#include "graphs/tree.h"
+
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+namespace {
+
+uint64_t NodesBelow(const Node& node) {
+  uint64_t count = 0;
+  for (const std::unique_ptr<Node>& child : node.children) count += 1 + NodesBelow(*child);
+  return count;
+}
+
+}  // namespace
+
+Tree::Tree(std::unique_ptr<TreeCore> core) : core_(std::move(core)) {}
+Tree::~Tree() = default;
+
+absl::StatusOr<std::unique_ptr<Tree>> Tree::Create(Device& device, const TreeOptions& options) {
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<TreeCore> core, TreeCore::Create(device, options));
+  return std::unique_ptr<Tree>(new Tree(std::move(core)));
+}
+
+FunctionId Tree::Register(std::string name, FunctionOptions options, Body body) {
+  return core_->Register(std::move(name), std::move(options), std::move(body));
+}
+
+absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                       Values* outputs) {
+  return core_->Run(function, inputs, stream, outputs);
+}
+
+absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& stream) {
+  Values outputs;
+  GRAPHTREE_RETURN_IF_ERROR(core_->Run(function, absl::MakeSpan(inputs), stream, &outputs));
+  return outputs;
+}
+
+void Tree::BeginStep() { core_->BeginStep(); }
+
+TreeStats Tree::stats() { return core_->Stats(); }
+
+std::vector<uint64_t> Tree::descendants() const {
+  std::vector<uint64_t> counts;
+  for (const std::unique_ptr<Node>& root : core_->root().children) {
+    counts.push_back(NodesBelow(*root));
+  }
+  return counts;
+}
+
+const char* Tree::state() const { return PathStateName(core_->state()); }
+
+}  // namespace graphtree

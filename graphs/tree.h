@@ -1,0 +1,114 @@
+// The tree: functions are run once eagerly, recorded once, and then replayed at the price of a
+// launch.
+//
+//   auto tree = Tree::Create(*device, {});
+//   FunctionId decode = (*tree)->Register("decode", {.static_inputs = {1, 2}}, body);
+//   while (serving) {
+//     (*tree)->BeginStep();                              // last step's path may be forgotten
+//     absl::Status status = (*tree)->Run(decode, inputs, *stream, &outputs);
+//   }
+//
+// A call of F after path P:
+//   match    among P's children for F: equal static and managed addresses, equal layouts and
+//            integers, and nothing alive that the recording leaves no room for
+//   hit      patch the op that copies inputs if one has moved, launch, hand out the outputs: no heap
+//            allocation, no lock, one launch
+//   miss     put the pool's books back to P, then warm up (run in the pool) the first time and
+//            record the second
+//   refused  run eagerly, with a reason, a counter and one warning for each function
+// Whatever the route, the function has run and the outputs are the same bytes.
+//
+// Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
+// tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it can
+// die inside the function; pass a copy to keep it. Nothing is consumed by a call that fails.
+//
+// Outputs live until BeginStep. Used after it they are an error that names who made them; their
+// memory belongs to what runs next. Outputs that are held keep their bytes within the step, whatever
+// else runs.
+//
+// Threads: any thread may call, one at a time: a second caller gets an error, and so does a body that
+// calls its own tree. Handles may be dropped on any thread. Streams given to Run must live until the
+// tree is closed.
+#ifndef GRAPHTREE_GRAPHS_TREE_H_
+#define GRAPHTREE_GRAPHS_TREE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/device.h"
+#include "graphs/function.h"
+#include "graphs/reason.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+struct TreeOptions {
+  // Device memory that the tree may use for what it records; 0: as much as the device has.
+  uint64_t pool_bytes = 0;
+  // Off: every call runs eagerly, with the same results.
+  bool enabled = true;
+  // Recordings of one function after one node that were caused by anything but static inputs that
+  // moved. Behind the limit the function runs eagerly there.
+  uint64_t rerecord_limit = 128;
+  // A call that cannot be recorded is an error instead of an eager run.
+  bool strict = false;
+  // Told once per function and reason. May be empty.
+  std::function<void(const std::string&)> warn;
+};
+
+struct TreeStats {
+  uint64_t calls = 0;
+  uint64_t replays = 0;
+  uint64_t recordings = 0;   // graphs recorded
+  uint64_t warm_ups = 0;
+  uint64_t eager = 0;
+  uint64_t restores = 0;     // of the pool's books to a node of the tree
+  uint64_t copied_inputs = 0;  // inputs that recordings copy, summed over the recordings
+  ReasonCounts reasons = {};
+  uint64_t nodes = 0;
+  uint64_t live_blocks = 0;  // outputs of this path that are held
+  uint64_t pool_reserved_bytes = 0;
+  uint64_t pool_live_bytes = 0;
+  uint64_t executable_bytes = 0;  // device memory
+};
+
+class TreeCore;
+
+class Tree {
+ public:
+  // `device` must outlive the tree and every output of it.
+  static absl::StatusOr<std::unique_ptr<Tree>> Create(Device& device, const TreeOptions& options);
+  Tree(const Tree&) = delete;
+  Tree& operator=(const Tree&) = delete;
+  // Closes. Outputs that are still held stay valid.
+  ~Tree();
+
+  FunctionId Register(std::string name, FunctionOptions options, Body body);
+
+  // `outputs` is replaced; it may be the vector that `inputs` lies in.
+  absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
+  absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
+
+  // The caller's loop begins another pass: the path ends, and what is still held of it goes stale.
+  void BeginStep();
+
+  TreeStats stats();
+  // For each recorded root, in order: the number of nodes below it.
+  std::vector<uint64_t> descendants() const;
+  const char* state() const;
+
+ private:
+  explicit Tree(std::unique_ptr<TreeCore> core);
+  std::unique_ptr<TreeCore> core_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_TREE_H_

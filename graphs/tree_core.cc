@@ -1,0 +1,245 @@
+// Which route a call takes.
+#include "graphs/tree_core.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/status_macros.h"
+#include "graphs/access_log.h"
+#include "graphs/match.h"
+
+namespace graphtree {
+namespace {
+
+// Keeps a second caller out for as long as it lives.
+class Entry {
+ public:
+  explicit Entry(std::atomic<bool>* inside)
+      : inside_(inside), entered_(!inside->exchange(true, std::memory_order_acquire)) {}
+  ~Entry() {
+    if (entered_) inside_->store(false, std::memory_order_release);
+  }
+  Entry(const Entry&) = delete;
+  Entry& operator=(const Entry&) = delete;
+  bool entered() const { return entered_; }
+
+ private:
+  std::atomic<bool>* const inside_;
+  const bool entered_;
+};
+
+bool LiesIn(const Values& values, absl::Span<const Value> inputs) {
+  return !inputs.empty() && inputs.data() >= values.data() &&
+         inputs.data() < values.data() + values.size();
+}
+
+}  // namespace
+
+void StepNames::AddFunction(const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  names_.push_back(name);
+}
+
+std::string StepNames::Explain(const Storage& storage) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return absl::StrCat(
+      "output ", storage.output, " of '", names_[storage.producer], "' was made in step ",
+      storage.step, ", which ended when step ", storage.ended_in,
+      " began: its memory belongs to what runs since (last: '", names_[last_run_.load()],
+      "'). Use it within its step, or copy it before the next one begins");
+}
+
+absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
+                                                           const TreeOptions& options) {
+  auto names = std::make_shared<StepNames>();
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      std::unique_ptr<StepMemory> memory,
+      StepMemory::Create(device, options.pool_bytes,
+                         [names](const Storage& storage) { return names->Explain(storage); }));
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> side, device.NewStream());
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));
+  auto core = std::unique_ptr<TreeCore>(new TreeCore(
+      device, options, std::move(memory), std::move(names), std::move(side), std::move(event)));
+  GRAPHTREE_ASSIGN_OR_RETURN(core->root_.checkpoint, core->memory_->Take());
+  core->books_at_ = &core->root_;
+  return core;
+}
+
+TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<StepMemory> memory,
+                   std::shared_ptr<StepNames> names, std::unique_ptr<Stream> side,
+                   std::unique_ptr<Event> event)
+    : device_(device),
+      options_(options),
+      tells_device_(device.info().architecture == "host"),
+      names_(std::move(names)),
+      memory_(std::move(memory)),
+      side_(std::move(side)),
+      order_(std::move(event)),
+      path_(&root_) {}
+
+TreeCore::~TreeCore() {
+  // Held outputs of replays get their blocks back, so that they can outlive the tree.
+  if (path_.state() == PathState::kReplaying && !path_.Held().empty()) {
+    BooksTo(path_.current()).IgnoreError();
+  }
+  path_.EndAlive();
+}
+
+FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
+  Function& function = functions_.emplace_back();
+  function.id = static_cast<FunctionId>(functions_.size() - 1);
+  function.name = std::move(name);
+  function.options = std::move(options);
+  function.body = std::move(body);
+  for (uint32_t input : function.options.static_inputs) {
+    if (function.is_static.size() <= input) function.is_static.resize(input + 1, false);
+    function.is_static[input] = true;
+  }
+  names_->AddFunction(function.name);
+  return function.id;
+}
+
+void TreeCore::BeginStep() {
+  Entry entry(&inside_);
+  GRAPHTREE_CHECK(entry.entered()) << "BeginStep while a call is running";
+  ++step_;
+  // Blocks of warm-ups and recordings that went stale are still in the books.
+  if (!path_.empty()) books_at_ = nullptr;
+  path_.EndStale(step_);
+}
+
+absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
+                           Values* outputs) {
+  Entry entry(&inside_);
+  if (!entry.entered()) {
+    return absl::FailedPreconditionError(
+        "the tree is running a call already: a second thread entered, or a body called its own "
+        "tree");
+  }
+  if (id >= functions_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("function ", id, " is not registered; there are ", functions_.size()));
+  }
+  ++stats_.calls;
+  if (!LiesIn(*outputs, inputs)) outputs->clear();
+  Call call{functions_[id], nullptr, inputs, stream, outputs};
+  Node* node = path_.current()->last_child;
+  const bool replayable =
+      path_.state() == PathState::kNone || path_.state() == PathState::kReplaying;
+  if (node != nullptr && replayable && node->variant->function == &call.function &&
+      Matches(*node, inputs)) {
+    return Replay(node, call);
+  }
+  return RunSlow(call);
+}
+
+absl::Status TreeCore::CheckInputs(const Call& call) const {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Storage* storage = call.inputs[i].storage();
+    if (storage != nullptr && storage->stale()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("input ", i, " of '", call.function.name, "' may not be used: ",
+                       storage->owner()->WhyStale(*storage)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) const {
+  if (!options_.enabled) {
+    *reason = Reason::kTreeOff;
+    return true;
+  }
+  if (call.function.options.exclude) {
+    *reason = Reason::kExcluded;
+    return true;
+  }
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.variant->Mutates(i) && memory_->RoleOf(call.inputs[i], call.function.IsStatic(i)) ==
+                                        InputRole::kCopied) {
+      *reason = Reason::kMutatedInput;
+      return true;
+    }
+  }
+  if (WrittenInputsOverlap(call.inputs, call.variant->mutates)) {
+    *reason = Reason::kOverlappingInputs;
+    return true;
+  }
+  const auto count = path_.current()->unexpected.find(call.variant->id);
+  if (count != path_.current()->unexpected.end() && count->second > options_.rerecord_limit) {
+    *reason = Reason::kRerecordLimit;
+    return true;
+  }
+  return false;
+}
+
+Reason TreeCore::WhyNot(const Node& node, const Call& call) {
+  const size_t at = FirstMismatch(node.rows, call.inputs);
+  if (at < node.rows.size()) {
+    return node.roles[at] == InputRole::kStatic ? Reason::kStaticMoved : Reason::kManagedMoved;
+  }
+  return path_.Fits(node, call.inputs) == Path::Fit::kHeldElsewhere ? Reason::kConsumerDiffers
+                                                                    : Reason::kLivenessDiffers;
+}
+
+Node* TreeCore::FindCandidate(const Call& call, bool* unexpected) {
+  Node* parent = path_.current();
+  std::vector<InputRole> roles(call.inputs.size());
+  for (size_t i = 0; i < roles.size(); ++i) {
+    roles[i] = memory_->RoleOf(call.inputs[i], call.function.IsStatic(i));
+  }
+  const auto same_call =
+      parent->by_call.find(HashInputs(roles, call.inputs) ^ call.variant->id);
+  if (same_call != parent->by_call.end()) {
+    for (Node* node : same_call->second) {
+      if (node->variant == call.variant && Matches(*node, call.inputs)) return node;
+    }
+  }
+  *unexpected = false;
+  const auto siblings = parent->by_variant.find(call.variant->id);
+  if (siblings == parent->by_variant.end()) return nullptr;
+  const Reason reason = WhyNot(*siblings->second.back(), call);
+  ++stats_.reasons[static_cast<size_t>(reason)];
+  *unexpected = reason != Reason::kStaticMoved;
+  return nullptr;
+}
+
+void TreeCore::EndPathIfDead() {
+  if (path_.empty() || !path_.Held().empty()) return;
+  if (path_.state() != PathState::kReplaying) books_at_ = nullptr;
+  path_.EndDead();
+}
+
+absl::Status TreeCore::RunSlow(Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
+  call.variant = VariantFor(&call.function, call.inputs, &next_variant_);
+  if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
+    EndPathIfDead();
+  }
+  for (;;) {
+    Reason reason;
+    if (MustRunEagerly(call, &reason)) return RunEagerly(call, reason);
+    if (!call.variant->warm || path_.state() == PathState::kWarmUp) return WarmUp(call);
+    bool unexpected = false;
+    if (path_.state() != PathState::kRecording) {
+      if (Node* node = FindCandidate(call, &unexpected)) return Replay(node, call);
+    }
+    if (path_.state() == PathState::kReplaying && path_.Held().empty()) {
+      // Nothing of the path is held: the call begins a new one, and may match a root there.
+      EndPathIfDead();
+      continue;
+    }
+    if (unexpected && ++path_.current()->unexpected[call.variant->id] > options_.rerecord_limit) {
+      return RunEagerly(call, Reason::kRerecordLimit);
+    }
+    return Record(call);
+  }
+}
+
+TreeStats TreeCore::Stats() {
+  stats_.live_blocks = path_.Held().size();
+  return stats_;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,148 @@
+// The tree's inside: one call, from the decision to the outputs.
+//
+//   Run --> Replay                      replay.cc     the hot path: match, patch, launch, hand out
+//       \-> RunSlow                     tree_core.cc  which of the four routes
+//             |-> Replay
+//             |-> WarmUp, RunEagerly    eager.cc      the body runs now
+//             \-> Record                record.cc     the body is captured, then launched once
+//
+// The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and never
+// books, so behind replays they show some earlier state; whoever needs them calls BooksTo first.
+//
+// Threads: see tree.h. Entry keeps a second caller out.
+#ifndef GRAPHTREE_GRAPHS_TREE_CORE_H_
+#define GRAPHTREE_GRAPHS_TREE_CORE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "device/device.h"
+#include "graphs/function.h"
+#include "graphs/node.h"
+#include "graphs/path.h"
+#include "graphs/step_memory.h"
+#include "graphs/stream_order.h"
+#include "graphs/tree.h"
+
+namespace graphtree {
+
+// The names behind a stale output's sentence. Outlives the tree with its storages.
+class StepNames {
+ public:
+  void AddFunction(const std::string& name);
+  void SetLastRun(FunctionId function) { last_run_.store(function, std::memory_order_relaxed); }
+  std::string Explain(const Storage& storage) const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> names_;  // guarded by mutex_
+  std::atomic<FunctionId> last_run_{0};
+};
+
+// What a recording made, before it becomes a node of the tree.
+struct Draft {
+  std::unique_ptr<Node> node;
+  Values outputs;
+  std::vector<uint64_t> buffers;  // by input: the serial of the storage that it is copied to, or 0
+  absl::Status status;
+  Reason reason = Reason::kRecordFailed;
+};
+
+class TreeCore {
+ public:
+  static absl::StatusOr<std::unique_ptr<TreeCore>> Create(Device& device,
+                                                          const TreeOptions& options);
+  ~TreeCore();
+
+  FunctionId Register(std::string name, FunctionOptions options, Body body);
+  absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs);
+  void BeginStep();
+  TreeStats Stats();
+  const Node& root() const { return root_; }
+  PathState state() const { return path_.state(); }
+
+ private:
+  struct Call {
+    Function& function;
+    Variant* variant;  // null on the hot path
+    absl::Span<Value> inputs;
+    Stream& stream;
+    Values* outputs;
+  };
+
+  TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<StepMemory> memory,
+           std::shared_ptr<StepNames> names, std::unique_ptr<Stream> side,
+           std::unique_ptr<Event> event);
+
+  // tree_core.cc
+  absl::Status RunSlow(Call& call);
+  absl::Status CheckInputs(const Call& call) const;
+  bool MustRunEagerly(const Call& call, Reason* reason) const;
+  Node* FindCandidate(const Call& call, bool* unexpected);
+  Reason WhyNot(const Node& node, const Call& call);
+  void EndPathIfDead();
+
+  // replay.cc
+  bool Matches(const Node& node, absl::Span<const Value> inputs);
+  static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
+  absl::Status Replay(Node* node, Call& call);
+  absl::Status PatchMovedInputs(Node* node, absl::Span<const Value> inputs);
+  void TellOutputs(const Node& node);
+  void HandOut(Node* node, const Call& call);
+  void RenewStorage(Node* node, uint32_t output);
+  // Takes the tree's own tensors out of the caller's hands, but for static ones.
+  static void Consume(const Call& call);
+
+  WordId TagOf(const Function& function) { return memory_->pool().Word(function.name); }
+
+  // eager.cc
+  // The side stream goes on after what the caller has put on `stream`.
+  absl::Status SideAfter(Stream& stream);
+  absl::Status WarmUp(Call& call);
+  absl::Status RunEagerly(Call& call, Reason reason);
+  void Warn(Function& function, Reason reason, const std::string& detail);
+  void HoldOutputs(Node* node, const Values& outputs);
+
+  // record.cc
+  absl::Status BooksTo(Node* node);
+  absl::Status Record(Call& call);
+  Draft Capture(Call& call, const Values& originals);
+  Values PrepareInputs(const Values& originals, Draft* draft, StepAllocator* allocator);
+  void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
+  bool FinishGraph(const std::vector<OpToken>& tokens, Draft* draft);
+  bool Classify(const Values& originals, const StepAllocator& allocator, Draft* draft);
+  bool FindSource(const Values& originals, const Draft& draft, uint32_t output, OutputSlot* slot);
+  static Value ViewOfInput(const Value& input, const OutputSlot& slot);
+  void NoteConsumed(const Values& originals, Node* node);
+  absl::Status Attach(Call& call, Draft draft);
+
+  Device& device_;
+  const TreeOptions options_;
+  const bool tells_device_;  // of live bytes: the host device checks them
+  const std::shared_ptr<StepNames> names_;
+  const std::unique_ptr<StepMemory> memory_;
+  const std::unique_ptr<Stream> side_;
+  StreamOrder order_;
+  std::atomic<bool> inside_{false};
+
+  std::deque<Function> functions_;
+  uint32_t next_variant_ = 0;
+  Node root_;
+  Path path_;
+  // The node whose state the books show to the letter, if any.
+  Node* books_at_ = nullptr;
+  uint64_t step_ = 1;
+  Values scratch_outputs_;  // kept for its memory
+  TreeStats stats_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_TREE_CORE_H_

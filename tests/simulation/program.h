@@ -1,0 +1,57 @@
+// A random program as data: functions made of a few ops, and the actions of a caller.
+//
+// Data, so that it can be run by the tree and by a model, printed, and shrunk: an action names
+// tensors by a number taken modulo what there is, so that any subset of a program is a program.
+//
+//   function 2: inputs s m f i   ops: t4 = add 0 2; increment 1 by 7; t5 = add 4 1   outputs 4 1 -
+//     s static, m an output of this step, f a foreign buffer (or an output), i an integer
+#ifndef GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
+#define GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphtree::simulation {
+
+enum class ParamKind : uint8_t { kStatic, kManaged, kAny, kInteger };
+enum class OpSpecKind : uint8_t { kAdd, kFill, kIncrement, kDrop, kFork };
+
+// Registers: the inputs first, then one for each kAdd, kFill and kFork.
+struct OpSpec {
+  OpSpecKind kind;
+  int a = 0;  // kAdd, kFork: operand; kIncrement, kDrop: register
+  int b = 0;  // kAdd, kFork: operand
+  uint32_t immediate = 0;
+};
+
+constexpr int kNoRegister = -1;
+
+struct FunctionSpec {
+  std::vector<ParamKind> params;
+  std::vector<OpSpec> ops;
+  std::vector<int> outputs;  // registers, or kNoRegister for nothing
+};
+
+enum class ActionKind : uint8_t { kCall, kDrop, kStep, kRewrite, kRestream };
+
+struct Action {
+  ActionKind kind;
+  uint32_t function = 0;
+  std::vector<uint32_t> picks;  // for each parameter, or for a drop or rewrite
+  uint32_t keep = 0;            // bit p: the caller keeps a handle of argument p
+};
+
+struct Program {
+  uint32_t seed = 0;
+  uint32_t elements = 0;
+  std::vector<FunctionSpec> functions;
+  std::vector<Action> actions;
+};
+
+Program MakeProgram(uint32_t seed, uint32_t actions);
+std::string ToString(const Program& program);
+
+}  // namespace graphtree::simulation
+
+#endif  // GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
