@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/snapshot/fields.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree::snapshot {
@@ -29,6 +30,14 @@ class RowOrder {
     return absl::OkStatus();
   }
   size_t size() const { return order_.size(); }
+  // Every one of `rows` stands where it was first seen.
+  bool Untouched(size_t rows) const { return in_order_ && order_.size() == rows; }
+  // By old number, the new one; kNoId for a row that no list names.
+  std::vector<uint32_t> NewNumbers(size_t rows) const {
+    std::vector<uint32_t> numbers(rows, kNoId);
+    for (size_t i = 0; i < order_.size(); ++i) numbers[order_[i]] = static_cast<uint32_t>(i);
+    return numbers;
+  }
 
   template <typename Row>
   void Apply(GrowingArray<Row>& rows) const {
@@ -58,15 +67,18 @@ class Assembler {
   absl::Status AddTraces(Value list, absl::string_view name, Side& side);
   absl::Status AddEntries(Value list, const std::string& where, int64_t device, Side& side);
   absl::StatusOr<const std::vector<Value>*> List(Value value, absl::string_view where) const;
-  absl::Status TakeRootKey(DictItem& item);
+  absl::Status TakeRootKey(StringId key);
   void CompleteOldBlocks(Side& side);
   absl::Status CheckSizes() const;
+  void SettleUnknownParts();
+  template <typename Row>
+  void FieldsAsItems(const Row& row, Value blocks, Value dict);
 
   RecordBuilder& builder_;
   Snapshot& snapshot_;
   RowOrder blocks_;
   RowOrder entries_;
-  size_t segments_ = 0;
+  RowOrder segments_;
 };
 
 absl::StatusOr<const std::vector<Value>*> Assembler::List(Value value,
@@ -102,9 +114,7 @@ absl::Status Assembler::AddSegments(Value list, absl::string_view name, Side& si
     if (!row.has_value()) {
       return Malformed(where, builder_.Complaint((*items)[i], Object::kSegment));
     }
-    if (++segments_ > builder_.segments().size()) {
-      return Malformed(where, "stands in more than one place");
-    }
+    GRAPHTREE_RETURN_IF_ERROR(segments_.Add(*row, builder_.segments().size(), name, i));
     side.segments.push_back(builder_.segments()[*row]);
     GRAPHTREE_RETURN_IF_ERROR(AddBlocks(builder_.BlocksOfSegment(*row),
                                         absl::StrCat(where, ".blocks"), side.segments.back()));
@@ -136,22 +146,18 @@ absl::Status Assembler::AddTraces(Value list, absl::string_view name, Side& side
   return absl::OkStatus();
 }
 
-absl::Status Assembler::TakeRootKey(DictItem& item) {
-  const Value value = item.value;
-  switch (item.key.id()) {
-    case words::kSegments:
-      item.value = Value();
-      return AddSegments(value, "segments", snapshot_.gpu);
-    case words::kDeviceTraces:
-      item.value = Value();
-      return AddTraces(value, "device_traces", snapshot_.gpu);
-    case words::kHostSegments:
-      item.value = Value();
-      return AddSegments(value, "host_segments", snapshot_.host);
-    case words::kHostTraces:
-      item.value = Value();
-      return AddEntries(value, "host_traces", kHostDevice, snapshot_.host);
-    default: return absl::OkStatus();
+absl::Status Assembler::TakeRootKey(StringId key) {
+  // As in Python, the last one counts where a key stands twice.
+  const auto item = std::find_if(snapshot_.root.rbegin(), snapshot_.root.rend(),
+                                 [&](const DictItem& one) { return one.key.is_string(key); });
+  if (item == snapshot_.root.rend()) return absl::OkStatus();
+  const Value value = std::exchange(item->value, Value());
+  const absl::string_view name = snapshot_.Text(key);
+  switch (key) {
+    case words::kSegments: return AddSegments(value, name, snapshot_.gpu);
+    case words::kHostSegments: return AddSegments(value, name, snapshot_.host);
+    case words::kDeviceTraces: return AddTraces(value, name, snapshot_.gpu);
+    default: return AddEntries(value, std::string(name), kHostDevice, snapshot_.host);
   }
 }
 
@@ -180,6 +186,58 @@ void Assembler::CompleteOldBlocks(Side& side) {
       }
     }
   }
+}
+
+// A dictionary that looks like a row but stands under an unknown key is a dictionary after all, and
+// one that stands there as well as in its list follows its row.
+void Assembler::SettleUnknownParts() {
+  if (blocks_.Untouched(snapshot_.blocks.size()) && entries_.Untouched(snapshot_.entries.size()) &&
+      segments_.Untouched(builder_.segments().size())) {
+    return;
+  }
+  const auto blocks = blocks_.NewNumbers(snapshot_.blocks.size());
+  const auto entries = entries_.NewNumbers(snapshot_.entries.size());
+  const auto segments = segments_.NewNumbers(builder_.segments().size());
+  ValueStore& values = snapshot_.values;
+  const size_t count = values.object_count();
+  for (size_t i = 0; i < count; ++i) {
+    const Value value(Value::kObject, i);
+    const Object object = values.object(value);
+    const auto settle = [&](const std::vector<uint32_t>& numbers, const auto& row, Value list) {
+      if (numbers[object.index] == kNoId) {
+        values.object(value) = {Object::kNewDict, 0};
+        FieldsAsItems(row, list, value);
+      } else {
+        values.object(value).index = numbers[object.index];
+      }
+    };
+    if (object.kind == Object::kBlock) settle(blocks, snapshot_.blocks[object.index], Value());
+    if (object.kind == Object::kEntry) settle(entries, snapshot_.entries[object.index], Value());
+    if (object.kind == Object::kSegment) {
+      settle(segments, builder_.segments()[object.index], builder_.BlocksOfSegment(object.index));
+    }
+  }
+}
+
+template <typename Row>
+void Assembler::FieldsAsItems(const Row& row, Value blocks, Value dict) {
+  ValueStore& values = snapshot_.values;
+  const Row copy = row;  // the columns may move while values are added
+  VisitFields(snapshot_, copy, [&](StringId key, const Field& field) {
+    Value value = field.value;
+    const uint32_t id = static_cast<uint32_t>(field.number);
+    switch (field.kind) {
+      case Field::kUnsigned: value = values.Unsigned(field.number); break;
+      case Field::kSigned: value = values.Integer(static_cast<int64_t>(field.number)); break;
+      case Field::kBool: value = Value(Value::kBool, field.number); break;
+      case Field::kString: value = Value(Value::kString, id); break;
+      case Field::kPool: value = Value(Value::kPair, id); break;
+      case Field::kStack: value = values.NewObject(Object::kUsedStack, id); break;
+      case Field::kBlocks: value = blocks; break;
+      case Field::kValue: break;
+    }
+    values.AddItem(values.object(dict), Value(Value::kString, key), value);
+  });
 }
 
 absl::Status Assembler::CheckSizes() const {
@@ -222,15 +280,12 @@ absl::Status Assembler::Run(Value root) {
       return absl::InvalidArgumentError(
           "this is no allocator snapshot: its dictionary has no key 'segments'");
     }
-    for (size_t i = 0; i < snapshot_.root.size(); ++i) {
-      DictItem& item = snapshot_.root[i];
-      if (!item.key.is(Value::kString)) continue;
-      // As in Python, the last one counts where a key stands twice.
-      const auto same = [&](const DictItem& later) { return later.key == item.key; };
-      if (std::any_of(snapshot_.root.begin() + i + 1, snapshot_.root.end(), same)) continue;
-      GRAPHTREE_RETURN_IF_ERROR(TakeRootKey(item));
+    for (StringId key : {words::kSegments, words::kHostSegments, words::kDeviceTraces,
+                         words::kHostTraces}) {
+      GRAPHTREE_RETURN_IF_ERROR(TakeRootKey(key));
     }
   }
+  SettleUnknownParts();
   blocks_.Apply(snapshot_.blocks);
   entries_.Apply(snapshot_.entries);
   CompleteOldBlocks(snapshot_.gpu);

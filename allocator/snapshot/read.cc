@@ -9,12 +9,14 @@
 #include "allocator/snapshot/json_reader.h"
 #include "allocator/snapshot/pickle_machine.h"
 #include "allocator/snapshot/record_builder.h"
+#include "allocator/snapshot/sqlite_reader.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree::snapshot {
 namespace {
 
 constexpr size_t kMagicBytes = 16;
+constexpr absl::string_view kSqliteMagic = "SQLite format 3";
 
 absl::Status Unknown(absl::string_view head) {
   const auto error = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
@@ -38,7 +40,8 @@ absl::Status Unknown(absl::string_view head) {
                "JSON, nor an SQLite file");
 }
 
-absl::StatusOr<std::unique_ptr<Snapshot>> ReadFrom(ByteSource& source) {
+// The path is empty where the bytes are in memory.
+absl::StatusOr<std::unique_ptr<Snapshot>> ReadFrom(ByteSource& source, const std::string& path) {
   const char* p = source.begin();
   GRAPHTREE_RETURN_IF_ERROR(source.Fill(p, kMagicBytes));
   const absl::string_view head(p, source.end() - p);
@@ -51,6 +54,12 @@ absl::StatusOr<std::unique_ptr<Snapshot>> ReadFrom(ByteSource& source) {
   } else if (text != absl::string_view::npos &&
              (head[text] == '{' || head[text] == '[')) {
     GRAPHTREE_ASSIGN_OR_RETURN(root, JsonReader(source, p, builder, *snapshot).Run());
+  } else if (absl::StartsWith(head, kSqliteMagic)) {
+    if (path.empty() || path == "-") {
+      return absl::InvalidArgumentError(
+          "an SQLite file can only be read by its path, not through the standard input");
+    }
+    GRAPHTREE_ASSIGN_OR_RETURN(root, ReadSqlite(path, builder, *snapshot));
   } else {
     return Unknown(head);
   }
@@ -64,12 +73,12 @@ absl::StatusOr<std::unique_ptr<Snapshot>> ReadSnapshot(const std::string& path,
                                                        ByteSource::Progress progress) {
   GRAPHTREE_ASSIGN_OR_RETURN(ByteSource source, ByteSource::Open(path));
   source.set_progress(std::move(progress));
-  return ReadFrom(source);
+  return ReadFrom(source, path);
 }
 
 absl::StatusOr<std::unique_ptr<Snapshot>> ParseSnapshot(absl::string_view bytes) {
   ByteSource source = ByteSource::Of(bytes);
-  return ReadFrom(source);
+  return ReadFrom(source, "");
 }
 
 }  // namespace graphtree::snapshot
