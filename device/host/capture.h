@@ -17,6 +17,7 @@
 //   wait for an event that was recorded outside                  905    invalidated
 //   wait for another capture's event                             902    both are invalidated
 //   the legacy stream waits for its event                        906    invalidated
+//   launch an executable on a capturing stream                   900    invalidated
 //   begin on the legacy stream                                   900    -
 //   begin on a stream that captures, end one that does not       401    as before
 //   end on a stream that joined it                               903    invalidated

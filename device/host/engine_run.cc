@@ -113,9 +113,9 @@ Engine::ReadyItem Engine::Pick() {
 void Engine::RunOne(Lock& lock) {
   const ReadyItem item = Pick();
   const Unit& unit = *item.queue->head;
-  const OpKind kind = unit.kind == UnitKind::kReplay ? unit.replay->ops()[item.op].kind
-                                                     : unit.work.kind();
-  if (kind == OpKind::kHost && health_.ok()) {
+  const Work& work =
+      unit.kind == UnitKind::kReplay ? unit.replay->At(item.op, unit.patch) : unit.work;
+  if (work.kind() == OpKind::kHost && health_.ok()) {
     HandToCallbacks(lock, item);
   } else {
     RunItem(lock, item);
