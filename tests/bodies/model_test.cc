@@ -10,10 +10,10 @@
 #include "graphs/random/random_state.h"
 #include "gtest/gtest.h"
 #include "tests/bodies/on_device.h"
-#include "tools/demo/decode_loop.h"
-#include "tools/demo/eager_executor.h"
-#include "tools/demo/kernels/dims.h"
-#include "tools/demo/kernels/kernels.h"
+#include "tools/demo_model/decode_loop.h"
+#include "tools/demo_model/eager_executor.h"
+#include "tools/demo_model/kernels/dims.h"
+#include "tools/demo_model/kernels/kernels.h"
 
 namespace graphtree::demo {
 namespace {

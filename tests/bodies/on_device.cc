@@ -7,7 +7,7 @@
 #include "device/base/status_matchers.h"
 #include "device/open.h"
 #include "gmock/gmock.h"
-#include "tools/demo/device_block.h"
+#include "tools/demo_model/device_block.h"
 
 namespace graphtree {
 

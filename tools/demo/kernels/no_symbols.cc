@@ -1,8 +1,0 @@
-// The symbols of a build without CUDA: none.
-#include "tools/demo/kernels/symbols.h"
-
-namespace graphtree::demo {
-
-ModelSymbols LinkedModelKernels() { return {}; }
-
-}  // namespace graphtree::demo
