@@ -38,10 +38,10 @@ DeviceListing HostListing() {
   return listing;
 }
 
-DeviceListing CudaListing(int ordinal) {
+DeviceListing CudaListing(int ordinal, const CudaOptions& options) {
   DeviceListing listing;
   listing.name = absl::StrCat("cuda:", ordinal);
-  absl::StatusOr<CudaDescription> description = DescribeCudaDevice(ordinal, {});
+  absl::StatusOr<CudaDescription> description = DescribeCudaDevice(ordinal, options);
   listing.status = description.status();
   if (description.ok()) {
     listing.info = std::move(description->info);
@@ -52,16 +52,17 @@ DeviceListing CudaListing(int ordinal) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view name) {
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view name,
+                                                   const CudaOptions& options) {
   if (name == "host") return OpenHostDevice({});
   const int ordinal = CudaOrdinal(name);
-  if (ordinal >= 0) return OpenCudaDevice(ordinal, {});
+  if (ordinal >= 0) return OpenCudaDevice(ordinal, options);
   return DeviceError(ErrorCode::kInvalidDevice,
                      absl::StrCat("no device is called \"", name,
                                   "\"; devices are called host, cuda (which is cuda:0) and cuda:N"));
 }
 
-std::vector<DeviceListing> ListDevices() {
+std::vector<DeviceListing> ListDevices(const CudaOptions& options) {
   std::vector<DeviceListing> devices = {HostListing()};
   const absl::StatusOr<int> count = CountCudaDevices();
   if (!count.ok()) {
@@ -70,7 +71,9 @@ std::vector<DeviceListing> ListDevices() {
     devices.back().status = count.status();
     return devices;
   }
-  for (int ordinal = 0; ordinal < *count; ++ordinal) devices.push_back(CudaListing(ordinal));
+  for (int ordinal = 0; ordinal < *count; ++ordinal) {
+    devices.push_back(CudaListing(ordinal, options));
+  }
   return devices;
 }
 

@@ -14,13 +14,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "device/capability.h"
+#include "device/cuda/cuda_options.h"
 #include "device/device.h"
 
 namespace graphtree {
 
 // "host", "cuda" (device 0) or "cuda:N". A name that is none of these, a device number that does not
 // exist, a missing driver or one that is too old, and a build without CUDA are errors that say which.
-absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view name);
+// The options are for the CUDA device; the host device takes none here.
+absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view name,
+                                                   const CudaOptions& options = {});
 
 struct DeviceListing {
   std::string name;
@@ -30,7 +33,7 @@ struct DeviceListing {
 };
 
 // The host device, every GPU, and one line "cuda" with the reason where there is no GPU to list.
-std::vector<DeviceListing> ListDevices();
+std::vector<DeviceListing> ListDevices(const CudaOptions& options = {});
 
 }  // namespace graphtree
 

@@ -16,6 +16,7 @@
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/showcase/chain.h"
+#include "tools/verbs/cuda_environment.h"
 
 namespace graphtree {
 namespace {
@@ -29,7 +30,7 @@ struct DeviceRun {
 
 DeviceRun RunOn(const std::string& name, const ChainOptions& options) {
   DeviceRun run = {name, "", absl::OkStatus(), {}};
-  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(name);
+  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(name, CudaOptionsOfEnvironment());
   if (!device.ok()) {
     run.status = device.status();
     return run;
@@ -44,7 +45,7 @@ DeviceRun RunOn(const std::string& name, const ChainOptions& options) {
 // Every device that can be opened; the reason stands in the place of a GPU that is not there.
 std::vector<DeviceRun> RunOnAll(const ChainOptions& options) {
   std::vector<DeviceRun> runs;
-  for (const DeviceListing& device : ListDevices()) {
+  for (const DeviceListing& device : ListDevices(CudaOptionsOfEnvironment())) {
     if (device.status.ok()) {
       runs.push_back(RunOn(device.name, options));
     } else {

@@ -10,6 +10,7 @@
 #include "device/capability.h"
 #include "device/device.h"
 #include "tools/cli/arguments.h"
+#include "tools/verbs/cuda_environment.h"
 
 namespace graphtree {
 namespace {
@@ -97,7 +98,7 @@ void WriteDevice(const DeviceListing& device, JsonWriter& json) {
 }
 
 int Run(const cli::Arguments& arguments, cli::Console& console) {
-  const std::vector<DeviceListing> devices = ListDevices();
+  const std::vector<DeviceListing> devices = ListDevices(CudaOptionsOfEnvironment());
   console.out << (arguments.Has("--json") ? DevicesAsJson(devices) : DevicesAsText(devices));
   return cli::kFine;
 }
