@@ -214,6 +214,8 @@ class Pool {
 
   // pool_park.cc: parking
   absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
+  // Waits for all work on the pool's memory that it knows of.
+  absl::Status Quiesce();
   static bool MayPark(const PieceRow& row, uint32_t index,
                       const std::vector<AddressRange>& ranges);
   absl::Status ReleaseRow(Region region, uint32_t first, uint32_t behind);

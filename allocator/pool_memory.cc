@@ -124,7 +124,7 @@ absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints)
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
   if (!deferred_.must_wait()) {
     GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
-    GRAPHTREE_RETURN_IF_ERROR(streams_.SynchronizeAll());
+    GRAPHTREE_RETURN_IF_ERROR(Quiesce());
     return ReleaseFreePieces(goal_bytes, break_checkpoints);
   }
   uint64_t later = 0;
@@ -140,7 +140,7 @@ absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints)
   const uint64_t mapped = mapped_bytes();
   later = std::min(later, mapped > goal_bytes ? mapped - goal_bytes : 0);
   GRAPHTREE_RETURN_IF_ERROR(deferred_.Do("trim the pool", [this, goal_bytes, break_checkpoints] {
-    GRAPHTREE_RETURN_IF_ERROR(streams_.SynchronizeAll());
+    GRAPHTREE_RETURN_IF_ERROR(Quiesce());
     ReleaseFreePieces(goal_bytes, break_checkpoints);
     return absl::OkStatus();
   }));
@@ -176,7 +176,7 @@ absl::Status Pool::SetLimit(uint64_t bytes) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
   if (bytes > 0 && bytes < mapped_bytes() && !deferred_.must_wait()) {
-    GRAPHTREE_RETURN_IF_ERROR(streams_.SynchronizeAll());
+    GRAPHTREE_RETURN_IF_ERROR(Quiesce());
     ReleaseFreePieces(bytes, /*break_checkpoints=*/false);
   }
   if (bytes > 0 && bytes < mapped_bytes()) {

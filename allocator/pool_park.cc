@@ -38,10 +38,12 @@ absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ra
 
 // What is saved is saved before anything is released, so a failure up to there changes nothing.
 absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges) {
-  GRAPHTREE_RETURN_IF_ERROR(streams_.SynchronizeAll());
+  GRAPHTREE_RETURN_IF_ERROR(Quiesce());
   if (contents == ParkContents::kToHost) {
     const absl::Status status = SaveContents(ranges);
     if (!status.ok()) {
+      // Copies may still be queued; nothing that they touch may go before they are done.
+      Quiesce().IgnoreError();
       ForgetSaved();
       return status;
     }
@@ -65,6 +67,11 @@ absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange
   }
   LogAlways(HistoryAction::kPark, reserved_.base, stats_.parked_bytes, nullptr);
   return first;
+}
+
+absl::Status Pool::Quiesce() {
+  GRAPHTREE_RETURN_IF_ERROR(streams_.SynchronizeAll());
+  return copy_stream_ == nullptr ? absl::OkStatus() : copy_stream_->Synchronize();
 }
 
 bool Pool::MayPark(const PieceRow& row, uint32_t index, const std::vector<AddressRange>& ranges) {

@@ -1,0 +1,237 @@
+// The pool around captures: what is deferred, what is ordered, what a failed capture leaves.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/graph.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class PoolCaptureTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = 512 * kMiB});
+    stream_ = *device_->NewStream();
+    other_ = *device_->NewStream();
+    event_ = *device_->NewEvent({});
+    pool_ = *Pool::Create(*device_, {});
+  }
+  void TearDown() override {
+    pool_.reset();
+    event_.reset();
+    stream_.reset();
+    other_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  void Begin() { EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk()); }
+  int Read(const Block& block) {
+    auto host = *device_->memory().AllocateHost(block.range.bytes);
+    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
+    for (uint64_t i = 0; i < block.range.bytes; ++i) {
+      if (bytes[i] != bytes[0]) return -1;
+    }
+    return bytes[0];
+  }
+  absl::Status Fill(Stream& stream, const Block& block, uint8_t byte) {
+    return stream.Fill(block.range.base, byte, 1, block.range.bytes);
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_, other_;
+  std::unique_ptr<Event> event_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PoolCaptureTest, GrowsWhileACaptureIsOpenAndTheGraphReplays) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  const Block block = *pool_->Allocate(30 * kMiB, *stream_);
+  EXPECT_THAT(Fill(*stream_, block, 6), IsOk());
+  auto graph = *stream_->EndCapture();
+  EXPECT_TRUE(scope->Commit().empty());
+  auto executable = *graph->Instantiate();
+  EXPECT_THAT(executable->Launch(*stream_), IsOk());
+  EXPECT_EQ(Read(block), 6);
+}
+
+TEST_F(PoolCaptureTest, NothingIsUnmappedWhileACaptureIsOpen) {
+  const Block block = *pool_->Allocate(30 * kMiB, *stream_);
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  const uint64_t mapped = pool_->Stats().mapped_bytes;
+  Begin();
+  EXPECT_EQ(*pool_->Trim(0), mapped) << "what will be released";
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(pool_->Stats().mapped_bytes, mapped);
+  EXPECT_EQ(pool_->Stats().deferred, 2u);
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->deferred().Drain(), IsOk());
+  EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
+  EXPECT_TRUE(pool_->is_parked());
+}
+
+TEST_F(PoolCaptureTest, ClosingWaitsForTheCaptureOfSomebodyElse) {
+  EXPECT_THAT(pool_->Free(pool_->Allocate(1, *stream_)->id), IsOk());
+  Begin();
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
+}
+
+TEST_F(PoolCaptureTest, RestoringAndClosingInsideTheScopeIsRefused) {
+  const CheckpointId here = *pool_->Take();
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kFailedPrecondition, "capture"));
+  EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "capture"));
+  scope->Commit();
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+}
+
+TEST_F(PoolCaptureTest, FailedCaptureLeavesThePoolAsItWasWithTheGrowthReturned) {
+  const Block before = *pool_->Allocate(1000, *stream_);
+  const PoolStats stats = pool_->Stats();
+  {
+    auto scope = *CaptureScope::Begin(*pool_);
+    Begin();
+    EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_), IsOk());
+    EXPECT_THAT(pool_->Allocate(30 * kMiB, *stream_, {.region = Region::kStep}), IsOk());
+    EXPECT_THAT(pool_->Free(before.id), IsOk());
+    EXPECT_FALSE(stream_->Synchronize().ok()) << "forbidden here: the capture is invalid";
+    EXPECT_FALSE(stream_->EndCapture().ok());
+    EXPECT_THAT(scope->RollBack(), IsOk());
+  }
+  EXPECT_EQ(pool_->Stats().mapped_bytes, stats.mapped_bytes);
+  EXPECT_EQ(pool_->Stats().live_bytes, stats.live_bytes);
+  EXPECT_EQ(pool_->Stats().checkpoints, 0u);
+  EXPECT_THAT(pool_->Describe(before.id), IsOk());
+}
+
+TEST_F(PoolCaptureTest, ScopesNest) {
+  auto outer = *CaptureScope::Begin(*pool_);
+  const Block kept = *pool_->Allocate(100, *stream_);
+  {
+    auto inner = *CaptureScope::Begin(*pool_);
+    EXPECT_THAT(pool_->Allocate(100, *stream_), IsOk());
+  }
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  outer->Commit();
+  EXPECT_THAT(pool_->Describe(kept.id), IsOk());
+}
+
+TEST_F(PoolCaptureTest, ReuseAcrossStreamsInsideACaptureIsAnEdgeOfTheGraph) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  EXPECT_THAT(stream_->Record(*event_), IsOk());
+  EXPECT_THAT(other_->Wait(*event_), IsOk());
+  const Block first = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(Fill(*stream_, first, 1), IsOk());
+  EXPECT_THAT(pool_->Free(first.id), IsOk());
+  const Block second = *pool_->Allocate(kMiB, *other_);
+  EXPECT_EQ(second.range.base, first.range.base);
+  EXPECT_THAT(Fill(*other_, second, 2), IsOk());
+  EXPECT_THAT(other_->Record(*event_), IsOk());
+  EXPECT_THAT(stream_->Wait(*event_), IsOk());
+  auto graph = *stream_->EndCapture();
+  scope->Commit();
+  ASSERT_EQ(graph->ops().size(), 2u);
+  ASSERT_EQ(graph->ops()[1].dependencies.size(), 1u);
+  EXPECT_EQ(graph->ops()[1].dependencies[0].from, 0u);
+  auto executable = *graph->Instantiate();
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(executable->Launch(*stream_), IsOk());
+  EXPECT_EQ(Read(second), 2);
+}
+
+TEST_F(PoolCaptureTest, LaunchesAreToldWhichEarlierStreamsToWaitFor) {
+  const Block eager = *pool_->Allocate(kMiB, *other_);
+  EXPECT_THAT(Fill(*other_, eager, 1), IsOk());
+  EXPECT_THAT(pool_->Free(eager.id), IsOk());
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  const Block inside = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_EQ(inside.range.base, eager.range.base);
+  EXPECT_THAT(Fill(*stream_, inside, 2), IsOk());
+  auto graph = *stream_->EndCapture();
+  const std::vector<Stream*> awaited = scope->Commit();
+  ASSERT_EQ(awaited.size(), 1u);
+  EXPECT_EQ(awaited[0], other_.get());
+  auto executable = *graph->Instantiate();
+  EXPECT_THAT(awaited[0]->Record(*event_), IsOk());
+  EXPECT_THAT(stream_->Wait(*event_), IsOk());
+  EXPECT_THAT(executable->Launch(*stream_), IsOk());
+  EXPECT_EQ(Read(inside), 2);
+}
+
+TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreRefusedToOutsiders) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  const Block block = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  EXPECT_THAT(pool_->Allocate(kMiB, *other_),
+              FailsWith(StatusCode::kFailedPrecondition, "outside of it"));
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  scope->Commit();
+  EXPECT_THAT(pool_->Allocate(kMiB, *other_), IsOk());
+}
+
+TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  const Block temporary = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(Fill(*stream_, temporary, 1), IsOk());
+  EXPECT_THAT(pool_->Free(temporary.id), IsOk());
+  auto graph = *stream_->EndCapture();
+  scope->Commit();
+  auto executable = *graph->Instantiate();
+  auto launcher = *device_->NewStream();
+  EXPECT_THAT(executable->Launch(*launcher), IsOk());
+  pool_->NoteLaunch(*launcher);
+  const Block eager = *pool_->Allocate(kMiB, *other_);
+  EXPECT_EQ(eager.range.base, temporary.range.base);
+  EXPECT_THAT(Fill(*other_, eager, 9), IsOk());
+  EXPECT_THAT(other_->Synchronize(), IsOk());
+  EXPECT_EQ(Read(eager), 9);
+  EXPECT_THAT(device_->health(), IsOk());
+  EXPECT_THAT(pool_->ForgetStream(*launcher), IsOk());
+}
+
+TEST_F(PoolCaptureTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
+  const CheckpointId root = *pool_->Take();
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  const Block block = *pool_->Allocate(10 * kMiB, *stream_);
+  EXPECT_THAT(Fill(*stream_, block, 5), IsOk());
+  auto graph = *stream_->EndCapture();
+  scope->Commit();
+  const CheckpointId recorded = *pool_->Take();
+  auto executable = *graph->Instantiate();
+  const auto replays = [&] {
+    EXPECT_THAT(Fill(*stream_, block, 0), IsOk());
+    EXPECT_THAT(executable->Launch(*stream_), IsOk());
+    return Read(block) == 5;
+  };
+  EXPECT_TRUE(replays());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_TRUE(replays()) << "after park and wake";
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_THAT(pool_->Restore(recorded), IsOk());
+  EXPECT_TRUE(replays()) << "after restore";
+  EXPECT_THAT(pool_->Allocate(200 * kMiB, *stream_), IsOk());
+  EXPECT_TRUE(replays()) << "with a grown arena";
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,270 @@
+// Physical memory under a pool: trimming, limits, pins, running out, parking.
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/oom_report.h"
+#include "allocator/piece_row.h"
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class PoolMemoryTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = 256 * kMiB});
+    stream_ = *device_->NewStream();
+    Open({});
+  }
+  void TearDown() override {
+    pool_.reset();
+    stream_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  void Open(PoolOptions options) {
+    pool_.reset();
+    pool_ = *Pool::Create(*device_, std::move(options));
+  }
+  Block Allocate(uint64_t bytes, const BlockOptions& options = {}) {
+    absl::StatusOr<Block> block = pool_->Allocate(bytes, *stream_, options);
+    EXPECT_THAT(block, IsOk());
+    return block.ok() ? *block : Block{};
+  }
+  void Write(const Block& block, uint8_t byte) {
+    EXPECT_THAT(stream_->Fill(block.range.base, byte, 1, block.range.bytes), IsOk());
+  }
+  int Read(const Block& block) {
+    auto host = *device_->memory().AllocateHost(block.range.bytes);
+    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
+    for (uint64_t i = 0; i < block.range.bytes; ++i) {
+      if (bytes[i] != bytes[0]) return -1;
+    }
+    return bytes[0];
+  }
+  uint64_t mapped() { return pool_->Stats().mapped_bytes; }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PoolMemoryTest, TrimGivesBackWhatNobodyUses) {
+  const Block low = Allocate(4 * kMiB), high = Allocate(40 * kMiB);
+  Write(low, 1);
+  EXPECT_THAT(pool_->Free(high.id), IsOk());
+  const uint64_t before = mapped();
+  const uint64_t released = *pool_->Trim(0);
+  EXPECT_GE(released, 24 * kMiB);
+  EXPECT_EQ(mapped(), before - released);
+  EXPECT_EQ(Read(low), 1);
+  const Block again = Allocate(40 * kMiB);
+  EXPECT_EQ(again.range, high.range) << "a trim moves no decision";
+  Write(again, 2);
+  EXPECT_EQ(Read(again), 2);
+}
+
+TEST_F(PoolMemoryTest, TrimStopsAtItsGoal) {
+  EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
+  EXPECT_GT(*pool_->Trim(50 * kMiB), 0u);
+  EXPECT_GT(mapped(), 30 * kMiB);
+  EXPECT_LE(mapped(), 50 * kMiB);
+}
+
+TEST_F(PoolMemoryTest, TrimSparesWhatCheckpointsNeedUnlessToldToBreakThem) {
+  const CheckpointId root = *pool_->Take();
+  const Block block = Allocate(20 * kMiB);
+  const Block temporary = Allocate(20 * kMiB);
+  EXPECT_THAT(pool_->Free(temporary.id), IsOk());
+  const CheckpointId recorded = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_EQ(*pool_->Trim(0), 0u) << "a graph may use the block and the temporary";
+  EXPECT_THAT(pool_->Restore(recorded), IsOk());
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_GT(*pool_->Trim(0, /*break_checkpoints=*/true), 0u);
+  EXPECT_THAT(pool_->Restore(recorded),
+              FailsWith(StatusCode::kFailedPrecondition, "older than a trim that broke it"));
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "nothing was restored";
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_THAT(pool_->Describe(block.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
+}
+
+TEST_F(PoolMemoryTest, DroppedCheckpointsHoldNothing) {
+  const CheckpointId root = *pool_->Take();
+  EXPECT_THAT(pool_->Free(Allocate(20 * kMiB).id), IsOk());
+  const CheckpointId recorded = *pool_->Take();
+  EXPECT_EQ(*pool_->Trim(0), 0u);
+  EXPECT_THAT(pool_->Drop(recorded), IsOk());
+  EXPECT_THAT(pool_->Drop(root), IsOk());
+  EXPECT_GT(*pool_->Trim(0), 0u);
+  EXPECT_EQ(mapped(), 0u);
+}
+
+TEST_F(PoolMemoryTest, ReserveAheadIsBestEffortAndCountsItsShortfall) {
+  EXPECT_EQ(*pool_->ReserveAhead(100 * kMiB), 0u);
+  EXPECT_GE(mapped(), 100 * kMiB);
+  const uint64_t before = mapped();
+  Allocate(90 * kMiB);
+  EXPECT_EQ(mapped(), before) << "the memory was there";
+  const uint64_t missing = *pool_->ReserveAhead(1024 * kMiB);
+  EXPECT_GT(missing, 700 * kMiB);
+  EXPECT_GE(mapped(), 200 * kMiB) << "what there was has been taken";
+  EXPECT_EQ(pool_->Stats().initial_shortfall, missing);
+}
+
+TEST_F(PoolMemoryTest, LimitBelowWhatIsLiveIsRefused) {
+  const Block block = Allocate(30 * kMiB);
+  EXPECT_THAT(pool_->SetLimit(10 * kMiB),
+              FailsWith(StatusCode::kFailedPrecondition, "below what pool"));
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  EXPECT_THAT(pool_->SetLimit(10 * kMiB), IsOk()) << "free pieces are given back for it";
+  EXPECT_LE(mapped(), 10 * kMiB);
+  EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
+}
+
+TEST_F(PoolMemoryTest, ServerIsAskedBeforeAnAllocationFails) {
+  std::vector<BlockId> cache;
+  int asked = 0;
+  Open({.limit_bytes = 32 * kMiB, .before_out_of_memory = [&](const MemoryWanted& wanted) {
+          ++asked;
+          EXPECT_GT(wanted.missing, 0u);
+          if (cache.empty()) return false;
+          EXPECT_THAT(pool_->Free(cache.back()), IsOk());
+          cache.pop_back();
+          return true;
+        }});
+  for (int i = 0; i < 3; ++i) cache.push_back(Allocate(10 * kMiB).id);
+  EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk());
+  EXPECT_GE(asked, 1);
+  EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "out of memory"));
+  EXPECT_TRUE(cache.empty());
+}
+
+TEST_F(PoolMemoryTest, OutOfMemoryIsAReportInWordsAndJson) {
+  Open({.name = "kv", .limit_bytes = 64 * kMiB});
+  std::vector<Block> blocks;
+  for (int i = 0; i < 64; ++i) {
+    blocks.push_back(Allocate(kMiB, {.tag = pool_->Word(i % 8 == 1 ? "rare" : "odd")}));
+  }
+  for (size_t i = 0; i < 64; i += 2) EXPECT_THAT(pool_->Free(blocks[i].id), IsOk());
+  EXPECT_THAT(pool_->Allocate(4 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
+  const OomReport& report = pool_->last_out_of_memory();
+  EXPECT_EQ(report.requested, 4 * kMiB);
+  EXPECT_EQ(report.live, 32 * kMiB);
+  EXPECT_EQ(report.free.largest_run, kMiB);
+  EXPECT_EQ(report.free.between_blocks, 32 * kMiB);
+  ASSERT_EQ(report.holders.size(), 2u);
+  EXPECT_EQ(report.holders[0].tag, "odd");
+  EXPECT_EQ(report.holders[0].bytes, 24 * kMiB);
+  EXPECT_EQ(report.holders[1].blocks, 8u);
+  EXPECT_NE(report.Text().find("raise limit_bytes"), std::string::npos) << report.Text();
+  EXPECT_NE(report.Text().find("scattered"), std::string::npos) << report.Text();
+  EXPECT_NE(report.Json().find("\"largest_run\":1048576"), std::string::npos) << report.Json();
+  EXPECT_EQ(pool_->Stats().out_of_memory, 1u);
+  EXPECT_EQ(pool_->Stats().live_blocks, 32u);
+}
+
+TEST_F(PoolMemoryTest, ParkedMemoryIsGoneAndComesBackUnderTheSameAddresses) {
+  const Block block = Allocate(20 * kMiB);
+  Write(block, 1);
+  const uint64_t before = device_->memory().Info()->free_bytes;
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_GT(device_->memory().Info()->free_bytes, before);
+  EXPECT_THAT(pool_->Allocate(1, *stream_), FailsWith(StatusCode::kFailedPrecondition, "parked"));
+  EXPECT_THAT(pool_->Take(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  Write(block, 2);
+  EXPECT_EQ(Read(block), 2);
+  EXPECT_EQ(pool_->Describe(block.id)->range, block.range);
+}
+
+TEST_F(PoolMemoryTest, ContentsComeBackFromHostMemory) {
+  std::vector<Block> blocks;
+  for (uint8_t i = 0; i < 20; ++i) {
+    blocks.push_back(Allocate((i * 170 + 1) * 1000,
+                              {.region = i % 3 == 0 ? Region::kKept : Region::kStep}));
+    Write(blocks.back(), i);
+  }
+  EXPECT_THAT(pool_->Free(blocks[7].id), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  for (uint8_t i = 0; i < 20; ++i) {
+    if (i != 7) {
+      EXPECT_EQ(Read(blocks[i]), i);
+    }
+  }
+}
+
+TEST_F(PoolMemoryTest, NamedPartsAreParkedAlone) {
+  const Block a = Allocate(32 * kMiB), b = Allocate(32 * kMiB);
+  Write(a, 1);
+  Write(b, 2);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {b.range}), IsOk());
+  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_GT(pool_->Stats().parked_bytes, 16 * kMiB);
+  EXPECT_EQ(Read(a), 1) << "was not named";
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(b), 2);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {AddressRange{1, 1}}),
+              FailsWith(StatusCode::kInvalidArgument, "not memory of pool"));
+}
+
+TEST_F(PoolMemoryTest, PinnedPiecesAreNeverUnmapped) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(64 * kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_GE(mapped(), 4 * kMiB);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(a), 1);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_GE(mapped(), 4 * kMiB);
+  EXPECT_THAT(pool_->Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->Unpin(a.range), FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
+  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+}
+
+TEST_F(PoolMemoryTest, WakingWithTooLittleMemoryCanBeTriedAgain) {
+  const Block block = Allocate(150 * kMiB);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  auto other = *Pool::Create(*device_, {});
+  const Block theirs = *other->Allocate(150 * kMiB, *stream_);
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_THAT(other->Free(theirs.id), IsOk());
+  EXPECT_THAT(other->Close(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  Write(block, 4);
+  EXPECT_EQ(Read(block), 4);
+}
+
+TEST(NextPieceTest, PiecesGrowWithTheRowAndTheRequest) {
+  EXPECT_EQ(NextPieceBytes(0, 1, 2 * kMiB), 2 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 20 * kMiB, 2 * kMiB), 16 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 100 * kMiB, 2 * kMiB), 64 * kMiB);
+  EXPECT_EQ(NextPieceBytes(300 * kMiB, 1, 2 * kMiB), 16 * kMiB);
+  EXPECT_EQ(NextPieceBytes(5000 * kMiB, 1, 2 * kMiB), 64 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 1, 32 * kMiB), 32 * kMiB) << "what granularity allows";
+}
+
+}  // namespace
+}  // namespace graphtree
