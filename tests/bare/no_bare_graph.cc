@@ -1,0 +1,10 @@
+// A build without CUDA has no bare graphs.
+#include "tests/bare/bare_graph.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::Capture(const std::vector<BareLaunch>&) {
+  return absl::UnimplementedError("this build has no CUDA");
+}
+
+}  // namespace graphtree
