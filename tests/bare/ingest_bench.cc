@@ -14,7 +14,7 @@
 #include "tests/bare/bare_graph.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/row.h"
-#include "tools/demo/device_block.h"
+#include "tools/demo_model/device_block.h"
 
 namespace graphtree {
 namespace {
