@@ -137,8 +137,8 @@ absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
   const absl::Status status = ToStatus(context_->health(), error, [&] {
     return absl::StrCat("ending the capture on ", Name(), id == 0 ? ", which did not begin it," : "");
   });
-  // Refused on the wrong thread, the capture goes on: the right one can still end it.
-  if (id == 0 || error == cudaErrorStreamCaptureWrongThread) return status;
+  // Whatever CUDA answers to the stream that began it, wrong thread included, the capture is over.
+  if (id == 0) return status;
   ForgetCapture();
   if (!status.ok()) return status;
   return CudaGraph::Make(context_.shared(), device_, std::move(graph), id);
