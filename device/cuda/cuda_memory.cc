@@ -35,6 +35,24 @@ CUmemAccess_flags AccessFlags(MemoryAccess access) {
   return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
+// The driver takes a wished base as a hint, and was seen to pass over a free one at the first asking
+// and to grant it at the second, while its first answer was held.
+CUresult ReserveNear(const Driver& driver, uint64_t bytes, const ReserveOptions& options,
+                     CUdeviceptr* base) {
+  const auto ask = [&](CUdeviceptr* answer) {
+    return driver.MemAddressReserve(answer, bytes, options.alignment, options.wished_base, 0);
+  };
+  const CUresult result = ask(base);
+  if (result != CUDA_SUCCESS || options.wished_base == 0 || *base == options.wished_base) {
+    return result;
+  }
+  CUdeviceptr second = 0;
+  if (ask(&second) != CUDA_SUCCESS) return CUDA_SUCCESS;
+  if (second == options.wished_base) std::swap(*base, second);
+  driver.MemAddressFree(second, bytes);
+  return CUDA_SUCCESS;
+}
+
 }  // namespace
 
 CudaPhysicalMemory::~CudaPhysicalMemory() {
@@ -91,9 +109,7 @@ absl::StatusOr<AddressRange> CudaMemory::Reserve(uint64_t bytes, const ReserveOp
   std::lock_guard<std::mutex> lock(mutex_);
   CUdeviceptr base = 0;
   GRAPHTREE_RETURN_IF_ERROR(
-      ToStatus(context_->health(),
-               context_->driver().MemAddressReserve(&base, bytes, options.alignment,
-                                                    options.wished_base, 0),
+      ToStatus(context_->health(), ReserveNear(context_->driver(), bytes, options, &base),
                [&] {
                  return absl::StrCat("reserving ", bytes, " bytes of addresses on ",
                                      context_->name(), " (alignment ", options.alignment,
