@@ -71,8 +71,8 @@ TEST_P(CaptureErrorsTest, QueryingAnEventOfOneThatHasEnded) {
   Begin(a());
   EXPECT_THAT(a().Record(event()), IsOk());
   EXPECT_THAT(a().EndCapture(), IsOk());
-  EXPECT_THAT(event().IsDone(), HasError(ErrorCode::kInvalidValue, "capture"));
-  EXPECT_THAT(event().Synchronize(), HasError(ErrorCode::kInvalidValue, "capture"));
+  EXPECT_THAT(event().IsDone(), HasError(ErrorCode::kInvalidValue, "event"));
+  EXPECT_THAT(event().Synchronize(), HasError(ErrorCode::kInvalidValue, "event"));
   ExpectWorks(a());
 }
 

@@ -101,9 +101,6 @@ class ConformanceTest : public testing::TestWithParam<DeviceCase> {
   // Launches on a() and waits.
   void Replay(Executable& executable);
 
-  // For tests that lose the device on purpose: TearDown then expects it lost.
-  void ExpectLost() { expect_lost_ = true; }
-
  private:
   void MapArena();
   void UnmapArena();
@@ -117,7 +114,6 @@ class ConformanceTest : public testing::TestWithParam<DeviceCase> {
   uint64_t pinned_used_ = 0;
   std::unique_ptr<HostBuffer> transfer_;
   std::unique_ptr<Stream> transfer_stream_;
-  bool expect_lost_ = false;
 };
 
 }  // namespace graphtree
