@@ -52,6 +52,8 @@ std::vector<uint64_t> Tree::descendants() const {
   return counts;
 }
 
+Outline Tree::outline() const { return OutlineOf(core_->root()); }
+
 const char* Tree::state() const { return PathStateName(core_->state()); }
 
 }  // namespace graphtree

@@ -44,6 +44,7 @@
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "graphs/function.h"
+#include "graphs/outline.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
 
@@ -102,6 +103,8 @@ class Tree {
   TreeStats stats();
   // For each recorded root, in order: the number of nodes below it.
   std::vector<uint64_t> descendants() const;
+  // Every recording, to look at.
+  Outline outline() const;
   const char* state() const;
 
  private:

@@ -1,0 +1,46 @@
+// What a tree looks like from outside: one row for each recording, parents before children, and the
+// same as a drawing for people and as Graphviz.
+//
+//   decode i32[4] x3            81 replays
+//   |- greedy f32[4,128]        75 replays
+//   `- sampled f32[4,128] ...    6 replays
+//
+// Plain data, copied out: it stays true for the moment at which it was taken.
+#ifndef GRAPHTREE_GRAPHS_OUTLINE_H_
+#define GRAPHTREE_GRAPHS_OUTLINE_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace graphtree {
+
+struct Node;
+
+struct OutlineNode {
+  uint64_t id = 0;         // recordings count from 0
+  int64_t parent = -1;     // its place among the rows; -1 for a root
+  uint32_t level = 0;
+  std::string function;
+  std::string inputs;      // layouts and integers of what is not static
+  uint64_t replays = 0;
+  uint64_t ops = 0;
+  uint64_t copied_inputs = 0;
+  uint64_t outputs = 0;
+  uint64_t executable_bytes = 0;  // device memory
+};
+
+using Outline = std::vector<OutlineNode>;
+
+// `root` is the tree's root, which stands for nothing that was recorded.
+Outline OutlineOf(const Node& root);
+
+// One line for each node, ending in a newline each.
+std::string DrawOutline(const Outline& outline);
+
+// A digraph for `dot`.
+std::string OutlineAsGraphviz(const Outline& outline);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_OUTLINE_H_
