@@ -176,9 +176,9 @@ class Pool {
   void CountDead(const BlockRecord& record);
   void Log(HistoryAction action, const BlockRecord& record) {
     if (!history_.is_on()) return;
-    LogAlways(action, AddressOfQuantum(record.user_offset()), record.requested_bytes(), &record);
+    LogEvent(action, AddressOfQuantum(record.user_offset()), record.requested_bytes(), &record);
   }
-  void LogAlways(HistoryAction action, uint64_t address, uint64_t bytes,
+  void LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
                  const BlockRecord* record);
   void FillHolders(OomReport* report) const;
   absl::Status DebugAllocated(const BlockRecord& record, Stream& stream);

@@ -88,8 +88,9 @@ void Pool::CountDead(const BlockRecord& record) {
   stats_.live_bytes -= uint64_t{record.length} * kQuantum;
 }
 
-void Pool::LogAlways(HistoryAction action, uint64_t address, uint64_t bytes,
+void Pool::LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
                      const BlockRecord* record) {
+  if (!history_.is_on()) return;
   HistoryEntry entry;
   entry.action = action;
   entry.address = address;

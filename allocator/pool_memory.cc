@@ -30,7 +30,7 @@ absl::Status Pool::Grow(Region region, uint64_t begin, uint64_t end, Shortage* s
   if (wanted == 0) return absl::OkStatus();
   stats_.peak_mapped_bytes = std::max(stats_.peak_mapped_bytes, mapped_bytes());
   const uint64_t at = covered < end ? std::max(covered, begin) : begin;
-  LogAlways(HistoryAction::kMap, row.addresses().base + at, wanted, nullptr);
+  LogEvent(HistoryAction::kMap, row.addresses().base + at, wanted, nullptr);
   return absl::OkStatus();
 }
 
@@ -115,7 +115,7 @@ absl::Status Pool::ReleasePiece(Region region, uint32_t index) {
   const AddressRange range = row.RangeOf(index);
   GRAPHTREE_RETURN_IF_ERROR(row.Release(index));
   row.piece(index).contents_lost = ++clock_;
-  LogAlways(HistoryAction::kUnmap, range.base, range.bytes, nullptr);
+  LogEvent(HistoryAction::kUnmap, range.base, range.bytes, nullptr);
   return absl::OkStatus();
 }
 
@@ -276,7 +276,7 @@ absl::Status Pool::OutOfMemory(const BlockRequest& request, absl::string_view wh
   }
   Advise(&report);
   ++stats_.out_of_memory;
-  LogAlways(HistoryAction::kOutOfMemory, report.device_free, request.bytes, nullptr);
+  LogEvent(HistoryAction::kOutOfMemory, report.device_free, request.bytes, nullptr);
   last_out_of_memory_ = std::move(report);
   return absl::ResourceExhaustedError(last_out_of_memory_.Text());
 }

@@ -111,6 +111,16 @@ TEST_F(PoolMemoryTest, DroppedCheckpointsHoldNothing) {
   EXPECT_EQ(mapped(), 0u);
 }
 
+TEST_F(PoolMemoryTest, WorksWithoutAHistory) {
+  Open({.history_entries = 0});
+  const CheckpointId here = *pool_->Take();
+  EXPECT_THAT(pool_->Free(Allocate(4 * kMiB).id), IsOk());
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->Drop(here), IsOk());
+  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_EQ(pool_->history().written(), 0u);
+}
+
 TEST_F(PoolMemoryTest, ReserveAheadIsBestEffortAndCountsItsShortfall) {
   EXPECT_EQ(*pool_->ReserveAhead(100 * kMiB), 0u);
   EXPECT_GE(mapped(), 100 * kMiB);

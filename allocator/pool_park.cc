@@ -65,7 +65,7 @@ absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange
     }
     if (ranges.empty()) row.JoinHoles(kMostJoinedBytes);
   }
-  LogAlways(HistoryAction::kPark, reserved_.base, stats_.parked_bytes, nullptr);
+  LogEvent(HistoryAction::kPark, reserved_.base, stats_.parked_bytes, nullptr);
   return first;
 }
 
@@ -85,7 +85,7 @@ absl::Status Pool::ReleaseRow(Region region, uint32_t first, uint32_t behind) {
   GRAPHTREE_RETURN_IF_ERROR(row.ReleaseSpan(first, behind));
   const uint64_t released = before - row.mapped_bytes();
   stats_.parked_bytes += released;
-  LogAlways(HistoryAction::kUnmap, row.RangeOf(first).base, released, nullptr);
+  LogEvent(HistoryAction::kUnmap, row.RangeOf(first).base, released, nullptr);
   return absl::OkStatus();
 }
 
@@ -161,7 +161,7 @@ absl::Status Pool::Wake() {
   }
   stats_.parked_bytes = 0;
   parked_ = false;
-  LogAlways(HistoryAction::kWake, reserved_.base, mapped_bytes() - before, nullptr);
+  LogEvent(HistoryAction::kWake, reserved_.base, mapped_bytes() - before, nullptr);
   return absl::OkStatus();
 }
 

@@ -102,9 +102,7 @@ absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& opt
   AdoptState();
   if (tells_device_) TellDevice(plan_);
   ++stats_.restores;
-  if (history_.is_on()) {
-    LogAlways(HistoryAction::kCheckpointRestore, 0, stats_.live_bytes, nullptr);
-  }
+  LogEvent(HistoryAction::kCheckpointRestore, 0, stats_.live_bytes, nullptr);
   return absl::OkStatus();
 }
 
@@ -191,7 +189,7 @@ absl::Status Pool::ReturnGrowth(uint32_t step_pieces, uint32_t kept_pieces) {
     GRAPHTREE_RETURN_IF_ERROR(row(region).ShrinkTo(first));
     const uint64_t returned = before - row(region).mapped_bytes();
     if (returned > 0) {
-      LogAlways(HistoryAction::kUnmap, row(region).addresses().base + row(region).covered_bytes(),
+      LogEvent(HistoryAction::kUnmap, row(region).addresses().base + row(region).covered_bytes(),
                 returned, nullptr);
     }
   }

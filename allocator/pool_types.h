@@ -58,6 +58,9 @@ struct PoolOptions {
   uint64_t history_entries = 1 << 14;  // 0: no history
   PoolDebug debug = {};
   MemoryCallback before_out_of_memory = nullptr;
+  // Tells a checking device (the host device) which bytes are live. Off: uses of dead memory go
+  // unnoticed.
+  bool tell_device = true;
 };
 
 struct PoolStats {
