@@ -13,6 +13,16 @@
 #include "device/error.h"
 
 namespace graphtree {
+namespace {
+
+// CUDA calls an event invalid whose last record was captured and whose capture has ended.
+const char* Hint(cudaError_t error) {
+  return error == cudaErrorInvalidValue
+             ? " (it may have been recorded last in a capture that has ended)"
+             : "";
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Event>> CudaEvent::Make(std::shared_ptr<Context> context,
                                                        bool timing) {
@@ -41,7 +51,7 @@ absl::StatusOr<bool> CudaEvent::IsDone() {
     return false;
   }
   GRAPHTREE_RETURN_IF_ERROR(ToStatus(context_->health(), error, [&] {
-    return absl::StrCat("asking an event of ", context_->name(), " whether it is done");
+    return absl::StrCat("asking an event of ", context_->name(), " whether it is done", Hint(error));
   }));
   return true;
 }
@@ -50,8 +60,9 @@ absl::Status CudaEvent::Synchronize() {
   if (context_->health().lost()) return context_->health().status();
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
-  return ToStatus(context_->health(), cudaEventSynchronize(native()), [&] {
-    return absl::StrCat("waiting for an event of ", context_->name());
+  const cudaError_t error = cudaEventSynchronize(native());
+  return ToStatus(context_->health(), error, [&] {
+    return absl::StrCat("waiting for an event of ", context_->name(), Hint(error));
   });
 }
 

@@ -152,6 +152,26 @@ TEST_F(GraphsTest, TheDescriptionIsThatOfTheDevice) {
   }
 }
 
+// The driver has addresses left over from ranges of that size, which it would rather hand out.
+TEST_F(GraphsTest, AWishedBaseIsTakenForSmallRangesToo) {
+  Memory& memory = device_->memory();
+  for (int i = 0; i < 3; ++i) {
+    auto leftover = memory.Reserve(8 * bytes_, {});
+    ASSERT_THAT(leftover, IsOk());
+    ASSERT_THAT(memory.Release(*leftover), IsOk());
+    ReserveOptions wish;
+    wish.wished_base = 0x620000000000;
+    auto granted = memory.Reserve(8 * bytes_, wish);
+    ASSERT_THAT(granted, IsOk());
+    EXPECT_EQ(granted->base, wish.wished_base) << "round " << i;
+    auto other = memory.Reserve(8 * bytes_, wish);
+    ASSERT_THAT(other, IsOk());
+    EXPECT_FALSE(other->Overlaps(*granted));
+    EXPECT_THAT(memory.Release(*other), IsOk());
+    EXPECT_THAT(memory.Release(*granted), IsOk());
+  }
+}
+
 // A stream that is dropped with work on it is waited for by Close, and only by it.
 TEST_F(GraphsTest, DroppingABusyStreamDoesNotWait) {
   std::atomic<bool> go{false};
