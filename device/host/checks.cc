@@ -2,6 +2,7 @@
 #include "device/host/checks.h"
 
 #include <cstring>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -45,34 +46,43 @@ const std::string* Checks::Interned(const Work& work) {
   return known;
 }
 
-absl::Status Checks::RunRaces(const Work& work, Moment now, const std::string& stream) {
+absl::Status Checks::RaceError(const Work& work, const Footprint& print, const Race& race,
+                               const Moment& now) const {
+  const bool same_launch = race.earlier_slot == now.ticket.slot;
+  return DeviceError(
+      ErrorCode::kLaunchFailure,
+      absl::StrFormat("race: %s on %s %s [%#x, +%d), which %s %s on %s, and nothing orders the two: "
+                      "record an event behind the one and let the other's stream wait for it",
+                      work.name(), slot_names_[now.ticket.slot], Verb(print.access),
+                      race.bytes.base, race.bytes.bytes, race.earlier_op,
+                      race.earlier_wrote ? "writes" : "reads",
+                      same_launch ? "another branch of the same graph"
+                                  : slot_names_[race.earlier_slot]));
+}
+
+absl::Status Checks::RunRaces(const Work& work, Moment now) {
   now.op = Interned(work);
   for (const Footprint& print : work.footprints()) {
     const std::optional<Race> race = races_.Touch(print.range, print.writes(), now);
-    if (!race.has_value()) continue;
-    return DeviceError(
-        ErrorCode::kLaunchFailure,
-        absl::StrFormat("race: %s on %s %s [%#x, +%d), which %s on %s, and nothing orders the two: "
-                        "record an event behind the one and let the other's stream wait for it",
-                        work.name(), stream, Verb(print.access), race->bytes.base,
-                        race->bytes.bytes,
-                        absl::StrCat(race->earlier_op, race->earlier_wrote ? " writes" : " reads"),
-                        now.ticket.slot == race->earlier_slot
-                            ? std::string("another branch of the same graph")
-                            : absl::StrCat("stream ", race->earlier_slot)));
+    if (race.has_value()) return RaceError(work, print, *race, now);
   }
   return absl::OkStatus();
 }
 
-absl::Status Checks::Run(const Work& work, Moment now, const std::string& stream) {
-  if (work.footprints().empty()) return absl::OkStatus();
+absl::Status Checks::Run(const Work& work, Moment now) {
   for (const Footprint& print : work.footprints()) {
     const std::string wrong = access_.Check(print.range, print.writes());
     if (wrong.empty()) continue;
-    return DeviceError(ErrorCode::kIllegalAddress, absl::StrCat(work.name(), " on ", stream, " ",
-                                                                Verb(print.access), ": ", wrong));
+    return DeviceError(ErrorCode::kIllegalAddress,
+                       absl::StrCat(work.name(), " on ", slot_names_[now.ticket.slot], " ",
+                                    Verb(print.access), ": ", wrong));
   }
-  return check_races_ ? RunRaces(work, now, stream) : absl::OkStatus();
+  return check_races_ ? RunRaces(work, now) : absl::OkStatus();
+}
+
+void Checks::NameSlot(uint32_t slot, const std::string& name) {
+  if (slot >= slot_names_.size()) slot_names_.resize(slot + 1);
+  slot_names_[slot] = name;
 }
 
 void Checks::Fill(AddressRange range, uint8_t byte) const {

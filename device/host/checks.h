@@ -13,6 +13,7 @@
 
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -35,18 +36,23 @@ class Checks {
   RaceCheck& races() { return races_; }
   bool poison() const { return poison_; }
 
+  // How messages call a stream.
+  void NameSlot(uint32_t slot, const std::string& name);
+
   // The op is issued now.
   absl::Status Issue(Work& work);
   // Marks work as opaque whose plain values may hold pointers to the device's memory.
   void FindLoosePointers(Work& work) const;
   // The op runs now. `now` comes without the op's name.
-  absl::Status Run(const Work& work, Moment now, const std::string& stream);
+  absl::Status Run(const Work& work, Moment now);
 
   // Fills what may be written of `range`.
   void Fill(AddressRange range, uint8_t byte) const;
 
  private:
-  absl::Status RunRaces(const Work& work, Moment now, const std::string& stream);
+  absl::Status RunRaces(const Work& work, Moment now);
+  absl::Status RaceError(const Work& work, const Footprint& print, const Race& race,
+                         const Moment& now) const;
   const std::string* Interned(const Work& work);
 
   const bool check_races_;
@@ -54,6 +60,7 @@ class Checks {
   AccessTable access_;
   Liveness liveness_;
   RaceCheck races_;
+  std::vector<std::string> slot_names_;
   // Histories outlive kernels, so names are kept here. A kernel's address may be used again.
   std::unordered_set<std::string> names_;
   absl::flat_hash_map<const Kernel*, const std::string*> kernel_names_;

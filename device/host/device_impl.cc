@@ -42,6 +42,10 @@ HostDevice::HostDevice(const HostOptions& options)
 
 HostDevice::~HostDevice() {
   Close().IgnoreError();
+  {
+    const Engine::Lock lock = core_->engine.Guard();
+    core_->engine.Lose(DeviceError(ErrorCode::kIllegalState, "the host device is gone"));
+  }
   core_->engine.Stop();
 }
 

@@ -11,7 +11,7 @@
 namespace graphtree::host {
 
 Engine::Engine(const HostOptions& options)
-    : options_(options), checks_(options), random_(options.seed * 2 + 1) {
+    : options_(options), checks_(options), random_(options.seed) {
   InstallFaultHandler();
 }
 
@@ -41,6 +41,7 @@ StreamQueue* Engine::NewQueue(std::string prefix, bool ours) {
   free->ours = ours;
   free->part.stream_name = absl::StrCat(prefix, " ", streams_named_++);
   free->part.legacy = false;
+  checks_.NameSlot(free->slot, free->name());
   free->knowledge.clear();
   free->knowledge.push_back({free->issued + 1, {}});
   free->host_version_seen = 0;
@@ -78,6 +79,7 @@ void Engine::HostKnows(Ticket ticket, const VectorClock& clock) {
   host_clock_.Join(clock);
   host_clock_.Raise(ticket);
   ++host_version_;
+  checks_.races().Prune(host_clock_);
 }
 
 void Engine::LearnFromHost(StreamQueue& queue) {

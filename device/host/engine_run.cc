@@ -19,13 +19,12 @@ int64_t NanosecondsNow() {
       .count();
 }
 
-// A permuted congruential generator: small, and good enough to pick with.
+// A counter, mixed: neighbouring seeds give unlike numbers from the first one on.
 uint32_t NextRandom(uint64_t& state) {
-  const uint64_t old = state;
-  state = old * 6364136223846793005u + 1442695040888963407u;
-  const uint32_t mixed = static_cast<uint32_t>(((old >> 18) ^ old) >> 27);
-  const uint32_t turn = static_cast<uint32_t>(old >> 59);
-  return (mixed >> turn) | (mixed << ((32 - turn) & 31));
+  state += 0x9e3779b97f4a7c15u;
+  uint64_t mixed = (state ^ (state >> 30)) * 0xbf58476d1ce4e5b9u;
+  mixed = (mixed ^ (mixed >> 27)) * 0x94d049bb133111ebu;
+  return static_cast<uint32_t>(mixed >> 32);
 }
 
 }  // namespace
@@ -133,7 +132,7 @@ bool Engine::Admit(StreamQueue& queue, Unit& unit, uint32_t op, const Work& work
   now.ticket = {queue.slot, unit.sequence};
   now.clock = &queue.ClockAt(unit.sequence);
   if (replayed) now.place = unit.replay->plan().place(op);
-  absl::Status status = checks_.Run(work, now, queue.name());
+  absl::Status status = checks_.Run(work, now);
   if (status.ok()) return true;
   Lose(std::move(status));
   return false;
@@ -146,8 +145,12 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
   if (Admit(*item.queue, unit, item.op, work)) {
     lock.unlock();
     const Fault fault = RunGuarded([&work] { work.Run(); });
-    if (whole) unit.work.DropFunction();
+    if (whole && !fault.happened) unit.work.DropFunction();
     lock.lock();
+    // Who waits for something that a callback says knows that the stream came this far.
+    if (work.kind() == OpKind::kHost) {
+      HostKnows({item.queue->slot, unit.sequence}, item.queue->ClockAt(unit.sequence));
+    }
     if (fault.happened) {
       Lose(DeviceError(ErrorCode::kIllegalAddress,
                        absl::StrFormat("%s on %s touched %#x, where no accessible memory is",

@@ -13,6 +13,17 @@
 #include "device/host/launch_limits.h"
 
 namespace graphtree::host {
+namespace {
+
+absl::Status AwaitQueue(Engine::Lock& lock, Engine& engine, StreamQueue& queue) {
+  const Ticket ticket = queue.last();
+  const VectorClock clock = queue.knowledge.back().clock;
+  engine.WaitFor(lock, ticket);
+  engine.HostKnows(ticket, clock);
+  return engine.health();
+}
+
+}  // namespace
 
 HostStream::HostStream(std::shared_ptr<Core> core, StreamQueue* queue, bool adopted)
     : QueuedStream(queue),
@@ -63,18 +74,27 @@ absl::Status HostStream::Launch(const Kernel& kernel, const LaunchShape& shape,
   return IssueWork(lock, [&](Work& work) { work.SetKernel(kernel, shape, arguments); });
 }
 
+// As on CUDA, memory that is not page-locked is done with when the call returns: bytes to be read are
+// taken along, and bytes to be written are waited for.
 absl::Status HostStream::Copy(Address target, Address source, uint64_t bytes) {
   Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(MayIssue("a copy"));
   if (bytes == 0) return absl::OkStatus();
-  for (const AddressRange side : {AddressRange{target, bytes}, AddressRange{source, bytes}}) {
-    if (!capturing() || core_->books.IsPageLocked(side)) continue;
+  const bool source_locked = core_->books.IsPageLocked({source, bytes});
+  const bool target_locked = core_->books.IsPageLocked({target, bytes});
+  if (capturing() && !(source_locked && target_locked)) {
     return DeviceError(ErrorCode::kCaptureUnsupported,
-                       absl::StrCat("capturing a copy of ", ToString(side),
+                       absl::StrCat("capturing a copy of ",
+                                    ToString({source_locked ? target : source, bytes}),
                                     ", host memory that is not page-locked: a replay would use it "
                                     "long after; take it from Memory::AllocateHost"));
   }
-  return IssueWork(lock, [&](Work& work) { work.SetCopy({target, source, bytes}); });
+  const CopyParams copy = {target, source, bytes};
+  if (!source_locked && target_locked) {
+    return IssueWork(lock, [&](Work& work) { work.SetFrozenCopy(copy); });
+  }
+  GRAPHTREE_RETURN_IF_ERROR(IssueWork(lock, [&](Work& work) { work.SetCopy(copy); }));
+  return target_locked ? absl::OkStatus() : AwaitQueue(lock, core_->engine, *queue_);
 }
 
 absl::Status HostStream::Fill(Address target, uint32_t value, uint32_t width, uint64_t count) {
@@ -144,11 +164,7 @@ absl::Status SynchronizeQueue(Engine& engine, StreamQueue& queue) {
   Engine::Lock lock = engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(engine.health());
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue.part, "synchronising"));
-  const Ticket ticket = queue.last();
-  const VectorClock clock = queue.knowledge.back().clock;
-  engine.WaitFor(lock, ticket);
-  engine.HostKnows(ticket, clock);
-  return engine.health();
+  return AwaitQueue(lock, engine, queue);
 }
 
 absl::Status HostStream::Synchronize() { return SynchronizeQueue(core_->engine, *queue_); }

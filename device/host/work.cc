@@ -46,9 +46,9 @@ void Work::Clear() {
   if (named_ != nullptr) named_.reset();
 }
 
-char* Work::Room(uint32_t bytes) {
+char* Work::Room(uint64_t bytes) {
   if (bytes > capacity_) {
-    capacity_ = std::max<uint32_t>(bytes, 64);
+    capacity_ = std::max<uint64_t>(bytes, 64);
     storage_ = std::make_unique<char[]>(capacity_);
   }
   return storage_.get();
@@ -88,6 +88,17 @@ void Work::SetCopy(const CopyParams& copy) {
   copy_ = copy;
   SetFootprints({{{copy.source, copy.bytes}, Access::kRead},
                  {{copy.target, copy.bytes}, Access::kWrite}});
+}
+
+void Work::SetFrozenCopy(const CopyParams& copy) {
+  Clear();
+  kind_ = OpKind::kCopy;
+  char* room = Room(sizeof(Footprint) + copy.bytes);
+  footprints_ = reinterpret_cast<Footprint*>(room);
+  footprints_[0] = {{copy.target, copy.bytes}, Access::kWrite};
+  footprint_count_ = 1;
+  std::memcpy(room + sizeof(Footprint), PointerTo<>(copy.source), copy.bytes);
+  copy_ = {copy.target, AddressOf(room + sizeof(Footprint)), copy.bytes};
 }
 
 void Work::SetFill(const FillParams& fill) {

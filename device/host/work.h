@@ -41,6 +41,8 @@ class Work {
   // Each call replaces what was there.
   void SetKernel(const Kernel& kernel, const LaunchShape& shape, Arguments arguments);
   void SetCopy(const CopyParams& copy);
+  // Takes the source's bytes with it: the source may go at once.
+  void SetFrozenCopy(const CopyParams& copy);
   void SetFill(const FillParams& fill);
   // A host call, or with kKernel a kernel that nobody declared (a library's own launch).
   void SetFunction(OpKind kind, std::string name, std::function<void()> function);
@@ -72,7 +74,7 @@ class Work {
   };
 
   void Clear();
-  char* Room(uint32_t bytes);
+  char* Room(uint64_t bytes);
   void SetFootprints(absl::Span<const Footprint> footprints);
 
   OpKind kind_ = OpKind::kEmpty;
@@ -87,7 +89,7 @@ class Work {
   FillParams fill_;
   std::shared_ptr<const Named> named_;
   std::unique_ptr<char[]> storage_;
-  uint32_t capacity_ = 0;
+  uint64_t capacity_ = 0;
 };
 
 // Where each parameter of a kernel lies in its parameter block, and how long the block is.

@@ -1,0 +1,225 @@
+// What the host device reports, each with the op's name: memory that is not there, freed memory, red
+// zones, races. And what it must not report.
+#include <atomic>
+#include <thread>
+
+#include "device/host/host_test_device.h"
+
+namespace graphtree::host {
+namespace {
+
+constexpr ErrorCode kLost = ErrorCode::kLaunchFailure;
+
+TEST(HostChecksTest, ADeclaredRangeThatIsNotMappedIsReportedBeforeTheOpRuns) {
+  TestDevice device;
+  ASSERT_THAT(device.Digit(device.stream(0), {device.unmapped().base, 8}, 1), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(), HasCode(ErrorCode::kIllegalAddress, "digit"));
+  EXPECT_THAT(device.device().health(), HasCode(ErrorCode::kIllegalAddress, "not accessible"));
+}
+
+TEST(HostChecksTest, AnUndeclaredWriteToWhatIsNotMappedIsCaughtInTheAct) {
+  for (const HostScheduler scheduler :
+       {HostScheduler::kSeeded, HostScheduler::kImmediate, HostScheduler::kThreads}) {
+    HostOptions options;
+    options.scheduler = scheduler;
+    TestDevice device(options);
+    ASSERT_THAT(device.Secret(0, device.unmapped().base + 64), IsOk());
+    EXPECT_THAT(device.stream(0).Synchronize(), HasCode(ErrorCode::kIllegalAddress, "secret"));
+    EXPECT_THAT(device.Digit(1, 1, 1), HasCode(ErrorCode::kIllegalAddress, "secret"))
+        << "every later call returns the first error";
+    EXPECT_THAT(device.device().NewEvent({}), HasCode(ErrorCode::kIllegalAddress, "secret"));
+  }
+}
+
+TEST(HostChecksTest, AnUndeclaredWriteInAReplayIsCaughtToo) {
+  TestDevice device;
+  const auto graph =
+      device.Capture(0, [&] { EXPECT_THAT(device.Secret(0, device.unmapped().base), IsOk()); });
+  const auto executable = graph->Instantiate().value();
+  ASSERT_THAT(executable->Launch(device.stream(0)), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(), HasCode(ErrorCode::kIllegalAddress, "secret"));
+}
+
+TEST(HostChecksTest, AccessRightsHold) {
+  TestDevice device;
+  ASSERT_THAT(device.memory().SetAccess(device.mapped(), MemoryAccess::kRead), IsOk());
+  ASSERT_THAT(device.stream(0).Copy(device.word(0).base, device.word(1).base, 8), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(), HasCode(ErrorCode::kIllegalAddress, "may only be read"));
+}
+
+TEST(HostChecksTest, FreedMemoryIsReportedWhereTheWorkIsIssued) {
+  TestDevice device;
+  device.memory().NoteLive(device.word(0), "hidden");
+  ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+  device.memory().NoteDead(device.word(0), "freed by the test");
+  EXPECT_THAT(device.stream(0).Synchronize(), IsOk()) << "it was live when it was issued";
+  EXPECT_THAT(device.Digit(0, 0, 1), HasCode(kLost, "digit"));
+  EXPECT_THAT(device.device().health(), HasCode(kLost, "freed by the test"));
+}
+
+TEST(HostChecksTest, AReplayMayUseWhatWasFreedSince) {
+  TestDevice device;
+  device.memory().NoteLive(device.word(0), "inside the graph");
+  const auto graph = device.Capture(0, [&] { EXPECT_THAT(device.Digit(0, 0, 1), IsOk()); });
+  device.memory().NoteDead(device.word(0), "the graph keeps it");
+  const auto executable = graph->Instantiate().value();
+  EXPECT_THAT(executable->Launch(device.stream(0)), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(), IsOk());
+}
+
+TEST(HostChecksTest, FreedMemoryInACaptureFailsTheCallAlone) {
+  TestDevice device;
+  device.memory().NoteDead(device.word(0), "freed by the test");
+  const auto graph = device.Capture(0, [&] {
+    EXPECT_THAT(device.Digit(0, 0, 1), HasCode(kLost, "freed by the test"));
+    EXPECT_THAT(device.Digit(0, 1, 1), IsOk());
+  });
+  EXPECT_EQ(graph->ops().size(), 1u);
+  EXPECT_THAT(device.device().health(), IsOk());
+}
+
+TEST(HostChecksTest, TheRedZoneBehindABlockIsReported) {
+  TestDevice device;
+  device.memory().NoteLive({device.word(0).base, 12}, "12 bytes");
+  EXPECT_THAT(device.stream(0).Fill(device.word(0).base, 1, 4, 4), HasCode(kLost, "12 bytes"));
+}
+
+TEST(HostChecksTest, TwoStreamsWithoutAnEventAreARace) {
+  for (const bool with_event : {false, true}) {
+    TestDevice device;
+    ASSERT_THAT(device.stream(0).Fill(device.word(0).base, 1, 4, 2), IsOk());
+    if (with_event) {
+      ASSERT_THAT(device.stream(0).Record(device.event(0)), IsOk());
+      ASSERT_THAT(device.stream(1).Wait(device.event(0)), IsOk());
+    }
+    ASSERT_THAT(device.Digit(1, 0, 1), IsOk());
+    device.stream(0).Synchronize().IgnoreError();
+    const absl::Status status = device.stream(1).Synchronize();
+    if (with_event) {
+      EXPECT_THAT(status, IsOk());
+    } else {
+      EXPECT_THAT(status, HasCode(kLost, "race"));
+      for (const char* named : {"digit", "fill", "on stream 0", "on stream 1"}) {
+        EXPECT_THAT(status, HasCode(kLost, named));
+      }
+    }
+  }
+}
+
+TEST(HostChecksTest, ARaceIsFoundInWhateverOrderItRan) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    HostOptions options;
+    options.seed = seed;
+    TestDevice device(options);
+    ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+    ASSERT_THAT(device.Digit(1, 0, 2), IsOk());
+    device.stream(0).Synchronize().IgnoreError();
+    EXPECT_THAT(device.stream(1).Synchronize(), HasCode(kLost, "race")) << "seed " << seed;
+  }
+}
+
+TEST(HostChecksTest, RacesAreFoundInImmediateModeToo) {
+  HostOptions options;
+  options.scheduler = HostScheduler::kImmediate;
+  TestDevice device(options);
+  ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+  ASSERT_THAT(device.Digit(1, 0, 2), IsOk());
+  EXPECT_THAT(device.device().health(), HasCode(kLost, "race"));
+}
+
+TEST(HostChecksTest, BranchesOfAGraphThatMeetAreARace) {
+  TestDevice device;
+  const auto graph = device.Capture(0, [&] {
+    EXPECT_THAT(device.stream(0).Record(device.event(0)), IsOk());
+    EXPECT_THAT(device.stream(1).Wait(device.event(0)), IsOk());
+    EXPECT_THAT(device.Digit(0, 0, 1), IsOk());
+    EXPECT_THAT(device.Digit(1, 0, 2), IsOk());
+    EXPECT_THAT(device.stream(1).Record(device.event(1)), IsOk());
+    EXPECT_THAT(device.stream(0).Wait(device.event(1)), IsOk());
+  });
+  const auto executable = graph->Instantiate().value();
+  ASSERT_THAT(executable->Launch(device.stream(0)), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(), HasCode(kLost, "another branch of the same graph"));
+}
+
+TEST(HostChecksTest, AReplayRacesWithEagerWork) {
+  TestDevice device;
+  const auto graph = device.Capture(0, [&] { EXPECT_THAT(device.Digit(0, 0, 1), IsOk()); });
+  const auto executable = graph->Instantiate().value();
+  ASSERT_THAT(executable->Launch(device.stream(0)), IsOk());
+  ASSERT_THAT(device.Digit(1, 0, 2), IsOk());
+  device.stream(0).Synchronize().IgnoreError();
+  EXPECT_THAT(device.stream(1).Synchronize(), HasCode(kLost, "race"));
+}
+
+TEST(HostChecksTest, WaitingOnTheHostOrders) {
+  TestDevice device;
+  ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+  ASSERT_THAT(device.stream(0).Record(device.event(0)), IsOk());
+  ASSERT_THAT(device.event(0).Synchronize(), IsOk());
+  ASSERT_THAT(device.Digit(1, 0, 2), IsOk());
+  while (!device.stream(1).IsDone().value()) continue;
+  ASSERT_THAT(device.Digit(2, 0, 3), IsOk());
+  EXPECT_THAT(device.stream(2).Synchronize(), IsOk());
+  EXPECT_EQ(device.at(0), 123u);
+}
+
+TEST(HostChecksTest, WhatAHostCallSaysOrders) {
+  HostOptions options;
+  options.scheduler = HostScheduler::kThreads;
+  TestDevice device(options);
+  std::atomic<bool> arrived{false};
+  ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+  ASSERT_THAT(device.stream(0).CallHost([&] { arrived = true; }), IsOk());
+  ASSERT_THAT(device.stream(0).Synchronize(), IsOk());
+  while (!arrived) std::this_thread::yield();
+  ASSERT_THAT(device.Digit(1, 0, 2), IsOk());
+  EXPECT_THAT(device.stream(1).Synchronize(), IsOk());
+}
+
+TEST(HostChecksTest, FreshAndDeadBytesArePoisoned) {
+  TestDevice device;
+  device.at(0) = 1;
+  device.memory().NoteLive(device.word(0), "fresh");
+  EXPECT_EQ(device.at(0), 0xCBCBCBCBCBCBCBCBu);
+  device.memory().NoteDead(device.word(0), "dead");
+  EXPECT_EQ(device.at(0), 0xDBDBDBDBDBDBDBDBu);
+  device.at(0) = 5;
+  device.memory().NoteRevived(device.word(0), "back");
+  EXPECT_EQ(device.at(0), 5u);
+}
+
+TEST(HostChecksTest, PoisonWaitsForTheWorkThatWasIssuedBefore) {
+  for (uint64_t seed = 1; seed <= 10; ++seed) {
+    HostOptions options;
+    options.seed = seed;
+    TestDevice device(options);
+    device.at(1) = 0;
+    device.memory().NoteLive(device.word(0), "first life");
+    ASSERT_THAT(device.stream(0).Fill(device.word(0).base, 1, 4, 2), IsOk());
+    ASSERT_THAT(device.stream(0).Copy(device.word(1).base, device.word(0).base, 8), IsOk());
+    device.memory().NoteDead(device.word(0), "freed with work on it queued");
+    device.memory().NoteLive(device.word(0), "second life");
+    ASSERT_THAT(device.stream(0).Copy(device.word(2).base, device.word(0).base, 8), IsOk());
+    ASSERT_THAT(device.stream(0).Synchronize(), IsOk());
+    EXPECT_EQ(device.at(1), 0x0000000100000001u) << "seed " << seed;
+    EXPECT_EQ(device.at(2), 0xCBCBCBCBCBCBCBCBu) << "seed " << seed;
+  }
+}
+
+TEST(HostChecksTest, ChecksCanBeOff) {
+  HostOptions options;
+  options.poison = false;
+  options.check_races = false;
+  TestDevice device(options);
+  device.at(0) = 1;
+  device.memory().NoteLive(device.word(0), "fresh");
+  EXPECT_EQ(device.at(0), 1u);
+  ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+  ASSERT_THAT(device.Digit(1, 0, 2), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(), IsOk());
+  EXPECT_THAT(device.stream(1).Synchronize(), IsOk());
+}
+
+}  // namespace
+}  // namespace graphtree::host
