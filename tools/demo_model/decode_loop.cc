@@ -1,8 +1,8 @@
 // One step after the other.
 #include "tools/demo_model/decode_loop.h"
 
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <utility>
 
 #include "device/base/status_macros.h"
@@ -32,10 +32,12 @@ class Loop {
     const Clock::time_point start = Clock::now();
     GRAPHTREE_RETURN_IF_ERROR(inputs_.Send(batch, stream_));
     executor_.BeginStep();
+    const uint64_t bodies = executor_.bodies_run();
     const Clock::time_point host_start = Clock::now();
     GRAPHTREE_RETURN_IF_ERROR(Decode(&record));
     if (batch.picks) GRAPHTREE_RETURN_IF_ERROR(Pick(batch, &record));
     record.host_ns = NanosecondsSince(host_start);
+    record.replayed = executor_.bodies_run() == bodies;
     if (batch.picks) {
       GRAPHTREE_ASSIGN_OR_RETURN(record.picked,
                                  inputs_.Receive(Tensor::From(outputs_[0]), stream_));
@@ -78,25 +80,6 @@ class Loop {
 };
 
 }  // namespace
-
-double Day::whole_seconds() const {
-  double sum = 0;
-  for (const StepRecord& step : steps) sum += step.whole_ns;
-  return sum / 1e9;
-}
-
-double Day::tokens_per_second() const {
-  const double seconds = whole_seconds();
-  return seconds > 0 ? generated / seconds : 0;
-}
-
-double Day::median_host_ns() const {
-  if (steps.empty()) return 0;
-  std::vector<double> times;
-  for (const StepRecord& step : steps) times.push_back(step.host_ns);
-  std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
-  return times[times.size() / 2];
-}
 
 absl::StatusOr<Day> RunDay(Stream& stream, Weights& weights, StepInputs& inputs,
                            Executor& executor, const LoopOptions& options) {

@@ -25,6 +25,7 @@ struct StepRecord {
   int rows = 0;
   std::vector<int> picked;  // empty if nothing was
   std::vector<ModelFunction> calls;
+  bool replayed = false;  // no body ran
   double host_ns = 0;
   double whole_ns = 0;
 };
@@ -33,9 +34,6 @@ struct Day {
   std::vector<StepRecord> steps;
   int generated = 0;
 
-  double whole_seconds() const;
-  double tokens_per_second() const;
-  double median_host_ns() const;
 };
 
 struct LoopOptions {

@@ -12,6 +12,7 @@
 #include "gtest/gtest.h"
 #include "tools/demo_model/eager_executor.h"
 #include "tools/demo_model/kernels/dims.h"
+#include "tools/demo_model/tree_executor.h"
 
 namespace graphtree::demo {
 namespace {
@@ -88,6 +89,20 @@ TEST_F(DecodeLoopTest, SampledTokensFollowTheGeneratorsSeed) {
   const Day day = RunEagerly(requests, 5);
   EXPECT_EQ(Tokens(RunEagerly(requests, 5)), Tokens(day));
   EXPECT_NE(Tokens(RunEagerly(requests, 6)), Tokens(day));
+}
+
+TEST_F(DecodeLoopTest, ThroughATreeItSaysTheSame) {
+  std::vector<Request> requests = MakeRequests(2, 60, kSlots);
+  for (Request& request : requests) request.temperature = 0;
+  const Day eager = RunEagerly(requests);
+  auto executor = TreeExecutor::Create(*device_, *stream_, std::make_shared<Generator>(5), {});
+  ASSERT_THAT(executor, IsOk());
+  const auto day = RunDay(*stream_, *weights_, *inputs_, **executor, {requests, kSlots});
+  ASSERT_THAT(day, IsOk());
+  EXPECT_EQ(Tokens(*day), Tokens(eager));
+  const TreeStats stats = (*executor)->tree().stats();
+  EXPECT_EQ(stats.eager, 0u);
+  EXPECT_GT(stats.replays, stats.calls / 2);
 }
 
 }  // namespace

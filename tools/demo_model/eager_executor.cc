@@ -50,6 +50,7 @@ absl::StatusOr<std::unique_ptr<EagerExecutor>> EagerExecutor::Create(Device& dev
 // Launches are counted in a function's first call only, so that counting costs the others nothing.
 absl::Status EagerExecutor::Run(ModelFunction function, Values* inputs, Values* outputs) {
   uint64_t& launches = launches_[static_cast<int>(function)];
+  ++bodies_run_;
   LaunchCounter counter;
   EagerRandom random;
   Launcher on(stream_, arena_, launches == 0 ? &counter : nullptr, &random);

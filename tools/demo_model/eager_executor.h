@@ -26,6 +26,8 @@ class EagerExecutor : public Executor {
   void BeginStep() override { arena_.StartOver(); }
   absl::Status Run(ModelFunction function, Values* inputs, Values* outputs) override;
 
+  uint64_t bodies_run() const override { return bodies_run_; }
+
   // Kernels that one call of the function launches; 0 if it has not been called.
   uint64_t launches(ModelFunction function) const {
     return launches_[static_cast<int>(function)];
@@ -38,6 +40,7 @@ class EagerExecutor : public Executor {
   const GeneratorPtr generator_;
   const std::unique_ptr<DeviceBlock> block_;
   StepArena arena_;
+  uint64_t bodies_run_ = 0;
   std::array<uint64_t, kModelFunctions> launches_ = {};
 };
 

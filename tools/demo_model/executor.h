@@ -4,6 +4,8 @@
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_EXECUTOR_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_EXECUTOR_H_
 
+#include <cstdint>
+
 #include "absl/status/status.h"
 #include "graphs/tensor.h"
 
@@ -20,6 +22,8 @@ class Executor {
   // Puts the function's work on the stream. Tensors that an earlier function made may be taken out
   // of `inputs`; the rest of it stays.
   virtual absl::Status Run(ModelFunction function, Values* inputs, Values* outputs) = 0;
+  // How often a body has run; a replay runs none.
+  virtual uint64_t bodies_run() const = 0;
 };
 
 }  // namespace graphtree::demo
