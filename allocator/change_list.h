@@ -1,8 +1,8 @@
 // The blocks that came and went between two checkpoints: the net difference of two live sets.
 //
-// Placement is a function of the live set, so the order of what happened in between does not matter,
-// and a block that came and went leaves no trace: the list is as long as the sets differ, however
-// much was allocated meanwhile.
+// Placement is a function of the live set, so the order of what happened in between does not
+// matter, and a block that came and went leaves no trace: the list is as long as the sets differ,
+// however much was allocated meanwhile.
 #ifndef GRAPHTREE_ALLOCATOR_CHANGE_LIST_H_
 #define GRAPHTREE_ALLOCATOR_CHANGE_LIST_H_
 

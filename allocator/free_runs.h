@@ -38,8 +38,8 @@ class FreeRuns {
   // not the lowest of the own class; FindAny does not.
   RunId Find(uint32_t length) const;
 
-  // The lowest run, in the smallest class that has one, in which `length` quanta fit at a multiple of
-  // `alignment`. Misses nothing, and looks at every run that may do: for the last attempt.
+  // The lowest run, in the smallest class that has one, in which `length` quanta fit at a multiple
+  // of `alignment`. Misses nothing, and looks at every run that may do: for the last attempt.
   RunId FindAny(uint32_t length, uint32_t alignment) const;
 
   uint32_t count() const { return count_; }

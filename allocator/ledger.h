@@ -13,9 +13,9 @@
 // dead but remembered. With no checkpoint alive nothing is listed at all.
 //
 // A restore is planned first and applied second, so that its owner can look at the plan and refuse.
-// In a plan a block that the caller names as surviving, or that was declared kept where it lies, stays
-// even where the checkpoint did not know it; one that is named as dying is freed even where the
-// checkpoint had it live.
+// In a plan a block that the caller names as surviving, or that was declared kept where it lies,
+// stays even where the checkpoint did not know it; one that is named as dying is freed even where
+// the checkpoint had it live.
 //
 // Threads: none. Cost: allocate and free a few tens of nanoseconds, checkpoint constant, restore
 // linear in the blocks that differ; 96 bytes a live block at most.

@@ -1,5 +1,5 @@
-// Random programs of allocate, free, checkpoint, restore, keep and drop, against a model that copies
-// the whole live set at every checkpoint.
+// Random programs of allocate, free, checkpoint, restore, keep and drop, against a model that
+// copies the whole live set at every checkpoint.
 #include <map>
 #include <random>
 #include <set>

@@ -3,8 +3,8 @@
 // Forgetful is the point. Every decision is a function of the set of live runs, never of the order
 // in which they came: a good fit takes the lowest free run of the first size class that holds the
 // request (32 classes a doubling), and what lies past the last live run is used only when nothing
-// else does. So a checkpoint needs no copy of the free lists: whoever puts the same runs back, in any
-// order, gets the same placements from then on, on any machine.
+// else does. So a checkpoint needs no copy of the free lists: whoever puts the same runs back, in
+// any order, gets the same placements from then on, on any machine.
 //
 //   0                                                        end()                limit()
 //   | live | free | live | live |  free  | live | free | live |   ... the tail ...  |
@@ -12,8 +12,8 @@
 //
 // The tail is not part of the state: growing the limit changes no decision but "out of space".
 //
-// Threads: none. Cost: a few tens of nanoseconds for a call; see placement_bench.cc. All offsets and
-// lengths are in quanta of 512 bytes.
+// Threads: none. Cost: a few tens of nanoseconds for a call; see placement_bench.cc. All offsets
+// and lengths are in quanta of 512 bytes.
 #ifndef GRAPHTREE_ALLOCATOR_PLACEMENT_H_
 #define GRAPHTREE_ALLOCATOR_PLACEMENT_H_
 

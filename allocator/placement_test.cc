@@ -112,7 +112,8 @@ TEST_P(RandomProgram, PlacesWhereTheModelPlaces) {
       live[victim] = live.back();
       live.pop_back();
     } else if (dice < 55) {
-      const uint32_t offset = static_cast<uint32_t>(random() % limit), length = RandomLength(random);
+      const uint32_t offset = static_cast<uint32_t>(random() % limit),
+                     length = RandomLength(random);
       const Placed placed = placement.AllocateAt(offset, length);
       ASSERT_EQ(placed.outcome == PlaceOutcome::kPlaced, model.AllocateAt(offset, length));
       if (placed.run != kNoId) live.push_back(placed.run);

@@ -1,5 +1,6 @@
-// A run: consecutive quanta that are either one live block or free. Runs tile the managed range from
-// offset 0 to the end of the last live block, linked in address order; two free runs never touch.
+// A run: consecutive quanta that are either one live block or free. Runs tile the managed range
+// from offset 0 to the end of the last live block, linked in address order; two free runs never
+// touch.
 #ifndef GRAPHTREE_ALLOCATOR_RUN_H_
 #define GRAPHTREE_ALLOCATOR_RUN_H_
 

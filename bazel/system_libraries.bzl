@@ -37,7 +37,9 @@ def _system_library_impl(repository_ctx):
     flags = ["-l:" + name for name in archives]
     if len(flags) > 1:
         flags = ["-Wl,--start-group"] + flags + ["-Wl,--end-group"]
-    globs = ["include/" + h + ("" if h.endswith(".h") else "/**") for h in repository_ctx.attr.headers]
+    globs = []
+    for header in repository_ctx.attr.headers:
+        globs.append("include/" + header + ("" if header.endswith(".h") else "/**"))
     repository_ctx.file("BUILD.bazel", _BUILD.format(
         name = repository_ctx.name,
         globs = repr(globs),

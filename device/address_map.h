@@ -4,9 +4,9 @@
 //   mappings         |== A ==||= B =|        |== C ==|
 //                    ^ keyed by base; never overlapping, never outside a reservation
 //
-// Pure: no device, no lock. A device asks here before it acts, so that a call that would be wrong is
-// refused with both sides named and changes nothing, the same on every device; then acts; then tells
-// the map. Cost: a search in a tree per call.
+// Pure: no device, no lock. A device asks here before it acts, so that a call that would be wrong
+// is refused with both sides named and changes nothing, the same on every device; then acts; then
+// tells the map. Cost: a search in a tree per call.
 #ifndef GRAPHTREE_DEVICE_ADDRESS_MAP_H_
 #define GRAPHTREE_DEVICE_ADDRESS_MAP_H_
 

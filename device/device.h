@@ -5,8 +5,8 @@
 //          --- stream.EndCapture() -> Graph -> Executable
 //
 // Everything made from a device is owned by the caller (unique_ptr) and must be gone before the
-// device is closed; Close says what is left. A caller's own native stream can be adopted: it is used
-// and never destroyed. Native handles are reachable only from device/cuda/native.h and
+// device is closed; Close says what is left. A caller's own native stream can be adopted: it is
+// used and never destroyed. Native handles are reachable only from device/cuda/native.h and
 // device/host/native.h.
 //
 // A device that met an error that kills its context is lost: every later call returns that first

@@ -5,15 +5,15 @@
 //                 | each Op: kind, arguments,                  | Patch: new arguments for one op
 //                 | typed edges to what it waits for           | Update: all of another graph's
 //
-// Op ids are dense and count in the order in which the ops were captured. While a capture is open an
-// op is known by its token; Graph::Find turns the token into the id.
+// Op ids are dense and count in the order in which the ops were captured. While a capture is open
+// an op is known by its token; Graph::Find turns the token into the id.
 //
-// Lifetimes: an executable outlives its graph and can still be launched and updated; patching one op
-// needs the graph, and is refused with an error after the graph is gone. Both belong to one device,
-// and are refused by another's streams.
+// Lifetimes: an executable outlives its graph and can still be launched and updated; patching one
+// op needs the graph, and is refused with an error after the graph is gone. Both belong to one
+// device, and are refused by another's streams.
 //
-// Threads: a Graph is immutable and may be read from any thread; calls on one Executable are made by
-// one thread at a time.
+// Threads: a Graph is immutable and may be read from any thread; calls on one Executable are made
+// by one thread at a time.
 #ifndef GRAPHTREE_DEVICE_GRAPH_H_
 #define GRAPHTREE_DEVICE_GRAPH_H_
 

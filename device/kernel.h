@@ -10,8 +10,8 @@
 // body once. The host body computes what all blocks and threads of the CUDA body compute together,
 // byte for byte.
 //
-//   const Kernel kScale("scale", Params<float*, float, int>(), ScaleOnHost, CudaSymbol{kScaleSymbol});
-//   stream->Launch(kScale, {.grid = {4}, .block = {256}},
+//   const Kernel kScale("scale", Params<float*, float, int>(), ScaleOnHost,
+//   CudaSymbol{kScaleSymbol}); stream->Launch(kScale, {.grid = {4}, .block = {256}},
 //                  {Argument::InOut(x), Argument::Value(2.0f), Argument::Value(n)});
 //
 // What a kernel reads and writes is declared where it is launched, in its arguments: In, Out and
@@ -56,8 +56,8 @@ struct LaunchShape {
 
 enum class Access : uint8_t { kValue, kRead, kWrite, kReadWrite };
 
-// One argument of a launch. Values of up to 8 bytes are held inside; a larger one is referred to and
-// must live until the launch call returns (devices copy it there).
+// One argument of a launch. Values of up to 8 bytes are held inside; a larger one is referred to
+// and must live until the launch call returns (devices copy it there).
 class Argument {
  public:
   template <typename T>

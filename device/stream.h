@@ -1,14 +1,15 @@
 // Streams and events: work in order, and order between streams.
 //
-// The same calls run work now or, while a capture is open on the stream, record it into a graph: the
-// code that launches need not know which. A capture follows events to other streams, which must be
-// joined (their last work awaited) before it ends.
+// The same calls run work now or, while a capture is open on the stream, record it into a graph:
+// the code that launches need not know which. A capture follows events to other streams, which must
+// be joined (their last work awaited) before it ends.
 //
 //   capture states     kNone --BeginCapture--> kActive --EndCapture--> kNone   (a Graph comes back)
 //                                                 |
 //                                  a forbidden call (see below)
 //                                                 v
-//                                           kInvalidated --EndCapture--> kNone (an error comes back)
+//                                           kInvalidated --EndCapture--> kNone (an error comes
+//                                           back)
 //
 // Forbidden on a capturing stream: Synchronize, IsDone, and an event that a capture recorded being
 // synchronised or queried; ending a capture twice, on a stream that did not begin it, on another

@@ -4,13 +4,14 @@
 //   caller's Tensor ---+--> Storage { range, counts, state } inside: the tree's own (a node's slot,
 //   node's slot     ---+                                             an output being handed out)
 //
-// Liveness is "somebody outside holds it": one load. The tree keeps a short list of the outputs that
-// it handed out on the current path and forgets those that died, so nothing is scanned.
+// Liveness is "somebody outside holds it": one load. The tree keeps a short list of the outputs
+// that it handed out on the current path and forgets those that died, so nothing is scanned.
 //
 //   states    kForeign   memory of the caller's; never stale
 //             kOwning    a block of the tree's pool that is freed with the last handle
-//             kView      an output of a replay: the address is the node's, dropping it frees nothing
-//             kStale     its step ended and its bytes may be overwritten; every use is an error
+//             kView      an output of a replay: the address is the node's, dropping it frees
+//             nothing kStale     its step ended and its bytes may be overwritten; every use is an
+//             error
 //
 //             kOwning <--restore-- kView --step ends while held--> kStale
 //                |-------------------------step ends while held--> kStale
@@ -31,8 +32,8 @@ namespace graphtree {
 
 class Storage;
 
-// Whoever made a storage: told, on the thread of the drop, when its last handle is gone. It outlives
-// its storages.
+// Whoever made a storage: told, on the thread of the drop, when its last handle is gone. It
+// outlives its storages.
 class StorageOwner {
  public:
   virtual ~StorageOwner() = default;

@@ -26,8 +26,9 @@ TEST(PickleMachineTest, EmptySnapshotIsFine) {
 }
 
 TEST(PickleMachineTest, EveryImportIsNamedAndRefused) {
-  EXPECT_THAT(ParseSnapshot(PickleText(2).Raw("cos\nsystem\n(").Text("touch /tmp/x").Raw("tR").Done()),
-              FailsWith(StatusCode::kPermissionDenied, "import os.system (GLOBAL at byte 2)"));
+  EXPECT_THAT(
+      ParseSnapshot(PickleText(2).Raw("cos\nsystem\n(").Text("touch /tmp/x").Raw("tR").Done()),
+      FailsWith(StatusCode::kPermissionDenied, "import os.system (GLOBAL at byte 2)"));
   EXPECT_THAT(ParseSnapshot(PickleText().Text("posix").Text("system").Raw("\x93").Done()),
               FailsWith(StatusCode::kPermissionDenied, "import posix.system (STACK_GLOBAL"));
   EXPECT_THAT(ParseSnapshot(PickleText().Raw("(").Text("ls").Raw("ios\nsystem\n").Done()),

@@ -45,9 +45,10 @@ bool PickleMachine::Start() {
   p_ += 1;  // PROTO, by which the file was recognised
   const int protocol = static_cast<uint8_t>(*p_++);
   if (protocol < kOldestProtocol || protocol > kNewestProtocol) {
-    status_ = absl::InvalidArgumentError(absl::StrCat(
-        "this is a pickle of protocol ", protocol, "; protocols ", kOldestProtocol, " to ",
-        kNewestProtocol, " are known. Write it again with pickle.dump(snapshot, file, protocol=4)"));
+    status_ = absl::InvalidArgumentError(
+        absl::StrCat("this is a pickle of protocol ", protocol, "; protocols ", kOldestProtocol,
+                     " to ", kNewestProtocol,
+                     " are known. Write it again with pickle.dump(snapshot, file, protocol=4)"));
     return false;
   }
   snapshot_.pickle_protocol = protocol;
@@ -80,7 +81,8 @@ std::string PickleMachine::WantedImport(uint8_t opcode) {
 bool PickleMachine::Refuse(uint8_t opcode) {
   const uint64_t at = source_.Offset(opcode_at_);
   const char* name = pickle::RefusedName(opcode);
-  if (name == nullptr) return Fail(absl::StrCat("byte ", static_cast<int>(opcode), " is no opcode"));
+  if (name == nullptr)
+    return Fail(absl::StrCat("byte ", static_cast<int>(opcode), " is no opcode"));
   const bool imports = opcode == pickle::kGlobal || opcode == pickle::kStackGlobal ||
                        opcode == pickle::kInst;
   if (imports) {

@@ -1,5 +1,5 @@
-// GRAPHTREE_HOST_DEVICE marks an inline function that host bodies and CUDA bodies both call, so that
-// a computation is written once and gives the same bytes on both devices.
+// GRAPHTREE_HOST_DEVICE marks an inline function that host bodies and CUDA bodies both call, so
+// that a computation is written once and gives the same bytes on both devices.
 //
 //   GRAPHTREE_HOST_DEVICE inline uint32_t Mixed(uint32_t x) { return x ^ (x >> 15); }
 //

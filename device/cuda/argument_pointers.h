@@ -1,7 +1,7 @@
 // The array of pointers to argument bytes that CUDA's launch calls take.
 //
-// CUDA copies the bytes before the call returns, so the array lives on the stack: a launch allocates
-// nothing for up to kInline arguments.
+// CUDA copies the bytes before the call returns, so the array lives on the stack: a launch
+// allocates nothing for up to kInline arguments.
 #ifndef GRAPHTREE_DEVICE_CUDA_ARGUMENT_POINTERS_H_
 #define GRAPHTREE_DEVICE_CUDA_ARGUMENT_POINTERS_H_
 

@@ -130,8 +130,8 @@ TEST_F(BesideTest, OurFailuresLeaveNoErrorForOthersToFind) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-// In global mode CUDA forbids "unsafe" calls to every thread of the process. Ours still work, and do
-// not break the other's capture.
+// In global mode CUDA forbids "unsafe" calls to every thread of the process. Ours still work, and
+// do not break the other's capture.
 TEST_F(BesideTest, AnotherUsersGlobalCaptureStopsNothing) {
   Foreign foreign;
   ASSERT_EQ(cudaStreamBeginCapture(foreign.get(), cudaStreamCaptureModeGlobal), cudaSuccess);

@@ -135,7 +135,8 @@ absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
   const cudaError_t error = cudaStreamEndCapture(native_, &native);
   GraphHandle graph(native);
   const absl::Status status = ToStatus(context_->health(), error, [&] {
-    return absl::StrCat("ending the capture on ", Name(), id == 0 ? ", which did not begin it," : "");
+    return absl::StrCat("ending the capture on ", Name(),
+                        id == 0 ? ", which did not begin it," : "");
   });
   // Whatever CUDA answers to the stream that began it, wrong thread included, the capture is over.
   if (id == 0) return status;

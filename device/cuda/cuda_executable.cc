@@ -149,7 +149,8 @@ absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
   return absl::OkStatus();
 }
 
-// Whether the op starts early is a matter of the graph's edges, so the shape's word on it is not read.
+// Whether the op starts early is a matter of the graph's edges, so the shape's word on it is not
+// read.
 absl::Status CudaExecutable::PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
                                          Arguments arguments) {
   GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kKernel));

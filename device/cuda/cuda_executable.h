@@ -8,8 +8,8 @@
 //
 // CUDA names the op to patch by its node in the original graph, so patching ends with that graph.
 //
-// Closures of captured host calls belong to the native graph and to every executable made from it or
-// updated to it, through CUDA's user objects; nothing is kept here.
+// Closures of captured host calls belong to the native graph and to every executable made from it
+// or updated to it, through CUDA's user objects; nothing is kept here.
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
 #define GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
 

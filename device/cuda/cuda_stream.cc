@@ -173,7 +173,8 @@ absl::Status CudaStream::Fill(Address target, uint32_t value, uint32_t width, ui
                         absl::Hex(target), " on ", Name());
   };
   if (width != 1 && width != 2 && width != 4) {
-    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": width ", width, " is none of 1, 2 and 4"));
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat(what(), ": width ", width, " is none of 1, 2 and 4"));
   }
   if (target % width != 0) {
     return DeviceError(ErrorCode::kInvalidValue,

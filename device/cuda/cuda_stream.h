@@ -7,7 +7,8 @@
 // A capture is "ours" if its id was met when BeginCapture of this device began it; a capture that
 // the caller opened on the native stream is recorded into like any other, listed, and never ended.
 //
-// Threads: safe from all; beginning and ending captures takes the stream's lock, launching does not.
+// Threads: safe from all; beginning and ending captures takes the stream's lock, launching does
+// not.
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_STREAM_H_
 #define GRAPHTREE_DEVICE_CUDA_CUDA_STREAM_H_
 

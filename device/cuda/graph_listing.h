@@ -1,5 +1,5 @@
-// What a CUDA graph holds, read back from the driver: ops in the order of their capture, kernels with
-// their argument bytes as they lie in the parameter block, edges with their types.
+// What a CUDA graph holds, read back from the driver: ops in the order of their capture, kernels
+// with their argument bytes as they lie in the parameter block, edges with their types.
 //
 // Works on a finished graph and on one that a capture is still recording into.
 //

@@ -1,5 +1,5 @@
-// Whether a device still works. The first error that kills its context is kept for ever: every later
-// call returns it, so that the cause is not buried under its consequences.
+// Whether a device still works. The first error that kills its context is kept for ever: every
+// later call returns it, so that the cause is not buried under its consequences.
 //
 // Threads: safe from all. Asking costs one load while all is well.
 #ifndef GRAPHTREE_DEVICE_CUDA_HEALTH_H_

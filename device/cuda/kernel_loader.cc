@@ -56,8 +56,10 @@ absl::Status KernelLoader::Load(const Kernel& kernel, LoadedKernel& entry) {
     GRAPHTREE_RETURN_IF_ERROR(LoadImage(kernel, compiled->cubin, compiled->lowered_name, entry));
   } else {
     return DeviceError(ErrorCode::kNoBinaryForGpu,
-                       absl::StrCat("kernel ", kernel.name(), " has no CUDA body: give it a symbol, "
-                                    "an image or a source to run it on ", context_.name()));
+                       absl::StrCat("kernel ", kernel.name(),
+                                    " has no CUDA body: give it a symbol, "
+                                    "an image or a source to run it on ",
+                                    context_.name()));
   }
   return Finish(kernel, entry);
 }

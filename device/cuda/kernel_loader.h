@@ -73,8 +73,8 @@ class KernelLoader {
  private:
   absl::Status Load(const Kernel& kernel, LoadedKernel& entry);
   absl::Status LoadSymbol(const Kernel& kernel, const CudaSymbol& body, LoadedKernel& entry);
-  absl::Status LoadImage(const Kernel& kernel, const std::string& bytes, const std::string& entry_name,
-                         LoadedKernel& entry);
+  absl::Status LoadImage(const Kernel& kernel, const std::string& bytes,
+                         const std::string& entry_name, LoadedKernel& entry);
   absl::Status Finish(const Kernel& kernel, LoadedKernel& entry);
 
   const PrimaryContext& context_;

@@ -14,8 +14,8 @@
 
 namespace graphtree {
 
-// `edges` are pairs (before, after) of positions below `count`, without cycles. Returns positions in
-// the order in which they are to be numbered.
+// `edges` are pairs (before, after) of positions below `count`, without cycles. Returns positions
+// in the order in which they are to be numbered.
 std::vector<uint32_t> CaptureOrder(uint32_t count,
                                    const std::vector<std::pair<uint32_t, uint32_t>>& edges);
 

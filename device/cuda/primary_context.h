@@ -1,12 +1,12 @@
 // The primary context of one GPU, and the two scopes in which calls are made.
 //
-// ContextScope makes the context current for a few lines and puts back what was there, be it another
-// device's context or none. It asks first (one load in the driver), so the usual case costs no
-// switch. Setting the Runtime's device instead would create a context on the device that it puts
+// ContextScope makes the context current for a few lines and puts back what was there, be it
+// another device's context or none. It asks first (one load in the driver), so the usual case costs
+// no switch. Setting the Runtime's device instead would create a context on the device that it puts
 // back.
 //
-// RelaxedScope lets calls pass that CUDA forbids while a capture is open on this thread or, in global
-// mode, on another. None of the calls made under it is part of a capture.
+// RelaxedScope lets calls pass that CUDA forbids while a capture is open on this thread or, in
+// global mode, on another. None of the calls made under it is part of a capture.
 #ifndef GRAPHTREE_DEVICE_CUDA_PRIMARY_CONTEXT_H_
 #define GRAPHTREE_DEVICE_CUDA_PRIMARY_CONTEXT_H_
 

@@ -1,9 +1,9 @@
 // The native streams that a device made: those in use, and those whose owner is gone but whose work
 // may still run.
 //
-// Destroying a stream never waits, so Close could not wait for work on one that is destroyed: such a
-// stream is kept here until it is idle, and destroyed when the next one retires, or by Close. So the
-// list stays as short as the work is behind, and the device as a whole is never synchronised.
+// Destroying a stream never waits, so Close could not wait for work on one that is destroyed: such
+// a stream is kept here until it is idle, and destroyed when the next one retires, or by Close. So
+// the list stays as short as the work is behind, and the device as a whole is never synchronised.
 //
 // Threads: safe from all.
 #ifndef GRAPHTREE_DEVICE_CUDA_STREAM_ROSTER_H_

@@ -56,9 +56,9 @@ absl::Status FaultPlan::Enter(absl::string_view name) {
   if (fault == nullptr) return absl::OkStatus();
   ++fired_;
   fired_in_ = std::string(name);
-  const absl::Status status =
-      DeviceError(fault->code, absl::StrCat("injected fault: call ", calls_, " of the device, call ",
-                                            count, " of ", name));
+  const absl::Status status = DeviceError(
+      fault->code,
+      absl::StrCat("injected fault: call ", calls_, " of the device, call ", count, " of ", name));
   if (KillsDevice(fault->code)) lost_ = status;
   return status;
 }

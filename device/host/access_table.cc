@@ -59,12 +59,14 @@ std::string AccessTable::Check(AddressRange range, bool write) const {
   for (; at < range.end(); ++entry) {
     if (entry == entries_.end() || entry->first > at) {
       if (at == range.base && !TouchesReservation(range)) return "";
-      return absl::StrFormat("[%#x, +%d) is not accessible from %#x on: nothing is mapped there, or "
-                             "its access was never set",
-                             range.base, range.bytes, at);
+      return absl::StrFormat(
+          "[%#x, +%d) is not accessible from %#x on: nothing is mapped there, or "
+          "its access was never set",
+          range.base, range.bytes, at);
     }
     if (write && entry->second.rights == MemoryAccess::kRead) {
-      return absl::StrFormat("[%#x, +%d) may only be read from %#x on", range.base, range.bytes, at);
+      return absl::StrFormat("[%#x, +%d) may only be read from %#x on", range.base, range.bytes,
+                             at);
     }
     at = entry->second.end;
   }

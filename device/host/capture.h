@@ -3,10 +3,11 @@
 //   stream a   Begin ---- op 0 ---- record e ------------- wait f ---- End -> ops and edges
 //   stream b                           `-- wait e - op 1 - record f -^
 //
-// b joins when it waits for an event that a captured, and need not be told. Every stream of a capture
-// has a frontier: the ops that its next op will wait for. What spoils a capture (synchronising one of
-// its streams, reaching over its border, merging two) invalidates it: it stays open, takes nothing
-// more and fails when it ends. The codes were taken from a GPU (driver 580, CUDA 13.0):
+// b joins when it waits for an event that a captured, and need not be told. Every stream of a
+// capture has a frontier: the ops that its next op will wait for. What spoils a capture
+// (synchronising one of its streams, reaching over its border, merging two) invalidates it: it
+// stays open, takes nothing more and fails when it ends. The codes were taken from a GPU (driver
+// 580, CUDA 13.0):
 //
 //   what                                                         code   the capture is then
 //   work or a wait in an invalidated capture                     901    invalidated
@@ -25,9 +26,9 @@
 //   end with work that the first stream does not come after      904    gone
 //   destroy the stream that began it                             -      gone
 //
-// CUDA also refuses to wait for streams outside of a capture, in every thread or in the one that has
-// the capture, unless the thread says that it may. A Device always says so, hence the mode decides
-// only who may end a capture.
+// CUDA also refuses to wait for streams outside of a capture, in every thread or in the one that
+// has the capture, unless the thread says that it may. A Device always says so, hence the mode
+// decides only who may end a capture.
 //
 // Pure bookkeeping: no lock; callers say which thread they are.
 #ifndef GRAPHTREE_DEVICE_HOST_CAPTURE_H_

@@ -1,5 +1,6 @@
-// What every object of one host device shares: the engine, the memory's books, and the count of what
-// is still there. Held by all of them, so that an object that outlives its device does no harm.
+// What every object of one host device shares: the engine, the memory's books, and the count of
+// what is still there. Held by all of them, so that an object that outlives its device does no
+// harm.
 #ifndef GRAPHTREE_DEVICE_HOST_CORE_H_
 #define GRAPHTREE_DEVICE_HOST_CORE_H_
 

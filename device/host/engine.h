@@ -7,8 +7,9 @@
 // Seeded: nothing runs until someone waits (or a queue grows long), then the waiting thread itself
 // picks ready ops of all streams until what it waits for is done. So with one thread the order is a
 // function of the seed and the calls, and a missing event shows as wrong bytes. Several threads may
-// wait, and run ops, at once. Host callbacks run on a thread of the engine's, and so does what a query
-// sets going: a callback or kernel that blocks until the caller goes on does not block the caller.
+// wait, and run ops, at once. Host callbacks run on a thread of the engine's, and so does what a
+// query sets going: a callback or kernel that blocks until the caller goes on does not block the
+// caller.
 //
 // One lock guards everything but the bodies of ops, which run without it. Costs: see host_bench.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_H_

@@ -5,8 +5,8 @@
 //
 // A SIGSEGV or SIGBUS on a thread that is inside RunGuarded ends the function there and then: the
 // thread jumps back, and destructors of the function's own frames do not run. That is the price of
-// naming the op instead of dying; the device is lost afterwards. A fault on any other thread goes to
-// the handler that was there before.
+// naming the op instead of dying; the device is lost afterwards. A fault on any other thread goes
+// to the handler that was there before.
 //
 // Cost: one sigsetjmp without the signal mask, a few nanoseconds. Safe from several threads.
 #ifndef GRAPHTREE_DEVICE_HOST_FAULT_GUARD_H_

@@ -2,11 +2,11 @@
 //
 //   auto device = OpenHostDevice({.seed = 7});
 //
-// Work is queued and runs when someone waits for it, in an order that the seed picks among the ready
-// ops of all streams: the same seed and the same calls give the same trace, and a missing event shows
-// as wrong bytes. It also is reported: an op that touches memory that is not mapped, that was freed
-// (Memory::NoteDead) or that another stream touches in no order loses the device, and the status that
-// every later call returns names the op. Freed and fresh bytes are poisoned.
+// Work is queued and runs when someone waits for it, in an order that the seed picks among the
+// ready ops of all streams: the same seed and the same calls give the same trace, and a missing
+// event shows as wrong bytes. It also is reported: an op that touches memory that is not mapped,
+// that was freed (Memory::NoteDead) or that another stream touches in no order loses the device,
+// and the status that every later call returns names the op. Freed and fresh bytes are poisoned.
 //
 // Differences from a GPU: kernels run on this process's memory one at a time (unless kThreads), a
 // programmatic edge orders like a full one, and nothing runs before someone waits or asks.

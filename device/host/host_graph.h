@@ -1,7 +1,8 @@
 // A Graph and an Executable of a host device.
 //
 // The graph keeps what was captured; an executable copies it into a Replay, so that either may go
-// first. Launching an executable is one unit in its stream's queue; its ops become ready one by one.
+// first. Launching an executable is one unit in its stream's queue; its ops become ready one by
+// one.
 #ifndef GRAPHTREE_DEVICE_HOST_HOST_GRAPH_H_
 #define GRAPHTREE_DEVICE_HOST_HOST_GRAPH_H_
 

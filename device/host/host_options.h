@@ -11,7 +11,7 @@
 namespace graphtree {
 
 enum class HostScheduler : uint8_t {
-  kSeeded,     // work waits in queues; whoever waits for it runs it, in an order that the seed picks
+  kSeeded,  // work waits in queues; whoever waits for it runs it, in an order that the seed picks
   kImmediate,  // a call returns when its work is done
   kThreads,    // a thread per stream, as soon as it can
 };

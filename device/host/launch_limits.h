@@ -1,5 +1,5 @@
-// What a launch or a fill may ask for: the limits of the GPUs that the host device stands in for, so
-// that what it takes is taken there too.
+// What a launch or a fill may ask for: the limits of the GPUs that the host device stands in for,
+// so that what it takes is taken there too.
 //
 // Pure.
 #ifndef GRAPHTREE_DEVICE_HOST_LAUNCH_LIMITS_H_
@@ -11,7 +11,8 @@
 
 namespace graphtree::host {
 
-// The kernel has a host body, the arguments are those that it takes, the shape is within the limits.
+// The kernel has a host body, the arguments are those that it takes, the shape is within the
+// limits.
 absl::Status CheckLaunch(const Kernel& kernel, const LaunchShape& shape, Arguments arguments);
 // The width is one that devices know, and the target is aligned to it.
 absl::Status CheckFill(const FillParams& fill);

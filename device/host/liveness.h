@@ -4,8 +4,8 @@
 //
 // An op is held to this where it is issued, not where it runs: a block that a program frees after
 // queueing work on it is dead when that work runs, and rightly used. Work that is issued on dead
-// bytes is a use after free; a range that begins in a live block and goes on behind it runs into the
-// red zone (whatever lies there). Bytes that nobody ever spoke of may be used freely.
+// bytes is a use after free; a range that begins in a live block and goes on behind it runs into
+// the red zone (whatever lies there). Bytes that nobody ever spoke of may be used freely.
 //
 // Pure: no lock. Cost: a search in a tree per range.
 #ifndef GRAPHTREE_DEVICE_HOST_LIVENESS_H_

@@ -1,5 +1,5 @@
-// A caller's own stream on the host device, used without the Stream interface: what a cudaStream_t is
-// on CUDA, and what a library such as cuBLAS does with one.
+// A caller's own stream on the host device, used without the Stream interface: what a cudaStream_t
+// is on CUDA, and what a library such as cuBLAS does with one.
 //
 //   absl::StatusOr<std::unique_ptr<HostNativeStream>> theirs = NewHostNativeStream(*device);
 //   device->AdoptStream((*theirs)->handle());     // a view; the native stream stays the caller's

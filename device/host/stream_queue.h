@@ -80,7 +80,8 @@ struct StreamQueue {
   Ticket last() const { return {slot, issued}; }
   // The clock that the next op will have, to be changed.
   VectorClock& NextClock() {
-    if (knowledge.back().from != issued + 1) knowledge.push_back({issued + 1, knowledge.back().clock});
+    if (knowledge.back().from != issued + 1)
+      knowledge.push_back({issued + 1, knowledge.back().clock});
     return knowledge.back().clock;
   }
   // The clock of a unit at the front.

@@ -1,7 +1,8 @@
 // What a stream knows of the others: for every stream, how far its work is sure to be done.
 //
 //   stream a:  1  2  3* ----record e           clock of b after waiting for e: {a: 3, b: ...}
-//   stream b:           wait e, 1, 2           so b's op 2 comes after a's op 3, and not after a's 4
+//   stream b:           wait e, 1, 2           so b's op 2 comes after a's op 3, and not after a's
+//   4
 //
 // Streams are counted in slots, work in sequence numbers that begin at 1; 0 means "nothing". A slot
 // goes to a new stream when its stream is gone, and its sequence numbers go on.

@@ -1,11 +1,13 @@
 // What one op does, frozen when it was issued: a kernel with its argument bytes, a copy, a fill, or
 // a function of the host.
 //
-//   Work --> storage:  | pointer 0 | pointer 1 | .. | footprint 0 | .. | bytes of argument 0 | 1 | ..
+//   Work --> storage:  | pointer 0 | pointer 1 | .. | footprint 0 | .. | bytes of argument 0 | 1 |
+//   ..
 //                         |____________________________________________^
 //
 // One block of memory holds everything of variable length, and is kept when the Work is used again:
-// a queue that recycles its entries allocates nothing. Nothing outside is referred to but the kernel.
+// a queue that recycles its entries allocates nothing. Nothing outside is referred to but the
+// kernel.
 //
 // Not safe from several threads; its owner holds the engine's lock, or nobody changes it.
 #ifndef GRAPHTREE_DEVICE_HOST_WORK_H_

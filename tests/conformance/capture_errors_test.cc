@@ -1,4 +1,5 @@
-// What a capture forbids: the code, the sentence, the state afterwards, and that nothing else breaks.
+// What a capture forbids: the code, the sentence, the state afterwards, and that nothing else
+// breaks.
 #include <thread>
 
 #include "tests/conformance/conformance.h"

@@ -83,7 +83,8 @@ void ConformanceTest::TearDown() {
 AddressRange ConformanceTest::NewWords(size_t words) {
   const AddressRange range = {arena_.base + arena_used_, words * sizeof(uint32_t)};
   arena_used_ += RoundUp(range.bytes, kAlignment);
-  GRAPHTREE_CHECK(arena_used_ <= arena_.bytes) << "this test wants more memory than the fixture has";
+  GRAPHTREE_CHECK(arena_used_ <= arena_.bytes)
+      << "this test wants more memory than the fixture has";
   return range;
 }
 

@@ -1,5 +1,5 @@
-// What every conformance test stands on: a device of each kind, with streams and memory at hand, and
-// a check at the end that the test left the world clean.
+// What every conformance test stands on: a device of each kind, with streams and memory at hand,
+// and a check at the end that the test left the world clean.
 //
 //   class OrderTest : public ConformanceTest {};
 //   GRAPHTREE_ON_EVERY_DEVICE(OrderTest);

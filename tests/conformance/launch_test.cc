@@ -1,4 +1,5 @@
-// Kernels: every test kernel gives its bytes on every device, and a launch that cannot work is refused.
+// Kernels: every test kernel gives its bytes on every device, and a launch that cannot work is
+// refused.
 #include "tests/conformance/conformance.h"
 
 namespace graphtree {

@@ -1,4 +1,5 @@
-// Order: within a stream, between streams through events, and its absence where nothing asks for it.
+// Order: within a stream, between streams through events, and its absence where nothing asks for
+// it.
 #include <atomic>
 
 #include "tests/conformance/conformance.h"

@@ -235,8 +235,10 @@ TEST_P(ReplayTest, AnotherDevicesStreamIsRefused) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> other, GetParam().open());
   {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> foreign, other->NewStream());
-    EXPECT_THAT(executable->Launch(*foreign), HasError(ErrorCode::kInvalidHandle, "another device"));
-    EXPECT_THAT(executable->Upload(*foreign), HasError(ErrorCode::kInvalidHandle, "another device"));
+    EXPECT_THAT(executable->Launch(*foreign),
+                HasError(ErrorCode::kInvalidHandle, "another device"));
+    EXPECT_THAT(executable->Upload(*foreign),
+                HasError(ErrorCode::kInvalidHandle, "another device"));
   }
   EXPECT_THAT(other->Close(), IsOk());
 }

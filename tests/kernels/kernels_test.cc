@@ -1,4 +1,5 @@
-// The host bodies compute what their comments say; that CUDA agrees is the conformance suite's part.
+// The host bodies compute what their comments say; that CUDA agrees is the conformance suite's
+// part.
 #include "tests/kernels/kernels.h"
 
 #include <vector>

@@ -3,8 +3,8 @@
 //   ASSERT_THAT(FillPattern(*stream, x, 7), IsOk());
 //   ASSERT_THAT(Add(*stream, sum, x, y), IsOk());
 //
-// Counts come from the written range's bytes. The same arguments as a list, for patching an op, come
-// from the functions named ...Arguments.
+// Counts come from the written range's bytes. The same arguments as a list, for patching an op,
+// come from the functions named ...Arguments.
 #ifndef GRAPHTREE_TESTS_KERNELS_LAUNCHES_H_
 #define GRAPHTREE_TESTS_KERNELS_LAUNCHES_H_
 

@@ -8,14 +8,15 @@
 //   +---------+-----------+-------------+----------+-----+---------------------+
 //
 // The key is everything that the result depends on, spelled out: source, entry, options,
-// architecture, compiler version. (Not so the files that a source includes: who changes one of those
-// changes an option with it, or empties the folder.) Its hash names the file; the key itself is compared, so two keys
-// with one hash cost a compilation and never a wrong kernel. The sum covers everything behind it: an
-// entry that was cut short or overwritten is found out and counts as missing.
+// architecture, compiler version. (Not so the files that a source includes: who changes one of
+// those changes an option with it, or empties the folder.) Its hash names the file; the key itself
+// is compared, so two keys with one hash cost a compilation and never a wrong kernel. The sum
+// covers everything behind it: an entry that was cut short or overwritten is found out and counts
+// as missing.
 //
 // An entry is written beside its place and renamed, so a reader sees a whole one or none, and
-// processes that write the same entry at once do no harm. A folder that cannot be made or written is
-// no error: entries are then lost.
+// processes that write the same entry at once do no harm. A folder that cannot be made or written
+// is no error: entries are then lost.
 //
 // Threads and processes: safe from all.
 #ifndef GRAPHTREE_DEVICE_CUDA_NVRTC_COMPILE_CACHE_H_

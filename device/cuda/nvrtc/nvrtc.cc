@@ -109,10 +109,12 @@ absl::StatusOr<std::unique_ptr<Nvrtc>> Nvrtc::Load(const std::vector<std::string
     return std::unique_ptr<Nvrtc>(
         new Nvrtc(std::move(api), absl::StrCat(major, ".", minor), path));
   }
-  return DeviceError(ErrorCode::kNotSupported,
-                     absl::StrCat("NVRTC cannot be loaded: ", absl::StrJoin(tried, "; "),
-                                  ". Install the package nvidia-cuda-nvrtc (13.0 or newer) and name "
-                                  "the folder of ", kLibrary));
+  return DeviceError(
+      ErrorCode::kNotSupported,
+      absl::StrCat("NVRTC cannot be loaded: ", absl::StrJoin(tried, "; "),
+                   ". Install the package nvidia-cuda-nvrtc (13.0 or newer) and name "
+                   "the folder of ",
+                   kLibrary));
 }
 
 Nvrtc::Nvrtc(std::unique_ptr<Api> api, std::string version, std::string path)

@@ -1,7 +1,7 @@
 // From a CudaSource to machine code: the disk cache first, NVRTC where it has nothing.
 //
-// Threads: safe from all. The first call loads NVRTC, even where the disk has the answer: its version
-// is part of what is looked up.
+// Threads: safe from all. The first call loads NVRTC, even where the disk has the answer: its
+// version is part of what is looked up.
 #ifndef GRAPHTREE_DEVICE_CUDA_NVRTC_SOURCE_COMPILER_H_
 #define GRAPHTREE_DEVICE_CUDA_NVRTC_SOURCE_COMPILER_H_
 

@@ -1,0 +1,76 @@
+"""Who may include what: the direction between folders, and native headers where they belong."""
+
+import os
+import re
+
+import source
+
+# A folder's libraries include only from these.
+_BELOW = {
+    "device": ("device",),
+    "allocator": ("device", "allocator"),
+    "graphs": ("device", "allocator", "graphs"),
+    "runtime": ("device", "allocator", "graphs", "runtime"),
+    "profiler": ("device", "profiler"),
+    "tests": source.FOLDERS,
+    "tools": source.FOLDERS,
+}
+
+# What tests and benches may add to that.
+_FOR_CHECKS = ("tests/", "tools/benching/")
+
+_FROM_OUTSIDE = re.compile(
+    r"^(absl/|gtest/|gmock/|benchmark/|sqlite3\.h|cuda|nvrtc|cupti|nvtx3/|cooperative_groups)")
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+_CUDA = re.compile(
+    r"^(cuda[\w/]*\.(h|hpp|cuh)|cuda/.*|nvrtc\.h|driver_types\.h|vector_types\.h|"
+    r"cooperative_groups.*)$")
+_CUPTI = re.compile(r"^(cupti.*\.h|generated_cuda\w*\.h)$")
+
+# Files outside device/cuda/ that need CUDA's own headers, each with its reason.
+CUDA_ALLOWED = {}
+
+
+def _cuda_is_allowed(file):
+    return (file.path.startswith(("device/cuda/", "profiler/cupti/", "tests/gpu/")) or
+            file.name.endswith(".cu") or file.path in CUDA_ALLOWED)
+
+
+def _check_folder(file, target):
+    folder = target.split("/")[0]
+    if folder in _BELOW[file.folder]:
+        return None
+    if file.is_check and target.startswith(_FOR_CHECKS):
+        return None
+    return "%s may not include from %s: it includes from %s" % (
+        file.folder, folder, ", ".join(_BELOW[file.folder]))
+
+
+def check(file, paths):
+    """Yields a finding for each include that points the wrong way."""
+    if not file.is_cpp or file.folder not in _BELOW:
+        return
+    for number, line in enumerate(file.lines, 1):
+        match = _INCLUDE.match(line)
+        if not match:
+            continue
+        bracket, target = match.groups()
+        top = target.split("/")[0]
+        if _CUDA.match(target) and not _cuda_is_allowed(file):
+            yield source.Finding("cuda-header", file.path, number,
+                                 "%s belongs in device/cuda/" % target)
+        elif _CUPTI.match(target) and not file.path.startswith("profiler/cupti/"):
+            yield source.Finding("cupti-header", file.path, number,
+                                 "%s belongs in profiler/cupti/" % target)
+        elif top in source.FOLDERS and "/" in target:
+            wrong = _check_folder(file, target)
+            if wrong:
+                yield source.Finding("include-direction", file.path, number, wrong)
+            elif target not in paths:
+                yield source.Finding("include-path", file.path, number, "there is no " + target)
+        elif bracket == '"' and not _FROM_OUTSIDE.match(target):
+            beside = os.path.join(os.path.dirname(file.path), target)
+            yield source.Finding("include-path", file.path, number,
+                                 'write it from the root: "%s"' % os.path.normpath(beside))

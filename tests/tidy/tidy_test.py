@@ -1,0 +1,286 @@
+"""The tidy test's own test: a planted tree in which every rule must fire, and what must not."""
+
+import os
+import re
+import tempfile
+import unittest
+
+import rules_calls
+import rules_includes
+import rules_length
+import source
+import tidy
+
+_HEAD = "// A planted file.\n"
+
+
+def _findings(path, text, others=()):
+    """The rules that fire for one planted file, as "rule:line"."""
+    planted = source.Source(path, text.encode() if isinstance(text, str) else text)
+    readmes = [source.Source(folder + "/README.md", b"x\n") for folder in source.FOLDERS]
+    rest = [source.Source(other, b"") for other in others]
+    found = [f for f in tidy.findings(readmes + rest + [planted]) if f.path == path]
+    return ["%s:%d" % (f.rule, f.line) for f in found]
+
+
+class IncludeTest(unittest.TestCase):
+
+    def expect(self, path, include, wanted, others=()):
+        got = [f.split(":")[0] for f in _findings(path, _HEAD + "#include %s\n" % include, others)]
+        got = [rule for rule in got if rule != "include-guard"]
+        self.assertEqual(got, wanted, "%s includes %s" % (path, include))
+
+    def test_direction(self):
+        there = ["device/a.h", "allocator/a.h", "graphs/a.h", "runtime/a.h", "profiler/a.h",
+                 "tests/a.h", "tools/a.h", "tools/benching/row.h"]
+        for path, include, wanted in [
+            ("device/b.cc", "allocator/a.h", "include-direction"),
+            ("device/b.cc", "device/a.h", None),
+            ("allocator/b.cc", "graphs/a.h", "include-direction"),
+            ("allocator/b.cc", "device/a.h", None),
+            ("allocator/b.cc", "profiler/a.h", "include-direction"),
+            ("graphs/b.cc", "runtime/a.h", "include-direction"),
+            ("graphs/b.cc", "profiler/a.h", "include-direction"),
+            ("graphs/b.cc", "allocator/a.h", None),
+            ("runtime/b.cc", "profiler/a.h", "include-direction"),
+            ("profiler/b.cc", "allocator/a.h", "include-direction"),
+            ("profiler/b.cc", "device/a.h", None),
+            ("device/b.cc", "tests/a.h", "include-direction"),
+            ("device/b_test.cc", "tests/a.h", None),
+            ("device/b_bench.cc", "tools/benching/row.h", None),
+            ("device/b.cc", "tools/benching/row.h", "include-direction"),
+            ("device/b_test.cc", "tools/a.h", "include-direction"),
+            ("device/b_test.cc", "graphs/a.h", "include-direction"),
+            ("tests/b.cc", "runtime/a.h", None),
+            ("tools/b.cc", "profiler/a.h", None),
+        ]:
+            self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
+
+    def test_paths_start_at_the_root(self):
+        self.expect("device/b.cc", '"a.h"', ["include-path"])
+        self.expect("device/b.cc", '"device/missing.h"', ["include-path"])
+        self.expect("device/b.cc", '"absl/status/status.h"', [])
+        self.expect("device/b.cc", "<vector>", [])
+
+    def test_native_headers(self):
+        for header in ("<cuda.h>", "<cuda_runtime_api.h>", '"cuda_fp16.h"', "<nvrtc.h>"):
+            self.expect("device/b.cc", header, ["cuda-header"])
+            self.expect("tests/conformance/b.cc", header, ["cuda-header"])
+            self.expect("device/cuda/b.cc", header, [])
+            self.expect("tests/gpu/b_test.cc", header, [])
+            self.expect("tests/kernels/b.cu", header, [])
+        self.expect("profiler/b.cc", "<cupti.h>", ["cupti-header"])
+        self.expect("device/cuda/b.cc", "<cupti_activity.h>", ["cupti-header"])
+        self.expect("profiler/cupti/b.cc", "<cupti.h>", [])
+
+    def test_allowed_files_have_a_reason(self):
+        self.assertTrue(all(rules_includes.CUDA_ALLOWED.values()))
+
+
+class CallTest(unittest.TestCase):
+
+    # rule, a line that breaks it, lines that look alike and do not
+    CASES = [
+        ("print", "  std::cout << 1;", ['  Log("std::cout");', "  std::snprintf(a, 4, b);"]),
+        ("print", '  printf("x");', ["  out.printf(x);", "  // printf(x)"]),
+        ("getenv", '  std::getenv("HOME");', ["  MyGetenv();"]),
+        ("exit", "  std::abort();", ["  stream.abort();", "  at_exit(f);"]),
+        ("exit", "  exit(1);", ["  state->exit(1);"]),
+        ("rand", "  int i = rand();", ["  int i = random(generator);", "  Grand();"]),
+        ("random-device", "  std::random_device seed;", []),
+        ("using-namespace", "using namespace std;", [
+            "using std::string;", "using namespace a;  // NOLINT: its words"
+        ]),
+        ("exception", "  throw 1;", ["  throws = 1;"]),
+        ("exception", "  try {", ["  try_again();"]),
+        ("exception", "  } catch (...) {", ["  catch_up();"]),
+        ("assert", "  assert(x);", ["  static_assert(x);"]),
+        ("absl-mutex", "absl::Mutex mutex;", ["std::mutex mutex;"]),
+        ("thread-local", "thread_local int i;", []),
+        ("detach", "  thread.detach();", ["  pool.detach(block);"]),
+        ("unsafe-text", "  sprintf(a, b);", ["  std::snprintf(a, 4, b);"]),
+        ("number-text", "  std::stoi(a);", ["  StoiLike(a);"]),
+        ("number-text", "  atoi(a);", []),
+        ("build-time", "  F(__DATE__);", []),
+        ("new", "  auto* x = new Thing();", [
+            "  auto x = std::unique_ptr<Thing>(new Thing());", "  new_size = 3;",
+            "  static auto* const x = new Thing();", "  ::new (place) Thing();"
+        ]),
+        ("delete", "  delete x;", ["  Thing(const Thing&) = delete;", "  void Delete(int);"]),
+        ("delete", "  delete[] x;", []),
+    ]
+
+    def test_each_banned_call_fires_and_its_likeness_does_not(self):
+        for rule, bad, good in self.CASES:
+            got = _findings("device/a.cc", _HEAD + bad + "\n")
+            self.assertEqual(got, [rule + ":2"], bad)
+            for line in good:
+                self.assertEqual(_findings("device/a.cc", _HEAD + line + "\n"), [], line)
+
+    def test_every_rule_has_a_case(self):
+        covered = {rule for rule, _, _ in self.CASES} | {"sleep"}
+        self.assertEqual({entry[0] for entry in rules_calls._BANNED} - covered, set())
+
+    def test_sleep_is_for_tests_alone(self):
+        line = _HEAD + "  std::this_thread::sleep_for(x);\n"
+        self.assertEqual(_findings("device/a_test.cc", line), ["sleep:2"])
+        self.assertEqual(_findings("tests/a.cc", line), ["sleep:2"])
+        self.assertEqual(_findings("device/a.cc", line), [])
+
+    def test_tools_and_tests_may_speak_and_leave(self):
+        text = _HEAD + '  std::cout << std::getenv("HOME");\n  std::exit(1);\n'
+        self.assertEqual(_findings("tools/a.cc", text), [])
+        self.assertEqual(_findings("device/a_test.cc", text), [])
+
+    def test_comments_and_strings_are_no_code(self):
+        text = _HEAD + '/* throw 1;\n throw 2; */ Say("throw 3"); // throw 4\n'
+        text += 'Say(R"x(throw 5;\nthrow 6;)x"); int i = 1\'000\'000;\nthrow 7;\n'
+        self.assertEqual(_findings("device/a.cc", text), ["exception:6"])
+        quotes = _HEAD + "Say('\\'', '\"'); throw 1;\n" + 'Say("\\\\"); throw 2;\n'
+        self.assertEqual(_findings("device/a.cc", quotes), ["exception:2", "exception:3"])
+
+
+class LengthTest(unittest.TestCase):
+
+    def test_files(self):
+        limit = rules_length.MOST_LINES_IN_FILE
+        self.assertEqual(_findings("device/a.cc", _HEAD + ";\n" * (limit - 1)), [])
+        self.assertEqual(_findings("device/a.cc", _HEAD + ";\n" * limit),
+                         ["file-length:%d" % (limit + 1)])
+
+    def body(self, lines):
+        return "  x();\n" * (lines - 2)
+
+    def test_functions_in_every_shape(self):
+        for head in ("void F() {", "Thing::Thing(int a) : a_(a), b_{1} {", "TEST(A, B) {",
+                     "auto f = [](int a) {", "template <typename T> T F(T a) noexcept {",
+                     "  int Get() const override {", "GRAPHTREE_ROW(A, {.name = \"b\"}) {",
+                     "[[nodiscard]] int F() {", "std::vector<int> F(std::vector<int> a = {}) {"):
+            fine = _HEAD + head + "\n" + self.body(60) + "}\n"
+            self.assertEqual(_findings("device/a.cc", fine), [], head)
+            long = _HEAD + head + "\n" + self.body(61) + "}\n"
+            self.assertEqual(_findings("device/a.cc", long), ["function-length:2"], head)
+
+    def test_a_long_function_after_others_is_found(self):
+        text = _HEAD + "namespace a {\nclass B : public C {\n  B() : x_{1}, y_({2}) {}\n"
+        text += "  const int t[2] = {1, 2};\n  void F() {\n" + self.body(61) + "  }\n};\n}\n"
+        self.assertEqual(_findings("device/a.cc", text), ["function-length:6"])
+
+    def test_what_is_long_and_no_function(self):
+        for head in ("namespace a {", "class B : public C<decltype(f())> {", "enum class E : int {",
+                     "struct S {", "const Table kTable[] = {", "constexpr auto k = Make({"):
+            self.assertEqual(_findings("device/a.cc", _HEAD + head + "\n" + "1,\n" * 80 + "}\n"),
+                             [], head)
+
+    def test_lambdas_and_branches_count_to_the_function_around(self):
+        text = _HEAD + "void F() {\n  auto f = [&] {\n" + "  x();\n" * 30 + "  };\n  if (a) {\n"
+        text += "  x();\n" * 30 + "  }\n}\n"
+        self.assertEqual(_findings("device/a.cc", text), ["function-length:2"])
+
+    def test_macros_do_not_upset_the_count(self):
+        text = _HEAD + "#define OPEN(x) \\\n  if (x) {\nvoid F() {\n" + self.body(61) + "}\n"
+        self.assertEqual(_findings("device/a.cc", text), ["function-length:4"])
+
+    def test_python_and_shell(self):
+        python = '"""X."""\n\n\ndef f():\n' + "    x()\n" * 60
+        self.assertEqual(_findings("tools/a.py", python), ["function-length:4"])
+        shell = "#!/usr/bin/env bash\n# X.\nf() {\n" + "  x\n" * 59 + "}\n"
+        self.assertEqual(_findings("tools/a.sh", shell), ["function-length:3"])
+        self.assertEqual(_findings("tools/a.sh", shell.replace("  x\n", "", 1)), [])
+
+
+class TextTest(unittest.TestCase):
+
+    def test_head_comments(self):
+        for path, bad, good in [
+            ("device/a.cc", "int i;\n", _HEAD),
+            ("tools/a.py", "import os\n", '"""X."""\n'),
+            ("tools/a.sh", "#!/usr/bin/env bash\nset -e\n", "#!/usr/bin/env bash\n# X.\n"),
+            ("tools/a", "#!/usr/bin/env bash\nset -e\n", "#!/usr/bin/env bash\n# X.\n"),
+            ("bazel/a.bzl", "x = 1\n", '"""X."""\n'),
+            ("device/BUILD.bazel", "cc_library()\n", "# X.\n"),
+        ]:
+            self.assertEqual(_findings(path, bad), ["head-comment:1"], path)
+            self.assertEqual(_findings(path, good), [], path)
+
+    def test_include_guards(self):
+        guard = "GRAPHTREE_DEVICE_BASE_A_H_"
+        good = _HEAD + "#ifndef %s\n#define %s\n\n#endif  // %s\n" % (guard, guard, guard)
+        self.assertEqual(_findings("device/base/a.h", good), [])
+        for bad in (good.replace("BASE_", ""), good.replace("#endif  // " + guard, "#endif"),
+                    _HEAD + "#pragma once\n", good.replace("#define", "#undef")):
+            self.assertEqual(_findings("device/base/a.h", bad), ["include-guard:1"], bad)
+
+    def test_leftover_notes_and_licences(self):
+        for word in ("TO" + "DO", "FIX" + "ME", "XX" + "X"):
+            self.assertEqual(_findings("device/a.cc", _HEAD + "// %s: later\n" % word), ["note:2"])
+            self.assertEqual(_findings("device/a.md", "%s\n" % word), ["note:1"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "// mktemp XX" + "XXXX\n"), [])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "// Copy" + "right 2020\n"),
+                         ["licence:2"])
+
+    def test_blanks_and_width(self):
+        self.assertEqual(_findings("device/a.cc", _HEAD + "\tx;\n"), ["tab:2"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "x; \n"), ["trailing-blank:2"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "x;\r\n"), ["trailing-blank:2"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "x;"), ["last-line:2"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "\n"), ["last-line:3"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "x" * 101 + "\n"), ["line-width:2"])
+        self.assertEqual(_findings("device/a.cc", _HEAD + "\u00b5" * 100 + "\n"), [])
+        self.assertEqual(_findings("device/a.md", "x" * 101 + "\n"), [])
+
+    def test_kinds(self):
+        self.assertEqual(_findings("device/a.o", "x\n"), ["kind:1"])
+        self.assertEqual(_findings("device/a.md", b"\0\n"), ["kind:1"])
+        self.assertEqual(_findings("tests/testdata/a.pickle", b"\0\x80"), [])
+        self.assertEqual(_findings("tests/testdata/a.png", b"\0" * (5 << 20)), ["size:1"])
+        self.assertEqual(_findings("device/a.md", "x\n" * (1 << 18)), ["size:1"])
+
+
+class ProjectTest(unittest.TestCase):
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+
+    def plant(self, path, text):
+        full = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(full), exist_ok=True)
+        with open(full, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def run_tidy(self):
+        with open(os.devnull, "w", encoding="utf-8") as nowhere:
+            kept = os.dup(1)
+            os.dup2(nowhere.fileno(), 1)
+            try:
+                return tidy.main([os.path.join(self.root, "WORKSPACE")])
+            finally:
+                os.dup2(kept, 1)
+                os.close(kept)
+
+    def test_exit_codes_and_missing_readmes(self):
+        self.assertEqual(tidy.main([]), 2)
+        self.plant("WORKSPACE", 'workspace(name = "x")\n')
+        self.assertEqual(self.run_tidy(), 1)
+        for folder in source.FOLDERS:
+            self.plant(folder + "/README.md", "What lives here.\n")
+        self.assertEqual(self.run_tidy(), 0)
+        self.plant("device/a.cc", "int i;\n")
+        self.assertEqual(self.run_tidy(), 1)
+
+    def test_what_the_build_makes_is_not_looked_at(self):
+        self.plant("WORKSPACE", 'workspace(name = "x")\n')
+        self.plant("bazel-out/a.cc", "int i;\n")
+        self.plant(".deps/a.cc", "int i;\n")
+        paths = [file.path for file in source.load(self.root)]
+        self.assertEqual(paths, ["WORKSPACE"])
+
+    def test_findings_name_the_place(self):
+        finding = source.Finding("rule", "a/b.cc", 7, "why")
+        self.assertTrue(re.fullmatch(r"a/b\.cc:7: \[rule\] why", str(finding)))
+
+
+if __name__ == "__main__":
+    unittest.main()
