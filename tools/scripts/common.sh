@@ -54,3 +54,30 @@ clang_name() {
   command -v clang-14 >/dev/null && echo clang-14 && return
   command -v clang >/dev/null && echo clang
 }
+
+# build_optimised [--no-cuda] TARGET...: builds quietly, as shipped and as measured.
+build_optimised() {
+  local flags=(--config=opt --show_result=0)
+  if [ "${1:-}" = --no-cuda ]; then
+    flags+=(--config=no_cuda)
+    shift
+  fi
+  [ -t 2 ] || flags+=(--noshow_progress --ui_event_filters=-info)
+  say "Building $*"
+  bazel build "${flags[@]}" -- "$@" </dev/null >&2 || {
+    say "$(basename "$0"): the build failed; its own words are above"
+    exit 1
+  }
+}
+
+# Tells what runs from here where NVRTC is.
+export_nvrtc() {
+  local folder
+  if folder=$(nvrtc_folder); then export GRAPHTREE_NVRTC=$folder; fi
+}
+
+# The targets that carry a tag, and have one of these kinds.
+targets_with_tag() {
+  bazel query --noshow_progress --ui_event_filters=-info,-debug \
+    "kind('$2', attr(tags, '[\\[ ]$1[,\\]]', //...))" </dev/null
+}

@@ -117,17 +117,20 @@ def read_phase(name, seconds, exit_code, events):
 
 
 def _print_skipped(phases, out):
-    """Each reason once, with the cases that gave it."""
-    by_reason = {}
+    """Reasons, under each the targets, under each the cases that gave it and in which phases."""
+    tree = {}
     for phase in phases:
         for label, name, reason in phase.skipped:
-            by_reason.setdefault(reason, []).append("%s %s (%s)" % (label, name, phase.name))
-    if by_reason:
+            cases = tree.setdefault(reason, {}).setdefault(label, {})
+            cases.setdefault(name, []).append(phase.name)
+    if tree:
         print("\nskipped:", file=out)
-    for reason, cases in sorted(by_reason.items()):
+    for reason, labels in sorted(tree.items()):
         print("  %s" % reason, file=out)
-        for case in cases:
-            print("    %s" % case, file=out)
+        for label, cases in sorted(labels.items()):
+            print("    %s" % label, file=out)
+            for name, names_of_phases in cases.items():
+                print("      %s (%s)" % (name, ", ".join(names_of_phases)), file=out)
 
 
 def print_report(phases, out):

@@ -1,0 +1,122 @@
+#!/usr/bin/env bash
+# Runs Graphtree's tests and benches on this machine, which needs a GPU but neither Bazel nor a
+# compiler. It belongs to a folder that tools/gpu_bundle made.
+#
+#   ./run [--only=TEXT] [--filter=PATTERN] [--no-bench] [--out=FOLDER]
+#
+#   --only=TEXT        only binaries whose path contains it
+#   --filter=PATTERN   only these test cases (GoogleTest's pattern)
+#   --no-bench         tests only
+#   --out=FOLDER       write test results (XML) and bench rows (JSON) there
+#
+# It closes with one line, `N passed, N failed, N skipped`, counted in test cases; a binary that
+# crashed or ran out of time counts as one failed case. Exit codes: 0 all passed, 1 not all, 2 wrong
+# use. Set GRAPHTREE_NVRTC to the folder of libnvrtc.so.13 if it is not found.
+
+set -euo pipefail
+caller=$PWD
+cd "$(dirname "${BASH_SOURCE[0]}")"
+source ./bench_run.sh
+
+only=
+filter='*'
+bench=1
+out=
+for argument in "$@"; do
+  case "$argument" in
+    --only=*) only=${argument#*=} ;;
+    --filter=*) filter=${argument#*=} ;;
+    --no-bench) bench=0 ;;
+    --out=*) out=${argument#*=} ;;
+    --help | -h) sed -n '2,/^$/{s/^# \{0,1\}//;/^$/!p}' run && exit 0 ;;
+    *) echo "run: there is no option $argument; see ./run --help" >&2 && exit 2 ;;
+  esac
+done
+[[ -z $out || $out == /* ]] || out=$caller/$out
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+out=${out:-$work}
+mkdir -p "$out"
+
+# A wheel of PyTorch brings NVRTC along; the system's own comes first.
+find_nvrtc() {
+  local found
+  [ -z "${GRAPHTREE_NVRTC:-}" ] || return 0
+  found=$(find /usr/local /usr/lib /opt -name libnvrtc.so.13 -print -quit 2>/dev/null || true)
+  if [ -n "$found" ]; then
+    GRAPHTREE_NVRTC=$(dirname "$found")
+    export GRAPHTREE_NVRTC
+  fi
+}
+
+passed=0
+failed=()
+skipped=()
+
+# Reads what a GoogleTest binary printed and adds its cases to the counts.
+count_cases() {
+  local binary=$1 log=$2 line name= reason=
+  while IFS= read -r line; do
+    case "$line" in
+      '[ RUN      ] '*) name=${line#*] } reason= ;;
+      '[       OK ] '*'ms)') passed=$((passed + 1)) name= ;;
+      '[  FAILED  ] '*'ms)') failed+=("$binary: ${line#*] }") name= ;;
+      '[  SKIPPED ] '*'ms)')
+        skipped+=("${reason:-no reason given}: $binary $name")
+        name=
+        ;;
+      *': Skipped') ;;
+      *) if [ -n "$name" ]; then reason=$line; fi ;;
+    esac
+  done <"$log"
+  unfinished=$name
+}
+
+run_test() {
+  local binary=$1 code=0 before=${#failed[@]} unfinished=
+  echo
+  echo "== $binary"
+  timeout 900 "$binary" --gtest_color=no --gtest_filter="$filter" \
+    --gtest_output="xml:$out/${binary//\//_}.xml" >"$work/log" 2>&1 </dev/null || code=$?
+  count_cases "$binary" "$work/log"
+  if [ "$code" != 0 ]; then
+    cat "$work/log"
+    if [ "${#failed[@]}" = "$before" ]; then
+      failed+=("$binary: exit code $code${unfinished:+ in $unfinished}")
+    fi
+  else
+    tail -n 1 "$work/log"
+  fi
+}
+
+report() {
+  local what
+  if [ "${#skipped[@]}" -gt 0 ]; then
+    echo
+    echo "skipped:"
+    printf '  %s\n' "${skipped[@]}" | sort
+  fi
+  if [ "${#failed[@]}" -gt 0 ]; then
+    echo
+    echo "failed:"
+    for what in "${failed[@]}"; do echo "  $what"; done
+  fi
+  echo
+  echo "$passed passed, ${#failed[@]} failed, ${#skipped[@]} skipped"
+  [ "${#failed[@]}" = 0 ]
+}
+
+find_nvrtc
+export LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+bin/tools/graphtree devices || true
+
+mapfile -t tests < <(grep -F -- "$only" tests.txt || true)
+for test in "${tests[@]}"; do run_test "$test"; done
+
+mapfile -t benches < <(grep -F -- "$only" benches.txt || true)
+if [ "$bench" = 1 ] && [ "${#benches[@]}" -gt 0 ]; then
+  # A missed goal is said, and is no failed test; a bench that crashes is.
+  run_benches "$out" "${benches[@]}" -- || true
+  while read -r line; do failed+=("$line"); done <"$out/crashed"
+fi
+report
