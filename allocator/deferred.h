@@ -4,8 +4,8 @@
 //
 //   deferred->Do("release a piece", [this] { return row.Release(3); });   // now, or later
 //
-// "Open" means any capture begun through the device, on any thread, whatever pool it allocates from.
-// Threads: safe from several threads; work runs on the thread that asks for it or drains.
+// "Open" means any capture begun through the device, on any thread, whatever pool it allocates
+// from. Threads: safe from several threads; work runs on the thread that asks for it or drains.
 #ifndef GRAPHTREE_ALLOCATOR_DEFERRED_H_
 #define GRAPHTREE_ALLOCATOR_DEFERRED_H_
 
@@ -31,7 +31,8 @@ class DeferredQueue {
 
   bool must_wait() const { return device_.open_captures() > 0; }
 
-  // Does it now, after what was queued before, or queues it (and returns OK) while a capture is open.
+  // Does it now, after what was queued before, or queues it (and returns OK) while a capture is
+  // open.
   absl::Status Do(absl::string_view what, Work work);
   // Does what is queued, if no capture is open. Everything is tried; the first failure comes back,
   // with what was being done.

@@ -1,7 +1,7 @@
 // The last things that happened in a pool: a bounded ring, cheap enough to leave on.
 //
-// An entry is 40 bytes, written with a time stamp of the processor's counter; turning that into time
-// is done when somebody reads. When the ring is full the oldest entries go, counted.
+// An entry is 40 bytes, written with a time stamp of the processor's counter; turning that into
+// time is done when somebody reads. When the ring is full the oldest entries go, counted.
 //
 // Threads: none of its own. Cost: a few nanoseconds and the counter's read.
 #ifndef GRAPHTREE_ALLOCATOR_HISTORY_H_

@@ -1,4 +1,5 @@
-// Why an allocation failed, in figures and in words, and what would help under the settings in force.
+// Why an allocation failed, in figures and in words, and what would help under the settings in
+// force.
 //
 // Plain data: the pool fills it in when an allocation fails, and keeps the last one.
 #ifndef GRAPHTREE_ALLOCATOR_OOM_REPORT_H_

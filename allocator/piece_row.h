@@ -60,8 +60,8 @@ class PieceRow {
   // The same for the pieces [first, behind), in one call for them all.
   absl::Status ReleaseSpan(uint32_t first, uint32_t behind);
   absl::Status ReleaseAll();
-  // Gives the last pieces back, borders and all, down to the first `count`, but stops at one that is
-  // pinned or fails.
+  // Gives the last pieces back, borders and all, down to the first `count`, but stops at one that
+  // is pinned or fails.
   absl::Status ShrinkTo(uint32_t count);
   // Takes a piece's access rights away, or gives them back.
   absl::Status SetAccessible(uint32_t index, bool accessible);

@@ -1,13 +1,14 @@
-// A pool: blocks at addresses that never move, checkpoints that cost nothing, memory that can leave.
+// A pool: blocks at addresses that never move, checkpoints that cost nothing, memory that can
+// leave.
 //
 //   reserved once:  | step region: follows checkpoints    | kept region: no restore touches it |
 //   mapped:         |[piece][piece][ piece ]. . . . . . . |[piece]. . . . . . . . . . . . . .  |
 //   placed:          b1 b2 .. b3 b4 ...                     k1 k2
 //
 // Placement is a function of the set of live blocks (placement.h), so the same calls from the same
-// state give the same offsets on any machine, and restoring a checkpoint costs the blocks that differ
-// (ledger.h). Physical memory follows placement in large pieces (piece_row.h). Bytes that another
-// stream freed are ordered on the device, never by waiting (stream_table.h).
+// state give the same offsets on any machine, and restoring a checkpoint costs the blocks that
+// differ (ledger.h). Physical memory follows placement in large pieces (piece_row.h). Bytes that
+// another stream freed are ordered on the device, never by waiting (stream_table.h).
 //
 //   GRAPHTREE_ASSIGN_OR_RETURN(auto pool, Pool::Create(*device, {}));
 //   GRAPHTREE_ASSIGN_OR_RETURN(Block block, pool->Allocate(1 << 20, *stream));
@@ -78,8 +79,8 @@ class Pool {
   // `stream`.
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream);
 
-  // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the kept
-  // region need no declaration.
+  // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the
+  // kept region need no declaration.
   absl::Status SetKept(BlockId id, bool kept);
 
   // Checkpoints.
@@ -98,17 +99,17 @@ class Pool {
   // is missing, which is counted too.
   absl::StatusOr<uint64_t> ReserveAhead(uint64_t bytes, Region region = Region::kStep);
   // Gives back pieces in which nothing is live and which no checkpoint's way touched, until at most
-  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too. Returns
-  // what was released, or will be once captures have ended.
+  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too.
+  // Returns what was released, or will be once captures have ended.
   absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
   absl::Status SetLimit(uint64_t bytes);
   // Pieces under `range` are never unmapped until it is unpinned as often.
   absl::Status Pin(AddressRange range);
   absl::Status Unpin(AddressRange range);
 
-  // Gives the physical memory back and keeps the addresses, of the whole pool or of the pieces under
-  // the ranges. Using a wholly parked pool is an error until Wake; pinned pieces stay. Waits for the
-  // pool's streams. While a capture is open it is queued.
+  // Gives the physical memory back and keeps the addresses, of the whole pool or of the pieces
+  // under the ranges. Using a wholly parked pool is an error until Wake; pinned pieces stay. Waits
+  // for the pool's streams. While a capture is open it is queued.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
   absl::Status Wake();
   bool is_parked() const { return parked_; }

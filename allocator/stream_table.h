@@ -1,8 +1,9 @@
-// Which stream may use which freed bytes, and what must be waited for first. Nobody waits on the host.
+// Which stream may use which freed bytes, and what must be waited for first. Nobody waits on the
+// host.
 //
 // Every stream that a pool sees has a bit. Freed bytes carry the bits of the streams that used them
-// and the time of the free (LastUse). When another stream gets the bytes, an event is recorded on each
-// of those streams and awaited by the new one, unless it has waited for them since that time:
+// and the time of the free (LastUse). When another stream gets the bytes, an event is recorded on
+// each of those streams and awaited by the new one, unless it has waited for them since that time:
 //
 //   A  ---use---free(t=3)---------record----------
 //   B  ------------------allocate---\--wait--use--     and B knows A up to now: synced[B][A] = 4

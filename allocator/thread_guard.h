@@ -1,5 +1,5 @@
-// One pool, one thread at a time: told apart from a second thread that comes in, at no cost to speak
-// of.
+// One pool, one thread at a time: told apart from a second thread that comes in, at no cost to
+// speak of.
 //
 //   ThreadGuard::Entry entry(guard_);
 //   if (!entry.ok()) return entry.status();

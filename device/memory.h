@@ -89,8 +89,8 @@ class Memory {
   // touches dead bytes, and poisons bytes that become live or dead. Free of effect on CUDA.
   virtual void NoteLive(AddressRange range, absl::string_view label) = 0;
   virtual void NoteDead(AddressRange range, absl::string_view reason) = 0;
-  // Live again with the bytes that are there: an allocator went back to an earlier state, and a replay
-  // may have written the bytes while its books had them dead.
+  // Live again with the bytes that are there: an allocator went back to an earlier state, and a
+  // replay may have written the bytes while its books had them dead.
   virtual void NoteRevived(AddressRange, absl::string_view) {}
 };
 

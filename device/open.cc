@@ -57,9 +57,10 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view name,
   if (name == "host") return OpenHostDevice({});
   const int ordinal = CudaOrdinal(name);
   if (ordinal >= 0) return OpenCudaDevice(ordinal, options);
-  return DeviceError(ErrorCode::kInvalidDevice,
-                     absl::StrCat("no device is called \"", name,
-                                  "\"; devices are called host, cuda (which is cuda:0) and cuda:N"));
+  return DeviceError(
+      ErrorCode::kInvalidDevice,
+      absl::StrCat("no device is called \"", name,
+                   "\"; devices are called host, cuda (which is cuda:0) and cuda:N"));
 }
 
 std::vector<DeviceListing> ListDevices(const CudaOptions& options) {

@@ -19,9 +19,9 @@
 
 namespace graphtree {
 
-// "host", "cuda" (device 0) or "cuda:N". A name that is none of these, a device number that does not
-// exist, a missing driver or one that is too old, and a build without CUDA are errors that say which.
-// The options are for the CUDA device; the host device takes none here.
+// "host", "cuda" (device 0) or "cuda:N". A name that is none of these, a device number that does
+// not exist, a missing driver or one that is too old, and a build without CUDA are errors that say
+// which. The options are for the CUDA device; the host device takes none here.
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(absl::string_view name,
                                                    const CudaOptions& options = {});
 

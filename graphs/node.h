@@ -87,7 +87,8 @@ struct Node {
   std::vector<RecordedInput> rows;
   std::vector<InputRole> roles;
   uint64_t call_hash = 0;  // over variant, roles and pinned addresses
-  std::vector<AddressRange> written;  // the inputs that it writes to; a copied one may not share bytes
+  std::vector<AddressRange>
+      written;  // the inputs that it writes to; a copied one may not share bytes
   LiveSet live_before;
   std::vector<Consumed> consumed;
 

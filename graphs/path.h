@@ -1,4 +1,5 @@
-// The path: the chain of nodes from the root to the one that ran last, and what of it is still held.
+// The path: the chain of nodes from the root to the one that ran last, and what of it is still
+// held.
 //
 //   states   kNone --warm-up--> kWarmUp        kNone --record--> kRecording
 //            kNone --replay--> kReplaying      any --End--> kNone

@@ -216,7 +216,8 @@ bool TreeCore::FinishGraph(const std::vector<OpToken>& tokens, Draft* draft) {
 // Where a replay will take each output from; see OutputKind.
 bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator, Draft* draft) {
   if (allocator.spilled()) {
-    draft->status = absl::ResourceExhaustedError("the pool ran out while the function was recorded");
+    draft->status =
+        absl::ResourceExhaustedError("the pool ran out while the function was recorded");
     draft->reason = Reason::kOutOfPool;
     return false;
   }
@@ -233,8 +234,9 @@ bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator,
     slot.address = output.word();
     slot.block_range = storage->range();
     if (!FindSource(originals, *draft, i, &slot)) {
-      draft->status = absl::InvalidArgumentError(absl::StrCat(
-          "output ", i, " of '", node->variant->function->name, "' is no tensor of this tree's path"));
+      draft->status = absl::InvalidArgumentError(
+          absl::StrCat("output ", i, " of '", node->variant->function->name,
+                       "' is no tensor of this tree's path"));
       return false;
     }
   }

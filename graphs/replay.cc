@@ -62,8 +62,8 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   return absl::OkStatus();
 }
 
-// A replay writes memory that may be free in the pool's books; a device that checks is told that the
-// outputs are live all the same.
+// A replay writes memory that may be free in the pool's books; a device that checks is told that
+// the outputs are live all the same.
 void TreeCore::TellOutputs(const Node& node) {
   for (const OutputSlot& slot : node.outputs) {
     if (slot.kind != OutputKind::kOwn) continue;

@@ -56,8 +56,8 @@ class StepMemory {
   const AddressRange step_;  // the step region
 };
 
-// Memory for a body. In the step region while there is room, else in the kept region, so that a body
-// that has begun can end; `spilled` then says that nothing may be recorded from it.
+// Memory for a body. In the step region while there is room, else in the kept region, so that a
+// body that has begun can end; `spilled` then says that nothing may be recorded from it.
 class StepAllocator : public BodyAllocator {
  public:
   StepAllocator(StepMemory* memory, Region region, WordId tag)

@@ -3,8 +3,8 @@
 //   caller's A   replay --+            caller's B   (waits) replay
 //                         +-- event --------------^
 //
-// Replays share memory, so each must come after the one before. On one stream that is free; a change
-// of streams costs an event.
+// Replays share memory, so each must come after the one before. On one stream that is free; a
+// change of streams costs an event.
 #ifndef GRAPHTREE_GRAPHS_STREAM_ORDER_H_
 #define GRAPHTREE_GRAPHS_STREAM_ORDER_H_
 

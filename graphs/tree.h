@@ -11,7 +11,8 @@
 // A call of F after path P:
 //   match    among P's children for F: equal static and managed addresses, equal layouts and
 //            integers, and nothing alive that the recording leaves no room for
-//   hit      patch the op that copies inputs if one has moved, launch, hand out the outputs: no heap
+//   hit      patch the op that copies inputs if one has moved, launch, hand out the outputs: no
+//   heap
 //            allocation, no lock, one launch
 //   miss     put the pool's books back to P, then warm up (run in the pool) the first time and
 //            record the second
@@ -19,16 +20,16 @@
 // Whatever the route, the function has run and the outputs are the same bytes.
 //
 // Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
-// tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it can
-// die inside the function; pass a copy to keep it. Nothing is consumed by a call that fails.
+// tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it
+// can die inside the function; pass a copy to keep it. Nothing is consumed by a call that fails.
 //
 // Outputs live until BeginStep. Used after it they are an error that names who made them; their
-// memory belongs to what runs next. Outputs that are held keep their bytes within the step, whatever
-// else runs.
+// memory belongs to what runs next. Outputs that are held keep their bytes within the step,
+// whatever else runs.
 //
-// Threads: any thread may call, one at a time: a second caller gets an error, and so does a body that
-// calls its own tree. Handles may be dropped on any thread. Streams given to Run must live until the
-// tree is closed.
+// Threads: any thread may call, one at a time: a second caller gets an error, and so does a body
+// that calls its own tree. Handles may be dropped on any thread. Streams given to Run must live
+// until the tree is closed.
 #ifndef GRAPHTREE_GRAPHS_TREE_H_
 #define GRAPHTREE_GRAPHS_TREE_H_
 

@@ -6,8 +6,9 @@
 //             |-> WarmUp, RunEagerly    eager.cc      the body runs now
 //             \-> Record                record.cc     the body is captured, then launched once
 //
-// The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and never
-// books, so behind replays they show some earlier state; whoever needs them calls BooksTo first.
+// The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and
+// never books, so behind replays they show some earlier state; whoever needs them calls BooksTo
+// first.
 //
 // Threads: see tree.h. Entry keeps a second caller out.
 #ifndef GRAPHTREE_GRAPHS_TREE_CORE_H_

@@ -142,8 +142,9 @@ absl::Status JsonFormat::Key(Value key) {
       sink_.Write(absl::StrCat("\"", DoubleText(snapshot_.values.AsDouble(key)), "\""));
       break;
     default:
-      return absl::InvalidArgumentError(absl::StrCat(
-          "a dictionary key that is ", TypeName(snapshot_.values, key), ", which JSON cannot hold"));
+      return absl::InvalidArgumentError(absl::StrCat("a dictionary key that is ",
+                                                     TypeName(snapshot_.values, key),
+                                                     ", which JSON cannot hold"));
   }
   sink_.Write(": ");
   return absl::OkStatus();

@@ -261,7 +261,8 @@ absl::Status SqliteReader::ReadEntries() {
       {words::kFrames, 11}};
   return ForEach(
       "SELECT trace_id, action, addr, size, stream, time_us, compile_context, user_metadata, "
-      "internal_metadata, pool_0, pool_1, stack_id, shape_id, extras FROM trace_entries ORDER BY id",
+      "internal_metadata, pool_0, pool_1, stack_id, shape_id, extras FROM trace_entries ORDER BY "
+      "id",
       [&](SqliteStatement& row) -> absl::Status {
         GRAPHTREE_ASSIGN_OR_RETURN(const Value entry, Dict(row, kColumns, 12, Value()));
         entries_[row.Integer(0)].push_back(entry);

@@ -13,7 +13,9 @@
 namespace graphtree::snapshot {
 
 std::optional<FileKind> FileKindOf(absl::string_view path) {
-  const auto ends = [&](absl::string_view ending) { return absl::EndsWithIgnoreCase(path, ending); };
+  const auto ends = [&](absl::string_view ending) {
+    return absl::EndsWithIgnoreCase(path, ending);
+  };
   if (ends(".json")) return FileKind::kJson;
   if (ends(".sqlite") || ends(".sqlite3") || ends(".db")) return FileKind::kSqlite;
   if (ends(".pickle") || ends(".pkl") || ends(".p") || ends(".pt")) return FileKind::kPickle;

@@ -1,6 +1,6 @@
-// A kernel that writes where nothing is kills the context. The device is then lost: every call gives
-// the first error, and everything can still be dropped and closed. Its own binary and its last test:
-// nothing works in the process afterwards.
+// A kernel that writes where nothing is kills the context. The device is then lost: every call
+// gives the first error, and everything can still be dropped and closed. Its own binary and its
+// last test: nothing works in the process afterwards.
 #include "device/cuda/gpu_fixture.h"
 #include "device/error.h"
 

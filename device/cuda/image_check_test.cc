@@ -77,7 +77,8 @@ TEST(ImageCheckTest, RandomDamageIsSurvived) {
   std::mt19937 random(seed);
   for (int round = 0; round < 20000; ++round) {
     std::string bytes = round % 2 == 0 ? SmallCubin() : SmallFatbin();
-    for (int i = 0; i < 4; ++i) bytes[4 + random() % (bytes.size() - 4)] = static_cast<char>(random());
+    for (int i = 0; i < 4; ++i)
+      bytes[4 + random() % (bytes.size() - 4)] = static_cast<char>(random());
     bytes.resize(random() % (bytes.size() + 1));
     bytes.shrink_to_fit();
     (void)ImageFlaw(bytes);

@@ -42,7 +42,7 @@ void Check(uint32_t seed, uint32_t actions) {
 
 TEST(SimulationTest, TheTreeShowsWhatAnEagerRunShows) {
   const char* wanted = std::getenv("GRAPHTREE_SIMULATION_SEEDS");
-  const uint32_t seeds = wanted != nullptr ? std::atoi(wanted) : 400;
+  const uint32_t seeds = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 400;
   for (uint32_t seed = 1; seed <= seeds && !HasFatalFailure(); ++seed) Check(seed, 120);
 }
 

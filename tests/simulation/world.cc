@@ -71,8 +71,9 @@ absl::Status World::SetUp() {
     for (uint32_t p = 0; p < spec.params.size(); ++p) {
       if (spec.params[p] == ParamKind::kStatic) options.static_inputs.push_back(p);
     }
-    tree_->Register(absl::StrCat("f", f), options,
-                    [this, &spec](Launcher& on, Values& inputs) { return BodyOf(spec, on, inputs); });
+    tree_->Register(absl::StrCat("f", f), options, [this, &spec](Launcher& on, Values& inputs) {
+      return BodyOf(spec, on, inputs);
+    });
   }
   return absl::OkStatus();
 }

@@ -1,8 +1,8 @@
 // Runs a program with a tree, and beside it the same program on plain vectors: after every action
 // the bytes of everything that the caller can see must be the same.
 //
-// The model knows nothing of graphs, pools or paths. It knows cells of words, that outputs may share
-// a cell with an input, and that a tensor goes stale when its step ends.
+// The model knows nothing of graphs, pools or paths. It knows cells of words, that outputs may
+// share a cell with an input, and that a tensor goes stale when its step ends.
 #ifndef GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 #define GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 

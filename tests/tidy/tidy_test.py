@@ -126,6 +126,8 @@ class CallTest(unittest.TestCase):
         self.assertEqual(_findings("device/a_test.cc", line), ["sleep:2"])
         self.assertEqual(_findings("tests/a.cc", line), ["sleep:2"])
         self.assertEqual(_findings("device/a.cc", line), [])
+        loop = _HEAD + "  while (!done) {\n    std::this_thread::sleep_for(x);\n  }\n"
+        self.assertEqual(_findings("tests/a.cc", loop), [])
 
     def test_tools_and_tests_may_speak_and_leave(self):
         text = _HEAD + '  std::cout << std::getenv("HOME");\n  std::exit(1);\n'

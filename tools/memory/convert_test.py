@@ -42,8 +42,10 @@ def odd_snapshot():
                         "state": "inactive", "frames": []}]}],
         "device_traces": [[], [
             {"action": "alloc", "addr": 2**63 + 512, "size": 500, "stream": 0, "time_us": 7,
-             "frames": [frame, frame], "forward_frames": ["l1\n", "l2\n"], "user_metadata": "ä\ud800"},
-            {"action": "teleport", "addr": 1, "size": 2, "stream": -5, "note": {"k": [1, [2, [3]]]}},
+             "frames": [frame, frame], "forward_frames": ["l1\n", "l2\n"],
+             "user_metadata": "ä\ud800"},
+            {"action": "teleport", "addr": 1, "size": 2, "stream": -5,
+             "note": {"k": [1, [2, [3]]]}},
             {"action": "oom", "device_free": 2**40, "size": 1, "frames": None}], []],
         "floats": [0.1, 1e300, -0.0, float("inf")],
         "ints": [0, -1, 255, 256, 65535, 65536, -2**31, 2**31, 2**62, -2**63, 2**64 - 1],
@@ -119,12 +121,14 @@ class ConvertTest(unittest.TestCase):
             self.assertEqual(plain(load(self.path("back.pickle"))), plain(snapshot))
 
     def test_only_pickles_hold_bytes_and_keys_that_are_no_text(self):
-        snapshot = {"segments": [], "raw": b"\x00\xff" * 200, "by_pool": {(0, 1): 5, 7: [], None: 1.0}}
+        snapshot = {"segments": [], "raw": b"\x00\xff" * 200,
+                    "by_pool": {(0, 1): 5, 7: [], None: 1.0}}
         with open(self.path("raw.pickle"), "wb") as file:
             pickle.dump(snapshot, file, 4)
         self.convert(self.path("raw.pickle"), self.path("out.pickle"), "--protocol", "3")
         self.assertEqual(load(self.path("out.pickle")), snapshot)
-        self.assertIn("raw bytes", self.convert(self.path("raw.pickle"), self.path("x.json"), code=3))
+        self.assertIn("raw bytes",
+                      self.convert(self.path("raw.pickle"), self.path("x.json"), code=3))
         self.assertIn("raw bytes", self.convert(self.path("raw.pickle"), self.path("out.pickle"),
                                                 "--protocol", "2", code=3))
         self.assertFalse(os.path.exists(self.path("x.json")))

@@ -7,8 +7,8 @@
 //   delta       1000, 1001    -> differences, folded so that small negatives are small: 0 -1 1 -2 2
 //   constant    7, 7, 7       -> no bytes, the value stands in the directory
 //
-// The directory is JSON that the caller writes: each column adds one key to the object that is open.
-// tools/memory/page/source/bytes.js reads both. Not thread-safe; cost: a few bytes a number.
+// The directory is JSON that the caller writes: each column adds one key to the object that is
+// open. tools/memory/page/source/bytes.js reads both. Not thread-safe; cost: a few bytes a number.
 #ifndef GRAPHTREE_TOOLS_MEMORY_HTML_COLUMNS_H_
 #define GRAPHTREE_TOOLS_MEMORY_HTML_COLUMNS_H_
 

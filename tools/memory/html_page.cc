@@ -105,9 +105,10 @@ absl::StatusOr<std::string> RenderHtml(const std::vector<HtmlSource>& sources,
   }
   const HtmlData data = RenderHtmlData(sources);
   if (data.columns.size() > kMostColumnBytes) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "the page would hold ", Bytes(data.columns.size()), " of columns, and browsers open at most ",
-        Bytes(kMostColumnBytes), ": write a part of the history with `graphtree memory query`"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the page would hold ", Bytes(data.columns.size()),
+                     " of columns, and browsers open at most ", Bytes(kMostColumnBytes),
+                     ": write a part of the history with `graphtree memory query`"));
   }
   std::vector<std::string> names;
   for (const HtmlSource& source : sources) names.push_back(source.name);

@@ -10,8 +10,8 @@
 
 namespace graphtree::memory {
 
-// The key "ranges": [name, from, to] in microseconds since `first_time`. Ranges of one name nest: an
-// END closes the START before it. What has no other end is left out.
+// The key "ranges": [name, from, to] in microseconds since `first_time`. Ranges of one name nest:
+// an END closes the START before it. What has no other end is left out.
 void WriteHtmlRanges(const snapshot::Snapshot& snapshot, int64_t device, int64_t first_time,
                      JsonWriter& json);
 

@@ -84,7 +84,8 @@ cli::Verb HtmlVerb() {
       .name = "memory html",
       .summary = "Write a memory snapshot as one page for a browser.",
       .description =
-          "The page holds everything it needs and opens from disk. It shows every allocation of the "
+          "The page holds everything it needs and opens from disk. It shows every allocation of "
+          "the "
           "history as a band, the segments at any moment, who allocated what with its stack, and "
           "finds allocations by stack, address, size or pool. It zooms and pans over millions of "
           "events, works on a phone, and follows the system's dark setting.\n\n"

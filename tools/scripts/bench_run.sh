@@ -34,7 +34,7 @@ run_benches() {
 }
 
 count_rows() {
-  local folder=$1 met missed skipped failed total crashed
+  local folder=$1 met missed skipped failed total crashed plain
   total=$(wc -l <"$folder/rows")
   met=$(grep -c '"met":true' "$folder/rows" || true)
   missed=$(grep -c '"met":false' "$folder/rows" || true)
@@ -47,7 +47,8 @@ count_rows() {
     return 2
   fi
   cat "$folder/crashed"
-  echo "rows: $met met, $missed missed, $((total - met - missed - skipped - failed)) without goal," \
-    "$skipped skipped, $failed failed, $crashed benches crashed"
+  plain=$((total - met - missed - skipped - failed))
+  echo "rows: $met met, $missed missed, $plain without goal, $skipped skipped, $failed failed," \
+    "$crashed benches crashed"
   [ "$missed$failed$crashed" = 000 ]
 }

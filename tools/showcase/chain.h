@@ -1,5 +1,5 @@
-// The smallest thing that shows what replaying is for: a chain of small kernels, launched one by one
-// and then replayed as one graph, on any device, with the bytes of both compared.
+// The smallest thing that shows what replaying is for: a chain of small kernels, launched one by
+// one and then replayed as one graph, on any device, with the bytes of both compared.
 //
 //   eager     launch, launch, launch, ... wait          host time of `ops` launches
 //   replay    launch ........................ wait      host time of one

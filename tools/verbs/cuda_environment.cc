@@ -24,6 +24,8 @@ std::string KernelCacheFolder() {
 
 }  // namespace
 
-CudaOptions CudaOptionsOfEnvironment() { return {Variable("GRAPHTREE_NVRTC"), KernelCacheFolder()}; }
+CudaOptions CudaOptionsOfEnvironment() {
+  return {Variable("GRAPHTREE_NVRTC"), KernelCacheFolder()};
+}
 
 }  // namespace graphtree

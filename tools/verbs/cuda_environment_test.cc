@@ -11,7 +11,8 @@ namespace {
 class CudaEnvironmentTest : public testing::Test {
  protected:
   void SetUp() override {
-    for (const char* name : {"GRAPHTREE_NVRTC", "GRAPHTREE_KERNEL_CACHE", "XDG_CACHE_HOME", "HOME"}) {
+    for (const char* name :
+         {"GRAPHTREE_NVRTC", "GRAPHTREE_KERNEL_CACHE", "XDG_CACHE_HOME", "HOME"}) {
       unsetenv(name);
     }
   }

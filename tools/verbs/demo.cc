@@ -60,13 +60,15 @@ std::string Microseconds(double nanoseconds) {
 }
 
 std::string Row(absl::string_view name, uint32_t calls, const ChainTimes& times) {
-  return absl::StrFormat("    %-8s %5d %-8s %s %s\n", name, calls, calls == 1 ? "launch" : "launches",
-                         Microseconds(times.issue_ns), Microseconds(times.done_ns));
+  return absl::StrFormat("    %-8s %5d %-8s %s %s\n", name, calls,
+                         calls == 1 ? "launch" : "launches", Microseconds(times.issue_ns),
+                         Microseconds(times.done_ns));
 }
 
 std::string AsText(const DeviceRun& run) {
   if (!run.status.ok()) {
-    return absl::StrCat("  ", run.name, "\n    left out: ", std::string(run.status.message()), "\n");
+    return absl::StrCat("  ", run.name, "\n    left out: ", std::string(run.status.message()),
+                        "\n");
   }
   const ChainResult& result = run.result;
   const std::string bytes =
@@ -86,9 +88,11 @@ std::string AsText(const DeviceRun& run) {
 
 std::string TextOf(const std::vector<DeviceRun>& runs, const ChainOptions& options) {
   std::string text =
-      absl::StrCat("A chain of ", options.ops, " small kernels, each on what an earlier one wrote.\n"
+      absl::StrCat("A chain of ", options.ops,
+                   " small kernels, each on what an earlier one wrote.\n"
                    "Eager launches them one by one; replay launches the graph they were captured "
-                   "into.\nMedians of ", options.rounds, " rounds.\n");
+                   "into.\nMedians of ",
+                   options.rounds, " rounds.\n");
   for (const DeviceRun& run : runs) absl::StrAppend(&text, "\n", AsText(run));
   return text;
 }

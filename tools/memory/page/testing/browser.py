@@ -198,6 +198,7 @@ class Page:
         self.settle()
 
     def screenshot(self, path, whole=False):
-        data = self.call("Page.captureScreenshot", format="png", captureBeyondViewport=whole)["data"]
+        options = {"format": "png", "captureBeyondViewport": whole}
+        data = self.call("Page.captureScreenshot", **options)["data"]
         with open(path, "wb") as out:
             out.write(base64.b64decode(data))

@@ -95,7 +95,8 @@ def train(allocator, entries, layers):
         saved = []
         for layer in range(layers):
             workspace = allocator.allocate(source.randrange(512, 64 * 1024), layers + layer)
-            saved.append(allocator.allocate(size_of[layer] + source.randrange(4) * 512, 2 * layers + layer))
+            size = size_of[layer] + source.randrange(4) * 512
+            saved.append(allocator.allocate(size, 2 * layers + layer))
             allocator.free(workspace, layers + layer)
         for layer in reversed(range(layers)):
             gradient = allocator.allocate(size_of[layer], 3 * layers + layer)
