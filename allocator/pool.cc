@@ -63,8 +63,8 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
 }
 
 Pool::~Pool() {
-  // A call that failed once may work the next time; what cannot be released is named when the device
-  // is closed.
+  // A call that failed once may work the next time; what cannot be released is named when the
+  // device is closed.
   for (int attempt = 0; attempt < 3 && !closed_; ++attempt) ReleaseEverything().IgnoreError();
 }
 

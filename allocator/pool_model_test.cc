@@ -1,5 +1,5 @@
-// Random programs over a pool, every block's bytes checked, against a model that remembers what each
-// block holds; and the same with one device call failing, for every call.
+// Random programs over a pool, every block's bytes checked, against a model that remembers what
+// each block holds; and the same with one device call failing, for every call.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -36,7 +36,8 @@ struct Saved {
   std::map<uint32_t, Held> live;  // of the step region, by record
 };
 
-// Drives a pool with seeded calls. Any call may fail when the device does; then nothing has changed.
+// Drives a pool with seeded calls. Any call may fail when the device does; then nothing has
+// changed.
 class Program {
  public:
   Program(Device* device, uint64_t seed) : device_(*device), random_(seed) {}
