@@ -30,6 +30,9 @@ enum class HistoryAction : uint8_t {
 // "alloc", "free_requested", ...: the words of PyTorch's snapshots, and ours for what it lacks.
 const char* HistoryActionName(HistoryAction action);
 
+// Internal marks.
+inline constexpr uint16_t kAtAddressMark = 1;  // placed where the caller wanted it
+
 struct HistoryEntry {
   uint64_t ticks = 0;
   uint64_t address = 0;

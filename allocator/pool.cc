@@ -147,7 +147,12 @@ absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& 
                                 .tag = options.tag,
                                 .note = options.note};
   const Allocation got = ledger_.AllocateAt(offset, request);
-  if (got.outcome == AllocateOutcome::kAllocated) return Finish(got, number, stream);
+  if (got.outcome == AllocateOutcome::kAllocated) {
+    internal_mark_ = kAtAddressMark;
+    absl::StatusOr<Block> block = Finish(got, number, stream);
+    internal_mark_ = 0;
+    return block;
+  }
   if (got.outcome == AllocateOutcome::kOccupied) {
     return absl::AlreadyExistsError(
         absl::StrCat("at address ", address, " not all of ", bytes, " bytes are free"));

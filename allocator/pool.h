@@ -123,8 +123,15 @@ class Pool {
 
   // Debugging; see PoolDebug.
   absl::Status CheckCanaries(Stream& stream);
+  // Waits for the pool's work and takes the access rights of pieces without a live block, so that a
+  // stale use faults. Allocating gives them back. With seal_dead_memory only.
+  absl::Status SealDeadMemory();
+
+  // Writes into the history that a snapshot was taken.
+  void NoteSnapshot() { LogEvent(HistoryAction::kSnapshot, 0, stats_.live_bytes, nullptr); }
 
   PoolStats Stats() const;
+  uint64_t serial() const { return serial_; }  // tells the pools of a process apart
   const std::string& name() const { return options_.name; }
   Address base() const { return reserved_.base; }
   AddressRange range_of(Region region) const { return row(region).addresses(); }
@@ -252,6 +259,7 @@ class Pool {
   absl::Status first_refused_free_;
   RestorePlan plan_;
   WordId context_ = 0;
+  uint16_t internal_mark_ = 0;  // of what is logged next
   uint64_t limit_bytes_ = 0;
   uint64_t clock_ = 0;  // counts pieces whose contents were lost
   std::vector<BlockId> scratch_;

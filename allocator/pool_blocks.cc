@@ -96,6 +96,7 @@ void Pool::LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
   entry.address = address;
   entry.bytes = bytes;
   entry.context = context_;
+  entry.internal = internal_mark_;
   if (record != nullptr) {
     entry.tag = record->tag;
     entry.note = record->note;

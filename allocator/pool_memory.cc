@@ -172,6 +172,25 @@ absl::StatusOr<uint64_t> Pool::ReserveAhead(uint64_t bytes, Region region) {
   return shortfall;
 }
 
+absl::Status Pool::SealDeadMemory() {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (!options_.debug.seal_dead_memory || parked_) return absl::OkStatus();
+  if (deferred_.must_wait()) {
+    return absl::FailedPreconditionError("dead memory is sealed behind its work, and a capture is "
+                                         "open. Seal it after that.");
+  }
+  GRAPHTREE_RETURN_IF_ERROR(Quiesce());
+  for (Region region : {Region::kStep, Region::kKept}) {
+    const std::vector<uint8_t> uses = PieceUses(region);
+    for (uint32_t i = 0; i < row(region).count(); ++i) {
+      if ((uses[i] & kUsedByLive) != 0 || row(region).piece(i).pins > 0) continue;
+      GRAPHTREE_RETURN_IF_ERROR(row(region).SetAccessible(i, false));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Pool::SetLimit(uint64_t bytes) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));

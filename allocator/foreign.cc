@@ -1,0 +1,126 @@
+// Another framework's callbacks, routed to a pool.
+#include "allocator/foreign.h"
+
+#include <array>
+#include <atomic>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+namespace {
+
+constexpr int kMostDevices = 64;
+
+std::array<std::atomic<ForeignAllocator*>, kMostDevices>& Table() {
+  static auto* const table = new std::array<std::atomic<ForeignAllocator*>, kMostDevices>();
+  return *table;
+}
+
+bool IsDevice(int device) { return device >= 0 && device < kMostDevices; }
+
+}  // namespace
+
+ForeignAllocator::~ForeignAllocator() {
+  for (int device = 0; device < kMostDevices; ++device) {
+    ForeignAllocator* self = this;
+    Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
+  }
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (auto& [native, stream] : streams_) pool_.ForgetStream(*stream).IgnoreError();
+}
+
+void ForeignAllocator::Install(int device, ForeignAllocator* allocator) {
+  GRAPHTREE_CHECK(IsDevice(device)) << "device " << device;
+  Table()[static_cast<size_t>(device)].store(allocator);
+}
+
+ForeignAllocator* ForeignAllocator::Installed(int device) {
+  return IsDevice(device) ? Table()[static_cast<size_t>(device)].load() : nullptr;
+}
+
+absl::StatusOr<Stream*> ForeignAllocator::Adopt(NativeStream native) {
+  std::unique_ptr<Stream>& stream = streams_[native];
+  if (stream == nullptr) {
+    auto adopted = pool_.device().AdoptStream(native);
+    if (!adopted.ok()) {
+      streams_.erase(native);
+      return adopted.status();
+    }
+    stream = *std::move(adopted);
+  }
+  return stream.get();
+}
+
+absl::StatusOr<Address> ForeignAllocator::AllocateLocked(uint64_t bytes, NativeStream native) {
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_.Allocate(bytes, *stream));
+  return block.range.base;
+}
+
+absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, NativeStream stream) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  absl::StatusOr<Address> address = AllocateLocked(bytes, stream);
+  if (!address.ok()) last_error_ = address.status();
+  return address;
+}
+
+// Found by address and freed on this thread: the lock makes it the pool's one user.
+absl::Status ForeignAllocator::FreeLocked(Address address, NativeStream native) {
+  GRAPHTREE_RETURN_IF_ERROR(UseOnLocked(address, native));
+  return pool_.FreeAddress(address);
+}
+
+absl::Status ForeignAllocator::Free(Address address, NativeStream stream) {
+  if (address == 0) return absl::OkStatus();
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const absl::Status status = FreeLocked(address, stream);
+  if (!status.ok()) last_error_ = status;
+  return status;
+}
+
+absl::Status ForeignAllocator::UseOnLocked(Address address, NativeStream native) {
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_.Find(address));
+  return pool_.UseOn(block.id, *stream);
+}
+
+absl::Status ForeignAllocator::UseOn(Address address, NativeStream stream) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const absl::Status status = UseOnLocked(address, stream);
+  if (!status.ok()) last_error_ = status;
+  return status;
+}
+
+absl::Status ForeignAllocator::last_error() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return last_error_;
+}
+
+}  // namespace graphtree
+
+extern "C" {
+
+void* graphtree_foreign_malloc(int64_t bytes, int device, void* stream) {
+  graphtree::ForeignAllocator* allocator = graphtree::ForeignAllocator::Installed(device);
+  if (allocator == nullptr || bytes < 0) return nullptr;
+  const auto address = allocator->Allocate(static_cast<uint64_t>(bytes), stream);
+  return address.ok() ? graphtree::PointerTo(*address) : nullptr;
+}
+
+// A failure is kept in last_error: the caller has no way to hear of it.
+void graphtree_foreign_free(void* address, int64_t, int device, void* stream) {
+  graphtree::ForeignAllocator* allocator = graphtree::ForeignAllocator::Installed(device);
+  if (allocator == nullptr) return;
+  allocator->Free(graphtree::AddressOf(address), stream).IgnoreError();
+}
+
+void graphtree_foreign_record_stream(void* address, int device, void* stream) {
+  graphtree::ForeignAllocator* allocator = graphtree::ForeignAllocator::Installed(device);
+  if (allocator == nullptr) return;
+  allocator->UseOn(graphtree::AddressOf(address), stream).IgnoreError();
+}
+
+}  // extern "C"

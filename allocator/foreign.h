@@ -1,0 +1,70 @@
+// Hooks for another framework's allocator callbacks: its memory comes from a pool of ours.
+//
+//   PyTorch's pluggable allocator   graphtree_foreign_malloc, graphtree_foreign_free by name from the
+//                                   shared library, graphtree_foreign_record_stream
+//   anything else                   ForeignAllocator's methods
+//
+// The callbacks carry no context, so the pool is looked up by the device's number. Streams are the
+// caller's native ones; each is adopted once and stays adopted until the pool is removed.
+//
+// Threads: callbacks may come from any thread; they take turns. The pool then belongs to the
+// ForeignAllocator alone.
+#ifndef GRAPHTREE_ALLOCATOR_FOREIGN_H_
+#define GRAPHTREE_ALLOCATOR_FOREIGN_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "allocator/pool.h"
+#include "device/device.h"
+
+namespace graphtree {
+
+class ForeignAllocator {
+ public:
+  // The pool outlives it.
+  explicit ForeignAllocator(Pool* pool) : pool_(*pool) {}
+  ~ForeignAllocator();
+  ForeignAllocator(const ForeignAllocator&) = delete;
+  ForeignAllocator& operator=(const ForeignAllocator&) = delete;
+
+  // An address for use on `stream`.
+  absl::StatusOr<Address> Allocate(uint64_t bytes, NativeStream stream);
+  // In the order of `stream`. 0 is fine.
+  absl::Status Free(Address address, NativeStream stream);
+  // Work on `stream` uses the block at `address` too.
+  absl::Status UseOn(Address address, NativeStream stream);
+
+  // What went wrong last; callbacks can only return null.
+  absl::Status last_error() const;
+
+  // Callbacks for device number `device` go to `allocator` from here on; null: to nobody.
+  static void Install(int device, ForeignAllocator* allocator);
+  static ForeignAllocator* Installed(int device);
+
+ private:
+  absl::StatusOr<Stream*> Adopt(NativeStream native);
+  absl::StatusOr<Address> AllocateLocked(uint64_t bytes, NativeStream stream);
+  absl::Status FreeLocked(Address address, NativeStream stream);
+  absl::Status UseOnLocked(Address address, NativeStream stream);
+
+  Pool& pool_;
+  mutable std::mutex mutex_;
+  std::unordered_map<NativeStream, std::unique_ptr<Stream>> streams_;  // guarded by mutex_
+  absl::Status last_error_;                                            // guarded by mutex_
+};
+
+}  // namespace graphtree
+
+extern "C" {
+// Null if no pool is installed for the device, or there is no memory.
+void* graphtree_foreign_malloc(int64_t bytes, int device, void* stream);
+void graphtree_foreign_free(void* address, int64_t bytes, int device, void* stream);
+void graphtree_foreign_record_stream(void* address, int device, void* stream);
+}
+
+#endif  // GRAPHTREE_ALLOCATOR_FOREIGN_H_

@@ -1,0 +1,101 @@
+// Another framework's callbacks on a pool.
+#include "allocator/foreign.h"
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "device/address.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
+#include "device/host/native.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+class ForeignTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = 64 << 20});
+    pool_ = *Pool::Create(*device_, {});
+    theirs_ = *NewHostNativeStream(*device_);
+    other_ = *NewHostNativeStream(*device_);
+    foreign_ = std::make_unique<ForeignAllocator>(pool_.get());
+    ForeignAllocator::Install(0, foreign_.get());
+  }
+  void TearDown() override {
+    foreign_.reset();
+    EXPECT_EQ(ForeignAllocator::Installed(0), nullptr) << "who is gone is not called";
+    EXPECT_THAT(pool_->Close(), IsOk());
+    pool_.reset();
+    theirs_.reset();
+    other_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<HostNativeStream> theirs_, other_;
+  std::unique_ptr<ForeignAllocator> foreign_;
+};
+
+TEST_F(ForeignTest, CallbacksAllocateFromThePool) {
+  void* a = graphtree_foreign_malloc(1000, 0, theirs_->handle());
+  void* b = graphtree_foreign_malloc(0, 0, theirs_->handle());
+  ASSERT_NE(a, nullptr);
+  ASSERT_NE(b, nullptr);
+  EXPECT_NE(a, b);
+  EXPECT_EQ(pool_->Stats().live_blocks, 2u);
+  EXPECT_EQ(pool_->Find(AddressOf(a))->range.bytes, 1000u);
+  graphtree_foreign_free(a, 1000, 0, theirs_->handle());
+  graphtree_foreign_free(b, 0, 0, theirs_->handle());
+  graphtree_foreign_free(nullptr, 0, 0, theirs_->handle());
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_THAT(foreign_->last_error(), IsOk());
+}
+
+TEST_F(ForeignTest, UseOnAnotherStreamIsAwaited) {
+  void* a = graphtree_foreign_malloc(1 << 20, 0, theirs_->handle());
+  graphtree_foreign_record_stream(a, 0, other_->handle());
+  graphtree_foreign_free(a, 1 << 20, 0, theirs_->handle());
+  void* b = graphtree_foreign_malloc(1 << 20, 0, theirs_->handle());
+  EXPECT_EQ(a, b);
+  EXPECT_EQ(pool_->Stats().cross_stream_reuses, 1u);
+  graphtree_foreign_free(b, 1 << 20, 0, theirs_->handle());
+}
+
+TEST_F(ForeignTest, FailuresReturnNullAndAreKept) {
+  EXPECT_EQ(graphtree_foreign_malloc(int64_t{1} << 40, 0, theirs_->handle()), nullptr);
+  EXPECT_THAT(foreign_->last_error(), FailsWith(absl::StatusCode::kResourceExhausted, "memory"));
+  EXPECT_EQ(graphtree_foreign_malloc(-1, 0, theirs_->handle()), nullptr);
+  EXPECT_EQ(graphtree_foreign_malloc(1, 63, theirs_->handle()), nullptr);
+  EXPECT_EQ(graphtree_foreign_malloc(1, -1, theirs_->handle()), nullptr);
+  int not_ours = 0;
+  graphtree_foreign_free(&not_ours, 4, 0, theirs_->handle());
+  EXPECT_THAT(foreign_->last_error(), FailsWith(absl::StatusCode::kNotFound, "no live block"));
+}
+
+TEST_F(ForeignTest, ThreadsTakeTurns) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([this, t] {
+      std::vector<void*> mine;
+      for (int i = 0; i < 200; ++i) {
+        mine.push_back(graphtree_foreign_malloc(100 * (t + 1), 0, theirs_->handle()));
+        if (i % 3 != 0) continue;
+        graphtree_foreign_free(mine.back(), 0, 0, theirs_->handle());
+        mine.pop_back();
+      }
+      for (void* address : mine) graphtree_foreign_free(address, 0, 0, theirs_->handle());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(foreign_->last_error(), IsOk());
+  EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
+}
+
+}  // namespace
+}  // namespace graphtree

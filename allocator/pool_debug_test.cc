@@ -1,0 +1,111 @@
+// The pool's debug modes on the host device.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+class PoolDebugTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = 128 << 20, .poison = false});
+    stream_ = *device_->NewStream();
+  }
+  void TearDown() override {
+    pool_.reset();
+    stream_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  void Open(PoolDebug debug) { pool_ = *Pool::Create(*device_, {.debug = debug}); }
+  Block Allocate(uint64_t bytes, const BlockOptions& options = {}) {
+    return *pool_->Allocate(bytes, *stream_, options);
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PoolDebugTest, FreedBytesArePoisoned) {
+  Open({.poison_on_free = true, .poison = 0xAB});
+  const Block block = Allocate(1000);
+  EXPECT_THAT(stream_->Fill(block.range.base, 1, 1, 1000), IsOk());
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  const uint8_t* bytes = PointerTo<uint8_t>(block.range.base);
+  EXPECT_EQ(bytes[0], 0xAB);
+  EXPECT_EQ(bytes[999], 0xAB);
+}
+
+TEST_F(PoolDebugTest, GuardGapsKeepBlocksApart) {
+  Open({.guard_gaps = true});
+  const Block a = Allocate(512), b = Allocate(512, {.alignment = 4096});
+  EXPECT_GE(b.range.base, a.range.end() + 2 * 512);
+  EXPECT_EQ(b.range.base % 4096, 0u);
+  EXPECT_EQ(pool_->Stats().requested_bytes, 1024u);
+}
+
+TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {
+  Open({.guard_gaps = true, .canaries = true});
+  const Block a = Allocate(1000, {.tag = pool_->Word("weights")}), b = Allocate(1 << 20);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(stream_->Fill(b.range.base, 1, 1, b.range.bytes), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  std::memset(PointerTo(a.range.base - 3), 7, 3);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+              FailsWith(StatusCode::kDataLoss, "3 bytes in front of block \"weights\""));
+  std::memset(PointerTo(b.range.end()), 7, 5);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), FailsWith(StatusCode::kDataLoss, "5 bytes behind"));
+}
+
+TEST_F(PoolDebugTest, CanariesAreNotCheckedWhileACaptureIsOpen) {
+  Open({.canaries = true});
+  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+              FailsWith(StatusCode::kFailedPrecondition, "a capture is open"));
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+}
+
+TEST_F(PoolDebugTest, StaleHandlesNameWhoFreedThem) {
+  Open({.remember_frees = true});
+  const Block block = Allocate(1000, {.tag = pool_->Word("logits")});
+  pool_->SetContext(pool_->Word("request 17"));
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  pool_->SetContext(0);
+  Allocate(1000);
+  EXPECT_THAT(pool_->Free(block.id), FailsWith(StatusCode::kFailedPrecondition, "\"logits\""));
+  EXPECT_THAT(pool_->Free(block.id), FailsWith(StatusCode::kFailedPrecondition, "request 17"));
+}
+
+TEST_F(PoolDebugTest, DeadMemoryIsInaccessibleUntilItIsAllocatedAgain) {
+  Open({.seal_dead_memory = true});
+  const Block low = Allocate(1 << 20), high = Allocate(16 << 20);
+  EXPECT_THAT(pool_->Free(high.id), IsOk());
+  EXPECT_THAT(pool_->SealDeadMemory(), IsOk());
+  EXPECT_THAT(stream_->Fill(low.range.base, 1, 1, low.range.bytes), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  const Block again = Allocate(16 << 20);
+  EXPECT_EQ(again.range, high.range);
+  EXPECT_THAT(stream_->Fill(again.range.base, 1, 1, again.range.bytes), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(pool_->Free(again.id), IsOk());
+  EXPECT_THAT(pool_->SealDeadMemory(), IsOk());
+  // A stale use faults: the device is lost, as a GPU would be.
+  EXPECT_FALSE(stream_->Fill(again.range.end() - 512, 1, 1, 512).ok() &&
+               stream_->Synchronize().ok());
+  EXPECT_FALSE(device_->health().ok());
+}
+
+}  // namespace
+}  // namespace graphtree
