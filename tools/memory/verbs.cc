@@ -1,12 +1,19 @@
 // The list of memory verbs.
 #include "tools/memory/verbs.h"
 
+#include "tools/memory/check_verb.h"
 #include "tools/memory/convert_verb.h"
+#include "tools/memory/diff_verb.h"
 #include "tools/memory/html_verb.h"
+#include "tools/memory/leaks_verb.h"
 #include "tools/memory/stats_verb.h"
+#include "tools/memory/top_verb.h"
 
 namespace graphtree::memory {
 
-std::vector<cli::Verb> MemoryVerbs() { return {StatsVerb(), HtmlVerb(), ConvertVerb()}; }
+std::vector<cli::Verb> MemoryVerbs() {
+  return {StatsVerb(), TopVerb(),   DiffVerb(),   LeaksVerb(),
+          HtmlVerb(),  CheckVerb(), ConvertVerb()};
+}
 
 }  // namespace graphtree::memory

@@ -18,6 +18,12 @@ constexpr absl::string_view kNoisyNames[] = {
     "make_boxed",       "BoxedKernel",               "CachingAllocator::",
     "Dispatcher::call", "::redispatch("};
 
+// What stands between an operation and the allocator in every stack of C++.
+constexpr absl::string_view kHelperNames[] = {
+    "at::detail::empty", "at::native::empty", "create_out",   "::set_output", "at::meta::",
+    "at::_ops::",        "wrapper_CUDA",      "VariableType", "c10::",        "std::",
+    "at::native::resize", "at::empty"};
+
 constexpr absl::string_view kNoisyFiles[] = {
     "core/boxing",       "/Register",        "/Redispatch", "pythonrun.c",
     "Modules/main.c",    "Objects/call.c",   "ceval.c",     "Objects/methodobject.c",
@@ -92,6 +98,10 @@ bool IsNoise(const Snapshot& snapshot, FrameId id) {
   return interpreter || ContainsAny(name, kNoisyNames) || ContainsAny(file, kNoisyFiles);
 }
 
+bool IsPythonFrame(const Snapshot& snapshot, FrameId id) {
+  return IsPython(snapshot.Text(snapshot.frames[id].filename));
+}
+
 bool IsUserCode(const Snapshot& snapshot, FrameId id) {
   const absl::string_view file = snapshot.Text(snapshot.frames[id].filename);
   return IsPython(file) && !absl::StrContains(file, "site-packages/") &&
@@ -122,7 +132,11 @@ FrameId Culprit(const Snapshot& snapshot, StackId stack) {
   const FrameId python = best([&](FrameId frame) {
     return IsPython(snapshot.Text(snapshot.frames[frame].filename));
   });
-  return python != kNoId ? python : frames.front();
+  if (python != kNoId) return python;
+  const FrameId native = best([&](FrameId frame) {
+    return !ContainsAny(snapshot.Text(snapshot.frames[frame].name), kHelperNames);
+  });
+  return native != kNoId ? native : frames.front();
 }
 
 std::string Operation(const Snapshot& snapshot, StackId stack) {

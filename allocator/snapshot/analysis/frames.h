@@ -2,7 +2,8 @@
 //
 // A stack holds the recorder's own frames, the interpreter's, and the dispatcher's around the one
 // line that a person wants to see. Visible frames are the others; the *culprit* is the innermost
-// line of Python outside installed packages, or else the best that there is.
+// line of Python outside installed packages, else the innermost line of Python, else the innermost
+// function that is more than a helper between an operation and the allocator.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_FRAMES_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_FRAMES_H_
 
@@ -21,6 +22,7 @@ std::string ShortFrameText(const Snapshot& snapshot, FrameId frame);
 
 // True for the recorder's, the interpreter's and the dispatcher's own frames.
 bool IsNoise(const Snapshot& snapshot, FrameId frame);
+bool IsPythonFrame(const Snapshot& snapshot, FrameId frame);
 // A line of Python that is not in an installed package.
 bool IsUserCode(const Snapshot& snapshot, FrameId frame);
 

@@ -1,0 +1,118 @@
+// Keys of holdings and their sums.
+#include "allocator/snapshot/analysis/top.h"
+
+#include <algorithm>
+#include <map>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/snapshot/analysis/frames.h"
+#include "allocator/snapshot/analysis/tag_field.h"
+
+namespace graphtree::snapshot {
+namespace {
+
+constexpr char kNoStack[] = "(no stack was recorded)";
+constexpr char kNoTag[] = "(no tag)";
+
+std::string FromCulprit(const Snapshot& snapshot, StackId stack, size_t depth) {
+  const std::vector<FrameId> frames = VisibleFrames(snapshot, stack);
+  if (frames.empty()) return kNoStack;
+  const FrameId culprit = Culprit(snapshot, stack);
+  size_t at = std::find(frames.begin(), frames.end(), culprit) - frames.begin();
+  std::string key;
+  for (; at < frames.size() && depth > 0; ++at, --depth) {
+    absl::StrAppend(&key, key.empty() ? "" : "\n", FrameText(snapshot, frames[at]));
+  }
+  return key;
+}
+
+std::string PoolKey(const Snapshot& snapshot, PoolId pool) {
+  if (pool == kNoId) return "unknown pool";
+  const auto [first, second] = snapshot.Pool(pool);
+  return absl::StrCat("(", first, ", ", second, ")");
+}
+
+// Sizes of one power of two share a row.
+std::string SizeKey(uint64_t bytes) {
+  uint64_t bound = 512;
+  while (bound < bytes) bound *= 2;
+  return absl::StrCat("<= ", bound);
+}
+
+std::string NodeKey(const Snapshot& snapshot, const Holding& holding) {
+  if (holding.block == kNever) return "(no node)";
+  const auto node = snapshot.extras.Get(snapshot.blocks[holding.block].extras, words::kNode);
+  if (!node.has_value()) return "(no node)";
+  return node->is(Value::kString) ? std::string(snapshot.Text(node->id()))
+                                  : IntegerText(snapshot.values, *node);
+}
+
+std::string TagKey(const Snapshot& snapshot, const Holding& holding, const Grouping& grouping) {
+  const std::string tag(snapshot.Text(holding.user_metadata));
+  if (grouping.field.empty()) return tag.empty() ? kNoTag : tag;
+  return TagField(tag, grouping.field).value_or(kNoTag);
+}
+
+std::string KeyOf(const Snapshot& snapshot, const Holding& holding, const Grouping& grouping) {
+  switch (grouping.by) {
+    case GroupBy::kStack:
+      return grouping.depth == 0 ? StackKey(snapshot, holding.stack)
+                                 : FromCulprit(snapshot, holding.stack, grouping.depth);
+    case GroupBy::kLine: return FromCulprit(snapshot, holding.stack, 1);
+    case GroupBy::kTag: return TagKey(snapshot, holding, grouping);
+    case GroupBy::kNode: return NodeKey(snapshot, holding);
+    case GroupBy::kPool: return PoolKey(snapshot, holding.pool);
+    case GroupBy::kSize: return SizeKey(holding.bytes);
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string StackKey(const Snapshot& snapshot, StackId stack) {
+  std::string key;
+  for (FrameId frame : snapshot.stacks[stack]) {
+    absl::StrAppend(&key, key.empty() ? "" : "\n", FrameText(snapshot, frame));
+  }
+  return key.empty() ? kNoStack : key;
+}
+
+std::vector<Holder> GroupHoldings(const Snapshot& snapshot, const std::vector<Holding>& holdings,
+                                  const Grouping& grouping) {
+  const bool by_stack = grouping.by == GroupBy::kStack || grouping.by == GroupBy::kLine;
+  std::map<StackId, std::string> stack_keys;  // the text of a stack is made once
+  std::map<std::string, Holder> groups;
+  for (const Holding& holding : holdings) {
+    std::string key;
+    if (by_stack) {
+      std::string& kept = stack_keys[holding.stack];
+      if (kept.empty()) kept = KeyOf(snapshot, holding, grouping);
+      key = kept;
+    } else {
+      key = KeyOf(snapshot, holding, grouping);
+    }
+    Holder& holder = groups[key];
+    holder.bytes += holding.bytes;
+    holder.requested += holding.requested;
+    ++holder.blocks;
+    if (holding.bytes >= holder.largest) {
+      holder.largest = holding.bytes;
+      holder.stack = holding.stack;
+    }
+    for (StringId note : holding.notes) {
+      if (std::find(holder.notes.begin(), holder.notes.end(), note) == holder.notes.end()) {
+        holder.notes.push_back(note);
+      }
+    }
+  }
+  std::vector<Holder> sorted;
+  for (auto& [key, holder] : groups) {
+    holder.key = key;
+    sorted.push_back(std::move(holder));
+  }
+  std::stable_sort(sorted.begin(), sorted.end(),
+                   [](const Holder& a, const Holder& b) { return a.bytes > b.bytes; });
+  return sorted;
+}
+
+}  // namespace graphtree::snapshot

@@ -1,0 +1,42 @@
+// Which part of a snapshot a verb looks at: the GPUs or host memory, one device, one moment.
+#ifndef GRAPHTREE_TOOLS_MEMORY_SELECTION_H_
+#define GRAPHTREE_TOOLS_MEMORY_SELECTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "allocator/snapshot/analysis/history.h"
+#include "allocator/snapshot/analysis/holdings.h"
+#include "allocator/snapshot/snapshot.h"
+#include "tools/cli/arguments.h"
+#include "tools/cli/verb.h"
+
+namespace graphtree::memory {
+
+// --host, --device N
+std::vector<cli::Option> SideOptions();
+// --at end|peak|start|ENTRY
+cli::Option AtOption();
+
+// What was selected. The side is a copy without the devices that were not asked for.
+struct Selection {
+  snapshot::Side side;
+  bool host = false;
+  std::vector<snapshot::DeviceHistory> histories;
+};
+absl::StatusOr<Selection> Select(const snapshot::Snapshot& snapshot,
+                                 const cli::Arguments& arguments);
+
+// What was held at the moment that --at names, and what that moment is called.
+struct HeldAt {
+  std::vector<snapshot::Holding> holdings;
+  std::string moment;  // "at the end", "at the peak"
+};
+absl::StatusOr<HeldAt> HoldingsOf(const snapshot::Snapshot& snapshot, const Selection& selection,
+                                  const cli::Arguments& arguments);
+
+}  // namespace graphtree::memory
+
+#endif  // GRAPHTREE_TOOLS_MEMORY_SELECTION_H_
