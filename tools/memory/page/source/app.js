@@ -8,7 +8,6 @@ import {renderLegend} from './legend.js';
 import {COLOUR_COUNT, colourNames, cssColour, pixelColours} from './palette.js';
 import {Pane} from './pane.js';
 import {compileQuery, findMatches} from './search.js';
-import {PIXEL} from './shade.js';
 import {Side} from './side.js';
 import {Store} from './store.js';
 import {renderAbout} from './tab_about.js';
@@ -192,14 +191,9 @@ export class App {
 
   pinned(pane) {
     this.focused = pane;
-    if (pane.pinned && pane.pinned.allocation >= 0 && this.side.current !== 'matches' &&
-        this.side.current !== 'compare') {
-      this.side.show('allocation');
-    } else if (pane.pinned && pane.pinned.allocation >= 0 && this.side.current === 'compare') {
-      this.side.show('allocation');
-    } else {
-      this.side.refresh();
-    }
+    const hit = pane.pinned && pane.pinned.allocation >= 0;
+    if (hit && this.side.current !== 'matches') this.side.show('allocation');
+    else this.side.refresh();
   }
 
   momentChanged(pane) {
@@ -214,7 +208,4 @@ export class App {
     this.regroup();
     this.side.refresh();
   }
-
-  // A pixel number's allocation, for tests.
-  static allocationOf(id) { return id - PIXEL.firstAllocation; }
 }

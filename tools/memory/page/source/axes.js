@@ -21,7 +21,7 @@ export function drawAxes(svg, frame, margin) {
   const {lane, settings, view, width, height, painter} = frame;
   const x = scaleLinear([view.from, view.to], [0, width]);
   const y = scaleLinear([view.bottom, view.top], [height, 0]);
-  const xTicks = ticks(view.from, view.to, width / 110, false);
+  const xTicks = ticks(view.from, view.to, width / 85, false);
   const bottom = axisBottom(x).tickValues(settings.axis === 'event'
     ? xTicks.filter(Number.isInteger) : xTicks).tickSizeOuter(0)
     .tickFormat(settings.axis === 'event' ? formatCount : formatDuration);
@@ -93,7 +93,7 @@ export function drawMarkers(context, frame, theme) {
     const wide = context.measureText(label).width;
     const at = x + wide + 8 > width ? x - wide - 4 : x + 4;
     if (at < labelEnd) continue;
-    context.fillText(label, at, 12);
+    context.fillText(label, at, lane.ranges.length > 0 ? 28 : 12);
     labelEnd = at + wide + 4;
   }
   context.setLineDash([]);

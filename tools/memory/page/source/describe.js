@@ -43,7 +43,7 @@ export function tooltipForHole(pane, segment, at) {
 
 export function tooltipForMoment(pane, state) {
   const {lane} = pane;
-  return [h('b', {}, `${formatBytes(lane.allocated[state])} allocated`),
+  return [h('b', {}, `${formatBytes(lane.allocated[state])} in use`),
     ` of ${formatBytes(lane.reserved[state])} reserved`,
     h('div', {class: 'dim'}, momentText(lane, state))];
 }

@@ -27,6 +27,11 @@ export function formatCount(count) {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ',');
 }
 
+// 1 -> "1 event", 2 -> "2 events".
+export function formatPlural(count, one, many) {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
 // Microseconds -> "12.3 ms".
 export function formatDuration(us) {
   const value = Math.abs(us);

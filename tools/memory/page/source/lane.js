@@ -102,6 +102,8 @@ export function finishLane(lane) {
   lane.allocated = sumOverStates(lane.allocations, lane.eventCount);
   lane.reserved = sumOverStates(lane.pieces, lane.eventCount);
   lane.peakState = indexOfLargest(lane.allocated, 0, lane.stateCount);
+  lane.mostHeld = Math.max(lane.allocated[lane.peakState],
+    lane.reserved[indexOfLargest(lane.reserved, 0, lane.stateCount)]);
   lane.keyframes = makeKeyframes(lane.allocations, lane.eventCount);
   lane.byEnd = sortByEnd(lane.allocations, lane.eventCount);
   lane.blockPeaks = makeBlockPeaks(lane.allocated);

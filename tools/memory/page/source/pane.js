@@ -36,7 +36,8 @@ export class Pane {
     const chooser = lanes.length > 1 ? h('select', {'aria-label': 'Device',
       onchange: (event) => this.chooseLane(lanes[event.target.selectedIndex])},
     lanes.map((lane) => h('option', {}, lane.name))) : h('span', {class: 'lane'}, lanes[0].name);
-    return h('header', {}, h('b', {class: 'file', title: file}, file), chooser, this.numbers);
+    return h('header', {}, h('b', {class: 'file', title: file}, file), chooser, this.numbers,
+      this.timeline.makeButtons());
   }
 
   start() {
@@ -45,9 +46,7 @@ export class Pane {
     const failure = lane.markers.find((marker) => marker.kind === 'oom');
     this.restState = failure ? failure.event + 1 : lane.peakState;
     this.hover = this.pinned = null;
-    this.timeline.view = {from: 0, to: this.timeline.length, bottom: 0,
-      top: this.timeline.fullHeight};
-    this.numbers.textContent = `peak ${formatBytes(lane.allocated[lane.peakState])} · ` +
+    this.numbers.textContent = `peak ${formatBytes(lane.allocated[lane.peakState])} in use · ` +
       `${formatBytes(lane.reserved[lane.eventCount])} reserved at the end · ` +
       `${formatCount(lane.eventCount)} events, ${formatCount(lane.allocations.count)} allocations`;
   }

@@ -2,7 +2,7 @@
 
 import {h} from './dom.js';
 import {factList, momentText, stackList} from './describe.js';
-import {formatBytes, formatCount} from './format.js';
+import {formatBytes, formatCount, formatPlural} from './format.js';
 
 export function renderAllocation(app) {
   const pane = app.focusPane();
@@ -52,8 +52,8 @@ function siblings(pane, i, stack) {
     ++alive;
     bytes += allocations.size[k];
   }
-  return h('p', {class: 'dim'}, `This stack made ${formatCount(count)} allocations; ` +
-    `${formatCount(alive)} of them (${formatBytes(bytes)}) are alive at the chosen moment.`);
+  return h('p', {class: 'dim'}, `This stack made ${formatPlural(count, 'allocation', 'allocations')}; ` +
+    `${formatBytes(bytes)} in ${formatCount(alive)} of them are in use at the chosen moment.`);
 }
 
 function renderNothing(pane, pinned) {

@@ -5,7 +5,7 @@ import {momentText} from './describe.js';
 import {formatBytes, formatCount, formatPercent} from './format.js';
 import {holdersAt} from './moment.js';
 
-const MOST_ROWS = 200;
+const MOST_ROWS = 100;
 
 export function renderHolders(app) {
   const pane = app.focusPane();
@@ -25,7 +25,7 @@ export function renderHolders(app) {
   });
   return [
     failureAt(pane, state),
-    h('p', {}, h('b', {}, formatBytes(total)), ` allocated of ${formatBytes(pane.lane.reserved[state])} ` +
+    h('p', {}, h('b', {}, formatBytes(total)), ` in use of ${formatBytes(pane.lane.reserved[state])} ` +
       'reserved', h('br'), h('span', {class: 'dim'}, momentText(pane.lane, state))),
     h('table', {class: 'holders'}, rows),
     holders.length > MOST_ROWS ? h('p', {class: 'dim'},

@@ -1,7 +1,7 @@
 // The tab with what the search found, largest first.
 
 import {h} from './dom.js';
-import {formatAddress, formatBytes, formatCount} from './format.js';
+import {formatAddress, formatBytes, formatCount, formatPlural} from './format.js';
 
 const MOST_ROWS = 300;
 
@@ -11,7 +11,7 @@ export function renderMatches(app) {
     return [h('p', {class: 'dim'}, 'Search by a text of the stack, an address, a size:'), examples(app)];
   }
   const total = found.reduce((sum, {hits}) => sum + hits.length, 0);
-  const out = [h('p', {}, h('b', {}, formatCount(total)), total === 1 ? ' allocation, ' : ' allocations, ',
+  const out = [h('p', {}, h('b', {}, formatPlural(total, 'allocation', 'allocations')), ', ',
     formatBytes(found.reduce((sum, {bytes}) => sum + bytes, 0)), ' in all')];
   for (const {pane, hits} of found) {
     if (found.length > 1) out.push(h('h3', {}, `${pane.snapshot.file}: ${formatCount(hits.length)}`));

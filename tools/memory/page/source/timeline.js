@@ -20,8 +20,7 @@ export class Timeline {
       'aria-label': 'Timeline of allocations. Arrow keys move, plus and minus zoom.'});
     this.svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     this.svg.innerHTML = '<g class="axis-x"></g><g class="axis-y"></g>';
-    this.element = h('div', {class: 'timeline'}, this.svg, this.picture, this.overlay,
-      this.makeButtons());
+    this.element = h('div', {class: 'timeline'}, this.svg, this.picture, this.overlay);
     this.raster = new Raster(this.picture);
     this.redraw = oncePerFrame(() => this.draw());
     this.redrawOverlay = oncePerFrame(() => this.drawOverlay());
@@ -31,7 +30,7 @@ export class Timeline {
 
   makeButtons() {
     const button = (label, title, act) => h('button', {title, 'aria-label': title, onclick: act}, label);
-    return h('div', {class: 'zoom-buttons'},
+    return h('span', {class: 'buttons'},
       button('+', 'Zoom in (+)', () => this.zoomAtCentre(2)),
       button('−', 'Zoom out (−)', () => this.zoomAtCentre(0.5)),
       button('↕', 'Stretch upwards (Shift and wheel)', () => this.stretch(1.5)),
@@ -44,16 +43,10 @@ export class Timeline {
 
   get painter() { return this.raster.painterFor(this.lane, this.settings.layout); }
 
-  // The highest thing there is to see.
+  // The highest thing there is to see. Stacks side by side are drawn to one scale.
   get fullHeight() {
     if (this.settings.layout === 'address') return Math.max(this.painter.space.length, 4096);
-    const {lane} = this;
-    if (this.heightOf !== lane) {
-      this.heightOf = lane;
-      this.height = Math.max(lane.allocated[lane.peakState],
-        lane.reserved.reduce((most, bytes) => Math.max(most, bytes), 0), 4096) * 1.04;
-    }
-    return this.height;
+    return Math.max(...this.pane.app.panes.map((pane) => pane.lane.mostHeld), 4096) * 1.04;
   }
 
   get least() { return this.settings.axis === 'event' ? 8 : 2; }
@@ -64,6 +57,9 @@ export class Timeline {
     this.view = clampView(view, this.length, this.fullHeight, this.least);
     if (!fromGesture) this.gestures.follow();
     this.movedAt = performance.now();
+    // A finger may scroll the page past a timeline that has nowhere to go up or down.
+    const wholeHeight = this.view.top - this.view.bottom >= this.fullHeight;
+    this.overlay.style.touchAction = wholeHeight ? 'pan-y' : 'none';
     this.redraw();
     this.pane.viewChanged();
   }
@@ -121,7 +117,7 @@ export class Timeline {
     drawAxes(this.svg, this.frame(), this.margin);
     this.drawOverlay();
     this.gestures.resized();
-    ++this.framesDrawn;
+    this.framesDrawn = (this.framesDrawn || 0) + 1;
     clearTimeout(this.restTimer);
     if (this.raster.coarse) this.restTimer = setTimeout(() => this.redraw(), REST_MS + 10);
   }
