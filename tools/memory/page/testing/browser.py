@@ -56,6 +56,7 @@ class Browser:
         return self
 
     def __exit__(self, *_):
+        """Ends the browser and removes what it wrote."""
         self.process.terminate()
         try:
             self.process.wait(10)
@@ -100,15 +101,16 @@ class Browser:
     def open(self, path, width=1400, height=900, ratio=1, dark=False, phone=False):
         target = self.call("Target.createTarget", {"url": "about:blank"})["targetId"]
         session = self.call("Target.attachToTarget", {"targetId": target, "flatten": True})
-        page = Page(self, session["sessionId"])
+        page = Page(self, target, session["sessionId"])
         page.prepare(width, height, ratio, dark, phone)
         page.go("file://" + os.path.abspath(path))
         return page
 
 
 class Page:
-    def __init__(self, browser, session):
+    def __init__(self, browser, target, session):
         self.browser = browser
+        self.target = target
         self.session = session
         self.errors = []
         self.requests = []
@@ -129,9 +131,14 @@ class Page:
     def call(self, method, **parameters):
         return self.browser.call(method, parameters, self.session)
 
+    def close(self):
+        self.browser.listeners.remove(self.hear)
+        self.browser.call("Target.closeTarget", {"targetId": self.target})
+
     def prepare(self, width, height, ratio, dark, phone):
         for domain in ("Page", "Runtime", "Network"):
             self.call(domain + ".enable")
+        self.call("Performance.enable", timeDomain="threadTicks")
         self.call("Emulation.setDeviceMetricsOverride", width=width, height=height,
                   deviceScaleFactor=ratio, mobile=phone)
         self.call("Emulation.setTouchEmulationEnabled", enabled=phone)
@@ -150,6 +157,11 @@ class Page:
             details = answer["exceptionDetails"]
             raise RuntimeError(details.get("exception", {}).get("description", details["text"]))
         return answer["result"].get("value")
+
+    def busy_seconds(self):
+        """Processor time that the page's main thread has taken so far."""
+        metrics = self.call("Performance.getMetrics")["metrics"]
+        return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
 
     def wait_for(self, expression, seconds=60):
         deadline = time.monotonic() + seconds
@@ -190,6 +202,11 @@ class Page:
     def touch(self, kind, *points):
         self.call("Input.dispatchTouchEvent", type=kind,
                   touchPoints=[{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)])
+
+    def tap(self, x, y):
+        self.touch("touchStart", (x, y))
+        self.touch("touchEnd")
+        self.settle()
 
     def key(self, key):
         text = key if len(key) == 1 else ""
