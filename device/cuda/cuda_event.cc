@@ -51,7 +51,8 @@ absl::StatusOr<bool> CudaEvent::IsDone() {
     return false;
   }
   GRAPHTREE_RETURN_IF_ERROR(ToStatus(context_->health(), error, [&] {
-    return absl::StrCat("asking an event of ", context_->name(), " whether it is done", Hint(error));
+    return absl::StrCat("asking an event of ", context_->name(), " whether it is done",
+                        Hint(error));
   }));
   return true;
 }

@@ -35,8 +35,8 @@ CUmemAccess_flags AccessFlags(MemoryAccess access) {
   return CU_MEM_ACCESS_FLAGS_PROT_NONE;
 }
 
-// The driver takes a wished base as a hint, and was seen to pass over a free one at the first asking
-// and to grant it at the second, while its first answer was held.
+// The driver takes a wished base as a hint, and was seen to pass over a free one at the first
+// asking and to grant it at the second, while its first answer was held.
 CUresult ReserveNear(const Driver& driver, uint64_t bytes, const ReserveOptions& options,
                      CUdeviceptr* base) {
   const auto ask = [&](CUdeviceptr* answer) {

@@ -51,13 +51,12 @@ absl::Status Checks::RaceError(const Work& work, const Footprint& print, const R
   const bool same_launch = race.earlier_slot == now.ticket.slot;
   return DeviceError(
       ErrorCode::kLaunchFailure,
-      absl::StrFormat("race: %s on %s %s [%#x, +%d), which %s %s on %s, and nothing orders the two: "
-                      "record an event behind the one and let the other's stream wait for it",
-                      work.name(), slot_names_[now.ticket.slot], Verb(print.access),
-                      race.bytes.base, race.bytes.bytes, race.earlier_op,
-                      race.earlier_wrote ? "writes" : "reads",
-                      same_launch ? "another branch of the same graph"
-                                  : slot_names_[race.earlier_slot]));
+      absl::StrFormat(
+          "race: %s on %s %s [%#x, +%d), which %s %s on %s, and nothing orders the two: "
+          "record an event behind the one and let the other's stream wait for it",
+          work.name(), slot_names_[now.ticket.slot], Verb(print.access), race.bytes.base,
+          race.bytes.bytes, race.earlier_op, race.earlier_wrote ? "writes" : "reads",
+          same_launch ? "another branch of the same graph" : slot_names_[race.earlier_slot]));
 }
 
 absl::Status Checks::RunRaces(const Work& work, Moment now) {

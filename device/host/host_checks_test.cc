@@ -1,5 +1,5 @@
-// What the host device reports, each with the op's name: memory that is not there, freed memory, red
-// zones, races. And what it must not report.
+// What the host device reports, each with the op's name: memory that is not there, freed memory,
+// red zones, races. And what it must not report.
 #include <atomic>
 #include <thread>
 
@@ -44,7 +44,8 @@ TEST(HostChecksTest, AccessRightsHold) {
   TestDevice device;
   ASSERT_THAT(device.memory().SetAccess(device.mapped(), MemoryAccess::kRead), IsOk());
   ASSERT_THAT(device.stream(0).Copy(device.word(0).base, device.word(1).base, 8), IsOk());
-  EXPECT_THAT(device.stream(0).Synchronize(), HasCode(ErrorCode::kIllegalAddress, "may only be read"));
+  EXPECT_THAT(device.stream(0).Synchronize(),
+              HasCode(ErrorCode::kIllegalAddress, "may only be read"));
 }
 
 TEST(HostChecksTest, FreedMemoryIsReportedWhereTheWorkIsIssued) {

@@ -74,8 +74,8 @@ absl::Status HostStream::Launch(const Kernel& kernel, const LaunchShape& shape,
   return IssueWork(lock, [&](Work& work) { work.SetKernel(kernel, shape, arguments); });
 }
 
-// As on CUDA, memory that is not page-locked is done with when the call returns: bytes to be read are
-// taken along, and bytes to be written are waited for.
+// As on CUDA, memory that is not page-locked is done with when the call returns: bytes to be read
+// are taken along, and bytes to be written are waited for.
 absl::Status HostStream::Copy(Address target, Address source, uint64_t bytes) {
   Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(MayIssue("a copy"));

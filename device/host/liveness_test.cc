@@ -41,7 +41,8 @@ TEST(LivenessTest, DeadBytesAreNamedWithTheReason) {
   Liveness liveness;
   liveness.SetLive({0x1000, 64}, "hidden");
   liveness.SetDead({0x1000, 64}, "freed hidden");
-  EXPECT_THAT(liveness.Check({0x1020, 4}), HasSubstr("touches dead bytes at 0x1020 (freed hidden)"));
+  EXPECT_THAT(liveness.Check({0x1020, 4}),
+              HasSubstr("touches dead bytes at 0x1020 (freed hidden)"));
   EXPECT_THAT(liveness.Check({0xf00, 0x200}), HasSubstr("dead bytes at 0x1000"));
   liveness.SetLive({0x1000, 64}, "again");
   EXPECT_EQ(liveness.Check({0x1020, 4}), "");

@@ -1,5 +1,5 @@
-// The order in which work runs: queued, picked by the seed, the same for the same seed, and never in
-// the way of a caller that does something else meanwhile.
+// The order in which work runs: queued, picked by the seed, the same for the same seed, and never
+// in the way of a caller that does something else meanwhile.
 #include <atomic>
 #include <set>
 #include <string>

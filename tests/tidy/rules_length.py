@@ -122,7 +122,7 @@ def _functions(file):
 
 def check(file):
     """Yields a finding for the file and for each function that is too long."""
-    if not (file.is_cpp or file.is_python or file.is_shell or file.is_build):
+    if not (file.is_cpp or file.is_python or file.is_shell):
         return
     count = len(file.lines) - 1
     if count > MOST_LINES_IN_FILE:
