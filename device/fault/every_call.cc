@@ -16,8 +16,8 @@ uint64_t ForEveryFailingCall(const std::function<std::unique_ptr<Device>()>& mak
     device.plan().FailCall(n, options.code);
     body(device);
     const bool disturbed = device.plan().fired() > 0;
-    SCOPED_TRACE(testing::Message() << "it failed in "
-                                    << (disturbed ? device.plan().fired_in() : "no call"));
+    SCOPED_TRACE(testing::Message()
+                 << "it failed in " << (disturbed ? device.plan().fired_in() : "no call"));
     device.plan().Clear();
     EXPECT_THAT(device.Close(), IsOk());
     if (!disturbed) return fired;

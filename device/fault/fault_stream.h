@@ -39,8 +39,7 @@ class FaultStream : public Stream {
   static Stream& Unwrap(Stream& stream);
 
   Device& device() const override { return *device_; }
-  absl::Status Launch(const Kernel& kernel, const LaunchShape& shape,
-                      Arguments arguments) override;
+  absl::Status Launch(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
   absl::Status Copy(Address target, Address source, uint64_t bytes) override;
   absl::Status Fill(Address target, uint32_t value, uint32_t width, uint64_t count) override;
   absl::Status CallHost(std::function<void()> function) override;

@@ -120,8 +120,7 @@ void ConformanceTest::Write(AddressRange range, const std::vector<uint32_t>& wor
   EXPECT_THAT(transfer_stream_->Synchronize(), IsOk());
 }
 
-std::unique_ptr<Graph> ConformanceTest::CaptureOn(Stream& on,
-                                                  const std::function<void()>& record) {
+std::unique_ptr<Graph> ConformanceTest::CaptureOn(Stream& on, const std::function<void()>& record) {
   EXPECT_THAT(on.BeginCapture(CaptureMode::kThreadLocal), IsOk());
   record();
   absl::StatusOr<std::unique_ptr<Graph>> graph = on.EndCapture();

@@ -42,11 +42,10 @@
 #define GRAPHTREE_TEST_JOIN_(a, b) a##b
 #define GRAPHTREE_TEST_JOIN(a, b) GRAPHTREE_TEST_JOIN_(a, b)
 
-#define GRAPHTREE_ON_EVERY_DEVICE(suite)                                             \
-  INSTANTIATE_TEST_SUITE_P(Devices, suite, testing::ValuesIn(DeviceCases()),         \
-                           [](const testing::TestParamInfo<DeviceCase>& info) {      \
-                             return info.param.name;                                 \
-                           })
+#define GRAPHTREE_ON_EVERY_DEVICE(suite)                \
+  INSTANTIATE_TEST_SUITE_P(                             \
+      Devices, suite, testing::ValuesIn(DeviceCases()), \
+      [](const testing::TestParamInfo<DeviceCase>& info) { return info.param.name; })
 
 namespace graphtree {
 

@@ -6,7 +6,7 @@ namespace graphtree {
 void* CreateCudaStream() {
   cudaStream_t stream = nullptr;
   return cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess ? stream
-                                                                                 : nullptr;
+                                                                                  : nullptr;
 }
 
 bool DestroyCudaStream(void* stream) {

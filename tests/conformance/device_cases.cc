@@ -24,7 +24,8 @@ DeviceCase HostCase(std::string name, HostScheduler scheduler, uint64_t seed) {
     racing.check_races = false;
     return OpenHostDevice(racing);
   };
-  if (scheduler == HostScheduler::kImmediate) device_case.open_racing = nullptr;
+  if (scheduler != HostScheduler::kSeeded) device_case.open_racing = nullptr;
+  device_case.reports_races = true;
   device_case.native_streams = HostNativeStreams;
   device_case.concurrent = scheduler == HostScheduler::kThreads;
   return device_case;

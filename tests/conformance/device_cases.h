@@ -20,10 +20,12 @@ struct DeviceCase {
   std::string name;  // as it stands in a test's name
   std::function<absl::StatusOr<std::unique_ptr<Device>>()> open;
   // A device that lets a race happen instead of reporting it, scheduled by `seed` where it can be.
-  // Null where work runs in the order of the calls.
+  // Null where work runs in the order of the calls, and where the race would be this process's own.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t seed)> open_racing;
   // How a caller makes streams of its own for a device of this kind.
   std::function<std::unique_ptr<NativeStreams>(Device& device)> native_streams;
+  // A race loses the device, and its status names the ops.
+  bool reports_races = false;
   // The machine need not have it: the tests are then skipped with the reason.
   bool may_be_missing = false;
   // Work goes on while the caller does something else, so a test may hold it up and look.

@@ -108,8 +108,7 @@ TEST_P(LaunchTest, AnArgumentOfTheWrongSizeIsRefused) {
 TEST_P(LaunchTest, AKernelWithoutABodyForThisDeviceIsRefused) {
   const Kernel none("bodiless", {}, nullptr, {});
   EXPECT_THAT(device().Load(none), HasError(ErrorCode::kNoBinaryForGpu, "bodiless"));
-  EXPECT_THAT(a().Launch(none, OneThread(), {}),
-              HasError(ErrorCode::kNoBinaryForGpu, "bodiless"));
+  EXPECT_THAT(a().Launch(none, OneThread(), {}), HasError(ErrorCode::kNoBinaryForGpu, "bodiless"));
 }
 
 TEST_P(LaunchTest, AnEmptyGridOrBlockIsRefused) {

@@ -56,9 +56,8 @@ TEST_P(ListingTest, KernelsShapesAndArguments) {
   shape.grid = {5, 3, 2};
   shape.block = {32, 2, 1};
   shape.shared_bytes = 1024;
-  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
-    EXPECT_THAT(a().Launch(AddKernel(), shape, AddArguments(x, y, y)), IsOk());
-  });
+  const std::unique_ptr<Graph> graph = CaptureOn(
+      a(), [&] { EXPECT_THAT(a().Launch(AddKernel(), shape, AddArguments(x, y, y)), IsOk()); });
   ASSERT_NE(graph, nullptr);
   ASSERT_EQ(graph->ops().size(), 1u);
   const Op& op = graph->ops()[0];
@@ -127,15 +126,15 @@ TEST_P(ListingTest, CopiesAndFills) {
 
 TEST_P(ListingTest, ForksAndJoinsAreEdges) {
   const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
-    EXPECT_THAT(Empty(a()), IsOk());                 // 0
+    EXPECT_THAT(Empty(a()), IsOk());  // 0
     EXPECT_THAT(a().Record(event()), IsOk());
     EXPECT_THAT(b().Wait(event()), IsOk());
-    EXPECT_THAT(Empty(a()), IsOk());                 // 1, after 0
-    EXPECT_THAT(Empty(b()), IsOk());                 // 2, after 0
-    EXPECT_THAT(Empty(b()), IsOk());                 // 3, after 2
+    EXPECT_THAT(Empty(a()), IsOk());  // 1, after 0
+    EXPECT_THAT(Empty(b()), IsOk());  // 2, after 0
+    EXPECT_THAT(Empty(b()), IsOk());  // 3, after 2
     EXPECT_THAT(b().Record(other_event()), IsOk());
     EXPECT_THAT(a().Wait(other_event()), IsOk());
-    EXPECT_THAT(Empty(a()), IsOk());                 // 4, after 1 and 3
+    EXPECT_THAT(Empty(a()), IsOk());  // 4, after 1 and 3
   });
   ASSERT_NE(graph, nullptr);
   const std::vector<Op>& ops = graph->ops();

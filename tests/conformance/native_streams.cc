@@ -33,9 +33,7 @@ class HostStreams : public NativeStreams {
     return handle;
   }
   bool Destroy(NativeStream stream) override { return streams_.erase(stream) == 1; }
-  bool Synchronize(NativeStream stream) override {
-    return streams_.at(stream)->Synchronize().ok();
-  }
+  bool Synchronize(NativeStream stream) override { return streams_.at(stream)->Synchronize().ok(); }
   bool BeginCapture(NativeStream stream) override {
     return streams_.at(stream)->BeginCapture(CaptureMode::kThreadLocal).ok();
   }

@@ -94,7 +94,8 @@ TEST_P(OrderTest, AnEventIsDoneOnceItsWorkIs) {
   if (GetParam().concurrent) {
     ASSERT_THAT(a().CallHost([&] {
       while (!go) continue;
-    }), IsOk());
+    }),
+                IsOk());
     ASSERT_THAT(a().Record(event()), IsOk());
     ASSERT_OK_AND_ASSIGN(const bool early, event().IsDone());
     EXPECT_FALSE(early);
@@ -182,7 +183,8 @@ TEST_P(OrderTest, TimingOfWorkThatIsNotDoneIsNotReady) {
   ASSERT_THAT(a().Record(*start), IsOk());
   ASSERT_THAT(a().CallHost([&] {
     while (!go) continue;
-  }), IsOk());
+  }),
+              IsOk());
   ASSERT_THAT(a().Record(*end), IsOk());
   EXPECT_THAT(end->NanosecondsSince(*start), HasError(ErrorCode::kNotReady, "not done"));
   go = true;

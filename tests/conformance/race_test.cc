@@ -1,4 +1,5 @@
-// A missing event shows: where nothing orders two streams, both orders come about.
+// A missing event shows: where nothing orders two streams, both orders come about, and a device
+// that looks for races names the two ops.
 #include <set>
 
 #include "tests/conformance/conformance.h"
@@ -57,13 +58,40 @@ std::set<uint64_t> Outcomes(const DeviceCase& device_case, bool with_event) {
 }
 
 TEST_P(RaceTest, AMissingEventShowsAsWrongBytes) {
-  if (GetParam().open_racing == nullptr) GTEST_SKIP() << "it runs work in the caller's order";
+  if (GetParam().open_racing == nullptr) GTEST_SKIP() << "its races are reported, never run";
   const absl::StatusOr<std::unique_ptr<Device>> device = GetParam().open();
   if (!device.ok()) GTEST_SKIP() << device.status().message();
   EXPECT_EQ(Outcomes(GetParam(), true), std::set<uint64_t>{LogOf({1, 2})});
   EXPECT_EQ(Outcomes(GetParam(), false).count(LogOf({2, 1})), 1u)
       << "no seed up to " << kSeeds << " ran the second stream first";
   EXPECT_THAT((*device)->Close(), IsOk());
+}
+
+TEST_P(RaceTest, AMissingEventIsReported) {
+  if (!GetParam().reports_races) GTEST_SKIP() << "a GPU does not look for races";
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> device, GetParam().open());
+  Memory& memory = device->memory();
+  const uint64_t bytes = memory.granularity();
+  ASSERT_OK_AND_ASSIGN(const AddressRange range, memory.Reserve(bytes, {}));
+  {
+    ASSERT_OK_AND_ASSIGN(const auto physical, memory.Create(bytes));
+    ASSERT_THAT(memory.Map(range.base, *physical), IsOk());
+    ASSERT_THAT(memory.SetAccess(range, MemoryAccess::kReadWrite), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto first, device->NewStream());
+    ASSERT_OK_AND_ASSIGN(const auto second, device->NewStream());
+    ASSERT_THAT(Append(*first, range, 1), IsOk());
+    // Where work runs at once, this call already fails.
+    FillPattern(*second, {range.base, 64}, 2).IgnoreError();
+    first->Synchronize().IgnoreError();
+    second->Synchronize().IgnoreError();
+  }
+  const absl::Status lost = device->health();
+  EXPECT_THAT(lost, HasError(ErrorCode::kLaunchFailure, "race"));
+  EXPECT_THAT(lost, HasError(ErrorCode::kLaunchFailure, "append"));
+  EXPECT_THAT(lost, HasError(ErrorCode::kLaunchFailure, "fill_pattern"));
+  memory.Unmap({range.base, bytes}).IgnoreError();
+  memory.Release(range).IgnoreError();
+  EXPECT_THAT(device->Close(), IsOk());
 }
 
 }  // namespace

@@ -38,11 +38,20 @@ class RandomProgram {
     if (random() % 2 == 0) std::swap(x, y);
     const uint32_t value = random();
     switch (random() % 5) {
-      case 0: EXPECT_THAT(Increment(on, x, value), IsOk()); break;
-      case 1: EXPECT_THAT(on.Copy(x.base, y.base, x.bytes / 2), IsOk()); break;
-      case 2: EXPECT_THAT(on.Fill(x.base + 8, value, 2, 17), IsOk()); break;
-      case 3: EXPECT_THAT(Add(on, x, x, y), IsOk()); break;
-      default: EXPECT_THAT(FillPattern(on, {x.base, 64}, value), IsOk());
+      case 0:
+        EXPECT_THAT(Increment(on, x, value), IsOk());
+        break;
+      case 1:
+        EXPECT_THAT(on.Copy(x.base, y.base, x.bytes / 2), IsOk());
+        break;
+      case 2:
+        EXPECT_THAT(on.Fill(x.base + 8, value, 2, 17), IsOk());
+        break;
+      case 3:
+        EXPECT_THAT(Add(on, x, x, y), IsOk());
+        break;
+      default:
+        EXPECT_THAT(FillPattern(on, {x.base, 64}, value), IsOk());
     }
   }
 
@@ -134,8 +143,7 @@ TEST_P(ReplayTest, OneExecutablesLaunchesNeverOverlap) {
 
 TEST_P(ReplayTest, AnExecutableOutlivesItsGraph) {
   const AddressRange log = NewLog();
-  std::unique_ptr<Graph> graph =
-      CaptureOn(a(), [&] { EXPECT_THAT(Append(a(), log, 8), IsOk()); });
+  std::unique_ptr<Graph> graph = CaptureOn(a(), [&] { EXPECT_THAT(Append(a(), log, 8), IsOk()); });
   ASSERT_NE(graph, nullptr);
   const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
   graph.reset();
@@ -190,7 +198,8 @@ TEST_P(ReplayTest, ManyExecutablesOfOneGraphAreIndependent) {
     executables.push_back(InstantiateOf(*graph));
     ASSERT_NE(executables.back(), nullptr);
     ASSERT_THAT(executables.back()->PatchKernel(0, AppendKernel(), OneThread(),
-                                                AppendArguments(log, 100 + i)), IsOk());
+                                                AppendArguments(log, 100 + i)),
+                IsOk());
     ids.push_back(100 + i);
   }
   for (const auto& executable : executables) ASSERT_THAT(executable->Launch(a()), IsOk());

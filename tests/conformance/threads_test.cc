@@ -160,8 +160,9 @@ TEST_P(ThreadsTest, InstantiatingBesideReplays) {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> stream, device().NewStream());
     for (uint64_t id = 0; id < kRounds; ++id) {
       ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executable> executable, graph->Instantiate());
-      EXPECT_THAT(executable->PatchKernel(0, AppendKernel(), OneThread(),
-                                          AppendArguments(logs[t], id)), IsOk());
+      EXPECT_THAT(
+          executable->PatchKernel(0, AppendKernel(), OneThread(), AppendArguments(logs[t], id)),
+          IsOk());
       EXPECT_THAT(executable->Launch(*stream), IsOk());
     }
     EXPECT_THAT(stream->Synchronize(), IsOk());

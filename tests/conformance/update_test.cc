@@ -113,8 +113,7 @@ TEST_P(UpdateTest, PatchingAfterTheGraphIsGoneIsRefused) {
   ASSERT_NE(graph, nullptr);
   const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
   graph.reset();
-  EXPECT_THAT(PatchAppend(*executable, 0, log, 2),
-              HasError(ErrorCode::kInvalidHandle, "graph"));
+  EXPECT_THAT(PatchAppend(*executable, 0, log, 2), HasError(ErrorCode::kInvalidHandle, "graph"));
   EXPECT_THAT(executable->PatchCopy(0, {}), HasError(ErrorCode::kInvalidHandle, "graph"));
   EXPECT_THAT(executable->PatchFill(0, {}), HasError(ErrorCode::kInvalidHandle, "graph"));
   Replay(*executable);
@@ -140,9 +139,9 @@ TEST_P(UpdateTest, PatchingAnOpOfAnotherKindIsRefused) {
   });
   ASSERT_NE(graph, nullptr);
   const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
-  EXPECT_THAT(executable->PatchKernel(0, IncrementKernel(), TestShape(),
-                                      IncrementArguments(words, 1)),
-              HasError(ErrorCode::kInvalidValue, "fill"));
+  EXPECT_THAT(
+      executable->PatchKernel(0, IncrementKernel(), TestShape(), IncrementArguments(words, 1)),
+      HasError(ErrorCode::kInvalidValue, "fill"));
   EXPECT_THAT(executable->PatchCopy(1, {words.base, words.base + 32, 4}),
               HasError(ErrorCode::kInvalidValue, "kernel"));
   EXPECT_THAT(executable->PatchFill(1, {words.base, 1, 4, 1}),
@@ -155,9 +154,9 @@ TEST_P(UpdateTest, PatchingInAnotherKernelIsRefused) {
       CaptureOn(a(), [&] { EXPECT_THAT(Increment(a(), words, 1), IsOk()); });
   ASSERT_NE(graph, nullptr);
   const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
-  EXPECT_THAT(executable->PatchKernel(0, FillPatternKernel(), TestShape(),
-                                      FillPatternArguments(words, 1)),
-              HasError(ErrorCode::kInvalidValue, "increment"));
+  EXPECT_THAT(
+      executable->PatchKernel(0, FillPatternKernel(), TestShape(), FillPatternArguments(words, 1)),
+      HasError(ErrorCode::kInvalidValue, "increment"));
   EXPECT_THAT(executable->PatchKernel(0, IncrementKernel(), TestShape(), {}),
               HasError(ErrorCode::kInvalidValue, "takes 3 arguments, got 0"));
   Replay(*executable);

@@ -132,8 +132,8 @@ absl::StatusOr<std::unique_ptr<Executable>> Record(Stream& stream, const Chain& 
 }  // namespace
 
 absl::StatusOr<ChainResult> RunChain(Device& device, const ChainOptions& options) {
-  GRAPHTREE_ASSIGN_OR_RETURN(
-      const auto mapped, MappedRange::Make(device.memory(), 12 * uint64_t{options.words}));
+  GRAPHTREE_ASSIGN_OR_RETURN(const auto mapped,
+                             MappedRange::Make(device.memory(), 12 * uint64_t{options.words}));
   const Chain chain(mapped->range(), options);
   GRAPHTREE_ASSIGN_OR_RETURN(const auto host, device.memory().AllocateHost(chain.all.bytes));
   GRAPHTREE_ASSIGN_OR_RETURN(const auto stream, device.NewStream());

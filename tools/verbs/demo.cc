@@ -77,8 +77,8 @@ std::string AsText(const DeviceRun& run) {
                             result.checksum)
           : absl::StrFormat("%d of %d DIFFER", result.bytes_different, result.bytes_compared);
   return absl::StrCat(
-      absl::StrFormat("  %-30s %12s %12s\n", absl::StrCat(run.name, "  ", run.model),
-                      "host time", "until done"),
+      absl::StrFormat("  %-30s %12s %12s\n", absl::StrCat(run.name, "  ", run.model), "host time",
+                      "until done"),
       Row("eager", result.ops, result.eager), Row("replay", 1, result.replay),
       absl::StrFormat("    %-24s %11.1fx %11.1fx\n", "replay is faster by",
                       result.eager.issue_ns / result.replay.issue_ns,
@@ -144,9 +144,10 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
 cli::Verb DemoVerb() {
   return {.name = "demo",
           .summary = "Show a replay beside the same work launched one by one.",
-          .description = "Captures a chain of small kernels, replays it, and compares times and "
-                         "bytes. Runs on the host device, and on a GPU where there is one. Exit "
-                         "code 1 if a replay's bytes differ.",
+          .description =
+              "Captures a chain of small kernels, replays it, and compares times and "
+              "bytes. Runs on the host device, and on a GPU where there is one. Exit "
+              "code 1 if a replay's bytes differ.",
           .options = {{.name = "--device",
                        .kind = cli::ValueKind::kText,
                        .value_name = "NAME",

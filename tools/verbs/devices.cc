@@ -22,9 +22,9 @@ std::string Version(int number) {
 
 std::string Headline(const DeviceInfo& info) {
   std::vector<std::string> parts = {info.model};
-  if (info.architecture != info.model) parts.push_back(info.architecture);
+  if (info.architecture != info.name) parts.push_back(info.architecture);
   parts.push_back(absl::StrFormat("%.1f GiB", static_cast<double>(info.total_bytes) / (1 << 30)));
-  if (info.multiprocessors > 0) {
+  if (info.multiprocessors > 1) {
     parts.push_back(absl::StrCat(info.multiprocessors, " multiprocessors"));
   }
   if (info.driver_version > 0) {
@@ -64,10 +64,9 @@ std::string CapabilitiesAsText(const Capabilities& capabilities) {
     if (state.present) {
       present.push_back(CapabilityName(state.capability));
     } else {
-      absl::StrAppend(&missing, "    cannot  ",
-                      Wrapped(absl::StrCat(CapabilityName(state.capability), ": ", state.reason),
-                              14),
-                      "\n");
+      absl::StrAppend(
+          &missing, "    cannot  ",
+          Wrapped(absl::StrCat(CapabilityName(state.capability), ": ", state.reason), 14), "\n");
     }
   }
   return absl::StrCat("    can     ", Wrapped(absl::StrJoin(present, ", "), 12), "\n", missing);
@@ -113,8 +112,8 @@ std::string DevicesAsText(const std::vector<DeviceListing>& devices) {
       absl::StrAppend(&text, "    is      ", Wrapped(Headline(device.info), 12), "\n",
                       CapabilitiesAsText(device.capabilities));
     } else {
-      absl::StrAppend(&text, "    not available: ",
-                      Wrapped(std::string(device.status.message()), 19), "\n");
+      absl::StrAppend(
+          &text, "    not available: ", Wrapped(std::string(device.status.message()), 19), "\n");
     }
   }
   return text;
@@ -130,9 +129,10 @@ std::string DevicesAsJson(const std::vector<DeviceListing>& devices) {
 cli::Verb DevicesVerb() {
   return {.name = "devices",
           .summary = "List every device, what it can do, and why it cannot do the rest.",
-          .description = "The host device is always there. Where no GPU can be used, a line says "
-                         "what is missing: the toolkit when this program was built, the driver, "
-                         "or the GPU.",
+          .description =
+              "The host device is always there. Where no GPU can be used, a line says "
+              "what is missing: the toolkit when this program was built, the driver, "
+              "or the GPU.",
           .options = {cli::JsonOption()},
           .examples = {{"graphtree devices", "a few lines for each device"},
                        {"graphtree devices --json", "the same for scripts"}},
