@@ -1,6 +1,9 @@
 // The signal handler, the way back, and the chain to whoever handled faults before.
 #include "device/host/fault_guard.h"
 
+#include <pthread.h>
+#include <ucontext.h>
+
 #include <csetjmp>
 #include <csignal>
 #include <mutex>
@@ -11,6 +14,7 @@ namespace {
 struct Frame {
   sigjmp_buf back;
   Address address;
+  sigset_t mask;  // as it was before the fault
 };
 
 thread_local Frame* volatile innermost = nullptr;
@@ -36,6 +40,7 @@ void OnFault(int signal, siginfo_t* info, void* context) {
     return;
   }
   frame->address = AddressOf(info->si_addr);
+  frame->mask = static_cast<const ucontext_t*>(context)->uc_sigmask;
   siglongjmp(frame->back, 1);
 }
 
@@ -46,8 +51,7 @@ void InstallFaultHandler() {
   std::call_once(once, [] {
     struct sigaction action = {};
     action.sa_sigaction = OnFault;
-    // Not deferred: the jump out of the handler then leaves no blocked signal behind.
-    action.sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
     sigemptyset(&action.sa_mask);
     sigaction(SIGSEGV, &action, &previous_segv);
     sigaction(SIGBUS, &action, &previous_bus);
@@ -59,6 +63,9 @@ Fault RunGuarded(void (*function)(void*), void* argument) {
   frame.address = 0;
   if (sigsetjmp(frame.back, 0) != 0) {
     innermost = nullptr;
+    // The handler was left without returning, so what it blocked is still blocked. Saving the mask
+    // with every jump point would cost each op a system call.
+    pthread_sigmask(SIG_SETMASK, &frame.mask, nullptr);
     return {true, frame.address};
   }
   innermost = &frame;
