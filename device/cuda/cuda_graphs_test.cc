@@ -2,6 +2,7 @@
 // of host calls through updates, memory of executables, threads, arguments beyond the inline array.
 #include <atomic>
 #include <chrono>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -174,20 +175,22 @@ TEST_F(GraphsTest, AWishedBaseIsTakenForSmallRangesToo) {
 
 // A stream that is dropped with work on it is waited for by Close, and only by it.
 TEST_F(GraphsTest, DroppingABusyStreamDoesNotWait) {
-  std::atomic<bool> go{false};
-  std::atomic<bool> done{false};
+  // Shared, since the call may outlive this test's own variables.
+  auto go = std::make_shared<std::atomic<bool>>(false);
+  auto done = std::make_shared<std::atomic<bool>>(false);
   auto busy = device_->NewStream();
   ASSERT_THAT(busy, IsOk());
-  EXPECT_THAT((*busy)->CallHost([&go, &done] {
-    while (!go) std::this_thread::sleep_for(milliseconds(1));
-    done = true;
+  EXPECT_THAT((*busy)->CallHost([go, done] {
+    while (!*go) std::this_thread::sleep_for(milliseconds(1));
+    *done = true;
   }), IsOk());
   busy->reset();
-  EXPECT_FALSE(done);
+  EXPECT_FALSE(*done);
   EXPECT_THAT(AddTo(*stream_, 0, 1), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_FALSE(*done);
+  *go = true;
   EXPECT_EQ(ValueOf(0), 1u);
-  EXPECT_FALSE(done);
-  go = true;
 }
 
 }  // namespace
