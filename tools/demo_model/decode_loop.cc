@@ -91,7 +91,9 @@ absl::StatusOr<Day> RunDay(Stream& stream, Weights& weights, StepInputs& inputs,
   Batch batch;
   while (scheduler.Next(&batch)) {
     GRAPHTREE_ASSIGN_OR_RETURN(StepRecord record, loop.Step(batch));
+    const int generated = scheduler.generated();
     scheduler.Take(record.picked);
+    record.generated = scheduler.generated() - generated;
     day.steps.push_back(std::move(record));
     options.progress(scheduler.steps());
   }

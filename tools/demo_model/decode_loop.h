@@ -26,6 +26,7 @@ struct StepRecord {
   std::vector<int> picked;  // empty if nothing was
   std::vector<ModelFunction> calls;
   bool replayed = false;  // no body ran
+  int generated = 0;      // tokens that requests wanted, of the picked ones
   double host_ns = 0;
   double whole_ns = 0;
 };

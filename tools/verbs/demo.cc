@@ -1,160 +1,143 @@
-// Runs the chain on each device and shows both ways side by side.
+// Runs the model's day both ways on one device and shows what came out.
 #include "tools/verbs/demo.h"
 
+#include <fstream>
 #include <memory>
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "device/base/json_writer.h"
+#include "device/base/status_macros.h"
 #include "device/device.h"
 #include "device/open.h"
+#include "graphs/outline.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
-#include "tools/showcase/chain.h"
+#include "tools/demo_model/comparison.h"
+#include "tools/demo_model/kernels/dims.h"
+#include "tools/demo_model/report.h"
 #include "tools/verbs/cuda_environment.h"
 
 namespace graphtree {
 namespace {
 
-struct DeviceRun {
-  std::string name;
-  std::string model;
-  absl::Status status;  // why there is no result
-  ChainResult result;
-};
+constexpr int64_t kMostSteps = 1'000'000;
 
-DeviceRun RunOn(const std::string& name, const ChainOptions& options) {
-  DeviceRun run = {name, "", absl::OkStatus(), {}};
-  absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice(name, CudaOptionsOfEnvironment());
-  if (!device.ok()) {
-    run.status = device.status();
-    return run;
-  }
-  run.model = (*device)->info().model;
-  absl::StatusOr<ChainResult> result = RunChain(**device, options);
-  run.status = result.ok() ? (*device)->Close() : result.status();
-  if (result.ok()) run.result = *result;
-  return run;
-}
-
-// Every device that can be opened; the reason stands in the place of a GPU that is not there.
-std::vector<DeviceRun> RunOnAll(const ChainOptions& options) {
-  std::vector<DeviceRun> runs;
+// The first GPU where there is one.
+std::string DefaultDevice() {
   for (const DeviceListing& device : ListDevices(CudaOptionsOfEnvironment())) {
-    if (device.status.ok()) {
-      runs.push_back(RunOn(device.name, options));
-    } else {
-      runs.push_back({device.name, "", device.status, {}});
-    }
+    if (device.status.ok() && device.name != "host") return device.name;
   }
-  return runs;
+  return "host";
 }
 
-std::string Microseconds(double nanoseconds) {
-  return absl::StrFormat("%9.1f us", nanoseconds / 1000);
+absl::Status WriteFile(const std::string& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat("cannot write ", text.size(), " bytes to ", path));
 }
 
-std::string Row(absl::string_view name, uint32_t calls, const ChainTimes& times) {
-  return absl::StrFormat("    %-8s %5d %-8s %s %s\n", name, calls,
-                         calls == 1 ? "launch" : "launches", Microseconds(times.issue_ns),
-                         Microseconds(times.done_ns));
+// The value, if it lies in [low, high].
+absl::StatusOr<int> InRange(const cli::Arguments& arguments, const char* option, int64_t fallback,
+                            int64_t low, int64_t high) {
+  const int64_t value = arguments.Integer(option, fallback);
+  if (value >= low && value <= high) return static_cast<int>(value);
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " ", value, " is not between ", low, " and ", high));
 }
 
-std::string AsText(const DeviceRun& run) {
-  if (!run.status.ok()) {
-    return absl::StrCat("  ", run.name, "\n    left out: ", std::string(run.status.message()),
-                        "\n");
+absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
+                                              cli::Console& console) {
+  demo::DemoOptions options;
+  GRAPHTREE_ASSIGN_OR_RETURN(options.steps,
+                             InRange(arguments, "--steps", options.steps, 1, kMostSteps));
+  GRAPHTREE_ASSIGN_OR_RETURN(options.most_rows, InRange(arguments, "--rows", demo::kSlots, 1,
+                                                        demo::kSlots));
+  GRAPHTREE_ASSIGN_OR_RETURN(const int seed,
+                             InRange(arguments, "--seed", 1, 0, 1'000'000'000));
+  options.seed = static_cast<uint64_t>(seed);
+  options.sampled = !arguments.Has("--greedy");
+  if (!arguments.Has("--quiet")) {
+    options.progress = [&console](const std::string& way, int step) {
+      if (step % 20 == 0) console.err << "\r" << way << ": " << step << " steps " << std::flush;
+    };
   }
-  const ChainResult& result = run.result;
-  const std::string bytes =
-      result.bytes_different == 0
-          ? absl::StrFormat("equal, all %d of them (checksum %016x)", result.bytes_compared,
-                            result.checksum)
-          : absl::StrFormat("%d of %d DIFFER", result.bytes_different, result.bytes_compared);
-  return absl::StrCat(
-      absl::StrFormat("  %-30s %12s %12s\n", absl::StrCat(run.name, "  ", run.model), "host time",
-                      "until done"),
-      Row("eager", result.ops, result.eager), Row("replay", 1, result.replay),
-      absl::StrFormat("    %-24s %11.1fx %11.1fx\n", "replay is faster by",
-                      result.eager.issue_ns / result.replay.issue_ns,
-                      result.eager.done_ns / result.replay.done_ns),
-      "    bytes    ", bytes, "\n");
+  return options;
 }
 
-std::string TextOf(const std::vector<DeviceRun>& runs, const ChainOptions& options) {
-  std::string text =
-      absl::StrCat("A chain of ", options.ops,
-                   " small kernels, each on what an earlier one wrote.\n"
-                   "Eager launches them one by one; replay launches the graph they were captured "
-                   "into.\nMedians of ",
-                   options.rounds, " rounds.\n");
-  for (const DeviceRun& run : runs) absl::StrAppend(&text, "\n", AsText(run));
-  return text;
+absl::StatusOr<demo::Comparison> RunOn(const std::string& name, const demo::DemoOptions& options) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
+                             OpenDevice(name, CudaOptionsOfEnvironment()));
+  GRAPHTREE_ASSIGN_OR_RETURN(demo::Comparison comparison, demo::Compare(*device, options));
+  GRAPHTREE_RETURN_IF_ERROR(device->Close());
+  return comparison;
 }
 
-void WriteTimes(const ChainTimes& times, JsonWriter& json) {
-  json.BeginObject().Key("host_ns").Number(times.issue_ns);
-  json.Key("until_done_ns").Number(times.done_ns).EndObject();
-}
-
-std::string JsonOf(const std::vector<DeviceRun>& runs) {
-  JsonWriter json;
-  json.BeginObject().Key("devices").BeginArray();
-  for (const DeviceRun& run : runs) {
-    json.BeginObject().Key("name").String(run.name);
-    if (!run.status.ok()) {
-      json.Key("reason").String(std::string(run.status.message())).EndObject();
-      continue;
-    }
-    json.Key("model").String(run.model).Key("ops").Unsigned(run.result.ops);
-    json.Key("eager");
-    WriteTimes(run.result.eager, json);
-    json.Key("replay");
-    WriteTimes(run.result.replay, json);
-    json.Key("bytes_compared").Unsigned(run.result.bytes_compared);
-    json.Key("bytes_different").Unsigned(run.result.bytes_different).EndObject();
+absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison& comparison) {
+  if (arguments.Has("--json")) {
+    GRAPHTREE_RETURN_IF_ERROR(
+        WriteFile(arguments.Text("--json"), demo::ReportJson(comparison)));
   }
-  return json.EndArray().EndObject().text() + "\n";
+  if (arguments.Has("--tree")) {
+    GRAPHTREE_RETURN_IF_ERROR(
+        WriteFile(arguments.Text("--tree"), OutlineAsGraphviz(comparison.outline)));
+  }
+  return absl::OkStatus();
 }
 
 int Run(const cli::Arguments& arguments, cli::Console& console) {
-  const ChainOptions options;
-  const bool one = arguments.Has("--device");
-  std::vector<DeviceRun> runs;
-  if (one) {
-    runs.push_back(RunOn(arguments.Text("--device"), options));
-    if (!runs[0].status.ok()) return cli::BadInput(console, "demo", runs[0].status);
-  } else {
-    runs = RunOnAll(options);
+  const absl::StatusOr<demo::DemoOptions> options = OptionsFrom(arguments, console);
+  if (!options.ok()) {
+    console.err << "graphtree demo: " << options.status().message() << "\n";
+    return cli::kWrongUse;
   }
-  console.out << (arguments.Has("--json") ? JsonOf(runs) : TextOf(runs, options));
-  for (const DeviceRun& run : runs) {
-    if (run.result.bytes_different > 0) return cli::kFoundSomething;
-  }
-  return cli::kFine;
+  const std::string name = arguments.Text("--device");
+  const absl::StatusOr<demo::Comparison> comparison =
+      RunOn(name.empty() ? DefaultDevice() : name, *options);
+  if (!arguments.Has("--quiet")) console.err << "\r                    \r";
+  if (!comparison.ok()) return cli::BadInput(console, "demo", comparison.status());
+  console.out << demo::ReportText(*comparison);
+  const absl::Status written = WriteFiles(arguments, *comparison);
+  if (!written.ok()) return cli::BadInput(console, "demo", written);
+  return comparison->first_difference.has_value() ? cli::kFoundSomething : cli::kFine;
+}
+
+cli::Option FileOption(const char* name, const char* help) {
+  return {.name = name, .kind = cli::ValueKind::kText, .value_name = "FILE", .help = help};
+}
+
+cli::Option NumberOption(const char* name, const char* help) {
+  return {.name = name, .kind = cli::ValueKind::kInteger, .value_name = "N", .help = help};
 }
 
 }  // namespace
 
 cli::Verb DemoVerb() {
   return {.name = "demo",
-          .summary = "Show a replay beside the same work launched one by one.",
+          .summary = "Decode with a small transformer, eagerly and through a tree, side by side.",
           .description =
-              "Captures a chain of small kernels, replays it, and compares times and "
-              "bytes. Runs on the host device, and on a GPU where there is one. Exit "
-              "code 1 if a replay's bytes differ.",
+              "A day of a small server: requests come and go, so that batches change their size, "
+              "some steps only read prompts, and some requests draw their tokens at random. The "
+              "whole day runs eagerly first and then through a tree; the tokens of every step are "
+              "compared. Exit code 1 if they differ.",
           .options = {{.name = "--device",
                        .kind = cli::ValueKind::kText,
                        .value_name = "NAME",
-                       .help = "Run on this device only: host, cuda, cuda:1."},
-                      cli::JsonOption()},
-          .examples = {{"graphtree demo", "every device that this machine has"},
-                       {"graphtree demo --device cuda:0", "one GPU, or the reason why not"}},
+                       .help = "host, cuda or cuda:N; the first GPU where there is one."},
+                      NumberOption("--steps", "About how many steps the day has; 200."),
+                      NumberOption("--rows", "The most requests in one step, 1 to 8; 8."),
+                      NumberOption("--seed", "Another seed is another day; 1."),
+                      {.name = "--greedy", .help = "No request draws its tokens at random."},
+                      {.name = "--quiet", .help = "Show no progress."},
+                      FileOption("--tree", "Write the tree as Graphviz."),
+                      FileOption("--json", "Write all figures as JSON.")},
+          .examples = {{"graphtree demo", "under a minute, on a GPU or on the host"},
+                       {"graphtree demo --device host --steps 50", "a short day without a GPU"},
+                       {"graphtree demo --tree tree.dot --json figures.json", "for other tools"}},
           .run = Run};
 }
 

@@ -1,6 +1,7 @@
-// The demo verb: it runs on the host device, and says no to a device that is not there.
+// The demo verb: a short day on the host device, its files, and what it refuses.
 #include "tools/verbs/demo.h"
 
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -30,27 +31,32 @@ Outcome RunDemo(const std::vector<std::string>& args) {
   return {code, out.str(), err.str()};
 }
 
-TEST(DemoTest, ReplaysOnTheHostWithEqualBytes) {
-  const Outcome outcome = RunDemo({"demo", "--device", "host"});
-  EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("equal, all 12288 of them"));
-  EXPECT_THAT(outcome.out, HasSubstr("100 launches"));
-  EXPECT_THAT(outcome.out, Not(HasSubstr("cuda")));
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(DemoTest, WithoutADeviceItRunsOnAllOfThemAndSaysWhichAreNotThere) {
-  const Outcome outcome = RunDemo({"demo"});
+TEST(DemoTest, AShortDayOnTheHostHasEqualTokens) {
+  const Outcome outcome = RunDemo({"demo", "--device", "host", "--steps", "40"});
   EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr("  host"));
-  EXPECT_THAT(outcome.out, HasSubstr("  cuda"));
+  EXPECT_THAT(outcome.out, HasSubstr("Tokens: equal in all"));
+  EXPECT_THAT(outcome.out, HasSubstr("launches per step"));
+  EXPECT_THAT(outcome.out, HasSubstr("decode i32[1] x3"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("DIFFERENT")));
+  EXPECT_THAT(outcome.err, HasSubstr("tree: 40 steps"));
 }
 
-TEST(DemoTest, JsonHasBothTimes) {
-  const Outcome outcome = RunDemo({"demo", "--device=host", "--json"});
+TEST(DemoTest, FilesHaveTheSameForMachines) {
+  const std::string json = testing::TempDir() + "/demo.json";
+  const std::string tree = testing::TempDir() + "/demo.dot";
+  const Outcome outcome = RunDemo({"demo", "--device=host", "--steps=20", "--rows=2", "--quiet",
+                                   "--greedy", "--json", json, "--tree", tree});
   EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
-  EXPECT_THAT(outcome.out, HasSubstr(R"("name":"host")"));
-  EXPECT_THAT(outcome.out, HasSubstr(R"("eager":{"host_ns":)"));
-  EXPECT_THAT(outcome.out, HasSubstr(R"("bytes_different":0)"));
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(Content(json), HasSubstr(R"("tokens_equal":true)"));
+  EXPECT_THAT(Content(json), HasSubstr(R"("launches_per_step":76)"));
+  EXPECT_THAT(Content(json), Not(HasSubstr("sampled")));
+  EXPECT_THAT(Content(tree), HasSubstr("digraph tree {"));
 }
 
 TEST(DemoTest, ADeviceThatIsNotThereIsBadInput) {
@@ -58,6 +64,20 @@ TEST(DemoTest, ADeviceThatIsNotThereIsBadInput) {
   EXPECT_EQ(outcome.code, cli::kBadInput);
   EXPECT_THAT(outcome.err, HasSubstr("cuda"));
   EXPECT_EQ(RunDemo({"demo", "--device", "tpu"}).code, cli::kBadInput);
+}
+
+TEST(DemoTest, NumbersOutOfRangeAreWrongUse) {
+  const Outcome outcome = RunDemo({"demo", "--rows", "9"});
+  EXPECT_EQ(outcome.code, cli::kWrongUse);
+  EXPECT_THAT(outcome.err, HasSubstr("--rows 9 is not between 1 and 8"));
+  EXPECT_EQ(RunDemo({"demo", "--steps", "0"}).code, cli::kWrongUse);
+}
+
+TEST(DemoTest, AFileThatCannotBeWrittenIsSaid) {
+  const Outcome outcome = RunDemo(
+      {"demo", "--device=host", "--steps=2", "--greedy", "--json", "/nowhere/at/all.json"});
+  EXPECT_EQ(outcome.code, cli::kBadInput);
+  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/at/all.json"));
 }
 
 }  // namespace
