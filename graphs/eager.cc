@@ -1,4 +1,5 @@
 // The body runs now: as a warm-up in the pool, or outside the tree.
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -21,11 +22,14 @@ absl::Status TreeCore::WarmUp(Call& call) {
   StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
   Values inputs(call.inputs.begin(), call.inputs.end());
   AccessLog log(inputs);
-  Launcher on(*side_, allocator, &log);
+  EagerRandom random;
+  Launcher on(*side_, allocator, &log, &random);
   Values outputs = call.function.body(on, inputs);
   books_at_ = nullptr;
+  if (!on.ok()) random.GiveBack();
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   GRAPHTREE_RETURN_IF_ERROR(on.status());
+  call.variant->generators = std::max(call.variant->generators, random.generators());
   for (size_t i = 0; i < call.variant->mutates.size(); ++i) {
     if (log.written()[i]) call.variant->mutates[i] = true;
   }
@@ -55,9 +59,12 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
   StepAllocator allocator(memory_.get(), Region::kKept, TagOf(call.function));
   Values inputs(call.inputs.begin(), call.inputs.end());
   AccessLog log(inputs);
-  Launcher on(call.stream, allocator, &log);
+  EagerRandom random;
+  Launcher on(call.stream, allocator, &log, &random);
   Values outputs = call.function.body(on, inputs);
+  if (!on.ok()) random.GiveBack();
   GRAPHTREE_RETURN_IF_ERROR(on.status());
+  call.variant->generators = std::max(call.variant->generators, random.generators());
   ++stats_.eager;
   inputs.clear();
   Consume(call);

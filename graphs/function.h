@@ -41,6 +41,7 @@ struct Variant {
   Values key;                  // integers as they are, tensors with their layouts alone
   std::vector<bool> mutates;   // by input: declared, or seen in a run
   bool warm = false;           // has run once in the pool
+  size_t generators = 0;       // of random numbers that a run drew from
 
   bool Mutates(size_t input) const { return input < mutates.size() && mutates[input]; }
 };

@@ -23,6 +23,7 @@
 #include "graphs/function.h"
 #include "graphs/ingest/ingest.h"
 #include "graphs/match.h"
+#include "graphs/random/random_source.h"
 #include "graphs/storage.h"
 
 namespace graphtree {
@@ -61,7 +62,13 @@ struct LiveBlock {
   BlockId block;
 };
 
-// One op that copies inputs in. Copy c of it serves input inputs[c].
+// What every run of the node takes from one generator, and what the last one took.
+struct NodeRandom {
+  RandomUse use;
+  RandomPiece taken;
+};
+
+// One op that copies inputs in and writes scalars. Copy c of it serves input inputs[c].
 struct IngestOp {
   IngestPlan plan;
   OpId op = 0;
@@ -97,6 +104,7 @@ struct Node {
   std::unique_ptr<Graph> graph;            // null if nothing was launched
   std::unique_ptr<Executable> executable;  // likewise
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
+  std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
   uint64_t replays = 0;

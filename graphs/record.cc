@@ -6,6 +6,7 @@
 #include "device/base/status_macros.h"
 #include "device/error.h"
 #include "graphs/access_log.h"
+#include "graphs/random_words.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -80,7 +81,7 @@ absl::Status TreeCore::Record(Call& call) {
       GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*stream, call.stream));
     }
     if (draft.node->executable != nullptr) {
-      GRAPHTREE_RETURN_IF_ERROR(draft.node->executable->Launch(call.stream));
+      GRAPHTREE_RETURN_IF_ERROR(LaunchNode(draft.node.get(), originals, call.stream));
     }
     for (size_t i = 0; i < draft.outputs.size(); ++i) {
       const OutputSlot& slot = draft.node->outputs[i];
@@ -113,12 +114,19 @@ Draft TreeCore::Capture(Call& call, const Values& originals) {
   node->live_before = LiveSet(std::move(live));
 
   StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
-  Values inputs = PrepareInputs(originals, &draft, &allocator);
+  RandomWords words(call.variant->generators);
+  draft.status = words.Allocate(&allocator, *side_);
+  if (!draft.status.ok()) {
+    draft.reason = Reason::kOutOfPool;
+    return draft;
+  }
+  Values inputs = PrepareInputs(originals, words.Scalars(), &draft, &allocator);
   if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
   if (!draft.status.ok()) return draft;
 
   AccessLog log(inputs);
-  Launcher on(*side_, allocator, &log);
+  RecordedRandom random([&words] { return words.Next(); });
+  Launcher on(*side_, allocator, &log, &random);
   std::vector<OpToken> tokens;
   LaunchIngest(node, &on, &tokens);
   draft.outputs = call.function.body(on, inputs);
@@ -130,12 +138,14 @@ Draft TreeCore::Capture(Call& call, const Values& originals) {
     return draft;
   }
   node->graph = *std::move(graph);
+  for (const RandomUse& use : random.uses()) node->random.push_back({use, {}});
   if (!Classify(originals, allocator, &draft) || !FinishGraph(tokens, &draft)) return draft;
   return draft;
 }
 
 // What the body sees: static and managed inputs as they are, the others in buffers of the pool.
-Values TreeCore::PrepareInputs(const Values& originals, Draft* draft, StepAllocator* allocator) {
+Values TreeCore::PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
+                               Draft* draft, StepAllocator* allocator) {
   Node* node = draft->node.get();
   Values inputs;
   std::vector<IngestCopy> copies;
@@ -167,7 +177,7 @@ Values TreeCore::PrepareInputs(const Values& originals, Draft* draft, StepAlloca
     copied.push_back(i);
   }
   node->call_hash = HashInputs(node->roles, originals) ^ node->variant->id;
-  for (IngestPlan& plan : IngestPlan::For(copies, {})) {
+  for (IngestPlan& plan : IngestPlan::For(copies, scalars)) {
     const auto first = copied.begin() + plan.first_copy();
     std::vector<uint32_t> served(first, first + plan.copies());
     node->ingest.push_back({std::move(plan), 0, std::move(served)});

@@ -29,9 +29,33 @@ bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs
   return false;
 }
 
-absl::Status TreeCore::PatchMovedInputs(Node* node, absl::Span<const Value> inputs) {
+// Takes the run's random numbers, and writes where they start into the table.
+void TreeCore::DrawRandom(Node* node) {
+  for (size_t i = 0; i < node->random.size(); ++i) {
+    NodeRandom& random = node->random[i];
+    random.taken = random.use.generator->Take(random.use.increment);
+    const uint64_t words[] = {random.taken.seed, random.taken.offset};
+    for (size_t scalar = 2 * i; scalar < 2 * i + 2; ++scalar) {
+      for (IngestOp& ingest : node->ingest) {
+        const size_t place = scalar - ingest.plan.first_scalar();
+        if (place < ingest.plan.scalars()) ingest.plan.SetScalar(place, words[scalar - 2 * i]);
+      }
+    }
+  }
+}
+
+absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream) {
+  DrawRandom(node);
+  absl::Status status = PatchIngest(node, inputs);
+  if (status.ok()) status = node->executable->Launch(stream);
+  if (status.ok()) return status;
+  for (const NodeRandom& random : node->random) random.use.generator->GiveBack(random.taken);
+  return status;
+}
+
+absl::Status TreeCore::PatchIngest(Node* node, absl::Span<const Value> inputs) {
   for (IngestOp& ingest : node->ingest) {
-    bool moved = false;
+    bool moved = !node->random.empty() && ingest.plan.scalars() > 0;
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
       const Address source = inputs[ingest.inputs[copy]].word();
       if (ingest.plan.source(copy) == source) continue;
@@ -50,8 +74,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   if (tells_device_) TellOutputs(*node);
   if (node->executable != nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(PatchMovedInputs(node, call.inputs));
-    GRAPHTREE_RETURN_IF_ERROR(node->executable->Launch(call.stream));
+    GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
   }
   node->parent->last_child = node;
   path_.Append(node, PathState::kReplaying);

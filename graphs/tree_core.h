@@ -94,7 +94,10 @@ class TreeCore {
   bool Matches(const Node& node, absl::Span<const Value> inputs);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   absl::Status Replay(Node* node, Call& call);
-  absl::Status PatchMovedInputs(Node* node, absl::Span<const Value> inputs);
+  // REQUIRES: the node has an executable.
+  absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
+  static void DrawRandom(Node* node);
+  static absl::Status PatchIngest(Node* node, absl::Span<const Value> inputs);
   void TellOutputs(const Node& node);
   void HandOut(Node* node, const Call& call);
   void RenewStorage(Node* node, uint32_t output);
@@ -115,7 +118,8 @@ class TreeCore {
   absl::Status BooksTo(Node* node);
   absl::Status Record(Call& call);
   Draft Capture(Call& call, const Values& originals);
-  Values PrepareInputs(const Values& originals, Draft* draft, StepAllocator* allocator);
+  Values PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
+                       Draft* draft, StepAllocator* allocator);
   void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
   bool FinishGraph(const std::vector<OpToken>& tokens, Draft* draft);
   bool Classify(const Values& originals, const StepAllocator& allocator, Draft* draft);

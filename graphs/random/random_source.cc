@@ -24,6 +24,16 @@ absl::StatusOr<RandomState> EagerRandom::Draw(const GeneratorPtr& generator, uin
   return RandomState{nullptr, piece.seed, piece.offset};
 }
 
+size_t EagerRandom::generators() const {
+  size_t count = 0;
+  for (size_t i = 0; i < pieces_.size(); ++i) {
+    bool known = false;
+    for (size_t j = 0; j < i; ++j) known |= pieces_[j].first == pieces_[i].first;
+    count += known ? 0 : 1;
+  }
+  return count;
+}
+
 void EagerRandom::GiveBack() {
   for (; !pieces_.empty(); pieces_.pop_back()) {
     pieces_.back().first->GiveBack(pieces_.back().second);

@@ -46,7 +46,8 @@ class EagerRandom : public RandomSource {
 
   // Puts the generators back to where they were, for a run that failed and is done again.
   void GiveBack();
-  bool drew() const { return !pieces_.empty(); }
+  // Different ones that were drawn from.
+  size_t generators() const;
 
  private:
   std::vector<std::pair<GeneratorPtr, RandomPiece>> pieces_;
