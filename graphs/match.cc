@@ -7,15 +7,6 @@
 #include "device/base/check.h"
 
 namespace graphtree {
-namespace {
-
-uint64_t Mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-  return hash ^ (hash >> 29);
-}
-
-}  // namespace
-
 RecordedInput RowFor(InputRole role, const Value& input, uint64_t alignment) {
   RecordedInput row{input.layout(), input.word(), ~uint64_t{0}};
   if (role == InputRole::kCopied) row.mask = 0;
@@ -24,6 +15,21 @@ RecordedInput RowFor(InputRole role, const Value& input, uint64_t alignment) {
     row.word &= row.mask;
   }
   return row;
+}
+
+InputPattern::InputPattern(absl::Span<const InputRole> roles, absl::Span<const Value> inputs) {
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    rows_.push_back(RowFor(roles[i], inputs[i]));
+    const bool exact = rows_.back().mask == ~uint64_t{0} && inputs[i].storage() == nullptr;
+    if (!exact) {
+      loose_.push_back(i);
+      continue;
+    }
+    const auto* bytes = reinterpret_cast<const unsigned char*>(&inputs[i]);
+    image_.insert(image_.end(), bytes, bytes + sizeof(Value));
+    if (runs_.empty() || runs_.back().begin + runs_.back().count != i) runs_.push_back({i, 0});
+    ++runs_.back().count;
+  }
 }
 
 size_t FirstMismatch(absl::Span<const RecordedInput> rows, absl::Span<const Value> inputs) {
@@ -35,13 +41,9 @@ size_t FirstMismatch(absl::Span<const RecordedInput> rows, absl::Span<const Valu
 }
 
 uint64_t HashInputs(absl::Span<const InputRole> roles, absl::Span<const Value> inputs) {
-  uint64_t hash = roles.size();
-  for (size_t i = 0; i < roles.size(); ++i) {
-    hash = Mix(hash, reinterpret_cast<uintptr_t>(inputs[i].layout()));
-    const bool by_word = roles[i] != InputRole::kCopied && roles[i] != InputRole::kPatched;
-    hash = Mix(hash, by_word ? inputs[i].word() : ~uint64_t{0});
-  }
-  return hash;
+  PinHash hash;
+  for (size_t i = 0; i < roles.size(); ++i) hash.Add(roles[i], inputs[i]);
+  return hash.value();
 }
 
 LiveSet::LiveSet(std::vector<OutputRef> live) : outputs_(std::move(live)) {

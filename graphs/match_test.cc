@@ -71,6 +71,28 @@ TEST_F(MatchTest, AnIntegerIsNotATensorOrNothing) {
   EXPECT_EQ(FirstMismatch(rows_, call), 4u);
 }
 
+// The pattern compares runs as memory and must agree with the rows in every case.
+TEST_F(MatchTest, APatternAgreesWithItsRows) {
+  const uint32_t seed = 4;
+  SCOPED_TRACE(testing::Message() << "seed " << seed);
+  std::mt19937 random(seed);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<InputRole> roles;
+    Values inputs;
+    for (uint32_t n = random() % 12; n > 0; --n) {
+      const size_t like = random() % roles_.size();
+      roles.push_back(roles_[like] == InputRole::kPatched ? InputRole::kCopied : roles_[like]);
+      inputs.push_back(recorded_[like]);
+    }
+    const InputPattern pattern(roles, inputs);
+    ASSERT_TRUE(pattern.Compare(inputs).match);
+    if (inputs.empty()) continue;
+    Values call = inputs;
+    call[random() % call.size()] = recorded_[random() % recorded_.size()];
+    ASSERT_EQ(pattern.Compare(call).match, InputsMatch(pattern.rows(), call));
+  }
+}
+
 TEST(LiveSetTest, AgreesWithAPlainSet) {
   const uint32_t seed = 77;
   SCOPED_TRACE(testing::Message() << "seed " << seed);

@@ -91,11 +91,11 @@ struct Node {
   Variant* variant = nullptr;
   bool warm_up = false;
 
-  std::vector<RecordedInput> rows;
+  InputPattern inputs;
   std::vector<InputRole> roles;
-  uint64_t call_hash = 0;  // over variant, roles and pinned addresses
-  std::vector<AddressRange>
-      written;  // the inputs that it writes to; a copied one may not share bytes
+  uint64_t call_hash = 0;  // over function, roles and pins
+  // The inputs that it writes to; a copied one may not share bytes with them.
+  std::vector<AddressRange> written;
   LiveSet live_before;
   std::vector<Consumed> consumed;
 
@@ -111,7 +111,7 @@ struct Node {
 
   Node* last_child = nullptr;
   std::vector<std::unique_ptr<Node>> children;  // in the order in which they were recorded
-  // The same, by a hash over variant and pinned addresses, and by variant.
+  // The same, by a hash over function and pins, and by variant.
   absl::flat_hash_map<uint64_t, std::vector<Node*>> by_call;
   absl::flat_hash_map<uint32_t, std::vector<Node*>> by_variant;
   absl::flat_hash_map<uint32_t, uint64_t> unexpected;  // recorded again, by variant, for the limit

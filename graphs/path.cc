@@ -9,8 +9,8 @@ namespace graphtree {
 namespace {
 
 // Outside handles of `storage` that this call itself brings.
-int32_t BroughtBy(absl::Span<const Value> inputs, const Storage* storage) {
-  int32_t count = 0;
+uint32_t BroughtBy(absl::Span<const Value> inputs, const Storage* storage) {
+  uint32_t count = 0;
   for (const Value& input : inputs) count += input.storage() == storage ? 1 : 0;
   return count;
 }

@@ -22,8 +22,8 @@ Reason ReasonOf(const absl::Status& status) {
   }
 }
 
-int32_t HandlesIn(const Values& values, const Storage* storage) {
-  int32_t count = 0;
+uint32_t HandlesIn(const Values& values, const Storage* storage) {
+  uint32_t count = 0;
   for (const Value& value : values) count += value.storage() == storage ? 1 : 0;
   return count;
 }
@@ -154,7 +154,6 @@ Values TreeCore::PrepareInputs(const Values& originals, const std::vector<Ingest
     const Value& input = originals[i];
     const InputRole role = memory_->RoleOf(input, node->variant->function->IsStatic(i));
     node->roles.push_back(role);
-    node->rows.push_back(RowFor(role, input));
     draft->buffers.push_back(0);
     if (role != InputRole::kCopied) {
       if (node->variant->Mutates(i)) {
@@ -176,7 +175,8 @@ Values TreeCore::PrepareInputs(const Values& originals, const std::vector<Ingest
     copies.push_back({target, input.word(), input.layout()});
     copied.push_back(i);
   }
-  node->call_hash = HashInputs(node->roles, originals) ^ node->variant->id;
+  node->inputs = InputPattern(node->roles, originals);
+  node->call_hash = HashInputs(node->roles, originals) ^ node->variant->function->id;
   for (IngestPlan& plan : IngestPlan::For(copies, scalars)) {
     const auto first = copied.begin() + plan.first_copy();
     std::vector<uint32_t> served(first, first + plan.copies());

@@ -4,13 +4,35 @@
 
 namespace graphtree {
 
-bool TreeCore::Matches(const Node& node, absl::Span<const Value> inputs) {
-  if (node.rows.size() != inputs.size() || !InputsMatch(node.rows, inputs)) return false;
-  for (const Value& input : inputs) {
-    if (input.storage() != nullptr && input.storage()->stale()) return false;
+bool TreeCore::Matches(const Node& node, Call& call) {
+  if (node.variant->function != &call.function || node.roles.size() != call.inputs.size()) {
+    return false;
   }
-  if (!node.written.empty() && MovedOntoWritten(node, inputs)) return false;
-  return path_.Fits(node, inputs) == Path::Fit::kFits;
+  const Comparison comparison = node.inputs.Compare(call.inputs);
+  if (!comparison.match) return false;
+  call.brings_storage = comparison.any_storage;
+  if (comparison.any_storage) {
+    for (const Value& input : call.inputs) {
+      if (input.storage() != nullptr && input.storage()->stale()) return false;
+    }
+  }
+  if (!node.written.empty() && MovedOntoWritten(node, call.inputs)) return false;
+  return path_.Fits(node, call.inputs) == Path::Fit::kFits;
+}
+
+// Among many siblings: a hash over what the call pins, and no heap.
+Node* TreeCore::FindByCall(Call& call) {
+  Node* parent = path_.current();
+  PinHash hash;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    hash.Add(memory_->RoleOf(call.inputs[i], call.function.IsStatic(i)), call.inputs[i]);
+  }
+  const auto found = parent->by_call.find(hash.value() ^ call.function.id);
+  if (found == parent->by_call.end()) return nullptr;
+  for (Node* node : found->second) {
+    if (Matches(*node, call)) return node;
+  }
+  return nullptr;
 }
 
 // Copying an input first and writing to another one then is right only while the two are apart; the
@@ -122,7 +144,7 @@ void TreeCore::HandOut(Node* node, const Call& call) {
         break;
     }
   }
-  Consume(call);
+  if (call.brings_storage) Consume(call);
   call.outputs->swap(made);
   made.clear();
   scratch_outputs_.swap(made);
@@ -139,7 +161,10 @@ void TreeCore::Consume(const Call& call) {
 void TreeCore::RenewStorage(Node* node, uint32_t output) {
   OutputSlot& slot = node->outputs[output];
   Storage* storage = slot.storage;
-  if (storage != nullptr && storage->state() == StorageState::kView && !storage->held_outside()) {
+  // One that went stale is as good as new once nobody holds it.
+  if (storage != nullptr && storage->state() != StorageState::kOwning &&
+      !storage->held_outside()) {
+    storage->set_state(StorageState::kView);
     storage->step = step_;
     return;
   }

@@ -1,8 +1,13 @@
 // A Storage owns one allocation that tensors look into, and knows who still holds it.
 //
-//   caller's Tensor ---+                                    outside: handles the caller holds
-//   caller's Tensor ---+--> Storage { range, counts, state } inside: the tree's own (a node's slot,
-//   node's slot     ---+                                             an output being handed out)
+//   caller's Tensor ---+                                      outside: handles the caller holds
+//   caller's Tensor ---+--> Storage { range, counts, state }  inside: the tree's own, a node's slot
+//   node's slot     ---+                                              or its list of held outputs
+//
+//   count    | 1 if anything inside holds it | number of outside handles |     one atomic word
+//
+// The inside count itself is the tree's alone and not atomic, so that handing an output out and
+// taking it back costs one atomic operation each.
 //
 // Liveness is "somebody outside holds it": one load. The tree keeps a short list of the outputs
 // that it handed out on the current path and forgets those that died, so nothing is scanned.
@@ -57,19 +62,25 @@ class Storage {
   bool stale() const { return state() == StorageState::kStale; }
   StorageOwner* owner() const { return owner_; }
 
-  bool held_outside() const { return outside_.load(std::memory_order_acquire) > 0; }
-  int32_t outside() const { return outside_.load(std::memory_order_acquire); }
+  bool held_outside() const { return outside() > 0; }
+  uint32_t outside() const {
+    return static_cast<uint32_t>(count_.load(std::memory_order_acquire) & (kInside - 1));
+  }
 
-  // Handles come and go. All outside handles together hold one inside count.
-  void AddOutside() {
-    if (outside_.fetch_add(1, std::memory_order_relaxed) == 0) AddInside();
-  }
+  // Handles come and go, on any thread.
+  void AddOutside() { count_.fetch_add(1, std::memory_order_relaxed); }
   void DropOutside() {
-    if (outside_.fetch_sub(1, std::memory_order_acq_rel) == 1) DropInside();
+    if (count_.fetch_sub(1, std::memory_order_acq_rel) == 1) owner_->Unreferenced(this);
   }
-  void AddInside() { inside_.fetch_add(1, std::memory_order_relaxed); }
+  // The tree's thread only.
+  void AddInside() {
+    if (inside_++ == 0) count_.fetch_add(kInside, std::memory_order_relaxed);
+  }
   void DropInside() {
-    if (inside_.fetch_sub(1, std::memory_order_acq_rel) == 1) owner_->Unreferenced(this);
+    if (--inside_ > 0) return;
+    if (count_.fetch_sub(kInside, std::memory_order_acq_rel) == kInside) {
+      owner_->Unreferenced(this);
+    }
   }
 
   // The owner's side.
@@ -90,11 +101,13 @@ class Storage {
   Storage* next = nullptr;  // in the owner's list of spare ones
 
  private:
+  static constexpr uint64_t kInside = uint64_t{1} << 32;
+
   StorageOwner* const owner_;
   AddressRange range_;
   std::atomic<StorageState> state_;
-  std::atomic<int32_t> outside_{0};
-  std::atomic<int32_t> inside_{0};
+  std::atomic<uint64_t> count_{0};
+  uint32_t inside_ = 0;
 };
 
 }  // namespace graphtree

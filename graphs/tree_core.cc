@@ -127,9 +127,9 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   Node* node = path_.current()->last_child;
   const bool replayable =
       path_.state() == PathState::kNone || path_.state() == PathState::kReplaying;
-  if (node != nullptr && replayable && node->variant->function == &call.function &&
-      Matches(*node, inputs)) {
-    return Replay(node, call);
+  if (node != nullptr && replayable) {
+    if (Matches(*node, call)) return Replay(node, call);
+    if (Node* other = FindByCall(call)) return Replay(other, call);
   }
   return RunSlow(call);
 }
@@ -175,34 +175,20 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) const {
 }
 
 Reason TreeCore::WhyNot(const Node& node, const Call& call) {
-  const size_t at = FirstMismatch(node.rows, call.inputs);
-  if (at < node.rows.size()) {
+  const size_t at = FirstMismatch(node.inputs.rows(), call.inputs);
+  if (at < node.roles.size()) {
     return node.roles[at] == InputRole::kStatic ? Reason::kStaticMoved : Reason::kManagedMoved;
   }
   return path_.Fits(node, call.inputs) == Path::Fit::kHeldElsewhere ? Reason::kConsumerDiffers
                                                                     : Reason::kLivenessDiffers;
 }
 
-Node* TreeCore::FindCandidate(const Call& call, bool* unexpected) {
-  Node* parent = path_.current();
-  std::vector<InputRole> roles(call.inputs.size());
-  for (size_t i = 0; i < roles.size(); ++i) {
-    roles[i] = memory_->RoleOf(call.inputs[i], call.function.IsStatic(i));
-  }
-  const auto same_call =
-      parent->by_call.find(HashInputs(roles, call.inputs) ^ call.variant->id);
-  if (same_call != parent->by_call.end()) {
-    for (Node* node : same_call->second) {
-      if (node->variant == call.variant && Matches(*node, call.inputs)) return node;
-    }
-  }
-  *unexpected = false;
-  const auto siblings = parent->by_variant.find(call.variant->id);
-  if (siblings == parent->by_variant.end()) return nullptr;
+bool TreeCore::HasUnexpectedSibling(const Call& call) {
+  const auto siblings = path_.current()->by_variant.find(call.variant->id);
+  if (siblings == path_.current()->by_variant.end()) return false;
   const Reason reason = WhyNot(*siblings->second.back(), call);
   ++stats_.reasons[static_cast<size_t>(reason)];
-  *unexpected = reason != Reason::kStaticMoved;
-  return nullptr;
+  return reason != Reason::kStaticMoved;
 }
 
 void TreeCore::EndPathIfDead() {
@@ -221,16 +207,17 @@ absl::Status TreeCore::RunSlow(Call& call) {
     Reason reason;
     if (MustRunEagerly(call, &reason)) return RunEagerly(call, reason);
     if (!call.variant->warm || path_.state() == PathState::kWarmUp) return WarmUp(call);
-    bool unexpected = false;
-    if (path_.state() != PathState::kRecording) {
-      if (Node* node = FindCandidate(call, &unexpected)) return Replay(node, call);
+    const bool replayable = path_.state() != PathState::kRecording;
+    if (replayable) {
+      if (Node* node = FindByCall(call)) return Replay(node, call);
     }
     if (path_.state() == PathState::kReplaying && path_.Held().empty()) {
       // Nothing of the path is held: the call begins a new one, and may match a root there.
       EndPathIfDead();
       continue;
     }
-    if (unexpected && ++path_.current()->unexpected[call.variant->id] > options_.rerecord_limit) {
+    if (replayable && HasUnexpectedSibling(call) &&
+        ++path_.current()->unexpected[call.variant->id] > options_.rerecord_limit) {
       return RunEagerly(call, Reason::kRerecordLimit);
     }
     return Record(call);

@@ -76,6 +76,7 @@ class TreeCore {
     absl::Span<Value> inputs;
     Stream& stream;
     Values* outputs;
+    bool brings_storage = true;  // false only if no input is known to be a tensor of a tree's
   };
 
   TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<StepMemory> memory,
@@ -86,12 +87,14 @@ class TreeCore {
   absl::Status RunSlow(Call& call);
   absl::Status CheckInputs(const Call& call) const;
   bool MustRunEagerly(const Call& call, Reason* reason) const;
-  Node* FindCandidate(const Call& call, bool* unexpected);
+  // Why no recording at this place serves the call; false if there is none at all for it.
+  bool HasUnexpectedSibling(const Call& call);
   Reason WhyNot(const Node& node, const Call& call);
   void EndPathIfDead();
 
   // replay.cc
-  bool Matches(const Node& node, absl::Span<const Value> inputs);
+  bool Matches(const Node& node, Call& call);
+  Node* FindByCall(Call& call);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   absl::Status Replay(Node* node, Call& call);
   // REQUIRES: the node has an executable.

@@ -4,7 +4,10 @@
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "device/device.h"
 #include "device/host/host_device.h"
+#include "device/open.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/shrink.h"
 #include "tests/simulation/world.h"
@@ -13,10 +16,19 @@
 namespace graphtree::simulation {
 namespace {
 
-std::string RunOnHost(const Program& program, TreeStats* stats) {
-  HostOptions host;
-  host.seed = program.seed;
-  auto device = OpenHostDevice(host);
+using OpenForSeed = absl::StatusOr<std::unique_ptr<Device>> (*)(uint32_t seed);
+
+absl::StatusOr<std::unique_ptr<Device>> OpenHost(uint32_t seed) {
+  HostOptions options;
+  options.seed = seed;
+  return OpenHostDevice(options);
+}
+
+absl::StatusOr<std::unique_ptr<Device>> OpenGpu(uint32_t) { return OpenDevice("cuda:0"); }
+
+// What the caller saw and should not have; empty if nothing.
+std::string Failure(OpenForSeed open, const Program& program) {
+  absl::StatusOr<std::unique_ptr<Device>> device = open(program.seed);
   if (!device.ok()) return device.status().ToString();
   TreeOptions options;
   options.pool_bytes = 64 << 20;
@@ -24,26 +36,35 @@ std::string RunOnHost(const Program& program, TreeStats* stats) {
   {
     World world(**device, program, options);
     status = world.Run();
-    if (status.ok() && stats != nullptr) *stats = world.stats();
   }
   if (status.ok()) status = (*device)->Close();
   return status.ok() ? "" : status.ToString();
 }
 
-void Check(uint32_t seed, uint32_t actions) {
+void Check(OpenForSeed open, uint32_t seed, uint32_t actions) {
   const Program program = MakeProgram(seed, actions);
-  const std::string failure = RunOnHost(program, nullptr);
+  const std::string failure = Failure(open, program);
   if (failure.empty()) return;
   const Program small = Shrink(
-      program, [](const Program& tried) { return !RunOnHost(tried, nullptr).empty(); }, 400);
+      program, [open](const Program& tried) { return !Failure(open, tried).empty(); }, 400);
   FAIL() << failure << "\nsmallest program that fails:\n"
-         << ToString(small) << RunOnHost(small, nullptr);
+         << ToString(small) << Failure(open, small);
 }
 
-TEST(SimulationTest, TheTreeShowsWhatAnEagerRunShows) {
+void CheckSeeds(OpenForSeed open, uint32_t seeds) {
   const char* wanted = std::getenv("GRAPHTREE_SIMULATION_SEEDS");
-  const uint32_t seeds = wanted != nullptr ? std::strtoul(wanted, nullptr, 10) : 400;
-  for (uint32_t seed = 1; seed <= seeds && !HasFatalFailure(); ++seed) Check(seed, 120);
+  if (wanted != nullptr) seeds = std::strtoul(wanted, nullptr, 10);
+  for (uint32_t seed = 1; seed <= seeds && !testing::Test::HasFatalFailure(); ++seed) {
+    Check(open, seed, 120);
+  }
+}
+
+TEST(SimulationTest, TheTreeShowsWhatAnEagerRunShows) { CheckSeeds(OpenHost, 400); }
+
+TEST(SimulationTest, TheSameOnAGpu) {
+  const absl::StatusOr<std::unique_ptr<Device>> gpu = OpenGpu(0);
+  if (!gpu.ok()) GTEST_SKIP() << gpu.status().message();
+  CheckSeeds(OpenGpu, 60);
 }
 
 }  // namespace

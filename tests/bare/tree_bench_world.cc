@@ -1,0 +1,221 @@
+// Sets the world up, and makes the calls that are timed.
+#include "tests/bare/tree_bench_world.h"
+
+#include <chrono>
+#include <utility>
+#include <variant>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/open.h"
+#include "tests/kernels/kernels.h"
+
+namespace graphtree {
+namespace {
+
+constexpr uint32_t kElements = 256;
+constexpr uint64_t kSlotBytes = kElements * sizeof(uint32_t);
+constexpr LaunchShape kShape = {.grid = {1}, .block = {256}};
+
+const Layout* SlotLayout() {
+  static const Layout* layout = Layout::Of(DType::kI32, {kElements});
+  return layout;
+}
+
+BareLaunch BareIngest(const IngestPlan& plan) {
+  return {std::get<CudaSymbol>(plan.kernel().cuda()).symbol, plan.shape().grid, plan.shape().block,
+          {plan.Table().data()}};
+}
+
+double NowNs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::nano>(now).count();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<BenchWorld>> BenchWorld::Make(const std::string& device,
+                                                             const BenchShape& shape) {
+  std::unique_ptr<BenchWorld> world(new BenchWorld(shape));
+  GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device));
+  return world;
+}
+
+BenchWorld::~BenchWorld() {
+  inputs_.clear();
+  outputs_.clear();
+  if (stream_ != nullptr) Drain();
+  tree_ = nullptr;
+  bare_ = nullptr;
+  executable_ = nullptr;
+  graph_ = nullptr;
+  if (!range_.empty()) {
+    device_->memory().Unmap(range_).IgnoreError();
+    device_->memory().Release(range_).IgnoreError();
+  }
+}
+
+// Slots: two sets of copied inputs, then the static ones.
+Tensor BenchWorld::TensorAt(uint32_t slot) const {
+  return Tensor::Foreign(range_.base + slot * kSlotBytes, SlotLayout());
+}
+
+absl::Status BenchWorld::SetUp(const std::string& device) {
+  GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
+  GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
+  Memory& memory = device_->memory();
+  const uint64_t slots = 2 * shape_.copied + shape_.statics + shape_.siblings;
+  const uint64_t granularity = memory.granularity();
+  const uint64_t bytes = (slots * kSlotBytes + granularity - 1) / granularity * granularity;
+  GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
+  GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
+  GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
+  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
+  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 1, 4, bytes / 4));
+  TreeOptions options;
+  options.pool_bytes = uint64_t{1} << 30;
+  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(*device_, options));
+  FunctionOptions statics;
+  for (uint32_t i = 0; i < shape_.statics; ++i) statics.static_inputs.push_back(i);
+  const uint32_t kernels = shape_.kernels;
+  for (uint32_t f = 0; f < shape_.functions; ++f) {
+    tree_->Register(absl::StrCat("f", f), statics, [kernels](Launcher& on, Values& inputs) {
+      Tensor out = on.Empty(SlotLayout());
+      if (!on.ok()) return Values();
+      const Tensor last = Tensor::From(inputs.back());
+      on.Launch(AddKernel(), kShape, {Out(out), In(last), In(last), Val(kElements)});
+      for (uint32_t k = 1; k < kernels; ++k) {
+        on.Launch(IncrementKernel(), kShape, {InOut(out), Val(k), Val(kElements)});
+      }
+      return Values{out};
+    });
+  }
+  return MakeBare();
+}
+
+absl::Status BenchWorld::MakeBare() {
+  if (shape_.copied > 0) {
+    std::vector<IngestCopy> copies;
+    for (uint32_t i = 0; i < shape_.copied; ++i) {
+      copies.push_back({TensorAt(shape_.copied + i).word(), TensorAt(i).word(), SlotLayout()});
+    }
+    plan_ = IngestPlan::For(copies, {});
+  }
+  if (device_->info().architecture == "host") return MakeBareOnHost();
+  std::vector<BareLaunch> launches;
+  if (!plan_.empty()) {
+    bare_ingest_ = BareIngest(plan_[0]);
+    launches.push_back(bare_ingest_);
+  }
+  const Address slot = TensorAt(0).word();
+  const uint32_t by = 1;
+  for (uint32_t k = 0; k < shape_.kernels; ++k) {
+    launches.push_back({std::get<CudaSymbol>(IncrementKernel().cuda()).symbol, kShape.grid,
+                        kShape.block, {&slot, &by, &kElements}});
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(bare_, BareGraph::Capture(launches));
+  return absl::OkStatus();
+}
+
+absl::Status BenchWorld::MakeBareOnHost() {
+  GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
+  for (const IngestPlan& plan : plan_) {
+    const Argument table = plan.Table();
+    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(plan.kernel(), plan.shape(), {&table, 1}));
+  }
+  const std::vector<Argument> arguments = {Argument::InOut(TensorAt(0).raw_bytes()),
+                                           Argument::Value(uint32_t{1}),
+                                           Argument::Value(kElements)};
+  for (uint32_t k = 0; k < shape_.kernels; ++k) {
+    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(IncrementKernel(), kShape, arguments));
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(graph_, stream_->EndCapture());
+  GRAPHTREE_ASSIGN_OR_RETURN(executable_, graph_->Instantiate());
+  return absl::OkStatus();
+}
+
+void BenchWorld::Drain() {
+  stream_->Synchronize().IgnoreError();
+  if (bare_ != nullptr) bare_->Synchronize().IgnoreError();
+}
+
+absl::Status BenchWorld::bare_status() {
+  return bare_ != nullptr ? bare_->Synchronize() : absl::OkStatus();
+}
+
+absl::Status BenchWorld::WarmUp() {
+  for (uint32_t i = 0; i < 3 * shape_.siblings + 3; ++i) GRAPHTREE_RETURN_IF_ERROR(Step());
+  return stream_->Synchronize();
+}
+
+// The static inputs stay; the copied ones alternate between two places; siblings take turns.
+void BenchWorld::NextInputs() {
+  ++turn_;
+  inputs_.resize(shape_.statics + shape_.copied);
+  for (uint32_t i = 0; i < shape_.statics && inputs_[i].is_none(); ++i) {
+    inputs_[i] = TensorAt(2 * shape_.copied + i);
+  }
+  if (shape_.siblings > 1) {
+    const uint32_t turns = used_siblings_ == 0 ? shape_.siblings : used_siblings_;
+    inputs_[0] =
+        TensorAt(2 * shape_.copied + shape_.statics + first_sibling_ + turn_ % turns);
+  }
+  for (uint32_t i = 0; i < shape_.copied; ++i) {
+    inputs_[shape_.statics + i] = TensorAt((turn_ % 2) * shape_.copied + i);
+  }
+}
+
+absl::Status BenchWorld::Call(uint32_t function) {
+  if (function > 0) {
+    inputs_.resize(shape_.statics + 1);
+    inputs_.back() = std::move(outputs_[0]);
+  }
+  return tree_->Run(function, absl::MakeSpan(inputs_), *stream_, &outputs_);
+}
+
+absl::Status BenchWorld::Step() {
+  NextInputs();
+  tree_->BeginStep();
+  for (uint32_t f = 0; f < shape_.functions; ++f) GRAPHTREE_RETURN_IF_ERROR(Call(f));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StepTimes> BenchWorld::TimedStep() {
+  StepTimes times;
+  NextInputs();
+  tree_->BeginStep();
+  for (uint32_t f = 0; f < shape_.functions; ++f) {
+    if (f % 32 == 31 || f + 1 == shape_.functions) Drain();
+    const double start = NowNs();
+    GRAPHTREE_RETURN_IF_ERROR(Call(f));
+    const double taken = NowNs() - start;
+    if (f == 0) times.first_ns = taken;
+    if (f + 1 == shape_.functions) times.last_ns = taken;
+  }
+  Drain();
+  return times;
+}
+
+void BenchWorld::BareStep() {
+  if (!plan_.empty()) {
+    ++turn_;
+    for (uint32_t i = 0; i < shape_.copied; ++i) {
+      plan_[0].Retarget(i, TensorAt((turn_ % 2) * shape_.copied + i).word());
+    }
+    if (bare_ != nullptr) {
+      bare_->Patch(0, bare_ingest_);
+    } else {
+      const Argument table = plan_[0].Table();
+      executable_->PatchKernel(0, plan_[0].kernel(), plan_[0].shape(), {&table, 1}).IgnoreError();
+    }
+  }
+  for (uint32_t f = 0; f < shape_.functions; ++f) {
+    if (bare_ != nullptr) {
+      bare_->Launch();
+    } else {
+      executable_->Launch(*stream_).IgnoreError();
+    }
+  }
+}
+
+}  // namespace graphtree
