@@ -54,6 +54,8 @@ std::vector<uint64_t> Tree::descendants() const {
 
 Outline Tree::outline() const { return OutlineOf(core_->root()); }
 
+Pool& Tree::pool() { return core_->pool(); }
+
 const char* Tree::state() const { return PathStateName(core_->state()); }
 
 }  // namespace graphtree

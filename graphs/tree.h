@@ -76,11 +76,12 @@ struct TreeStats {
   ReasonCounts reasons = {};
   uint64_t nodes = 0;
   uint64_t live_blocks = 0;  // outputs of this path that are held
-  uint64_t pool_reserved_bytes = 0;
-  uint64_t pool_live_bytes = 0;
+  uint64_t pool_reserved_bytes = 0;  // physical memory
+  uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them
   uint64_t executable_bytes = 0;  // device memory
 };
 
+class Pool;
 class TreeCore;
 
 class Tree {
@@ -106,6 +107,8 @@ class Tree {
   std::vector<uint64_t> descendants() const;
   // Every recording, to look at.
   Outline outline() const;
+  // The memory that it records into, to look at: snapshots, statistics, history.
+  Pool& pool();
   const char* state() const;
 
  private:

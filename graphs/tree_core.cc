@@ -226,6 +226,9 @@ absl::Status TreeCore::RunSlow(Call& call) {
 
 TreeStats TreeCore::Stats() {
   stats_.live_blocks = path_.Held().size();
+  const PoolStats pool = memory_->pool().Stats();
+  stats_.pool_reserved_bytes = pool.mapped_bytes;
+  stats_.pool_live_bytes = pool.live_bytes;
   return stats_;
 }
 

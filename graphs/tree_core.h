@@ -67,6 +67,7 @@ class TreeCore {
   void BeginStep();
   TreeStats Stats();
   const Node& root() const { return root_; }
+  Pool& pool() { return memory_->pool(); }
   PathState state() const { return path_.state(); }
 
  private:

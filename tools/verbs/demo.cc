@@ -9,10 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "allocator/pool_snapshot.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "device/open.h"
 #include "graphs/outline.h"
+#include "graphs/tree.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/demo_model/comparison.h"
@@ -61,6 +63,10 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
                              InRange(arguments, "--seed", 1, 0, 1'000'000'000));
   options.seed = static_cast<uint64_t>(seed);
   options.sampled = !arguments.Has("--greedy");
+  if (arguments.Has("--snapshot")) {
+    const std::string path = arguments.Text("--snapshot");
+    options.at_the_end = [path](Tree& tree) { return WritePoolSnapshot(tree.pool(), path); };
+  }
   if (!arguments.Has("--quiet")) {
     options.progress = [&console](const std::string& way, int step) {
       if (step % 20 == 0) console.err << "\r" << way << ": " << step << " steps " << std::flush;
@@ -89,7 +95,7 @@ absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison&
   return absl::OkStatus();
 }
 
-int Run(const cli::Arguments& arguments, cli::Console& console) {
+int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
   const absl::StatusOr<demo::DemoOptions> options = OptionsFrom(arguments, console);
   if (!options.ok()) {
     console.err << "graphtree demo: " << options.status().message() << "\n";
@@ -133,12 +139,14 @@ cli::Verb DemoVerb() {
                       NumberOption("--seed", "Another seed is another day; 1."),
                       {.name = "--greedy", .help = "No request draws its tokens at random."},
                       {.name = "--quiet", .help = "Show no progress."},
+                      FileOption("--snapshot",
+                                 "Write the pool's memory: .pickle, .json or .sqlite."),
                       FileOption("--tree", "Write the tree as Graphviz."),
                       FileOption("--json", "Write all figures as JSON.")},
           .examples = {{"graphtree demo", "under a minute, on a GPU or on the host"},
                        {"graphtree demo --device host --steps 50", "a short day without a GPU"},
                        {"graphtree demo --tree tree.dot --json figures.json", "for other tools"}},
-          .run = Run};
+          .run = RunDemo};
 }
 
 }  // namespace graphtree

@@ -49,14 +49,17 @@ TEST(DemoTest, AShortDayOnTheHostHasEqualTokens) {
 TEST(DemoTest, FilesHaveTheSameForMachines) {
   const std::string json = testing::TempDir() + "/demo.json";
   const std::string tree = testing::TempDir() + "/demo.dot";
+  const std::string snapshot = testing::TempDir() + "/demo_snapshot.json";
   const Outcome outcome = RunDemo({"demo", "--device=host", "--steps=20", "--rows=2", "--quiet",
-                                   "--greedy", "--json", json, "--tree", tree});
+                                   "--greedy", "--json", json, "--tree", tree, "--snapshot",
+                                   snapshot});
   EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
   EXPECT_EQ(outcome.err, "");
   EXPECT_THAT(Content(json), HasSubstr(R"("tokens_equal":true)"));
   EXPECT_THAT(Content(json), HasSubstr(R"("launches_per_step":76)"));
   EXPECT_THAT(Content(json), Not(HasSubstr("sampled")));
   EXPECT_THAT(Content(tree), HasSubstr("digraph tree {"));
+  EXPECT_THAT(Content(snapshot), HasSubstr("device_traces"));
 }
 
 TEST(DemoTest, ADeviceThatIsNotThereIsBadInput) {
