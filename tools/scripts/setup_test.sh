@@ -38,8 +38,8 @@ expect() {
 expect_text() { grep -qF -- "$1" "$root/output" || fail "it did not say: $1"; }
 
 readonly kAll="bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-cc bazel-rules-java
-bazel-rules-proto g++ libabsl-dev libgtest-dev libgmock-dev libbenchmark-dev libsqlite3-dev python3
-chromium"
+bazel-rules-proto g++ libabsl-dev libgtest-dev libgmock-dev libbenchmark-dev libsqlite3-dev
+python3"
 stand_in id <<<'echo 1000'
 stand_in sudo <<<'echo "$*" >>'"$root"'/sudo.log'
 stand_in apt-cache <<<'true'
@@ -50,6 +50,13 @@ stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do echo \$p installed; done"
 expect 0 --no-cuda
 [ ! -s "$root/output" ] || fail "it spoke although nothing is missing"
 expect 0 --no-cuda --list
+
+# A browser is for tests alone, and only Debian has one that simply runs.
+expect 1 --no-cuda --tests --list
+expect_text "chromium"
+echo 'ID=ubuntu' >"$root/os-release"
+expect 0 --no-cuda --tests --list
+echo 'ID=debian' >"$root/os-release"
 
 # clang is missing and asked for: it is named with its reason and installed through sudo.
 expect 1 --no-cuda --all --list
