@@ -1,6 +1,7 @@
 // Hooks for another framework's allocator callbacks: its memory comes from a pool of ours.
 //
-//   PyTorch's pluggable allocator   graphtree_foreign_malloc, graphtree_foreign_free by name from the
+//   PyTorch's pluggable allocator   graphtree_foreign_malloc, graphtree_foreign_free by name from
+//   the
 //                                   shared library, graphtree_foreign_record_stream
 //   anything else                   ForeignAllocator's methods
 //

@@ -178,7 +178,8 @@ class SnapshotWriter {
     json_.Key("time_us").Integer(pool_.history().MicrosecondsOf(entry.ticks));
     json_.Key("compile_context").String("N/A");
     json_.Key("user_metadata").String(pool_.Text(is_note ? entry.note : entry.context));
-    if (entry.internal == kAtAddressMark) json_.Key("internal_metadata").String("mallocWithAddress");
+    if (entry.internal == kAtAddressMark)
+      json_.Key("internal_metadata").String("mallocWithAddress");
     json_.Key("pool_id");
     WritePoolId();
     WriteFrames(entry.tag, entry.note);

@@ -6,9 +6,9 @@
 //   graphtree       what is only ours: the pool's figures, its settings
 //
 // Keys of ours stand beside PyTorch's, never instead: "tag", "note", "region", "kept", "node" and
-// "function" on blocks, "parked" on segments. Its tools leave unknown keys alone. The three channels
-// of words are its own: the ambient context (user_metadata of every entry), a note on a live block (an
-// "annotate" entry), and an internal mark (internal_metadata).
+// "function" on blocks, "parked" on segments. Its tools leave unknown keys alone. The three
+// channels of words are its own: the ambient context (user_metadata of every entry), a note on a
+// live block (an "annotate" entry), and an internal mark (internal_metadata).
 //
 // Cost: linear in blocks and entries. Threads: as the pool.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_SNAPSHOT_H_
@@ -44,8 +44,8 @@ std::string PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options = {}
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> TakePoolSnapshot(
     Pool& pool, const PoolSnapshotOptions& options = {});
 
-// Into a file; its ending chooses the form (.pickle, .json, .sqlite). Pickles are of protocol 4, which
-// every viewer reads.
+// Into a file; its ending chooses the form (.pickle, .json, .sqlite). Pickles are of protocol 4,
+// which every viewer reads.
 absl::Status WritePoolSnapshot(Pool& pool, const std::string& path,
                                const PoolSnapshotOptions& options = {});
 

@@ -88,8 +88,8 @@ TEST_F(PoolSnapshotTest, HistoryIsToldInThePeersWords) {
   auto snapshot = TakePoolSnapshot(*pool_);
   ASSERT_THAT(snapshot, IsOk());
   const std::vector<std::string> expected = {
-      "segment_map",    "alloc",          "alloc",    "segment_map", "alloc", "segment_map", "alloc",
-      "free_requested", "free_completed", "annotate", "snapshot"};
+      "segment_map", "alloc",          "alloc",          "segment_map", "alloc",   "segment_map",
+      "alloc",       "free_requested", "free_completed", "annotate",    "snapshot"};
   EXPECT_EQ(Actions(**snapshot), expected);
   const auto entries = (*snapshot)->EntriesOf((*snapshot)->gpu.traces[0]);
   EXPECT_EQ(entries[1].size, 3000001u) << "what was asked for";

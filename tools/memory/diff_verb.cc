@@ -104,7 +104,8 @@ void PrintText(const std::vector<StackDifference>& differences, const cli::Argum
     if (!notes.empty()) table.Add({"", "", "", "", notes}, Tone::kDim);
     if (!arguments.Has("--stacks")) continue;
     out << "\n"
-        << table.Render(look) << StackLines(*difference.at.snapshot, difference.stack, Frames::kVisible, look, 8);
+        << table.Render(look)
+        << StackLines(*difference.at.snapshot, difference.stack, Frames::kVisible, look, 8);
     table = Table(columns);
   }
   if (!table.empty()) out << "\n" << table.Render(look);

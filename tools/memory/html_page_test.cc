@@ -144,8 +144,9 @@ TEST_F(HtmlPageTest, FailuresNotesNodesAndUnknownActions) {
 
 TEST_F(HtmlPageTest, StacksShareTheirOuterFrames) {
   const auto frames = [](const std::string& inner) {
-    return absl::StrCat(R"(,"frames":[{"name":")", inner,
-                        R"(","filename":"a.py","line":3},{"name":"main","filename":"a.py","line":9}])");
+    return absl::StrCat(
+        R"(,"frames":[{"name":")", inner,
+        R"(","filename":"a.py","line":3},{"name":"main","filename":"a.py","line":9}])");
   };
   Render(SnapshotText({{"alloc", 512, 1, frames("f")}, {"alloc", 1024, 1, frames("g")},
                        {"alloc", 1536, 1, frames("f")}}));

@@ -106,7 +106,8 @@ void ExpectCovered(const std::vector<HtmlPiece>& pieces, const Model& model) {
   }
   for (int b = 0; b < kBytes; ++b) {
     for (int state = 0; state <= kEvents; ++state) {
-      ASSERT_EQ(covered[b][state], model.Held(b, state) ? 1 : 0) << "byte " << b << " state " << state;
+      ASSERT_EQ(covered[b][state], model.Held(b, state) ? 1 : 0)
+          << "byte " << b << " state " << state;
     }
   }
 }

@@ -48,7 +48,8 @@ void PrintText(const std::vector<Leak>& leaks, size_t intervals, Frames frames, 
                std::ostream& out) {
   if (leaks.empty()) {
     out << look.Paint(Tone::kGood, "No stack grows") << " in "
-        << (intervals == 1 ? "the interval" : absl::StrCat("every one of ", intervals, " intervals"))
+        << (intervals == 1 ? "the interval"
+                           : absl::StrCat("every one of ", intervals, " intervals"))
         << ".\n";
     return;
   }
@@ -60,12 +61,13 @@ void PrintText(const std::vector<Leak>& leaks, size_t intervals, Frames frames, 
       << "\n";
   for (const Leak& leak : leaks) {
     out << "\n  "
-        << look.Paint(Tone::kStrong, absl::StrCat(SignedBytes(leak.bytes), " in ",
-                                                  leak.count < 0 ? "-" : "",
-                                                  Plural(static_cast<uint64_t>(std::abs(leak.count)),
-                                                         "block", "blocks")))
-        << "  " << Clip(StackLine(*leak.at.snapshot, leak.stack),
-                        static_cast<size_t>(std::max(look.columns - 30, 30)))
+        << look.Paint(
+               Tone::kStrong,
+               absl::StrCat(SignedBytes(leak.bytes), " in ", leak.count < 0 ? "-" : "",
+                            Plural(static_cast<uint64_t>(std::abs(leak.count)), "block", "blocks")))
+        << "  "
+        << Clip(StackLine(*leak.at.snapshot, leak.stack),
+                static_cast<size_t>(std::max(look.columns - 30, 30)))
         << "\n    per interval: "
         << absl::StrJoin(leak.intervals, ", ",
                          [](std::string* text, const Interval& interval) {
@@ -119,7 +121,8 @@ cli::Verb LeaksVerb() {
       .name = "memory leaks",
       .summary = "Show what grows in every interval between snapshots of one program.",
       .description =
-          "Give two or more snapshots in the order in which they were taken, best at the same point "
+          "Give two or more snapshots in the order in which they were taken, best at the same "
+          "point "
           "of a loop. A stack that holds more bytes in each than in the one before is listed, with "
           "its growth in each interval.\n\n"
           "Exit code 1 where something grows. --json writes: leaks, a list sorted by bytes of "

@@ -55,7 +55,8 @@ clang_name() {
   command -v clang >/dev/null && echo clang
 }
 
-# build_optimised [--no-cuda] TARGET...: builds quietly, as shipped and as measured.
+# build_optimised [--no-cuda] TARGET...: builds quietly, as shipped and as measured. Leaves the
+# folder of the binaries in optimised_bin (the link bazel-bin follows whatever was built last).
 build_optimised() {
   local flags=(--config=opt --show_result=0)
   if [ "${1:-}" = --no-cuda ]; then
@@ -68,6 +69,7 @@ build_optimised() {
     say "$(basename "$0"): the build failed; its own words are above"
     exit 1
   }
+  optimised_bin=$(bazel info "${flags[@]}" bazel-bin 2>/dev/null </dev/null)
 }
 
 # Tells what runs from here where NVRTC is.

@@ -23,7 +23,8 @@ std::vector<Holding> HeldIn(const Snapshot& snapshot) {
 }
 
 TEST(StatsTest, FragmentationIsZeroForOneHoleAndHighForMany) {
-  const auto one = SnapshotText().Segment(0, 4096).Block(1024, kLive).Block(3072, "inactive").Parse();
+  const auto one =
+      SnapshotText().Segment(0, 4096).Block(1024, kLive).Block(3072, "inactive").Parse();
   const Fragmentation whole = FragmentationOf(StatsOf(*one, one->gpu).all);
   EXPECT_EQ(whole.largest_hole, 0);
   EXPECT_EQ(whole.squares, 0);
@@ -177,7 +178,8 @@ TEST(CheckTest, WhatARingExplainsIsNotWrong) {
 
 std::unique_ptr<Snapshot> WithStack(const std::string& frames) {
   auto parsed = ParseSnapshot(absl::StrCat(
-      R"({"segments":[{"total_size":512,"blocks":[{"size":512,"state":"active_allocated","frames":[)",
+      R"({"segments":[{"total_size":512,"blocks":[
+           {"size":512,"state":"active_allocated","frames":[)",
       frames, "]}]}]}"));
   EXPECT_TRUE(parsed.ok()) << parsed.status();
   return *std::move(parsed);
@@ -200,7 +202,8 @@ TEST(FramesTest, TheCulpritIsTheUsersLine) {
 TEST(FramesTest, SharedObjectsAreModuleAndOffset) {
   const auto snapshot = WithStack(
       R"json({"name":"??","filename":"/lib/libtorch_cuda.so","line":4660},
-         {"name":"at::native::(anonymous namespace)::f(int)","filename":"libx.so.12","line":16})json");
+         {"name":"at::native::(anonymous namespace)::f(int)","filename":"libx.so.12",
+          "line":16})json");
   const auto frames = snapshot->stacks[snapshot->blocks[0].stack];
   EXPECT_EQ(FrameText(*snapshot, frames[0]), "/lib/libtorch_cuda.so+0x1234 ??");
   EXPECT_EQ(ShortFrameText(*snapshot, frames[1]),

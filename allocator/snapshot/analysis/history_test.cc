@@ -160,8 +160,8 @@ TEST(HistoryTest, DevicesAndHostMemoryAreApart) {
   EXPECT_EQ(host[0].allocated_peak.bytes, 4096u);
 }
 
-// Random programs, cut at a random place: with the whole trace peaks are exact, and what was cut off
-// only ever lowers them; the end is the same however much was lost.
+// Random programs, cut at a random place: with the whole trace peaks are exact, and what was cut
+// off only ever lowers them; the end is the same however much was lost.
 TEST(HistoryTest, ARingThatLostItsBeginningStillExplainsTheEnd) {
   const uint32_t seed = std::random_device()();
   SCOPED_TRACE(absl::StrCat("seed ", seed));

@@ -18,8 +18,9 @@ class OpensTest(PageCase):
         for name, fact in facts.items():
             with self.subTest(name):
                 page = self.open(name.removesuffix(".pickle"))
-                lanes = page.evaluate("""graphtreePage.app.snapshots[0].lanes.map(lane => [lane.device,
-                    lane.allocated[lane.eventCount], lane.reserved[lane.eventCount]])""")
+                lanes = page.evaluate("""graphtreePage.app.snapshots[0].lanes.map(lane => [
+                    lane.device, lane.allocated[lane.eventCount],
+                    lane.reserved[lane.eventCount]])""")
                 gpu = [lane for lane in lanes if lane[0] >= 0]
                 self.assertEqual(sum(lane[1] for lane in gpu), fact["requested_bytes"])
                 self.assertEqual(sum(lane[2] for lane in gpu), fact["reserved_bytes"])
@@ -31,11 +32,13 @@ class OpensTest(PageCase):
         page = self.open("reduce_overhead_batches_1_2_4_8")
         for layout in ("stack", "address"):
             for axis in ("event", "time"):
-                page.evaluate(f"graphtreePage.app.store.set({{layout: '{layout}', axis: '{axis}'}})")
+                page.evaluate(
+                    f"graphtreePage.app.store.set({{layout: '{layout}', axis: '{axis}'}})")
                 page.settle()
                 colours = page.evaluate("""(() => {
                   const {canvas} = graphtreePage.app.panes[0].timeline.raster;
-                  const data = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+                  const data = canvas.getContext('2d')
+                    .getImageData(0, 0, canvas.width, canvas.height);
                   return new Set(new Uint32Array(data.data.buffer)).size; })()""")
                 self.assertGreater(colours, 10, f"{layout} by {axis}")
 
@@ -157,7 +160,8 @@ class MovesTest(PageCase):
         page = self.open("oom_fragmented")
         state = "graphtreePage.app.panes[0].state()"
         page.key("p")
-        self.assertEqual(page.evaluate(state), page.evaluate("graphtreePage.app.panes[0].lane.peakState"))
+        self.assertEqual(page.evaluate(state),
+                         page.evaluate("graphtreePage.app.panes[0].lane.peakState"))
         page.key("e")
         last = page.evaluate(state)
         page.key("[")
@@ -202,7 +206,8 @@ class FindsTest(PageCase):
     def test_address_and_size(self):
         page = self.open("leak_step39")
         address = page.evaluate("""(() => { const {lane} = graphtreePage.app.panes[0];
-          return '0x' + (lane.addressBase + BigInt(lane.allocations.address[9] + 3)).toString(16); })()""")
+          const address = lane.addressBase + BigInt(lane.allocations.address[9] + 3);
+          return '0x' + address.toString(16); })()""")
         self.search(page, address)
         self.assertIn(9, page.evaluate("graphtreePage.app.matches()[0].hits"))
         self.search(page, ">16M alive")
@@ -220,8 +225,8 @@ class FindsTest(PageCase):
         page.evaluate("graphtreePage.app.step(1)")
         page.evaluate("graphtreePage.app.side.show('allocation')")
         self.assertIn("saved by autograd", self.text(page, ".side-body"))
-        page.evaluate("""(() => { const s = document.querySelector('.pane select'); s.selectedIndex = 1;
-          s.dispatchEvent(new Event('change')); })()""")
+        page.evaluate("""(() => { const s = document.querySelector('.pane select');
+          s.selectedIndex = 1; s.dispatchEvent(new Event('change')); })()""")
         page.settle()
         self.assertEqual(page.evaluate("graphtreePage.app.panes[0].lane.device"), -1)
 
@@ -260,7 +265,8 @@ class ScreensTest(PageCase):
         page.tap(*self.point_of(page, self.largest(page)))
         page.wait_for("graphtreePage.app.panes[0].pinned !== null", 5)
         small = page.evaluate("""[...document.querySelectorAll('button, select, input')].filter(e =>
-            e.offsetParent !== null && e.getBoundingClientRect().height < 20 && !e.matches('.link, .entry'))
+            e.offsetParent !== null && e.getBoundingClientRect().height < 20 &&
+            !e.matches('.link, .entry'))
             .map(e => e.outerHTML)""")
         self.assertEqual(small, [])
 
@@ -268,7 +274,8 @@ class ScreensTest(PageCase):
         def look(dark):
             page = self.open("train_step7", dark=dark)
             return page.evaluate("""(() => { const style = getComputedStyle(document.body);
-              const light = text => text.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0) / 765;
+              const light = text =>
+                text.match(/\\d+/g).slice(0, 3).reduce((a, b) => a + +b, 0) / 765;
               const {raster} = graphtreePage.app.panes[0].timeline;
               const at = raster.ids.indexOf(1);
               const x = Math.floor(at / raster.canvas.height), y = at % raster.canvas.height;

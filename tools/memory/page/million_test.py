@@ -1,9 +1,9 @@
 """A million trace entries: the page opens in seconds and redraws at 30 frames a second or better.
 
-Frames are counted while the page does what a hand does: zooms, moves and stretches, in both layouts.
-Every frame sets a view of its own, so every frame paints. The best of three tries counts. Where the
-machine has more to do than it has cores, its clock says little: there the frames are held against
-the processor time that the page's thread took for them, and the output says so.
+Frames are counted while the page does what a hand does: zooms, moves and stretches, in both
+layouts. Every frame sets a view of its own, so every frame paints. The best of three tries counts.
+Where the machine has more to do than it has cores, its clock says little: there the frames are held
+against the processor time that the page's thread took for them, and the output says so.
 """
 
 import os
@@ -67,8 +67,8 @@ class MillionTest(PageCase):
         opened = page.evaluate("graphtreePage.openedMs")
         self.assertGreaterEqual(
             page.evaluate("graphtreePage.app.panes[0].lane.eventCount"), ENTRIES)
-        print(f"\n{os.path.getsize(path) / 2**20:.1f} MiB written in {written:.2f} s; on the screen "
-              f"after {seen:.2f} s, of which the page's own work {opened / 1000:.2f} s")
+        print(f"\n{os.path.getsize(path) / 2**20:.1f} MiB written in {written:.2f} s; on the "
+              f"screen after {seen:.2f} s, of which the page's own work {opened / 1000:.2f} s")
         self.assertLess(opened, 10_000)
         for layout in ("stack", "address"):
             page.evaluate(f"graphtreePage.app.store.set({{layout: '{layout}'}})")
