@@ -67,15 +67,6 @@ absl::Status RunThroughTree(Device& device, Stage& stage, const DemoOptions& opt
   return options.at_the_end(executor->tree());
 }
 
-std::optional<size_t> FirstDifference(const Day& a, const Day& b) {
-  const size_t steps = std::min(a.steps.size(), b.steps.size());
-  for (size_t i = 0; i < steps; ++i) {
-    if (a.steps[i].picked != b.steps[i].picked) return i;
-  }
-  if (a.steps.size() != b.steps.size()) return steps;
-  return std::nullopt;
-}
-
 double Median(std::vector<double> values) {
   if (values.empty()) return 0;
   std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
@@ -101,6 +92,15 @@ Figures FiguresOf(const Day& day, const std::vector<size_t>& places,
 }
 
 }  // namespace
+
+std::optional<size_t> FirstDifference(const Day& a, const Day& b) {
+  const size_t steps = std::min(a.steps.size(), b.steps.size());
+  for (size_t i = 0; i < steps; ++i) {
+    if (a.steps[i].picked != b.steps[i].picked) return i;
+  }
+  if (a.steps.size() != b.steps.size()) return steps;
+  return std::nullopt;
+}
 
 absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options) {
   Comparison comparison;

@@ -62,6 +62,9 @@ struct Summary {
   double host_ratio() const { return tree.host_ns > 0 ? eager.host_ns / tree.host_ns : 0; }
 };
 
+// The first step whose tokens differ, or that only one of the days has.
+std::optional<size_t> FirstDifference(const Day& a, const Day& b);
+
 absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options);
 Summary Summarise(const Comparison& comparison);
 
