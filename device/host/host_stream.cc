@@ -33,7 +33,9 @@ HostStream::HostStream(std::shared_ptr<Core> core, StreamQueue* queue, bool adop
 }
 
 HostStream::~HostStream() {
+  std::shared_ptr<host::Capture> kept;
   const Engine::Lock lock = core_->engine.Guard();
+  kept = queue_->part.capture;
   core_->streams.erase(core_->streams.find(entry_));
   core_->engine.GiveUp(*queue_);
 }
@@ -195,7 +197,10 @@ absl::StatusOr<std::unique_ptr<Graph>> EndCaptureOf(const std::shared_ptr<Core>&
 }
 
 absl::StatusOr<std::unique_ptr<Graph>> HostStream::EndCapture() {
+  // What a failed capture's host calls own goes after the lock: it may be the device's.
+  std::shared_ptr<host::Capture> kept;
   const Engine::Lock lock = core_->engine.Guard();
+  kept = queue_->part.capture;
   GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
   return EndCaptureOf(core_, *queue_);
 }

@@ -1,9 +1,11 @@
 // The order in which work runs: queued, picked by the seed, the same for the same seed, and never
 // in the way of a caller that does something else meanwhile.
 #include <atomic>
+#include <memory>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "device/host/host_test_device.h"
@@ -159,6 +161,21 @@ TEST(SchedulerTest, AQueryDoesNotHangOnWorkThatWaitsForTheCaller) {
     EXPECT_THAT(device.stream(1).Synchronize(), IsOk());
     EXPECT_TRUE(device.stream(0).IsDone().value());
   }
+}
+
+TEST(SchedulerTest, WhatAHostCallOwnsMayBeTheDevicesOwn) {
+  TestDevice device;
+  const auto capture_a_call = [&](int stream) {
+    std::shared_ptr<Event> owned = device.device().NewEvent({}).value();
+    EXPECT_THAT(device.stream(stream).BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    EXPECT_THAT(device.stream(stream).CallHost([owned] {}), IsOk());
+  };
+  capture_a_call(0);
+  EXPECT_FALSE(device.stream(0).IsDone().ok());
+  EXPECT_FALSE(device.stream(0).EndCapture().ok());
+  std::shared_ptr<Event> owned = device.device().NewEvent({}).value();
+  ASSERT_THAT(device.stream(1).CallHost([event = std::move(owned)] {}), IsOk());
+  EXPECT_THAT(device.stream(1).Synchronize(), IsOk());
 }
 
 TEST(SchedulerTest, SeveralThreadsIssueAndWaitAtOnce) {
