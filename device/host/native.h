@@ -5,8 +5,8 @@
 //   device->AdoptStream((*theirs)->handle());     // a view; the native stream stays the caller's
 //   (*theirs)->Push("gemm", [=] { ... });         // unknown work: no arguments, nothing declared
 //
-// AdoptStream(nullptr) is the legacy stream, on which no capture may begin. Unlike CUDA's it does not
-// wait for other streams, as if all of them had been made non-blocking.
+// AdoptStream(nullptr) is the legacy stream, on which no capture may begin. Unlike CUDA's it does
+// not wait for other streams, as if all of them had been made non-blocking.
 #ifndef GRAPHTREE_DEVICE_HOST_NATIVE_H_
 #define GRAPHTREE_DEVICE_HOST_NATIVE_H_
 
