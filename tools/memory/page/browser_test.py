@@ -42,6 +42,14 @@ class OpensTest(PageCase):
                   return new Set(new Uint32Array(data.data.buffer)).size; })()""")
                 self.assertGreater(colours, 10, f"{layout} by {axis}")
 
+    def test_empty_snapshot_is_said_on_the_page(self):
+        path = os.path.join(self.folder.name, "empty.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"segments": [], "device_traces": [[]]}, file)
+        page = self.browser.open(self.write(path))
+        page.wait_for("document.body.innerText.includes('neither segments nor a history')")
+        page.close()
+
     def test_broken_data_is_said_on_the_page(self):
         path = self.write("leak_step9")
         with open(path, encoding="utf-8") as file:
@@ -229,6 +237,31 @@ class FindsTest(PageCase):
           s.selectedIndex = 1; s.dispatchEvent(new Event('change')); })()""")
         page.settle()
         self.assertEqual(page.evaluate("graphtreePage.app.panes[0].lane.device"), -1)
+
+
+class NodesTest(PageCase):
+    """A snapshot as our own pool writes it: blocks say which tree node they belong to."""
+
+    def test_tree_nodes_are_coloured_first(self):
+        blocks = [{"address": 0x7f0000000000 + k * 2**20, "size": 2**20, "requested_size": 2**20,
+                   "state": "active_allocated", "frames": [], "node": f"root/{k % 3}",
+                   "function": "decode"} for k in range(9)]
+        segment = {"device": 0, "address": 0x7f0000000000, "total_size": 9 * 2**20, "stream": 0,
+                   "segment_type": "large", "segment_pool_id": [0, 7], "is_expandable": True,
+                   "frames": [], "blocks": blocks}
+        path = os.path.join(self.folder.name, "ours.json")
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"segments": [segment], "device_traces": [[]]}, file)
+        page = self.open(path)
+        self.assertEqual(page.evaluate("graphtreePage.app.store.get('grouping')"), "node")
+        self.assertIn("root/1, decode", self.text(page, ".legend"))
+        colours = page.evaluate("""(() => { const {raster} = graphtreePage.app.panes[0].timeline;
+          const {canvas, ids} = raster; const seen = new Set();
+          const words = graphtreePage.app.panes[0].colours();
+          for (const id of ids) if (id >= 2) seen.add(words[id]); return seen.size; })()""")
+        self.assertGreaterEqual(colours, 3)
+        page.evaluate("graphtreePage.app.search('node:root/2')")
+        self.assertEqual(page.evaluate("graphtreePage.app.matches()[0].hits.length"), 3)
 
 
 class ComparesTest(PageCase):

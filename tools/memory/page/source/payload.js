@@ -22,6 +22,9 @@ export function readPayload(directory, base64) {
 }
 
 function readSnapshot(bytes, description) {
+  if (description.lanes.length === 0) {
+    throw new Error(`${description.file} holds neither segments nor a history`);
+  }
   const {columns} = description;
   const stacks = new Stacks(
     description.strings,

@@ -10,6 +10,7 @@
 const PLUMBING_NAMES = ['unwind::unwind', 'CapturedTraceback::gather', 'gather_with_cpp', '_start',
   '__libc_start_main', 'PyEval_', 'PyObject_', 'PyFunction_', '_PyEval', '_PyObject', '_PyFunction',
   'PyType_', '_PyType', 'CachingAllocator::', 'CachingHostAllocator',
+  'at::detail::empty_', 'PyCMethod_', '_PyCFunction',
   'c10::impl::wrap_kernel_functor', '::redispatch(', 'PyRun_', '_PyRun', 'Py_Run', 'PyVectorcall', 'PyMethod_', 'PyCFunction',
   'pthread_', '__clone', 'Py_BytesMain', 'PyInit_', '_PyStack', 'PyNumber_', 'PyIter_'];
 const PLUMBING_FILES = ['core/boxing', '/Register', '/Redispatch', 'pythonrun.c', 'Modules/main.c',
@@ -84,8 +85,8 @@ export class Stacks {
 // Where a frame is; in a shared object the line is an offset in bytes.
 export function placeOf(frame) {
   if (!frame.file || frame.file === '??') return '';
-  return /\.so(\.|$)/.test(frame.file) ? `${frame.file}+0x${frame.line.toString(16)}`
-    : `${frame.file}:${frame.line}`;
+  if (/\.so(\.|$)/.test(frame.file)) return `${frame.file}+0x${frame.line.toString(16)}`;
+  return frame.line > 0 ? `${frame.file}:${frame.line}` : frame.file;
 }
 
 export function frameText(frame) {

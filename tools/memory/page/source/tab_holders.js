@@ -38,6 +38,7 @@ function failureAt(pane, state) {
   const failure = pane.lane.markers.find((marker) => marker.kind === 'oom' &&
     marker.event + 1 === state);
   if (!failure) return null;
-  const free = failure.free === null ? '' : ` The driver had ${formatBytes(failure.free)} free.`;
+  const free = failure.free === null ? '' : ` The driver had ${formatBytes(failure.free)} free${
+    failure.free >= failure.size ? ', so a limit of the process was reached' : ''}.`;
   return h('p', {class: 'warning'}, `Out of memory: ${formatBytes(failure.size)} were asked for.${free}`);
 }
