@@ -142,6 +142,23 @@ TEST_F(HtmlPageTest, FailuresNotesNodesAndUnknownActions) {
   EXPECT_THAT(Column("allocation_node"), ElementsAre(1));
 }
 
+TEST_F(HtmlPageTest, NodesAndFunctionsOfBlocksAtTheEnd) {
+  const auto block = [](int address, const std::string& more) {
+    return absl::StrCat(R"({"address":)", address, R"(,"size":512,"requested_size":500,)",
+                        R"("state":"active_allocated","frames":[])", more, "}");
+  };
+  Render(SnapshotText(
+      {{"alloc", 512, 500}},
+      absl::StrCat(R"({"device":0,"address":512,"total_size":2048,"stream":0,)",
+                   R"("segment_type":"large","segment_pool_id":[0,1],"is_expandable":true,)",
+                   R"("frames":[],"blocks":[)",
+                   block(512, R"(,"node":"root/2","function":"decode")"), ",",
+                   block(1024, R"(,"node":"root/2","function":"decode")"), ",",
+                   block(1536, R"(,"function":"prefill")"), ",", block(2048, ""), "]}")));
+  EXPECT_THAT(data_.directory, HasSubstr(R"("nodes":["root/2, decode","prefill"])"));
+  EXPECT_THAT(Column("allocation_node"), ElementsAre(1, 2, 0, 1));  // those of before come first
+}
+
 TEST_F(HtmlPageTest, StacksShareTheirOuterFrames) {
   const auto frames = [](const std::string& inner) {
     return absl::StrCat(

@@ -2,6 +2,7 @@
 #include "tools/memory/html_tables.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 
 namespace graphtree::memory {
 
@@ -20,15 +21,24 @@ uint64_t HtmlTables::Stream(Value stream) {
 }
 
 uint64_t HtmlTables::Node(snapshot::ExtrasId extras) {
-  const auto node = snapshot_.extras.Get(extras, snapshot::words::kNode);
-  if (!node.has_value()) return 0;
-  const auto [found, is_new] = node_numbers_.try_emplace(node->bits(), nodes_.size() + 1);
+  const Value node = snapshot_.extras.Get(extras, snapshot::words::kNode).value_or(Value());
+  const Value function = snapshot_.extras.Get(extras, function_).value_or(Value());
+  if (node.is(Value::kNone) && function.is(Value::kNone)) return 0;
+  const auto [found, is_new] =
+      node_numbers_.try_emplace({node.bits(), function.bits()}, nodes_.size() + 1);
   if (is_new) {
-    nodes_.push_back(node->is(Value::kString)
-                         ? std::string(snapshot_.Text(node->id()))
-                         : absl::StrCat("node ", snapshot::IntegerText(snapshot_.values, *node)));
+    std::vector<std::string> parts;
+    if (!node.is(Value::kNone)) parts.push_back(NodeText(node));
+    if (function.is(Value::kString)) parts.emplace_back(snapshot_.Text(function.id()));
+    nodes_.push_back(absl::StrJoin(parts, ", "));
   }
   return found->second;
+}
+
+std::string HtmlTables::NodeText(Value node) const {
+  return node.is(Value::kString)
+             ? std::string(snapshot_.Text(node.id()))
+             : absl::StrCat("node ", snapshot::IntegerText(snapshot_.values, node));
 }
 
 void HtmlTables::Write(JsonWriter& json) const {
