@@ -15,7 +15,7 @@ refuse() {
 }
 
 # Prints the comment at the head of the command: its help is written once, there.
-print_help() { sed -n '2,/^$/{s/^# \{0,1\}//;/^$/!p}' "$0"; }
+print_help() { sed -n '2,/^[^#]/{/^#/{s/^# \{0,1\}//;p}}' "$0"; }
 
 # Where a toolkit is that the system installed; tests look elsewhere.
 readonly system_cuda=${GRAPHTREE_SYSTEM_CUDA:-/usr/local/cuda}

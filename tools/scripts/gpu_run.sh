@@ -28,7 +28,7 @@ for argument in "$@"; do
     --filter=*) filter=${argument#*=} ;;
     --no-bench) bench=0 ;;
     --out=*) out=${argument#*=} ;;
-    --help | -h) sed -n '2,/^$/{s/^# \{0,1\}//;/^$/!p}' run && exit 0 ;;
+    --help | -h) sed -n '2,/^[^#]/{/^#/{s/^# \{0,1\}//;p}}' run && exit 0 ;;
     *) echo "run: there is no option $argument; see ./run --help" >&2 && exit 2 ;;
   esac
 done
@@ -55,14 +55,14 @@ skipped=()
 
 # Reads what a GoogleTest binary printed and adds its cases to the counts.
 count_cases() {
-  local binary=$1 log=$2 line name= reason=
+  local binary=$1 log=$2 line name="" reason=""
   while IFS= read -r line; do
     case "$line" in
       '[ RUN      ] '*) name=${line#*] } reason= ;;
       '[       OK ] '*'ms)') passed=$((passed + 1)) name= ;;
       '[  FAILED  ] '*'ms)') failed+=("$binary: ${line#*] }") name= ;;
       '[  SKIPPED ] '*'ms)')
-        skipped+=("${reason:-no reason given}: $binary $name")
+        skipped+=("${reason:-no reason given}"$'\t'"$binary $name")
         name=
         ;;
       *': Skipped') ;;
@@ -90,11 +90,15 @@ run_test() {
 }
 
 report() {
-  local what
+  local what reason last=
   if [ "${#skipped[@]}" -gt 0 ]; then
     echo
     echo "skipped:"
-    printf '  %s\n' "${skipped[@]}" | sort
+    while IFS=$'\t' read -r reason what; do
+      [ "$reason" = "$last" ] || echo "  $reason"
+      last=$reason
+      echo "    $what"
+    done < <(printf '%s\n' "${skipped[@]}" | sort)
   fi
   if [ "${#failed[@]}" -gt 0 ]; then
     echo
@@ -106,6 +110,8 @@ report() {
   [ "${#failed[@]}" = 0 ]
 }
 
+# Binaries travel packed: each has its own copy of the libraries.
+find bin -name '*.gz' -exec gunzip --force {} +
 find_nvrtc
 export LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 bin/tools/graphtree devices || true
@@ -116,7 +122,8 @@ for test in "${tests[@]}"; do run_test "$test"; done
 mapfile -t benches < <(grep -F -- "$only" benches.txt || true)
 if [ "$bench" = 1 ] && [ "${#benches[@]}" -gt 0 ]; then
   # A missed goal is said, and is no failed test; a bench that crashes is.
-  run_benches "$out" "${benches[@]}" -- || true
-  while read -r line; do failed+=("$line"); done <"$out/crashed"
+  run_benches "$work" "${benches[@]}" -- || true
+  [ "$out" = "$work" ] || cp "$work/rows.json" "$out/"
+  while read -r line; do failed+=("$line"); done <"$work/crashed"
 fi
 report
