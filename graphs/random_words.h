@@ -4,8 +4,8 @@
 //   | seed 0 | offset 0 | seed 1 | offset 1 | ...
 //
 // The memory is held while the function is recorded, so that nothing else of the recording lies
-// there; what runs behind it may use it. How many generators there are is learned from earlier runs,
-// because the op that writes the words is recorded before the body asks for them.
+// there; what runs behind it may use it. How many generators there are is learned from earlier
+// runs, because the op that writes the words is recorded before the body asks for them.
 //
 // Threads: the tree's caller only.
 #ifndef GRAPHTREE_GRAPHS_RANDOM_WORDS_H_

@@ -22,8 +22,8 @@ using bench::Outcome;
 using bench::RegisterRow;
 using bench::Skipped;
 
-// Ours: BeginStep and `runs` calls in a row. Against: as many launches of equal graphs, patched once
-// each if inputs move.
+// Ours: BeginStep and `runs` calls in a row. Against: as many launches of equal graphs, patched
+// once each if inputs move.
 Outcome Replays(const char* device, const BenchShape& shape) {
   absl::StatusOr<std::unique_ptr<BenchWorld>> world = BenchWorld::Make(device, shape);
   if (!world.ok()) return Skipped(std::string(world.status().message()));
@@ -66,8 +66,8 @@ const RowPlan kPlans[] = {
      "difference <= 600 ns"},
 };
 
-// The last two of many siblings in turn, beside the first two: another one each time, so that each is
-// looked up and not only compared with the one taken last.
+// The last two of many siblings in turn, beside the first two: another one each time, so that each
+// is looked up and not only compared with the one taken last.
 Outcome Siblings(const char* device) {
   constexpr uint32_t kSiblings = 1000;
   absl::StatusOr<std::unique_ptr<BenchWorld>> world =

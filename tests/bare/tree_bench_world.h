@@ -1,4 +1,5 @@
-// A tree with a chain of small functions, and beside it the graphs that a program would launch bare.
+// A tree with a chain of small functions, and beside it the graphs that a program would launch
+// bare.
 #ifndef GRAPHTREE_TESTS_BARE_TREE_BENCH_WORLD_H_
 #define GRAPHTREE_TESTS_BARE_TREE_BENCH_WORLD_H_
 

@@ -35,7 +35,8 @@ Comparison MadeUp() {
   comparison.device.name = "host";
   comparison.kernels = {70, 3, 4};
   comparison.eager.steps = {Step({kDecode}, 900, false, 9), Step({kDecode, kGreedy}, 300, false, 2),
-                            Step({kDecode, kGreedy}, 200, false, 2), Step({kDecode}, 100, false, 5)};
+                            Step({kDecode, kGreedy}, 200, false, 2),
+                            Step({kDecode}, 100, false, 5)};
   comparison.tree.steps = {Step({kDecode}, 5000, false, 9), Step({kDecode, kGreedy}, 30, true, 2),
                            Step({kDecode, kGreedy}, 20, true, 2), Step({kDecode}, 10, true, 5)};
   comparison.stats.calls = 6;
