@@ -5,12 +5,11 @@ namespace graphtree {
 
 RunId FreeRuns::FindAny(uint32_t length, uint32_t alignment) const {
   for (uint32_t c = NextClass(SizeClassOf(length)); c < kClassCount; c = NextClass(c + 1)) {
-    Entry best = {kNoId, kNoId};
-    for (const Entry& entry : heaps_[c]) {
-      const uint64_t start = AlignUp(entry.offset, alignment);
-      if (start + length <= runs_[entry.run].end() && entry.offset < best.offset) best = entry;
+    Entry best = EntryOf(kNoId, kNoId);
+    for (const Entry entry : heaps_[c]) {
+      if (runs_[RunIn(entry)].Holds(length, alignment)) best = std::min(best, entry);
     }
-    if (best.run != kNoId) return best.run;
+    if (RunIn(best) != kNoId) return RunIn(best);
   }
   return kNoId;
 }

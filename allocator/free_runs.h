@@ -46,10 +46,11 @@ class FreeRuns {
   size_t bytes() const;
 
  private:
-  struct Entry {
-    uint32_t offset;
-    RunId run;
-  };
+  // The offset above, the run below: entries compare as numbers, without a branch.
+  using Entry = uint64_t;
+  static Entry EntryOf(uint32_t offset, RunId run) { return uint64_t{offset} << 32 | run; }
+  static uint32_t OffsetIn(Entry entry) { return static_cast<uint32_t>(entry >> 32); }
+  static RunId RunIn(Entry entry) { return static_cast<RunId>(entry); }
   using Heap = std::vector<Entry>;
   static constexpr uint32_t kWords = (kClassCount + 63) / 64;
 
@@ -70,13 +71,13 @@ class FreeRuns {
 
 inline void FreeRuns::Place(Heap& heap, uint32_t position, Entry entry) {
   heap[position] = entry;
-  runs_[entry.run].role = position;
+  runs_[RunIn(entry)].role = position;
 }
 
 inline void FreeRuns::SiftUp(Heap& heap, uint32_t position, Entry entry) {
   while (position > 0) {
     const uint32_t parent = (position - 1) / 4;
-    if (heap[parent].offset < entry.offset) break;
+    if (heap[parent] < entry) break;
     Place(heap, position, heap[parent]);
     position = parent;
   }
@@ -89,11 +90,18 @@ inline void FreeRuns::SiftDown(Heap& heap, uint32_t position, Entry entry) {
     const uint32_t first = 4 * position + 1;
     if (first >= size) break;
     uint32_t least = first;
-    const uint32_t last = std::min(first + 4, size);
-    for (uint32_t child = first + 1; child < last; ++child) {
-      if (heap[child].offset < heap[least].offset) least = child;
+    if (first + 4 <= size) {
+      // Which of four random numbers is least cannot be predicted; these are moves, not branches.
+      const Entry* child = &heap[first];
+      const uint32_t low = child[1] < child[0] ? 1 : 0;
+      const uint32_t high = child[3] < child[2] ? 3 : 2;
+      least += child[high] < child[low] ? high : low;
+    } else {
+      for (uint32_t child = first + 1; child < size; ++child) {
+        least = heap[child] < heap[least] ? child : least;
+      }
     }
-    if (entry.offset < heap[least].offset) break;
+    if (entry < heap[least]) break;
     Place(heap, position, heap[least]);
     position = least;
   }
@@ -104,8 +112,8 @@ inline void FreeRuns::Insert(RunId id) {
   const Run& run = runs_[id];
   const uint32_t size_class = SizeClassOf(run.length);
   Heap& heap = heaps_[size_class];
-  heap.push_back({});
-  SiftUp(heap, static_cast<uint32_t>(heap.size() - 1), {run.offset, id});
+  heap.push_back(0);
+  SiftUp(heap, static_cast<uint32_t>(heap.size() - 1), EntryOf(run.offset, id));
   words_[size_class / 64] |= uint64_t{1} << (size_class % 64);
   summary_ |= uint64_t{1} << (size_class / 64);
   ++count_;
@@ -116,13 +124,13 @@ inline void FreeRuns::Remove(RunId id) {
   const uint32_t size_class = SizeClassOf(run.length);
   Heap& heap = heaps_[size_class];
   const uint32_t position = run.role;
-  GRAPHTREE_DCHECK(position < heap.size() && heap[position].run == id) << "run " << id;
+  GRAPHTREE_DCHECK(position < heap.size() && RunIn(heap[position]) == id) << "run " << id;
   run.role = Run::kLiveBit | Run::kNoOwner;
   --count_;
   const Entry last = heap.back();
   heap.pop_back();
   if (position < heap.size()) {
-    if (position > 0 && last.offset < heap[(position - 1) / 4].offset) {
+    if (position > 0 && last < heap[(position - 1) / 4]) {
       SiftUp(heap, position, last);
     } else {
       SiftDown(heap, position, last);
@@ -147,11 +155,11 @@ inline uint32_t FreeRuns::NextClass(uint32_t size_class) const {
 inline RunId FreeRuns::Find(uint32_t length) const {
   const uint32_t own = SizeClassOf(length);
   if (!heaps_[own].empty()) {
-    const RunId lowest = heaps_[own].front().run;
+    const RunId lowest = RunIn(heaps_[own].front());
     if (runs_[lowest].length >= length) return lowest;
   }
   const uint32_t larger = NextClass(own + 1);
-  return larger == kClassCount ? kNoId : heaps_[larger].front().run;
+  return larger == kClassCount ? kNoId : RunIn(heaps_[larger].front());
 }
 
 constexpr bool IsPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }

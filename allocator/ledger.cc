@@ -18,7 +18,7 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit)
   GRAPHTREE_CHECK(step_limit <= kept_begin) << step_limit << " and " << kept_begin;
 }
 
-bool Ledger::Prepare(const BlockRequest& request, uint64_t* length, uint64_t* alignment,
+[[gnu::always_inline]] inline bool Ledger::Prepare(const BlockRequest& request, uint64_t* length, uint64_t* alignment,
                      AllocateOutcome* outcome) {
   *outcome = AllocateOutcome::kTooLarge;
   if (request.bytes > kMaxQuanta * kQuantum) return false;
@@ -33,7 +33,7 @@ bool Ledger::Prepare(const BlockRequest& request, uint64_t* length, uint64_t* al
   return *length <= kMaxQuanta;
 }
 
-Allocation Ledger::Enter(const BlockRequest& request, uint64_t alignment, const Placed& placed) {
+[[gnu::always_inline]] inline Allocation Ledger::Enter(const BlockRequest& request, uint64_t alignment, const Placed& placed) {
   Placement& placement = this->placement(request.region);
   const Run& run = placement.run(placed.run);
   const uint32_t index = records_.Take();
@@ -127,23 +127,19 @@ void Ledger::Recycle(uint32_t index) {
   records_.Give(index);
 }
 
-FreeOutcome Ledger::Check(BlockId id) const {
-  if (id.index >= records_.size()) return FreeOutcome::kUnknown;
-  const BlockRecord& record = records_[id.index];
-  if (record.generation != id.generation) return FreeOutcome::kStale;
-  return record.is_live() ? FreeOutcome::kFreed : FreeOutcome::kAlreadyFree;
-}
-
 FreeOutcome Ledger::Free(BlockId id, uint32_t time) {
   const FreeOutcome outcome = Check(id);
-  if (outcome != FreeOutcome::kFreed) return outcome;
+  if (outcome == FreeOutcome::kFreed) FreeLive(id, time);
+  return outcome;
+}
+
+void Ledger::FreeLive(BlockId id, uint32_t time) {
   BlockRecord& record = records_[id.index];
   placement(record.region).Free(record.run, {record.streams, time});
   record.run = kNoId;
   record.keep = false;
   if (base_ != kNoId && record.region == Region::kStep) ListFreed(id.index);
   if (record.references == 0) Recycle(id.index);
-  return FreeOutcome::kFreed;
 }
 
 BlockId Ledger::Find(uint32_t offset) const {

@@ -93,12 +93,19 @@ class Ledger {
   Allocation AllocateAt(uint64_t offset, const BlockRequest& request);
   // `time` goes into the last use of the freed bytes.
   FreeOutcome Free(BlockId id, uint32_t time);
+  // REQUIRES: Check(id) says that it is live.
+  void FreeLive(BlockId id, uint32_t time);
 
   // Declares a step block kept where it lies, or takes that back.
   void SetKeep(BlockId id, bool keep) { records_[id.index].keep = keep; }
 
   // kFreed if the handle names a live block; else why not.
-  FreeOutcome Check(BlockId id) const;
+  FreeOutcome Check(BlockId id) const {
+    if (id.index >= records_.size()) return FreeOutcome::kUnknown;
+    const BlockRecord& record = records_[id.index];
+    if (record.generation != id.generation) return FreeOutcome::kStale;
+    return record.is_live() ? FreeOutcome::kFreed : FreeOutcome::kAlreadyFree;
+  }
   const BlockRecord& record(uint32_t index) const { return records_[index]; }
   BlockRecord& mutable_record(uint32_t index) { return records_[index]; }
   BlockId IdOf(uint32_t index) const { return {index, records_[index].generation}; }

@@ -98,4 +98,6 @@ class Placement {
 
 }  // namespace graphtree
 
+#include "allocator/placement_inline.h"
+
 #endif  // GRAPHTREE_ALLOCATOR_PLACEMENT_H_

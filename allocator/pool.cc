@@ -58,6 +58,7 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
       deferred_(&device),
       history_(options_.history_entries),
       debugger_(&device, options_.debug),
+      is_watched_(tells_device_ || history_.is_on() || debugger_.any()),
       limit_bytes_(options_.limit_bytes) {
   stats_.address_bytes = reserved.bytes;
 }
@@ -110,6 +111,36 @@ absl::Status Pool::EnterSlow(const ThreadGuard::Entry& entry) {
   }
   EndScratch();
   return DrainQueuedFrees();
+}
+
+// The block is placed; now it gets memory, and its order behind the bytes' earlier users. If either
+// fails the books go back to what they were.
+[[gnu::always_inline]] inline absl::StatusOr<Block> Pool::Finish(const Allocation& got, uint32_t number, Stream& stream) {
+  const uint32_t index = got.block.index;
+  const BlockRecord& record = ledger_.record(index);
+  const Region region = record.region;
+  const uint64_t begin = uint64_t{record.offset - ledger_.region_begin(region)} * kQuantum;
+  const uint64_t end = begin + uint64_t{record.length} * kQuantum;
+  if (!row(region).IsReady(begin, end) || debugger_.any() ||
+      streams_.MustOrder(number, got.last_use)) {
+    GRAPHTREE_RETURN_IF_ERROR(MakeUsable(got, begin, end, number, stream));
+  }
+  if (region == Region::kStep) {
+    for (uint64_t s = begin >> kSectorShift; s <= (end - 1) >> kSectorShift; ++s) {
+      ledger_.Touch(static_cast<uint32_t>(s));
+    }
+  }
+  // Looked up again: the server may have been asked for memory, and may have called back.
+  const BlockRecord& live = ledger_.record(index);
+  CountLive(live);
+  if (is_watched_) TellOfAllocation(live);
+  // Built where it is returned: a copy would wait for the narrow stores that just made it.
+  absl::StatusOr<Block> result{absl::in_place};
+  result->id.index = index;
+  result->id.generation = got.block.generation;
+  result->range.base = AddressOfQuantum(live.user_offset());
+  result->range.bytes = live.requested_bytes();
+  return result;
 }
 
 absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options) {
@@ -180,42 +211,33 @@ absl::Status Pool::UsedWhileParked(absl::string_view what) const {
       "pool \"", options_.name, "\" is parked: ", what, " needs its memory. Call Wake first."));
 }
 
-// The block is placed; now it gets memory, and its order behind the bytes' earlier users. If either
-// fails the books go back to what they were.
-absl::StatusOr<Block> Pool::Finish(const Allocation& got, uint32_t number, Stream& stream) {
+// All that is not the usual case of Finish.
+absl::Status Pool::MakeUsable(const Allocation& got, uint64_t begin, uint64_t end, uint32_t number,
+                              Stream& stream) {
   const uint32_t index = got.block.index;
   const Region region = ledger_.record(index).region;
-  const uint64_t begin =
-      uint64_t{ledger_.record(index).offset - ledger_.region_begin(region)} * kQuantum;
-  const uint64_t end = begin + uint64_t{ledger_.record(index).length} * kQuantum;
   absl::Status status;
   Shortage shortage;
   if (!row(region).IsReady(begin, end)) status = MakeReady(region, begin, end, &shortage);
-  // Looked at only now: the server may have been called, and may have called back.
-  const BlockRecord& record = ledger_.record(index);
   if (status.ok() && streams_.MustOrder(number, got.last_use)) {
     ++stats_.cross_stream_reuses;
     status = streams_.Order(number, stream, got.last_use);
   }
-  if (status.ok() && debugger_.any()) status = DebugAllocated(record, stream);
-  if (!status.ok()) {
-    ledger_.mutable_record(index).streams = got.last_use.streams;
-    const BlockRequest request = {.bytes = record.requested_bytes(), .region = region};
-    ledger_.Free(got.block, got.last_use.time);
-    if (!IsShortage(status)) return status;
-    return OutOfMemory(request,
-                       shortage.is_limit ? "the pool's limit is reached" : "the device has no more",
-                       shortage.missing, status);
-  }
-  if (region == Region::kStep) {
-    for (uint64_t s = begin >> kSectorShift; s <= (end - 1) >> kSectorShift; ++s) {
-      ledger_.Touch(static_cast<uint32_t>(s));
-    }
-  }
-  CountLive(record);
+  if (status.ok() && debugger_.any()) status = DebugAllocated(ledger_.record(index), stream);
+  if (status.ok()) return status;
+  const BlockRequest request = {.bytes = ledger_.record(index).requested_bytes(),
+                                .region = region};
+  ledger_.mutable_record(index).streams = got.last_use.streams;
+  ledger_.Free(got.block, got.last_use.time);
+  if (!IsShortage(status)) return status;
+  return OutOfMemory(request,
+                     shortage.is_limit ? "the pool's limit is reached" : "the device has no more",
+                     shortage.missing, status);
+}
+
+void Pool::TellOfAllocation(const BlockRecord& record) {
   Log(HistoryAction::kAllocate, record);
   if (tells_device_) device_.memory().NoteLive(ToldRange(record), words_[record.tag]);
-  return BlockOf(got.block);
 }
 
 absl::Status Pool::Free(BlockId id) {
@@ -234,13 +256,18 @@ absl::Status Pool::FreeNow(BlockId id) {
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   const BlockRecord& record = ledger_.record(id.index);
+  if (is_watched_) GRAPHTREE_RETURN_IF_ERROR(TellOfFree(id, record));
+  CountDead(record);
+  ++stats_.frees;
+  ledger_.FreeLive(id, streams_.now());
+  return absl::OkStatus();
+}
+
+absl::Status Pool::TellOfFree(BlockId id, const BlockRecord& record) {
   Log(HistoryAction::kFreeRequested, record);
   if (debugger_.any()) GRAPHTREE_RETURN_IF_ERROR(DebugFreed(id, record));
   if (tells_device_) device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
   Log(HistoryAction::kFreeCompleted, record);
-  CountDead(record);
-  ++stats_.frees;
-  ledger_.Free(id, streams_.now());
   return absl::OkStatus();
 }
 

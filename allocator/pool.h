@@ -162,6 +162,10 @@ class Pool {
   // pool.cc: allocating and freeing
   absl::Status ReleaseEverything();
   absl::StatusOr<Block> Finish(const Allocation& got, uint32_t number, Stream& stream);
+  absl::Status MakeUsable(const Allocation& got, uint64_t begin, uint64_t end, uint32_t number,
+                          Stream& stream);
+  void TellOfAllocation(const BlockRecord& record);
+  absl::Status TellOfFree(BlockId id, const BlockRecord& record);
   absl::Status WhyNotAllocated(AllocateOutcome outcome, const BlockRequest& request);
   absl::Status UsedWhileParked(absl::string_view what) const;
   absl::Status FreeNow(BlockId id);
@@ -180,8 +184,25 @@ class Pool {
   // What the device is told to be live or dead.
   AddressRange ToldRange(const BlockRecord& record) const;
   std::string NameOf(const BlockRecord& record) const;
-  void CountLive(const BlockRecord& record);
-  void CountDead(const BlockRecord& record);
+  void CountLive(const BlockRecord& record) {
+    ++stats_.allocations;
+    CountBack(record);
+    if (stats_.requested_bytes > stats_.peak_requested_bytes) {
+      stats_.peak_requested_bytes = stats_.requested_bytes;
+    }
+    if (stats_.live_bytes > stats_.peak_live_bytes) stats_.peak_live_bytes = stats_.live_bytes;
+  }
+  // Live again after a restore: no allocation, and no peak.
+  void CountBack(const BlockRecord& record) {
+    ++stats_.live_blocks;
+    stats_.requested_bytes += record.requested_bytes();
+    stats_.live_bytes += uint64_t{record.length} * kQuantum;
+  }
+  void CountDead(const BlockRecord& record) {
+    --stats_.live_blocks;
+    stats_.requested_bytes -= record.requested_bytes();
+    stats_.live_bytes -= uint64_t{record.length} * kQuantum;
+  }
   void Log(HistoryAction action, const BlockRecord& record) {
     if (!history_.is_on()) return;
     LogEvent(action, AddressOfQuantum(record.user_offset()), record.requested_bytes(), &record);
@@ -254,6 +275,7 @@ class Pool {
   WordTable words_;
   const WordId scratch_word_ = words_.Intern("scratch");
   PoolDebugger debugger_;
+  const bool is_watched_;  // by a history, a device that checks, or a debug mode
   PoolStats stats_;
   OomReport last_out_of_memory_;
   absl::Status first_refused_free_;

@@ -73,21 +73,6 @@ absl::Status Pool::Annotate(BlockId id, absl::string_view note) {
   return absl::OkStatus();
 }
 
-void Pool::CountLive(const BlockRecord& record) {
-  ++stats_.allocations;
-  ++stats_.live_blocks;
-  stats_.requested_bytes += record.requested_bytes();
-  stats_.live_bytes += uint64_t{record.length} * kQuantum;
-  stats_.peak_requested_bytes = std::max(stats_.peak_requested_bytes, stats_.requested_bytes);
-  stats_.peak_live_bytes = std::max(stats_.peak_live_bytes, stats_.live_bytes);
-}
-
-void Pool::CountDead(const BlockRecord& record) {
-  --stats_.live_blocks;
-  stats_.requested_bytes -= record.requested_bytes();
-  stats_.live_bytes -= uint64_t{record.length} * kQuantum;
-}
-
 void Pool::LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
                      const BlockRecord* record) {
   if (!history_.is_on()) return;

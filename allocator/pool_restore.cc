@@ -109,12 +109,7 @@ absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& opt
 // Counts what the plan changed; peaks and totals of calls stay as they are.
 void Pool::AdoptState() {
   for (uint32_t index : plan_.dies) CountDead(ledger_.record(index));
-  for (uint32_t index : plan_.wakes) {
-    const BlockRecord& record = ledger_.record(index);
-    ++stats_.live_blocks;
-    stats_.requested_bytes += record.requested_bytes();
-    stats_.live_bytes += uint64_t{record.length} * kQuantum;
-  }
+  for (uint32_t index : plan_.wakes) CountBack(ledger_.record(index));
 }
 
 // Bytes that come back to life hold what was written to them, also while the books had them dead: a
