@@ -21,16 +21,34 @@ console.log(`seed ${SEED} (GRAPHTREE_SEED repeats it)`);
 // Who is alive in a state, straight from the definition.
 function aliveByDefinition(lane, state) {
   const {start, end, count} = lane.allocations;
-  return Array.from({length: count}, (_, i) => i).filter((i) => start[i] < state && state <= end[i]);
+  return Array.from({length: count}, (_, i) => i).filter(
+    (i) => start[i] < state && state <= end[i],
+  );
 }
 
 test('columns: plain, delta and constant', () => {
-  const bytes = Uint8Array.of(0x05, 0xac, 0x02, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x04, 0x14, 0x01);
+  const bytes = Uint8Array.of(
+    0x05,
+    0xac,
+    0x02,
+    0x80,
+    0x80,
+    0x80,
+    0x80,
+    0x80,
+    0x80,
+    0x04,
+    0x14,
+    0x01,
+  );
   const plain = {kind: 'plain', offset: 0, length: 10, count: 3};
   assert.deepEqual([...readColumn(bytes, plain, Float64Array)], [5, 300, 2 ** 44]);
   const delta = {kind: 'delta', offset: 10, length: 2, count: 2};
   assert.deepEqual([...readColumn(bytes, delta, Int32Array)], [10, 9]);
-  assert.deepEqual([...readColumn(bytes, {kind: 'constant', value: 7, count: 2}, Uint8Array)], [7, 7]);
+  assert.deepEqual(
+    [...readColumn(bytes, {kind: 'constant', value: 7, count: 2}, Uint8Array)],
+    [7, 7],
+  );
   assert.throws(() => readColumn(bytes, {...plain, count: 4}, Float64Array), /ends after 3/);
   assert.throws(() => readColumn(bytes, {...plain, count: 2}, Float64Array), /too many/);
   assert.throws(() => readColumn(bytes, {...plain, length: 2, count: 2}, Float64Array), /inside/);
@@ -105,7 +123,7 @@ test('the stacked picture is that of the definition where nothing is thin', () =
   for (let round = 0; round < 10; ++round) {
     const lane = randomLane(SEED + 100 + round, 300, 1000);
     const top = Math.max(...lane.reserved, lane.allocated[lane.peakState]);
-    const height = Math.ceil(top / 1000);  // an allocation takes a pixel or more
+    const height = Math.ceil(top / 1000); // an allocation takes a pixel or more
     const samples = sampleColumns(lane, 'event', 20, 280, 90);
     const ids = new Uint32Array(90 * height);
     new StackedPainter(lane).paint({bottom: 0, top}, samples, height, ids);
@@ -158,8 +176,13 @@ test('what is picked is what is painted', () => {
 
 test('holes between ranges are closed, and addresses come back', () => {
   const space = closeHoles({count: 4, address: [1000, 5000, 1100, 5000], size: [100, 50, 20, 60]});
-  assert.deepEqual(space.ranges.map(({from, to, offset}) => [from, to, offset]),
-    [[1000, 1120, 0], [5000, 5060, 120]]);
+  assert.deepEqual(
+    space.ranges.map(({from, to, offset}) => [from, to, offset]),
+    [
+      [1000, 1120, 0],
+      [5000, 5060, 120],
+    ],
+  );
   assert.equal(space.length, 180);
   for (const address of [1000, 1119, 5000, 5059]) {
     assert.equal(addressOfOffset(space, offsetOfAddress(space, address)), address);
@@ -170,12 +193,24 @@ test('holes between ranges are closed, and addresses come back', () => {
 test('segments of a moment hold their blocks, and mapped pieces that touch are one', () => {
   const lane = makeLane({
     events: 6,
-    pieces: [{start: -1, end: 6, address: 0, size: 100}, {start: 0, end: 6, address: 500, size: 50, type: 2},
-      {start: 1, end: 4, address: 550, size: 50, type: 2}],
-    allocations: [{start: -1, end: 6, address: 20, size: 30}, {start: 2, end: 5, address: 540, size: 40}],
+    pieces: [
+      {start: -1, end: 6, address: 0, size: 100},
+      {start: 0, end: 6, address: 500, size: 50, type: 2},
+      {start: 1, end: 4, address: 550, size: 50, type: 2},
+    ],
+    allocations: [
+      {start: -1, end: 6, address: 20, size: 30},
+      {start: 2, end: 5, address: 540, size: 40},
+    ],
   });
   const [group] = segmentsAt(lane, 4);
-  assert.deepEqual(group.segments.map((s) => [s.address, s.size, s.used]), [[0, 100, 30], [500, 100, 40]]);
+  assert.deepEqual(
+    group.segments.map((s) => [s.address, s.size, s.used]),
+    [
+      [0, 100, 30],
+      [500, 100, 40],
+    ],
+  );
   assert.equal(largestHole(lane, group.segments[0]), 50);
   assert.equal(largestHole(lane, group.segments[1]), 40);
   assert.deepEqual(piecesAt(lane, 0), [0]);
@@ -203,8 +238,10 @@ test('shading draws an edge where one allocation ends and another begins', () =>
   const ids = Uint32Array.of(2, 2, 2, 3, 3, 3, 2, 2, 2, 3, 3, 3, 2, 2, 2, 3, 3, 3);
   const out = new Uint32Array(18);
   shade(ids, 3, 6, Uint32Array.of(0, 0, 0xff808080, 0xff404040), out);
-  assert.deepEqual([out[0], out[3], out[9] >>> 0, out[12] >>> 0],
-    [0xff808080, 0xff808080, 0xff303030, 0xff404040]);
+  assert.deepEqual(
+    [out[0], out[3], out[9] >>> 0, out[12] >>> 0],
+    [0xff808080, 0xff808080, 0xff303030, 0xff404040],
+  );
 });
 
 test('a view zooms around a point and stays inside', () => {
@@ -212,18 +249,37 @@ test('a view zooms around a point and stays inside', () => {
   const near = zoomX(whole, 4, 250);
   assert.equal(xOf(near, 800, 250), xOf(whole, 800, 250));
   assert.equal(positionOf(near, 800, xOf(near, 800, 300)), 300);
-  assert.deepEqual(clampView({from: -50, to: 20, bottom: -9, top: 900}, 1000, 500, 8),
-    {from: 0, to: 70, bottom: 0, top: 500});
-  assert.deepEqual(clampView({from: 990, to: 991, bottom: 0, top: 500}, 1000, 500, 8),
-    {from: 990, to: 998, bottom: 0, top: 500});
+  assert.deepEqual(clampView({from: -50, to: 20, bottom: -9, top: 900}, 1000, 500, 8), {
+    from: 0,
+    to: 70,
+    bottom: 0,
+    top: 500,
+  });
+  assert.deepEqual(clampView({from: 990, to: 991, bottom: 0, top: 500}, 1000, 500, 8), {
+    from: 990,
+    to: 998,
+    bottom: 0,
+    top: 500,
+  });
   assert.equal(stateAtPosition(randomLane(SEED, 50), 'event', 1e9), 50);
 });
 
 test('numbers as people read them', () => {
-  assert.deepEqual([0, 1023, 1536, 1048576, 235929600, 1.5 * 2 ** 40].map(formatBytes),
-    ['0 B', '1 KiB', '1.5 KiB', '1 MiB', '225 MiB', '1.5 TiB']);
-  assert.deepEqual([5, 1500, 2.5e6, 61e6, 3.7e9].map(formatDuration),
-    ['5 µs', '1.5 ms', '2.5 s', '1 min 1 s', '1 h 1 min']);
+  assert.deepEqual([0, 1023, 1536, 1048576, 235929600, 1.5 * 2 ** 40].map(formatBytes), [
+    '0 B',
+    '1 KiB',
+    '1.5 KiB',
+    '1 MiB',
+    '225 MiB',
+    '1.5 TiB',
+  ]);
+  assert.deepEqual([5, 1500, 2.5e6, 61e6, 3.7e9].map(formatDuration), [
+    '5 µs',
+    '1.5 ms',
+    '2.5 s',
+    '1 min 1 s',
+    '1 h 1 min',
+  ]);
   assert.equal(niceStep(1000, 5, false), 200);
   assert.equal(niceStep(300 * 1024, 5, true), 64 * 1024);
 });

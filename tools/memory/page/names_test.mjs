@@ -11,9 +11,22 @@ import {makeLane} from './testing/lanes.mjs';
 
 // Stack 3: forward <- train <- main. Stack 5: mm <- backward. Stack 6: a C++ library.
 function sampleStacks() {
-  const strings = ['', 'main', 'train.py', 'train', 'forward', 'model/net.py', 'at::_ops::mm::call(int)',
-    '??', 'torch::autograd::generated::MmBackward0::apply(x)', '_PyEval_EvalFrameDefault',
-    'ns::(anonymous namespace)::f<int>(char)', '/opt/lib/libx.so', 'malloc', 'torch/nn/module.py'];
+  const strings = [
+    '',
+    'main',
+    'train.py',
+    'train',
+    'forward',
+    'model/net.py',
+    'at::_ops::mm::call(int)',
+    '??',
+    'torch::autograd::generated::MmBackward0::apply(x)',
+    '_PyEval_EvalFrameDefault',
+    'ns::(anonymous namespace)::f<int>(char)',
+    '/opt/lib/libx.so',
+    'malloc',
+    'torch/nn/module.py',
+  ];
   const frames = [1, 2, 10, 3, 2, 20, 4, 5, 30, 6, 7, 0, 8, 7, 0, 9, 7, 0, 10, 11, 4096, 12, 13, 7];
   //             frame:  0 main   1 train   2 forward  3 mm   4 MmBackward  5 eval  6 lib  7 malloc
   const parent = [0, 0, 1, 2, 0, 4, 0, 3];
@@ -28,13 +41,29 @@ function sampleSnapshot() {
     allocations: [
       {start: -1, end: 6, address: 0, size: 4096, stack: 3, pool: 0, stream: 0},
       {start: 0, end: 4, address: 8192, size: 2 ** 20, stack: 5, pool: 1, stream: 1, node: 2},
-      {start: 1, end: 6, address: 2 ** 22, size: 3 * 2 ** 20, stack: 5, pool: 1, stream: 1, node: 1},
+      {
+        start: 1,
+        end: 6,
+        address: 2 ** 22,
+        size: 3 * 2 ** 20,
+        stack: 5,
+        pool: 1,
+        stream: 1,
+        node: 1,
+      },
       {start: 2, end: 3, address: 2 ** 24, size: 100, stack: 7, pool: 2, stream: 0, metadata: 12},
     ],
   });
   lane.notes = new Map([[0, ['Weights of layer 1']]]);
-  return {file: 'a.pickle', stacks, strings: stacks.strings, pools: [[0, 0], [3, 0], null],
-    streams: ['0', '77'], nodes: ['decode', 'prefill'], lanes: [lane]};
+  return {
+    file: 'a.pickle',
+    stacks,
+    strings: stacks.strings,
+    pools: [[0, 0], [3, 0], null],
+    streams: ['0', '77'],
+    nodes: ['decode', 'prefill'],
+    lanes: [lane],
+  };
 }
 
 function hits(query) {
@@ -45,7 +74,10 @@ function hits(query) {
 
 test('a stack is its innermost frame and the stack that called it', () => {
   const stacks = sampleStacks();
-  assert.deepEqual(stacks.framesOf(3).map((frame) => frame.name), ['forward', 'train', 'main']);
+  assert.deepEqual(
+    stacks.framesOf(3).map((frame) => frame.name),
+    ['forward', 'train', 'main'],
+  );
   assert.deepEqual(stacks.framesOf(0), []);
   assert.equal(stacks.text(2), 'train.py:20 train\ntrain.py:10 main');
 });
@@ -97,8 +129,11 @@ test('queries', () => {
 });
 
 test('words and sizes', () => {
-  assert.deepEqual(splitWords('a -"b c" d'), [{not: false, text: 'a'}, {not: true, text: 'b c'},
-    {not: false, text: 'd'}]);
+  assert.deepEqual(splitWords('a -"b c" d'), [
+    {not: false, text: 'a'},
+    {not: true, text: 'b c'},
+    {not: false, text: 'd'},
+  ]);
   assert.deepEqual(['1k', '1.5MiB', '2gb', '7'].map(parseBytes), [1024, 1572864, 2 ** 31, 7]);
   assert.ok(Number.isNaN(parseBytes('x')));
 });
@@ -115,31 +150,49 @@ test('groups hold what their members held at most at a time', () => {
   assert.equal(rest.length, 1);
   assert.equal(poolName(snapshot, 1), 'graph pool (3, 0)');
   assert.deepEqual(groupLane(snapshot, lane, 'node').names, ['no node', 'prefill', 'decode']);
-  assert.deepEqual(groupLane(snapshot, lane, 'pool').names,
-    ['default pool', 'graph pool (3, 0)', 'unknown pool']);
+  assert.deepEqual(groupLane(snapshot, lane, 'pool').names, [
+    'default pool',
+    'graph pool (3, 0)',
+    'unknown pool',
+  ]);
 });
 
 test('sizes keep their order in the legend', () => {
   const snapshot = sampleSnapshot();
   const grouped = groupLane(snapshot, snapshot.lanes[0], 'size');
-  assert.deepEqual(rankGroups([grouped], true, 9).kept.map(({name}) => name),
-    ['below 1 KiB', '4 KiB to 16 KiB', '1 MiB to 4 MiB']);
+  assert.deepEqual(
+    rankGroups([grouped], true, 9).kept.map(({name}) => name),
+    ['below 1 KiB', '4 KiB to 16 KiB', '1 MiB to 4 MiB'],
+  );
 });
 
 test('holders of a moment', () => {
   const snapshot = sampleSnapshot();
   const [lane] = snapshot.lanes;
   const {group} = groupLane(snapshot, lane, 'stack');
-  assert.deepEqual(holdersAt(lane, 3, group).map(({bytes, count, largest}) => [bytes, count, largest]),
-    [[4 * 2 ** 20, 2, 2], [4196, 2, 0]]);
+  assert.deepEqual(
+    holdersAt(lane, 3, group).map(({bytes, count, largest}) => [bytes, count, largest]),
+    [
+      [4 * 2 ** 20, 2, 2],
+      [4196, 2, 0],
+    ],
+  );
 });
 
 test('two snapshots are compared by name', () => {
   const before = sampleSnapshot();
   const after = sampleSnapshot();
-  const side = (snapshot, state) => ({lane: snapshot.lanes[0], state,
-    ...groupLane(snapshot, snapshot.lanes[0], 'stack')});
+  const side = (snapshot, state) => ({
+    lane: snapshot.lanes[0],
+    state,
+    ...groupLane(snapshot, snapshot.lanes[0], 'stack'),
+  });
   const rows = compareHolders([side(before, 0), side(after, 3)]);
-  assert.deepEqual(rows.map(({name, bytes}) => [name, ...bytes]), [
-    ['mm ← MmBackward0 (autograd)', 0, 4 * 2 ** 20], ['forward model/net.py:30', 4096, 4196]]);
+  assert.deepEqual(
+    rows.map(({name, bytes}) => [name, ...bytes]),
+    [
+      ['mm ← MmBackward0 (autograd)', 0, 4 * 2 ** 20],
+      ['forward model/net.py:30', 4096, 4196],
+    ],
+  );
 });

@@ -45,7 +45,8 @@ function rangeBefore(ranges, key, value) {
   let high = ranges.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (ranges[middle][key] <= value) low = middle + 1; else high = middle;
+    if (ranges[middle][key] <= value) low = middle + 1;
+    else high = middle;
   }
   return low - 1;
 }

@@ -29,8 +29,15 @@ export class AddressedPainter {
     const first = samples.findIndex((state) => state >= 0);
     if (first < 0) return;
     const last = samples.findLastIndex((state) => state >= 0);
-    const frame = {view, height, ids, pixels: height / (view.top - view.bottom),
-      samples: samples.subarray(0, last + 1), first: samples[first], last: samples[last]};
+    const frame = {
+      view,
+      height,
+      ids,
+      pixels: height / (view.top - view.bottom),
+      samples: samples.subarray(0, last + 1),
+      first: samples[first],
+      last: samples[last],
+    };
     this.paintPieces(frame);
     this.paintAllocations(frame);
   }

@@ -24,10 +24,16 @@ export class App {
     this.snapshots = snapshots;
     this.madeBy = madeBy;
     this.theme = readTheme();
-    this.groupings = Object.keys(GROUPINGS).filter((name) => snapshots.some(
-      (snapshot) => !GROUPINGS[name].needs || GROUPINGS[name].needs(snapshot)));
-    this.store = new Store({layout: 'stack', axis: 'event', grouping: this.firstGrouping(),
-      focus: null, query: ''});
+    this.groupings = Object.keys(GROUPINGS).filter((name) =>
+      snapshots.some((snapshot) => !GROUPINGS[name].needs || GROUPINGS[name].needs(snapshot)),
+    );
+    this.store = new Store({
+      layout: 'stack',
+      axis: 'event',
+      grouping: this.firstGrouping(),
+      focus: null,
+      query: '',
+    });
     this.tooltip = new Tooltip();
     this.grouped = new Map();
     this.panes = snapshots.map((snapshot, index) => new Pane(this, snapshot, index));
@@ -41,10 +47,14 @@ export class App {
 
   // The first of these that tells anything apart.
   firstGrouping() {
-    const tells = (grouping) => this.snapshots.some((snapshot) => groupLane(snapshot,
-      snapshot.lanes[0], grouping).names.length > 1);
-    return ['node', 'pool', 'stack'].filter((name) => this.groupings.includes(name)).find(tells) ||
-      'size';
+    const tells = (grouping) =>
+      this.snapshots.some(
+        (snapshot) => groupLane(snapshot, snapshot.lanes[0], grouping).names.length > 1,
+      );
+    return (
+      ['node', 'pool', 'stack'].filter((name) => this.groupings.includes(name)).find(tells) ||
+      'size'
+    );
   }
 
   build(root) {
@@ -61,10 +71,22 @@ export class App {
     this.toolbar = makeToolbar(this);
     this.legend = h('div', {class: 'legend'});
     const warnings = this.snapshots.flatMap((snapshot) => snapshot.warnings);
-    fill(root, this.toolbar.element, this.legend,
+    fill(
+      root,
+      this.toolbar.element,
+      this.legend,
       warnings.length ? h('p', {class: 'warning strip'}, warnings.join(' ')) : null,
-      h('div', {class: 'body'}, h('main', {class: this.panes.length === 2 ? 'two' : 'one'},
-        this.panes.map((pane) => pane.element)), this.side.element));
+      h(
+        'div',
+        {class: 'body'},
+        h(
+          'main',
+          {class: this.panes.length === 2 ? 'two' : 'one'},
+          this.panes.map((pane) => pane.element),
+        ),
+        this.side.element,
+      ),
+    );
     root.classList.toggle('comparing', this.panes.length === 2);
   }
 
@@ -83,7 +105,9 @@ export class App {
     listenToKeys(this);
   }
 
-  settings() { return this.store.values; }
+  settings() {
+    return this.store.values;
+  }
 
   // --- groups and colours
 
@@ -98,10 +122,18 @@ export class App {
   regroup() {
     this.grouped.clear();
     const {ordered} = GROUPINGS[this.store.get('grouping')];
-    this.ranking = rankGroups(this.panes.map((pane) => this.groupsOf(pane)), ordered, COLOUR_COUNT);
+    this.ranking = rankGroups(
+      this.panes.map((pane) => this.groupsOf(pane)),
+      ordered,
+      COLOUR_COUNT,
+    );
     const nameOf = ({name}) => name;
-    this.nameColours = colourNames(this.ranking.kept.map(nameOf), this.ranking.rest.map(nameOf), ordered,
-      this.theme);
+    this.nameColours = colourNames(
+      this.ranking.kept.map(nameOf),
+      this.ranking.rest.map(nameOf),
+      ordered,
+      this.theme,
+    );
     this.store.values.focus = null;
     this.recolour();
   }
@@ -114,8 +146,13 @@ export class App {
 
   coloursFor(pane) {
     const {group, names} = this.groupsOf(pane);
-    return pixelColours({count: pane.lane.allocations.count, group, lit: this.litIn(pane),
-      groupColours: names.map((name) => this.nameColours.get(name)), theme: this.theme});
+    return pixelColours({
+      count: pane.lane.allocations.count,
+      group,
+      lit: this.litIn(pane),
+      groupColours: names.map((name) => this.nameColours.get(name)),
+      theme: this.theme,
+    });
   }
 
   // Which allocations stand out: those of the chosen group that the search found.
@@ -131,15 +168,21 @@ export class App {
     return lit;
   }
 
-  cssColourOfName(name) { return cssColour(this.nameColours.get(name) || this.theme.rest); }
+  cssColourOfName(name) {
+    return cssColour(this.nameColours.get(name) || this.theme.rest);
+  }
 
   cssColourOf(pane, i) {
     const {group, names} = this.groupsOf(pane);
     return this.cssColourOfName(names[group[i]]);
   }
 
-  isFocused(name) { return this.store.get('focus') === name; }
-  toggleFocus(name) { this.store.set({focus: this.isFocused(name) ? null : name}); }
+  isFocused(name) {
+    return this.store.get('focus') === name;
+  }
+  toggleFocus(name) {
+    this.store.set({focus: this.isFocused(name) ? null : name});
+  }
 
   themeChanged() {
     this.theme = readTheme();
@@ -173,12 +216,15 @@ export class App {
     if (this.found && this.side.current !== 'matches') this.side.current = 'matches';
   }
 
-  matches() { return this.found; }
+  matches() {
+    return this.found;
+  }
 
   // Goes to the next match by age from what is pinned, or the one before.
   step(direction) {
-    const all = (this.found || []).flatMap(({pane, hits}) => [...hits].sort((a, b) => a - b)
-      .map((i) => ({pane, i})));
+    const all = (this.found || []).flatMap(({pane, hits}) =>
+      [...hits].sort((a, b) => a - b).map((i) => ({pane, i})),
+    );
     if (all.length === 0) return;
     this.at = (this.at + direction + all.length) % all.length;
     if (this.at < 0) this.at = 0;
@@ -187,7 +233,9 @@ export class App {
 
   // --- what the panes tell
 
-  focusPane() { return this.focused; }
+  focusPane() {
+    return this.focused;
+  }
 
   pinned(pane) {
     this.focused = pane;

@@ -22,15 +22,22 @@ export function drawAxes(svg, frame, margin) {
   const x = scaleLinear([view.from, view.to], [0, width]);
   const y = scaleLinear([view.bottom, view.top], [height, 0]);
   const xTicks = ticks(view.from, view.to, width / 85, false);
-  const bottom = axisBottom(x).tickValues(settings.axis === 'event'
-    ? xTicks.filter(Number.isInteger) : xTicks).tickSizeOuter(0)
+  const bottom = axisBottom(x)
+    .tickValues(settings.axis === 'event' ? xTicks.filter(Number.isInteger) : xTicks)
+    .tickSizeOuter(0)
     .tickFormat(settings.axis === 'event' ? formatCount : formatDuration);
-  const left = axisLeft(y).tickValues(ticks(view.bottom, view.top, height / 48, true))
-    .tickSizeOuter(0).tickFormat(settings.layout === 'address'
-      ? (offset) => formatAddress(lane.addressBase, addressOfOffset(painter.space, offset))
-      : formatBytes);
+  const left = axisLeft(y)
+    .tickValues(ticks(view.bottom, view.top, height / 48, true))
+    .tickSizeOuter(0)
+    .tickFormat(
+      settings.layout === 'address'
+        ? (offset) => formatAddress(lane.addressBase, addressOfOffset(painter.space, offset))
+        : formatBytes,
+    );
   const root = select(svg);
-  root.select('.axis-x').attr('transform', `translate(${margin.left},${margin.top + height})`)
+  root
+    .select('.axis-x')
+    .attr('transform', `translate(${margin.left},${margin.top + height})`)
     .call(bottom);
   root.select('.axis-y').attr('transform', `translate(${margin.left},${margin.top})`).call(left);
 }
@@ -62,7 +69,8 @@ export function drawReserved(context, frame, samples, theme) {
     if (state < 0) return;
     const x = (c / samples.length) * width;
     const y = yOf(view, height, lane.reserved[state]);
-    if (drawing) context.lineTo(x, y); else context.moveTo(x, y);
+    if (drawing) context.lineTo(x, y);
+    else context.moveTo(x, y);
     context.lineTo(((c + 1) / samples.length) * width, y);
     drawing = true;
   });
@@ -70,7 +78,12 @@ export function drawReserved(context, frame, samples, theme) {
   context.globalAlpha = 1;
 }
 
-const MARKER_LABELS = {oom: 'out of memory', snapshot: 'snapshot', annotate: 'note', user_defined: 'mark'};
+const MARKER_LABELS = {
+  oom: 'out of memory',
+  snapshot: 'snapshot',
+  annotate: 'note',
+  user_defined: 'mark',
+};
 
 // Upright lines for what is no allocation: failures, snapshots, notes, unknown actions.
 export function drawMarkers(context, frame, theme) {
@@ -105,8 +118,8 @@ export function drawRanges(context, frame, theme) {
   context.font = '11px system-ui, sans-serif';
   context.textBaseline = 'middle';
   for (const range of lane.ranges) {
-    const [from, to] = settings.axis === 'time' ? [range.from, range.to]
-      : [range.fromState, range.toState];
+    const [from, to] =
+      settings.axis === 'time' ? [range.from, range.to] : [range.fromState, range.toState];
     const left = Math.max(0, xOf(view, width, from));
     const right = Math.min(width, xOf(view, width, to));
     if (right < 0 || left > width || right - left < 1) continue;

@@ -69,7 +69,8 @@ export function columnOfState(samples, state) {
   let high = samples.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (samples[middle] < state) low = middle + 1; else high = middle;
+    if (samples[middle] < state) low = middle + 1;
+    else high = middle;
   }
   return low;
 }

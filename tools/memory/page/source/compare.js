@@ -10,7 +10,7 @@ export function compareHolders(sides) {
     for (const holder of holdersAt(lane, state, group)) {
       const name = names[holder.group];
       let row = rows.get(name);
-      if (!row) rows.set(name, row = {name, bytes: [0, 0], counts: [0, 0]});
+      if (!row) rows.set(name, (row = {name, bytes: [0, 0], counts: [0, 0]}));
       row.bytes[side] += holder.bytes;
       row.counts[side] += holder.count;
     }

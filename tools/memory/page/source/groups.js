@@ -13,10 +13,16 @@ export const GROUPINGS = {
   node: {label: 'Tree node', keys: byNode, needs: (snapshot) => snapshot.nodes.length > 0},
   stream: {label: 'Stream', keys: byStream},
   size: {label: 'Size', keys: bySize, ordered: true},
-  context: {label: 'Compiled region', keys: byText('context'),
-    needs: (snapshot) => hasText(snapshot, 'context')},
-  metadata: {label: 'Metadata', keys: byText('metadata'),
-    needs: (snapshot) => hasText(snapshot, 'metadata')},
+  context: {
+    label: 'Compiled region',
+    keys: byText('context'),
+    needs: (snapshot) => hasText(snapshot, 'context'),
+  },
+  metadata: {
+    label: 'Metadata',
+    keys: byText('metadata'),
+    needs: (snapshot) => hasText(snapshot, 'metadata'),
+  },
   fate: {label: 'Alive at the end', keys: byFate, ordered: true},
 };
 
@@ -57,8 +63,10 @@ function byStream(snapshot, lane) {
 function bySize(snapshot, lane) {
   const {size} = lane.allocations;
   const step = (key) => formatBytes(4 ** key);
-  return {of: (i) => Math.max(4, Math.floor(Math.log2(Math.max(size[i], 1)) / 2)),
-    name: (key) => (key === 4 ? 'below 1 KiB' : `${step(key)} to ${step(key + 1)}`)};
+  return {
+    of: (i) => Math.max(4, Math.floor(Math.log2(Math.max(size[i], 1)) / 2)),
+    name: (key) => (key === 4 ? 'below 1 KiB' : `${step(key)} to ${step(key + 1)}`),
+  };
 }
 
 function byText(column) {
@@ -70,8 +78,10 @@ function byText(column) {
 
 function byFate(snapshot, lane) {
   const {end} = lane.allocations;
-  return {of: (i) => (end[i] === lane.eventCount ? 0 : 1),
-    name: (key) => (key === 0 ? 'alive at the end' : 'freed')};
+  return {
+    of: (i) => (end[i] === lane.eventCount ? 0 : 1),
+    name: (key) => (key === 0 ? 'alive at the end' : 'freed'),
+  };
 }
 
 function hasText(snapshot, column) {

@@ -1,6 +1,5 @@
 // Keys. They act on the pane that was touched last; typing in a field is left alone.
 
-
 export function listenToKeys(app) {
   document.addEventListener('keydown', (event) => {
     const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
@@ -34,8 +33,8 @@ const ACTIONS = {
   ArrowLeft: (app, pane) => pane.timeline.pan(-0.15, 0),
   ArrowRight: (app, pane) => pane.timeline.pan(0.15, 0),
   ArrowUp: (app, pane, shift) => (shift ? pane.timeline.pan(0, 0.15) : pane.timeline.stretch(1.25)),
-  ArrowDown: (app, pane, shift) => (shift ? pane.timeline.pan(0, -0.15)
-    : pane.timeline.stretch(0.8)),
+  ArrowDown: (app, pane, shift) =>
+    shift ? pane.timeline.pan(0, -0.15) : pane.timeline.stretch(0.8),
   '+': (app, pane) => pane.timeline.zoomAtCentre(1.5),
   '=': (app, pane) => pane.timeline.zoomAtCentre(1.5),
   '-': (app, pane) => pane.timeline.zoomAtCentre(1 / 1.5),

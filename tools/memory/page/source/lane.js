@@ -16,17 +16,42 @@
 import {readColumn} from './bytes.js';
 
 export const EVENT = {
-  alloc: 0, freeRequested: 1, freeCompleted: 2, freeAssumed: 3, segmentAlloc: 4, segmentFree: 5,
-  segmentMap: 6, segmentUnmap: 7, snapshot: 8, oom: 9, annotate: 10, other: 11,
+  alloc: 0,
+  freeRequested: 1,
+  freeCompleted: 2,
+  freeAssumed: 3,
+  segmentAlloc: 4,
+  segmentFree: 5,
+  segmentMap: 6,
+  segmentUnmap: 7,
+  snapshot: 8,
+  oom: 9,
+  annotate: 10,
+  other: 11,
 };
 
 export const EVENT_NAMES = [
-  'alloc', 'free requested', 'free', 'free not recorded', 'segment alloc', 'segment free',
-  'segment map', 'segment unmap', 'snapshot', 'out of memory', 'note', 'other',
+  'alloc',
+  'free requested',
+  'free',
+  'free not recorded',
+  'segment alloc',
+  'segment free',
+  'segment map',
+  'segment unmap',
+  'snapshot',
+  'out of memory',
+  'note',
+  'other',
 ];
 
-const PLACED = {address: Float64Array, size: Float64Array, stack: Uint32Array, pool: Uint32Array,
-  stream: Uint32Array};
+const PLACED = {
+  address: Float64Array,
+  size: Float64Array,
+  stack: Uint32Array,
+  pool: Uint32Array,
+  stream: Uint32Array,
+};
 const ALLOCATION = {...PLACED, context: Uint32Array, metadata: Uint32Array, node: Uint32Array};
 const PIECE = {...PLACED, type: Uint8Array};
 
@@ -102,8 +127,10 @@ export function finishLane(lane) {
   lane.allocated = sumOverStates(lane.allocations, lane.eventCount);
   lane.reserved = sumOverStates(lane.pieces, lane.eventCount);
   lane.peakState = indexOfLargest(lane.allocated, 0, lane.stateCount);
-  lane.mostHeld = Math.max(lane.allocated[lane.peakState],
-    lane.reserved[indexOfLargest(lane.reserved, 0, lane.stateCount)]);
+  lane.mostHeld = Math.max(
+    lane.allocated[lane.peakState],
+    lane.reserved[indexOfLargest(lane.reserved, 0, lane.stateCount)],
+  );
   lane.keyframes = makeKeyframes(lane.allocations, lane.eventCount);
   lane.byEnd = sortByEnd(lane.allocations, lane.eventCount);
   lane.blockPeaks = makeBlockPeaks(lane.allocated);
@@ -113,8 +140,11 @@ export function finishLane(lane) {
 export function readLane(bytes, description) {
   const {columns} = description;
   const lane = {
-    name: description.name, device: description.device, addressBase: BigInt(description.address_base),
-    timeBase: description.time_base, markers: description.markers,
+    name: description.name,
+    device: description.device,
+    addressBase: BigInt(description.address_base),
+    timeBase: description.time_base,
+    markers: description.markers,
     notes: new Map(description.notes),
   };
   readEvents(bytes, description, lane);
@@ -128,8 +158,13 @@ export function readLane(bytes, description) {
     for (let i = 0; i < table.count; ++i) table.address[i] *= unit;
   }
   finishLane(lane);
-  lane.ranges = description.ranges.map(([name, from, to]) => ({name, from, to,
-    fromState: stateAtTime(lane, from), toState: stateAtTime(lane, to)}));
+  lane.ranges = description.ranges.map(([name, from, to]) => ({
+    name,
+    from,
+    to,
+    fromState: stateAtTime(lane, from),
+    toState: stateAtTime(lane, to),
+  }));
   return lane;
 }
 
@@ -158,8 +193,12 @@ function makeKeyframes(allocations, eventCount) {
 }
 
 function mostAlive(allocations, eventCount) {
-  const ones = {count: allocations.count, start: allocations.start, end: allocations.end,
-    size: new Uint8Array(allocations.count).fill(1)};
+  const ones = {
+    count: allocations.count,
+    start: allocations.start,
+    end: allocations.end,
+    size: new Uint8Array(allocations.count).fill(1),
+  };
   return sumOverStates(ones, eventCount).reduce((most, alive) => Math.max(most, alive), 0);
 }
 
@@ -169,7 +208,8 @@ export function firstStartingAt(allocations, event) {
   let high = allocations.count;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (allocations.start[middle] < event) low = middle + 1; else high = middle;
+    if (allocations.start[middle] < event) low = middle + 1;
+    else high = middle;
   }
   return low;
 }
@@ -182,7 +222,8 @@ export function firstEndingAt(lane, event) {
   let high = byEnd.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (end[byEnd[middle]] < event) low = middle + 1; else high = middle;
+    if (end[byEnd[middle]] < event) low = middle + 1;
+    else high = middle;
   }
   return low;
 }
@@ -210,8 +251,11 @@ export const PEAK_BLOCK = 128;
 function makeBlockPeaks(values) {
   const peaks = new Int32Array(Math.ceil(values.length / PEAK_BLOCK));
   for (let b = 0; b < peaks.length; ++b) {
-    peaks[b] = indexOfLargest(values, b * PEAK_BLOCK,
-      Math.min((b + 1) * PEAK_BLOCK, values.length));
+    peaks[b] = indexOfLargest(
+      values,
+      b * PEAK_BLOCK,
+      Math.min((b + 1) * PEAK_BLOCK, values.length),
+    );
   }
   return peaks;
 }
@@ -264,7 +308,8 @@ export function stateAtTime(lane, time) {
   let high = lane.eventCount;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (lane.times[middle] <= time) low = middle + 1; else high = middle;
+    if (lane.times[middle] <= time) low = middle + 1;
+    else high = middle;
   }
   return low;
 }

@@ -8,7 +8,7 @@ export function holdersAt(lane, state, group) {
   const found = new Map();
   for (const i of aliveAt(lane, state)) {
     let holder = found.get(group[i]);
-    if (!holder) found.set(group[i], holder = {group: group[i], bytes: 0, count: 0, largest: i});
+    if (!holder) found.set(group[i], (holder = {group: group[i], bytes: 0, count: 0, largest: i}));
     holder.bytes += size[i];
     holder.count += 1;
     if (size[i] > size[holder.largest]) holder.largest = i;
@@ -43,15 +43,26 @@ function joinPieces(lane, held) {
   const segments = [];
   for (const i of held) {
     const last = segments[segments.length - 1];
-    const touches = last && last.expandable && pieces.type[i] === 2 &&
-      last.address + last.size === pieces.address[i] && last.pool === pieces.pool[i] &&
+    const touches =
+      last &&
+      last.expandable &&
+      pieces.type[i] === 2 &&
+      last.address + last.size === pieces.address[i] &&
+      last.pool === pieces.pool[i] &&
       last.stream === pieces.stream[i];
     if (touches) {
       last.size += pieces.size[i];
     } else {
-      segments.push({piece: i, address: pieces.address[i], size: pieces.size[i], used: 0,
-        blocks: [], pool: pieces.pool[i], stream: pieces.stream[i],
-        expandable: pieces.type[i] === 2});
+      segments.push({
+        piece: i,
+        address: pieces.address[i],
+        size: pieces.size[i],
+        used: 0,
+        blocks: [],
+        pool: pieces.pool[i],
+        stream: pieces.stream[i],
+        expandable: pieces.type[i] === 2,
+      });
     }
   }
   return segments;

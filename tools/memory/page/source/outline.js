@@ -21,8 +21,8 @@ export function drawOutline(context, raster, lane, allocation, width, height, co
   const {ids, samples, canvas} = raster;
   if (!ids || !samples) return;
   const {start, end} = lane.allocations;
-  const shown = samples.lastIndexOf(-1) === samples.length - 1 ? samples.filter((s) => s >= 0)
-    : samples;
+  const shown =
+    samples.lastIndexOf(-1) === samples.length - 1 ? samples.filter((s) => s >= 0) : samples;
   const first = columnOfState(shown, start[allocation] + 1);
   const tall = canvas.height;
   const sx = width / canvas.width;

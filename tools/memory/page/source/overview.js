@@ -11,8 +11,12 @@ export class Overview {
     this.pane = pane;
     this.canvas = h('canvas');
     this.svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
-    this.element = h('div', {class: 'overview', title: 'Drag the window to move, its edges to zoom'},
-      this.canvas, this.svg);
+    this.element = h(
+      'div',
+      {class: 'overview', title: 'Drag the window to move, its edges to zoom'},
+      this.canvas,
+      this.svg,
+    );
     this.redraw = oncePerFrame(() => this.draw());
     this.brush = brushX().on('brush end', (event) => this.brushed(event));
     this.group = select(this.svg).append('g');
@@ -45,7 +49,11 @@ export class Overview {
     this.width = box.width;
     const context = fitCanvas(this.canvas, box.width, box.height);
     const samples = sampleColumns(lane, settings.axis, 0, timeline.length, Math.ceil(box.width));
-    const top = Math.max(lane.allocated[lane.peakState], ...samples.map((s) => lane.reserved[s] || 0), 1);
+    const top = Math.max(
+      lane.allocated[lane.peakState],
+      ...samples.map((s) => lane.reserved[s] || 0),
+      1,
+    );
     drawArea(context, samples, lane.reserved, top, box.height, cssColour(theme.free));
     drawArea(context, samples, lane.allocated, top, box.height, cssColour(theme.rest));
     for (const marker of lane.markers) {
@@ -55,7 +63,10 @@ export class Overview {
       context.fillRect(column < 0 ? box.width - 2 : column, 0, 2, box.height);
     }
     select(this.svg).attr('width', box.width).attr('height', box.height);
-    this.brush.extent([[0, 0], [box.width, box.height]]);
+    this.brush.extent([
+      [0, 0],
+      [box.width, box.height],
+    ]);
     this.group.call(this.brush);
     this.follow();
   }

@@ -8,8 +8,11 @@
 import {interpolateViridis, schemeObservable10, schemePaired} from 'd3-scale-chromatic';
 import {PIXEL} from './shade.js';
 
-const CATEGORIES = [...schemeObservable10, ...schemePaired.filter((_, i) => i % 2 === 0),
-  ...schemePaired.filter((_, i) => i % 2 === 1).slice(0, 4)];
+const CATEGORIES = [
+  ...schemeObservable10,
+  ...schemePaired.filter((_, i) => i % 2 === 0),
+  ...schemePaired.filter((_, i) => i % 2 === 1).slice(0, 4),
+];
 export const COLOUR_COUNT = CATEGORIES.length;
 
 // "#rrggbb" or "rgb(r, g, b)" -> [r, g, b].
@@ -39,7 +42,7 @@ export function colourNames(names, rest, ordered, theme) {
   const colours = new Map();
   names.forEach((name, k) => {
     const text = ordered
-      ? interpolateViridis(names.length < 2 ? 0.5 : 0.12 + 0.8 * k / (names.length - 1))
+      ? interpolateViridis(names.length < 2 ? 0.5 : 0.12 + (0.8 * k) / (names.length - 1))
       : CATEGORIES[k % CATEGORIES.length];
     colours.set(name, parseColour(text));
   });
@@ -69,7 +72,8 @@ export function pixelColours({count, group, groupColours, lit, theme}) {
 function makeShades(colour, theme) {
   return Array.from({length: 16}, (_, k) => {
     const amount = ((k - 7.5) / 7.5) * 0.1;
-    return packColour(amount > 0 ? mix(colour, [255, 255, 255], amount)
-      : mix(colour, theme.ink, -amount));
+    return packColour(
+      amount > 0 ? mix(colour, [255, 255, 255], amount) : mix(colour, theme.ink, -amount),
+    );
   });
 }

@@ -16,28 +16,54 @@ export class Pane {
     this.snapshot = snapshot;
     this.index = index;
     this.chosenLane = snapshot.lanes[0];
-    this.hover = null;      // {state, allocation}
-    this.pinned = null;     // the same, until another is pinned
+    this.hover = null; // {state, allocation}
+    this.pinned = null; // the same, until another is pinned
     this.timeline = new Timeline(this);
     this.overview = new Overview(this);
     this.map = new SegmentMap(this);
     this.numbers = h('span', {class: 'numbers'});
-    this.element = h('article', {class: 'pane'}, this.makeHead(), this.overview.element,
-      this.timeline.element, this.map.element);
+    this.element = h(
+      'article',
+      {class: 'pane'},
+      this.makeHead(),
+      this.overview.element,
+      this.timeline.element,
+      this.map.element,
+    );
     this.start();
   }
 
-  get lane() { return this.chosenLane; }
-  get settings() { return this.app.settings(); }
-  get theme() { return this.app.theme; }
+  get lane() {
+    return this.chosenLane;
+  }
+  get settings() {
+    return this.app.settings();
+  }
+  get theme() {
+    return this.app.theme;
+  }
 
   makeHead() {
     const {lanes, file} = this.snapshot;
-    const chooser = lanes.length > 1 ? h('select', {'aria-label': 'Device',
-      onchange: (event) => this.chooseLane(lanes[event.target.selectedIndex])},
-    lanes.map((lane) => h('option', {}, lane.name))) : h('span', {class: 'lane'}, lanes[0].name);
-    return h('header', {}, h('b', {class: 'file', title: file}, file), chooser, this.numbers,
-      this.timeline.makeButtons());
+    const chooser =
+      lanes.length > 1
+        ? h(
+            'select',
+            {
+              'aria-label': 'Device',
+              onchange: (event) => this.chooseLane(lanes[event.target.selectedIndex]),
+            },
+            lanes.map((lane) => h('option', {}, lane.name)),
+          )
+        : h('span', {class: 'lane'}, lanes[0].name);
+    return h(
+      'header',
+      {},
+      h('b', {class: 'file', title: file}, file),
+      chooser,
+      this.numbers,
+      this.timeline.makeButtons(),
+    );
   }
 
   start() {
@@ -46,7 +72,8 @@ export class Pane {
     const failure = lane.markers.find((marker) => marker.kind === 'oom');
     this.restState = failure ? failure.event + 1 : lane.peakState;
     this.hover = this.pinned = null;
-    this.numbers.textContent = `peak ${formatBytes(lane.allocated[lane.peakState])} in use · ` +
+    this.numbers.textContent =
+      `peak ${formatBytes(lane.allocated[lane.peakState])} in use · ` +
       `${formatBytes(lane.reserved[lane.eventCount])} reserved at the end · ` +
       `${formatCount(lane.eventCount)} events, ${formatCount(lane.allocations.count)} allocations`;
   }
@@ -61,8 +88,12 @@ export class Pane {
   }
 
   // The moment on the screen: under the pointer, else pinned, else the failure or the peak.
-  state() { return this.hover?.state ?? this.pinned?.state ?? this.restState; }
-  isPinned() { return !this.hover && this.pinned !== null; }
+  state() {
+    return this.hover?.state ?? this.pinned?.state ?? this.restState;
+  }
+  isPinned() {
+    return !this.hover && this.pinned !== null;
+  }
 
   outlined() {
     const out = [];
@@ -96,12 +127,15 @@ export class Pane {
     this.overview.redraw();
   }
 
-  viewChanged() { this.overview.follow(); }
+  viewChanged() {
+    this.overview.follow();
+  }
 
   // The allocation drawn at a state and a height of the timeline; -1 for none.
   pick(state, value) {
     const alive = aliveAt(this.lane, state);
-    return this.settings.layout === 'address' ? pickByAddress(this.timeline.painter, alive, value)
+    return this.settings.layout === 'address'
+      ? pickByAddress(this.timeline.painter, alive, value)
       : pickInStack(this.lane, alive, value);
   }
 
@@ -126,8 +160,12 @@ export class Pane {
     this.refresh();
   }
 
-  clickedAt({state, value}) { this.pin({state, allocation: this.pick(state, value)}); }
-  mapClickedAt({allocation}) { this.pin({state: this.state(), allocation}); }
+  clickedAt({state, value}) {
+    this.pin({state, allocation: this.pick(state, value)});
+  }
+  mapClickedAt({allocation}) {
+    this.pin({state: this.state(), allocation});
+  }
 
   pin(pinned) {
     this.pinned = pinned;

@@ -14,8 +14,9 @@ export const PAYLOAD_VERSION = 1;
 
 export function readPayload(directory, base64) {
   if (directory.version !== PAYLOAD_VERSION) {
-    throw new Error(`the page reads data of version ${PAYLOAD_VERSION}, this is ` +
-      `${directory.version}`);
+    throw new Error(
+      `the page reads data of version ${PAYLOAD_VERSION}, this is ` + `${directory.version}`,
+    );
   }
   const bytes = decodeBase64(base64);
   return directory.snapshots.map((description) => readSnapshot(bytes, description));
@@ -33,9 +34,15 @@ function readSnapshot(bytes, description) {
     readColumn(bytes, columns.stack_frame, Uint32Array),
   );
   return {
-    file: description.file, facts: description.facts, warnings: description.warnings,
-    settings: description.settings, strings: description.strings, pools: description.pools,
-    streams: description.streams, nodes: description.nodes, stacks,
+    file: description.file,
+    facts: description.facts,
+    warnings: description.warnings,
+    settings: description.settings,
+    strings: description.strings,
+    pools: description.pools,
+    streams: description.streams,
+    nodes: description.nodes,
+    stacks,
     lanes: description.lanes.map((lane) => readLane(bytes, lane)),
   };
 }

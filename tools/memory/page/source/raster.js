@@ -14,7 +14,7 @@ const FRAME_MS = 28;
 export class Raster {
   constructor(canvas) {
     this.canvas = canvas;
-    this.scale = 1;       // of the pixels that the screen has
+    this.scale = 1; // of the pixels that the screen has
     this.lastMs = 0;
     this.painters = new Map();
   }
@@ -24,8 +24,10 @@ export class Raster {
     if (this.lane !== lane) this.painters.clear();
     this.lane = lane;
     if (!this.painters.has(key)) {
-      this.painters.set(key, layout === 'address' ? new AddressedPainter(lane)
-        : new StackedPainter(lane));
+      this.painters.set(
+        key,
+        layout === 'address' ? new AddressedPainter(lane) : new StackedPainter(lane),
+      );
     }
     return this.painters.get(key);
   }

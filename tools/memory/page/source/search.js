@@ -29,7 +29,10 @@ export function splitWords(query) {
 
 // Returns (lane -> allocation -> boolean), or null for an empty query.
 export function compileQuery(query, snapshot) {
-  const words = splitWords(query).map((word) => ({...word, make: compileWord(word.text, snapshot)}));
+  const words = splitWords(query).map((word) => ({
+    ...word,
+    make: compileWord(word.text, snapshot),
+  }));
   if (words.length === 0) return null;
   return (lane) => {
     const tests = words.map(({not, make}) => {
@@ -41,8 +44,13 @@ export function compileQuery(query, snapshot) {
 }
 
 function compileWord(text, snapshot) {
-  return addressWord(text) || sizeWord(text) || fateWord(text) || namedWord(text, snapshot) ||
-    textWord(text, snapshot);
+  return (
+    addressWord(text) ||
+    sizeWord(text) ||
+    fateWord(text) ||
+    namedWord(text, snapshot) ||
+    textWord(text, snapshot)
+  );
 }
 
 function addressWord(text) {
@@ -62,11 +70,16 @@ function sizeWord(text) {
   if (!compare) return null;
   const bytes = parseBytes(compare[2]);
   switch (compare[1]) {
-    case '<': return sizeTest(0, bytes - 1);
-    case '<=': return sizeTest(0, bytes);
-    case '>': return sizeTest(bytes + 1, Infinity);
-    case '>=': return sizeTest(bytes, Infinity);
-    default: return sizeTest(bytes, bytes);
+    case '<':
+      return sizeTest(0, bytes - 1);
+    case '<=':
+      return sizeTest(0, bytes);
+    case '>':
+      return sizeTest(bytes + 1, Infinity);
+    case '>=':
+      return sizeTest(bytes, Infinity);
+    default:
+      return sizeTest(bytes, bytes);
   }
 }
 
@@ -112,10 +125,21 @@ function textWord(text, snapshot) {
   const nodeHit = [false, ...snapshot.nodes.map((name) => name.toLowerCase().includes(needle))];
   return (lane) => {
     const {stack, context, metadata, pool, stream, node} = lane.allocations;
-    const noted = new Set([...lane.notes].filter(([, notes]) => notes.some(
-      (note) => note.toLowerCase().includes(needle))).map(([i]) => i));
-    return (i) => Boolean(stackHit[stack[i]] || stringHit[context[i]] || stringHit[metadata[i]] ||
-      poolHit[pool[i]] || streamHit[stream[i]] || nodeHit[node[i]] || noted.has(i));
+    const noted = new Set(
+      [...lane.notes]
+        .filter(([, notes]) => notes.some((note) => note.toLowerCase().includes(needle)))
+        .map(([i]) => i),
+    );
+    return (i) =>
+      Boolean(
+        stackHit[stack[i]] ||
+        stringHit[context[i]] ||
+        stringHit[metadata[i]] ||
+        poolHit[pool[i]] ||
+        streamHit[stream[i]] ||
+        nodeHit[node[i]] ||
+        noted.has(i),
+      );
   };
 }
 

@@ -15,12 +15,24 @@ export class SegmentMap {
     this.canvas = h('canvas');
     this.scroller = h('div', {class: 'map-scroll'}, this.canvas);
     this.title = h('span', {class: 'map-title'});
-    const button = (label, title, factor) => h('button', {title, 'aria-label': title,
-      onclick: () => this.enlarge(factor)}, label);
-    this.element = h('div', {class: 'map'},
-      h('div', {class: 'map-head'}, this.title, h('span', {class: 'buttons'},
-        button('−', 'Draw segments smaller', 0.5), button('+', 'Draw segments larger', 2))),
-      this.scroller);
+    const button = (label, title, factor) =>
+      h('button', {title, 'aria-label': title, onclick: () => this.enlarge(factor)}, label);
+    this.element = h(
+      'div',
+      {class: 'map'},
+      h(
+        'div',
+        {class: 'map-head'},
+        this.title,
+        h(
+          'span',
+          {class: 'buttons'},
+          button('−', 'Draw segments smaller', 0.5),
+          button('+', 'Draw segments larger', 2),
+        ),
+      ),
+      this.scroller,
+    );
     this.redraw = oncePerFrame(() => this.draw());
     new ResizeObserver(() => this.redraw()).observe(this.scroller);
     this.canvas.addEventListener('pointermove', (event) => this.look(event, 'mapLookedAt'));
@@ -61,7 +73,8 @@ export class SegmentMap {
     const count = this.groups.reduce((sum, group) => sum + group.segments.length, 0);
     const bytes = this.groups.reduce((sum, group) => sum + group.bytes, 0);
     const used = this.groups.reduce((sum, group) => sum + group.used, 0);
-    this.title.textContent = `${formatCount(count)} segments, ${formatBytes(bytes)} reserved, ` +
+    this.title.textContent =
+      `${formatCount(count)} segments, ${formatBytes(bytes)} reserved, ` +
       `${formatBytes(used)} in use (${formatPercent(used, bytes) || '0 %'})`;
   }
 

@@ -38,8 +38,12 @@ function shadeColumn(ids, x, width, height, colours, out) {
     if (id !== above) {
       if (id > PIXEL.free && ids[at + 2] === id) colour = darker(colour);
       above = id;
-    } else if (id !== ids[at - toLeft] && id > PIXEL.free && ids[at + height] === id &&
-        ids[at + 2 * height] === id) {
+    } else if (
+      id !== ids[at - toLeft] &&
+      id > PIXEL.free &&
+      ids[at + height] === id &&
+      ids[at + 2 * height] === id
+    ) {
       colour = darker(colour);
     }
     out[o] = colour;

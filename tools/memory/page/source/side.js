@@ -4,7 +4,7 @@ import {fill, h} from './dom.js';
 
 export class Side {
   constructor(tabs) {
-    this.tabs = tabs;   // [{name, title, render: () => elements}]
+    this.tabs = tabs; // [{name, title, render: () => elements}]
     this.bar = h('div', {class: 'tabs', role: 'tablist'});
     this.body = h('div', {class: 'side-body', role: 'tabpanel'});
     this.element = h('aside', {class: 'side'}, this.bar, this.body);

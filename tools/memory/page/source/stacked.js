@@ -23,10 +23,10 @@ export class StackedPainter {
     this.lane = lane;
     this.next = new Int32Array(count);
     this.previous = new Int32Array(count);
-    this.bytes = new Float64Array(count);   // of the node that this allocation heads
-    this.newest = new Int32Array(count);    // its member that lends its colour
-    this.shared = new Uint8Array(count);    // whether the node is for thin ones
-    this.nodeOf = new Int32Array(count);    // head of the node that the allocation is in
+    this.bytes = new Float64Array(count); // of the node that this allocation heads
+    this.newest = new Int32Array(count); // its member that lends its colour
+    this.shared = new Uint8Array(count); // whether the node is for thin ones
+    this.nodeOf = new Int32Array(count); // head of the node that the allocation is in
   }
 
   // view: {axis, bottom, top} in bytes; samples: the state of each column (columns.js).
@@ -92,7 +92,8 @@ export class StackedPainter {
     this.shared[i] = isThin ? 1 : 0;
     this.previous[i] = tail;
     this.next[i] = NONE;
-    if (tail === NONE) this.head = i; else this.next[tail] = i;
+    if (tail === NONE) this.head = i;
+    else this.next[tail] = i;
     this.tail = i;
   }
 
@@ -102,21 +103,28 @@ export class StackedPainter {
     if (this.shared[node] && this.bytes[node] > 0) return;
     const before = this.previous[node];
     const after = this.next[node];
-    if (before === NONE) this.head = after; else this.next[before] = after;
-    if (after === NONE) this.tail = before; else this.previous[after] = before;
+    if (before === NONE) this.head = after;
+    else this.next[before] = after;
+    if (after === NONE) this.tail = before;
+    else this.previous[after] = before;
   }
 
   paintColumn(view, ids, base, height) {
     const pixels = height / (view.top - view.bottom);
     let below = -view.bottom;
-    let row = 0;  // pixels from the bottom that are done
+    let row = 0; // pixels from the bottom that are done
     for (let node = this.head; node !== NONE; node = this.next[node]) {
       below += this.bytes[node];
       if (below <= 0) continue;
       let end = Math.round(below * pixels);
       if (end === row) continue;
       if (end > height) end = height;
-      fillRun(ids, this.newest[node] + PIXEL.firstAllocation, base + height - end, base + height - row);
+      fillRun(
+        ids,
+        this.newest[node] + PIXEL.firstAllocation,
+        base + height - end,
+        base + height - row,
+      );
       row = end;
       if (row === height) break;
     }
@@ -125,7 +133,7 @@ export class StackedPainter {
 
   // Above the stack, up to what was held from the driver.
   paintFree(view, ids, base, height, row, state) {
-    const held = (this.lane.reserved[state] - view.bottom) * height / (view.top - view.bottom);
+    const held = ((this.lane.reserved[state] - view.bottom) * height) / (view.top - view.bottom);
     const end = Math.min(height, Math.round(held));
     if (end > row) ids.fill(PIXEL.free, base + height - end, base + height - row);
   }

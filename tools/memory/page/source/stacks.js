@@ -7,21 +7,63 @@
 // Stack 0 is empty. A parent always comes before its children, so whatever holds for a parent can
 // be passed on in one loop.
 
-const PLUMBING_NAMES = ['unwind::unwind', 'CapturedTraceback::gather', 'gather_with_cpp', '_start',
-  '__libc_start_main', 'PyEval_', 'PyObject_', 'PyFunction_', '_PyEval', '_PyObject', '_PyFunction',
-  'PyType_', '_PyType', 'CachingAllocator::', 'CachingHostAllocator',
-  'at::detail::empty_', 'PyCMethod_', '_PyCFunction',
-  'c10::impl::wrap_kernel_functor', '::redispatch(', 'PyRun_', '_PyRun', 'Py_Run', 'PyVectorcall', 'PyMethod_', 'PyCFunction',
-  'pthread_', '__clone', 'Py_BytesMain', 'PyInit_', '_PyStack', 'PyNumber_', 'PyIter_'];
-const PLUMBING_FILES = ['core/boxing', '/Register', '/Redispatch', 'pythonrun.c', 'Modules/main.c',
-  'Objects/call.c', 'Objects/methodobject.c', 'pycore_ceval.h', 'ceval.c', 'cpython/abstract.h'];
-const LIBRARY = /(^|\/)(torch|torchgen|triton|functorch|contextlib|threading|runpy)(\/|\.py)|^<frozen/;
+const PLUMBING_NAMES = [
+  'unwind::unwind',
+  'CapturedTraceback::gather',
+  'gather_with_cpp',
+  '_start',
+  '__libc_start_main',
+  'PyEval_',
+  'PyObject_',
+  'PyFunction_',
+  '_PyEval',
+  '_PyObject',
+  '_PyFunction',
+  'PyType_',
+  '_PyType',
+  'CachingAllocator::',
+  'CachingHostAllocator',
+  'at::detail::empty_',
+  'PyCMethod_',
+  '_PyCFunction',
+  'c10::impl::wrap_kernel_functor',
+  '::redispatch(',
+  'PyRun_',
+  '_PyRun',
+  'Py_Run',
+  'PyVectorcall',
+  'PyMethod_',
+  'PyCFunction',
+  'pthread_',
+  '__clone',
+  'Py_BytesMain',
+  'PyInit_',
+  '_PyStack',
+  'PyNumber_',
+  'PyIter_',
+];
+const PLUMBING_FILES = [
+  'core/boxing',
+  '/Register',
+  '/Redispatch',
+  'pythonrun.c',
+  'Modules/main.c',
+  'Objects/call.c',
+  'Objects/methodobject.c',
+  'pycore_ceval.h',
+  'ceval.c',
+  'cpython/abstract.h',
+];
+const LIBRARY =
+  /(^|\/)(torch|torchgen|triton|functorch|contextlib|threading|runpy)(\/|\.py)|^<frozen/;
 
 // Frames of the interpreter, the dispatcher and the recorder itself, which say nothing about who
 // allocated.
 export function isPlumbing(frame) {
-  return PLUMBING_NAMES.some((part) => frame.name.includes(part)) ||
-    PLUMBING_FILES.some((part) => frame.file.includes(part));
+  return (
+    PLUMBING_NAMES.some((part) => frame.name.includes(part)) ||
+    PLUMBING_FILES.some((part) => frame.file.includes(part))
+  );
 }
 
 export class Stacks {
@@ -37,8 +79,11 @@ export class Stacks {
 
   frameAt(id) {
     const words = this.frameWords;
-    return {name: this.strings[words[3 * id]], file: this.strings[words[3 * id + 1]],
-      line: words[3 * id + 2]};
+    return {
+      name: this.strings[words[3 * id]],
+      file: this.strings[words[3 * id + 1]],
+      line: words[3 * id + 2],
+    };
   }
 
   // Innermost first.
@@ -114,10 +159,14 @@ function titleOf(frames) {
   if (own) return join(op, `${own.name} ${shortFile(own.file)}:${own.line}`);
   const backward = firstMatch(frames, /(\w+Backward\w*)::apply/);
   if (backward) return join(op, `${backward} (autograd)`);
-  const plain = frames.find((frame) => !isPlumbing(frame) &&
-    !/empty_generic|empty_cuda/.test(frame.name));
+  const plain = frames.find(
+    (frame) => !isPlumbing(frame) && !/empty_generic|empty_cuda/.test(frame.name),
+  );
   const frame = plain || frames[0];
-  return join(op, shortName(frame.name) + (frame.file.endsWith('.so') ? ` ${shortFile(frame.file)}` : ''));
+  return join(
+    op,
+    shortName(frame.name) + (frame.file.endsWith('.so') ? ` ${shortFile(frame.file)}` : ''),
+  );
 }
 
 function join(op, where) {

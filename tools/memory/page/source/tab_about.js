@@ -6,14 +6,19 @@ import {helpTable} from './tab_allocation.js';
 export function renderAbout(app) {
   return [
     ...app.snapshots.flatMap(renderSnapshot),
-    h('h3', {}, 'Keys and gestures'), helpTable(),
+    h('h3', {}, 'Keys and gestures'),
+    helpTable(),
     h('p', {class: 'dim'}, `Written by ${app.madeBy}.`),
   ];
 }
 
 function renderSnapshot(snapshot) {
-  const rows = (pairs) => h('dl', {}, pairs.flatMap(([name, value]) => [h('dt', {}, name),
-    h('dd', {}, String(value))]));
+  const rows = (pairs) =>
+    h(
+      'dl',
+      {},
+      pairs.flatMap(([name, value]) => [h('dt', {}, name), h('dd', {}, String(value))]),
+    );
   return [
     h('h2', {}, snapshot.file),
     ...snapshot.warnings.map((text) => h('p', {class: 'warning'}, text)),

@@ -13,14 +13,25 @@ export function renderAllocation(app) {
   const stack = lane.allocations.stack[i];
   const title = snapshot.stacks.title(stack);
   return [
-    h('h2', {}, h('span', {class: 'swatch', style: `background:${app.cssColourOf(pane, i)}`}),
-      `${formatBytes(lane.allocations.size[i])} `, h('small', {}, title)),
+    h(
+      'h2',
+      {},
+      h('span', {class: 'swatch', style: `background:${app.cssColourOf(pane, i)}`}),
+      `${formatBytes(lane.allocations.size[i])} `,
+      h('small', {}, title),
+    ),
     factList(pane, i),
-    h('div', {class: 'actions'},
+    h(
+      'div',
+      {class: 'actions'},
       h('button', {onclick: () => pane.reveal(i)}, 'Show its life'),
       h('button', {onclick: () => app.search(quote(lastUserFrame(title)))}, 'Find the same source'),
-      h('button', {onclick: () => navigator.clipboard?.writeText(snapshot.stacks.text(stack))},
-        'Copy stack')),
+      h(
+        'button',
+        {onclick: () => navigator.clipboard?.writeText(snapshot.stacks.text(stack))},
+        'Copy stack',
+      ),
+    ),
     siblings(pane, i, stack),
     h('h3', {}, 'Allocated by'),
     stackList(pane, stack),
@@ -52,25 +63,41 @@ function siblings(pane, i, stack) {
     ++alive;
     bytes += allocations.size[k];
   }
-  return h('p', {class: 'dim'}, `This stack made ${formatPlural(count, 'allocation', 'allocations')}; ` +
-    `${formatBytes(bytes)} in ${formatCount(alive)} of them are in use at the chosen moment.`);
+  return h(
+    'p',
+    {class: 'dim'},
+    `This stack made ${formatPlural(count, 'allocation', 'allocations')}; ` +
+      `${formatBytes(bytes)} in ${formatCount(alive)} of them are in use at the chosen moment.`,
+  );
 }
 
 function renderNothing(pane, pinned) {
-  const what = pinned ? `Pinned: ${momentText(pane.lane, pinned.state)}. Nothing is allocated there.`
+  const what = pinned
+    ? `Pinned: ${momentText(pane.lane, pinned.state)}. Nothing is allocated there.`
     : 'Click a band of the timeline or a block of the map to pin it here.';
   return [h('p', {class: 'dim'}, what), h('h3', {}, 'How to look around'), helpTable()];
 }
 
 export function helpTable() {
   const rows = [
-    ['Wheel, pinch', 'zoom along time'], ['Shift + wheel', 'stretch upwards'],
-    ['Drag', 'move'], ['Double click', 'zoom in'], ['Click, tap', 'pin an allocation'],
-    ['← →  + −', 'move, zoom'], ['↑ ↓', 'stretch, move up'], ['[ ]', 'one event back, forward'],
-    ['p  o  e', 'go to the peak, the failure, the end'], ['n  N', 'next, previous match'],
-    ['c  l  t', 'next colouring, layout, axis'], ['/', 'search'], ['0', 'show everything'],
+    ['Wheel, pinch', 'zoom along time'],
+    ['Shift + wheel', 'stretch upwards'],
+    ['Drag', 'move'],
+    ['Double click', 'zoom in'],
+    ['Click, tap', 'pin an allocation'],
+    ['← →  + −', 'move, zoom'],
+    ['↑ ↓', 'stretch, move up'],
+    ['[ ]', 'one event back, forward'],
+    ['p  o  e', 'go to the peak, the failure, the end'],
+    ['n  N', 'next, previous match'],
+    ['c  l  t', 'next colouring, layout, axis'],
+    ['/', 'search'],
+    ['0', 'show everything'],
     ['Esc', 'unpin, clear'],
   ];
-  return h('table', {class: 'help'}, rows.map(([keys, what]) => h('tr', {}, h('td', {},
-    h('kbd', {}, keys)), h('td', {}, what))));
+  return h(
+    'table',
+    {class: 'help'},
+    rows.map(([keys, what]) => h('tr', {}, h('td', {}, h('kbd', {}, keys)), h('td', {}, what))),
+  );
 }

@@ -20,8 +20,10 @@ export function chooseScale(groups, width, height, magnify) {
     count += group.segments.length;
     for (const segment of group.segments) largest = Math.max(largest, segment.size);
   }
-  const rows = Math.max(1, Math.floor((height - groups.length * TAPE.heading) / rowHeight) -
-    groups.length);
+  const rows = Math.max(
+    1,
+    Math.floor((height - groups.length * TAPE.heading) / rowHeight) - groups.length,
+  );
   const room = Math.max(width * 0.3, width * rows - count * TAPE.space);
   return Math.max(total / room, largest / (width * Math.max(1, rows / 2)), 1) / magnify;
 }
@@ -33,7 +35,8 @@ export function layTape(groups, width, bytesPerPixel) {
   let y = 0;
   for (const group of groups) {
     out.headings.push({group, y});
-    y = layGroup(group, y + TAPE.heading, width, bytesPerPixel, out.parts) + TAPE.row + TAPE.gap * 2;
+    y =
+      layGroup(group, y + TAPE.heading, width, bytesPerPixel, out.parts) + TAPE.row + TAPE.gap * 2;
   }
   out.height = y;
   return out;
@@ -67,6 +70,7 @@ function layGroup(group, top, width, bytesPerPixel, parts) {
 
 // The part under a point.
 export function partAt(tape, x, y) {
-  return tape.parts.find((part) => y >= part.y && y < part.y + TAPE.row && x >= part.x &&
-    x < part.x + part.width);
+  return tape.parts.find(
+    (part) => y >= part.y && y < part.y + TAPE.row && x >= part.x && x < part.x + part.width,
+  );
 }

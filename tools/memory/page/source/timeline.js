@@ -16,8 +16,12 @@ export class Timeline {
   constructor(pane) {
     this.pane = pane;
     this.picture = h('canvas', {class: 'picture'});
-    this.overlay = h('canvas', {class: 'overlay', tabindex: 0, role: 'img',
-      'aria-label': 'Timeline of allocations. Arrow keys move, plus and minus zoom.'});
+    this.overlay = h('canvas', {
+      class: 'overlay',
+      tabindex: 0,
+      role: 'img',
+      'aria-label': 'Timeline of allocations. Arrow keys move, plus and minus zoom.',
+    });
     this.svg = document.createElementNS('http://www.w3.org/2000/svg', 'svg');
     this.svg.innerHTML = '<g class="axis-x"></g><g class="axis-y"></g>';
     this.element = h('div', {class: 'timeline'}, this.svg, this.picture, this.overlay);
@@ -29,19 +33,31 @@ export class Timeline {
   }
 
   makeButtons() {
-    const button = (label, title, act) => h('button', {title, 'aria-label': title, onclick: act}, label);
-    return h('span', {class: 'buttons'},
+    const button = (label, title, act) =>
+      h('button', {title, 'aria-label': title, onclick: act}, label);
+    return h(
+      'span',
+      {class: 'buttons'},
       button('+', 'Zoom in (+)', () => this.zoomAtCentre(2)),
       button('−', 'Zoom out (−)', () => this.zoomAtCentre(0.5)),
       button('↕', 'Stretch upwards (Shift and wheel)', () => this.stretch(1.5)),
-      button('⤢', 'Show everything (0)', () => this.showAll()));
+      button('⤢', 'Show everything (0)', () => this.showAll()),
+    );
   }
 
-  get lane() { return this.pane.lane; }
-  get settings() { return this.pane.settings; }
-  get length() { return axisLength(this.lane, this.settings.axis); }
+  get lane() {
+    return this.pane.lane;
+  }
+  get settings() {
+    return this.pane.settings;
+  }
+  get length() {
+    return axisLength(this.lane, this.settings.axis);
+  }
 
-  get painter() { return this.raster.painterFor(this.lane, this.settings.layout); }
+  get painter() {
+    return this.raster.painterFor(this.lane, this.settings.layout);
+  }
 
   // The highest thing there is to see. Stacks side by side are drawn to one scale.
   get fullHeight() {
@@ -49,9 +65,13 @@ export class Timeline {
     return Math.max(...this.pane.app.panes.map((pane) => pane.lane.mostHeld), 4096) * 1.04;
   }
 
-  get least() { return this.settings.axis === 'event' ? 8 : 2; }
+  get least() {
+    return this.settings.axis === 'event' ? 8 : 2;
+  }
 
-  showAll() { this.setView(wholeView(this.length, this.fullHeight)); }
+  showAll() {
+    this.setView(wholeView(this.length, this.fullHeight));
+  }
 
   setView(view, fromGesture = false) {
     this.view = clampView(view, this.length, this.fullHeight, this.least);
@@ -64,13 +84,17 @@ export class Timeline {
     this.pane.viewChanged();
   }
 
-  pan(partX, partY) { this.setView(panView(this.view, partX, partY)); }
+  pan(partX, partY) {
+    this.setView(panView(this.view, partX, partY));
+  }
 
   zoomAtCentre(factor) {
     this.setView(zoomX(this.view, factor, (this.view.from + this.view.to) / 2));
   }
 
-  stretch(factor) { this.setView(zoomY(this.view, factor, this.view.bottom)); }
+  stretch(factor) {
+    this.setView(zoomY(this.view, factor, this.view.bottom));
+  }
 
   // Shows states [from, to] with some room on both sides.
   showStates(from, to) {
@@ -89,8 +113,11 @@ export class Timeline {
     const whole = from === 0 && to >= lane.eventCount;
     if (whole) return this.showAll();
     const {axis} = this.settings;
-    return this.setView({...view, from: positionOfState(lane, axis, from),
-      to: positionOfState(lane, axis, Math.min(to + 1, lane.eventCount))});
+    return this.setView({
+      ...view,
+      from: positionOfState(lane, axis, from),
+      to: positionOfState(lane, axis, Math.min(to + 1, lane.eventCount)),
+    });
   }
 
   measure() {
@@ -112,8 +139,11 @@ export class Timeline {
     if (!this.element.isConnected || !this.view) return;
     this.measure();
     const moving = performance.now() - this.movedAt < REST_MS;
-    this.raster.paint(this.lane, this.settings, this.view, this.pane.colours(),
-      {width: this.width, height: this.tall, moving});
+    this.raster.paint(this.lane, this.settings, this.view, this.pane.colours(), {
+      width: this.width,
+      height: this.tall,
+      moving,
+    });
     drawAxes(this.svg, this.frame(), this.margin);
     this.drawOverlay();
     this.gestures.resized();
@@ -130,8 +160,14 @@ export class Timeline {
   }
 
   frame() {
-    return {lane: this.lane, settings: this.settings, view: this.view, width: this.width,
-      height: this.tall, painter: this.settings.layout === 'address' ? this.painter : null};
+    return {
+      lane: this.lane,
+      settings: this.settings,
+      view: this.view,
+      width: this.width,
+      height: this.tall,
+      painter: this.settings.layout === 'address' ? this.painter : null,
+    };
   }
 
   drawOverlay() {
@@ -151,7 +187,8 @@ export class Timeline {
 
   stateAtX(x) {
     const column = Math.floor((x / this.width) * this.raster.samples.length);
-    const sampled = this.raster.samples[Math.min(Math.max(column, 0), this.raster.samples.length - 1)];
+    const sampled =
+      this.raster.samples[Math.min(Math.max(column, 0), this.raster.samples.length - 1)];
     if (sampled >= 0) return sampled;
     return stateAtPosition(this.lane, this.settings.axis, positionOf(this.view, this.width, x));
   }

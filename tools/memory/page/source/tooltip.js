@@ -17,5 +17,7 @@ export class Tooltip {
     this.element.style.transform = `translate(${Math.max(4, left)}px, ${Math.max(4, top)}px)`;
   }
 
-  hide() { this.element.hidden = true; }
+  hide() {
+    this.element.hidden = true;
+  }
 }

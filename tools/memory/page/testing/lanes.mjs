@@ -1,14 +1,27 @@
 // Lanes for tests, made without a file.
 import {finishLane} from '../source/lane.js';
 
-const COLUMNS = ['start', 'end', 'address', 'size', 'stack', 'pool', 'stream', 'context', 'metadata',
-  'node', 'requested', 'type'];
+const COLUMNS = [
+  'start',
+  'end',
+  'address',
+  'size',
+  'stack',
+  'pool',
+  'stream',
+  'context',
+  'metadata',
+  'node',
+  'requested',
+  'type',
+];
 
 function table(rows, eventCount) {
   const out = {count: rows.length};
   for (const name of COLUMNS) {
     const missing = name === 'requested' ? eventCount : name === 'type' ? 1 : 0;
-    const Type = name === 'start' || name === 'end' || name === 'requested' ? Int32Array : Float64Array;
+    const Type =
+      name === 'start' || name === 'end' || name === 'requested' ? Int32Array : Float64Array;
     out[name] = Type.from(rows, (row) => row[name] ?? missing);
   }
   return out;
@@ -22,9 +35,17 @@ export function makeLane({events, allocations = [], pieces = [], times = null, m
     if (row.end < events) kinds[row.end] = 2;
   }
   return finishLane({
-    name: 'GPU 0', device: 0, addressBase: 0x7f0000000000n, timeBase: 1.7e15, eventCount: events,
-    kinds, times: Float64Array.from(times || Array.from({length: events}, (_, e) => e * 3)),
-    allocations: table(allocations, events), pieces: table(pieces, events), markers, ranges: [],
+    name: 'GPU 0',
+    device: 0,
+    addressBase: 0x7f0000000000n,
+    timeBase: 1.7e15,
+    eventCount: events,
+    kinds,
+    times: Float64Array.from(times || Array.from({length: events}, (_, e) => e * 3)),
+    allocations: table(allocations, events),
+    pieces: table(pieces, events),
+    markers,
+    ranges: [],
     notes: new Map(),
   });
 }
@@ -45,10 +66,18 @@ export function randomLane(seed, events, least = 16) {
   const live = [];
   const slot = least * 40;
   const add = (start) => {
-    const free = Array.from({length: live.length + 1}, (_, k) => k)
-      .find((k) => !live.some((row) => row.slot === k));
-    const row = {start, end: events, slot: free, address: free * slot, size: least + random(least * 30),
-      pool: random(3), stack: random(5)};
+    const free = Array.from({length: live.length + 1}, (_, k) => k).find(
+      (k) => !live.some((row) => row.slot === k),
+    );
+    const row = {
+      start,
+      end: events,
+      slot: free,
+      address: free * slot,
+      size: least + random(least * 30),
+      pool: random(3),
+      stack: random(5),
+    };
     rows.push(row);
     live.push(row);
   };
@@ -62,9 +91,14 @@ export function randomLane(seed, events, least = 16) {
   }
   const highest = Math.max(...rows.map((row) => row.address)) + slot;
   const middle = Math.floor(events / 2);
-  return makeLane({events, allocations: rows,
+  return makeLane({
+    events,
+    allocations: rows,
     times: Array.from({length: events}, (_, e) => e * 5 + random(5)),
-    pieces: [{start: -1, end: events, address: 0, size: highest / 2},
+    pieces: [
+      {start: -1, end: events, address: 0, size: highest / 2},
       {start: -1, end: middle, address: highest / 2, size: highest / 2},
-      {start: middle, end: events, address: highest / 2, size: highest / 2}]});
+      {start: middle, end: events, address: highest / 2, size: highest / 2},
+    ],
+  });
 }
