@@ -1,9 +1,6 @@
 // Reads one or two snapshots and writes the page.
 #include "tools/memory/html_verb.h"
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -16,6 +13,7 @@
 #include "tools/cli/registry.h"
 #include "tools/memory/html_page.h"
 #include "tools/memory/load.h"
+#include "tools/memory/output_file.h"
 #include "tools/memory/page/parts.h"
 #include "tools/memory/text.h"
 
@@ -35,22 +33,6 @@ std::string DefaultOutput(const std::string& path) {
   return absl::StrCat(dot == std::string::npos || dot == 0 ? name : name.substr(0, dot), ".html");
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text, cli::Console& console) {
-  if (path == "-") {
-    console.out << text;
-    return absl::OkStatus();
-  }
-  errno = 0;
-  std::ofstream out(path, std::ios::binary);
-  out << text;
-  out.close();
-  if (!out) {
-    return absl::UnavailableError(absl::StrCat("cannot write ", path, ": ",
-                                               errno != 0 ? std::strerror(errno) : "no space"));
-  }
-  return absl::OkStatus();
-}
-
 absl::Status WritePage(const cli::Arguments& arguments, cli::Console& console) {
   std::vector<std::string> paths = {arguments.OperandAt(0)};
   if (arguments.Has("--against")) paths.push_back(arguments.Text("--against"));
@@ -64,7 +46,7 @@ absl::Status WritePage(const cli::Arguments& arguments, cli::Console& console) {
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const std::string page, RenderHtml(sources, Parts()));
   const std::string out = arguments.Text("--out", DefaultOutput(paths[0]));
-  GRAPHTREE_RETURN_IF_ERROR(WriteFile(out, page, console));
+  GRAPHTREE_RETURN_IF_ERROR(WriteOutput(out, page, console));
   if (out != "-") {
     console.out << "wrote " << out << " (" << Bytes(page.size())
                 << "): open it in a browser, it needs no network\n";

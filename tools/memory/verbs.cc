@@ -4,6 +4,7 @@
 #include "tools/memory/check_verb.h"
 #include "tools/memory/convert_verb.h"
 #include "tools/memory/diff_verb.h"
+#include "tools/memory/flame_verb.h"
 #include "tools/memory/html_verb.h"
 #include "tools/memory/leaks_verb.h"
 #include "tools/memory/stats_verb.h"
@@ -12,8 +13,8 @@
 namespace graphtree::memory {
 
 std::vector<cli::Verb> MemoryVerbs() {
-  return {StatsVerb(), TopVerb(),   DiffVerb(),   LeaksVerb(),
-          HtmlVerb(),  CheckVerb(), ConvertVerb()};
+  return {StatsVerb(), TopVerb(),  DiffVerb(),  LeaksVerb(),
+          FlameVerb(), HtmlVerb(), CheckVerb(), ConvertVerb()};
 }
 
 }  // namespace graphtree::memory

@@ -1,8 +1,9 @@
 """The page in a real browser, with real snapshots: what a person does, and what they then see."""
 
 import json
+import os
+import subprocess
 import sys
-import unittest
 
 sys.path.insert(0, "tools/memory/page/testing")
 import report  # noqa: E402
@@ -278,6 +279,28 @@ class ComparesTest(PageCase):
           const i = names.findIndex(name => name.startsWith('addmm'));
           return graphtreePage.app.cssColourOfName(names[i]); })""")
         self.assertEqual(colours[0], colours[1])
+
+
+class FlameTest(PageCase):
+    def test_picture_zooms_and_searches(self):
+        out = os.path.join(self.folder.name, "flame.svg")
+        subprocess.run([self.graphtree, "memory", "flame", f"{DATA}/train_step7.pickle", "--at", "peak",
+                        "-o", out], check=True)
+        page = self.browser.open(out, width=1300)
+        self.addCleanup(self.check_quiet, page)
+        shown = """[...document.querySelectorAll('.frame')].filter(g => g.style.display !== 'none')
+            .map(g => [+g.dataset.row, +g.querySelector('rect').getAttribute('width')])"""
+        before = page.evaluate(shown)
+        for row in range(1, 4):
+            self.assertLessEqual(sum(w for r, w in before if r == row), 1200.5)
+        page.evaluate("""[...document.querySelectorAll('.frame')].find(g => +g.dataset.row === 3 &&
+            +g.dataset.w < 0.9).dispatchEvent(new MouseEvent('click'))""")
+        after = page.evaluate(shown)
+        self.assertLess(len(after), len(before))
+        self.assertEqual({w for r, w in after if r <= 3}, {1200})
+        page.evaluate("""(() => { const field = document.querySelector('input');
+          field.value = 'model.py'; field.dispatchEvent(new Event('input')); })()""")
+        self.assertRegex(self.text(page, ".said"), r"^\d+\.\d % matches$")
 
 
 class ScreensTest(PageCase):

@@ -73,6 +73,10 @@ export function momentText(lane, state) {
   );
 }
 
+function waitText(died, waited) {
+  return died === null ? ', not done yet' : `, done ${formatDuration(waited)} later`;
+}
+
 function facts(pane, i) {
   const {lane, snapshot} = pane;
   const {allocations} = lane;
@@ -87,7 +91,7 @@ function facts(pane, i) {
     [
       'Free asked',
       asked !== null && (died === null || waited > 50)
-        ? `${formatDuration(asked)}${died === null ? ', not done yet' : `, done ${formatDuration(waited)} later`}`
+        ? `${formatDuration(asked)}${waitText(died, waited)}`
         : null,
     ],
     ['Pool', poolName(snapshot, allocations.pool[i])],

@@ -2,8 +2,8 @@
 //
 // Categories take the ten colours that d3 recommends for categories and ten paler ones, chosen to
 // stay apart for colour-blind eyes; groups with an order take a sequence from dark to light. Groups
-// beyond those share the same colours, paler and greyer. Neighbours of one group differ a little in lightness, so that
-// each allocation can be seen.
+// beyond those share the same colours, paler and greyer. Neighbours of one group differ a little in
+// lightness, so that each allocation can be seen.
 
 import {interpolateViridis, schemeObservable10, schemePaired} from 'd3-scale-chromatic';
 import {PIXEL} from './shade.js';

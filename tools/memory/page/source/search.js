@@ -1,6 +1,6 @@
 // The search box: words that an allocation must satisfy, all of them.
 //
-//   attention            a frame of its stack contains the text (also names of pools, notes, regions)
+//   attention            its stack contains the text (also names of pools, notes, regions)
 //   0x7f32a0000000       its range contains the address
 //   >10M   <4K   =2M     its size
 //   size:1M..8M          its size, between
