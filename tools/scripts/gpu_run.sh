@@ -65,8 +65,9 @@ count_cases() {
         skipped+=("${reason:-no reason given}"$'\t'"$binary $name")
         name=
         ;;
-      *': Skipped') ;;
-      *) if [ -n "$name" ]; then reason=$line; fi ;;
+      *': Skipped' | '') ;;
+      # The sentence given to GTEST_SKIP is the last that a skipped case says.
+      *) reason=$line ;;
     esac
   done <"$log"
   unfinished=$name
