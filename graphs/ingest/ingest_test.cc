@@ -61,12 +61,12 @@ uint64_t FirstSeed() {
 
 TEST(IngestTest, RandomInputsOnTheHostBody) {
   const uint64_t first = FirstSeed();
-  for (uint64_t i = 0; i < 300 && !HasFailure(); ++i) CheckRandomInputs(first + i, RunHostBody);
+  for (uint64_t i = 0; i < 150 && !HasFailure(); ++i) CheckRandomInputs(first + i, RunHostBody);
 }
 
 TEST(IngestTest, RandomInputsThreadByThread) {
   const uint64_t first = FirstSeed();
-  for (uint64_t i = 0; i < 100 && !HasFailure(); ++i) CheckRandomInputs(first + i, RunEveryThread);
+  for (uint64_t i = 0; i < 40 && !HasFailure(); ++i) CheckRandomInputs(first + i, RunEveryThread);
 }
 
 TEST(IngestTest, NothingToDoIsNoOp) { EXPECT_TRUE(IngestPlan::For({}, {}).empty()); }

@@ -44,8 +44,8 @@ ByteVector ElementBytes(const Layout& layout) {
 const Layout* RandomLayout(std::mt19937_64& random) {
   constexpr DType kTypes[] = {DType::kU8, DType::kBF16, DType::kF32, DType::kF64};
   const DType type = kTypes[Below(random, 4)];
-  if (Below(random, 5) == 0) {
-    return Layout::Of(type, {static_cast<int64_t>(Below(random, 100000))});
+  if (Below(random, 10) == 0) {
+    return Layout::Of(type, {static_cast<int64_t>(Below(random, 40000))});
   }
   const size_t dims = Below(random, 10);
   std::vector<int64_t> sizes(dims), strides(dims);
@@ -74,7 +74,7 @@ const Layout* RandomLayout(std::mt19937_64& random) {
 
 RandomInputs::RandomInputs(uint64_t seed) {
   std::mt19937_64 random(seed);
-  const uint64_t count = 1 + Below(random, Below(random, 4) == 0 ? 200 : 12);
+  const uint64_t count = 1 + Below(random, Below(random, 12) == 0 ? 200 : 12);
   for (uint64_t i = 0; i < count; ++i) {
     const Layout* layout = RandomLayout(random);
     uint64_t alignment = BytesOf(layout->type());
