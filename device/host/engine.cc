@@ -75,9 +75,9 @@ Unit* Engine::NewUnit(UnitKind kind) {
 }
 
 void Engine::HostKnows(Ticket ticket, const VectorClock& clock) {
-  if (host_clock_.At(ticket.slot) >= ticket.sequence) return;
-  host_clock_.Join(clock);
-  host_clock_.Raise(ticket);
+  // A wait for what is done adds no unit: the ticket may be old and the clock new all the same.
+  const bool joined = host_clock_.Join(clock);
+  if (!host_clock_.Raise(ticket) && !joined) return;
   ++host_version_;
   checks_.races().Prune(host_clock_);
 }

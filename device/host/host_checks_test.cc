@@ -165,6 +165,22 @@ TEST(HostChecksTest, WaitingOnTheHostOrders) {
   EXPECT_EQ(device.at(0), 123u);
 }
 
+// The second stream has no work of its own: all that it is waited for is what it waited for.
+TEST(HostChecksTest, WaitingForAStreamThatOnlyWaitedOrders) {
+  for (const HostScheduler scheduler : {HostScheduler::kImmediate, HostScheduler::kSeeded}) {
+    HostOptions options;
+    options.scheduler = scheduler;
+    TestDevice device(options);
+    ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+    ASSERT_THAT(device.stream(0).Record(device.event(0)), IsOk());
+    ASSERT_THAT(device.stream(1).Wait(device.event(0)), IsOk());
+    ASSERT_THAT(device.stream(1).Synchronize(), IsOk());
+    ASSERT_THAT(device.Digit(2, 0, 3), IsOk());
+    EXPECT_THAT(device.stream(2).Synchronize(), IsOk());
+    EXPECT_EQ(device.at(0), 13u);
+  }
+}
+
 TEST(HostChecksTest, WhatAHostCallSaysOrders) {
   HostOptions options;
   options.scheduler = HostScheduler::kThreads;

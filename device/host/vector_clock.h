@@ -25,16 +25,22 @@ class VectorClock {
  public:
   uint64_t At(uint32_t slot) const { return slot < at_.size() ? at_[slot] : 0; }
 
-  void Raise(Ticket to) {
+  // Both tell whether that was news.
+  bool Raise(Ticket to) {
     if (to.slot >= at_.size()) at_.resize(to.slot + 1);
-    if (at_[to.slot] < to.sequence) at_[to.slot] = to.sequence;
+    if (at_[to.slot] >= to.sequence) return false;
+    at_[to.slot] = to.sequence;
+    return true;
   }
-
-  void Join(const VectorClock& other) {
+  bool Join(const VectorClock& other) {
     if (at_.size() < other.at_.size()) at_.resize(other.at_.size());
+    bool news = false;
     for (size_t i = 0; i < other.at_.size(); ++i) {
-      if (at_[i] < other.at_[i]) at_[i] = other.at_[i];
+      if (at_[i] >= other.at_[i]) continue;
+      at_[i] = other.at_[i];
+      news = true;
     }
+    return news;
   }
 
  private:
