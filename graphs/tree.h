@@ -90,7 +90,7 @@ class Tree {
   static absl::StatusOr<std::unique_ptr<Tree>> Create(Device& device, const TreeOptions& options);
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
-  // Closes. Outputs that are still held stay valid.
+  // Closes, after waiting for the work of the last call. Outputs that are still held stay valid.
   ~Tree();
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);

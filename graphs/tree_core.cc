@@ -84,6 +84,8 @@ TreeCore::~TreeCore() {
     BooksTo(path_.current()).IgnoreError();
   }
   path_.EndAlive();
+  // The memory that the last work uses goes with the tree.
+  if (order_.last() != nullptr) order_.last()->Synchronize().IgnoreError();
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
