@@ -1,0 +1,61 @@
+// Opening, calling, reading.
+#include "tests/tree/tree_fixture.h"
+
+#include <utility>
+
+#include "absl/types/span.h"
+
+namespace graphtree {
+
+void TreeTest::SetUp() {
+  ConformanceTest::SetUp();
+  if (IsSkipped() || HasFatalFailure()) return;
+  OpenTree({});
+}
+
+void TreeTest::TearDown() {
+  tree_.reset();
+  ConformanceTest::TearDown();
+}
+
+void TreeTest::OpenTree(TreeOptions options) {
+  if (options.pool_bytes == 0) options.pool_bytes = 64 << 20;
+  if (!options.warn) {
+    options.warn = [this](const std::string& text) { warnings_.push_back(text); };
+  }
+  tree_.reset();
+  warnings_.clear();
+  ASSERT_OK_AND_ASSIGN(tree_, Tree::Create(device(), options));
+}
+
+Values TreeTest::Call(FunctionId function, Values inputs) {
+  Values outputs;
+  const absl::Status status = tree_->Run(function, absl::MakeSpan(inputs), a(), &outputs);
+  EXPECT_THAT(status, IsOk());
+  if (!status.ok()) outputs.assign(kMostOutputs, Value());
+  return outputs;
+}
+
+Values TreeTest::CallInSteps(int steps, FunctionId function, const Values& inputs) {
+  Values outputs;
+  for (int step = 0; step < steps; ++step) {
+    NewStep();
+    outputs = Call(function, inputs);
+  }
+  return outputs;
+}
+
+Tensor TreeTest::Given(uint32_t seed, int64_t words) {
+  return Tensor::Foreign(NewWordsWith(Pattern(seed, words)).base, WordsLayout(words));
+}
+
+Words TreeTest::Read(const Value& value) {
+  EXPECT_TRUE(value.is_tensor());
+  if (!value.is_tensor()) return {};
+  const absl::StatusOr<AddressRange> bytes = Tensor::From(value).bytes();
+  EXPECT_THAT(bytes, IsOk());
+  EXPECT_THAT(a().Synchronize(), IsOk());
+  return bytes.ok() ? ConformanceTest::Read(*bytes) : Words();
+}
+
+}  // namespace graphtree
