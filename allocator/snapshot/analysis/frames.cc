@@ -94,7 +94,8 @@ bool IsNoise(const Snapshot& snapshot, FrameId id) {
   const absl::string_view file = snapshot.Text(frame.filename);
   if (IsPython(file)) return false;
   const bool interpreter = absl::StartsWith(name, "Py") || absl::StartsWith(name, "_Py") ||
-                           absl::StartsWith(name, "_start") || absl::StartsWith(name, "__clone");
+                           absl::StartsWith(name, "_start") || absl::StartsWith(name, "__clone") ||
+                           absl::StartsWith(name, "pthread_");
   return interpreter || ContainsAny(name, kNoisyNames) || ContainsAny(file, kNoisyFiles);
 }
 
@@ -134,7 +135,8 @@ FrameId Culprit(const Snapshot& snapshot, StackId stack) {
   });
   if (python != kNoId) return python;
   const FrameId native = best([&](FrameId frame) {
-    return !ContainsAny(snapshot.Text(snapshot.frames[frame].name), kHelperNames);
+    return !ContainsAny(WithoutArguments(snapshot.Text(snapshot.frames[frame].name)),
+                        kHelperNames);
   });
   return native != kNoId ? native : frames.front();
 }
