@@ -89,6 +89,9 @@ class Pool {
   absl::Status Drop(CheckpointId checkpoint);
   // Whether the live blocks are exactly the checkpoint's.
   absl::StatusOr<bool> IsAt(CheckpointId checkpoint);
+  // Whether the memory that was touched on the way to the checkpoint, temporaries too, is all there
+  // and has not been trimmed away since. If not, a graph recorded on that way must not be launched.
+  absl::StatusOr<bool> HasItsMemory(CheckpointId checkpoint);
 
   // A graph was launched on `stream` that uses memory which is free in the books.
   void NoteLaunch(Stream& stream);

@@ -3,11 +3,13 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/block_record.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "device/base/check.h"
@@ -75,6 +77,34 @@ Outcome ParkAndWake(uint64_t block_bytes) {
   }
   return true;
 }();
+
+// Sizes are 512 bytes times a power of two up to 2^13: the workload of peer_bench.py.
+GRAPHTREE_ROW(MixedPairs, {.name = "allocator.pool.gpu.mixed_pair.10000_live",
+                           .ours = "free a random block and allocate a random size",
+                           .goal = "value <= 100 ns"}) {
+  Bench bench;
+  const absl::Status opened = bench.Open({.history_entries = 0});
+  if (!opened.ok()) return Skipped("needs a GPU: " + opened.ToString());
+  std::mt19937_64 random(1);
+  const auto allocate = [&](uint64_t bytes) {
+    auto block = bench.pool->Allocate(bytes, *bench.stream);
+    GRAPHTREE_CHECK(block.ok()) << block.status().ToString();
+    return block->id;
+  };
+  std::vector<BlockId> live(10000);
+  for (BlockId& id : live) id = allocate(uint64_t{512} << random() % 14);
+  std::vector<size_t> victims(4096);
+  std::vector<uint64_t> sizes(4096);
+  for (size_t& victim : victims) victim = random() % live.size();
+  for (uint64_t& size : sizes) size = uint64_t{512} << random() % 14;
+  size_t step = 0;
+  return Measure([&] {
+    BlockId& id = live[victims[step % 4096]];
+    GRAPHTREE_CHECK(bench.pool->Free(id).ok());
+    id = allocate(sizes[step % 4096]);
+    ++step;
+  });
+}
 
 [[maybe_unused]] const bool kPairRows = [] {
   for (uint64_t bytes : {uint64_t{512}, uint64_t{1} << 20, uint64_t{32} << 20}) {

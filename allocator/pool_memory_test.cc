@@ -90,9 +90,11 @@ TEST_F(PoolMemoryTest, TrimSparesWhatCheckpointsNeedUnlessToldToBreakThem) {
   const CheckpointId recorded = *pool_->Take();
   EXPECT_THAT(pool_->Restore(root), IsOk());
   EXPECT_EQ(*pool_->Trim(0), 0u) << "a graph may use the block and the temporary";
+  EXPECT_TRUE(*pool_->HasItsMemory(recorded));
   EXPECT_THAT(pool_->Restore(recorded), IsOk());
   EXPECT_THAT(pool_->Restore(root), IsOk());
   EXPECT_GT(*pool_->Trim(0, /*break_checkpoints=*/true), 0u);
+  EXPECT_FALSE(*pool_->HasItsMemory(recorded));
   EXPECT_THAT(pool_->Restore(recorded),
               FailsWith(StatusCode::kFailedPrecondition, "older than a trim that broke it"));
   EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "nothing was restored";

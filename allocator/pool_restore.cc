@@ -44,6 +44,23 @@ absl::StatusOr<bool> Pool::IsAt(CheckpointId checkpoint) {
   return plan_.dies.empty() && plan_.wakes.empty();
 }
 
+absl::StatusOr<bool> Pool::HasItsMemory(CheckpointId checkpoint) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId id, NodeOf(checkpoint));
+  const CheckpointTree::Node& node = ledger_.checkpoints().node(id);
+  for (uint32_t sector : node.footprint) {
+    const uint64_t begin = uint64_t{sector} << kSectorShift;
+    const uint64_t end = begin + (uint64_t{1} << kSectorShift);
+    for (uint32_t i = 0; i < step_.count(); ++i) {
+      const Piece& piece = step_.piece(i);
+      const bool inside = piece.offset < end && begin < piece.offset + piece.bytes;
+      if (inside && (piece.wake || piece.contents_lost > node.time)) return false;
+    }
+  }
+  return true;
+}
+
 absl::Status Pool::WhyNotRestored(const RestorePlan& plan) const {
   if (plan.outcome == RestoreOutcome::kNotLiveThere) {
     return absl::InvalidArgumentError(absl::StrCat(
