@@ -9,6 +9,7 @@
 #include "tools/memory/html_verb.h"
 #include "tools/memory/leaks_verb.h"
 #include "tools/memory/map_verb.h"
+#include "tools/memory/nodes_verb.h"
 #include "tools/memory/oom_verb.h"
 #include "tools/memory/query_verb.h"
 #include "tools/memory/replay_verb.h"
@@ -21,7 +22,8 @@ namespace graphtree::memory {
 std::vector<cli::Verb> MemoryVerbs() {
   return {StatsVerb(), TopVerb(), MapVerb(), TimelineVerb(), DiffVerb(),
           LeaksVerb(), FragVerb(), OomVerb(), ReplayVerb(), FlameVerb(),
-          HtmlVerb(), QueryVerb(), CheckVerb(), ConvertVerb()};
+          HtmlVerb(), NodesVerb(), QueryVerb(), CheckVerb(),
+          ConvertVerb()};
 }
 
 }  // namespace graphtree::memory

@@ -1,0 +1,213 @@
+// Reads our own keys leniently, and sweeps the ranges of all nodes once.
+#include "allocator/snapshot/analysis/nodes.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+
+namespace graphtree::snapshot {
+namespace {
+
+using Range = std::pair<uint64_t, uint64_t>;  // begin, end
+
+class NodeReader {
+ public:
+  explicit NodeReader(const Snapshot& snapshot) : snapshot_(snapshot) {}
+
+  NodeReport Run();
+
+ private:
+  std::optional<Value> Get(Value dict, absl::string_view key) const {
+    const StringId id = snapshot_.strings.Find(key);
+    return id == kNoId ? std::nullopt : snapshot_.values.Get(dict, id);
+  }
+  std::string Text(Value dict, absl::string_view key) const {
+    const auto value = Get(dict, key);
+    return value.has_value() ? TextOf(*value) : "";
+  }
+  std::string TextOf(Value value) const {
+    if (value.is(Value::kString)) return std::string(snapshot_.Text(value.id()));
+    const bool number = value.is(Value::kInteger) || value.is(Value::kWideInteger) ||
+                        value.is(Value::kWideUnsigned);
+    return number ? IntegerText(snapshot_.values, value) : "";
+  }
+  uint64_t Number(Value dict, absl::string_view key) const {
+    const auto value = Get(dict, key);
+    return value.has_value() ? snapshot_.values.AsUnsigned(*value).value_or(0) : 0;
+  }
+  const std::vector<Value>& List(Value dict, absl::string_view key) const;
+
+  void ReadNode(Value node);
+  std::vector<Range> RangesOf(Value node) const;
+  NodeOutput OutputOf(Value output) const;
+  void CountLiveBlocks();
+  void CountParked();
+  void CountAlone();
+
+  const Snapshot& snapshot_;
+  NodeReport report_;
+  std::vector<std::vector<Range>> ranges_;  // of each node, sorted, apart from each other
+  std::map<std::string, size_t> by_id_;
+};
+
+const std::vector<Value>& NodeReader::List(Value dict, absl::string_view key) const {
+  static const std::vector<Value> empty;
+  const auto value = Get(dict, key);
+  const std::vector<Value>* items =
+      value.has_value() ? snapshot_.values.ListItems(*value) : nullptr;
+  return items == nullptr ? empty : *items;
+}
+
+std::vector<Range> NodeReader::RangesOf(Value node) const {
+  std::vector<Range> ranges;
+  for (Value item : List(node, "ranges")) {
+    uint64_t address = 0, bytes = 0;
+    if (item.is(Value::kPair)) {
+      address = snapshot_.values.pair(item.id())[0];
+      bytes = snapshot_.values.pair(item.id())[1];
+    } else if (const std::vector<Value>* pair = snapshot_.values.ListItems(item);
+               pair != nullptr && pair->size() == 2) {
+      const auto begin = snapshot_.values.AsUnsigned((*pair)[0]);
+      address = begin.value_or(0);
+      bytes = begin.has_value() ? snapshot_.values.AsUnsigned((*pair)[1]).value_or(0) : 0;
+    }
+    if (bytes != 0 && address + bytes > address) ranges.push_back({address, address + bytes});
+  }
+  std::sort(ranges.begin(), ranges.end());
+  std::vector<Range> joined;
+  for (const Range& range : ranges) {
+    if (!joined.empty() && range.first <= joined.back().second) {
+      joined.back().second = std::max(joined.back().second, range.second);
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+NodeOutput NodeReader::OutputOf(Value output) const {
+  NodeOutput read;
+  read.name = Text(output, "output");
+  read.address = Number(output, "address");
+  read.bytes = Number(output, "bytes");
+  read.handles = Number(output, "handles");
+  read.holder = Text(output, "holder");
+  const auto alive = Get(output, "alive");
+  read.alive = alive.has_value() && alive->is(Value::kBool) && alive->payload() != 0;
+  return read;
+}
+
+void NodeReader::ReadNode(Value node) {
+  NodeRow row;
+  row.id = Text(node, "id");
+  row.parent = Text(node, "parent");
+  row.function = Text(node, "function");
+  row.replays = Number(node, "replays");
+  row.executable_bytes = Number(node, "executable_bytes");
+  for (Value output : List(node, "outputs")) row.outputs.push_back(OutputOf(output));
+  ranges_.push_back(RangesOf(node));
+  for (const Range& range : ranges_.back()) row.bytes += range.second - range.first;
+  const auto parent = by_id_.find(row.parent);
+  if (parent != by_id_.end()) row.level = report_.nodes[parent->second].level + 1;
+  by_id_.try_emplace(row.id, report_.nodes.size());
+  report_.nodes.push_back(std::move(row));
+}
+
+void NodeReader::CountLiveBlocks() {
+  const StringId function_key = snapshot_.strings.Find("function");
+  for (const Segment& segment : snapshot_.gpu.segments) {
+    for (const Block& block : snapshot_.BlocksOf(segment)) {
+      if (!block.allocated()) continue;
+      const auto node = snapshot_.extras.Get(block.extras, words::kNode);
+      if (!node.has_value()) {
+        report_.live_without_node += block.size;
+        continue;
+      }
+      const std::string id = TextOf(*node);
+      auto found = by_id_.find(id);
+      if (found == by_id_.end()) {
+        found = by_id_.emplace(id, report_.nodes.size()).first;
+        report_.nodes.emplace_back();
+        report_.nodes.back().id = id;
+        ranges_.emplace_back();
+      }
+      NodeRow& row = report_.nodes[found->second];
+      row.live_bytes += block.size;
+      ++row.live_blocks;
+      if (!row.function.empty() || function_key == kNoId) continue;
+      const auto function = snapshot_.extras.Get(block.extras, function_key);
+      if (function.has_value()) row.function = TextOf(*function);
+    }
+  }
+}
+
+void NodeReader::CountParked() {
+  const StringId parked_key = snapshot_.strings.Find("parked");
+  if (parked_key == kNoId) return;
+  std::vector<Range> parked;
+  for (const Segment& segment : snapshot_.gpu.segments) {
+    const auto flag = snapshot_.extras.Get(segment.extras, parked_key);
+    if (!flag.has_value() || !flag->is(Value::kBool) || flag->payload() == 0) continue;
+    parked.push_back({segment.address, segment.address + segment.total_size});
+  }
+  std::sort(parked.begin(), parked.end());
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    size_t at = 0;
+    for (const Range& range : ranges_[i]) {
+      while (at < parked.size() && parked[at].second <= range.first) ++at;
+      for (size_t j = at; j < parked.size() && parked[j].first < range.second; ++j) {
+        report_.nodes[i].parked += std::min(range.second, parked[j].second) -
+                                   std::max(range.first, parked[j].first);
+      }
+    }
+  }
+}
+
+// Walks all borders of ranges in order; between two borders the same nodes use every byte. Where it
+// is one node, the sum of the numbers of the nodes there is its number.
+void NodeReader::CountAlone() {
+  struct Border {
+    uint64_t at;
+    size_t node;
+    bool begins;
+  };
+  std::vector<Border> borders;
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    for (const Range& range : ranges_[i]) {
+      borders.push_back({range.first, i, true});
+      borders.push_back({range.second, i, false});
+    }
+  }
+  std::sort(borders.begin(), borders.end(),
+            [](const Border& a, const Border& b) { return a.at < b.at; });
+  size_t users = 0;
+  size_t sum = 0;
+  uint64_t last = 0;
+  for (const Border& border : borders) {
+    const uint64_t bytes = border.at - last;
+    if (users == 1) report_.nodes[sum].alone += bytes;
+    if (users != 0) report_.covered += bytes;
+    last = border.at;
+    users += border.begins ? 1 : -1;
+    sum += border.begins ? border.node : -border.node;
+  }
+}
+
+NodeReport NodeReader::Run() {
+  const auto own = snapshot_.Get(words::kGraphtree);
+  if (own.has_value()) {
+    report_.has_tree = Get(*own, "nodes").has_value();
+    for (Value node : List(*own, "nodes")) ReadNode(node);
+  }
+  CountLiveBlocks();
+  CountParked();
+  CountAlone();
+  return std::move(report_);
+}
+
+}  // namespace
+
+NodeReport NodesOf(const Snapshot& snapshot) { return NodeReader(snapshot).Run(); }
+
+}  // namespace graphtree::snapshot

@@ -1,0 +1,64 @@
+// Nodes: a snapshot of ours by tree node, whose memory it is, what it shares, who holds its outputs.
+//
+// What is read, all of it beside PyTorch's keys:
+//
+//   block     "node": text or number, "function": text       who allocated a live block
+//   segment   "parked": true                                 its memory is given back for now
+//   graphtree "nodes": [ { "id", "parent", "function", "replays", "executable_bytes",
+//                          "ranges":  [ [address, bytes], ... ]   all that its recording uses, live
+//                                                                 now or not
+//                          "outputs": [ { "output", "address", "bytes", "alive", "handles",
+//                                         "holder" }, ... ] } ]
+//
+// Siblings of a tree use the same addresses one after the other. A byte that the ranges of several
+// nodes cover is *shared*, one that only one covers is that node's *alone*: what forgetting the node
+// would give back. Without "nodes" only live blocks are known, by their "node".
+#ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
+#define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "allocator/snapshot/snapshot.h"
+
+namespace graphtree::snapshot {
+
+struct NodeOutput {
+  std::string name;  // its number, or what the writer called it
+  uint64_t address = 0;
+  uint64_t bytes = 0;
+  bool alive = false;
+  uint64_t handles = 0;  // outside the tree
+  std::string holder;    // what the program said about who holds it
+};
+
+struct NodeRow {
+  std::string id;
+  std::string parent;  // empty for a root
+  uint32_t level = 0;
+  std::string function;
+  uint64_t replays = 0;
+  uint64_t executable_bytes = 0;
+  uint64_t bytes = 0;   // its ranges, each byte once
+  uint64_t alone = 0;
+  uint64_t parked = 0;  // of its ranges
+  uint64_t live_bytes = 0;   // of blocks that it allocated and that are live
+  uint64_t live_blocks = 0;
+  std::vector<NodeOutput> outputs;
+  uint64_t shared() const { return bytes - alone; }
+};
+
+struct NodeReport {
+  bool has_tree = false;  // the snapshot lists nodes
+  std::vector<NodeRow> nodes;  // parents before children, in the file's order
+  uint64_t live_without_node = 0;  // bytes
+  uint64_t covered = 0;  // bytes that any node's ranges cover, each once
+};
+
+NodeReport NodesOf(const Snapshot& snapshot);
+
+}  // namespace graphtree::snapshot
+
+#endif  // GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
