@@ -4,6 +4,7 @@
 #include "tools/memory/verbs.h"
 #include "tools/verbs/demo.h"
 #include "tools/verbs/devices.h"
+#include "tools/verbs/shell.h"
 #include "tools/verbs/version.h"
 
 namespace graphtree {
@@ -14,6 +15,8 @@ cli::Registry AllVerbs() {
   registry.Add(DevicesVerb());
   registry.Add(VersionVerb());
   registry.Add(memory::MemoryVerbs());
+  registry.Add(CompletionVerb([] { return AllVerbs().verbs(); }));
+  registry.Add(ManVerb([] { return AllVerbs().verbs(); }));
   return registry;
 }
 
