@@ -18,8 +18,8 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit)
   GRAPHTREE_CHECK(step_limit <= kept_begin) << step_limit << " and " << kept_begin;
 }
 
-[[gnu::always_inline]] inline bool Ledger::Prepare(const BlockRequest& request, uint64_t* length, uint64_t* alignment,
-                     AllocateOutcome* outcome) {
+[[gnu::always_inline]] inline bool Ledger::Prepare(const BlockRequest& request, uint64_t* length,
+                                                   uint64_t* alignment, AllocateOutcome* outcome) {
   *outcome = AllocateOutcome::kTooLarge;
   if (request.bytes > kMaxQuanta * kQuantum) return false;
   *length = std::max<uint64_t>(1, (request.bytes + kQuantum - 1) / kQuantum);
@@ -33,7 +33,8 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit)
   return *length <= kMaxQuanta;
 }
 
-[[gnu::always_inline]] inline Allocation Ledger::Enter(const BlockRequest& request, uint64_t alignment, const Placed& placed) {
+[[gnu::always_inline]] inline Allocation Ledger::Enter(const BlockRequest& request,
+                                                       uint64_t alignment, const Placed& placed) {
   Placement& placement = this->placement(request.region);
   const Run& run = placement.run(placed.run);
   const uint32_t index = records_.Take();

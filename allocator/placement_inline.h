@@ -1,6 +1,7 @@
 // The hot paths of Placement: splitting, merging and choosing runs.
 //
-// In a header, and the helpers inlined by force: a call between them would cost more than their work.
+// In a header, and the helpers inlined by force: a call between them would cost more than their
+// work.
 // Included by placement.h alone.
 #ifndef GRAPHTREE_ALLOCATOR_PLACEMENT_INLINE_H_
 #define GRAPHTREE_ALLOCATOR_PLACEMENT_INLINE_H_
@@ -12,8 +13,8 @@
 
 namespace graphtree {
 
-[[gnu::always_inline]] inline RunId Placement::InsertAfter(RunId previous, uint32_t offset, uint32_t length,
-                             LastUse last_use) {
+[[gnu::always_inline]] inline RunId Placement::InsertAfter(RunId previous, uint32_t offset,
+                                                           uint32_t length, LastUse last_use) {
   const RunId id = runs_.Take();
   Run& run = runs_[id];
   run.offset = offset;

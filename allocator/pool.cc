@@ -115,7 +115,8 @@ absl::Status Pool::EnterSlow(const ThreadGuard::Entry& entry) {
 
 // The block is placed; now it gets memory, and its order behind the bytes' earlier users. If either
 // fails the books go back to what they were.
-[[gnu::always_inline]] inline absl::StatusOr<Block> Pool::Finish(const Allocation& got, uint32_t number, Stream& stream) {
+[[gnu::always_inline]] inline absl::StatusOr<Block> Pool::Finish(const Allocation& got,
+                                                                 uint32_t number, Stream& stream) {
   const uint32_t index = got.block.index;
   const BlockRecord& record = ledger_.record(index);
   const Region region = record.region;

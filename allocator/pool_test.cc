@@ -1,6 +1,7 @@
 // The pool on the host device: blocks, streams, checkpoints, refusals.
 #include "allocator/pool.h"
 
+#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -219,6 +220,38 @@ TEST_F(PoolTest, FreesFromOtherThreadsAreQueuedAndSecondThreadsRefused) {
   EXPECT_THAT(pool_->first_refused_free(),
               FailsWith(StatusCode::kFailedPrecondition, "freed before"));
   EXPECT_THAT(pool_->Free(b.id), IsOk());
+}
+
+TEST_F(PoolTest, SecondThreadInsideIsAnErrorAndNotARace) {
+  absl::Status other_threads_call;
+  Open({.limit_bytes = 4 << 20, .before_out_of_memory = [&](const MemoryWanted&) {
+          std::thread([&] {
+            other_threads_call = pool_->Allocate(1, *stream_).status();
+          }).join();
+          return false;
+        }});
+  EXPECT_FALSE(pool_->Allocate(8 << 20, *stream_).ok());
+  EXPECT_THAT(other_threads_call, FailsWith(StatusCode::kFailedPrecondition, "two threads"));
+}
+
+TEST_F(PoolTest, AnotherThreadFreesWhileTheOwnerAllocates) {
+  constexpr int kBlocks = 2000;
+  std::vector<BlockId> handed(kBlocks);
+  std::atomic<int> ready{0};
+  std::thread freer([&] {
+    for (int i = 0; i < kBlocks; ++i) {
+      while (ready.load(std::memory_order_acquire) <= i) std::this_thread::yield();
+      EXPECT_THAT(pool_->Free(handed[static_cast<size_t>(i)]), IsOk());
+    }
+  });
+  for (int i = 0; i < kBlocks; ++i) {
+    handed[static_cast<size_t>(i)] = Allocate(1000).id;
+    ready.store(i + 1, std::memory_order_release);
+  }
+  freer.join();
+  EXPECT_THAT(pool_->Free(Allocate(1).id), IsOk()) << "takes note of what is queued";
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
 }
 
 TEST_F(PoolTest, RestoreIsSilent) {
