@@ -125,12 +125,20 @@ absl::StatusOr<Measurement> ReplayBeside(Setup& setup, Baseline baseline) {
   return pair;
 }
 
+// The bare side's inputs move, too: it patches two ready tables in turn, because a patch that
+// changes nothing is cheaper at the next launch.
 Outcome BesideBarePatch(int inputs) {
-  return OnGpu(inputs, [](Setup& setup) {
-    const Argument table = setup.plans[0].Table();
-    const BareLaunch ingest = BareIngest(setup.plans[0], table);
-    return ReplayBeside(setup, [&setup, ingest] {
-      setup.bare->Patch(0, ingest);
+  return OnGpu(inputs, [inputs](Setup& setup) {
+    IngestPlan ready[2] = {setup.plans[0], setup.plans[0]};
+    for (int turn : {0, 1}) {
+      for (int i = 0; i < inputs; ++i) ready[turn].Retarget(i, setup.source(i, turn));
+    }
+    const Argument tables[2] = {ready[0].Table(), ready[1].Table()};
+    const BareLaunch ingests[2] = {BareIngest(ready[0], tables[0]),
+                                   BareIngest(ready[1], tables[1])};
+    int turn = 0;
+    return ReplayBeside(setup, [&] {
+      setup.bare->Patch(0, ingests[turn ^= 1]);
       setup.bare->Launch();
     });
   });
@@ -153,7 +161,7 @@ const bool kRegistered = [] {
     const std::string moved = absl::StrCat(inputs, " inputs of 4 KiB that moved");
     bench::RegisterRow({.name = absl::StrCat("graphs.ingest.patched_replay.", inputs),
                         .ours = absl::StrCat("table, patch and launch, ", moved),
-                        .against = "bare patch and launch, table ready",
+                        .against = "bare patch and launch, tables ready",
                         .goal = inputs <= 8 ? "difference <= 300 ns" : "difference <= 500 ns"},
                        [inputs] { return BesideBarePatch(inputs); });
     bench::RegisterRow({.name = absl::StrCat("graphs.ingest.beside_copies.", inputs),

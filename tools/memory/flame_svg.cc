@@ -36,9 +36,9 @@ constexpr char kStyle[] = R"(
 
 // Each frame carries its place in parts of the whole; zooming stretches a part to the full width.
 constexpr char kScript[] = R"(
-  const frames = [...document.querySelectorAll('.frame')].map(g => ({g, rect: g.querySelector('rect'),
-    text: g.querySelector('text'), x: +g.dataset.x, w: +g.dataset.w, row: +g.dataset.row,
-    name: g.dataset.name}));
+  const frames = [...document.querySelectorAll('.frame')].map(g => ({
+    g, rect: g.querySelector('rect'), text: g.querySelector('text'),
+    x: +g.dataset.x, w: +g.dataset.w, row: +g.dataset.row, name: g.dataset.name}));
   const width = 1200;
   function zoom(to) {
     for (const f of frames) {
@@ -53,7 +53,8 @@ constexpr char kScript[] = R"(
       f.rect.setAttribute('width', wide);
       f.text.setAttribute('x', left + 3);
       const room = Math.floor((wide - 6) / 6.4);
-      f.text.textContent = room < 3 ? '' : f.name.length <= room ? f.name : f.name.slice(0, room - 1) + '\u2026';
+      const fitting = f.name.length <= room ? f.name : f.name.slice(0, room - 1) + '\u2026';
+      f.text.textContent = room < 3 ? '' : fitting;
     }
   }
   for (const f of frames) f.g.addEventListener('click', () => zoom(f));
@@ -115,7 +116,8 @@ void WriteFrame(const FlameTree& tree, const Placed& placed, const FlameLook& lo
   const size_t y = kTop + placed.row * kRow;
   const std::string name = Escaped(node.text);
   absl::StrAppendFormat(
-      &svg, "<g class=\"frame %s\" data-x=\"%.9f\" data-w=\"%.9f\" data-row=\"%d\" data-name=\"%s\">",
+      &svg,
+      "<g class=\"frame %s\" data-x=\"%.9f\" data-w=\"%.9f\" data-row=\"%d\" data-name=\"%s\">",
       KindOf(node.text, placed.row), placed.from, share, placed.row, name);
   absl::StrAppendFormat(&svg, "<title>%s\n%s (%.2f %%)</title>", name, look.value(node.value),
                         100 * share);

@@ -110,8 +110,8 @@ absl::Status Write(const Snapshot& snapshot, const Summed& summed, const cli::Ar
     return summed.counts ? Plural(value, "block", "blocks") : Bytes(value);
   };
   const std::string path = arguments.OperandAt(0);
-  look.title = absl::StrCat(path.substr(path.find_last_of('/') + 1), ": ", look.value(tree.root().value), " ",
-                            summed.moment);
+  look.title = absl::StrCat(path.substr(path.find_last_of('/') + 1), ": ",
+                            look.value(tree.root().value), " ", summed.moment);
   return WriteOutput(out, RenderFlameSvg(tree, look), console);
 }
 

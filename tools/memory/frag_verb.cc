@@ -47,10 +47,10 @@ void PrintClasses(const Fragments& fragments, const Look& look, std::ostream& ou
                {"stranded"},
                {"could be returned"}});
   for (const auto& [key, sum] : fragments.classes) {
-    table.Add({absl::StrCat(key.device), absl::StrCat("(", key.pool.first, ", ", key.pool.second, ")"),
-               key.stream, key.small ? "small" : "large", Bytes(sum.reserved), Bytes(sum.free()),
-               Count(sum.holes), Bytes(sum.largest_hole), Bytes(sum.stranded),
-               Bytes(sum.releasable)});
+    table.Add(
+        {absl::StrCat(key.device), absl::StrCat("(", key.pool.first, ", ", key.pool.second, ")"),
+         key.stream, key.small ? "small" : "large", Bytes(sum.reserved), Bytes(sum.free()),
+         Count(sum.holes), Bytes(sum.largest_hole), Bytes(sum.stranded), Bytes(sum.releasable)});
   }
   out << table.Render(look)
       << "\n  A free block serves only requests of its own pool, stream and kind. Stranded bytes "
@@ -123,8 +123,8 @@ void PrintAnswer(const RequestAnswer& answer, const Look& look, std::ostream& ou
     return;
   }
   out << "  fits into no hole: the largest of its kind ("
-      << (answer.asked.small ? "small" : "large") << ") is " << Bytes(answer.largest_hole) << ", of "
-      << Bytes(answer.class_free) << " free there and " << Bytes(answer.all_free)
+      << (answer.asked.small ? "small" : "large") << ") is " << Bytes(answer.largest_hole)
+      << ", of " << Bytes(answer.class_free) << " free there and " << Bytes(answer.all_free)
       << " free on the device.\n  A new segment of " << Bytes(answer.new_segment)
       << " would be asked of the driver.\n";
   const uint64_t others =
@@ -193,7 +193,8 @@ cli::Verb FragVerb() {
           "free bytes that cannot go back to the driver, and the stacks whose blocks lie in them. "
           "--request tells what PyTorch would do with a request of that size.\n\n"
           "--json writes: classes (device, pool, stream, small, segments, reserved_bytes, "
-          "held_bytes, pending_bytes, holes, largest_hole_bytes, stranded_bytes, releasable_bytes), "
+          "held_bytes, pending_bytes, holes, largest_hole_bytes, stranded_bytes, "
+          "releasable_bytes), "
           "holes (up_to, count, bytes), pinned (address, size, stranded_bytes, held_bytes, pins), "
           "pinners (stack, alone_bytes, shared_bytes, segments, blocks, bytes), request.",
       .operands = {SnapshotOperand()},

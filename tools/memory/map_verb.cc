@@ -221,7 +221,8 @@ cli::Verb MapVerb() {
       .name = "memory map",
       .summary = "Draw segments and their blocks to scale in the terminal.",
       .description =
-          "One line for each segment, all to one scale, grouped by device, pool and stream. With --at "
+          "One line for each segment, all to one scale, grouped by device, pool and stream. With "
+          "--at "
           "the map is drawn as it was at an earlier moment, rebuilt from the history; sizes of "
           "blocks that were gone at the end are then inferred from PyTorch's rounding.\n\n"
           "--json writes: segments, a list of device, address, size, pool, stream, small, "

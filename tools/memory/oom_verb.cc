@@ -96,7 +96,8 @@ void PrintFacts(const OomCase& oom, const Look& look, std::ostream& out) {
   if (oom.pending != 0) {
     table.Add({"waiting", Bytes(oom.pending), "freed, but maybe still used by another stream"});
   }
-  table.Add({"free inside", Bytes(oom.free_in_default_pool), "between blocks, in the default pool"});
+  table.Add(
+      {"free inside", Bytes(oom.free_in_default_pool), "between blocks, in the default pool"});
   if (oom.free_elsewhere != 0) {
     table.Add({"free in other pools", Bytes(oom.free_elsewhere),
                "kept for CUDA graphs or a MemPool; nobody else gets it"});
@@ -236,7 +237,8 @@ cli::Verb OomVerb() {
       .description =
           "Finds the last out-of-memory event of the history, rebuilds the memory as it was then, "
           "and says why no free memory would do. Settings are not recommended from a table: the "
-          "same history is replayed with each, under the limit that was in force, and the outcome is "
+          "same history is replayed with each, under the limit that was in force, and the outcome "
+          "is "
           "shown. What is on already is not tried again.\n\n"
           "Exit code 1 where an allocation failed. --json writes: cases, a list of device, entry, "
           "time_us, asked_bytes, segment_bytes, device_free_bytes, limited, cause, reserved_bytes, "
@@ -247,7 +249,8 @@ cli::Verb OomVerb() {
                   {.name = "--stacks", .help = "Show the whole stack that asked."},
                   cli::JsonOption(),
                   ColorOption()},
-      .examples = {{"graphtree memory oom oom.pickle", "why it failed, and what would have helped"}},
+      .examples = {{"graphtree memory oom oom.pickle",
+                    "why it failed, and what would have helped"}},
       .run = Run};
   for (cli::Option& option : SideOptions()) verb.options.push_back(std::move(option));
   return verb;

@@ -264,22 +264,24 @@ std::vector<cli::Option> Options() {
 }  // namespace
 
 cli::Verb QueryVerb() {
-  return {.name = "memory query",
-          .summary = "Find blocks and entries of the history by address, size, stack, pool, state, "
-                     "action or time.",
-          .description =
-              "All filters that are given must pass. A filter that only blocks have (--state) or "
-              "only entries (--action, --since, --until, --entries) leaves the other kind out.\n\n"
-              "--json writes: blocks (device, address, size, requested_bytes, state, segment, pool, "
-              "stream, tag, stack), entries (device, entry, time_us, action, address or "
-              "device_free, size, stream, pool, tag, stack).",
-          .operands = {SnapshotOperand()},
-          .options = Options(),
-          .examples = {{"graphtree memory query train.pickle --stack model.py:27 --min-size 1MiB",
-                        "large blocks of one line, and their history"},
-                       {"graphtree memory query train.pickle --address 0x7f32d1e00000 --action alloc",
-                        "who had this address before"}},
-          .run = Run};
+  return {
+      .name = "memory query",
+      .summary =
+          "Find blocks and entries of the history by address, size, stack, pool, state, "
+          "action or time.",
+      .description =
+          "All filters that are given must pass. A filter that only blocks have (--state) or "
+          "only entries (--action, --since, --until, --entries) leaves the other kind out.\n\n"
+          "--json writes: blocks (device, address, size, requested_bytes, state, segment, pool, "
+          "stream, tag, stack), entries (device, entry, time_us, action, address or "
+          "device_free, size, stream, pool, tag, stack).",
+      .operands = {SnapshotOperand()},
+      .options = Options(),
+      .examples = {{"graphtree memory query train.pickle --stack model.py:27 --min-size 1MiB",
+                    "large blocks of one line, and their history"},
+                   {"graphtree memory query train.pickle --address 0x7f32d1e00000 --action alloc",
+                    "who had this address before"}},
+      .run = Run};
 }
 
 }  // namespace graphtree::memory

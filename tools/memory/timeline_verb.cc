@@ -190,8 +190,10 @@ cli::Verb TimelineVerb() {
       .name = "memory timeline",
       .summary = "Show requested and reserved bytes over the history, the peak, and who made it.",
       .description =
-          "Requested bytes are what live allocations asked for; reserved is what the allocator took "
-          "from the driver. Memory that was there before the first entry is counted from the start. "
+          "Requested bytes are what live allocations asked for; reserved is what the allocator "
+          "took "
+          "from the driver. Memory that was there before the first entry is counted from the "
+          "start. "
           "Placeholders that PyTorch makes to reach an exact address are in no figure.\n\n"
           "--json writes: devices, a list of device, entries, peak, points (entry, time_us, "
           "requested_bytes, active_bytes, reserved_bytes after the last entry of the point, and "

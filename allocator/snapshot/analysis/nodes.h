@@ -1,4 +1,5 @@
-// Nodes: a snapshot of ours by tree node, whose memory it is, what it shares, who holds its outputs.
+// Nodes: a snapshot of ours by tree node, whose memory it is, what it shares, who holds its
+// outputs.
 //
 // What is read, all of it beside PyTorch's keys:
 //
@@ -11,8 +12,8 @@
 //                                         "holder" }, ... ] } ]
 //
 // Siblings of a tree use the same addresses one after the other. A byte that the ranges of several
-// nodes cover is *shared*, one that only one covers is that node's *alone*: what forgetting the node
-// would give back. Without "nodes" only live blocks are known, by their "node".
+// nodes cover is *shared*, one that only one covers is that node's *alone*: what forgetting the
+// node would give back. Without "nodes" only live blocks are known, by their "node".
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
 

@@ -4,10 +4,10 @@
 // driver had, what the allocator had free and why none of it would do, who held the rest. Then the
 // settings, each tried by replaying the same history under the same limit (replay/replay.h).
 //
-// Where the device was full, the limit is what was reserved and what it had free. Where it was not, a
-// limit was set in the process, and the file does not say which: it lies between what was reserved
-// and that plus the segment that was refused. An experiment that needs no more than the first is sure
-// to fit, one that needs the second is sure not to.
+// Where the device was full, the limit is what was reserved and what it had free. Where it was not,
+// a limit was set in the process, and the file does not say which: it lies between what was
+// reserved and that plus the segment that was refused. An experiment that needs no more than the
+// first is sure to fit, one that needs the second is sure not to.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_OOM_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_OOM_H_
 

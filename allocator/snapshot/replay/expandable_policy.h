@@ -1,5 +1,6 @@
 // PyTorch with expandable_segments:True: one range of addresses for each stream, pool and kind,
-// whose end grows by pages of 2 MiB (small) or 20 MiB (large), and whose free pages can be unmapped.
+// whose end grows by pages of 2 MiB (small) or 20 MiB (large), and whose free pages can be
+// unmapped.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_REPLAY_EXPANDABLE_POLICY_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_REPLAY_EXPANDABLE_POLICY_H_
 

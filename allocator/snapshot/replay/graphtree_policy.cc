@@ -33,7 +33,9 @@ class GraphtreePolicy : public Policy {
     bool mapped;
   };
 
-  uint64_t covered() const { return pieces_.empty() ? 0 : pieces_.back().begin + pieces_.back().bytes; }
+  uint64_t covered() const {
+    return pieces_.empty() ? 0 : pieces_.back().begin + pieces_.back().bytes;
+  }
   size_t PieceAt(uint64_t offset) const;
   uint64_t Missing(uint64_t begin, uint64_t end) const;
   bool Map(uint64_t begin, uint64_t end);

@@ -284,8 +284,9 @@ class ComparesTest(PageCase):
 class FlameTest(PageCase):
     def test_picture_zooms_and_searches(self):
         out = os.path.join(self.folder.name, "flame.svg")
-        subprocess.run([self.graphtree, "memory", "flame", f"{DATA}/train_step7.pickle", "--at", "peak",
-                        "-o", out], check=True)
+        snapshot = f"{DATA}/train_step7.pickle"
+        subprocess.run([self.graphtree, "memory", "flame", snapshot, "--at", "peak", "-o", out],
+                       check=True)
         page = self.browser.open(out, width=1300)
         self.addCleanup(self.check_quiet, page)
         shown = """[...document.querySelectorAll('.frame')].filter(g => g.style.display !== 'none')

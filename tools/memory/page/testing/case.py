@@ -66,7 +66,8 @@ class PageCase(unittest.TestCase):
             f"(document.querySelector('{selector}').getBoundingClientRect())")
 
     def text(self, page, selector):
-        return page.evaluate(f"(e => e.innerText ?? e.textContent)(document.querySelector('{selector}'))")
+        return page.evaluate(
+            f"(e => e.innerText ?? e.textContent)(document.querySelector('{selector}'))")
 
     def view(self, page, pane=0):
         return page.evaluate(f"graphtreePage.app.panes[{pane}].timeline.view")
