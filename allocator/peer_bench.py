@@ -76,12 +76,18 @@ def measure_peer():
     source = folder / "probe.cpp"
     source.write_text(PROBE)
     probe = cpp_extension.load(
-        "allocator_probe", [str(source)], build_directory=str(folder), with_cuda=True, extra_cflags=["-O2"]
+        "allocator_probe",
+        [str(source)],
+        build_directory=str(folder),
+        with_cuda=True,
+        extra_cflags=["-O2"],
     )
     rows = {}
     for size in (512, 1 << 20, 32 << 20):
-        rows[f"allocator.pool.gpu.warm_pair.{size}"] = min(probe.warm_pair(size, 20000) for _ in range(5))
-    rows["allocator.pool.gpu.mixed_pair.10000_live"] = min(probe.mixed_pair(10000, 50000) for _ in range(5))
+        warm = min(probe.warm_pair(size, 20000) for _ in range(5))
+        rows[f"allocator.pool.gpu.warm_pair.{size}"] = warm
+    mixed = min(probe.mixed_pair(10000, 50000) for _ in range(5))
+    rows["allocator.pool.gpu.mixed_pair.10000_live"] = mixed
     return torch.__version__, rows
 
 

@@ -1,4 +1,4 @@
-// Shell completion, made from the same data as help, so that it knows exactly what the parser takes.
+// Shell completion, made from the same data as help: it knows exactly what the parser takes.
 //
 // Completed: verbs word by word, a verb's options, the values of an option with choices, and file
 // names wherever else a word is due.

@@ -1,4 +1,4 @@
-// `graphtree completion` and `graphtree man`: what shells and man(1) read, made from the verbs' help.
+// `graphtree completion` and `graphtree man`: what shells and man(1) read, from the verbs' help.
 #ifndef GRAPHTREE_TOOLS_VERBS_SHELL_H_
 #define GRAPHTREE_TOOLS_VERBS_SHELL_H_
 

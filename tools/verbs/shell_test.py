@@ -1,4 +1,4 @@
-"""Completion asked of a real bash, and the manual page put through a real troff where there is one."""
+"""Completion asked of a real bash, and the manual page put through a real troff."""
 import os
 import shutil
 import subprocess
@@ -18,8 +18,9 @@ def complete(line):
     words = line.split(" ")
     script = run("completion", "bash").stdout
     quoted = " ".join("'%s'" % word for word in words)
-    asked = script + "\nCOMP_WORDS=(%s); COMP_CWORD=%d; _graphtree; printf '%%s\\n' \"${COMPREPLY[@]}\"" % (
-        quoted, len(words) - 1)
+    asked = script + (
+        "\nCOMP_WORDS=(%s); COMP_CWORD=%d; _graphtree; printf '%%s\\n' \"${COMPREPLY[@]}\""
+        % (quoted, len(words) - 1))
     done = subprocess.run(["bash", "--norc", "-c", asked], capture_output=True, text=True)
     assert done.returncode == 0 and not done.stderr, done.stderr
     return sorted(done.stdout.split())
