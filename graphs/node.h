@@ -73,6 +73,7 @@ struct IngestOp {
   IngestPlan plan;
   OpId op = 0;
   std::vector<uint32_t> inputs;
+  bool unpatched = false;  // the plan has moved on, and the executable has not
 };
 
 struct Node {

@@ -70,7 +70,11 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
   DrawRandom(node);
   absl::Status status = PatchIngest(node, inputs);
   if (status.ok()) status = node->executable->Launch(stream);
-  if (status.ok()) return status;
+  if (status.ok()) {
+    // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
+    memory_->pool().NoteLaunch(stream);
+    return status;
+  }
   for (const NodeRandom& random : node->random) random.use.generator->GiveBack(random.taken);
   return status;
 }
@@ -84,10 +88,13 @@ absl::Status TreeCore::PatchIngest(Node* node, absl::Span<const Value> inputs) {
       ingest.plan.Retarget(copy, source);
       moved = true;
     }
-    if (!moved) continue;
+    if (!moved && !ingest.unpatched) continue;
+    // Until the patch is made the executable has the old table, whatever the plan says.
+    ingest.unpatched = true;
     const Argument table = ingest.plan.Table();
     GRAPHTREE_RETURN_IF_ERROR(node->executable->PatchKernel(
         ingest.op, ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1)));
+    ingest.unpatched = false;
   }
   return absl::OkStatus();
 }

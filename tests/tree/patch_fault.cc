@@ -1,0 +1,76 @@
+// A replay whose patch fails has not run; the same call again must not take the patch as made.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "device/base/status_matchers.h"
+#include "device/fault/fault_device.h"
+#include "device/host/host_device.h"
+#include "graphs/tree.h"
+#include "gtest/gtest.h"
+#include "tests/kernels/kernels.h"
+#include "tests/tree/bodies.h"
+
+namespace graphtree {
+namespace {
+
+constexpr uint32_t kWords = 48;
+
+class PatchFaultTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    auto host = OpenHostDevice();
+    ASSERT_THAT(host, IsOk());
+    device_ = std::make_unique<FaultDevice>(*std::move(host));
+    stream_ = *device_->NewStream();
+    buffer_ = *device_->memory().AllocateHost(2 * kWords * sizeof(uint32_t));
+    for (uint32_t i = 0; i < 2 * kWords; ++i) words()[i] = PatternWord(3, i);
+    tree_ = *Tree::Create(*device_, {});
+    twice_ = tree_->Register("twice", {}, Twice);
+  }
+  void TearDown() override {
+    tree_.reset();
+    buffer_.reset();
+    stream_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+
+  uint32_t* words() { return static_cast<uint32_t*>(buffer_->data()); }
+  // The first or the second half of the buffer.
+  absl::StatusOr<Values> Run(uint32_t half) {
+    tree_->BeginStep();
+    const Address address = AddressOf(words() + half * kWords);
+    return tree_->Run(twice_, {Tensor::Foreign(address, WordsLayout(kWords))}, *stream_);
+  }
+  Words Read(const Value& value) {
+    Words found(kWords);
+    EXPECT_THAT(stream_->Copy(AddressOf(found.data()), value.word(), kWords * 4), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    return found;
+  }
+  Words Expected(uint32_t half) {
+    Words half_words(words() + half * kWords, words() + (half + 1) * kWords);
+    return Times(half_words, 2);
+  }
+
+  std::unique_ptr<FaultDevice> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<HostBuffer> buffer_;
+  std::unique_ptr<Tree> tree_;
+  FunctionId twice_ = 0;
+};
+
+TEST_F(PatchFaultTest, ARetriedReplayReadsTheInputThatMoved) {
+  for (int i = 0; i < 3; ++i) ASSERT_THAT(Run(0), IsOk());
+  ASSERT_EQ(tree_->stats().replays, 1u);
+  device_->plan().FailCallOf("Executable.PatchKernel", 1, ErrorCode::kUnknown);
+  ASSERT_FALSE(Run(1).ok());
+  const absl::StatusOr<Values> again = Run(1);
+  ASSERT_THAT(again, IsOk());
+  EXPECT_EQ(Read((*again)[0]), Expected(1));
+  EXPECT_EQ(tree_->stats().replays, 2u);
+}
+
+}  // namespace
+}  // namespace graphtree
