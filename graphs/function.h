@@ -26,9 +26,9 @@ using Body = std::function<Values(Launcher& on, Values& inputs)>;
 struct FunctionOptions {
   // Inputs whose address never changes for long (weights, caches). Checked at every call; at
   // another address the function is recorded again. A static input may be mutated.
-  std::vector<uint32_t> static_inputs;
+  std::vector<uint32_t> static_inputs = {};
   // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
-  std::vector<uint32_t> mutated_inputs;
+  std::vector<uint32_t> mutated_inputs = {};
   // Never record it.
   bool exclude = false;
 };

@@ -14,6 +14,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graphs/tree.h"
@@ -68,6 +69,14 @@ class TreeTest : public ConformanceTest {
 };
 
 using Counts = std::vector<uint64_t>;
+
+// Inputs that nobody else holds: a braced list would keep copies until the call's line is over.
+template <typename... V>
+Values Gathered(V&&... value) {
+  Values values;
+  (values.push_back(std::forward<V>(value)), ...);
+  return values;
+}
 
 }  // namespace graphtree
 

@@ -1,0 +1,182 @@
+// A hit allocates nothing and takes no lock: what it costs is what its device calls cost.
+//
+//   hit    match, patch, launch, hand out      allocations 0      locks  n
+//   bare   the same device calls by hand                          locks  n
+//
+// The host device locks in every call, so the bare calls are counted beside the tree's. Counts are
+// the calling thread's.
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <new>
+
+#include "absl/types/span.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace {
+
+thread_local uint64_t allocations = 0;
+thread_local uint64_t locks = 0;
+
+using LockFunction = int (*)(pthread_mutex_t*);
+
+LockFunction RealLock() {
+  static const auto real = reinterpret_cast<LockFunction>(dlsym(RTLD_NEXT, "pthread_mutex_lock"));
+  return real;
+}
+
+void* Counted(std::size_t bytes, std::size_t alignment) {
+  ++allocations;
+  const std::size_t rounded = (bytes + alignment - 1) / alignment * alignment;
+  void* memory = std::aligned_alloc(alignment, rounded == 0 ? alignment : rounded);
+  if (memory == nullptr) std::abort();
+  return memory;
+}
+
+}  // namespace
+
+extern "C" int pthread_mutex_lock(pthread_mutex_t* mutex) noexcept {
+  ++locks;
+  return RealLock()(mutex);
+}
+
+void* operator new(std::size_t bytes) { return Counted(bytes, alignof(std::max_align_t)); }
+void* operator new(std::size_t bytes, std::align_val_t alignment) {
+  return Counted(bytes, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace graphtree {
+namespace {
+
+struct Cost {
+  uint64_t allocations = 0;
+  uint64_t locks = 0;
+};
+
+Cost CostOf(const std::function<void()>& work) {
+  const Cost before = {allocations, locks};
+  work();
+  return {allocations - before.allocations, locks - before.locks};
+}
+
+class HitCostTest : public TreeTest {
+ protected:
+  static constexpr int kHits = 20;
+
+  // The dearest of `kHits` hits of steps that are made ready by `prepare`, which is not counted.
+  Cost Dearest(FunctionId function, const std::function<void(int, Values*)>& prepare) {
+    Values inputs, outputs;
+    inputs.reserve(16);
+    Cost dearest;
+    const uint64_t recorded_before = graphs();
+    uint64_t hits = 0;
+    for (int hit = 0; hit < kHits + 4; ++hit) {
+      outputs.clear();
+      NewStep();
+      inputs.clear();
+      prepare(hit, &inputs);
+      const uint64_t replays_before = replays();
+      absl::Status status;
+      const Cost cost = CostOf([&] {
+        status = tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
+      });
+      EXPECT_THAT(status, IsOk());
+      EXPECT_THAT(a().Synchronize(), IsOk());
+      // The first hits of all fill what is kept to be used again.
+      if (replays() == replays_before || hit < 4) continue;
+      ++hits;
+      dearest.allocations = std::max(dearest.allocations, cost.allocations);
+      dearest.locks = std::max(dearest.locks, cost.locks);
+    }
+    EXPECT_EQ(hits, static_cast<uint64_t>(kHits)) << graphs() - recorded_before << " recorded";
+    return dearest;
+  }
+
+  // The device calls of a hit with one op, without a tree.
+  Cost Bare(bool patches, int outputs) {
+    const AddressRange data = NewWords(kWords);
+    const std::vector<Argument> arguments = IncrementArguments(data, 1);
+    const std::unique_ptr<Graph> graph =
+        CaptureOn(a(), [&] { EXPECT_THAT(Increment(a(), data, 1), IsOk()); });
+    const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+    Cost cost;
+    for (int round = 0; round < 5; ++round) {
+      cost = CostOf([&] {
+        const bool tells = device().info().architecture == "host";
+        for (int i = 0; tells && i < outputs; ++i) memory().NoteRevived(data, "an output");
+        if (patches) {
+          EXPECT_THAT(executable->PatchKernel(0, IncrementKernel(), TestShape(), arguments),
+                      IsOk());
+        }
+        EXPECT_THAT(executable->Launch(a()), IsOk());
+      });
+      EXPECT_THAT(a().Synchronize(), IsOk());
+    }
+    return cost;
+  }
+
+  void ExpectAsBare(const Cost& hit, const Cost& bare) {
+    EXPECT_EQ(hit.allocations, 0u);
+    EXPECT_LE(hit.locks, bare.locks);
+    if (device().info().architecture == "host") EXPECT_GT(bare.locks, 0u) << "locks are counted";
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(HitCostTest);
+
+TEST_P(HitCostTest, TheCountersCount) {
+  const Cost cost = CostOf([] {
+    std::vector<int> heap(100);
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    pthread_mutex_lock(&mutex);
+    pthread_mutex_unlock(&mutex);
+    EXPECT_EQ(heap[99], 0);
+  });
+  EXPECT_GE(cost.allocations, 1u);
+  EXPECT_EQ(cost.locks, 1u);
+}
+
+TEST_P(HitCostTest, StaticInputsAndIntegers) {
+  const FunctionId function =
+      Register("static", {.static_inputs = {0, 1}},
+               [](Launcher& on, Values& inputs) { return Values{Sum(on, inputs[0], inputs[1])}; });
+  const Tensor x = Given(1), y = Given(2);
+  const Cost hit = Dearest(function, [&](int, Values* inputs) {
+    inputs->push_back(x);
+    inputs->push_back(y);
+    inputs->push_back(Value::Integer(5));
+    inputs->push_back(Value());
+  });
+  ExpectAsBare(hit, Bare(false, 1));
+}
+
+TEST_P(HitCostTest, CopiedInputsThatMove) {
+  const FunctionId function = Register("copied", {}, AddBoth);
+  const Tensor places[] = {Given(1), Given(2), Given(3)};
+  const Cost hit = Dearest(function, [&](int turn, Values* inputs) {
+    inputs->push_back(places[turn % 3]);
+    inputs->push_back(places[(turn + 1) % 3]);
+  });
+  ExpectAsBare(hit, Bare(true, 1));
+}
+
+TEST_P(HitCostTest, ManagedInputsBehindAnotherFunction) {
+  const FunctionId first = Register("first", {}, Twice);
+  const FunctionId second = Register("second", {}, ConsumeTwice);
+  const Tensor x = Given(1);
+  Values made;
+  const Cost hit = Dearest(second, [&](int, Values* inputs) {
+    made = Call(first, {x});
+    inputs->push_back(std::move(made[0]));
+  });
+  ExpectAsBare(hit, Bare(false, 1));
+}
+
+}  // namespace
+}  // namespace graphtree
