@@ -62,7 +62,7 @@ struct TreeOptions {
   // A call that cannot be recorded is an error instead of an eager run.
   bool strict = false;
   // Told once per function and reason. May be empty.
-  std::function<void(const std::string&)> warn;
+  std::function<void(const std::string&)> warn = {};
 };
 
 struct TreeStats {

@@ -1,19 +1,25 @@
 // A hit allocates nothing and takes no lock: what it costs is what its device calls cost.
 //
-//   hit    match, patch, launch, hand out      allocations 0      locks  n
-//   bare   the same device calls by hand                          locks  n
+//   hit    match, patch, launch, hand out      allocations m      locks n
+//   bare   the same device calls by hand       allocations m      locks n
 //
-// The host device locks in every call, so the bare calls are counted beside the tree's. Counts are
-// the calling thread's.
+// The host device locks, and its books allocate, in its calls: so the bare calls are counted beside
+// the tree's. Counts are the calling thread's.
 #include <dlfcn.h>
 #include <pthread.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <new>
+#include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
+#include "graphs/ingest/ingest.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace {
@@ -99,21 +105,34 @@ class HitCostTest : public TreeTest {
     return dearest;
   }
 
-  // The device calls of a hit with one op, without a tree.
-  Cost Bare(bool patches, int outputs) {
-    const AddressRange data = NewWords(kWords);
-    const std::vector<Argument> arguments = IncrementArguments(data, 1);
-    const std::unique_ptr<Graph> graph =
-        CaptureOn(a(), [&] { EXPECT_THAT(Increment(a(), data, 1), IsOk()); });
+  // The device calls of a hit by hand: a copying op for `copied` inputs that moved, an addition,
+  // one output.
+  Cost Bare(int copied) {
+    const AddressRange out = NewWords(kWords), x = NewWords(kWords), y = NewWords(kWords);
+    std::vector<IngestCopy> copies;
+    for (int i = 0; i < copied; ++i) {
+      copies.push_back({(i == 0 ? x : y).base, NewWords(kWords).base, WordsLayout(kWords)});
+    }
+    std::vector<IngestPlan> plans = IngestPlan::For(copies, {});
+    const Address other = NewWords(kWords).base;
+    const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+      for (IngestPlan& plan : plans) {
+        const Argument table = plan.Table();
+        EXPECT_THAT(a().Launch(plan.kernel(), plan.shape(), absl::MakeSpan(&table, 1)), IsOk());
+      }
+      EXPECT_THAT(Add(a(), out, x, y), IsOk());
+    });
     const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+    const bool tells = device().info().architecture == "host";
     Cost cost;
     for (int round = 0; round < 5; ++round) {
       cost = CostOf([&] {
-        const bool tells = device().info().architecture == "host";
-        for (int i = 0; tells && i < outputs; ++i) memory().NoteRevived(data, "an output");
-        if (patches) {
-          EXPECT_THAT(executable->PatchKernel(0, IncrementKernel(), TestShape(), arguments),
-                      IsOk());
+        if (tells) memory().NoteRevived(out, "an output");
+        for (IngestPlan& plan : plans) {
+          plan.Retarget(0, round % 2 == 0 ? other : copies[0].source);
+          const Argument table = plan.Table();
+          EXPECT_THAT(executable->PatchKernel(0, plan.kernel(), plan.shape(),
+                                              absl::MakeSpan(&table, 1)), IsOk());
         }
         EXPECT_THAT(executable->Launch(a()), IsOk());
       });
@@ -123,9 +142,9 @@ class HitCostTest : public TreeTest {
   }
 
   void ExpectAsBare(const Cost& hit, const Cost& bare) {
-    EXPECT_EQ(hit.allocations, 0u);
+    EXPECT_LE(hit.allocations, bare.allocations);
     EXPECT_LE(hit.locks, bare.locks);
-    if (device().info().architecture == "host") EXPECT_GT(bare.locks, 0u) << "locks are counted";
+    EXPECT_TRUE(bare.locks > 0 || device().info().architecture != "host") << "nothing is counted";
   }
 };
 GRAPHTREE_ON_EVERY_DEVICE(HitCostTest);
@@ -153,7 +172,7 @@ TEST_P(HitCostTest, StaticInputsAndIntegers) {
     inputs->push_back(Value::Integer(5));
     inputs->push_back(Value());
   });
-  ExpectAsBare(hit, Bare(false, 1));
+  ExpectAsBare(hit, Bare(0));
 }
 
 TEST_P(HitCostTest, CopiedInputsThatMove) {
@@ -163,7 +182,7 @@ TEST_P(HitCostTest, CopiedInputsThatMove) {
     inputs->push_back(places[turn % 3]);
     inputs->push_back(places[(turn + 1) % 3]);
   });
-  ExpectAsBare(hit, Bare(true, 1));
+  ExpectAsBare(hit, Bare(2));
 }
 
 TEST_P(HitCostTest, ManagedInputsBehindAnotherFunction) {
@@ -175,7 +194,7 @@ TEST_P(HitCostTest, ManagedInputsBehindAnotherFunction) {
     made = Call(first, {x});
     inputs->push_back(std::move(made[0]));
   });
-  ExpectAsBare(hit, Bare(false, 1));
+  ExpectAsBare(hit, Bare(0));
 }
 
 }  // namespace
