@@ -98,7 +98,9 @@ std::vector<Leak> FindLeaks(const std::vector<Moment>& moments, uint64_t least) 
   std::vector<Groups> groups;
   for (const Moment& moment : moments) groups.push_back(GroupsOf(moment));
   std::vector<Leak> leaks;
-  for (const auto& [key, last] : groups.back()) {
+  for (const auto& group : groups.back()) {
+    const auto& key = group.first;
+    const auto& last = group.second;
     Leak leak;
     bool grows = true;
     for (size_t i = 0; i + 1 < groups.size() && grows; ++i) {
