@@ -37,7 +37,15 @@ absl::Status Checks::Issue(Work& work) {
 
 void Checks::FindLoosePointers(Work& work) const {
   if (!poison_ || work.opaque()) return;
-  work.set_opaque(work.AnyValueWord([this](uint64_t word) { return access_.IsReserved(word); }));
+  // A declared argument's own pointer is none that is loose.
+  const auto declared = [&work](uint64_t word) {
+    for (const Footprint& print : work.footprints()) {
+      if (print.range.base == word) return true;
+    }
+    return false;
+  };
+  work.set_opaque(work.AnyValueWord(
+      [&](uint64_t word) { return access_.IsReserved(word) && !declared(word); }));
 }
 
 const std::string* Checks::Interned(const Work& work) {

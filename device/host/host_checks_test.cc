@@ -224,6 +224,17 @@ TEST(HostChecksTest, PoisonWaitsForTheWorkThatWasIssuedBefore) {
   }
 }
 
+// What declares its pointers can touch nothing else: fresh bytes are filled at once beside it, and
+// not behind it, when their new owner on another stream may have written them.
+TEST(HostChecksTest, PoisonDoesNotWaitForDeclaredWorkElsewhere) {
+  TestDevice device;
+  ASSERT_THAT(device.Digit(0, 0, 1), IsOk());
+  device.memory().NoteLive(device.word(1), "fresh");
+  EXPECT_EQ(device.at(1), 0xCBCBCBCBCBCBCBCBu);
+  EXPECT_THAT(device.stream(0).Synchronize(), IsOk());
+  EXPECT_EQ(device.at(1), 0xCBCBCBCBCBCBCBCBu);
+}
+
 TEST(HostChecksTest, ChecksCanBeOff) {
   HostOptions options;
   options.poison = false;
