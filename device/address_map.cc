@@ -67,6 +67,9 @@ absl::Status AddressMap::MayMap(AddressRange range) const {
 
 absl::Status AddressMap::MayUnmap(AddressRange range) const {
   if (range.empty()) return Refused("unmapping", range, "there is nothing to unmap");
+  if (range.end() < range.base) {
+    return Refused("unmapping", range, "it goes past the last address");
+  }
   Address at = range.base;
   for (auto it = FirstBehind(range.base); at < range.end(); ++it) {
     if (it == mappings_.end() || it->second.range.base > at) {
@@ -84,6 +87,9 @@ absl::Status AddressMap::MayUnmap(AddressRange range) const {
 
 absl::Status AddressMap::MayAccess(AddressRange range) const {
   if (range.empty()) return Refused("setting access to", range, "the range is empty");
+  if (range.end() < range.base) {
+    return Refused("setting access to", range, "it goes past the last address");
+  }
   Address at = range.base;
   for (auto it = FirstBehind(range.base); at < range.end(); ++it) {
     if (it == mappings_.end() || it->second.range.base > at) {

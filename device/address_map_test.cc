@@ -66,6 +66,12 @@ TEST_F(AddressMapTest, AccessMaySpanAndSplitMappingsButNotGaps) {
   EXPECT_THAT(map_.MayAccess({0x4000, 0x2800}), FailsWith(kInvalid, "nothing is mapped at 0x5000"));
 }
 
+TEST_F(AddressMapTest, ARangeThatGoesPastTheLastAddressIsRefused) {
+  const AddressRange wrapping = {0x2000, ~uint64_t{0}};
+  EXPECT_THAT(map_.MayUnmap(wrapping), FailsWith(kInvalid, "past the last address"));
+  EXPECT_THAT(map_.MayAccess(wrapping), FailsWith(kInvalid, "past the last address"));
+}
+
 // The model: which granule belongs to which mapping (by its tag), 0 for none.
 TEST(AddressMapModelTest, RandomMapsAndUnmapsAgreeWithGranules) {
   const uint32_t seed = 20251;

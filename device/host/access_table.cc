@@ -53,6 +53,9 @@ bool AccessTable::IsReserved(Address address) const {
 }
 
 std::string AccessTable::Check(AddressRange range, bool write) const {
+  if (range.end() < range.base) {
+    return absl::StrFormat("[%#x, +%d) goes past the last address", range.base, range.bytes);
+  }
   Address at = range.base;
   auto entry = entries_.upper_bound(at);
   if (entry != entries_.begin() && std::prev(entry)->second.end > at) --entry;

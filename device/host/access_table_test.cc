@@ -31,6 +31,11 @@ TEST(AccessTableTest, ReservedWithoutRightsIsRefused) {
   EXPECT_THAT(table.Check({0x100f0, 64}, false), HasSubstr("not accessible from 0x10100 on"));
 }
 
+TEST(AccessTableTest, ARangeThatGoesPastTheLastAddressIsRefused) {
+  AccessTable table;
+  EXPECT_THAT(table.Check({0x10000, ~uint64_t{0}}, false), HasSubstr("past the last address"));
+}
+
 TEST(AccessTableTest, ReadOnlyMayBeReadOnly) {
   AccessTable table;
   table.Reserved({0x10000, 0x1000});

@@ -17,6 +17,13 @@ TEST(HostChecksTest, ADeclaredRangeThatIsNotMappedIsReportedBeforeTheOpRuns) {
   EXPECT_THAT(device.device().health(), HasCode(ErrorCode::kIllegalAddress, "not accessible"));
 }
 
+TEST(HostChecksTest, ADeclaredRangePastTheLastAddressIsReported) {
+  TestDevice device;
+  ASSERT_THAT(device.Digit(device.stream(0), {device.word(0).base, ~uint64_t{0}}, 1), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(),
+              HasCode(ErrorCode::kIllegalAddress, "past the last address"));
+}
+
 TEST(HostChecksTest, AnUndeclaredWriteToWhatIsNotMappedIsCaughtInTheAct) {
   for (const HostScheduler scheduler :
        {HostScheduler::kSeeded, HostScheduler::kImmediate, HostScheduler::kThreads}) {

@@ -1,6 +1,7 @@
 // The limits, and the sentences of what goes beyond them.
 #include "device/host/launch_limits.h"
 
+#include <cstdint>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -69,6 +70,11 @@ absl::Status CheckFill(const FillParams& fill) {
     return DeviceError(ErrorCode::kInvalidValue,
                        absl::StrCat("filling at 0x", absl::Hex(fill.target),
                                     ", which is not aligned to the width ", fill.width));
+  }
+  if (fill.count > UINT64_MAX / fill.width) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("filling ", fill.count, " elements of width ", fill.width,
+                                    ": there are not so many addresses"));
   }
   return absl::OkStatus();
 }

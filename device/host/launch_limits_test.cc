@@ -32,6 +32,8 @@ TEST(LaunchLimitsTest, FillsNeedAWidthAndItsAlignment) {
   EXPECT_THAT(CheckFill({0x1002, 1, 2, 1}), IsOk());
   EXPECT_THAT(CheckFill({0x1000, 1, 3, 1}), FailsWith(StatusCode::kInvalidArgument, "width 3"));
   EXPECT_THAT(CheckFill({0x1002, 1, 4, 1}), FailsWith(StatusCode::kInvalidArgument, "0x1002"));
+  EXPECT_THAT(CheckFill({0x1000, 1, 4, uint64_t{1} << 62}),
+              FailsWith(StatusCode::kInvalidArgument, "4611686018427387904 elements"));
 }
 
 }  // namespace
