@@ -38,6 +38,16 @@ TEST(HostChecksTest, AnUndeclaredWriteToWhatIsNotMappedIsCaughtInTheAct) {
   }
 }
 
+TEST(HostChecksTest, ACopyFromHostMemoryThatIsNotThereIsReported) {
+  TestDevice device;
+  const auto gone = device.memory().Reserve(device.memory().granularity(), {}).value();
+  ASSERT_THAT(device.memory().Release(gone), IsOk());
+  for (const uint64_t bytes : {uint64_t{8}, ~uint64_t{0}}) {
+    EXPECT_THAT(device.stream(0).Copy(device.word(0).base, gone.base, bytes),
+                HasCode(ErrorCode::kIllegalAddress, "copy on"));
+  }
+}
+
 TEST(HostChecksTest, AnUndeclaredWriteInAReplayIsCaughtToo) {
   TestDevice device;
   const auto graph =

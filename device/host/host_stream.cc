@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "device/address_map.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "device/host/fault_guard.h"
 #include "device/host/host_event.h"
 #include "device/host/host_graph.h"
 #include "device/host/launch_limits.h"
@@ -21,6 +23,17 @@ absl::Status AwaitQueue(Engine::Lock& lock, Engine& engine, StreamQueue& queue) 
   engine.WaitFor(lock, ticket);
   engine.HostKnows(ticket, clock);
   return engine.health();
+}
+
+// One byte of each page is read: a copy from host memory is made at once, outside the guard that
+// an op runs in.
+Fault FirstUnreadable(AddressRange range) {
+  return RunGuarded([range] {
+    constexpr uint64_t kPage = 4096;
+    const auto* bytes = PointerTo<const volatile char>(range.base);
+    for (uint64_t at = 0; at < range.bytes; at += kPage) (void)bytes[at];
+    (void)bytes[range.bytes - 1];
+  });
 }
 
 }  // namespace
@@ -93,6 +106,14 @@ absl::Status HostStream::Copy(Address target, Address source, uint64_t bytes) {
   }
   const CopyParams copy = {target, source, bytes};
   if (!source_locked && target_locked) {
+    const Fault fault = FirstUnreadable({source, bytes});
+    if (fault.happened) {
+      core_->engine.Lose(DeviceError(
+          ErrorCode::kIllegalAddress,
+          absl::StrFormat("copy on %s reads [%#x, +%d): at %#x is no accessible memory",
+                          queue_->name(), source, bytes, fault.address)));
+      return core_->engine.health();
+    }
     return IssueWork(lock, [&](Work& work) { work.SetFrozenCopy(copy); });
   }
   GRAPHTREE_RETURN_IF_ERROR(IssueWork(lock, [&](Work& work) { work.SetCopy(copy); }));
