@@ -22,6 +22,7 @@
 // Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
 // tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it
 // can die inside the function; pass a copy to keep it. Nothing is consumed by a call that fails.
+// Beware of a braced list as the argument: it keeps a copy of every value until the statement ends.
 //
 // Outputs live until BeginStep. Used after it they are an error that names who made them; their
 // memory belongs to what runs next. Outputs that are held keep their bytes within the step,
