@@ -62,6 +62,9 @@ TEST(TopTest, GroupsAddUpAndAreSorted) {
   EXPECT_EQ(holders[1].key, "b.py:1 f");
   EXPECT_EQ(holders[2].bytes, 1536u);
   EXPECT_EQ(holders[2].blocks, 2u);
+  const auto lines = GroupHoldings(*snapshot, HeldIn(*snapshot), {.by = GroupBy::kLine});
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[2].blocks, 2u);
   const auto sizes = GroupHoldings(*snapshot, HeldIn(*snapshot), {.by = GroupBy::kSize});
   EXPECT_EQ(sizes.front().key, "<= 4096");
 }

@@ -80,18 +80,14 @@ std::string StackKey(const Snapshot& snapshot, StackId stack) {
 std::vector<Holder> GroupHoldings(const Snapshot& snapshot, const std::vector<Holding>& holdings,
                                   const Grouping& grouping) {
   const bool by_stack = grouping.by == GroupBy::kStack || grouping.by == GroupBy::kLine;
-  std::map<StackId, std::string> stack_keys;  // the text of a stack is made once
+  // The text of a stack may be long: it is made and looked up once, not for every holding.
+  std::map<StackId, Holder*> of_stack;
   std::map<std::string, Holder> groups;
   for (const Holding& holding : holdings) {
-    std::string key;
-    if (by_stack) {
-      std::string& kept = stack_keys[holding.stack];
-      if (kept.empty()) kept = KeyOf(snapshot, holding, grouping);
-      key = kept;
-    } else {
-      key = KeyOf(snapshot, holding, grouping);
-    }
-    Holder& holder = groups[key];
+    Holder* unseen = nullptr;
+    Holder*& found = by_stack ? of_stack[holding.stack] : unseen;
+    if (found == nullptr) found = &groups[KeyOf(snapshot, holding, grouping)];
+    Holder& holder = *found;
     holder.bytes += holding.bytes;
     holder.requested += holding.requested;
     ++holder.blocks;
