@@ -28,7 +28,7 @@ ForeignAllocator::~ForeignAllocator() {
     ForeignAllocator* self = this;
     Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
   }
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   for (auto& [native, stream] : streams_) pool_.ForgetStream(*stream).IgnoreError();
 }
 
@@ -61,7 +61,7 @@ absl::StatusOr<Address> ForeignAllocator::AllocateLocked(uint64_t bytes, NativeS
 }
 
 absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, NativeStream stream) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   absl::StatusOr<Address> address = AllocateLocked(bytes, stream);
   if (!address.ok()) last_error_ = address.status();
   return address;
@@ -75,7 +75,7 @@ absl::Status ForeignAllocator::FreeLocked(Address address, NativeStream native) 
 
 absl::Status ForeignAllocator::Free(Address address, NativeStream stream) {
   if (address == 0) return absl::OkStatus();
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const absl::Status status = FreeLocked(address, stream);
   if (!status.ok()) last_error_ = status;
   return status;
@@ -88,14 +88,14 @@ absl::Status ForeignAllocator::UseOnLocked(Address address, NativeStream native)
 }
 
 absl::Status ForeignAllocator::UseOn(Address address, NativeStream stream) {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   const absl::Status status = UseOnLocked(address, stream);
   if (!status.ok()) last_error_ = status;
   return status;
 }
 
 absl::Status ForeignAllocator::last_error() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
   return last_error_;
 }
 

@@ -54,7 +54,8 @@ class ForeignAllocator {
   absl::Status UseOnLocked(Address address, NativeStream stream);
 
   Pool& pool_;
-  mutable std::mutex mutex_;
+  // Recursive: a server that is asked for memory frees through here, inside of its own call.
+  mutable std::recursive_mutex mutex_;
   std::unordered_map<NativeStream, std::unique_ptr<Stream>> streams_;  // guarded by mutex_
   absl::Status last_error_;                                            // guarded by mutex_
 };

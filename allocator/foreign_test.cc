@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocator/pool.h"
@@ -76,6 +77,27 @@ TEST_F(ForeignTest, FailuresReturnNullAndAreKept) {
   int not_ours = 0;
   graphtree_foreign_free(&not_ours, 4, 0, theirs_->handle());
   EXPECT_THAT(foreign_->last_error(), FailsWith(absl::StatusCode::kNotFound, "no live block"));
+}
+
+TEST_F(ForeignTest, AServerThatIsAskedForMemoryMayFreeThroughTheHooks) {
+  constexpr int64_t kMiB = 1 << 20;
+  void* cache = nullptr;
+  foreign_.reset();
+  const auto drop_cache = [&](const MemoryWanted&) {
+    graphtree_foreign_free(cache, 0, 0, theirs_->handle());
+    return std::exchange(cache, nullptr) != nullptr;
+  };
+  pool_ = *Pool::Create(*device_,
+                        {.address_bytes = 256 * kMiB, .before_out_of_memory = drop_cache});
+  foreign_ = std::make_unique<ForeignAllocator>(pool_.get());
+  ForeignAllocator::Install(0, foreign_.get());
+  cache = graphtree_foreign_malloc(30 * kMiB, 0, theirs_->handle());
+  void* between = graphtree_foreign_malloc(2 * kMiB, 0, theirs_->handle());
+  void* wanted = graphtree_foreign_malloc(50 * kMiB, 0, theirs_->handle());
+  EXPECT_NE(wanted, nullptr);
+  EXPECT_EQ(cache, nullptr);
+  graphtree_foreign_free(between, 0, 0, theirs_->handle());
+  graphtree_foreign_free(wanted, 0, 0, theirs_->handle());
 }
 
 TEST_F(ForeignTest, ThreadsTakeTurns) {
