@@ -96,10 +96,16 @@ absl::Status Pool::Close() {
         "\". Free them first."));
   }
   if (deferred_.must_wait()) {
-    return deferred_.Do("close the pool", [this] { return ReleaseEverything(); });
+    return deferred_.Do("close the pool", [this] {
+      Quiesce().IgnoreError();
+      return ReleaseEverything();
+    });
   }
   GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
-  return closed_ ? absl::OkStatus() : ReleaseEverything();
+  if (closed_) return absl::OkStatus();
+  // Freed bytes may still be in use by queued work. A device that is lost runs none any more.
+  Quiesce().IgnoreError();
+  return ReleaseEverything();
 }
 
 // What is not the usual case.

@@ -52,13 +52,15 @@ class Pool {
  public:
   // `device` must outlive the pool.
   static absl::StatusOr<std::unique_ptr<Pool>> Create(Device& device, PoolOptions options);
-  // Gives everything back. What is still live is lost with it; Close says so first.
+  // Gives everything back. What is still live is lost with it; Close says so first. Does not wait
+  // for queued work, as streams may be gone by now: Close does.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  // Gives the memory back. Fails, with their tags, while blocks are live; and while a capture is
-  // open. Afterwards every call is refused. Calling it again is fine.
+  // Waits for the pool's streams, and gives the memory back. Fails, with their tags, while blocks
+  // are live; and while a capture is open. Afterwards every call is refused. Calling it again is
+  // fine.
   absl::Status Close();
 
   // Blocks. The bytes may be used on `stream` at once, and on others with UseOn.
@@ -253,7 +255,7 @@ class Pool {
   absl::Status ReleaseRow(Region region, uint32_t first, uint32_t behind);
   absl::Status SaveContents(const std::vector<AddressRange>& ranges);
   absl::Status CopyLive(Region region, Stream& stream, bool to_host);
-  void ForgetSaved();
+  void ForgetSaved(bool also_parked);
   absl::StatusOr<Stream*> CopyStream();
   absl::Status WakePieces(Region region);
   absl::Status BringBack();

@@ -119,6 +119,14 @@ TEST_F(PoolCaptureTest, FailedCaptureLeavesThePoolAsItWasWithTheGrowthReturned) 
   EXPECT_THAT(pool_->Describe(before.id), IsOk());
 }
 
+TEST_F(PoolCaptureTest, FailedCaptureWaitsForEagerWorkOnItsGrowth) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  const Block block = *pool_->Allocate(10 * kMiB, *other_);
+  EXPECT_THAT(Fill(*other_, block, 1), IsOk());
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_THAT(other_->Synchronize(), IsOk()) << "its memory was there";
+}
+
 TEST_F(PoolCaptureTest, ScopesNest) {
   auto outer = *CaptureScope::Begin(*pool_);
   const Block kept = *pool_->Allocate(100, *stream_);

@@ -59,7 +59,8 @@ absl::Status Pool::MakeReady(Region region, uint64_t begin, uint64_t end, Shorta
 
 // Gives back pieces that nobody uses, to have as much elsewhere.
 bool Pool::ReleaseForGrowth(uint64_t bytes) {
-  if (deferred_.must_wait()) return false;
+  // Freed bytes may still be in use by work that was queued before.
+  if (deferred_.must_wait() || !Quiesce().ok()) return false;
   const uint64_t mapped = mapped_bytes();
   return ReleaseFreePieces(mapped - std::min(bytes, mapped), /*break_checkpoints=*/false) > 0;
 }

@@ -237,6 +237,40 @@ TEST_F(PoolMemoryTest, NamedPartsAreParkedAlone) {
               FailsWith(StatusCode::kInvalidArgument, "not memory of pool"));
 }
 
+TEST_F(PoolMemoryTest, PartsParkedOneAfterTheOtherKeepTheirContents) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB), c = Allocate(4 * kMiB);
+  Write(a, 1);
+  Write(b, 2);
+  Write(c, 3);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {b.range}), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(a), 1);
+  EXPECT_EQ(Read(b), 2);
+  EXPECT_EQ(Read(c), 3);
+}
+
+// The device says 700, and is lost, if queued work finds its memory unmapped.
+TEST_F(PoolMemoryTest, GrowthWaitsForTheWorkOnWhatItReleases) {
+  Open({.address_bytes = 1024 * kMiB});
+  const Block a = Allocate(100 * kMiB), between = Allocate(2 * kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  const Block b = Allocate(200 * kMiB);
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_FALSE(b.range.Overlaps(between.range));
+}
+
+TEST_F(PoolMemoryTest, ClosingWaitsForQueuedWork) {
+  const Block block = Allocate(10 * kMiB);
+  Write(block, 1);
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+}
+
 TEST_F(PoolMemoryTest, PinnedPiecesAreNeverUnmapped) {
   const Block a = Allocate(4 * kMiB), b = Allocate(64 * kMiB);
   Write(a, 1);

@@ -44,7 +44,7 @@ absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange
     if (!status.ok()) {
       // Copies may still be queued; nothing that they touch may go before they are done.
       Quiesce().IgnoreError();
-      ForgetSaved();
+      ForgetSaved(/*also_parked=*/false);
       return status;
     }
   }
@@ -117,7 +117,8 @@ absl::Status Pool::CopyLive(Region region, Stream& stream, bool to_host) {
     for (uint64_t at = begin; at < begin + block.bytes;) {
       const Piece& piece = row.piece(row.PieceAt(at));
       const uint64_t bytes = std::min(begin + block.bytes, piece.offset + piece.bytes) - at;
-      if (piece.saved != nullptr) {
+      // Parts that were parked before are saved already, and there is nothing to read.
+      if (piece.saved != nullptr && piece.is_mapped()) {
         const Address here = row.addresses().base + at;
         const Address there = piece.saved->range().base + (at - piece.offset);
         GRAPHTREE_RETURN_IF_ERROR(to_host ? stream.Copy(there, here, bytes)
@@ -129,9 +130,12 @@ absl::Status Pool::CopyLive(Region region, Stream& stream, bool to_host) {
   return absl::OkStatus();
 }
 
-void Pool::ForgetSaved() {
+void Pool::ForgetSaved(bool also_parked) {
   for (Region region : {Region::kStep, Region::kKept}) {
-    for (uint32_t i = 0; i < row(region).count(); ++i) row(region).piece(i).saved.reset();
+    for (uint32_t i = 0; i < row(region).count(); ++i) {
+      Piece& piece = row(region).piece(i);
+      if (also_parked || piece.is_mapped()) piece.saved.reset();
+    }
   }
 }
 
@@ -155,7 +159,7 @@ absl::Status Pool::Wake() {
     GRAPHTREE_RETURN_IF_ERROR(WakePieces(region));
   }
   GRAPHTREE_RETURN_IF_ERROR(BringBack());
-  ForgetSaved();
+  ForgetSaved(/*also_parked=*/true);
   for (Region region : {Region::kStep, Region::kKept}) {
     for (uint32_t i = 0; i < row(region).count(); ++i) row(region).piece(i).wake = false;
   }

@@ -191,6 +191,8 @@ absl::Status CaptureScope::RollBack() {
 
 // Pieces behind the first so many, unless something lives there by now.
 absl::Status Pool::ReturnGrowth(uint32_t step_pieces, uint32_t kept_pieces) {
+  if (step_.count() <= step_pieces && kept_.count() <= kept_pieces) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // eager work of the scope may still use it
   for (Region region : {Region::kStep, Region::kKept}) {
     const std::vector<uint8_t> uses = PieceUses(region);
     uint32_t first = region == Region::kStep ? step_pieces : kept_pieces;
