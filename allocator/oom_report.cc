@@ -1,6 +1,8 @@
 // An out-of-memory report as text and as JSON, and its advice.
 #include "allocator/oom_report.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "device/base/json_writer.h"
@@ -24,7 +26,18 @@ void Advise(OomReport* report) {
   const auto say = [report](std::string sentence) {
     report->advice.push_back(std::move(sentence));
   };
+  if (r.device_total > 0 && r.requested > r.device_total) {
+    say(absl::StrCat("The device has ", FormatBytes(r.device_total),
+                     " in all: no setting makes this request fit. Ask for less at a time."));
+    return;
+  }
   if (r.addresses > 0 && r.addresses_used + r.requested > r.addresses) {
+    const uint64_t to_be_had = r.device_free + r.mapped - std::min(r.live, r.mapped);
+    if (r.device_total > 0 && r.requested > to_be_had) {
+      say(absl::StrCat("Memory would not suffice either: ", FormatBytes(to_be_had),
+                       " are free on the device or in the pool. Free something first."));
+      return;
+    }
     say("Addresses are used up, not memory: make the pool with a larger address_bytes.");
     return;
   }

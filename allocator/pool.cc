@@ -297,6 +297,8 @@ absl::Status Pool::WhyNotFreed(BlockId id, FreeOutcome outcome) const {
 }
 
 absl::Status Pool::FreeAddress(Address address) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, Find(address));
   if (block.range.base != address) {
     return absl::InvalidArgumentError(

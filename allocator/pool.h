@@ -69,6 +69,7 @@ class Pool {
                                    const BlockOptions& options = {});
   // From any thread. Refused, and nothing changed: twice, stale, of another pool.
   absl::Status Free(BlockId id);
+  // It looks the block up, so one thread at a time.
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
   absl::Status UseOn(BlockId id, Stream& stream);

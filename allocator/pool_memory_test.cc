@@ -190,6 +190,15 @@ TEST_F(PoolMemoryTest, OutOfMemoryIsAReportInWordsAndJson) {
   EXPECT_EQ(pool_->Stats().live_blocks, 32u);
 }
 
+TEST_F(PoolMemoryTest, AdviceKnowsWhenMoreAddressesWouldNotHelp) {
+  const Block block = Allocate(4 * kMiB);
+  EXPECT_THAT(pool_->Allocate(300 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "256.00 MiB in all: no setting"));
+  EXPECT_THAT(pool_->Allocate(253 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "Memory would not suffice either"));
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+}
+
 TEST_F(PoolMemoryTest, ParkedMemoryIsGoneAndComesBackUnderTheSameAddresses) {
   const Block block = Allocate(20 * kMiB);
   Write(block, 1);

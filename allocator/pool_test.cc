@@ -222,6 +222,18 @@ TEST_F(PoolTest, FreesFromOtherThreadsAreQueuedAndSecondThreadsRefused) {
   EXPECT_THAT(pool_->Free(b.id), IsOk());
 }
 
+TEST_F(PoolTest, AddressesAreFreedByTheThreadThatHasThePool) {
+  const Block a = Allocate(1);
+  absl::Status first, second;
+  std::thread([&] {
+    first = pool_->FreeAddress(a.range.base);
+    second = pool_->FreeAddress(a.range.base);
+  }).join();
+  EXPECT_THAT(first, IsOk());
+  EXPECT_THAT(second, FailsWith(StatusCode::kNotFound, "no live block"));
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+}
+
 TEST_F(PoolTest, SecondThreadInsideIsAnErrorAndNotARace) {
   absl::Status other_threads_call;
   Open({.limit_bytes = 4 << 20, .before_out_of_memory = [&](const MemoryWanted&) {
