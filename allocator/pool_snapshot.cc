@@ -175,7 +175,9 @@ class SnapshotWriter {
     json_.Key(entry.action == HistoryAction::kOutOfMemory ? "device_free" : "addr");
     json_.Unsigned(entry.address).Key("size").Unsigned(entry.bytes);
     json_.Key("stream").Integer(entry.stream);
-    json_.Key("time_us").Integer(pool_.history().MicrosecondsOf(entry.ticks));
+    // The counter's rate is measured anew for each entry; time must not run backwards for that.
+    last_us_ = std::max(last_us_, pool_.history().MicrosecondsOf(entry.ticks));
+    json_.Key("time_us").Integer(last_us_);
     json_.Key("compile_context").String("N/A");
     json_.Key("user_metadata").String(pool_.Text(is_note ? entry.note : entry.context));
     if (entry.internal == kAtAddressMark)
@@ -218,6 +220,7 @@ class SnapshotWriter {
   const Pool& pool_;
   const PoolSnapshotOptions& options_;
   const int64_t device_;
+  int64_t last_us_ = 0;
   JsonWriter json_;
 };
 
