@@ -24,5 +24,5 @@ def cc_bench(name, srcs, deps = [], data = [], tags = []):
         srcs = ["//tools/benching:smoke.sh"],
         args = ["$(location :%s)" % name],
         data = [":" + name],
-        tags = [tag for tag in tags if tag != "gpu"],
+        tags = ["bench_smoke"] + [tag for tag in tags if tag != "gpu"],
     )
