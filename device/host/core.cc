@@ -23,7 +23,7 @@ absl::Status Core::MayMake(absl::string_view what) const {
   if (closed) {
     return DeviceError(ErrorCode::kIllegalState, absl::StrCat(what, ": the device is closed"));
   }
-  return engine.health();
+  return engine.MayCall();
 }
 
 std::string Core::Leftovers() const {

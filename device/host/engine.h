@@ -47,6 +47,9 @@ class Engine {
 
   // OK, or why no call can work: the device is lost or closed.
   const absl::Status& health() const { return health_; }
+  // Likewise for the calling thread: inside a host call no call of the device may be made, since
+  // waiting there for the call's own stream would never end.
+  const absl::Status& MayCall() const { return host_calls_.empty() ? health_ : MayCallHere(); }
   void Lose(absl::Status why);
 
   Captures& captures() { return captures_; }
@@ -111,6 +114,7 @@ class Engine {
   void RunDownTo(Lock& lock, uint64_t pending);
 
   // engine_threads.cc
+  const absl::Status& MayCallHere() const;
   void HandToCallbacks(Lock& lock, ReadyItem item);
   void CallbackLoop();
   void PollLoop();
@@ -148,6 +152,7 @@ class Engine {
 
   absl::flat_hash_map<Unit*, std::vector<std::shared_ptr<FillJob>>> fill_jobs_;
 
+  std::vector<std::thread::id> host_calls_;  // the threads that run one now
   std::thread callback_thread_;
   std::deque<ReadyItem> callbacks_;
   uint64_t callbacks_handed_ = 0;

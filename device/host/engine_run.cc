@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_format.h"
 #include "device/base/check.h"
 #include "device/error.h"
@@ -143,12 +144,15 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
   const bool whole = item.op == kWhole;
   const Work& work = whole ? unit.work : unit.replay->At(item.op, unit.patch);
   if (Admit(*item.queue, unit, item.op, work)) {
+    const bool host_call = work.kind() == OpKind::kHost;
+    if (host_call) host_calls_.push_back(std::this_thread::get_id());
     lock.unlock();
     const Fault fault = RunGuarded([&work] { work.Run(); });
     if (whole && !fault.happened) unit.work.DropFunction();
     lock.lock();
-    // Who waits for something that a callback says knows that the stream came this far.
-    if (work.kind() == OpKind::kHost) {
+    if (host_call) {
+      host_calls_.erase(absl::c_find(host_calls_, std::this_thread::get_id()));
+      // Who waits for something that a callback says knows that the stream came this far.
       HostKnows({item.queue->slot, unit.sequence}, item.queue->ClockAt(unit.sequence));
     }
     if (fault.happened) {

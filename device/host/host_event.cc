@@ -26,31 +26,31 @@ bool HostEvent::IsOver() const {
 absl::StatusOr<bool> HostEvent::IsDone() {
   Engine& engine = core_->engine;
   Engine::Lock lock = engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(state_->mark, "querying"));
   if (!state_->recorded) return true;
   const Ticket ticket = state_->ticket;
   const VectorClock clock = state_->clock;
   if (!engine.Poll(lock, ticket)) {
-    GRAPHTREE_RETURN_IF_ERROR(engine.health());
+    GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
     return false;
   }
   engine.HostKnows(ticket, clock);
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   return true;
 }
 
 absl::Status HostEvent::Synchronize() {
   Engine& engine = core_->engine;
   Engine::Lock lock = engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(state_->mark, "synchronising"));
   if (!state_->recorded) return absl::OkStatus();
   const Ticket ticket = state_->ticket;
   const VectorClock clock = state_->clock;
   engine.WaitFor(lock, ticket);
   engine.HostKnows(ticket, clock);
-  return engine.health();
+  return engine.MayCall();
 }
 
 absl::StatusOr<double> HostEvent::NanosecondsSince(Event& start) {
@@ -59,7 +59,7 @@ absl::StatusOr<double> HostEvent::NanosecondsSince(Event& start) {
     return DeviceError(ErrorCode::kInvalidHandle, "timing from an event of another device");
   }
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   if (!state_->timing || !from->state_->timing) {
     return DeviceError(ErrorCode::kInvalidHandle, "timing events that were made without timing");
   }

@@ -65,7 +65,7 @@ HostExecutable::~HostExecutable() {
 }
 
 absl::Status HostExecutable::MayPatch(OpId op, OpKind kind) const {
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   const std::string what = absl::StrCat("patching op ", op);
   if (graph_alive_.expired()) {
     return DeviceError(ErrorCode::kInvalidHandle,

@@ -1,5 +1,7 @@
 // Launching an executable, and updating it from another graph.
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
@@ -33,7 +35,7 @@ absl::Status HostExecutable::Launch(Stream& stream) {
   StreamQueue& queue = static_cast<QueuedStream&>(stream).queue();
   Engine& engine = core_->engine;
   Engine::Lock lock = engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue.part, "launching an executable on"));
   Unit* const unit = engine.NewUnit(UnitKind::kReplay);
   unit->replay = replay_;
@@ -46,7 +48,7 @@ absl::Status HostExecutable::Upload(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(MayUse(stream, "uploading"));
   StreamQueue& queue = static_cast<QueuedStream&>(stream).queue();
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   return core_->engine.captures().MayWaitFor(queue.part, "uploading an executable on");
 }
 
@@ -56,10 +58,11 @@ absl::StatusOr<UpdateResult> HostExecutable::Update(const Graph& graph) {
                        "updating an executable from a graph of another device");
   }
   const auto& from = static_cast<const HostGraph&>(graph);
+  std::vector<std::shared_ptr<const void>> unneeded;  // goes after the lock
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   if (!SameTopology(replay_->ops(), from.ops())) return UpdateResult::kTopologyDiffers;
-  replay_->PatchAll(from.works());
+  unneeded = replay_->PatchAll(from.works());
   return UpdateResult::kUpdated;
 }
 

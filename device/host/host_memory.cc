@@ -59,7 +59,7 @@ class OwnedHostBuffer : public HostBuffer {
 
 absl::StatusOr<MemoryInfo> HostMemory::Info() {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   return core_->books.info();
 }
 
@@ -90,7 +90,7 @@ absl::Status HostMemory::Map(Address at, const PhysicalMemory& memory) {
                                     " bytes of physical memory of another device"));
   }
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   return core_->books.Map(at, owned->piece());
 }
 
@@ -101,7 +101,7 @@ absl::Status HostMemory::Unmap(AddressRange range) {
 
 absl::Status HostMemory::SetAccess(AddressRange range, MemoryAccess access) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   return core_->books.SetAccess(range, access);
 }
 

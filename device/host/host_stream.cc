@@ -22,7 +22,7 @@ absl::Status AwaitQueue(Engine::Lock& lock, Engine& engine, StreamQueue& queue) 
   const VectorClock clock = queue.knowledge.back().clock;
   engine.WaitFor(lock, ticket);
   engine.HostKnows(ticket, clock);
-  return engine.health();
+  return engine.MayCall();
 }
 
 // One byte of each page is read: a copy from host memory is made at once, outside the guard that
@@ -54,7 +54,7 @@ HostStream::~HostStream() {
 }
 
 absl::Status HostStream::MayIssue(absl::string_view what) const {
-  if (!core_->engine.health().ok()) return core_->engine.health();
+  if (!core_->engine.MayCall().ok()) return core_->engine.MayCall();
   if (!capturing()) return absl::OkStatus();
   return core_->engine.captures().MayAppend(queue_->part, what);
 }
@@ -112,7 +112,7 @@ absl::Status HostStream::Copy(Address target, Address source, uint64_t bytes) {
           ErrorCode::kIllegalAddress,
           absl::StrFormat("copy on %s reads [%#x, +%d): at %#x is no accessible memory",
                           queue_->name(), source, bytes, fault.address)));
-      return core_->engine.health();
+      return core_->engine.MayCall();
     }
     return IssueWork(lock, [&](Work& work) { work.SetFrozenCopy(copy); });
   }
@@ -173,19 +173,19 @@ absl::Status HostStream::Wait(Event& event) {
 absl::StatusOr<bool> HostStream::IsDone() {
   Engine& engine = core_->engine;
   Engine::Lock lock = engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue_->part, "querying"));
   const Ticket ticket = queue_->last();
   const VectorClock clock = queue_->knowledge.back().clock;
   const bool done = engine.Poll(lock, ticket);
   if (done) engine.HostKnows(ticket, clock);
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   return done;
 }
 
 absl::Status SynchronizeQueue(Engine& engine, StreamQueue& queue) {
   Engine::Lock lock = engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue.part, "synchronising"));
   return AwaitQueue(lock, engine, queue);
 }
@@ -194,14 +194,14 @@ absl::Status HostStream::Synchronize() { return SynchronizeQueue(core_->engine, 
 
 absl::Status HostStream::BeginCapture(CaptureMode mode) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
                                         /*ours=*/true);
 }
 
 absl::StatusOr<CaptureInfo> HostStream::Capture() {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   if (!capturing()) return CaptureInfo{};
   const host::Capture& capture = *queue_->part.capture;
   return CaptureInfo{
@@ -211,6 +211,11 @@ absl::StatusOr<CaptureInfo> HostStream::Capture() {
 
 absl::StatusOr<std::unique_ptr<Graph>> EndCaptureOf(const std::shared_ptr<Core>& core,
                                                     StreamQueue& queue) {
+  // What a failed capture's host calls own goes after the lock: it may be the device's.
+  std::shared_ptr<host::Capture> kept;
+  const Engine::Lock lock = core->engine.Guard();
+  kept = queue.part.capture;
+  GRAPHTREE_RETURN_IF_ERROR(core->engine.MayCall());
   GRAPHTREE_ASSIGN_OR_RETURN(
       const std::shared_ptr<Capture> capture,
       core->engine.captures().End(queue.part, std::this_thread::get_id()));
@@ -218,11 +223,6 @@ absl::StatusOr<std::unique_ptr<Graph>> EndCaptureOf(const std::shared_ptr<Core>&
 }
 
 absl::StatusOr<std::unique_ptr<Graph>> HostStream::EndCapture() {
-  // What a failed capture's host calls own goes after the lock: it may be the device's.
-  std::shared_ptr<host::Capture> kept;
-  const Engine::Lock lock = core_->engine.Guard();
-  kept = queue_->part.capture;
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
   return EndCaptureOf(core_, *queue_);
 }
 

@@ -49,7 +49,7 @@ class HostStream : public QueuedStream {
 
 absl::Status SynchronizeQueue(Engine& engine, StreamQueue& queue);
 
-// Ends the capture of a queue. With the engine locked.
+// Ends the capture of a queue. Takes the engine's lock.
 absl::StatusOr<std::unique_ptr<Graph>> EndCaptureOf(const std::shared_ptr<Core>& core,
                                                     StreamQueue& queue);
 

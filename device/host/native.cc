@@ -28,7 +28,7 @@ class NativeQueue : public HostNativeStream {
   absl::Status Push(std::string name, std::function<void()> body) override {
     Engine& engine = core_->engine;
     Engine::Lock lock = engine.Guard();
-    GRAPHTREE_RETURN_IF_ERROR(engine.health());
+    GRAPHTREE_RETURN_IF_ERROR(engine.MayCall());
     if (queue_->part.capture != nullptr) {
       GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayAppend(queue_->part, name));
       Work work;
@@ -44,14 +44,12 @@ class NativeQueue : public HostNativeStream {
 
   absl::Status BeginCapture(CaptureMode mode) override {
     const Engine::Lock lock = core_->engine.Guard();
-    GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
+    GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
     return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
                                           /*ours=*/false);
   }
 
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override {
-    const Engine::Lock lock = core_->engine.Guard();
-    GRAPHTREE_RETURN_IF_ERROR(core_->engine.health());
     return EndCaptureOf(core_, *queue_);
   }
 

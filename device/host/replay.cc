@@ -17,31 +17,33 @@ Replay::Replay(std::vector<Op> ops, const std::vector<Work>& works)
   }
 }
 
-void Replay::DropUnneeded(Entry& newest) {
-  if (in_flight_.empty()) {
-    newest.older.reset();
-    return;
-  }
+std::unique_ptr<Replay::Entry> Replay::TakeUnneeded(Entry& newest) const {
   Entry* entry = &newest;
-  while (entry->older != nullptr && entry->since > in_flight_.front()) entry = entry->older.get();
-  entry->older.reset();
+  if (!in_flight_.empty()) {
+    while (entry->older != nullptr && entry->since > in_flight_.front()) entry = entry->older.get();
+  }
+  return std::move(entry->older);
 }
 
-void Replay::Patch(uint32_t op, Work work) {
+std::unique_ptr<Replay::Entry> Replay::Replace(uint32_t op, Work work) {
   Entry& entry = entries_[op];
   auto older = std::make_unique<Entry>(std::move(entry));
   entry = Entry{std::make_unique<const Work>(std::move(work)), ++patches_, std::move(older)};
-  DropUnneeded(entry);
   extents_stale_ = true;
+  return TakeUnneeded(entry);
 }
 
-void Replay::PatchAll(const std::vector<Work>& works) {
+void Replay::Patch(uint32_t op, Work work) { Replace(op, std::move(work)); }
+
+std::vector<std::shared_ptr<const void>> Replay::PatchAll(const std::vector<Work>& works) {
   GRAPHTREE_CHECK(works.size() == entries_.size());
+  std::vector<std::shared_ptr<const void>> unneeded;
   for (uint32_t i = 0; i < works.size(); ++i) {
     Work copy;
     copy.CopyFrom(works[i]);
-    Patch(i, std::move(copy));
+    unneeded.push_back(std::shared_ptr<const Entry>(Replace(i, std::move(copy))));
   }
+  return unneeded;
 }
 
 uint64_t Replay::Issued() {

@@ -41,8 +41,9 @@ class Replay {
   }
 
   void Patch(uint32_t op, Work work);
-  // Every op at once. REQUIRES: as many works as ops.
-  void PatchAll(const std::vector<Work>& works);
+  // Every op at once. Returns what no launch needs any more, to be dropped without the lock: host
+  // calls may own objects of the device. REQUIRES: as many works as ops.
+  std::vector<std::shared_ptr<const void>> PatchAll(const std::vector<Work>& works);
 
   // A launch is issued, and is later over, in the same order. Issued returns the patch to run at.
   uint64_t Issued();
@@ -67,7 +68,8 @@ class Replay {
     std::unique_ptr<Entry> older;
   };
 
-  void DropUnneeded(Entry& newest);
+  std::unique_ptr<Entry> Replace(uint32_t op, Work work);
+  std::unique_ptr<Entry> TakeUnneeded(Entry& newest) const;
   void CollectExtents();
 
   const std::vector<Op> ops_;

@@ -37,6 +37,26 @@ TEST_P(UpdateTest, APatchedKernelHasItsNewArguments) {
   EXPECT_EQ(ReadLog(log), LogOf({1, 2, 3})) << "the graph did not change";
 }
 
+TEST_P(UpdateTest, WhatAReplacedHostCallOwnsMayBeTheDevicesOwn) {
+  const auto calls = std::make_shared<int>(0);
+  const auto capture = [&] {
+    absl::StatusOr<std::unique_ptr<Event>> event = device().NewEvent({});
+    EXPECT_THAT(event.status(), IsOk());
+    std::shared_ptr<Event> owned = *std::move(event);
+    return CaptureOn(a(), [&] {
+      EXPECT_THAT(a().CallHost([owned = std::move(owned), calls] { ++*calls; }), IsOk());
+    });
+  };
+  std::unique_ptr<Graph> first = capture();
+  const std::unique_ptr<Graph> second = capture();
+  ASSERT_TRUE(first != nullptr && second != nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*first);
+  first.reset();
+  ExpectUpdate(*executable, *second, UpdateResult::kUpdated);
+  Replay(*executable);
+  EXPECT_EQ(*calls, 1);
+}
+
 TEST_P(UpdateTest, APatchedKernelHasItsNewShapeAndPointers) {
   const AddressRange x = NewWordsWith(std::vector<uint32_t>(64, 1));
   const AddressRange y = NewWordsWith(std::vector<uint32_t>(600, 2));
