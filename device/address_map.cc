@@ -65,19 +65,17 @@ absl::Status AddressMap::MayMap(AddressRange range) const {
   return absl::OkStatus();
 }
 
-absl::Status AddressMap::MayUnmap(AddressRange range) const {
-  if (range.empty()) return Refused("unmapping", range, "there is nothing to unmap");
-  if (range.end() < range.base) {
-    return Refused("unmapping", range, "it goes past the last address");
-  }
+absl::Status AddressMap::AreWholeMappings(AddressRange range, absl::string_view doing) const {
+  if (range.empty()) return Refused(doing, range, "the range is empty");
+  if (range.end() < range.base) return Refused(doing, range, "it goes past the last address");
   Address at = range.base;
   for (auto it = FirstBehind(range.base); at < range.end(); ++it) {
     if (it == mappings_.end() || it->second.range.base > at) {
-      return Refused("unmapping", range, absl::StrFormat("nothing is mapped at %#x", at));
+      return Refused(doing, range, absl::StrFormat("nothing is mapped at %#x", at));
     }
     const AddressRange& mapped = it->second.range;
     if (mapped.base < at || mapped.end() > range.end()) {
-      return Refused("unmapping", range,
+      return Refused(doing, range,
                      absl::StrCat("it is only a part of the mapping ", ToString(mapped)));
     }
     at = mapped.end();
@@ -85,19 +83,12 @@ absl::Status AddressMap::MayUnmap(AddressRange range) const {
   return absl::OkStatus();
 }
 
+absl::Status AddressMap::MayUnmap(AddressRange range) const {
+  return AreWholeMappings(range, "unmapping");
+}
+
 absl::Status AddressMap::MayAccess(AddressRange range) const {
-  if (range.empty()) return Refused("setting access to", range, "the range is empty");
-  if (range.end() < range.base) {
-    return Refused("setting access to", range, "it goes past the last address");
-  }
-  Address at = range.base;
-  for (auto it = FirstBehind(range.base); at < range.end(); ++it) {
-    if (it == mappings_.end() || it->second.range.base > at) {
-      return Refused("setting access to", range, absl::StrFormat("nothing is mapped at %#x", at));
-    }
-    at = it->second.range.end();
-  }
-  return absl::OkStatus();
+  return AreWholeMappings(range, "setting access to");
 }
 
 void AddressMap::Reserved(AddressRange range) {

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "device/address.h"
 
 namespace graphtree {
@@ -35,7 +36,7 @@ class AddressMap {
   absl::Status MayRelease(AddressRange range) const;
   absl::Status MayMap(AddressRange range) const;
   absl::Status MayUnmap(AddressRange range) const;      // whole mappings, no gap
-  absl::Status MayAccess(AddressRange range) const;     // mapped throughout
+  absl::Status MayAccess(AddressRange range) const;     // likewise
 
   // It was done. REQUIRES: the matching May... said yes.
   void Reserved(AddressRange range);
@@ -52,6 +53,7 @@ class AddressMap {
  private:
   using Mappings = std::map<Address, Mapping>;
   // The first mapping that ends behind `address`.
+  absl::Status AreWholeMappings(AddressRange range, absl::string_view doing) const;
   Mappings::const_iterator FirstBehind(Address address) const;
   const AddressRange* ReservationAround(AddressRange range) const;
 

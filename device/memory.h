@@ -11,7 +11,7 @@
 // capture is open. Safe from several threads.
 //
 // Refused, with both sides named and nothing changed: mapping where something is mapped, unmapping
-// part of a mapping, releasing a range in which something is still mapped.
+// part of a mapping or setting its access, releasing a range in which something is still mapped.
 #ifndef GRAPHTREE_DEVICE_MEMORY_H_
 #define GRAPHTREE_DEVICE_MEMORY_H_
 
@@ -80,7 +80,7 @@ class Memory {
   virtual absl::Status Map(Address at, const PhysicalMemory& memory) = 0;
   // REQUIRES: `range` is one or several whole mappings without a gap.
   virtual absl::Status Unmap(AddressRange range) = 0;
-  // REQUIRES: `range` is mapped throughout.
+  // REQUIRES: likewise.
   virtual absl::Status SetAccess(AddressRange range, MemoryAccess access) = 0;
 
   virtual absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) = 0;

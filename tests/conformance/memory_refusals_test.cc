@@ -131,6 +131,12 @@ TEST_P(MemoryRefusalsTest, AccessToWhatIsNotMapped) {
               HasError(ErrorCode::kInvalidValue, Hex(range_.base)));
 }
 
+TEST_P(MemoryRefusalsTest, AccessToAPartOfAMapping) {
+  const AddressRange half = {mapped().base, mapped().bytes / 2};
+  EXPECT_THAT(memory().SetAccess(half, MemoryAccess::kNone),
+              HasError(ErrorCode::kInvalidValue, "part of the mapping"));
+}
+
 TEST_P(MemoryRefusalsTest, HostMemoryOfNoBytes) {
   EXPECT_THAT(memory().AllocateHost(0), HasError(ErrorCode::kInvalidValue, "0"));
 }
