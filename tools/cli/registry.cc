@@ -118,7 +118,16 @@ int Registry::RefuseUnknown(const std::vector<std::string>& args, Console& conso
   return kWrongUse;
 }
 
+// What could not be written was not told: a full disk behind `graphtree devices > FILE`.
 int Registry::Run(const std::vector<std::string>& args, Console console) const {
+  const int code = Dispatch(args, console);
+  console.out.flush();
+  if (console.out) return code;
+  console.err << "graphtree: the output could not be written whole\n";
+  return kBadInput;
+}
+
+int Registry::Dispatch(const std::vector<std::string>& args, Console& console) const {
   if (args.empty()) {
     console.err << RenderOverview(Family(""), "");
     return kWrongUse;
@@ -126,7 +135,7 @@ int Registry::Run(const std::vector<std::string>& args, Console console) const {
   if (args[0] == "--version") {
     std::vector<std::string> as_verb = args;
     as_verb[0] = "version";
-    return Run(as_verb, console);
+    return Dispatch(as_verb, console);
   }
   if (AsksForHelp(args) || args[0] == "help") {
     std::vector<std::string> topic(args.begin() + (args[0] == "help" ? 1 : 0), args.end());

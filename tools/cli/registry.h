@@ -34,6 +34,7 @@ class Registry {
   // The verb whose name is the longest run of words at the start, and how many words that is.
   const Verb* Find(const std::vector<std::string>& args, size_t* words) const;
   std::vector<const Verb*> Family(absl::string_view first_word) const;
+  int Dispatch(const std::vector<std::string>& args, Console& console) const;
   int ShowHelp(const std::vector<std::string>& args, Console& console) const;
   int RefuseUnknown(const std::vector<std::string>& args, Console& console) const;
 

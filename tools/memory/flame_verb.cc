@@ -19,7 +19,7 @@
 #include "tools/memory/flame_svg.h"
 #include "tools/memory/flame_tree.h"
 #include "tools/memory/load.h"
-#include "tools/memory/output_file.h"
+#include "tools/cli/output_file.h"
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
@@ -101,10 +101,10 @@ absl::Status Write(const Snapshot& snapshot, const Summed& summed, const cli::Ar
   }
   const std::string out = arguments.Text("--out", "-");
   if (arguments.Has("--json")) {
-    return WriteOutput(out, ToJson(snapshot, summed, tree.root().value) + "\n", console);
+    return cli::WriteOutput(out, ToJson(snapshot, summed, tree.root().value) + "\n", console);
   }
   const bool picture = arguments.Has("--svg") || absl::EndsWith(out, ".svg");
-  if (!picture) return WriteOutput(out, FoldedText(tree), console);
+  if (!picture) return cli::WriteOutput(out, FoldedText(tree), console);
   FlameLook look;
   look.value = [&](uint64_t value) {
     return summed.counts ? Plural(value, "block", "blocks") : Bytes(value);
@@ -112,7 +112,7 @@ absl::Status Write(const Snapshot& snapshot, const Summed& summed, const cli::Ar
   const std::string path = arguments.OperandAt(0);
   look.title = absl::StrCat(path.substr(path.find_last_of('/') + 1), ": ",
                             look.value(tree.root().value), " ", summed.moment);
-  return WriteOutput(out, RenderFlameSvg(tree, look), console);
+  return cli::WriteOutput(out, RenderFlameSvg(tree, look), console);
 }
 
 int Run(const cli::Arguments& arguments, cli::Console& console) {

@@ -13,7 +13,7 @@
 #include "tools/cli/registry.h"
 #include "tools/memory/html_page.h"
 #include "tools/memory/load.h"
-#include "tools/memory/output_file.h"
+#include "tools/cli/output_file.h"
 #include "tools/memory/page/parts.h"
 #include "tools/memory/text.h"
 
@@ -46,7 +46,7 @@ absl::Status WritePage(const cli::Arguments& arguments, cli::Console& console) {
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const std::string page, RenderHtml(sources, Parts()));
   const std::string out = arguments.Text("--out", DefaultOutput(paths[0]));
-  GRAPHTREE_RETURN_IF_ERROR(WriteOutput(out, page, console));
+  GRAPHTREE_RETURN_IF_ERROR(cli::WriteOutput(out, page, console));
   if (out != "-") {
     console.out << "wrote " << out << " (" << Bytes(page.size())
                 << "): open it in a browser, it needs no network\n";

@@ -1,7 +1,6 @@
 // Runs the model's day both ways on one device and shows what came out.
 #include "tools/verbs/demo.h"
 
-#include <fstream>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -16,6 +15,7 @@
 #include "graphs/outline.h"
 #include "graphs/tree.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/registry.h"
 #include "tools/demo_model/comparison.h"
 #include "tools/demo_model/kernels/dims.h"
@@ -35,12 +35,13 @@ std::string DefaultDevice() {
   return "host";
 }
 
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text;
-  file.close();
-  if (file) return absl::OkStatus();
-  return absl::UnavailableError(absl::StrCat("cannot write ", text.size(), " bytes to ", path));
+// Told before the day is run, not behind it.
+absl::Status FilesMayBeWritten(const cli::Arguments& arguments) {
+  for (const char* option : {"--json", "--tree", "--snapshot"}) {
+    if (!arguments.Has(option)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(cli::MayWrite(arguments.Text(option)));
+  }
+  return absl::OkStatus();
 }
 
 // The value, if it lies in [low, high].
@@ -83,14 +84,15 @@ absl::StatusOr<demo::Comparison> RunOn(const std::string& name, const demo::Demo
   return comparison;
 }
 
-absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison& comparison) {
+absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison& comparison,
+                        cli::Console& console) {
   if (arguments.Has("--json")) {
     GRAPHTREE_RETURN_IF_ERROR(
-        WriteFile(arguments.Text("--json"), demo::ReportJson(comparison)));
+        cli::WriteOutput(arguments.Text("--json"), demo::ReportJson(comparison), console));
   }
   if (arguments.Has("--tree")) {
-    GRAPHTREE_RETURN_IF_ERROR(
-        WriteFile(arguments.Text("--tree"), OutlineAsGraphviz(comparison.outline)));
+    GRAPHTREE_RETURN_IF_ERROR(cli::WriteOutput(
+        arguments.Text("--tree"), OutlineAsGraphviz(comparison.outline), console));
   }
   return absl::OkStatus();
 }
@@ -101,13 +103,16 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
     console.err << "graphtree demo: " << options.status().message() << "\n";
     return cli::kWrongUse;
   }
-  const std::string name = arguments.Text("--device");
-  const absl::StatusOr<demo::Comparison> comparison =
-      RunOn(name.empty() ? DefaultDevice() : name, *options);
+  const absl::Status writable = FilesMayBeWritten(arguments);
+  if (!writable.ok()) return cli::BadInput(console, "demo", writable);
+  const absl::StatusOr<demo::Comparison> comparison = RunOn(
+      arguments.Has("--device") ? arguments.Text("--device") : DefaultDevice(), *options);
   if (!arguments.Has("--quiet")) console.err << "\r                    \r";
   if (!comparison.ok()) return cli::BadInput(console, "demo", comparison.status());
-  console.out << demo::ReportText(*comparison);
-  const absl::Status written = WriteFiles(arguments, *comparison);
+  // A script that reads one of the files from the console gets nothing else there.
+  const bool console_is_taken = arguments.Text("--json") == "-" || arguments.Text("--tree") == "-";
+  (console_is_taken ? console.err : console.out) << demo::ReportText(*comparison);
+  const absl::Status written = WriteFiles(arguments, *comparison, console);
   if (!written.ok()) return cli::BadInput(console, "demo", written);
   return comparison->first_difference.has_value() ? cli::kFoundSomething : cli::kFine;
 }
@@ -141,8 +146,8 @@ cli::Verb DemoVerb() {
                       {.name = "--quiet", .help = "Show no progress."},
                       FileOption("--snapshot",
                                  "Write the pool's memory: .pickle, .json or .sqlite."),
-                      FileOption("--tree", "Write the tree as Graphviz."),
-                      FileOption("--json", "Write all figures as JSON.")},
+                      FileOption("--tree", "Write the tree as Graphviz; - is the console."),
+                      FileOption("--json", "Write all figures as JSON; - is the console.")},
           .examples = {{"graphtree demo", "under a minute, on a GPU or on the host"},
                        {"graphtree demo --device host --steps 50", "a short day without a GPU"},
                        {"graphtree demo --tree tree.dot --json figures.json", "for other tools"}},

@@ -15,6 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 struct Outcome {
   int code;
@@ -67,6 +68,7 @@ TEST(DemoTest, ADeviceThatIsNotThereIsBadInput) {
   EXPECT_EQ(outcome.code, cli::kBadInput);
   EXPECT_THAT(outcome.err, HasSubstr("cuda"));
   EXPECT_EQ(RunDemo({"demo", "--device", "tpu"}).code, cli::kBadInput);
+  EXPECT_EQ(RunDemo({"demo", "--device", ""}).code, cli::kBadInput);
 }
 
 TEST(DemoTest, NumbersOutOfRangeAreWrongUse) {
@@ -76,11 +78,23 @@ TEST(DemoTest, NumbersOutOfRangeAreWrongUse) {
   EXPECT_EQ(RunDemo({"demo", "--steps", "0"}).code, cli::kWrongUse);
 }
 
-TEST(DemoTest, AFileThatCannotBeWrittenIsSaid) {
+TEST(DemoTest, AFileThatCannotBeWrittenIsSaidBeforeTheDayIsRun) {
+  for (const char* option : {"--json", "--tree", "--snapshot"}) {
+    const Outcome outcome = RunDemo(
+        {"demo", "--device=host", "--steps=2", "--greedy", option, "/nowhere/at/all.json"});
+    EXPECT_EQ(outcome.code, cli::kBadInput);
+    EXPECT_THAT(outcome.err, HasSubstr("cannot write /nowhere/at/all.json: No such file"));
+    EXPECT_EQ(outcome.out, "") << "the day was run";
+  }
+}
+
+TEST(DemoTest, AScriptReadsTheFiguresFromTheConsoleAndNothingElseIsThere) {
   const Outcome outcome = RunDemo(
-      {"demo", "--device=host", "--steps=2", "--greedy", "--json", "/nowhere/at/all.json"});
-  EXPECT_EQ(outcome.code, cli::kBadInput);
-  EXPECT_THAT(outcome.err, HasSubstr("/nowhere/at/all.json"));
+      {"demo", "--device=host", "--steps=2", "--greedy", "--quiet", "--json", "-"});
+  EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+  EXPECT_THAT(outcome.out, StartsWith("{"));
+  EXPECT_THAT(outcome.out, Not(HasSubstr("Tokens: equal")));
+  EXPECT_THAT(outcome.err, HasSubstr("Tokens: equal"));
 }
 
 }  // namespace
