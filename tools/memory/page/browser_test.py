@@ -81,9 +81,12 @@ class LooksTest(PageCase):
 
     def test_click_pins_and_escape_lets_go(self):
         page = self.open("train_step7")
-        page.click(*self.point_of(page, self.largest(page)))
+        allocation = self.largest(page)
+        page.click(*self.point_of(page, allocation))
+        pinned = page.evaluate("graphtreePage.app.panes[0].pinned.allocation")
+        self.assertEqual(pinned, allocation)
         said = self.text(page, ".side-body")
-        for word in ("Address", "Lived", "Allocated by", "model.py"):
+        for word in ("32 MiB", "Address", "Lived", "Allocated by", "gemm_internal_cublas"):
             self.assertIn(word, said)
         plumbing = page.evaluate("document.querySelectorAll('.stack .plumbing').length")
         shown = page.evaluate("""[...document.querySelectorAll('.stack li')]
