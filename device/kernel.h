@@ -46,8 +46,8 @@ struct Dim3 {
 };
 
 struct LaunchShape {
-  Dim3 grid;
-  Dim3 block;
+  Dim3 grid = {};
+  Dim3 block = {};
   uint32_t shared_bytes = 0;
   // The kernel may start before its predecessor on the stream has ended (programmatic dependent
   // launch). In a capture this makes the edge between the two a programmatic one.
