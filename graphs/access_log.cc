@@ -11,15 +11,20 @@ AddressRange RangeOf(const Value& value) {
 
 }  // namespace
 
-AccessLog::AccessLog(absl::Span<const Value> inputs) : written_(inputs.size(), false) {
+AccessLog::AccessLog(absl::Span<const Value> inputs)
+    : written_(inputs.size(), false), uses_(inputs.size()), last_op_(inputs.size(), 0) {
   for (const Value& input : inputs) ranges_.push_back(RangeOf(input));
 }
 
 void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
-  if (access == Access::kRead || access == Access::kValue) return;
+  const bool writes = access == Access::kWrite || access == Access::kReadWrite;
   const AddressRange target = tensor.raw_bytes();
   for (size_t i = 0; i < ranges_.size(); ++i) {
-    if (ranges_[i].Overlaps(target)) written_[i] = true;
+    if (!ranges_[i].Overlaps(target)) continue;
+    if (writes) written_[i] = true;
+    if (argument < 0) uses_[i].opaque = true;
+    if (last_op_[i] != op_) ++uses_[i].ops;
+    last_op_[i] = op_;
   }
 }
 

@@ -1,4 +1,4 @@
-// What a body touched in one run: which of its inputs it wrote to.
+// What a body touched in one run: which of its inputs it wrote to, and how many ops took each.
 //
 // Kernels launched through the launcher say what they read and write, so a mutated input is found
 // without the caller naming it: a write is to input i if the two share a byte.
@@ -8,6 +8,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "device/graph.h"
+#include "graphs/input_roles.h"
 #include "graphs/launcher.h"
 
 namespace graphtree {
@@ -18,14 +20,20 @@ class AccessLog : public AccessObserver {
   explicit AccessLog(absl::Span<const Value> inputs);
 
   void Accessed(Access access, const Tensor& tensor, int argument) override;
-  void Launched(const Kernel&, const LaunchShape&, Arguments) override {}
+  void Launched(const Kernel&, const LaunchShape&, Arguments) override { ++op_; }
+  void Copied(const CopyParams&) override { ++op_; }
+  void Filled(const FillParams&) override { ++op_; }
 
   // By input.
   const std::vector<bool>& written() const { return written_; }
+  const std::vector<InputUse>& uses() const { return uses_; }
 
  private:
   std::vector<AddressRange> ranges_;
   std::vector<bool> written_;
+  std::vector<InputUse> uses_;
+  std::vector<uint32_t> last_op_;  // that took the input
+  uint32_t op_ = 1;                // the one that is told of now
 };
 
 // The first two inputs that share bytes where one of them is in `written`; false if there are none.

@@ -32,6 +32,9 @@ absl::Status TreeCore::WarmUp(Call& call) {
   call.variant->generators = std::max(call.variant->generators, random.generators());
   for (size_t i = 0; i < call.variant->mutates.size(); ++i) {
     if (log.written()[i]) call.variant->mutates[i] = true;
+    InputUse& use = call.variant->uses[i];
+    use.ops = std::max(use.ops, log.uses()[i].ops);
+    use.opaque |= log.uses()[i].opaque;
   }
   call.variant->warm = true;
   ++stats_.warm_ups;

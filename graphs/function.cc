@@ -39,6 +39,7 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
     variant->key.push_back(input.is_tensor() ? Value(Tensor::Foreign(0, input.layout())) : input);
   }
   variant->mutates.assign(inputs.size(), false);
+  variant->uses.resize(inputs.size());
   for (uint32_t input : function->options.mutated_inputs) {
     if (input < inputs.size()) variant->mutates[input] = true;
   }

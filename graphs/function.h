@@ -10,6 +10,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
+#include "graphs/input_roles.h"
 #include "graphs/launcher.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
@@ -24,13 +25,17 @@ using FunctionId = uint32_t;
 using Body = std::function<Values(Launcher& on, Values& inputs)>;
 
 struct FunctionOptions {
-  // Inputs whose address never changes for long (weights, caches). Checked at every call; at
-  // another address the function is recorded again. A static input may be mutated.
+  // Inputs whose address never changes for long (weights, caches). Checked at every call; at a
+  // second address the function is recorded once more, for any address. A static input may be
+  // mutated.
   std::vector<uint32_t> static_inputs = {};
   // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
   std::vector<uint32_t> mutated_inputs = {};
   // Never record it.
   bool exclude = false;
+  // What is done about inputs that come at changing addresses. A body that writes the address of
+  // an input into memory, where no launch shows it, wants kCopy.
+  Moving moving = Moving::kPatch;
 };
 
 // One combination of integers and layouts that a function was called with. Each is warmed up,
@@ -40,6 +45,7 @@ struct Variant {
   uint32_t id = 0;             // counts the tree's variants
   Values key;                  // integers as they are, tensors with their layouts alone
   std::vector<bool> mutates;   // by input: declared, or seen in a run
+  std::vector<InputUse> uses;  // by input: seen in a run
   bool warm = false;           // has run once in the pool
   size_t generators = 0;       // of random numbers that a run drew from
 

@@ -92,16 +92,20 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
         absl::StrCat("copy of ", from.bytes, " bytes into ", to.bytes, " bytes")));
     return;
   }
-  Reads(source);
-  Writes(target);
+  if (observer_ != nullptr) {
+    observer_->Accessed(Access::kWrite, target, 0);
+    observer_->Accessed(Access::kRead, source, 1);
+  }
   Fail(stream_.Copy(to.base, from.base, to.bytes));
+  if (ok() && observer_ != nullptr) observer_->Copied({to.base, from.base, to.bytes});
 }
 
 void Launcher::Fill(const Tensor& target, uint8_t byte) {
   if (!ok() || !Usable(target, "fill")) return;
-  Writes(target);
+  if (observer_ != nullptr) observer_->Accessed(Access::kWrite, target, 0);
   const AddressRange range = target.raw_bytes();
   Fail(stream_.Fill(range.base, byte, 1, range.bytes));
+  if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
 
 RandomState Launcher::Random(const GeneratorPtr& generator, uint64_t count) {

@@ -25,6 +25,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "device/graph.h"
 #include "device/kernel.h"
 #include "device/stream.h"
 #include "graphs/layout.h"
@@ -73,10 +74,13 @@ class BodyAllocator {
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
-  // `argument` counts the op's arguments; -1 for a declaration of opaque work.
+  // `argument` counts the op's arguments; -1 for a declaration of opaque work. A copy's target is
+  // its argument 0 and its source 1; a fill has its target.
   virtual void Accessed(Access access, const Tensor& tensor, int argument) = 0;
   // The op whose arguments were just told was launched.
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
+  virtual void Copied(const CopyParams&) {}
+  virtual void Filled(const FillParams&) {}
 };
 
 class Launcher {

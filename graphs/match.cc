@@ -17,9 +17,10 @@ RecordedInput RowFor(InputRole role, const Value& input, uint64_t alignment) {
   return row;
 }
 
-InputPattern::InputPattern(absl::Span<const InputRole> roles, absl::Span<const Value> inputs) {
+InputPattern::InputPattern(absl::Span<const InputRole> roles, absl::Span<const Value> inputs,
+                           absl::Span<const uint64_t> alignments) {
   for (uint32_t i = 0; i < inputs.size(); ++i) {
-    rows_.push_back(RowFor(roles[i], inputs[i]));
+    rows_.push_back(RowFor(roles[i], inputs[i], i < alignments.size() ? alignments[i] : 1));
     const bool exact = rows_.back().mask == ~uint64_t{0} && inputs[i].storage() == nullptr;
     if (!exact) {
       loose_.push_back(i);

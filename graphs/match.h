@@ -60,7 +60,9 @@ inline bool InputsMatch(absl::Span<const RecordedInput> rows, absl::Span<const V
 class InputPattern {
  public:
   InputPattern() = default;
-  InputPattern(absl::Span<const InputRole> roles, absl::Span<const Value> inputs);
+  // `alignments` are of the patched inputs, by input; may be short of the last ones.
+  InputPattern(absl::Span<const InputRole> roles, absl::Span<const Value> inputs,
+               absl::Span<const uint64_t> alignments = {});
 
   absl::Span<const RecordedInput> rows() const { return rows_; }
 
@@ -103,9 +105,11 @@ size_t FirstMismatch(absl::Span<const RecordedInput> rows, absl::Span<const Valu
 class PinHash {
  public:
   void Add(InputRole role, const Value& input) {
-    Mix(reinterpret_cast<uintptr_t>(input.layout()));
-    const bool by_word = role != InputRole::kCopied && role != InputRole::kPatched;
-    Mix(by_word ? input.word() : ~uint64_t{0});
+    Add(input.layout(), input.word(), role != InputRole::kCopied && role != InputRole::kPatched);
+  }
+  void Add(const Layout* layout, uint64_t word, bool pinned) {
+    Mix(reinterpret_cast<uintptr_t>(layout));
+    Mix(pinned ? word : ~uint64_t{0});
   }
   uint64_t value() const { return hash_; }
 

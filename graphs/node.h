@@ -22,7 +22,9 @@
 #include "device/graph.h"
 #include "graphs/function.h"
 #include "graphs/ingest/ingest.h"
+#include "graphs/general_nodes.h"
 #include "graphs/match.h"
+#include "graphs/pointer_slots.h"
 #include "graphs/random/random_source.h"
 #include "graphs/storage.h"
 
@@ -50,10 +52,18 @@ struct OutputSlot {
   Storage* storage = nullptr;        // kOwn: what the last replay handed out, held inside; or null
 };
 
-// An input that died inside the function when it was recorded.
+// An input that died inside the function when it was recorded. At a replay it is another output
+// where the input may move.
 struct Consumed {
   OutputRef output;
   uint32_t input = 0;
+  bool moves = false;
+};
+
+// Which inputs have been seen at a second address at one place.
+struct MovedInputs {
+  std::vector<bool> moved;
+  uint32_t eager_runs = 0;  // because of it
 };
 
 // A block that was live when the node had been recorded, and whose output that is.
@@ -95,8 +105,9 @@ struct Node {
   InputPattern inputs;
   std::vector<InputRole> roles;
   uint64_t call_hash = 0;  // over function, roles and pins
-  // The inputs that it writes to; a copied one may not share bytes with them.
-  std::vector<AddressRange> written;
+  bool is_general = false;  // takes an input at any address that could be pinned
+  // The inputs that it writes to; one that moves may not share bytes with them.
+  std::vector<uint32_t> written;
   LiveSet live_before;
   std::vector<Consumed> consumed;
 
@@ -105,6 +116,7 @@ struct Node {
   std::unique_ptr<Graph> graph;            // null if nothing was launched
   std::unique_ptr<Executable> executable;  // likewise
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
+  PointerTable pointers;                   // the ops that take patched inputs
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
@@ -116,6 +128,9 @@ struct Node {
   absl::flat_hash_map<uint64_t, std::vector<Node*>> by_call;
   absl::flat_hash_map<uint32_t, std::vector<Node*>> by_variant;
   absl::flat_hash_map<uint32_t, uint64_t> unexpected;  // recorded again, by variant, for the limit
+  // The children that serve inputs at any address which the call brings as static or managed.
+  GeneralNodes general;
+  absl::flat_hash_map<uint32_t, MovedInputs> moved;  // by variant
 };
 
 }  // namespace graphtree

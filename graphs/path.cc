@@ -51,11 +51,23 @@ Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
     if (!node.live_before.Contains(held.output)) return Fit::kAliveButWasDead;
   }
   for (const Consumed& consumed : node.consumed) {
+    if (consumed.moves) {
+      if (!DiesWith(consumed.output, inputs)) return Fit::kHeldElsewhere;
+      continue;
+    }
     const Storage* storage = inputs[consumed.input].storage();
     GRAPHTREE_DCHECK(storage != nullptr) << "a consumed input has no storage";
     if (storage->outside() > BroughtBy(inputs, storage)) return Fit::kHeldElsewhere;
   }
   return Fit::kFits;
+}
+
+bool Path::DiesWith(OutputRef output, absl::Span<const Value> inputs) const {
+  for (const HeldOutput& held : held_) {
+    if (!(held.output == output)) continue;
+    if (held.storage->outside() > BroughtBy(inputs, held.storage)) return false;
+  }
+  return true;
 }
 
 void Path::EndStale(uint64_t step) {

@@ -77,6 +77,8 @@ class Path {
  private:
   void Clear();
   void Reset();
+  // Whether an output is dead already, or dies with the call's own handles.
+  bool DiesWith(OutputRef output, absl::Span<const Value> inputs) const;
 
   Node* const root_;
   Node* current_;

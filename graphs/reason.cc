@@ -16,8 +16,9 @@ constexpr Row kRows[] = {
     {Reason::kExcluded, "excluded", "the function was excluded from recording by its options"},
     {Reason::kTreeOff, "tree_off", "the tree is switched off"},
     {Reason::kMutatedInput, "mutated_input",
-     "it writes to an input that is neither static nor made on this path, and a recording would "
-     "write to its own copy; declare the input static, or pass an output of this step"},
+     "it writes to an input that is neither static nor made on this path, which cannot be patched "
+     "into the recording, and a recording would write to its own copy; declare the input static, "
+     "pass an output of this step, or launch what takes it through the launcher"},
     {Reason::kOverlappingInputs, "overlapping_inputs",
      "two inputs share bytes and the function writes to one of them"},
     {Reason::kRerecordLimit, "rerecord_limit",
@@ -28,11 +29,16 @@ constexpr Row kRows[] = {
     {Reason::kUnjoinedFork, "unjoined_fork",
      "it forked work to another stream and did not join it before it returned"},
     {Reason::kOutOfPool, "out_of_pool", "the tree's pool had no memory for it"},
+    {Reason::kInputMoves, "input_moves",
+     "an input that was recorded at one address comes at others, and the function's options ask "
+     "for an eager run then"},
     {Reason::kStaticMoved, "static_moved", "a static input came at another address"},
     {Reason::kManagedMoved, "managed_moved",
      "an input made earlier on this path came at another address"},
     {Reason::kLayoutDiffers, "layout_differs", "an input came with another shape, type or strides"},
     {Reason::kIntegerDiffers, "integer_differs", "an integer input has another value"},
+    {Reason::kAlignmentDiffers, "alignment_differs",
+     "an input whose ops are patched came less aligned than when it was recorded"},
     {Reason::kLivenessDiffers, "liveness_differs",
      "an output that was dead when the function was recorded is still held"},
     {Reason::kConsumerDiffers, "consumer_differs",

@@ -20,16 +20,18 @@ enum class Reason : uint8_t {
   kSynchronised,       // it synchronises while it is recorded
   kUnjoinedFork,       // it left work on another stream that was not joined
   kOutOfPool,          // the pool had no memory for it
+  kInputMoves,         // an input that was pinned comes at other addresses, and its options say so
   // Recorded again although there was a recording for the place.
   kStaticMoved,        // a static input has another address
   kManagedMoved,       // an input made on this path has another address
   kLayoutDiffers,      // an input has another shape, type or strides
   kIntegerDiffers,     // an integer input has another value
+  kAlignmentDiffers,   // a patched input is less aligned than when it was recorded
   kLivenessDiffers,    // an output that was dead when it was recorded is alive
   kConsumerDiffers,    // an input that died inside the function is held by somebody else now
 };
 
-constexpr size_t kReasonCount = 15;
+constexpr size_t kReasonCount = 17;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

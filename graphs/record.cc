@@ -5,7 +5,7 @@
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
-#include "graphs/access_log.h"
+#include "graphs/pointer_log.h"
 #include "graphs/random_words.h"
 #include "graphs/tree_core.h"
 
@@ -73,8 +73,9 @@ absl::Status TreeCore::Record(Call& call) {
   // The call's own references move here, so that what the body consumes can be told from what
   // somebody else holds.
   Values originals(call.inputs.begin(), call.inputs.end());
+  InputPlan plan = PlanInputs(call);
   Consume(call);
-  Draft draft = Capture(call, originals);
+  Draft draft = Capture(call, originals, std::move(plan));
   if (draft.status.ok()) {
     GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
     for (Stream* stream : scope->Commit()) {
@@ -98,12 +99,18 @@ absl::Status TreeCore::Record(Call& call) {
   const absl::Status restored = scope->RollBack();
   for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
   GRAPHTREE_RETURN_IF_ERROR(restored);
+  if (!draft.hidden.empty()) {
+    for (uint32_t input : draft.hidden) call.variant->uses[input].hidden = true;
+    Reason reason;
+    return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
+  }
   Warn(call.function, draft.reason, std::string(draft.status.message()));
   return RunEagerly(call, draft.reason);
 }
 
-Draft TreeCore::Capture(Call& call, const Values& originals) {
+Draft TreeCore::Capture(Call& call, const Values& originals, InputPlan plan) {
   Draft draft;
+  draft.plan = std::move(plan);
   draft.node = std::make_unique<Node>();
   Node* node = draft.node.get();
   node->parent = path_.current();
@@ -124,7 +131,7 @@ Draft TreeCore::Capture(Call& call, const Values& originals) {
   if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
   if (!draft.status.ok()) return draft;
 
-  AccessLog log(inputs);
+  PointerLog log(*side_, inputs, draft.marked);
   RecordedRandom random([&words] { return words.Next(); });
   Launcher on(*side_, allocator, &log, &random);
   std::vector<OpToken> tokens;
@@ -139,79 +146,18 @@ Draft TreeCore::Capture(Call& call, const Values& originals) {
   }
   node->graph = *std::move(graph);
   for (const RandomUse& use : random.uses()) node->random.push_back({use, {}});
-  if (!Classify(originals, allocator, &draft) || !FinishGraph(tokens, &draft)) return draft;
+  draft.status = FindInputOps(tokens, originals, &log, &draft);
+  if (!draft.status.ok() || !Classify(originals, allocator, &draft)) return draft;
+  FinishGraph(&draft);
   return draft;
 }
 
-// What the body sees: static and managed inputs as they are, the others in buffers of the pool.
-Values TreeCore::PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
-                               Draft* draft, StepAllocator* allocator) {
-  Node* node = draft->node.get();
-  Values inputs;
-  std::vector<IngestCopy> copies;
-  std::vector<uint32_t> copied;
-  for (uint32_t i = 0; i < originals.size(); ++i) {
-    const Value& input = originals[i];
-    const InputRole role = memory_->RoleOf(input, node->variant->function->IsStatic(i));
-    node->roles.push_back(role);
-    draft->buffers.push_back(0);
-    if (role != InputRole::kCopied) {
-      if (node->variant->Mutates(i)) {
-        node->written.push_back({input.word(), input.layout()->extent_bytes()});
-      }
-      inputs.push_back(input);
-      continue;
-    }
-    absl::StatusOr<Storage*> buffer = allocator->Allocate(input.layout()->extent_bytes(), *side_);
-    if (!buffer.ok()) {
-      draft->status = buffer.status();
-      draft->reason = Reason::kOutOfPool;
-      return inputs;
-    }
-    const Address target = (*buffer)->range().base;
-    inputs.push_back(Tensor::Over(*buffer, input.layout(), target));
-    draft->buffers.back() = (*buffer)->serial;
-    if (input.layout()->elements() == 0) continue;
-    copies.push_back({target, input.word(), input.layout()});
-    copied.push_back(i);
-  }
-  node->inputs = InputPattern(node->roles, originals);
-  node->call_hash = HashInputs(node->roles, originals) ^ node->variant->function->id;
-  for (IngestPlan& plan : IngestPlan::For(copies, scalars)) {
-    const auto first = copied.begin() + plan.first_copy();
-    std::vector<uint32_t> served(first, first + plan.copies());
-    node->ingest.push_back({std::move(plan), 0, std::move(served)});
-  }
-  return inputs;
-}
-
-void TreeCore::LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens) {
-  for (const IngestOp& ingest : node->ingest) {
-    const Argument table = ingest.plan.Table();
-    absl::Status status =
-        side_->Launch(ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1));
-    if (!status.ok()) return on->Fail(status);
-    absl::StatusOr<std::vector<OpToken>> frontier = side_->CaptureFrontier();
-    if (!frontier.ok()) return on->Fail(frontier.status());
-    GRAPHTREE_CHECK(frontier->size() == 1) << "a launch left " << frontier->size() << " ends";
-    tokens->push_back(frontier->front());
-  }
-}
-
 // A graph of nothing needs no executable: a hit then makes no device call.
-bool TreeCore::FinishGraph(const std::vector<OpToken>& tokens, Draft* draft) {
+bool TreeCore::FinishGraph(Draft* draft) {
   Node* node = draft->node.get();
   if (node->graph->ops().empty()) {
     node->graph = nullptr;
     return true;
-  }
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    absl::StatusOr<OpId> op = node->graph->Find(tokens[i]);
-    if (!op.ok()) {
-      draft->status = op.status();
-      return false;
-    }
-    node->ingest[i].op = *op;
   }
   absl::StatusOr<std::unique_ptr<Executable>> executable = node->graph->Instantiate();
   if (!executable.ok()) {
@@ -261,7 +207,7 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
                           OutputSlot* slot) {
   const Storage* storage = draft.outputs[output].storage();
   for (uint32_t input = 0; input < originals.size(); ++input) {
-    const bool is_copy = draft.buffers[input] == storage->serial;
+    const bool is_copy = draft.stand_ins[input] == storage->serial;
     if (!is_copy && originals[input].storage() != storage) continue;
     const Address base = is_copy ? storage->range().base : originals[input].word();
     slot->kind = OutputKind::kInput;
@@ -294,7 +240,8 @@ void TreeCore::NoteConsumed(const Values& originals, Node* node) {
     if (held.storage->outside() > HandlesIn(originals, held.storage)) continue;
     for (uint32_t input = 0; input < originals.size(); ++input) {
       if (originals[input].storage() != held.storage) continue;
-      node->consumed.push_back({held.output, input});
+      const bool moves = node->roles[input] != InputRole::kManaged;
+      node->consumed.push_back({held.output, input, moves});
       break;
     }
   }
@@ -311,7 +258,7 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
     stats_.executable_bytes += node->executable->device_bytes();
   }
   Node* parent = path_.current();
-  parent->by_call[node->call_hash].push_back(node);
+  FileNode(draft.plan, node);
   parent->by_variant[node->variant->id].push_back(node);
   parent->children.push_back(std::move(draft.node));
   parent->last_child = node;
@@ -319,6 +266,7 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
   node->id = stats_.recordings++;
   ++stats_.nodes;
   for (const IngestOp& ingest : node->ingest) stats_.copied_inputs += ingest.inputs.size();
+  stats_.patched_inputs += node->pointers.inputs();
   names_->SetLastRun(call.function.id);
   *call.outputs = std::move(draft.outputs);
   return absl::OkStatus();

@@ -22,6 +22,16 @@ bool TreeCore::Matches(const Node& node, Call& call) {
 
 // Among many siblings: a hash over what the call pins, and no heap.
 Node* TreeCore::FindByCall(Call& call) {
+  if (Node* exact = FindExact(call)) return exact;
+  const GeneralNodes& general = path_.current()->general;
+  if (general.empty()) return nullptr;
+  return general.Find(
+      call.function.id, call.inputs,
+      [&](size_t i) { return memory_->RoleOf(call.inputs[i], call.function.IsStatic(i)); },
+      [&](const Node& node) { return Matches(node, call); });
+}
+
+Node* TreeCore::FindExact(Call& call) {
   Node* parent = path_.current();
   PinHash hash;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
@@ -35,17 +45,27 @@ Node* TreeCore::FindByCall(Call& call) {
   return nullptr;
 }
 
-// Copying an input first and writing to another one then is right only while the two are apart; the
-// pinned ones are, or there would be no recording.
-bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
+bool TreeCore::AnyMoved(const Node& node, absl::Span<const Value> inputs) {
   for (const IngestOp& ingest : node.ingest) {
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
-      const Value& input = inputs[ingest.inputs[copy]];
-      if (ingest.plan.source(copy) == input.word()) continue;
-      const AddressRange range = {input.word(), input.layout()->extent_bytes()};
-      for (const AddressRange& written : node.written) {
-        if (written.Overlaps(range)) return true;
-      }
+      if (ingest.plan.source(copy) != inputs[ingest.inputs[copy]].word()) return true;
+    }
+  }
+  return node.pointers.Moved(inputs);
+}
+
+// Copying an input first and writing to another one then is right only while the two are apart, and
+// what an op writes to must not be what another takes for an input of its own; those that stay are
+// apart, or there would be no recording.
+bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
+  if (!AnyMoved(node, inputs)) return false;
+  auto range_of = [&](size_t i) {
+    return AddressRange{inputs[i].word(), inputs[i].layout()->extent_bytes()};
+  };
+  for (uint32_t written : node.written) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i == written || !inputs[i].is_tensor()) continue;
+      if (range_of(written).Overlaps(range_of(i))) return true;
     }
   }
   return false;
@@ -69,6 +89,9 @@ void TreeCore::DrawRandom(Node* node) {
 absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream) {
   DrawRandom(node);
   absl::Status status = PatchIngest(node, inputs);
+  if (status.ok() && !node->pointers.empty() && node->pointers.Follow(inputs)) {
+    status = node->pointers.Patch(*node->executable);
+  }
   if (status.ok()) status = node->executable->Launch(stream);
   if (status.ok()) {
     // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.

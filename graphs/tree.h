@@ -11,9 +11,8 @@
 // A call of F after path P:
 //   match    among P's children for F: equal static and managed addresses, equal layouts and
 //            integers, and nothing alive that the recording leaves no room for
-//   hit      patch the op that copies inputs if one has moved, launch, hand out the outputs: no
-//   heap
-//            allocation, no lock, one launch
+//   hit      patch the op that copies inputs if one has moved, and the ops that take a large input
+//            that has; launch, hand out the outputs: no heap allocation, no lock, one launch
 //   miss     put the pool's books back to P, then warm up (run in the pool) the first time and
 //            record the second
 //   refused  run eagerly, with a reason, a counter and one warning for each function
@@ -46,6 +45,7 @@
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "graphs/function.h"
+#include "graphs/input_roles.h"
 #include "graphs/outline.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
@@ -60,6 +60,9 @@ struct TreeOptions {
   // Recordings of one function after one node that were caused by anything but static inputs that
   // moved. Behind the limit the function runs eagerly there.
   uint64_t rerecord_limit = 128;
+  // An input of the caller's with at least so many bytes for each op that takes it is patched into
+  // those ops when it moves; a smaller one is copied by the graph's first op.
+  uint64_t patch_bytes = kDefaultPatchBytes;
   // A call that cannot be recorded is an error instead of an eager run.
   bool strict = false;
   // Told once per function and reason. May be empty.
@@ -74,6 +77,7 @@ struct TreeStats {
   uint64_t eager = 0;
   uint64_t restores = 0;     // of the pool's books to a node of the tree
   uint64_t copied_inputs = 0;  // inputs that recordings copy, summed over the recordings
+  uint64_t patched_inputs = 0;  // likewise, inputs whose ops are patched when they move
   ReasonCounts reasons = {};
   uint64_t nodes = 0;
   uint64_t live_blocks = 0;  // outputs of this path that are held

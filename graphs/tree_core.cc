@@ -130,7 +130,11 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   const bool replayable =
       path_.state() == PathState::kNone || path_.state() == PathState::kReplaying;
   if (node != nullptr && replayable) {
-    if (Matches(*node, call)) return Replay(node, call);
+    if (Matches(*node, call)) {
+      // One that was made for these addresses patches nothing.
+      Node* exact = node->is_general ? FindExact(call) : nullptr;
+      return Replay(exact != nullptr ? exact : node, call);
+    }
     if (Node* other = FindByCall(call)) return Replay(other, call);
   }
   return RunSlow(call);
@@ -157,12 +161,9 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) const {
     *reason = Reason::kExcluded;
     return true;
   }
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.variant->Mutates(i) && memory_->RoleOf(call.inputs[i], call.function.IsStatic(i)) ==
-                                        InputRole::kCopied) {
-      *reason = Reason::kMutatedInput;
-      return true;
-    }
+  if (RefusalOf(call) == RoleRefusal::kWritten) {
+    *reason = Reason::kMutatedInput;
+    return true;
   }
   if (WrittenInputsOverlap(call.inputs, call.variant->mutates)) {
     *reason = Reason::kOverlappingInputs;
@@ -179,6 +180,7 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) const {
 Reason TreeCore::WhyNot(const Node& node, const Call& call) {
   const size_t at = FirstMismatch(node.inputs.rows(), call.inputs);
   if (at < node.roles.size()) {
+    if (node.roles[at] == InputRole::kPatched) return Reason::kAlignmentDiffers;
     return node.roles[at] == InputRole::kStatic ? Reason::kStaticMoved : Reason::kManagedMoved;
   }
   return path_.Fits(node, call.inputs) == Path::Fit::kHeldElsewhere ? Reason::kConsumerDiffers
@@ -222,6 +224,8 @@ absl::Status TreeCore::RunSlow(Call& call) {
         ++path_.current()->unexpected[call.variant->id] > options_.rerecord_limit) {
       return RunEagerly(call, Reason::kRerecordLimit);
     }
+    NoteMoves(call);
+    if (RefusalOf(call) == RoleRefusal::kMoves) return RunEagerly(call, Reason::kInputMoves);
     return Record(call);
   }
 }

@@ -5,6 +5,7 @@
 //             |-> Replay
 //             |-> WarmUp, RunEagerly    eager.cc      the body runs now
 //             \-> Record                record.cc     the body is captured, then launched once
+//                                       record_inputs.cc   what the body is given for each input
 //
 // The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and
 // never books, so behind replays they show some earlier state; whoever needs them calls BooksTo
@@ -26,8 +27,10 @@
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "graphs/function.h"
+#include "graphs/input_roles.h"
 #include "graphs/node.h"
 #include "graphs/path.h"
+#include "graphs/pointer_log.h"
 #include "graphs/step_memory.h"
 #include "graphs/stream_order.h"
 #include "graphs/tree.h"
@@ -47,11 +50,22 @@ class StepNames {
   std::atomic<FunctionId> last_run_{0};
 };
 
+// How a recording takes its inputs, one entry for each.
+struct InputPlan {
+  std::vector<InputRole> roles;
+  std::vector<bool> unpinned;  // static or managed, and yet taken at any address
+  std::vector<uint64_t> alignments;
+};
+
 // What a recording made, before it becomes a node of the tree.
 struct Draft {
   std::unique_ptr<Node> node;
+  InputPlan plan;
   Values outputs;
-  std::vector<uint64_t> buffers;  // by input: the serial of the storage that it is copied to, or 0
+  // By input: the serial of the storage that the body is given in its place, or 0.
+  std::vector<uint64_t> stand_ins;
+  std::vector<MarkedInput> marked;
+  std::vector<uint32_t> hidden;  // patched inputs whose address stands where nobody said so
   absl::Status status;
   Reason reason = Reason::kRecordFailed;
 };
@@ -96,12 +110,16 @@ class TreeCore {
   // replay.cc
   bool Matches(const Node& node, Call& call);
   Node* FindByCall(Call& call);
+  // Only a recording that was made for the call's own addresses.
+  Node* FindExact(Call& call);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   absl::Status Replay(Node* node, Call& call);
   // REQUIRES: the node has an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
   static void DrawRandom(Node* node);
   static absl::Status PatchIngest(Node* node, absl::Span<const Value> inputs);
+  // Whether an input is at another address than at the last replay.
+  static bool AnyMoved(const Node& node, absl::Span<const Value> inputs);
   void TellOutputs(const Node& node);
   void HandOut(Node* node, const Call& call);
   void RenewStorage(Node* node, uint32_t output);
@@ -121,16 +139,28 @@ class TreeCore {
   // record.cc
   absl::Status BooksTo(Node* node);
   absl::Status Record(Call& call);
-  Draft Capture(Call& call, const Values& originals);
-  Values PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
-                       Draft* draft, StepAllocator* allocator);
-  void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
-  bool FinishGraph(const std::vector<OpToken>& tokens, Draft* draft);
+  Draft Capture(Call& call, const Values& originals, InputPlan plan);
+  bool FinishGraph(Draft* draft);
   bool Classify(const Values& originals, const StepAllocator& allocator, Draft* draft);
   bool FindSource(const Values& originals, const Draft& draft, uint32_t output, OutputSlot* slot);
   static Value ViewOfInput(const Value& input, const OutputSlot& slot);
   void NoteConsumed(const Values& originals, Node* node);
   absl::Status Attach(Call& call, Draft draft);
+
+  // record_inputs.cc
+  RoleChoice RoleFor(const Call& call, size_t input) const;
+  RoleRefusal RefusalOf(const Call& call) const;
+  void NoteMoves(const Call& call);
+  InputPlan PlanInputs(const Call& call) const;
+  Values PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
+                       Draft* draft, StepAllocator* allocator);
+  void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
+  absl::Status FindInputOps(const std::vector<OpToken>& tokens, const Values& originals,
+                            PointerLog* log, Draft* draft);
+  void FileNode(const InputPlan& plan, Node* node);
+
+  // After so many eager runs because an input moved, the function is recorded once more.
+  static constexpr uint32_t kEagerRunsUntilRetry = 64;
 
   Device& device_;
   const TreeOptions options_;

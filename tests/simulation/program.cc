@@ -33,8 +33,12 @@ class Drawer {
     int next = static_cast<int>(params);
     for (uint32_t ops = Below(7); ops > 0; --ops) AddOp(&spec, &readable, &next);
     for (uint32_t outputs = Below(4); outputs > 0; --outputs) {
-      spec.outputs.push_back(OneIn(6) || readable.empty() ? kNoRegister : Output(spec, readable));
+      spec.outputs.push_back(OneIn(6) || readable.empty() ? kNoRegister
+                                                            : readable[Below(readable.size())]);
     }
+    static constexpr Moving kMovings[] = {Moving::kPatch, Moving::kPatch, Moving::kPatch,
+                                          Moving::kCopy, Moving::kEager};
+    spec.moving = kMovings[Below(5)];
     return spec;
   }
 
@@ -80,14 +84,6 @@ class Drawer {
     spec->ops.push_back(op);
   }
 
-  // A foreign input is copied by a recording, so an output that aliases it would be another memory
-  // than in an eager run: functions do not return those.
-  int Output(const FunctionSpec& spec, const std::vector<int>& readable) {
-    const int r = readable[Below(readable.size())];
-    const bool is_input = r < static_cast<int>(spec.params.size());
-    return is_input && spec.params[r] == ParamKind::kAny ? kNoRegister : r;
-  }
-
   std::mt19937 random_;
 };
 
@@ -131,6 +127,8 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
   program.seed = seed;
   static constexpr uint32_t kElements[] = {1, 30, 128, 700};
   program.elements = kElements[drawer.Below(4)];
+  program.restless = drawer.OneIn(2);
+  program.patches_all = drawer.OneIn(2);
   for (uint32_t n = 2 + drawer.Below(4); n > 0; --n) {
     program.functions.push_back(drawer.Function());
   }
@@ -150,13 +148,17 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
 }
 
 std::string ToString(const Program& program) {
-  std::string text = absl::StrCat("seed ", program.seed, ", ", program.elements, " elements\n");
+  std::string text = absl::StrCat("seed ", program.seed, ", ", program.elements, " elements",
+                                  program.restless ? ", restless" : "",
+                                  program.patches_all ? ", patches all" : "", "\n");
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const FunctionSpec& spec = program.functions[f];
     absl::StrAppend(&text, "function ", f, ": inputs");
     for (ParamKind kind : spec.params) absl::StrAppend(&text, " ", Letter(kind));
     for (const OpSpec& op : spec.ops) absl::StrAppend(&text, "; ", OpText(op));
-    absl::StrAppend(&text, "; outputs ", absl::StrJoin(spec.outputs, " "), "\n");
+    static constexpr const char* kMovingNames[] = {"patch", "copy", "eager"};
+    absl::StrAppend(&text, "; outputs ", absl::StrJoin(spec.outputs, " "), "; moving: ",
+                    kMovingNames[static_cast<int>(spec.moving)], "\n");
   }
   for (const Action& action : program.actions) {
     absl::StrAppend(&text, ActionName(action.kind));

@@ -5,12 +5,16 @@
 //
 //   function 2: inputs s m f i   ops: t4 = add 0 2; increment 1 by 7; t5 = add 4 1   outputs 4 1 -
 //     s static, m an output of this step, f a foreign buffer (or an output), i an integer
+//
+// In a restless program static inputs come at another address as often as not.
 #ifndef GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
 #define GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "graphs/input_roles.h"
 
 namespace graphtree::simulation {
 
@@ -31,6 +35,7 @@ struct FunctionSpec {
   std::vector<ParamKind> params;
   std::vector<OpSpec> ops;
   std::vector<int> outputs;  // registers, or kNoRegister for nothing
+  Moving moving = Moving::kPatch;
 };
 
 enum class ActionKind : uint8_t { kCall, kDrop, kStep, kRewrite, kRestream };
@@ -45,6 +50,8 @@ struct Action {
 struct Program {
   uint32_t seed = 0;
   uint32_t elements = 0;
+  bool restless = false;
+  bool patches_all = false;  // inputs are patched whatever their size
   std::vector<FunctionSpec> functions;
   std::vector<Action> actions;
 };

@@ -32,6 +32,7 @@ std::string Failure(OpenForSeed open, const Program& program) {
   if (!device.ok()) return device.status().ToString();
   TreeOptions options;
   options.pool_bytes = 64 << 20;
+  if (program.patches_all) options.patch_bytes = 1;
   absl::Status status;
   {
     World world(**device, program, options);

@@ -68,6 +68,7 @@ absl::Status World::SetUp() {
   for (size_t f = 0; f < program_.functions.size(); ++f) {
     const FunctionSpec& spec = program_.functions[f];
     FunctionOptions options;
+    options.moving = spec.moving;
     for (uint32_t p = 0; p < spec.params.size(); ++p) {
       if (spec.params[p] == ParamKind::kStatic) options.static_inputs.push_back(p);
     }
@@ -148,8 +149,10 @@ bool World::PickArguments(const FunctionSpec& spec, const Action& action,
         arguments->push_back({Value::Integer(pick % 2), nullptr});
         break;
       case ParamKind::kStatic:
-        // Mostly the same one: a static input that always moves is another test.
-        arguments->push_back(statics_[pick % 10 == 0 ? pick / 10 % kStatics : p % kStatics]);
+        // Mostly the same one, but for a restless program.
+        arguments->push_back(pick % (program_.restless ? 2 : 10) == 0
+                                 ? statics_[pick / 10 % kStatics]
+                                 : statics_[p % kStatics]);
         break;
       case ParamKind::kManaged:
         if (live_.empty()) return false;

@@ -26,7 +26,13 @@ class PatchFaultTest : public testing::Test {
     stream_ = *device_->NewStream();
     buffer_ = *device_->memory().AllocateHost(2 * kWords * sizeof(uint32_t));
     for (uint32_t i = 0; i < 2 * kWords; ++i) words()[i] = PatternWord(3, i);
-    tree_ = *Tree::Create(*device_, {});
+    OpenTree(kDefaultPatchBytes);
+  }
+  void OpenTree(uint64_t patch_bytes) {
+    tree_ = nullptr;
+    TreeOptions options;
+    options.patch_bytes = patch_bytes;
+    tree_ = *Tree::Create(*device_, options);
     twice_ = tree_->Register("twice", {}, Twice);
   }
   void TearDown() override {
@@ -70,6 +76,35 @@ TEST_F(PatchFaultTest, ARetriedReplayReadsTheInputThatMoved) {
   ASSERT_THAT(again, IsOk());
   EXPECT_EQ(Read((*again)[0]), Expected(1));
   EXPECT_EQ(tree_->stats().replays, 2u);
+}
+
+// Four ops take the input: whichever patch fails, the next replay makes those that are missing.
+TEST_F(PatchFaultTest, AnyPatchOfAnInputThatIsNotCopiedMayFail) {
+  for (uint64_t failing = 1; failing <= 4; ++failing) {
+    OpenTree(1);
+    twice_ = tree_->Register("four", {}, [](Launcher& on, Values& inputs) {
+      const Tensor twice = Sum(on, inputs[0], inputs[0]);
+      const Tensor thrice = Sum(on, twice, inputs[0]);
+      const Tensor copy = on.Empty(WordsLayout(kWords));
+      if (!on.ok()) return Values{};
+      on.Copy(copy, Tensor::From(inputs[0]));
+      return Values{Sum(on, Sum(on, thrice, inputs[0]), copy)};
+    });
+    for (int i = 0; i < 3; ++i) ASSERT_THAT(Run(0), IsOk());
+    ASSERT_EQ(tree_->stats().patched_inputs, 1u);
+    const bool is_copy = failing == 3;
+    device_->plan().FailCallOf(is_copy ? "Executable.PatchCopy" : "Executable.PatchKernel",
+                               is_copy ? 1 : failing - (failing > 3 ? 1 : 0), ErrorCode::kUnknown);
+    ASSERT_FALSE(Run(1).ok());
+    // Back where it came from, and then there after all.
+    for (const uint32_t half : {failing % 2 == 0 ? 0u : 1u, 1u, 0u}) {
+      const absl::StatusOr<Values> again = Run(half);
+      ASSERT_THAT(again, IsOk());
+      Words expected(words() + half * kWords, words() + (half + 1) * kWords);
+      EXPECT_EQ(Read((*again)[0]), Times(expected, 5)) << "failing " << failing;
+    }
+    EXPECT_EQ(tree_->stats().recordings, 1u);
+  }
 }
 
 }  // namespace

@@ -144,10 +144,11 @@ TEST_P(StepsTest, CudagraphAnnotationDisable) {
 TEST_P(StepsTest, CudagraphOrError) {
   OpenTree({.strict = true});
   const FunctionId mutator =
-      Register("mutator", {.mutated_inputs = {0}}, [](Launcher& on, Values& inputs) {
-        Bump(on, inputs[0], 2);
-        return Values{};
-      });
+      Register("mutator", {.mutated_inputs = {0}, .moving = Moving::kCopy},
+               [](Launcher& on, Values& inputs) {
+                 Bump(on, inputs[0], 2);
+                 return Values{};
+               });
   Values inputs = {Given(1)}, outputs;
   EXPECT_THAT(tree().Run(mutator, absl::MakeSpan(inputs), a(), &outputs),
               FailsWith(absl::StatusCode::kFailedPrecondition, "'mutator'"));

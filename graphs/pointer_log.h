@@ -1,0 +1,62 @@
+// Finds, while a body is captured, which arguments of which ops point to its inputs.
+//
+// An input that may be patched is given to the body as a tensor over a storage that stands for it
+// alone, a mark. A tensor that the body derives from it carries the mark, so an argument is known
+// to be the input's even where two inputs share bytes, or where the body knows the same memory from
+// elsewhere.
+//
+// Thread rule: the capture's thread. Cost: asks the stream for the last op at launches that take
+// a marked input, at no others.
+#ifndef GRAPHTREE_GRAPHS_POINTER_LOG_H_
+#define GRAPHTREE_GRAPHS_POINTER_LOG_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/graph.h"
+#include "device/stream.h"
+#include "graphs/access_log.h"
+#include "graphs/launcher.h"
+#include "graphs/pointer_slots.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+// An input and its mark.
+struct MarkedInput {
+  uint32_t input = 0;
+  Tensor mark;
+};
+
+class PointerLog : public AccessLog {
+ public:
+  // `stream` is being captured; `inputs` are as the body sees them.
+  PointerLog(Stream& stream, absl::Span<const Value> inputs, std::vector<MarkedInput> marked)
+      : AccessLog(inputs), stream_(stream), marked_(std::move(marked)) {}
+
+  void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
+  void Copied(const CopyParams& params) override;
+  void Filled(const FillParams& params) override;
+
+  // The ops that take marked inputs, as ops of the captured graph. Once.
+  absl::StatusOr<std::vector<PointerOp>> Take(const Graph& graph);
+
+ private:
+  void Add(PointerOp op);
+
+  Stream& stream_;
+  const std::vector<MarkedInput> marked_;
+  std::vector<PointerSlot> pending_;  // of the op that is launched next
+  std::vector<PointerOp> ops_;
+  std::vector<OpToken> tokens_;  // of each
+  absl::Status status_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_POINTER_LOG_H_

@@ -1,0 +1,176 @@
+// How a recording takes its inputs, and what the body is given for each.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/status_macros.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+namespace {
+
+bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
+
+}  // namespace
+
+RoleChoice TreeCore::RoleFor(const Call& call, size_t input) const {
+  const Value& value = call.inputs[input];
+  const Variant& variant = *call.variant;
+  InputFacts facts;
+  facts.role = memory_->RoleOf(value, call.function.IsStatic(input));
+  if (!value.is_tensor()) return {facts.role};
+  facts.bytes = value.layout()->extent_bytes();
+  facts.known = variant.warm;
+  facts.written = variant.Mutates(input);
+  facts.use = variant.uses[input];
+  const auto moved = path_.current()->moved.find(variant.id);
+  facts.moved = moved != path_.current()->moved.end() && moved->second.moved[input];
+  return ChooseRole(facts, {call.function.options.moving, options_.patch_bytes});
+}
+
+RoleRefusal TreeCore::RefusalOf(const Call& call) const {
+  RoleRefusal refusal = RoleRefusal::kNone;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const RoleRefusal found = RoleFor(call, i).refusal;
+    if (found == RoleRefusal::kWritten) return found;
+    if (found != RoleRefusal::kNone) refusal = found;
+  }
+  return refusal;
+}
+
+// Remembers which inputs the recordings at this place pinned to other addresses. A function that
+// wants to run eagerly then is recorded again once in a while: the new address may be there to
+// stay.
+void TreeCore::NoteMoves(const Call& call) {
+  Node* place = path_.current();
+  const auto siblings = place->by_variant.find(call.variant->id);
+  if (siblings == place->by_variant.end()) return;
+  MovedInputs& seen = place->moved[call.variant->id];
+  seen.moved.resize(call.inputs.size(), false);
+  for (const Node* sibling : siblings->second) {
+    for (size_t i = 0; i < call.inputs.size(); ++i) {
+      if (!IsPinned(sibling->roles[i])) continue;
+      if (sibling->inputs.rows()[i].word != call.inputs[i].word()) seen.moved[i] = true;
+    }
+  }
+  if (RefusalOf(call) != RoleRefusal::kMoves) return;
+  if (++seen.eager_runs % kEagerRunsUntilRetry == 0) seen.moved.assign(call.inputs.size(), false);
+}
+
+InputPlan TreeCore::PlanInputs(const Call& call) const {
+  InputPlan plan;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const InputRole own = memory_->RoleOf(call.inputs[i], call.function.IsStatic(i));
+    plan.roles.push_back(RoleFor(call, i).role);
+    plan.unpinned.push_back(IsPinned(own) && !IsPinned(plan.roles.back()));
+    plan.alignments.push_back(PatchAlignment(call.inputs[i].word(), 1));
+  }
+  return plan;
+}
+
+// What the body sees: pinned inputs as they are, patched ones under a mark of their own, the others
+// in buffers of the pool.
+Values TreeCore::PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
+                               Draft* draft, StepAllocator* allocator) {
+  Node* node = draft->node.get();
+  node->roles = draft->plan.roles;
+  node->inputs = InputPattern(node->roles, originals, draft->plan.alignments);
+  node->call_hash = HashInputs(node->roles, originals) ^ node->variant->function->id;
+  for (uint32_t i = 0; i < originals.size(); ++i) {
+    if (node->variant->Mutates(i)) node->written.push_back(i);
+  }
+  Values inputs;
+  std::vector<IngestCopy> copies;
+  std::vector<uint32_t> copied;
+  for (uint32_t i = 0; i < originals.size(); ++i) {
+    const Value& input = originals[i];
+    draft->stand_ins.push_back(0);
+    if (node->roles[i] != InputRole::kCopied && node->roles[i] != InputRole::kPatched) {
+      inputs.push_back(input);
+      continue;
+    }
+    const AddressRange bytes = {input.word(), input.layout()->extent_bytes()};
+    Storage* stand_in = nullptr;
+    if (node->roles[i] == InputRole::kPatched) {
+      stand_in = memory_->View(bytes);
+    } else {
+      absl::StatusOr<Storage*> buffer = allocator->Allocate(bytes.bytes, *side_);
+      if (!buffer.ok()) {
+        draft->status = buffer.status();
+        draft->reason = Reason::kOutOfPool;
+        return inputs;
+      }
+      stand_in = *buffer;
+    }
+    const Tensor seen = Tensor::Over(stand_in, input.layout(), stand_in->range().base);
+    inputs.push_back(seen);
+    draft->stand_ins.back() = stand_in->serial;
+    if (node->roles[i] == InputRole::kPatched) {
+      draft->marked.push_back({i, seen});
+    } else if (input.layout()->elements() > 0) {
+      copies.push_back({seen.word(), input.word(), input.layout()});
+      copied.push_back(i);
+    }
+  }
+  for (IngestPlan& plan : IngestPlan::For(copies, scalars)) {
+    const auto first = copied.begin() + plan.first_copy();
+    std::vector<uint32_t> served(first, first + plan.copies());
+    node->ingest.push_back({std::move(plan), 0, std::move(served)});
+  }
+  return inputs;
+}
+
+void TreeCore::LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens) {
+  for (const IngestOp& ingest : node->ingest) {
+    const Argument table = ingest.plan.Table();
+    absl::Status status =
+        side_->Launch(ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1));
+    if (!status.ok()) return on->Fail(status);
+    absl::StatusOr<std::vector<OpToken>> frontier = side_->CaptureFrontier();
+    if (!frontier.ok()) return on->Fail(frontier.status());
+    GRAPHTREE_CHECK(frontier->size() == 1) << "a launch left " << frontier->size() << " ends";
+    tokens->push_back(frontier->front());
+  }
+}
+
+// Which ops of the graph copy inputs, and which take patched ones. A patched input whose address
+// stands where nobody spoke of it makes the draft fail: it has to be recorded in another way.
+absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Values& originals,
+                                    PointerLog* log, Draft* draft) {
+  Node* node = draft->node.get();
+  std::vector<OpId> ingest;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    GRAPHTREE_ASSIGN_OR_RETURN(node->ingest[i].op, node->graph->Find(tokens[i]));
+    ingest.push_back(node->ingest[i].op);
+  }
+  if (draft->marked.empty()) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(*node->graph));
+  std::vector<InputRange> ranges;
+  std::vector<uint32_t> patched;
+  for (const MarkedInput& marked : draft->marked) {
+    ranges.push_back({marked.input, marked.mark.raw_bytes()});
+    patched.push_back(marked.input);
+  }
+  draft->hidden = HiddenPointers(node->graph->ops(), ops, ingest, ranges);
+  if (!draft->hidden.empty()) {
+    return absl::InternalError(
+        absl::StrCat("input ", draft->hidden.front(), " of '", node->variant->function->name,
+                     "' has its address where no launch declares it"));
+  }
+  node->pointers = PointerTable(std::move(ops), patched, originals);
+  return absl::OkStatus();
+}
+
+// Files a recording under what calls will bring.
+void TreeCore::FileNode(const InputPlan& plan, Node* node) {
+  Node* parent = path_.current();
+  if (std::find(plan.unpinned.begin(), plan.unpinned.end(), true) == plan.unpinned.end()) {
+    parent->by_call[node->call_hash].push_back(node);
+  } else {
+    node->is_general = true;
+    parent->general.Add(node->variant->function->id, node, &node->inputs, plan.unpinned);
+  }
+}
+
+}  // namespace graphtree
