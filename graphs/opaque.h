@@ -30,7 +30,7 @@ class OpaqueHolder : public StorageOwner {
     return static_cast<const OpaqueHolder*>(storage.owner())->object_.get();
   }
 
-  void Unreferenced(Storage*) override { delete this; }
+  void Unreferenced(Storage*) override { const std::unique_ptr<OpaqueHolder> last(this); }
   std::string WhyStale(const Storage&) const override { return "an opaque value is never stale"; }
 
  private:
