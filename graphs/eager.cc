@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/access_log.h"
+#include "graphs/aligned_inputs.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -21,12 +22,15 @@ absl::Status TreeCore::WarmUp(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(SideAfter(call.stream));
   StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
   Values inputs(call.inputs.begin(), call.inputs.end());
+  AlignedInputs aligned;
+  GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, *side_, &inputs));
   AccessLog log(inputs);
   EagerRandom random;
   Launcher on(*side_, allocator, &log, &random);
   Values outputs = call.function.body(on, inputs);
   books_at_ = nullptr;
   if (!on.ok()) random.GiveBack();
+  if (on.ok()) on.Fail(aligned.GiveBack(log.written(), *side_, &outputs));
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   GRAPHTREE_RETURN_IF_ERROR(on.status());
   call.variant->generators = std::max(call.variant->generators, random.generators());
@@ -61,11 +65,14 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   StepAllocator allocator(memory_.get(), Region::kKept, TagOf(call.function));
   Values inputs(call.inputs.begin(), call.inputs.end());
+  AlignedInputs aligned;
+  GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, call.stream, &inputs));
   AccessLog log(inputs);
   EagerRandom random;
   Launcher on(call.stream, allocator, &log, &random);
   Values outputs = call.function.body(on, inputs);
   if (!on.ok()) random.GiveBack();
+  if (on.ok()) on.Fail(aligned.GiveBack(log.written(), call.stream, &outputs));
   GRAPHTREE_RETURN_IF_ERROR(on.status());
   call.variant->generators = std::max(call.variant->generators, random.generators());
   ++stats_.eager;

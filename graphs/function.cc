@@ -11,6 +11,7 @@ bool SameKey(const Values& key, absl::Span<const Value> inputs) {
   for (size_t i = 0; i < key.size(); ++i) {
     if (key[i].layout() != inputs[i].layout()) return false;
     if (key[i].is_integer() && key[i].integer() != inputs[i].integer()) return false;
+    if (key[i].has_version() && key[i].word() != inputs[i].word()) return false;
   }
   return true;
 }
@@ -20,7 +21,7 @@ uint64_t HashKey(absl::Span<const Value> inputs) {
   for (const Value& input : inputs) {
     hash = (hash ^ reinterpret_cast<uintptr_t>(input.layout())) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 31;
-    if (input.is_integer()) hash = (hash ^ input.word()) * 0xc2b2ae3d27d4eb4fu;
+    if (input.is_integer() || input.has_version()) hash = (hash ^ input.word()) * 0xc2b2ae3d27d4eb4fu;
   }
   return hash;
 }
@@ -36,7 +37,12 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
   variant->function = function;
   variant->id = (*next_id)++;
   for (const Value& input : inputs) {
-    variant->key.push_back(input.is_tensor() ? Value(Tensor::Foreign(0, input.layout())) : input);
+    const bool by_layout = input.is_tensor() || input.is_opaque();
+    const uint64_t word = input.has_version() ? input.word() : 0;
+    variant->key.push_back(by_layout ? Value(Tensor::Foreign(word, input.layout())) : input);
+  }
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].has_version()) variant->opaque.push_back({i, inputs[i]});
   }
   variant->mutates.assign(inputs.size(), false);
   variant->uses.resize(inputs.size());

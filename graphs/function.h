@@ -24,6 +24,12 @@ using FunctionId = uint32_t;
 // it computes on the host may depend on device data. It may be called any number of times.
 using Body = std::function<Values(Launcher& on, Values& inputs)>;
 
+// The body takes it that the input starts at a multiple of so many bytes (a power of two).
+struct InputAlignment {
+  uint32_t input = 0;
+  uint64_t bytes = 1;
+};
+
 struct FunctionOptions {
   // Inputs whose address never changes for long (weights, caches). Checked at every call; at a
   // second address the function is recorded once more, for any address. A static input may be
@@ -31,11 +37,20 @@ struct FunctionOptions {
   std::vector<uint32_t> static_inputs = {};
   // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
   std::vector<uint32_t> mutated_inputs = {};
+  // An input that is less aligned than is said here is copied, whatever else is said about it; one
+  // that is written to is an error then.
+  std::vector<InputAlignment> alignments = {};
   // Never record it.
   bool exclude = false;
   // What is done about inputs that come at changing addresses. A body that writes the address of
   // an input into memory, where no launch shows it, wants kCopy.
   Moving moving = Moving::kPatch;
+};
+
+// An opaque input with a version, kept alive, so that no other object is taken for it.
+struct KeptOpaque {
+  uint32_t input = 0;
+  Value value;
 };
 
 // One combination of integers and layouts that a function was called with. Each is warmed up,
@@ -46,6 +61,7 @@ struct Variant {
   Values key;                  // integers as they are, tensors with their layouts alone
   std::vector<bool> mutates;   // by input: declared, or seen in a run
   std::vector<InputUse> uses;  // by input: seen in a run
+  std::vector<KeptOpaque> opaque;
   bool warm = false;           // has run once in the pool
   size_t generators = 0;       // of random numbers that a run drew from
 
@@ -58,9 +74,13 @@ struct Function {
   FunctionOptions options;
   Body body;
   std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
+  std::vector<uint64_t> alignments;  // by input, likewise
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
   bool warned[kReasonCount] = {};
 
+  uint64_t AlignmentOf(size_t input) const {
+    return input < alignments.size() ? alignments[input] : 1;
+  }
   bool IsStatic(size_t input) const { return input < is_static.size() && is_static[input]; }
 };
 

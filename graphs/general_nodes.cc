@@ -10,7 +10,7 @@ uint64_t GeneralNodes::HashOf(const InputPattern& pattern, const std::vector<boo
   const absl::Span<const RecordedInput> rows = pattern.rows();
   for (size_t i = 0; i < rows.size(); ++i) {
     const bool moves = i < moving.size() && moving[i];
-    hash.Add(rows[i].layout, rows[i].word, !moves && rows[i].mask == ~uint64_t{0});
+    hash.Add(rows[i].layout, rows[i].word, !moves && pattern.pins(i));
   }
   return hash.value();
 }

@@ -10,6 +10,7 @@ namespace graphtree {
 RecordedInput RowFor(InputRole role, const Value& input, uint64_t alignment) {
   RecordedInput row{input.layout(), input.word(), ~uint64_t{0}};
   if (role == InputRole::kCopied) row.mask = 0;
+  if (role == InputRole::kOpaque && !input.has_version()) row.mask = 0;
   if (role == InputRole::kPatched) {
     row.mask = alignment - 1;
     row.word &= row.mask;
@@ -21,6 +22,7 @@ InputPattern::InputPattern(absl::Span<const InputRole> roles, absl::Span<const V
                            absl::Span<const uint64_t> alignments) {
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     rows_.push_back(RowFor(roles[i], inputs[i], i < alignments.size() ? alignments[i] : 1));
+    pins_.push_back(PinHash::Pins(roles[i]));
     const bool exact = rows_.back().mask == ~uint64_t{0} && inputs[i].storage() == nullptr;
     if (!exact) {
       loose_.push_back(i);

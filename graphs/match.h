@@ -6,6 +6,7 @@
 //   static   | f32[8] | 0x7f00...        | all ones      |  the address must be the recorded one
 //   managed  | f32[8] | 0x6000...        | all ones      |  an output of this path, so likewise
 //   integer  | int    | 17               | all ones      |  the value must be the recorded one
+//   opaque   | opaque | version          | all ones, or 0 without a version
 //   copied   | f32[8] | -                | 0             |  any address: the graph copies it first
 //   patched  | f32[8] | 0x...0           | alignment - 1 |  any address as well aligned
 //
@@ -23,7 +24,7 @@
 
 namespace graphtree {
 
-enum class InputRole : uint8_t { kStatic, kManaged, kInteger, kNone, kCopied, kPatched };
+enum class InputRole : uint8_t { kStatic, kManaged, kInteger, kNone, kCopied, kPatched, kOpaque };
 
 struct RecordedInput {
   const Layout* layout = nullptr;
@@ -65,6 +66,8 @@ class InputPattern {
                absl::Span<const uint64_t> alignments = {});
 
   absl::Span<const RecordedInput> rows() const { return rows_; }
+  // Whether the word of input i is part of a call's hash.
+  bool pins(size_t i) const { return pins_[i]; }
 
   // REQUIRES: as many inputs as rows.
   Comparison Compare(absl::Span<const Value> inputs) const {
@@ -92,6 +95,7 @@ class InputPattern {
   };
 
   std::vector<RecordedInput> rows_;
+  std::vector<bool> pins_;
   std::vector<Run> runs_;
   std::vector<unsigned char> image_;  // of the runs' values, one behind the other
   std::vector<uint32_t> loose_;       // the other rows
@@ -104,8 +108,11 @@ size_t FirstMismatch(absl::Span<const RecordedInput> rows, absl::Span<const Valu
 // ones. Two calls that a recording cannot tell apart have the same.
 class PinHash {
  public:
+  static bool Pins(InputRole role) {
+    return role != InputRole::kCopied && role != InputRole::kPatched;
+  }
   void Add(InputRole role, const Value& input) {
-    Add(input.layout(), input.word(), role != InputRole::kCopied && role != InputRole::kPatched);
+    Add(input.layout(), input.word(), Pins(role));
   }
   void Add(const Layout* layout, uint64_t word, bool pinned) {
     Mix(reinterpret_cast<uintptr_t>(layout));

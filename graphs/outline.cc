@@ -15,6 +15,8 @@ namespace {
 std::string TextOf(const Value& value) {
   if (value.is_none()) return "none";
   if (value.is_integer()) return absl::StrCat(value.integer());
+  if (value.has_version()) return absl::StrCat("version ", value.word());
+  if (value.is_opaque()) return "opaque";
   return value.layout()->ToString();
 }
 

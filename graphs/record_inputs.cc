@@ -24,6 +24,7 @@ RoleChoice TreeCore::RoleFor(const Call& call, size_t input) const {
   facts.known = variant.warm;
   facts.written = variant.Mutates(input);
   facts.use = variant.uses[input];
+  facts.aligned = value.word() % call.function.AlignmentOf(input) == 0;
   const auto moved = path_.current()->moved.find(variant.id);
   facts.moved = moved != path_.current()->moved.end() && moved->second.moved[input];
   return ChooseRole(facts, {call.function.options.moving, options_.patch_bytes});
@@ -64,7 +65,8 @@ InputPlan TreeCore::PlanInputs(const Call& call) const {
     const InputRole own = memory_->RoleOf(call.inputs[i], call.function.IsStatic(i));
     plan.roles.push_back(RoleFor(call, i).role);
     plan.unpinned.push_back(IsPinned(own) && !IsPinned(plan.roles.back()));
-    plan.alignments.push_back(PatchAlignment(call.inputs[i].word(), 1));
+    plan.alignments.push_back(
+        PatchAlignment(call.inputs[i].word(), call.function.AlignmentOf(i)));
   }
   return plan;
 }

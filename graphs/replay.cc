@@ -16,6 +16,9 @@ bool TreeCore::Matches(const Node& node, Call& call) {
       if (input.storage() != nullptr && input.storage()->stale()) return false;
     }
   }
+  for (const KeptOpaque& kept : node.variant->opaque) {
+    if (call.inputs[kept.input].object() != kept.value.object()) return false;
+  }
   if (!node.written.empty() && MovedOntoWritten(node, call.inputs)) return false;
   return path_.Fits(node, call.inputs) == Path::Fit::kFits;
 }
@@ -182,7 +185,8 @@ void TreeCore::HandOut(Node* node, const Call& call) {
 
 void TreeCore::Consume(const Call& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i].storage() != nullptr && !call.function.IsStatic(i)) {
+    if (call.inputs[i].storage() == nullptr || call.inputs[i].is_opaque()) continue;
+    if (!call.function.IsStatic(i)) {
       call.inputs[i] = Value();
     }
   }

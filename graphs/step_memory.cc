@@ -44,6 +44,7 @@ void StepMemory::Drop(CheckpointId checkpoint) { pool_->Drop(checkpoint).IgnoreE
 InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
   if (input.is_none()) return InputRole::kNone;
   if (input.is_integer()) return InputRole::kInteger;
+  if (input.is_opaque()) return InputRole::kOpaque;
   if (is_static) return InputRole::kStatic;
   const bool on_path = input.storage() != nullptr && InStepRegion(input.storage()->range());
   return on_path ? InputRole::kManaged : InputRole::kCopied;

@@ -1,17 +1,19 @@
 // A Tensor is a handle: a layout over bytes of a storage. A Value is what goes into a function and
-// comes out of it: a tensor, an integer, or nothing.
+// comes out of it: a tensor, an integer, something opaque, or nothing.
 //
 //   Tensor   | storage* | layout* | word |        24 bytes; word = address of the first element
 //   Value    | null     | kInt    | word |        word = the integer itself
 //   Value    | null     | null    | 0    |        nothing
+//   Value    | holder*  | kOpaque | word |        word = a version, if it has one (opaque.h)
 //
-// One form for all three lets a call be compared with a recording in one loop over pairs of words.
+// One form for all lets a call be compared with a recording in one loop over pairs of words.
 // Copying a handle costs an atomic increment. A handle of foreign memory (the caller's own) has no
 // storage and costs nothing.
 #ifndef GRAPHTREE_GRAPHS_TENSOR_H_
 #define GRAPHTREE_GRAPHS_TENSOR_H_
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -21,6 +23,7 @@
 #include "device/address.h"
 #include "device/base/check.h"
 #include "graphs/layout.h"
+#include "graphs/opaque.h"
 #include "graphs/storage.h"
 
 namespace graphtree {
@@ -34,6 +37,14 @@ class Value {
     value.layout_ = IntegerLayout();
     value.word_ = static_cast<uint64_t>(integer);
     return value;
+  }
+  // Never compared: a call with another object is the same call.
+  static Value Opaque(std::shared_ptr<const void> object) {
+    return Value(OpaqueHolder::Make(std::move(object)), OpaqueLayout(), 0);
+  }
+  // The version is part of a call's key; an object that has changed needs a new one.
+  static Value Opaque(std::shared_ptr<const void> object, uint64_t version) {
+    return Value(OpaqueHolder::Make(std::move(object)), VersionedLayout(), version);
   }
   Value(const Value& other)
       : storage_(other.storage_), layout_(other.layout_), word_(other.word_) {
@@ -55,8 +66,17 @@ class Value {
 
   bool is_none() const { return layout_ == nullptr; }
   bool is_integer() const { return layout_ == IntegerLayout(); }
-  bool is_tensor() const { return !is_none() && !is_integer(); }
+  bool is_opaque() const { return layout_ == OpaqueLayout() || has_version(); }
+  bool has_version() const { return layout_ == VersionedLayout(); }
+  bool is_tensor() const { return !is_none() && !is_integer() && !is_opaque(); }
   int64_t integer() const { return static_cast<int64_t>(word_); }
+
+  // REQUIRES: is_opaque(), and what Opaque was given was a T.
+  template <typename T>
+  const T& opaque() const {
+    return *static_cast<const T*>(object());
+  }
+  const void* object() const { return OpaqueHolder::ObjectOf(*storage_); }
 
   // What matching compares; see the drawing above.
   Storage* storage() const { return storage_; }
@@ -72,6 +92,15 @@ class Value {
  private:
   static const Layout* IntegerLayout() {
     static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 7});
+    return layout;
+  }
+
+  static const Layout* OpaqueLayout() {
+    static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 8});
+    return layout;
+  }
+  static const Layout* VersionedLayout() {
+    static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 9});
     return layout;
   }
 

@@ -98,6 +98,15 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
     if (function.is_static.size() <= input) function.is_static.resize(input + 1, false);
     function.is_static[input] = true;
   }
+  for (const InputAlignment& aligned : function.options.alignments) {
+    GRAPHTREE_CHECK(aligned.bytes > 0 && (aligned.bytes & (aligned.bytes - 1)) == 0)
+        << "input " << aligned.input << " of '" << function.name << "' is declared aligned to "
+        << aligned.bytes << " bytes, which is no power of two";
+    if (function.alignments.size() <= aligned.input) {
+      function.alignments.resize(aligned.input + 1, 1);
+    }
+    function.alignments[aligned.input] = aligned.bytes;
+  }
   names_->AddFunction(function.name);
   return function.id;
 }
@@ -148,6 +157,29 @@ absl::Status TreeCore::CheckInputs(const Call& call) const {
           absl::StrCat("input ", i, " of '", call.function.name, "' may not be used: ",
                        storage->owner()->WhyStale(*storage)));
     }
+  }
+  return absl::OkStatus();
+}
+
+// What the caller said of its inputs and what is not so, where that cannot be helped by a copy.
+absl::Status TreeCore::CheckPromises(const Call& call) const {
+  for (size_t i = 0; i < call.function.alignments.size() && i < call.inputs.size(); ++i) {
+    const Value& input = call.inputs[i];
+    const uint64_t bytes = call.function.alignments[i];
+    if (!input.is_tensor() || input.word() % bytes == 0 || !call.variant->Mutates(i)) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", i, " of '", call.function.name, "' is declared aligned to ", bytes,
+        " bytes and starts at 0x", absl::Hex(input.word()),
+        "; it is written to, so a copy in its place would not do. Pass aligned memory, or declare "
+        "less"));
+  }
+  for (const KeptOpaque& kept : call.variant->opaque) {
+    const Value& input = call.inputs[kept.input];
+    if (input.object() == kept.value.object()) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", kept.input, " of '", call.function.name, "' has version ", input.word(),
+        ", but is another object than the one that first had it. Give a new object or a "
+        "changed one a version of its own"));
   }
   return absl::OkStatus();
 }
@@ -204,6 +236,7 @@ void TreeCore::EndPathIfDead() {
 absl::Status TreeCore::RunSlow(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
   call.variant = VariantFor(&call.function, call.inputs, &next_variant_);
+  GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
     EndPathIfDead();
   }

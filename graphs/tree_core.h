@@ -101,6 +101,7 @@ class TreeCore {
   // tree_core.cc
   absl::Status RunSlow(Call& call);
   absl::Status CheckInputs(const Call& call) const;
+  absl::Status CheckPromises(const Call& call) const;
   bool MustRunEagerly(const Call& call, Reason* reason) const;
   // Why no recording at this place serves the call; false if there is none at all for it.
   bool HasUnexpectedSibling(const Call& call);

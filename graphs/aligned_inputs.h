@@ -1,0 +1,45 @@
+// Inputs that are less aligned than their function declared, for a run of the body that is not
+// recorded: each is copied into memory that is aligned, and what the body wrote is copied back.
+//
+//   caller's x, at ...4 --copy--> clone, at ...00 --> body --(if it was written to)--> copy back
+//
+// The copy is the kernel that recordings begin with, so any layout will do, overlapping ones too.
+//
+// Thread rule: the tree's caller. Cost: nothing where no alignment is declared.
+#ifndef GRAPHTREE_GRAPHS_ALIGNED_INPUTS_H_
+#define GRAPHTREE_GRAPHS_ALIGNED_INPUTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "device/stream.h"
+#include "graphs/function.h"
+#include "graphs/launcher.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class AlignedInputs {
+ public:
+  // Puts a clone in the place of every input that needs one.
+  absl::Status Replace(const Function& function, BodyAllocator& allocator, Stream& stream,
+                       Values* inputs);
+  // After the body: `written` tells which inputs it wrote to. An output that looks into a clone
+  // looks into the caller's own memory instead.
+  absl::Status GiveBack(const std::vector<bool>& written, Stream& stream, Values* outputs);
+
+ private:
+  struct Clone {
+    uint32_t input;
+    Value original;
+    Tensor clone;
+  };
+
+  std::vector<Clone> clones_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_ALIGNED_INPUTS_H_

@@ -1,0 +1,171 @@
+// Inputs that are not plain: less aligned than declared, overlapping themselves, or nothing that a
+// kernel reads.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "tests/kernels/kernels.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+class InputsTest : public TreeTest {
+ protected:
+  absl::Status Refusal(FunctionId function, Values inputs) {
+    Values outputs;
+    return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(InputsTest);
+
+// The body looks at what it was promised, in every run.
+TEST_P(InputsTest, AMisalignedInputIsCopiedWhateverItIs) {
+  const Tensor memory = Given(1, kWords + 4);
+  for (const bool is_static : {false, true}) {
+    OpenTree({.patch_bytes = 1});
+    FunctionOptions options;
+    options.alignments = {{0, 16}};
+    if (is_static) options.static_inputs = {0};
+    const FunctionId function = Register("aligned", options, [](Launcher& on, Values& inputs) {
+      EXPECT_EQ(inputs[0].word() % 16, 0u);
+      return Values{Sum(on, inputs[0], inputs[0]), Slice(inputs[0], 2, 4)};
+    });
+    for (const int64_t first : {1, 1, 2, 3, 0, 0, 0, 1}) {
+      const Tensor x = Slice(memory, first, kWords);
+      Values out = CallInSteps(1, function, {x});
+      EXPECT_EQ(Read(out[0]), Times(Read(x), 2)) << "first word " << first;
+      EXPECT_EQ(out[1].word(), x.word() + 8) << "the caller's own, not the copy";
+    }
+    EXPECT_EQ(graphs(), 1u) << "what copies serves aligned ones as well";
+    EXPECT_EQ(tree().stats().copied_inputs, 1u);
+    EXPECT_EQ(eager(), 0u);
+  }
+}
+
+// An excluded function runs eagerly and may look at its alignment, too.
+TEST_P(InputsTest, AnEagerRunGetsAlignedInputs) {
+  FunctionOptions options;
+  options.alignments = {{1, 64}};
+  options.exclude = true;
+  const FunctionId function = Register("eager", options, [](Launcher& on, Values& inputs) {
+    EXPECT_EQ(inputs[1].word() % 64, 0u);
+    return Values{Sum(on, inputs[0], inputs[1]), inputs[1]};
+  });
+  const Tensor x = Given(1), memory = Given(2, kWords + 1);
+  const Tensor y = Slice(memory, 1, kWords);
+  Values out = CallInSteps(2, function, {x, y});
+  EXPECT_EQ(Read(out[0]), Plus(PatternOf(1), Read(y)));
+  EXPECT_EQ(out[1].word(), y.word());
+}
+
+TEST_P(InputsTest, AMisalignedInputThatIsWrittenToIsRefused) {
+  FunctionOptions options;
+  options.alignments = {{0, 16}};
+  options.static_inputs = {0};
+  const FunctionId function = Register("writes", options, [](Launcher& on, Values& inputs) {
+    Bump(on, inputs[0], 3);
+    return Values{};
+  });
+  const Tensor memory = Given(1, kWords + 4);
+  const Tensor crooked = Slice(memory, 1, kWords), straight = Slice(memory, 4, kWords);
+  const Words before = Read(memory);
+  CallInSteps(1, function, {crooked});
+  Words expected = before;
+  for (int64_t i = 1; i < kWords + 1; ++i) expected[i] += 3;
+  EXPECT_EQ(Read(memory), expected) << "the first run did not know, and wrote it back";
+  const absl::Status refusal = Refusal(function, {crooked});
+  EXPECT_THAT(refusal, FailsWith(StatusCode::kInvalidArgument, "input 0 of 'writes'"));
+  EXPECT_THAT(refusal, FailsWith(StatusCode::kInvalidArgument, "aligned to 16 bytes"));
+  EXPECT_EQ(Read(memory), expected);
+  CallInSteps(3, function, {straight});
+  EXPECT_EQ(Read(straight)[0], expected[4] + 9);
+}
+
+// Windows that share words: one element is read at several indices.
+TEST_P(InputsTest, AnInputThatOverlapsItselfIsCopiedAsOneExtent) {
+  constexpr int64_t kRows = 5, kWidth = 8, kStep = 3;
+  constexpr int64_t kExtent = kStep * (kRows - 1) + kWidth;
+  for (const uint64_t patch_bytes : {uint64_t{1}, kDefaultPatchBytes}) {
+    OpenTree({.patch_bytes = patch_bytes});
+    const FunctionId function = Register("windows", {}, [](Launcher& on, Values& inputs) {
+      const Tensor x = Tensor::From(inputs[0]);
+      const Tensor out = on.Empty(DType::kI32, {kRows, kWidth});
+      const uint32_t count = kWidth;
+      for (int64_t row = 0; row < kRows && on.ok(); ++row) {
+        const Tensor window = x.View(WordsLayout(kWidth), row * x.shape().strides()[0] * 4);
+        on.Launch(AddKernel(), TestShape(),
+                  {Out(Slice(out, row * kWidth, kWidth)), In(window), In(window), Val(count)});
+      }
+      return Values{out};
+    });
+    const Layout* layout = Layout::Strided(DType::kI32, {kRows, kWidth}, {kStep, 1});
+    ASSERT_TRUE(layout->overlaps_itself());
+    for (const uint32_t seed : {5, 5, 5, 6, 7}) {
+      const Tensor given = Given(seed, kExtent);
+      Values out = CallInSteps(1, function, {Tensor::Foreign(given.word(), layout)});
+      Words expected;
+      for (int64_t row = 0; row < kRows; ++row) {
+        for (int64_t i = 0; i < kWidth; ++i) {
+          expected.push_back(2 * Pattern(seed, kExtent)[row * kStep + i]);
+        }
+      }
+      EXPECT_EQ(Read(out[0]), expected);
+    }
+    EXPECT_EQ(graphs(), 1u);
+    EXPECT_EQ(eager(), 0u);
+  }
+}
+
+TEST_P(InputsTest, AnOpaqueInputIsHandedThroughAndNotCompared) {
+  int bodies = 0;
+  const FunctionId function = Register("opaque", {}, [&](Launcher& on, Values& inputs) {
+    ++bodies;
+    EXPECT_TRUE(inputs[1].is_opaque());
+    EXPECT_FALSE(inputs[1].is_tensor());
+    EXPECT_EQ(inputs[1].opaque<std::string>().substr(0, 4), "mesh");
+    return Values{Sum(on, inputs[0], inputs[0]), inputs[1]};
+  });
+  const Tensor x = Given(1);
+  auto object = std::make_shared<std::string>("mesh 0");
+  const std::weak_ptr<std::string> watch = object;
+  Value value = Value::Opaque(std::move(object));
+  for (int step = 0; step < 4; ++step) {
+    Values out = CallInSteps(1, function, {x, value});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+    EXPECT_EQ(out[1].opaque<std::string>(), "mesh 0");
+    EXPECT_FALSE(value.is_none()) << "it is not consumed";
+  }
+  Values out = CallInSteps(
+      1, function, {x, Value::Opaque(std::make_shared<std::string>("mesh 1"))});
+  EXPECT_EQ(out[1].opaque<std::string>(), "mesh 1");
+  EXPECT_EQ(bodies, 2);
+  EXPECT_EQ(replays(), 3u);
+  value = Value();
+  EXPECT_TRUE(watch.expired());
+}
+
+TEST_P(InputsTest, TheVersionOfAnOpaqueInputIsPartOfTheKey) {
+  const FunctionId function = Register("version", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    Bump(on, sum, static_cast<uint32_t>(inputs[1].opaque<int>()));
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  const auto one = std::make_shared<int>(1), two = std::make_shared<int>(2);
+  for (const uint64_t version : {1, 1, 1, 2, 2, 2, 1, 2}) {
+    const Value value = Value::Opaque(version == 1 ? one : two, version);
+    Values out = CallInSteps(1, function, {x, value});
+    const uint32_t by = static_cast<uint32_t>(version);
+    EXPECT_EQ(Read(out[0]), Plus(Times(PatternOf(1), 2), Words(kWords, by)));
+  }
+  EXPECT_EQ(graphs(), 2u);
+  EXPECT_EQ(replays(), 4u);
+  const absl::Status lie = Refusal(function, {x, Value::Opaque(two, 1)});
+  EXPECT_THAT(lie, FailsWith(StatusCode::kInvalidArgument, "input 1 of 'version' has version 1"));
+}
+
+}  // namespace
+}  // namespace graphtree
