@@ -244,7 +244,18 @@ absl::Status Pool::MakeUsable(const Allocation& got, uint64_t begin, uint64_t en
 
 void Pool::TellOfAllocation(const BlockRecord& record) {
   Log(HistoryAction::kAllocate, record);
-  if (tells_device_) device_.memory().NoteLive(ToldRange(record), words_[record.tag]);
+  if (!tells_device_) return;
+  const AddressRange range = ToldRange(record);
+  if (IsShielded(range)) {
+    device_.memory().NoteRevived(range, words_[record.tag]);
+  } else {
+    device_.memory().NoteLive(range, words_[record.tag]);
+  }
+}
+
+bool Pool::IsShielded(AddressRange range) const {
+  return std::any_of(shielded_.begin(), shielded_.end(),
+                     [range](AddressRange shield) { return shield.Overlaps(range); });
 }
 
 absl::Status Pool::Free(BlockId id) {
@@ -273,7 +284,9 @@ absl::Status Pool::FreeNow(BlockId id) {
 absl::Status Pool::TellOfFree(BlockId id, const BlockRecord& record) {
   Log(HistoryAction::kFreeRequested, record);
   if (debugger_.any()) GRAPHTREE_RETURN_IF_ERROR(DebugFreed(id, record));
-  if (tells_device_) device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
+  if (tells_device_ && !IsShielded(ToldRange(record))) {
+    device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
+  }
   Log(HistoryAction::kFreeCompleted, record);
   return absl::OkStatus();
 }

@@ -82,6 +82,11 @@ class Pool {
   // `stream`.
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream);
 
+  // Bytes that a graph reads which is captured and not launched yet, while their block is given to
+  // others in the books: until Unshield a device that poisons fresh and freed bytes leaves them.
+  void Shield(AddressRange range) { shielded_.push_back(range); }
+  void Unshield() { shielded_.clear(); }
+
   // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the
   // kept region need no declaration.
   absl::Status SetKept(BlockId id, bool kept);
@@ -170,6 +175,7 @@ class Pool {
   absl::StatusOr<Block> Finish(const Allocation& got, uint32_t number, Stream& stream);
   absl::Status MakeUsable(const Allocation& got, uint64_t begin, uint64_t end, uint32_t number,
                           Stream& stream);
+  bool IsShielded(AddressRange range) const;
   void TellOfAllocation(const BlockRecord& record);
   absl::Status TellOfFree(BlockId id, const BlockRecord& record);
   absl::Status WhyNotAllocated(AllocateOutcome outcome, const BlockRequest& request);
@@ -291,6 +297,7 @@ class Pool {
   uint64_t limit_bytes_ = 0;
   uint64_t clock_ = 0;  // counts pieces whose contents were lost
   std::vector<BlockId> scratch_;
+  std::vector<AddressRange> shielded_;
   int open_scopes_ = 0;
   std::unique_ptr<Stream> copy_stream_;
 

@@ -215,6 +215,35 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
   EXPECT_THAT(pool_->ForgetStream(*launcher), IsOk());
 }
 
+// A graph reads a block that its capture freed and gave to others: the bytes are there when it is
+// launched, and poisoned like others behind that.
+TEST_F(PoolCaptureTest, ShieldedBytesOutliveTheirBlock) {
+  const Block input = *pool_->Allocate(kMiB, *stream_);
+  const Block out = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(Fill(*stream_, input, 7), IsOk());
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  EXPECT_THAT(stream_->Copy(out.range.base, input.range.base, kMiB), IsOk());
+  pool_->Shield(input.range);
+  EXPECT_THAT(pool_->Free(input.id), IsOk());
+  const Block first = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_EQ(first.range.base, input.range.base);
+  EXPECT_THAT(pool_->Free(first.id), IsOk());
+  const Block second = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_EQ(second.range.base, input.range.base);
+  EXPECT_THAT(Fill(*stream_, second, 9), IsOk());
+  auto graph = *stream_->EndCapture();
+  scope->Commit();
+  auto executable = *graph->Instantiate();
+  EXPECT_THAT(executable->Launch(*stream_), IsOk());
+  pool_->Unshield();
+  EXPECT_EQ(Read(out), 7);
+  EXPECT_EQ(Read(second), 9);
+  EXPECT_THAT(pool_->Free(second.id), IsOk());
+  const Block third = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_NE(Read(third), 9) << "poison again";
+}
+
 TEST_F(PoolCaptureTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
   const CheckpointId root = *pool_->Take();
   auto scope = *CaptureScope::Begin(*pool_);

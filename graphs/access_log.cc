@@ -13,7 +13,10 @@ AddressRange RangeOf(const Value& value) {
 
 AccessLog::AccessLog(absl::Span<const Value> inputs)
     : written_(inputs.size(), false), uses_(inputs.size()), last_op_(inputs.size(), 0) {
-  for (const Value& input : inputs) ranges_.push_back(RangeOf(input));
+  for (const Value& input : inputs) {
+    ranges_.push_back(RangeOf(input));
+    storages_.push_back(input.storage());
+  }
 }
 
 void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
@@ -21,6 +24,8 @@ void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
   const AddressRange target = tensor.raw_bytes();
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].Overlaps(target)) continue;
+    const bool both_known = storages_[i] != nullptr && tensor.storage() != nullptr;
+    if (both_known && storages_[i] != tensor.storage()) continue;
     if (writes) written_[i] = true;
     if (argument < 0) uses_[i].opaque = true;
     if (last_op_[i] != op_) ++uses_[i].ops;

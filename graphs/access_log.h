@@ -1,7 +1,8 @@
 // What a body touched in one run: which of its inputs it wrote to, and how many ops took each.
 //
 // Kernels launched through the launcher say what they read and write, so a mutated input is found
-// without the caller naming it: a write is to input i if the two share a byte.
+// without the caller naming it: a write is to input i if the two share a byte. What is allocated
+// where an input has died inside the body has a storage of its own, and is not that input.
 #ifndef GRAPHTREE_GRAPHS_ACCESS_LOG_H_
 #define GRAPHTREE_GRAPHS_ACCESS_LOG_H_
 
@@ -30,6 +31,7 @@ class AccessLog : public AccessObserver {
 
  private:
   std::vector<AddressRange> ranges_;
+  std::vector<const Storage*> storages_;
   std::vector<bool> written_;
   std::vector<InputUse> uses_;
   std::vector<uint32_t> last_op_;  // that took the input

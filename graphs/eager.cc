@@ -6,6 +6,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/access_log.h"
 #include "graphs/aligned_inputs.h"
+#include "graphs/given_inputs.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -21,9 +22,29 @@ absl::Status TreeCore::WarmUp(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
   GRAPHTREE_RETURN_IF_ERROR(SideAfter(call.stream));
   StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
-  Values inputs(call.inputs.begin(), call.inputs.end());
+  Values originals(call.inputs.begin(), call.inputs.end());
+  std::vector<InputRole> roles;
+  for (size_t i = 0; i < originals.size(); ++i) {
+    roles.push_back(memory_->RoleOf(originals[i], call.function.IsStatic(i)));
+  }
+  Consume(call);
+  GivenInputs given(memory_.get(), &path_, false);
+  Values inputs = given.Take(roles, &originals);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (roles[i] != InputRole::kManaged) inputs[i] = originals[i];
+  }
+  allocator.set_make_room([&given] { given.BuryDead(); });
+  auto give_back = [&] {
+    given.GiveBackLiving(&originals);
+    for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
+  };
   AlignedInputs aligned;
-  GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, *side_, &inputs));
+  const absl::Status replaced = aligned.Replace(call.function, allocator, *side_, &inputs);
+  if (!replaced.ok()) {
+    inputs.clear();
+    give_back();
+    return replaced;
+  }
   AccessLog log(inputs);
   EagerRandom random;
   Launcher on(*side_, allocator, &log, &random);
@@ -31,16 +52,14 @@ absl::Status TreeCore::WarmUp(Call& call) {
   books_at_ = nullptr;
   if (!on.ok()) random.GiveBack();
   if (on.ok()) on.Fail(aligned.GiveBack(log.written(), *side_, &outputs));
-  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
-  GRAPHTREE_RETURN_IF_ERROR(on.status());
-  call.variant->generators = std::max(call.variant->generators, random.generators());
-  for (size_t i = 0; i < call.variant->mutates.size(); ++i) {
-    if (log.written()[i]) call.variant->mutates[i] = true;
-    InputUse& use = call.variant->uses[i];
-    use.ops = std::max(use.ops, log.uses()[i].ops);
-    use.opaque |= log.uses()[i].opaque;
+  on.Fail(order_.ContinueOn(call.stream));
+  if (!on.ok()) {
+    inputs.clear();
+    outputs.clear();
+    give_back();
+    return on.status();
   }
-  call.variant->warm = true;
+  Learn(log, random.generators(), call.variant);
   ++stats_.warm_ups;
   names_->SetLastRun(call.function.id);
   auto node = std::make_unique<Node>();
@@ -50,9 +69,21 @@ absl::Status TreeCore::WarmUp(Call& call) {
   node->warm_up = true;
   HoldOutputs(path_.AppendWarmUp(std::move(node)), outputs);
   inputs.clear();
-  Consume(call);
+  given.BuryDead();
+  given.LayToRest();
   *call.outputs = std::move(outputs);
   return absl::OkStatus();
+}
+
+void TreeCore::Learn(const AccessLog& log, size_t generators, Variant* variant) {
+  variant->generators = std::max(variant->generators, generators);
+  for (size_t i = 0; i < variant->mutates.size(); ++i) {
+    if (log.written()[i]) variant->mutates[i] = true;
+    InputUse& use = variant->uses[i];
+    use.ops = std::max(use.ops, log.uses()[i].ops);
+    use.opaque |= log.uses()[i].opaque;
+  }
+  variant->warm = true;
 }
 
 absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {

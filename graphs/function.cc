@@ -21,7 +21,8 @@ uint64_t HashKey(absl::Span<const Value> inputs) {
   for (const Value& input : inputs) {
     hash = (hash ^ reinterpret_cast<uintptr_t>(input.layout())) * 0x9e3779b97f4a7c15u;
     hash ^= hash >> 31;
-    if (input.is_integer() || input.has_version()) hash = (hash ^ input.word()) * 0xc2b2ae3d27d4eb4fu;
+    if (!input.is_integer() && !input.has_version()) continue;
+    hash = (hash ^ input.word()) * 0xc2b2ae3d27d4eb4fu;
   }
   return hash;
 }

@@ -1,6 +1,7 @@
 // Holding, forgetting, and ending a path.
 #include "graphs/path.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "device/base/check.h"
@@ -44,6 +45,21 @@ const std::vector<HeldOutput>& Path::Held() {
   }
   held_.resize(kept);
   return held_;
+}
+
+std::vector<HeldOutput> Path::TakeDead(absl::Span<Storage* const> storages) {
+  std::vector<HeldOutput> dead;
+  size_t kept = 0;
+  for (const HeldOutput& held : held_) {
+    const bool asked = std::find(storages.begin(), storages.end(), held.storage) != storages.end();
+    if (asked && !held.storage->held_outside()) {
+      dead.push_back(held);
+    } else {
+      held_[kept++] = held;
+    }
+  }
+  held_.resize(kept);
+  return dead;
 }
 
 Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {

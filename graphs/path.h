@@ -19,6 +19,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "graphs/node.h"
 
 namespace graphtree {
@@ -61,6 +62,12 @@ class Path {
   }
   // Forgets the outputs that nobody holds any more; what is left is alive.
   const std::vector<HeldOutput>& Held();
+
+  // Takes the dead ones among `storages` out, with the path's hold on them: whoever has them now
+  // lets go of it.
+  std::vector<HeldOutput> TakeDead(absl::Span<Storage* const> storages);
+  // Back on the path.
+  void PutBack(const HeldOutput& held) { held_.push_back(held); }
 
   // Is everything alive that `node` leaves no room for? kNone, or what stands against it.
   // `inputs` are the call's: a consumed input must be held by nothing else.

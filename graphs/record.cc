@@ -5,6 +5,7 @@
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "graphs/given_inputs.h"
 #include "graphs/pointer_log.h"
 #include "graphs/random_words.h"
 #include "graphs/tree_core.h"
@@ -67,38 +68,45 @@ absl::Status TreeCore::BooksTo(Node* node) {
 
 absl::Status TreeCore::Record(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
+  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId before, memory_->Take());
+  const absl::Status status = RecordFrom(before, call);
+  memory_->Drop(before);
+  return status;
+}
+
+absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CaptureScope> scope,
                              CaptureScope::Begin(memory_->pool()));
   books_at_ = nullptr;
-  // The call's own references move here, so that what the body consumes can be told from what
-  // somebody else holds.
+  // The call's own references move here, and on to the body where they may die.
   Values originals(call.inputs.begin(), call.inputs.end());
   InputPlan plan = PlanInputs(call);
   Consume(call);
-  Draft draft = Capture(call, originals, std::move(plan));
+  GivenInputs given(memory_.get(), &path_, true);
+  Values to_body = given.Take(plan.roles, &originals);
+  Draft draft = Capture(call, originals, std::move(to_body), &given, std::move(plan));
+  auto give_back = [&] {
+    given.Exhume(&originals);
+    for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
+  };
   if (draft.status.ok()) {
-    GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
-    for (Stream* stream : scope->Commit()) {
-      GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*stream, call.stream));
+    const absl::Status launched = LaunchFirst(scope.get(), originals, call.stream, &draft);
+    if (!launched.ok()) {
+      draft.outputs.clear();
+      GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
+      GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
+      give_back();
+      return launched;
     }
-    if (draft.node->executable != nullptr) {
-      GRAPHTREE_RETURN_IF_ERROR(LaunchNode(draft.node.get(), originals, call.stream));
-    }
-    for (size_t i = 0; i < draft.outputs.size(); ++i) {
-      const OutputSlot& slot = draft.node->outputs[i];
-      if (slot.kind == OutputKind::kInput) {
-        draft.outputs[i] = ViewOfInput(originals[slot.source], slot);
-      }
-    }
-    // Only now, behind the launch that reads them, may what the function consumed be freed.
-    NoteConsumed(originals, draft.node.get());
+    // Only now, behind the launch that reads them, may what the function consumed be gone.
+    NoteConsumed(originals, given, draft.node.get());
+    given.LayToRest();
     originals.clear();
     return Attach(call, std::move(draft));
   }
   draft.outputs.clear();
-  const absl::Status restored = scope->RollBack();
-  for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
-  GRAPHTREE_RETURN_IF_ERROR(restored);
+  GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
+  give_back();
   if (!draft.hidden.empty()) {
     for (uint32_t input : draft.hidden) call.variant->uses[input].hidden = true;
     Reason reason;
@@ -108,7 +116,28 @@ absl::Status TreeCore::Record(Call& call) {
   return RunEagerly(call, draft.reason);
 }
 
-Draft TreeCore::Capture(Call& call, const Values& originals, InputPlan plan) {
+absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
+                                   Draft* draft) {
+  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
+  for (Stream* earlier : scope->Commit()) {
+    GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*earlier, stream));
+  }
+  Node* node = draft->node.get();
+  if (node->executable != nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
+  }
+  for (size_t i = 0; i < draft->outputs.size(); ++i) {
+    const OutputSlot& slot = node->outputs[i];
+    // The body was given a managed input itself, and the others something in their place.
+    const bool stands_in =
+        slot.kind == OutputKind::kInput && node->roles[slot.source] != InputRole::kManaged;
+    if (stands_in) draft->outputs[i] = ViewOfInput(originals[slot.source], slot);
+  }
+  return absl::OkStatus();
+}
+
+Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
+                        InputPlan plan) {
   Draft draft;
   draft.plan = std::move(plan);
   draft.node = std::make_unique<Node>();
@@ -127,7 +156,10 @@ Draft TreeCore::Capture(Call& call, const Values& originals, InputPlan plan) {
     draft.reason = Reason::kOutOfPool;
     return draft;
   }
-  Values inputs = PrepareInputs(originals, words.Scalars(), &draft, &allocator);
+  Values inputs = PrepareInputs(originals, std::move(to_body), words.Scalars(), &draft, &allocator);
+  for (uint32_t i = 0; i < draft.stand_ins.size(); ++i) {
+    if (node->roles[i] == InputRole::kManaged) draft.stand_ins[i] = given->SerialOf(i);
+  }
   if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
   if (!draft.status.ok()) return draft;
 
@@ -136,8 +168,10 @@ Draft TreeCore::Capture(Call& call, const Values& originals, InputPlan plan) {
   Launcher on(*side_, allocator, &log, &random);
   std::vector<OpToken> tokens;
   LaunchIngest(node, &on, &tokens);
+  allocator.set_make_room([given] { given->BuryDead(); });
   draft.outputs = call.function.body(on, inputs);
   inputs.clear();
+  given->BuryDead();
   absl::StatusOr<std::unique_ptr<Graph>> graph = side_->EndCapture();
   draft.status = on.ok() ? graph.status() : on.status();
   if (!draft.status.ok()) {
@@ -207,9 +241,10 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
                           OutputSlot* slot) {
   const Storage* storage = draft.outputs[output].storage();
   for (uint32_t input = 0; input < originals.size(); ++input) {
-    const bool is_copy = draft.stand_ins[input] == storage->serial;
-    if (!is_copy && originals[input].storage() != storage) continue;
-    const Address base = is_copy ? storage->range().base : originals[input].word();
+    const bool is_given = draft.stand_ins[input] == storage->serial;
+    if (!is_given && originals[input].storage() != storage) continue;
+    const bool is_itself = !is_given || draft.node->roles[input] == InputRole::kManaged;
+    const Address base = is_itself ? originals[input].word() : storage->range().base;
     slot->kind = OutputKind::kInput;
     slot->source = input;
     slot->address = draft.outputs[output].word() - base;
@@ -235,13 +270,15 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
   return storage->state() == StorageState::kOwning && memory_->InStepRegion(storage->range());
 }
 
-void TreeCore::NoteConsumed(const Values& originals, Node* node) {
+void TreeCore::NoteConsumed(const Values& originals, const GivenInputs& given, Node* node) {
+  for (const GivenInputs::Buried& buried : given.buried()) {
+    node->consumed.push_back({buried.held.output, buried.input});
+  }
   for (const HeldOutput& held : path_.Held()) {
     if (held.storage->outside() > HandlesIn(originals, held.storage)) continue;
     for (uint32_t input = 0; input < originals.size(); ++input) {
       if (originals[input].storage() != held.storage) continue;
-      const bool moves = node->roles[input] != InputRole::kManaged;
-      node->consumed.push_back({held.output, input, moves});
+      node->consumed.push_back({held.output, input, true});
       break;
     }
   }

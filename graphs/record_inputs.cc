@@ -61,23 +61,25 @@ void TreeCore::NoteMoves(const Call& call) {
 
 InputPlan TreeCore::PlanInputs(const Call& call) const {
   InputPlan plan;
+  std::vector<uint64_t> alignments;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const InputRole own = memory_->RoleOf(call.inputs[i], call.function.IsStatic(i));
     plan.roles.push_back(RoleFor(call, i).role);
     plan.unpinned.push_back(IsPinned(own) && !IsPinned(plan.roles.back()));
-    plan.alignments.push_back(
-        PatchAlignment(call.inputs[i].word(), call.function.AlignmentOf(i)));
+    alignments.push_back(PatchAlignment(call.inputs[i].word(), call.function.AlignmentOf(i)));
   }
+  plan.pattern = InputPattern(plan.roles, call.inputs, alignments);
   return plan;
 }
 
 // What the body sees: pinned inputs as they are, patched ones under a mark of their own, the others
 // in buffers of the pool.
-Values TreeCore::PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
-                               Draft* draft, StepAllocator* allocator) {
+Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
+                               const std::vector<IngestScalar>& scalars, Draft* draft,
+                               StepAllocator* allocator) {
   Node* node = draft->node.get();
   node->roles = draft->plan.roles;
-  node->inputs = InputPattern(node->roles, originals, draft->plan.alignments);
+  node->inputs = std::move(draft->plan.pattern);
   node->call_hash = HashInputs(node->roles, originals) ^ node->variant->function->id;
   for (uint32_t i = 0; i < originals.size(); ++i) {
     if (node->variant->Mutates(i)) node->written.push_back(i);
@@ -89,7 +91,7 @@ Values TreeCore::PrepareInputs(const Values& originals, const std::vector<Ingest
     const Value& input = originals[i];
     draft->stand_ins.push_back(0);
     if (node->roles[i] != InputRole::kCopied && node->roles[i] != InputRole::kPatched) {
-      inputs.push_back(input);
+      inputs.push_back(node->roles[i] == InputRole::kManaged ? std::move(to_body[i]) : input);
       continue;
     }
     const AddressRange bytes = {input.word(), input.layout()->extent_bytes()};

@@ -51,6 +51,7 @@ InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
 }
 
 absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream) {
+  if (make_room_) make_room_();
   absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream);
   if (storage.ok() || region_ == Region::kKept) return storage;
   spilled_ = true;
@@ -58,6 +59,7 @@ absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream)
 }
 
 absl::StatusOr<AddressRange> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
+  if (make_room_) make_room_();
   return memory_->pool().Scratch(bytes, stream);
 }
 

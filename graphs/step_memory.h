@@ -9,6 +9,7 @@
 #define GRAPHTREE_GRAPHS_STEP_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -65,11 +66,14 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
   bool spilled() const { return spilled_; }
+  // Called before every allocation: what has died by then makes room.
+  void set_make_room(std::function<void()> make_room) { make_room_ = std::move(make_room); }
 
  private:
   StepMemory* const memory_;
   const Region region_;
   const WordId tag_;
+  std::function<void()> make_room_;
   bool spilled_ = false;
 };
 

@@ -20,7 +20,9 @@
 //
 // Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
 // tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it
-// can die inside the function; pass a copy to keep it. Nothing is consumed by a call that fails.
+// can die inside the function, and what the function allocates behind that may take its place; pass
+// a copy to keep it. A call that fails consumes nothing, but for what a body has dropped in a run
+// that is not recorded before it failed.
 // Beware of a braced list as the argument: it keeps a copy of every value until the statement ends.
 //
 // Outputs live until BeginStep. Used after it they are an error that names who made them; their

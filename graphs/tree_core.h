@@ -26,7 +26,9 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "device/device.h"
+#include "graphs/access_log.h"
 #include "graphs/function.h"
+#include "graphs/given_inputs.h"
 #include "graphs/input_roles.h"
 #include "graphs/node.h"
 #include "graphs/path.h"
@@ -54,7 +56,7 @@ class StepNames {
 struct InputPlan {
   std::vector<InputRole> roles;
   std::vector<bool> unpinned;  // static or managed, and yet taken at any address
-  std::vector<uint64_t> alignments;
+  InputPattern pattern;
 };
 
 // What a recording made, before it becomes a node of the tree.
@@ -136,16 +138,22 @@ class TreeCore {
   absl::Status RunEagerly(Call& call, Reason reason);
   void Warn(Function& function, Reason reason, const std::string& detail);
   void HoldOutputs(Node* node, const Values& outputs);
+  // What a warm-up has shown of the function.
+  static void Learn(const AccessLog& log, size_t generators, Variant* variant);
 
   // record.cc
   absl::Status BooksTo(Node* node);
   absl::Status Record(Call& call);
-  Draft Capture(Call& call, const Values& originals, InputPlan plan);
+  absl::Status RecordFrom(CheckpointId before, Call& call);
+  Draft Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
+                InputPlan plan);
+  absl::Status LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
+                           Draft* draft);
   bool FinishGraph(Draft* draft);
   bool Classify(const Values& originals, const StepAllocator& allocator, Draft* draft);
   bool FindSource(const Values& originals, const Draft& draft, uint32_t output, OutputSlot* slot);
   static Value ViewOfInput(const Value& input, const OutputSlot& slot);
-  void NoteConsumed(const Values& originals, Node* node);
+  void NoteConsumed(const Values& originals, const GivenInputs& given, Node* node);
   absl::Status Attach(Call& call, Draft draft);
 
   // record_inputs.cc
@@ -153,8 +161,9 @@ class TreeCore {
   RoleRefusal RefusalOf(const Call& call) const;
   void NoteMoves(const Call& call);
   InputPlan PlanInputs(const Call& call) const;
-  Values PrepareInputs(const Values& originals, const std::vector<IngestScalar>& scalars,
-                       Draft* draft, StepAllocator* allocator);
+  Values PrepareInputs(const Values& originals, Values to_body,
+                       const std::vector<IngestScalar>& scalars, Draft* draft,
+                       StepAllocator* allocator);
   void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
   absl::Status FindInputOps(const std::vector<OpToken>& tokens, const Values& originals,
                             PointerLog* log, Draft* draft);

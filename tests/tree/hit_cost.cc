@@ -141,6 +141,27 @@ class HitCostTest : public TreeTest {
     return cost;
   }
 
+  // An addition whose argument is patched, and a launch.
+  Cost BarePatch() {
+    const AddressRange out = NewWords(kWords), x = NewWords(kWords), y = NewWords(kWords);
+    const std::unique_ptr<Graph> graph =
+        CaptureOn(a(), [&] { EXPECT_THAT(Add(a(), out, x, x), IsOk()); });
+    const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+    const bool tells = device().info().architecture == "host";
+    Cost cost;
+    for (int round = 0; round < 5; ++round) {
+      const AddressRange input = round % 2 == 0 ? y : x;
+      const std::vector<Argument> arguments = AddArguments(out, input, input);
+      cost = CostOf([&] {
+        if (tells) memory().NoteRevived(out, "an output");
+        EXPECT_THAT(executable->PatchKernel(0, AddKernel(), TestShape(), arguments), IsOk());
+        EXPECT_THAT(executable->Launch(a()), IsOk());
+      });
+      EXPECT_THAT(a().Synchronize(), IsOk());
+    }
+    return cost;
+  }
+
   void ExpectAsBare(const Cost& hit, const Cost& bare) {
     EXPECT_LE(hit.allocations, bare.allocations);
     EXPECT_LE(hit.locks, bare.locks);
@@ -183,6 +204,30 @@ TEST_P(HitCostTest, CopiedInputsThatMove) {
     inputs->push_back(places[(turn + 1) % 3]);
   });
   ExpectAsBare(hit, Bare(2));
+}
+
+// One patch for each op that takes an input that moved: as many as the bare calls make here.
+TEST_P(HitCostTest, PatchedInputsThatMove) {
+  OpenTree({.patch_bytes = 1});
+  const FunctionId function = Register("patched", {}, Twice);
+  const Tensor places[] = {Given(1), Given(2), Given(3)};
+  const Cost hit = Dearest(function, [&](int turn, Values* inputs) {
+    inputs->push_back(places[turn % 3]);
+  });
+  EXPECT_EQ(tree().stats().patched_inputs, 1u);
+  ExpectAsBare(hit, BarePatch());
+}
+
+// A static input at many addresses: found by the recording that takes any.
+TEST_P(HitCostTest, AStaticInputThatMoves) {
+  const FunctionId function = Register("moves", {.static_inputs = {0}}, Twice);
+  const Tensor places[] = {Given(1), Given(2), Given(3), Given(4)};
+  CallInSteps(3, function, {places[3]});
+  CallInSteps(1, function, {places[0]});
+  const Cost hit = Dearest(function, [&](int turn, Values* inputs) {
+    inputs->push_back(places[turn % 3]);
+  });
+  ExpectAsBare(hit, BarePatch());
 }
 
 TEST_P(HitCostTest, ManagedInputsBehindAnotherFunction) {
