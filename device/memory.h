@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -92,6 +93,9 @@ class Memory {
   // Live again with the bytes that are there: an allocator went back to an earlier state, and a
   // replay may have written the bytes while its books had them dead.
   virtual void NoteRevived(AddressRange, absl::string_view) {}
+  // The parts of a range that ops may touch as far as the device was told, each to be touched by an
+  // op of its own. A device that does not check lets ops touch all of it.
+  virtual std::vector<AddressRange> UsableParts(AddressRange range) { return {range}; }
 };
 
 }  // namespace graphtree

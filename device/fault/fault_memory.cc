@@ -55,6 +55,10 @@ void FaultMemory::NoteRevived(AddressRange range, absl::string_view label) {
   wrapped_->NoteRevived(range, label);
 }
 
+std::vector<AddressRange> FaultMemory::UsableParts(AddressRange range) {
+  return wrapped_->UsableParts(range);
+}
+
 void FaultMemory::NoteDead(AddressRange range, absl::string_view reason) {
   wrapped_->NoteDead(range, reason);
 }

@@ -37,6 +37,7 @@ class FaultMemory : public Memory {
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
   void NoteRevived(AddressRange range, absl::string_view label) override;
+  std::vector<AddressRange> UsableParts(AddressRange range) override;
 
  private:
   Memory* const wrapped_;

@@ -133,6 +133,11 @@ void HostMemory::NoteRevived(AddressRange range, absl::string_view label) {
   core_->engine.checks().liveness().SetLive(range, label);
 }
 
+std::vector<AddressRange> HostMemory::UsableParts(AddressRange range) {
+  const Engine::Lock lock = core_->engine.Guard();
+  return core_->engine.checks().liveness().UsableParts(range);
+}
+
 void HostMemory::NoteDead(AddressRange range, absl::string_view reason) {
   const Engine::Lock lock = core_->engine.Guard();
   Checks& checks = core_->engine.checks();

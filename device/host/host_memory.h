@@ -26,6 +26,7 @@ class HostMemory : public Memory {
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
   void NoteRevived(AddressRange range, absl::string_view label) override;
+  std::vector<AddressRange> UsableParts(AddressRange range) override;
 
  private:
   const std::shared_ptr<Core> core_;

@@ -63,4 +63,19 @@ std::string Liveness::Check(AddressRange range) const {
   return "";
 }
 
+std::vector<AddressRange> Liveness::UsableParts(AddressRange range) const {
+  std::vector<AddressRange> parts;
+  Address at = range.base;
+  auto note = notes_.upper_bound(range.base);
+  if (note != notes_.begin() && std::prev(note)->second.end > range.base) --note;
+  for (; note != notes_.end() && note->first < range.end(); ++note) {
+    if (note->first > at) parts.push_back({at, note->first - at});
+    const Address begin = std::max(note->first, at);
+    at = std::min(note->second.end, range.end());
+    if (note->second.live) parts.push_back({begin, at - begin});
+  }
+  if (at < range.end()) parts.push_back({at, range.end() - at});
+  return parts;
+}
+
 }  // namespace graphtree::host

@@ -13,6 +13,7 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "device/address.h"
@@ -27,6 +28,8 @@ class Liveness {
 
   // Empty if an op may touch `range`; else what is wrong with it.
   std::string Check(AddressRange range) const;
+  // What an op may touch of `range`, cut where one op may not go on: in address order.
+  std::vector<AddressRange> UsableParts(AddressRange range) const;
 
  private:
   struct Note {

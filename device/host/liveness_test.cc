@@ -1,6 +1,8 @@
 // Dead bytes and red zones are named; bytes nobody spoke of are free for all.
 #include "device/host/liveness.h"
 
+#include <vector>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -46,6 +48,19 @@ TEST(LivenessTest, DeadBytesAreNamedWithTheReason) {
   EXPECT_THAT(liveness.Check({0xf00, 0x200}), HasSubstr("dead bytes at 0x1000"));
   liveness.SetLive({0x1000, 64}, "again");
   EXPECT_EQ(liveness.Check({0x1020, 4}), "");
+}
+
+TEST(LivenessTest, UsablePartsAreWhatOneOpMayTouch) {
+  Liveness liveness;
+  liveness.SetLive({0x1000, 64}, "one");
+  liveness.SetLive({0x1040, 64}, "two");
+  liveness.SetDead({0x1080, 64}, "freed");
+  const std::vector<AddressRange> parts = liveness.UsableParts({0x1020, 0x100});
+  const std::vector<AddressRange> expected = {{0x1020, 32}, {0x1040, 64}, {0x10c0, 96}};
+  EXPECT_EQ(parts, expected);
+  for (const AddressRange& part : parts) EXPECT_EQ(liveness.Check(part), "");
+  EXPECT_TRUE(liveness.UsableParts({0x1090, 16}).empty());
+  EXPECT_EQ(liveness.UsableParts({0x5000, 16}).size(), 1u);
 }
 
 TEST(LivenessTest, ABlockInDeadBytesIsLive) {
