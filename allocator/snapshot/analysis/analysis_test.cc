@@ -179,6 +179,48 @@ TEST(CheckTest, WhatARingExplainsIsNotWrong) {
   EXPECT_EQ(result.unknown, 1u);
 }
 
+TEST(CheckTest, WhatCameAndWentByARestoreIsNoContradiction) {
+  SnapshotText text;
+  text.Segment(0, 2048).Block(1024, kLive).Block(1024, "inactive");
+  text.Entry("segment_map", 0, 2048).Entry("alloc", 0, 1024);
+  text.Entry("free_requested", 0, 1024).Entry("free_completed", 0, 1024);
+  text.Entry("alloc", 0, 512).Entry("alloc", 512, 512).Entry("checkpoint_restore", 0, 1024);
+  text.Entry("annotate", 0, 1024).Entry("alloc", 1024, 512).Entry("free_requested", 1024, 512);
+  text.Entry("free_completed", 1024, 512).Entry("park", 0, 0).Entry("wake", 0, 0);
+  const CheckResult result = Check(*text.Parse());
+  for (const Finding& finding : result.findings) ADD_FAILURE() << finding.what;
+  EXPECT_EQ(result.wrong + result.incomplete + result.unknown, 0u);
+}
+
+TEST(CheckTest, WhatARestoreCannotExplainIsFound) {
+  const std::pair<SnapshotText, std::string> cases[] = {
+      {SnapshotText().Segment(0, 1024).Block(1024, "inactive").Entry("segment_map", 0, 1024)
+           .Entry("checkpoint_restore", 0, 0).Entry("alloc", 512, 512),
+       "device_traces[0][2]: 512 bytes at 0x200 were allocated and never freed"},
+      {SnapshotText().Segment(0, 512).Block(512, kLive).Entry("checkpoint_restore", 0, 0)
+           .Entry("alloc", 0, 256),
+       "allocated 256 bytes at 0x0, but its block was requested with 512"},
+      {SnapshotText().Segment(0, 512).Block(512, "inactive")
+           .Entry("alloc", 0, 512, "", "\"pool_id\":[0,7]")
+           .Entry("checkpoint_restore", 0, 0, "", "\"pool_id\":[0,8]"),
+       "512 bytes at 0x0 were allocated and never freed"},
+      {SnapshotText().Segment(0, 1024).Block(1024, "inactive").Entry("segment_map", 0, 4096)
+           .Entry("segment_unmap", 2048, 2048),
+       "a segment of 2048 bytes at 0x0 came and never went"}};
+  for (auto [text, expected] : cases) {
+    EXPECT_NE(WrongIn(text).find(expected), std::string::npos) << expected << "\n" << WrongIn(text);
+  }
+}
+
+TEST(CheckTest, PartOfWhatCameMayGo) {
+  SnapshotText text;
+  text.Segment(2048, 1024).Block(1024, "inactive").Segment(8192, 512).Block(512, "inactive");
+  text.Entry("segment_map", 0, 4096).Entry("segment_unmap", 0, 2048);
+  text.Entry("segment_unmap", 3072, 1024).Entry("segment_map", 8192, 512);
+  const CheckResult result = Check(*text.Parse());
+  for (const Finding& finding : result.findings) ADD_FAILURE() << finding.what;
+}
+
 std::unique_ptr<Snapshot> WithStack(const std::string& frames) {
   auto parsed = ParseSnapshot(absl::StrCat(
       R"({"segments":[{"total_size":512,"blocks":[
