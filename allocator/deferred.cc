@@ -12,6 +12,7 @@ absl::Status DeferredQueue::Do(absl::string_view what, Work work) {
     std::lock_guard<std::mutex> lock(mutex_);
     if (must_wait() || !items_.empty()) {
       items_.push_back({std::string(what), std::move(work)});
+      pending_.store(static_cast<uint32_t>(items_.size()), std::memory_order_relaxed);
       ++deferred_total_;
       work = nullptr;
     }
@@ -28,6 +29,7 @@ absl::Status DeferredQueue::Drain() {
       if (items_.empty()) break;
       item = std::move(items_.front());
       items_.pop_front();
+      pending_.store(static_cast<uint32_t>(items_.size()), std::memory_order_relaxed);
     }
     const absl::Status status = item.work();
     if (!status.ok() && first.ok()) {

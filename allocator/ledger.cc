@@ -57,7 +57,11 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit)
   record.doomed = false;
   record.unused = 0;
   record.unused = static_cast<uint16_t>(record.requested_bytes() - request.bytes);
-  if (base_ != kNoId && request.region == Region::kStep) ListAllocated(index);
+  if (request.region == Region::kKept) {
+    if (watches_ > 0) NoteDeed(index, Deed::kAllocated);
+  } else if (base_ != kNoId) {
+    ListAllocated(index);
+  }
   return {AllocateOutcome::kAllocated, {index, record.generation}, placed.last_use};
 }
 
@@ -138,8 +142,12 @@ void Ledger::FreeLive(BlockId id, uint32_t time) {
   BlockRecord& record = records_[id.index];
   placement(record.region).Free(record.run, {record.streams, time});
   record.run = kNoId;
-  record.keep = false;
-  if (base_ != kNoId && record.region == Region::kStep) ListFreed(id.index);
+  if (record.keep) SetKeep(id, false);
+  if (record.region == Region::kKept) {
+    if (watches_ > 0) NoteDeed(id.index, Deed::kFreed);
+  } else if (base_ != kNoId) {
+    ListFreed(id.index);
+  }
   if (record.references == 0) Recycle(id.index);
 }
 
@@ -153,7 +161,8 @@ BlockId Ledger::Find(uint32_t offset) const {
 
 size_t Ledger::bookkeeping_bytes() const {
   return records_.bytes() + step_.bookkeeping_bytes() + kept_.bookkeeping_bytes() + tree_.bytes() +
-         changes_.capacity() * sizeof(Change) + footprint_.capacity() * sizeof(uint32_t);
+         changes_.capacity() * sizeof(Change) + footprint_.capacity() * sizeof(uint32_t) +
+         deeds_.capacity() * sizeof(Deed);
 }
 
 }  // namespace graphtree

@@ -17,6 +17,11 @@
 // stays even where the checkpoint did not know it; one that is named as dying is freed even where
 // the checkpoint had it live.
 //
+// The kept region has no checkpoints. While somebody watches it, what happens to kept memory is
+// listed too, so that it can be undone:
+//
+//   Watch() -> 0    allocate k1    free k0    keep b3    Unwatch(0): b3 not kept, k0 live, k1 dead
+//
 // Threads: none. Cost: allocate and free a few tens of nanoseconds, checkpoint constant, restore
 // linear in the blocks that differ; 96 bytes a live block at most.
 #ifndef GRAPHTREE_ALLOCATOR_LEDGER_H_
@@ -97,7 +102,24 @@ class Ledger {
   void FreeLive(BlockId id, uint32_t time);
 
   // Declares a step block kept where it lies, or takes that back.
-  void SetKeep(BlockId id, bool keep) { records_[id.index].keep = keep; }
+  void SetKeep(BlockId id, bool keep);
+
+  // Moves a block that nobody has used yet to another place below the last live block; false, and
+  // nothing has changed, if there is none. For when the tail has no memory behind it. `last_use` is
+  // that of the bytes, and then that of the new ones.
+  bool MoveBelow(BlockId id, uint64_t alignment, LastUse* last_use);
+
+  // From here on changes of kept memory can be undone. Watches nest, and end in reverse order.
+  uint32_t Watch() {
+    ++watches_;
+    return static_cast<uint32_t>(deeds_.size());
+  }
+  // Ends the innermost watch and leaves everything as it is now.
+  void EndWatch();
+  // Ends the innermost watch and undoes what came after `mark`, which it was given. `dies` and
+  // `wakes` are then the kept blocks whose life has changed.
+  void UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies,
+                 std::vector<uint32_t>* wakes);
 
   // kFreed if the handle names a live block; else why not.
   FreeOutcome Check(BlockId id) const {
@@ -166,6 +188,14 @@ class Ledger {
   void GrowPlaces(uint32_t place);
   void LeavePlaces(std::vector<uint32_t>* places);
 
+  // What happened to kept memory while it was watched. Each holds a reference to its record.
+  struct Deed {
+    enum Kind : uint8_t { kAllocated, kFreed, kKeepChanged };
+    uint32_t block;
+    Kind kind;
+  };
+  void NoteDeed(uint32_t index, Deed::Kind kind);
+
   void Want(uint32_t index, bool wanted);
   bool IsWanted(const BlockRecord& record) const;
   void WalkTo(CheckpointTree::NodeId target);
@@ -197,6 +227,8 @@ class Ledger {
   std::vector<uint32_t> place_epoch_;
   std::vector<uint32_t> place_references_;
   std::vector<uint32_t> touched_;  // records that a plan looked at
+  uint32_t watches_ = 0;
+  std::vector<Deed> deeds_;
   std::vector<CheckpointTree::NodeId> way_down_;
 };
 

@@ -28,9 +28,14 @@ bool PieceRow::RangeIsReady(uint64_t begin, uint64_t end) const {
   if (begin == end) return true;
   const uint32_t last = PieceAt(end - 1);
   for (uint32_t index = PieceAt(begin); index <= last; ++index) {
-    if (!pieces_[index].accessible) return false;
+    if (!pieces_[index].is_usable()) return false;
   }
   return true;
+}
+
+uint32_t PieceRow::pinned_count() const {
+  return static_cast<uint32_t>(std::count_if(
+      pieces_.begin(), pieces_.end(), [](const Piece& piece) { return piece.pins > 0; }));
 }
 
 uint64_t PieceRow::MissingBytes(uint64_t begin, uint64_t end) const {
@@ -61,7 +66,7 @@ void PieceRow::Append(uint64_t bytes) {
 
 void PieceRow::RemoveLast() {
   const Piece& piece = pieces_.back();
-  GRAPHTREE_CHECK(!piece.is_mapped() && !piece.accessible) << "piece at " << piece.offset;
+  GRAPHTREE_CHECK(!piece.is_mapped() && !piece.is_usable()) << "piece at " << piece.offset;
   covered_bytes_ -= piece.bytes;
   piece_of_.resize(covered_bytes_ / granularity_);
   pieces_.pop_back();
@@ -88,11 +93,11 @@ absl::Status PieceRow::UnmapPiece(Piece* piece) {
 void PieceRow::Unmapped(Piece* piece) {
   piece->memory.reset();
   mapped_bytes_ -= piece->bytes;
-  if (piece->accessible) ++unready_;
+  if (piece->is_usable()) ++unready_;
   piece->accessible = false;
 }
 
-absl::Status PieceRow::Ready(uint64_t begin, uint64_t end) {
+absl::Status PieceRow::Ready(uint64_t begin, uint64_t end, std::vector<AddressRange>* news) {
   if (IsReady(begin, end)) return absl::OkStatus();
   if (end > addresses_.bytes) {
     return absl::ResourceExhaustedError(
@@ -109,7 +114,18 @@ absl::Status PieceRow::Ready(uint64_t begin, uint64_t end) {
   std::vector<uint32_t> mapped;
   absl::Status status = MapMissing(first, last, &mapped);
   if (status.ok()) status = GrantMissing(first, last);
-  if (status.ok()) return status;
+  if (status.ok()) {
+    for (uint32_t index : mapped) {
+      if (news == nullptr) break;
+      const AddressRange range = RangeOf(index);
+      if (!news->empty() && news->back().end() == range.base) {
+        news->back().bytes += range.bytes;
+      } else {
+        news->push_back(range);
+      }
+    }
+    return status;
+  }
   for (auto it = mapped.rbegin(); it != mapped.rend(); ++it) {
     // Best effort: a piece that cannot be unmapped stays and is used by the next who needs it.
     UnmapPiece(&pieces_[*it]).IgnoreError();
@@ -147,7 +163,7 @@ absl::Status PieceRow::GrantAccess(uint32_t first, uint32_t behind) {
       memory_.SetAccess({addresses_.base + begin, end - begin}, MemoryAccess::kReadWrite));
   for (uint32_t index = first; index < behind; ++index) {
     pieces_[index].accessible = true;
-    --unready_;
+    if (pieces_[index].is_usable()) --unready_;
   }
   return absl::OkStatus();
 }
@@ -188,9 +204,16 @@ absl::Status PieceRow::SetAccessible(uint32_t index, bool accessible) {
   if (piece.accessible == accessible || !piece.is_mapped()) return absl::OkStatus();
   if (accessible) return GrantAccess(index, index + 1);
   GRAPHTREE_RETURN_IF_ERROR(memory_.SetAccess(RangeOf(index), MemoryAccess::kNone));
+  if (piece.is_usable()) ++unready_;
   piece.accessible = false;
-  ++unready_;
   return absl::OkStatus();
+}
+
+void PieceRow::SetSaved(uint32_t index, std::unique_ptr<HostBuffer> saved) {
+  Piece& piece = pieces_[index];
+  if (piece.is_usable()) ++unready_;
+  piece.saved = std::move(saved);
+  if (piece.is_usable()) --unready_;
 }
 
 bool PieceRow::JoinHoles(uint64_t most_bytes) {

@@ -25,6 +25,8 @@ namespace graphtree {
 
 struct Piece {
   bool is_mapped() const { return memory != nullptr; }
+  // Until saved contents are brought back the memory, mapped or not, is nobody's to use.
+  bool is_usable() const { return accessible && saved == nullptr; }
 
   uint64_t offset = 0;  // in bytes, from the row's base
   uint64_t bytes = 0;
@@ -52,8 +54,9 @@ class PieceRow {
   }
   // Bytes of physical memory that Ready would create.
   uint64_t MissingBytes(uint64_t begin, uint64_t end) const;
-  // Maps what is missing, all or nothing.
-  absl::Status Ready(uint64_t begin, uint64_t end);
+  // Maps what is missing, all or nothing. `mapped` (may be null) is then what was, in runs. What
+  // has saved contents is mapped and still not ready.
+  absl::Status Ready(uint64_t begin, uint64_t end, std::vector<AddressRange>* mapped);
 
   // Gives a piece's memory back; the addresses stay. REQUIRES: mapped and not pinned.
   absl::Status Release(uint32_t index);
@@ -63,6 +66,8 @@ class PieceRow {
   // Gives the last pieces back, borders and all, down to the first `count`, but stops at one that
   // is pinned or fails.
   absl::Status ShrinkTo(uint32_t count);
+  // Gives a piece its saved contents; null takes them away.
+  void SetSaved(uint32_t index, std::unique_ptr<HostBuffer> saved);
   // Takes a piece's access rights away, or gives them back.
   absl::Status SetAccessible(uint32_t index, bool accessible);
   // Joins holes that lie side by side, so that mapping them again takes fewer, larger pieces.
@@ -74,6 +79,7 @@ class PieceRow {
   const Piece& piece(uint32_t index) const { return pieces_[index]; }
   Piece& piece(uint32_t index) { return pieces_[index]; }
   uint32_t count() const { return static_cast<uint32_t>(pieces_.size()); }
+  uint32_t pinned_count() const;
   AddressRange RangeOf(uint32_t index) const {
     return {addresses_.base + pieces_[index].offset, pieces_[index].bytes};
   }
@@ -100,7 +106,7 @@ class PieceRow {
   std::vector<uint32_t> piece_of_;  // for each granule
   uint64_t covered_bytes_ = 0;
   uint64_t mapped_bytes_ = 0;
-  uint32_t unready_ = 0;  // pieces that are holes or have no access
+  uint32_t unready_ = 0;  // pieces that are not usable
 };
 
 }  // namespace graphtree

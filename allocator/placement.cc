@@ -17,6 +17,12 @@ Placed Placement::AllocateAt(uint32_t offset, uint32_t length) {
   return Carve(id, offset, length);
 }
 
+Placed Placement::AllocateBelow(uint32_t length, uint32_t alignment) {
+  const RunId id = free_runs_.FindAny(length, alignment);
+  if (id == kNoId) return {PlaceOutcome::kOutOfSpace, kNoId, {}};
+  return Carve(id, static_cast<uint32_t>(AlignUp(runs_[id].offset, alignment)), length);
+}
+
 void Placement::SetLimit(uint32_t limit) {
   GRAPHTREE_CHECK(limit >= end_) << "limit " << limit << " below the last block's end " << end_;
   limit_ = limit;

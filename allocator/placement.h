@@ -48,6 +48,8 @@ class Placement {
   // `length` > 0; `alignment` is a power of two, in quanta.
   Placed Allocate(uint32_t length, uint32_t alignment = 1);
   Placed AllocateAt(uint32_t offset, uint32_t length);
+  // Anywhere but in the tail; looks at every run that may do.
+  Placed AllocateBelow(uint32_t length, uint32_t alignment);
   // `last_use` says which streams may still be using the bytes.
   void Free(RunId id, LastUse last_use = {});
 

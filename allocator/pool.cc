@@ -28,6 +28,7 @@ absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(Device& device, PoolOptions o
       GRAPHTREE_ASSIGN_OR_RETURN(const MemoryInfo info, memory.Info());
       region_bytes = info.total_bytes;
     }
+    region_bytes = std::min(2 * region_bytes, kMostQuanta / 2 * kQuantum);
   }
   const uint64_t unit = std::max<uint64_t>(memory.granularity(), kQuantum);
   if (region_bytes > kMostQuanta * kQuantum - unit) {
@@ -39,7 +40,12 @@ absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(Device& device, PoolOptions o
   GRAPHTREE_ASSIGN_OR_RETURN(
       const AddressRange reserved,
       memory.Reserve(2 * region_bytes, {.alignment = 0, .wished_base = options.wished_base}));
-  return std::unique_ptr<Pool>(new Pool(device, std::move(options), reserved, region_bytes));
+  auto pool =
+      std::unique_ptr<Pool>(new Pool(device, std::move(options), reserved, region_bytes));
+  if (pool->options_.initial_bytes > 0) {
+    GRAPHTREE_RETURN_IF_ERROR(pool->ReserveAhead(pool->options_.initial_bytes).status());
+  }
+  return pool;
 }
 
 Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t region_bytes)
@@ -66,26 +72,32 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
 Pool::~Pool() {
   // A call that failed once may work the next time; what cannot be released is named when the
   // device is closed.
-  for (int attempt = 0; attempt < 3 && !closed_; ++attempt) ReleaseEverything().IgnoreError();
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts && !closed_ && !Quiesce().ok();) ++attempt;
+  for (int attempt = 0; attempt < kAttempts && !closed_; ++attempt) {
+    ReleaseEverything().IgnoreError();
+  }
 }
 
 absl::Status Pool::ReleaseEverything() {
   GRAPHTREE_RETURN_IF_ERROR(step_.ReleaseAll());
   GRAPHTREE_RETURN_IF_ERROR(kept_.ReleaseAll());
   GRAPHTREE_RETURN_IF_ERROR(device_.memory().Release(reserved_));
-  closed_ = true;
+  closed_ = is_special_ = true;
   return absl::OkStatus();
 }
 
 absl::Status Pool::Close() {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
-  if (closed_) return absl::OkStatus();
-  if (open_scopes_ > 0) {
+  if (asks_server_) return NotWhileAsking("close");
+  if (!scopes_.empty()) {
     return absl::FailedPreconditionError("a pool is closed while a capture allocates from it");
   }
+  GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
+  if (closed_ || (closing_ && deferred_.must_wait())) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(DrainQueuedFrees());
-  EndScratch();
+  FreeScratch();
   const PoolStats stats = Stats();
   if (stats.live_blocks > 0) {
     OomReport holders;
@@ -95,45 +107,58 @@ absl::Status Pool::Close() {
         FormatBytes(stats.live_bytes), "), most of them tagged \"", holders.holders.front().tag,
         "\". Free them first."));
   }
-  if (deferred_.must_wait()) {
-    return deferred_.Do("close the pool", [this] {
-      Quiesce().IgnoreError();
-      return ReleaseEverything();
-    });
+  if (step_.pinned_count() + kept_.pinned_count() > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("pool \"", options_.name, "\" is closed with ",
+                     step_.pinned_count() + kept_.pinned_count(),
+                     " pinned pieces: somebody has registered their memory. Unpin them first."));
   }
-  GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
-  if (closed_) return absl::OkStatus();
-  // Freed bytes may still be in use by queued work. A device that is lost runs none any more.
-  Quiesce().IgnoreError();
-  return ReleaseEverything();
+  closing_ = is_special_ = true;
+  return deferred_.Do("close the pool", [this] {
+    // Freed bytes may still be in use by queued work. A device that is lost runs none any more.
+    Quiesce().IgnoreError();
+    return ReleaseEverything();
+  });
 }
 
 // What is not the usual case.
 absl::Status Pool::EnterSlow(const ThreadGuard::Entry& entry) {
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
-  if (closed_) {
+  // Not from a callback: the call around it has begun already.
+  if (entry.is_outermost()) DrainDeferred();
+  if (closed_ || closing_) {
     return absl::FailedPreconditionError(
         absl::StrCat("pool \"", options_.name, "\" is closed"));
   }
-  EndScratch();
   return DrainQueuedFrees();
+}
+
+void Pool::DrainDeferred() {
+  if (!deferred_.is_pending()) return;
+  const absl::Status status = deferred_.Drain();
+  if (!status.ok() && first_deferred_failure_.ok()) first_deferred_failure_ = status;
+}
+
+absl::Status Pool::NotWhileAsking(absl::string_view what) const {
+  return absl::FailedPreconditionError(
+      absl::StrCat("pool \"", options_.name, "\" asks for memory and an allocation is half done: ",
+                   "its callback may not ", what, " it. Free, drop checkpoints or trim."));
 }
 
 // The block is placed; now it gets memory, and its order behind the bytes' earlier users. If either
 // fails the books go back to what they were.
 [[gnu::always_inline]] inline absl::StatusOr<Block> Pool::Finish(const Allocation& got,
+                                                                 uint64_t alignment,
                                                                  uint32_t number, Stream& stream) {
   const uint32_t index = got.block.index;
-  const BlockRecord& record = ledger_.record(index);
-  const Region region = record.region;
-  const uint64_t begin = uint64_t{record.offset - ledger_.region_begin(region)} * kQuantum;
-  const uint64_t end = begin + uint64_t{record.length} * kQuantum;
-  if (!row(region).IsReady(begin, end) || debugger_.any() ||
-      streams_.MustOrder(number, got.last_use)) {
-    GRAPHTREE_RETURN_IF_ERROR(MakeUsable(got, begin, end, number, stream));
+  Extent extent = ExtentOf(ledger_.record(index));
+  if (!IsReady(extent) || debugger_.any() || streams_.MustOrder(number, got.last_use)) {
+    GRAPHTREE_RETURN_IF_ERROR(MakeUsable(got, alignment, number, stream));
+    extent = ExtentOf(ledger_.record(index));  // it may have been moved to where memory is
   }
-  if (region == Region::kStep) {
-    for (uint64_t s = begin >> kSectorShift; s <= (end - 1) >> kSectorShift; ++s) {
+  if (extent.region == Region::kStep) {
+    const uint64_t last = (extent.end - 1) >> kSectorShift;
+    for (uint64_t s = extent.begin >> kSectorShift; s <= last; ++s) {
       ledger_.Touch(static_cast<uint32_t>(s));
     }
   }
@@ -164,7 +189,7 @@ absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const Block
                                 .note = options.note};
   const Allocation got = ledger_.Allocate(request);
   if (got.outcome != AllocateOutcome::kAllocated) return WhyNotAllocated(got.outcome, request);
-  return Finish(got, number, stream);
+  return Finish(got, options.alignment, number, stream);
 }
 
 absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& stream,
@@ -187,7 +212,7 @@ absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& 
   const Allocation got = ledger_.AllocateAt(offset, request);
   if (got.outcome == AllocateOutcome::kAllocated) {
     internal_mark_ = kAtAddressMark;
-    absl::StatusOr<Block> block = Finish(got, number, stream);
+    absl::StatusOr<Block> block = Finish(got, kNotToBeMoved, number, stream);
     internal_mark_ = 0;
     return block;
   }
@@ -219,23 +244,25 @@ absl::Status Pool::UsedWhileParked(absl::string_view what) const {
 }
 
 // All that is not the usual case of Finish.
-absl::Status Pool::MakeUsable(const Allocation& got, uint64_t begin, uint64_t end, uint32_t number,
+absl::Status Pool::MakeUsable(const Allocation& got, uint64_t alignment, uint32_t number,
                               Stream& stream) {
   const uint32_t index = got.block.index;
-  const Region region = ledger_.record(index).region;
+  const BlockRequest request = {.bytes = ledger_.record(index).requested_bytes(),
+                                .region = ledger_.record(index).region};
   absl::Status status;
   Shortage shortage;
-  if (!row(region).IsReady(begin, end)) status = MakeReady(region, begin, end, &shortage);
-  if (status.ok() && streams_.MustOrder(number, got.last_use)) {
+  LastUse last_use = got.last_use;
+  if (!IsReady(ExtentOf(ledger_.record(index)))) {
+    status = MakeReady(got.block, alignment, &last_use, &shortage);
+  }
+  if (status.ok() && streams_.MustOrder(number, last_use)) {
     ++stats_.cross_stream_reuses;
-    status = streams_.Order(number, stream, got.last_use);
+    status = streams_.Order(number, stream, last_use);
   }
   if (status.ok() && debugger_.any()) status = DebugAllocated(ledger_.record(index), stream);
   if (status.ok()) return status;
-  const BlockRequest request = {.bytes = ledger_.record(index).requested_bytes(),
-                                .region = region};
-  ledger_.mutable_record(index).streams = got.last_use.streams;
-  ledger_.Free(got.block, got.last_use.time);
+  ledger_.mutable_record(index).streams = last_use.streams;
+  ledger_.Free(got.block, last_use.time);
   if (!IsShortage(status)) return status;
   return OutOfMemory(request,
                      shortage.is_limit ? "the pool's limit is reached" : "the device has no more",
@@ -266,7 +293,16 @@ absl::Status Pool::Free(BlockId id) {
     return absl::OkStatus();
   }
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (!IsUnusual(entry)) return FreeNow(id);
+  GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  return FreeUnlessAsked(id);
+}
+
+absl::Status Pool::FreeUnlessAsked(BlockId id) {
+  if (asks_server_ && id == asked_for_) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("block ", id.index, " is the one that the server is asked for memory for"));
+  }
   return FreeNow(id);
 }
 
@@ -282,8 +318,8 @@ absl::Status Pool::FreeNow(BlockId id) {
 }
 
 absl::Status Pool::TellOfFree(BlockId id, const BlockRecord& record) {
-  Log(HistoryAction::kFreeRequested, record);
   if (debugger_.any()) GRAPHTREE_RETURN_IF_ERROR(DebugFreed(id, record));
+  Log(HistoryAction::kFreeRequested, record);
   if (tells_device_ && !IsShielded(ToldRange(record))) {
     device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
   }
@@ -331,7 +367,7 @@ absl::Status Pool::DrainQueuedFrees() {
     queued_count_.store(0, std::memory_order_release);
   }
   for (BlockId id : queued) {
-    const absl::Status status = FreeNow(id);
+    const absl::Status status = FreeUnlessAsked(id);
     if (status.ok()) continue;
     ++stats_.refused_queued_frees;
     if (first_refused_free_.ok()) first_refused_free_ = status;
@@ -346,6 +382,12 @@ absl::StatusOr<AddressRange> Pool::Scratch(uint64_t bytes, Stream& stream) {
 }
 
 void Pool::EndScratch() {
+  if (scratch_.empty()) return;
+  const ThreadGuard::Entry entry(guard_);
+  if (entry.ok()) FreeScratch();
+}
+
+void Pool::FreeScratch() {
   while (!scratch_.empty()) {
     const BlockId id = scratch_.back();
     scratch_.pop_back();

@@ -17,7 +17,8 @@
 //   pool->Restore(here, {.dying = {block.id}});
 //
 // While a capture is open on the device nothing is unmapped, given to the driver, queried or waited
-// for: such work is queued (deferred.h). Growing is allowed then.
+// for: such work is queued (deferred.h), and done by the end of the capture's scope or by the next
+// call behind it. Growing is allowed then, and so is restoring a pool that no capture allocates from.
 //
 // A stream that was named must outlive the pool or be forgotten first. Threads: one at a time, told
 // apart from two; Free may come from any thread. Cost: allocate and free about 50 ns together.
@@ -48,19 +49,21 @@
 
 namespace graphtree {
 
+class CaptureScope;
+
 class Pool {
  public:
   // `device` must outlive the pool.
   static absl::StatusOr<std::unique_ptr<Pool>> Create(Device& device, PoolOptions options);
-  // Gives everything back. What is still live is lost with it; Close says so first. Does not wait
-  // for queued work, as streams may be gone by now: Close does.
+  // Waits for the streams that used the pool, but for those that are capturing, and gives
+  // everything back. What is still live is lost with it; Close says so first.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
   // Waits for the pool's streams, and gives the memory back. Fails, with their tags, while blocks
-  // are live; and while a capture is open. Afterwards every call is refused. Calling it again is
-  // fine.
+  // are live, while something is pinned, and while a capture allocates from the pool; queued while
+  // another is open. Afterwards every call is refused. Calling it again is fine.
   absl::Status Close();
 
   // Blocks. The bytes may be used on `stream` at once, and on others with UseOn.
@@ -74,13 +77,20 @@ class Pool {
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
   absl::Status UseOn(BlockId id, Stream& stream);
   absl::Status ForgetStream(Stream& stream);
+  // Waits for all work on the pool's memory.
+  absl::Status WaitForStreams();
+  // The same, and forgets every stream, so that the pool can outlive them.
+  absl::Status WaitAndForgetStreams();
   // The live block that covers an address; NotFound if none does.
   absl::StatusOr<Block> Find(Address address) const;
   absl::StatusOr<Block> Describe(BlockId id) const;
 
-  // Memory for one op: it may be placed again as soon as the next call on the pool, in the order of
-  // `stream`.
+  // Memory for the op that is launched next, as often as it needs some. All of it ends with
+  // EndScratch, which whoever launches calls behind the op, and may then be placed again in the
+  // order of `stream`; and at the latest with the next Take, Restore, Trim, Park or Close, or with
+  // the capture's scope.
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream);
+  void EndScratch();
 
   // Bytes that a graph reads which is captured and not launched yet, while their block is given to
   // others in the books: until Unshield a device that poisons fresh and freed bytes leaves them.
@@ -93,6 +103,9 @@ class Pool {
 
   // Checkpoints.
   absl::StatusOr<CheckpointId> Take();
+  // Refused while a capture allocates from the pool: a scope of its own, or a stream that it knows.
+  // The bytes of a block that comes back are what was written there last; Park(kToHost) keeps them,
+  // and after Park(kDrop) they are anything.
   absl::Status Restore(CheckpointId checkpoint, const RestoreOptions& options = {});
   absl::Status Drop(CheckpointId checkpoint);
   // Whether the live blocks are exactly the checkpoint's.
@@ -113,6 +126,7 @@ class Pool {
   // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too.
   // Returns what was released, or will be once captures have ended.
   absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
+  // Refused below what is live or, of a parked pool, would be woken.
   absl::Status SetLimit(uint64_t bytes);
   // Pieces under `range` are never unmapped until it is unpinned as often.
   absl::Status Pin(AddressRange range);
@@ -122,11 +136,14 @@ class Pool {
   // under the ranges. Using a wholly parked pool is an error until Wake; pinned pieces stay. Waits
   // for the pool's streams. While a capture is open it is queued.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
+  // All or nothing: if it fails everything is parked as it was.
   absl::Status Wake();
   bool is_parked() const { return parked_; }
 
-  // Words for tags and notes.
-  WordId Word(absl::string_view text) { return words_.Intern(text); }
+  // Words for tags and notes. A word that no live block, no remembered one and no entry of the
+  // history names may be forgotten once there are very many (word_table.h): ask for it again where
+  // it is used again.
+  WordId Word(absl::string_view text);
   absl::string_view Text(WordId word) const { return words_[word]; }
   // Goes into every entry of the history until it is changed.
   void SetContext(WordId word) { context_ = word; }
@@ -150,6 +167,8 @@ class Pool {
   const OomReport& last_out_of_memory() const { return last_out_of_memory_; }
   // The first free from another thread that had to be refused; OK if none had.
   const absl::Status& first_refused_free() const { return first_refused_free_; }
+  // The first failure of queued work (a trim, a park, a close) that nobody waited for.
+  const absl::Status& first_deferred_failure() const { return first_deferred_failure_; }
   Device& device() const { return device_; }
   DeferredQueue& deferred() { return deferred_; }
   const Ledger& ledger() const { return ledger_; }
@@ -158,6 +177,8 @@ class Pool {
  private:
   friend class CaptureScope;
   static constexpr int kSectorShift = 24;  // footprints are kept in sectors of 16 MiB
+  // In place of an alignment: the caller chose the address.
+  static constexpr uint64_t kNotToBeMoved = ~uint64_t{0};
   static constexpr uint8_t kUsedByLive = 1;
   static constexpr uint8_t kUsedByCheckpoint = 2;
 
@@ -165,15 +186,19 @@ class Pool {
 
   // True if a call must look more closely before it does its work.
   bool IsUnusual(const ThreadGuard::Entry& entry) const {
-    return !entry.ok() || closed_ || !scratch_.empty() ||
+    return !entry.ok() || is_special_ || deferred_.is_pending() ||
            queued_count_.load(std::memory_order_relaxed) != 0;
   }
   absl::Status EnterSlow(const ThreadGuard::Entry& entry);
+  // While the server is asked for memory an allocation is half done.
+  absl::Status NotWhileAsking(absl::string_view what) const;
+  void DrainDeferred();
 
   // pool.cc: allocating and freeing
   absl::Status ReleaseEverything();
-  absl::StatusOr<Block> Finish(const Allocation& got, uint32_t number, Stream& stream);
-  absl::Status MakeUsable(const Allocation& got, uint64_t begin, uint64_t end, uint32_t number,
+  absl::StatusOr<Block> Finish(const Allocation& got, uint64_t alignment, uint32_t number,
+                               Stream& stream);
+  absl::Status MakeUsable(const Allocation& got, uint64_t alignment, uint32_t number,
                           Stream& stream);
   bool IsShielded(AddressRange range) const;
   void TellOfAllocation(const BlockRecord& record);
@@ -181,9 +206,10 @@ class Pool {
   absl::Status WhyNotAllocated(AllocateOutcome outcome, const BlockRequest& request);
   absl::Status UsedWhileParked(absl::string_view what) const;
   absl::Status FreeNow(BlockId id);
+  absl::Status FreeUnlessAsked(BlockId id);
   absl::Status WhyNotFreed(BlockId id, FreeOutcome outcome) const;
   absl::Status DrainQueuedFrees();
-  void EndScratch();
+  void FreeScratch();
 
   // pool_blocks.cc: looking at blocks
   Block BlockOf(BlockId id) const;
@@ -222,6 +248,7 @@ class Pool {
   void LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
                  const BlockRecord* record);
   void FillHolders(OomReport* report) const;
+  std::vector<WordId> NamedWords() const;
   absl::Status DebugAllocated(const BlockRecord& record, Stream& stream);
   absl::Status DebugFreed(BlockId id, const BlockRecord& record);
 
@@ -230,12 +257,29 @@ class Pool {
     uint64_t missing = 0;
     bool is_limit = false;  // the pool's own, not the device's
   };
-  absl::Status Grow(Region region, uint64_t begin, uint64_t end, Shortage* shortage);
-  absl::Status MakeReady(Region region, uint64_t begin, uint64_t end, Shortage* shortage);
+  // What an allocation needs memory for, in bytes from the region's start.
+  struct Extent {
+    Region region;
+    uint64_t begin;
+    uint64_t end;
+  };
+  Extent ExtentOf(const BlockRecord& record) const {
+    const uint64_t begin =
+        uint64_t{record.offset - ledger_.region_begin(record.region)} * kQuantum;
+    return {record.region, begin, begin + uint64_t{record.length} * kQuantum};
+  }
+  bool IsReady(const Extent& extent) const {
+    return row(extent.region).IsReady(extent.begin, extent.end);
+  }
+  absl::Status Grow(const Extent& extent, Shortage* shortage);
+  absl::Status GrowAfterReleasing(const Extent& extent, Shortage* shortage);
+  absl::Status MakeReady(BlockId block, uint64_t alignment, LastUse* last_use, Shortage* shortage);
   bool ReleaseForGrowth(uint64_t bytes);
   static bool IsShortage(const absl::Status& status);
   std::vector<uint8_t> PieceUses(Region region) const;
   uint64_t ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints);
+  // Of what is parked, with what nobody needs any more given up.
+  uint64_t BytesToWake();
   absl::Status ReleasePiece(Region region, uint32_t index);
   absl::Status ChangePins(AddressRange range, bool pin);
   void FillFree(Region region, OomReport* report) const;
@@ -251,7 +295,14 @@ class Pool {
   absl::Status RestoreNow(CheckpointId checkpoint, const RestoreOptions& options);
   void AdoptState();
   void TellDevice(const RestorePlan& plan);
-  absl::Status ReturnGrowth(uint32_t step_pieces, uint32_t kept_pieces);
+  bool IsCapturedFrom();
+  // What was mapped when a scope began: everything below `covered` but the holes (their offsets).
+  struct Mapped {
+    uint64_t covered = 0;
+    std::vector<uint64_t> holes;
+  };
+  Mapped MappedNow(Region region) const;
+  absl::Status ReturnGrowth(Region region, const Mapped& before);
 
   // pool_park.cc: parking
   absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
@@ -260,12 +311,19 @@ class Pool {
   static bool MayPark(const PieceRow& row, uint32_t index,
                       const std::vector<AddressRange>& ranges);
   absl::Status ReleaseRow(Region region, uint32_t first, uint32_t behind);
-  absl::Status SaveContents(const std::vector<AddressRange>& ranges);
-  absl::Status CopyLive(Region region, Stream& stream, bool to_host);
-  void ForgetSaved(bool also_parked);
+  absl::Status ReleaseParked(Region region, const std::vector<AddressRange>& ranges);
+  // By piece; null where nothing is saved.
+  using Buffers = std::vector<std::unique_ptr<HostBuffer>>;
+  absl::Status SaveContents(Region region, const std::vector<AddressRange>& ranges,
+                            Buffers* saved);
+  std::vector<AddressRange> PartsOfValue(Region region) const;
+  absl::Status CopyParts(Region region, const std::vector<HostBuffer*>& buffers, bool to_host);
   absl::StatusOr<Stream*> CopyStream();
+  absl::Status WakeNow();
   absl::Status WakePieces(Region region);
-  absl::Status BringBack();
+  absl::Status BringBack(Region region);
+  absl::Status RewriteCanaries();
+  void ParkAgain(Region region, const std::vector<bool>& was_mapped);
 
   Device& device_;
   const PoolOptions options_;
@@ -274,9 +332,13 @@ class Pool {
   const uint64_t serial_;    // tells the pools of a process apart
   const bool tells_device_;  // of live and dead bytes: the host device checks them
 
-  ThreadGuard guard_;
+  mutable ThreadGuard guard_;
+  bool is_special_ = false;  // closed, closing or asking
   bool parked_ = false;
   bool closed_ = false;
+  bool closing_ = false;       // once the open capture has ended
+  bool asks_server_ = false;   // right now, for memory
+  BlockId asked_for_;          // the block that is not made yet
   std::atomic<uint32_t> queued_count_{0};
   Ledger ledger_;
   PieceRow step_;
@@ -285,12 +347,13 @@ class Pool {
   DeferredQueue deferred_;
   History history_;
   WordTable words_;
-  const WordId scratch_word_ = words_.Intern("scratch");
+  const WordId scratch_word_ = words_.Add("scratch");
   PoolDebugger debugger_;
   const bool is_watched_;  // by a history, a device that checks, or a debug mode
   PoolStats stats_;
   OomReport last_out_of_memory_;
   absl::Status first_refused_free_;
+  absl::Status first_deferred_failure_;
   RestorePlan plan_;
   WordId context_ = 0;
   uint16_t internal_mark_ = 0;  // of what is logged next
@@ -298,7 +361,7 @@ class Pool {
   uint64_t clock_ = 0;  // counts pieces whose contents were lost
   std::vector<BlockId> scratch_;
   std::vector<AddressRange> shielded_;
-  int open_scopes_ = 0;
+  std::vector<CaptureScope*> scopes_;  // open, innermost last
   std::unique_ptr<Stream> copy_stream_;
 
   mutable std::mutex queue_mutex_;
@@ -306,13 +369,15 @@ class Pool {
 };
 
 // A capture whose allocations come from a pool. If it is not committed, the pool goes back to what
-// it was, and the memory that it grew by goes back to the driver.
+// it was, step region and kept region, silently like a restore, and the memory that it grew by goes
+// back to the driver. (A device that checks has poisoned the bytes of what was freed meanwhile.)
 //
 //   GRAPHTREE_ASSIGN_OR_RETURN(auto scope, CaptureScope::Begin(*pool));   // before BeginCapture
 //   ... BeginCapture, the function, EndCapture ...
 //   std::vector<Stream*> first = scope->Commit();   // launches of the graph wait for these
 //
-// Scopes nest.
+// Scopes nest; one that ends takes those along that began inside it. What must wait for captures
+// waits for scopes too, and is done by the end of the last.
 class CaptureScope {
  public:
   static absl::StatusOr<std::unique_ptr<CaptureScope>> Begin(Pool& pool);
@@ -320,18 +385,21 @@ class CaptureScope {
   CaptureScope(const CaptureScope&) = delete;
   CaptureScope& operator=(const CaptureScope&) = delete;
 
-  // The streams whose earlier work used memory that the graph writes.
+  // The streams whose earlier work used memory that the graph writes. Hold the pool's deferred() to
+  // launch the graph before what was queued meanwhile is done.
   std::vector<Stream*> Commit();
   // What the destructor does where Commit was not called, with its failure told.
   absl::Status RollBack();
 
  private:
   CaptureScope(Pool& pool, CheckpointId start);
+  void End();
 
   Pool& pool_;
   const CheckpointId start_;
-  const uint32_t step_pieces_;
-  const uint32_t kept_pieces_;
+  const Pool::Mapped step_mapped_;
+  const Pool::Mapped kept_mapped_;
+  const uint32_t kept_mark_;  // of the watch on kept memory
   bool is_open_ = true;
 };
 

@@ -22,6 +22,8 @@ AddressRange Pool::ToldRange(const BlockRecord& record) const {
 }
 
 absl::StatusOr<Block> Pool::Find(Address address) const {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   if (reserved_.Contains(address)) {
     const BlockId id = ledger_.Find(static_cast<uint32_t>((address - reserved_.base) / kQuantum));
     if (id.index != kNoId) return BlockOf(id);
@@ -31,6 +33,8 @@ absl::StatusOr<Block> Pool::Find(Address address) const {
 }
 
 absl::StatusOr<Block> Pool::Describe(BlockId id) const {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   return BlockOf(id);
@@ -51,6 +55,20 @@ absl::Status Pool::ForgetStream(Stream& stream) {
   return streams_.Forget(stream);
 }
 
+absl::Status Pool::WaitForStreams() {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  return Quiesce();
+}
+
+absl::Status Pool::WaitAndForgetStreams() {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  const absl::Status status = Quiesce();
+  streams_.ForgetAll();
+  return status;
+}
+
 void Pool::NoteLaunch(Stream& stream) { streams_.UsedEverywhereOn(streams_.NumberOf(stream)); }
 
 absl::Status Pool::SetKept(BlockId id, bool kept) {
@@ -62,13 +80,32 @@ absl::Status Pool::SetKept(BlockId id, bool kept) {
   return absl::OkStatus();
 }
 
+WordId Pool::Word(absl::string_view text) {
+  WordId word = 0;
+  if (words_.Find(text, &word)) return word;
+  if (words_.is_full()) words_.Collect(NamedWords());
+  return words_.Add(text);
+}
+
+std::vector<WordId> Pool::NamedWords() const {
+  std::vector<WordId> named = {context_, scratch_word_};
+  for (uint32_t index = 0; index < ledger_.record_count(); ++index) {
+    const BlockRecord& record = ledger_.record(index);
+    if (record.in_use) named.insert(named.end(), {record.tag, record.note});
+  }
+  for (const HistoryEntry& entry : history_.Entries()) {
+    named.insert(named.end(), {entry.tag, entry.note, entry.context});
+  }
+  return named;
+}
+
 absl::Status Pool::Annotate(BlockId id, absl::string_view note) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   BlockRecord& record = ledger_.mutable_record(id.index);
-  record.note = words_.Intern(note);
+  record.note = Word(note);
   Log(HistoryAction::kNote, record);
   return absl::OkStatus();
 }
@@ -99,6 +136,7 @@ PoolStats Pool::Stats() const {
   stats.queued_frees = queued_count_.load(std::memory_order_relaxed);
   stats.deferred = deferred_.size();
   stats.bookkeeping_bytes = ledger_.bookkeeping_bytes();
+  stats.forgotten_words = words_.forgotten();
   return stats;
 }
 
@@ -135,8 +173,9 @@ absl::Status Pool::DebugAllocated(const BlockRecord& record, Stream& stream) {
   const AddressRange whole = WholeRange(record);
   const Address user = AddressOfQuantum(record.user_offset());
   if (tells_device_) device_.memory().NoteLive(whole, words_[record.tag]);
-  return debugger_.WriteCanaries({whole.base, user - whole.base},
-                                 {whole.end() - kQuantum, kQuantum}, stream);
+  GRAPHTREE_RETURN_IF_ERROR(
+      debugger_.WriteCanary({whole.base, user - whole.base}, stream));
+  return debugger_.WriteCanary({whole.end() - kQuantum, kQuantum}, stream);
 }
 
 absl::Status Pool::DebugFreed(BlockId id, const BlockRecord& record) {
@@ -145,7 +184,8 @@ absl::Status Pool::DebugFreed(BlockId id, const BlockRecord& record) {
                                             NameOf(record), ", while the context was \"",
                                             words_[context_], "\""));
   }
-  if (!debugger_.modes().poison_on_free) return absl::OkStatus();
+  // What is parked has no bytes to poison.
+  if (!debugger_.modes().poison_on_free || !IsReady(ExtentOf(record))) return absl::OkStatus();
   Stream* stream = streams_.AnyOf(record.streams);
   if (stream == nullptr) return absl::OkStatus();
   const LastUse use = {record.streams, streams_.now()};
@@ -170,7 +210,7 @@ absl::Status Pool::CheckCanaries(Stream& stream) {
     for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
       if (!placement.run(id).is_live()) continue;
       const BlockRecord& record = ledger_.record(placement.run(id).owner());
-      if (record.guard == 0) continue;
+      if (record.guard == 0 || !IsReady(ExtentOf(record))) continue;
       const AddressRange whole = WholeRange(record);
       const Address user = AddressOfQuantum(record.user_offset());
       guards.push_back({{whole.base, user - whole.base}, NameOf(record), true});

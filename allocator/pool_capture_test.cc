@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/deferred.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "device/base/status_matchers.h"
@@ -81,6 +82,67 @@ TEST_F(PoolCaptureTest, NothingIsUnmappedWhileACaptureIsOpen) {
   EXPECT_TRUE(pool_->is_parked());
 }
 
+TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheNextAllocation) {
+  const Block block = *pool_->Allocate(30 * kMiB, *stream_);
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  Begin();
+  EXPECT_GT(*pool_->Trim(0), 0u);
+  EXPECT_THAT(pool_->Allocate(1, *stream_), IsOk()) << "not yet";
+  EXPECT_GE(pool_->Stats().mapped_bytes, 30 * kMiB);
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Allocate(1, *stream_), IsOk());
+  EXPECT_LT(pool_->Stats().mapped_bytes, 30 * kMiB);
+  EXPECT_EQ(pool_->Stats().deferred, 0u);
+}
+
+TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheEndOfTheLastScope) {
+  for (bool commit : {true, false}) {
+    EXPECT_THAT(pool_->Free(pool_->Allocate(30 * kMiB, *stream_)->id), IsOk());
+    auto outer = *CaptureScope::Begin(*pool_);
+    auto inner = *CaptureScope::Begin(*pool_);
+    Begin();
+    EXPECT_GT(*pool_->Trim(0), 0u);
+    EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+    EXPECT_THAT(stream_->EndCapture(), IsOk());
+    inner->Commit();
+    EXPECT_EQ(pool_->Stats().deferred, 2u) << "the outer one goes on";
+    if (commit) {
+      outer->Commit();
+    } else {
+      EXPECT_THAT(outer->RollBack(), IsOk());
+    }
+    EXPECT_EQ(pool_->Stats().deferred, 0u);
+    EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
+    EXPECT_TRUE(pool_->is_parked());
+    EXPECT_THAT(pool_->Allocate(1, *stream_),
+                FailsWith(StatusCode::kFailedPrecondition, "is parked"));
+    EXPECT_THAT(pool_->Wake(), IsOk());
+  }
+}
+
+TEST_F(PoolCaptureTest, WhoHoldsTheQueueMayLaunchFirst) {
+  EXPECT_THAT(pool_->Free(pool_->Allocate(30 * kMiB, *stream_)->id), IsOk());
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  {
+    const DeferredQueue::Holding holding(pool_->deferred());
+    scope->Commit();
+    EXPECT_FALSE(pool_->is_parked());
+  }
+  EXPECT_FALSE(pool_->Allocate(1, *stream_).ok());
+  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+}
+
+TEST_F(PoolCaptureTest, PoolThatIsBeingClosedIsClosed) {
+  Begin();
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_THAT(pool_->Allocate(1, *stream_), FailsWith(StatusCode::kFailedPrecondition, "closed"));
+  EXPECT_THAT(CaptureScope::Begin(*pool_), FailsWith(StatusCode::kFailedPrecondition, "closed"));
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
 TEST_F(PoolCaptureTest, ClosingWaitsForTheCaptureOfSomebodyElse) {
   EXPECT_THAT(pool_->Free(pool_->Allocate(1, *stream_)->id), IsOk());
   Begin();
@@ -97,6 +159,22 @@ TEST_F(PoolCaptureTest, RestoringAndClosingInsideTheScopeIsRefused) {
   EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kFailedPrecondition, "capture"));
   EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "capture"));
   scope->Commit();
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+}
+
+TEST_F(PoolCaptureTest, RestoringIsRefusedWhileAStreamOfThePoolCaptures) {
+  const CheckpointId here = *pool_->Take();
+  const Block block = *pool_->Allocate(1, *stream_);
+  auto stranger = *device_->NewStream();
+  EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->Restore(here), IsOk()) << "it holds nothing of this pool";
+  EXPECT_THAT(pool_->Describe(block.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
+  EXPECT_THAT(stranger->EndCapture(), IsOk());
+  Begin();
+  EXPECT_THAT(pool_->Allocate(1, *stream_), IsOk()) << "without a scope";
+  EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kFailedPrecondition, "capture"));
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u) << "nothing was restored";
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
   EXPECT_THAT(pool_->Restore(here), IsOk());
 }
 

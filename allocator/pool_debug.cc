@@ -47,9 +47,8 @@ const Kernel& CountMismatches() {
 
 }  // namespace
 
-absl::Status PoolDebugger::WriteCanaries(AddressRange front, AddressRange back, Stream& stream) {
-  GRAPHTREE_RETURN_IF_ERROR(stream.Fill(front.base, kCanary, 1, front.bytes));
-  return stream.Fill(back.base, kCanary, 1, back.bytes);
+absl::Status PoolDebugger::WriteCanary(AddressRange guard, Stream& stream) {
+  return stream.Fill(guard.base, kCanary, 1, guard.bytes);
 }
 
 absl::Status PoolDebugger::Poison(AddressRange range, Stream& stream) {
@@ -88,7 +87,13 @@ absl::Status PoolDebugger::CheckCanaries(const std::vector<Guard>& guards, Strea
 }
 
 void PoolDebugger::RememberFree(BlockId id, std::string by) {
-  freed_by_[uint64_t{id.generation} << 32 | id.index] = std::move(by);
+  constexpr size_t kMostRemembered = 1 << 14;
+  const uint64_t key = uint64_t{id.generation} << 32 | id.index;
+  if (!freed_by_.insert_or_assign(key, std::move(by)).second) return;
+  in_order_.push_back(key);
+  if (in_order_.size() <= kMostRemembered) return;
+  freed_by_.erase(in_order_.front());
+  in_order_.pop_front();
 }
 
 std::string PoolDebugger::WhoFreed(BlockId id) const {

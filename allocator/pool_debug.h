@@ -10,6 +10,7 @@
 #define GRAPHTREE_ALLOCATOR_POOL_DEBUG_H_
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -28,7 +29,7 @@ class PoolDebugger {
   const PoolDebug& modes() const { return modes_; }
   bool any() const { return any_; }
 
-  absl::Status WriteCanaries(AddressRange front, AddressRange back, Stream& stream);
+  absl::Status WriteCanary(AddressRange guard, Stream& stream);
   absl::Status Poison(AddressRange range, Stream& stream);
 
   // One guard that must hold the pattern, and whose it is.
@@ -40,6 +41,7 @@ class PoolDebugger {
   // DataLoss, with every guard that was written over and how many of its bytes.
   absl::Status CheckCanaries(const std::vector<Guard>& guards, Stream& stream);
 
+  // The last 16,384 frees are remembered.
   void RememberFree(BlockId id, std::string by);
   // What is known about who freed the block, as the end of a sentence; empty if nothing is.
   std::string WhoFreed(BlockId id) const;
@@ -50,6 +52,7 @@ class PoolDebugger {
   const bool any_ = modes_.poison_on_free || modes_.guard_gaps || modes_.canaries ||
                     modes_.seal_dead_memory || modes_.remember_frees;
   std::unordered_map<uint64_t, std::string> freed_by_;
+  std::deque<uint64_t> in_order_;  // the keys of freed_by_, oldest first
 };
 
 }  // namespace graphtree

@@ -14,9 +14,9 @@ const char* NameOfRegion(Region region) { return region == Region::kStep ? "step
 }  // namespace
 
 // Maps what is missing, within the limit.
-absl::Status Pool::Grow(Region region, uint64_t begin, uint64_t end, Shortage* shortage) {
-  PieceRow& row = this->row(region);
-  const uint64_t wanted = row.MissingBytes(begin, end);
+absl::Status Pool::Grow(const Extent& extent, Shortage* shortage) {
+  PieceRow& row = this->row(extent.region);
+  const uint64_t wanted = row.MissingBytes(extent.begin, extent.end);
   const uint64_t mapped = mapped_bytes();
   *shortage = {.missing = wanted};
   if (limit_bytes_ > 0 && mapped + wanted > limit_bytes_) {
@@ -25,34 +25,48 @@ absl::Status Pool::Grow(Region region, uint64_t begin, uint64_t end, Shortage* s
                                                      " bytes is reached: ", mapped, " are mapped, ",
                                                      wanted, " more are needed"));
   }
-  const uint64_t covered = row.covered_bytes();
-  GRAPHTREE_RETURN_IF_ERROR(row.Ready(begin, end));
-  if (wanted == 0) return absl::OkStatus();
+  std::vector<AddressRange> mapped_now;
+  GRAPHTREE_RETURN_IF_ERROR(row.Ready(extent.begin, extent.end, &mapped_now));
   stats_.peak_mapped_bytes = std::max(stats_.peak_mapped_bytes, mapped_bytes());
-  const uint64_t at = covered < end ? std::max(covered, begin) : begin;
-  LogEvent(HistoryAction::kMap, row.addresses().base + at, wanted, nullptr);
+  for (const AddressRange& range : mapped_now) {
+    LogEvent(HistoryAction::kMap, range.base, range.bytes, nullptr);
+  }
   return absl::OkStatus();
 }
 
-// The ladder before an allocation fails: map; release free pieces elsewhere; ask the server.
-absl::Status Pool::MakeReady(Region region, uint64_t begin, uint64_t end, Shortage* shortage) {
-  const PieceRow& row = this->row(region);
+absl::Status Pool::GrowAfterReleasing(const Extent& extent, Shortage* shortage) {
+  const PieceRow& row = this->row(extent.region);
   for (uint32_t i = 0; i < row.count(); ++i) {
     const Piece& piece = row.piece(i);
-    const bool inside = piece.offset < end && begin < piece.offset + piece.bytes;
+    const bool inside = piece.offset < extent.end && extent.begin < piece.offset + piece.bytes;
     if (inside && piece.saved != nullptr) return UsedWhileParked("allocating in a parked part");
   }
-  absl::Status status = Grow(region, begin, end, shortage);
-  if (IsShortage(status) && ReleaseForGrowth(shortage->missing)) {
-    status = Grow(region, begin, end, shortage);
+  const absl::Status status = Grow(extent, shortage);
+  if (!IsShortage(status) || !ReleaseForGrowth(shortage->missing)) return status;
+  return Grow(extent, shortage);
+}
+
+// The ladder before an allocation fails: map; release free pieces elsewhere; place the block where
+// memory is, though a good fit would not; ask the server.
+absl::Status Pool::MakeReady(BlockId block, uint64_t alignment, LastUse* last_use,
+                             Shortage* shortage) {
+  absl::Status status = GrowAfterReleasing(ExtentOf(ledger_.record(block.index)), shortage);
+  if (IsShortage(status) && alignment != kNotToBeMoved &&
+      ledger_.MoveBelow(block, alignment, last_use)) {
+    status = GrowAfterReleasing(ExtentOf(ledger_.record(block.index)), shortage);
   }
   constexpr int kMostAttempts = 16;
   for (int attempt = 0; IsShortage(status) && attempt < kMostAttempts; ++attempt) {
-    if (!options_.before_out_of_memory) break;
-    if (!options_.before_out_of_memory({end - begin, shortage->missing, attempt})) break;
+    if (!options_.before_out_of_memory || asks_server_) break;
+    const Extent extent = ExtentOf(ledger_.record(block.index));
+    asked_for_ = block;
+    asks_server_ = is_special_ = true;
+    const bool has_given =
+        options_.before_out_of_memory({extent.end - extent.begin, shortage->missing, attempt});
+    asks_server_ = is_special_ = false;
+    if (!has_given) break;
     GRAPHTREE_RETURN_IF_ERROR(DrainQueuedFrees());
-    ReleaseForGrowth(shortage->missing);
-    status = Grow(region, begin, end, shortage);
+    status = GrowAfterReleasing(extent, shortage);
   }
   return status;
 }
@@ -60,7 +74,7 @@ absl::Status Pool::MakeReady(Region region, uint64_t begin, uint64_t end, Shorta
 // Gives back pieces that nobody uses, to have as much elsewhere.
 bool Pool::ReleaseForGrowth(uint64_t bytes) {
   // Freed bytes may still be in use by work that was queued before.
-  if (deferred_.must_wait() || !Quiesce().ok()) return false;
+  if (device_.open_captures() > 0 || !Quiesce().ok()) return false;
   const uint64_t mapped = mapped_bytes();
   return ReleaseFreePieces(mapped - std::min(bytes, mapped), /*break_checkpoints=*/false) > 0;
 }
@@ -115,6 +129,7 @@ absl::Status Pool::ReleasePiece(Region region, uint32_t index) {
   PieceRow& row = this->row(region);
   const AddressRange range = row.RangeOf(index);
   GRAPHTREE_RETURN_IF_ERROR(row.Release(index));
+  row.SetSaved(index, nullptr);
   row.piece(index).contents_lost = ++clock_;
   LogEvent(HistoryAction::kUnmap, range.base, range.bytes, nullptr);
   return absl::OkStatus();
@@ -123,8 +138,8 @@ absl::Status Pool::ReleasePiece(Region region, uint32_t index) {
 absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  FreeScratch();
   if (!deferred_.must_wait()) {
-    GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
     GRAPHTREE_RETURN_IF_ERROR(Quiesce());
     return ReleaseFreePieces(goal_bytes, break_checkpoints);
   }
@@ -158,13 +173,13 @@ absl::StatusOr<uint64_t> Pool::ReserveAhead(uint64_t bytes, Region region) {
   const uint64_t end = std::min(begin + std::min(bytes, region_bytes_), region_bytes_);
   stats_.initial_bytes += bytes;
   Shortage shortage;
-  absl::Status status = Grow(region, begin, end, &shortage);
+  absl::Status status = Grow({region, begin, end}, &shortage);
   // What does not fit as a whole is taken in pieces.
   uint64_t had = status.ok() ? end : std::max(begin, std::min(end, row.covered_bytes()));
   while (!status.ok() && had < end && IsShortage(status)) {
     const uint64_t step = NextPieceBytes(row.covered_bytes(), 0, 1);
     const uint64_t next = std::min(end, had + step);
-    if (!Grow(region, had, next, &shortage).ok()) break;
+    if (!Grow({region, had, next}, &shortage).ok()) break;
     had = next;
   }
   if (!status.ok() && !IsShortage(status)) return status;
@@ -182,10 +197,11 @@ absl::Status Pool::SealDeadMemory() {
                                          "open. Seal it after that.");
   }
   GRAPHTREE_RETURN_IF_ERROR(Quiesce());
+  // A recording's memory is not dead: replays use it, and a restore may bring it back.
   for (Region region : {Region::kStep, Region::kKept}) {
     const std::vector<uint8_t> uses = PieceUses(region);
     for (uint32_t i = 0; i < row(region).count(); ++i) {
-      if ((uses[i] & kUsedByLive) != 0 || row(region).piece(i).pins > 0) continue;
+      if (uses[i] != 0 || row(region).piece(i).pins > 0) continue;
       GRAPHTREE_RETURN_IF_ERROR(row(region).SetAccessible(i, false));
     }
   }
@@ -199,14 +215,36 @@ absl::Status Pool::SetLimit(uint64_t bytes) {
     GRAPHTREE_RETURN_IF_ERROR(Quiesce());
     ReleaseFreePieces(bytes, /*break_checkpoints=*/false);
   }
-  if (bytes > 0 && bytes < mapped_bytes()) {
+  const uint64_t to_wake = BytesToWake();
+  if (bytes > 0 && bytes < mapped_bytes() + to_wake) {
+    const std::string parked =
+        to_wake == 0 ? "" : absl::StrCat(" and ", to_wake, " parked ones are to be woken");
     return absl::FailedPreconditionError(absl::StrCat(
         "a limit of ", bytes, " bytes is below what pool \"", options_.name, "\" holds: ",
-        mapped_bytes(), " bytes are mapped for ", stats_.live_bytes,
-        " live ones. Free or park first."));
+        mapped_bytes(), " bytes are mapped", parked, ", for ", stats_.live_bytes,
+        " live ones. Free", to_wake == 0 ? " or park" : "", " first."));
   }
   limit_bytes_ = bytes;
   return absl::OkStatus();
+}
+
+uint64_t Pool::BytesToWake() {
+  uint64_t bytes = 0;
+  for (Region region : {Region::kStep, Region::kKept}) {
+    const std::vector<uint8_t> uses = PieceUses(region);
+    PieceRow& row = this->row(region);
+    for (uint32_t i = 0; i < row.count(); ++i) {
+      Piece& piece = row.piece(i);
+      if (!piece.wake || piece.is_mapped()) continue;
+      if (uses[i] == 0) {
+        piece.wake = false;
+        row.SetSaved(i, nullptr);
+        continue;
+      }
+      bytes += piece.bytes;
+    }
+  }
+  return bytes;
 }
 
 absl::Status Pool::Pin(AddressRange range) { return ChangePins(range, true); }
@@ -216,6 +254,7 @@ absl::Status Pool::ChangePins(AddressRange range, bool pin) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
   std::vector<std::pair<Region, uint32_t>> pieces;
+  uint64_t covered = 0;
   for (Region region : {Region::kStep, Region::kKept}) {
     for (uint32_t i = 0; i < row(region).count(); ++i) {
       if (!row(region).RangeOf(i).Overlaps(range)) continue;
@@ -225,12 +264,18 @@ absl::Status Pool::ChangePins(AddressRange range, bool pin) {
             "memory at ", row(region).RangeOf(i).base, " is not ", pin ? "mapped" : "pinned"));
       }
       pieces.emplace_back(region, i);
+      const AddressRange here = row(region).RangeOf(i);
+      covered += std::min(here.end(), range.end()) - std::max(here.base, range.base);
     }
   }
   if (range.empty() || !reserved_.Contains(range) || pieces.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("[", range.base, ", ", range.end(),
                                                    ") is not memory of pool \"", options_.name,
                                                    "\""));
+  }
+  if (covered != range.bytes) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "of the ", range.bytes, " bytes at ", range.base, " only ", covered, " are mapped"));
   }
   for (auto [region, i] : pieces) row(region).piece(i).pins += pin ? 1 : -1;
   return absl::OkStatus();

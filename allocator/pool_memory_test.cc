@@ -191,74 +191,13 @@ TEST_F(PoolMemoryTest, OutOfMemoryIsAReportInWordsAndJson) {
 }
 
 TEST_F(PoolMemoryTest, AdviceKnowsWhenMoreAddressesWouldNotHelp) {
+  Open({.address_bytes = 256 * kMiB});
   const Block block = Allocate(4 * kMiB);
   EXPECT_THAT(pool_->Allocate(300 * kMiB, *stream_),
               FailsWith(StatusCode::kResourceExhausted, "256.00 MiB in all: no setting"));
   EXPECT_THAT(pool_->Allocate(253 * kMiB, *stream_),
               FailsWith(StatusCode::kResourceExhausted, "Memory would not suffice either"));
   EXPECT_THAT(pool_->Free(block.id), IsOk());
-}
-
-TEST_F(PoolMemoryTest, ParkedMemoryIsGoneAndComesBackUnderTheSameAddresses) {
-  const Block block = Allocate(20 * kMiB);
-  Write(block, 1);
-  const uint64_t before = device_->memory().Info()->free_bytes;
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
-  EXPECT_EQ(mapped(), 0u);
-  EXPECT_GT(device_->memory().Info()->free_bytes, before);
-  EXPECT_THAT(pool_->Allocate(1, *stream_), FailsWith(StatusCode::kFailedPrecondition, "parked"));
-  EXPECT_THAT(pool_->Take(), IsOk());
-  EXPECT_THAT(pool_->Wake(), IsOk());
-  Write(block, 2);
-  EXPECT_EQ(Read(block), 2);
-  EXPECT_EQ(pool_->Describe(block.id)->range, block.range);
-}
-
-TEST_F(PoolMemoryTest, ContentsComeBackFromHostMemory) {
-  std::vector<Block> blocks;
-  for (uint8_t i = 0; i < 20; ++i) {
-    blocks.push_back(Allocate((i * 170 + 1) * 1000,
-                              {.region = i % 3 == 0 ? Region::kKept : Region::kStep}));
-    Write(blocks.back(), i);
-  }
-  EXPECT_THAT(pool_->Free(blocks[7].id), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
-  EXPECT_EQ(mapped(), 0u);
-  EXPECT_THAT(pool_->Wake(), IsOk());
-  for (uint8_t i = 0; i < 20; ++i) {
-    if (i != 7) {
-      EXPECT_EQ(Read(blocks[i]), i);
-    }
-  }
-}
-
-TEST_F(PoolMemoryTest, NamedPartsAreParkedAlone) {
-  const Block a = Allocate(32 * kMiB), b = Allocate(32 * kMiB);
-  Write(a, 1);
-  Write(b, 2);
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {b.range}), IsOk());
-  EXPECT_FALSE(pool_->is_parked());
-  EXPECT_GT(pool_->Stats().parked_bytes, 16 * kMiB);
-  EXPECT_EQ(Read(a), 1) << "was not named";
-  EXPECT_THAT(pool_->Wake(), IsOk());
-  EXPECT_EQ(Read(b), 2);
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {AddressRange{1, 1}}),
-              FailsWith(StatusCode::kInvalidArgument, "not memory of pool"));
-}
-
-TEST_F(PoolMemoryTest, PartsParkedOneAfterTheOtherKeepTheirContents) {
-  const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB), c = Allocate(4 * kMiB);
-  Write(a, 1);
-  Write(b, 2);
-  Write(c, 3);
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {b.range}), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
-  EXPECT_EQ(mapped(), 0u);
-  EXPECT_THAT(pool_->Wake(), IsOk());
-  EXPECT_EQ(Read(a), 1);
-  EXPECT_EQ(Read(b), 2);
-  EXPECT_EQ(Read(c), 3);
 }
 
 // The device says 700, and is lost, if queued work finds its memory unmapped.
@@ -298,18 +237,136 @@ TEST_F(PoolMemoryTest, PinnedPiecesAreNeverUnmapped) {
   EXPECT_EQ(mapped(), 0u);
 }
 
-TEST_F(PoolMemoryTest, WakingWithTooLittleMemoryCanBeTriedAgain) {
-  const Block block = Allocate(150 * kMiB);
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
-  auto other = *Pool::Create(*device_, {});
-  const Block theirs = *other->Allocate(150 * kMiB, *stream_);
-  EXPECT_FALSE(pool_->Wake().ok());
-  EXPECT_TRUE(pool_->is_parked());
-  EXPECT_THAT(other->Free(theirs.id), IsOk());
-  EXPECT_THAT(other->Close(), IsOk());
+TEST_F(PoolMemoryTest, InitialBytesAreThereFromTheStart) {
+  Open({.initial_bytes = 40 * kMiB});
+  EXPECT_GE(mapped(), 40 * kMiB);
+  EXPECT_EQ(pool_->Stats().initial_bytes, 40 * kMiB);
+  EXPECT_EQ(pool_->Stats().initial_shortfall, 0u);
+  const uint64_t before = mapped();
+  Allocate(30 * kMiB);
+  EXPECT_EQ(mapped(), before);
+}
+
+TEST_F(PoolMemoryTest, InitialBytesAreBestEffortAndTheirShortfallIsCounted) {
+  Open({.limit_bytes = 100 * kMiB, .initial_bytes = 150 * kMiB});
+  EXPECT_LE(mapped(), 100 * kMiB);
+  EXPECT_GE(mapped(), 90 * kMiB);
+  EXPECT_EQ(pool_->Stats().initial_shortfall, 150 * kMiB - mapped());
+  Open({.initial_bytes = 1000 * kMiB});
+  EXPECT_EQ(pool_->Stats().initial_shortfall, 1000 * kMiB - mapped());
+  EXPECT_GE(mapped(), 200 * kMiB);
+}
+
+TEST_F(PoolMemoryTest, LimitBelowWhatAWakeNeedsIsRefused) {
+  const Block a = Allocate(30 * kMiB), b = Allocate(30 * kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->SetLimit(40 * kMiB),
+              FailsWith(StatusCode::kFailedPrecondition, "to be woken"));
+  EXPECT_EQ(pool_->Stats().limit_bytes, 0u) << "nothing has changed";
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+  EXPECT_THAT(pool_->SetLimit(40 * kMiB), IsOk()) << "what is dead needs no waking";
   EXPECT_THAT(pool_->Wake(), IsOk());
-  Write(block, 4);
-  EXPECT_EQ(Read(block), 4);
+  EXPECT_LE(mapped(), 40 * kMiB);
+  EXPECT_EQ(Read(a), 1);
+}
+
+// A device whose addresses go further than its memory.
+TEST_F(PoolMemoryTest, FreeMemoryThatAGoodFitOverlooksIsFoundBeforeAnAllocationFails) {
+  auto small = *OpenHostDevice({.memory_bytes = 56 * kMiB});
+  auto stream = *small->NewStream();
+  auto pool = *Pool::Create(*small, {.address_bytes = 256 * kMiB});
+  const auto allocate = [&](uint64_t bytes) { return *pool->Allocate(bytes, *stream); };
+  const Block shorter = allocate(20 * kMiB);
+  allocate(kMiB);  // between them, and behind
+  const Block longer = allocate(20 * kMiB + 100 * 1024);
+  allocate(kMiB);
+  // Their memory cannot be moved to where it would be better.
+  EXPECT_THAT(pool->Pin(shorter.range), IsOk());
+  EXPECT_THAT(pool->Pin(longer.range), IsOk());
+  EXPECT_THAT(pool->Free(shorter.id), IsOk());
+  EXPECT_THAT(pool->Free(longer.id), IsOk());
+  // One class of sizes, and the lower of the two is too short.
+  auto found = pool->Allocate(20 * kMiB + 60 * 1024, *stream);
+  ASSERT_THAT(found, IsOk());
+  EXPECT_EQ(found->range.base, longer.range.base);
+  pool->ledger().CheckConsistency();
+  EXPECT_THAT(stream->Fill(found->range.base, 1, 1, found->range.bytes), IsOk());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_THAT(pool->Allocate(60 * kMiB, *stream),
+              FailsWith(StatusCode::kResourceExhausted, "the device has no more"));
+  pool.reset();
+  stream.reset();
+  EXPECT_THAT(small->Close(), IsOk());
+}
+
+TEST_F(PoolMemoryTest, ServerMayFreeButNotRestoreParkOrClose) {
+  CheckpointId here;
+  std::vector<absl::Status> refused;
+  Open({.limit_bytes = 16 * kMiB, .before_out_of_memory = [&](const MemoryWanted&) {
+          refused = {pool_->Restore(here), pool_->Park(ParkContents::kDrop), pool_->Wake(),
+                     pool_->Close(), CaptureScope::Begin(*pool_).status(),
+                     pool_->Free({1, 0})};  // the record of the block that is being made
+          EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_),
+                      FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
+          return false;
+        }});
+  here = *pool_->Take();
+  const Block block = Allocate(kMiB);
+  EXPECT_EQ(block.id.index, 0u);
+  EXPECT_THAT(pool_->Allocate(32 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
+  ASSERT_EQ(refused.size(), 6u);
+  for (const absl::Status& status : refused) {
+    EXPECT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "ask")) << status.ToString();
+  }
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+}
+
+TEST_F(PoolMemoryTest, PinsCoverWholeRangesAndKeepThePoolOpen) {
+  const Block a = Allocate(kMiB);
+  EXPECT_THAT(pool_->Pin({a.range.base, 64 * kMiB}),
+              FailsWith(StatusCode::kFailedPrecondition, "are mapped"));
+  EXPECT_THAT(pool_->Unpin(a.range), FailsWith(StatusCode::kFailedPrecondition, "not pinned"))
+      << "nothing was pinned";
+  EXPECT_THAT(pool_->Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "pinned"));
+  EXPECT_THAT(pool_->Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
+// The device is lost if work finds its memory unmapped.
+TEST_F(PoolMemoryTest, DestroyingWaitsForQueuedWorkOnEveryStream) {
+  auto other = *device_->NewStream();
+  const Block a = Allocate(4 * kMiB), b = *pool_->Allocate(4 * kMiB, *other);
+  Write(a, 1);
+  EXPECT_THAT(other->Fill(b.range.base, 2, 1, b.range.bytes), IsOk());
+  pool_.reset();
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(other->Synchronize(), IsOk());
+  EXPECT_THAT(device_->health(), IsOk());
+}
+
+TEST_F(PoolMemoryTest, PoolOutlivesStreamsThatItWaitedForAndForgot) {
+  auto brief = *device_->NewStream();
+  const Block a = *pool_->Allocate(4 * kMiB, *brief);
+  EXPECT_THAT(brief->Fill(a.range.base, 2, 1, a.range.bytes), IsOk());
+  EXPECT_THAT(pool_->WaitAndForgetStreams(), IsOk());
+  brief.reset();
+  EXPECT_EQ(Read(a), 2);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_EQ(Allocate(4 * kMiB).range.base, a.range.base);
+}
+
+TEST_F(PoolMemoryTest, CapturingStreamsAreNeitherWaitedForNorForgotten) {
+  EXPECT_THAT(pool_->Free(Allocate(4 * kMiB).id), IsOk());
+  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->WaitForStreams(), FailsWith(StatusCode::kFailedPrecondition, "capturing"));
+  EXPECT_THAT(pool_->ForgetStream(*stream_), FailsWith(StatusCode::kFailedPrecondition, "captur"));
+  EXPECT_THAT(stream_->EndCapture(), IsOk()) << "the capture was left alone";
+  EXPECT_THAT(pool_->ForgetStream(*stream_), IsOk());
 }
 
 TEST(NextPieceTest, PiecesGrowWithTheRowAndTheRequest) {

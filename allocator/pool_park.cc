@@ -22,6 +22,8 @@ bool IsAmong(AddressRange piece, const std::vector<AddressRange>& ranges) {
 absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ranges) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (asks_server_) return NotWhileAsking("park");
+  FreeScratch();
   if (parked_) return absl::OkStatus();
   for (const AddressRange& range : ranges) {
     if (range.empty() || !reserved_.Contains(range)) {
@@ -40,38 +42,51 @@ absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ra
 absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges) {
   GRAPHTREE_RETURN_IF_ERROR(Quiesce());
   if (contents == ParkContents::kToHost) {
-    const absl::Status status = SaveContents(ranges);
+    Buffers step(step_.count()), kept(kept_.count());
+    absl::Status status = SaveContents(Region::kStep, ranges, &step);
+    if (status.ok()) status = SaveContents(Region::kKept, ranges, &kept);
+    if (status.ok() && copy_stream_ != nullptr) status = copy_stream_->Synchronize();
     if (!status.ok()) {
       // Copies may still be queued; nothing that they touch may go before they are done.
       Quiesce().IgnoreError();
-      ForgetSaved(/*also_parked=*/false);
       return status;
+    }
+    for (auto* saved : {&step, &kept}) {
+      PieceRow& row = saved == &step ? step_ : kept_;
+      for (uint32_t i = 0; i < row.count(); ++i) {
+        if ((*saved)[i] != nullptr) row.SetSaved(i, std::move((*saved)[i]));
+      }
     }
   }
   if (ranges.empty()) parked_ = true;
-  absl::Status first;
-  for (Region region : {Region::kStep, Region::kKept}) {
-    PieceRow& row = this->row(region);
-    const std::vector<uint8_t> uses = PieceUses(region);
-    for (uint32_t i = 0; i < row.count(); ++i) {
-      Piece& piece = row.piece(i);
-      piece.wake = piece.wake || (MayPark(row, i, ranges) && uses[i] != 0);
-    }
-    for (uint32_t i = 0; i < row.count() && first.ok();) {
-      uint32_t behind = i;
-      while (behind < row.count() && MayPark(row, behind, ranges)) ++behind;
-      if (behind > i) first = ReleaseRow(region, i, behind);
-      i = std::max(behind, i + 1);
-    }
-    if (ranges.empty()) row.JoinHoles(kMostJoinedBytes);
-  }
+  absl::Status first = ReleaseParked(Region::kStep, ranges);
+  if (first.ok()) first = ReleaseParked(Region::kKept, ranges);
   LogEvent(HistoryAction::kPark, reserved_.base, stats_.parked_bytes, nullptr);
   return first;
 }
 
+absl::Status Pool::ReleaseParked(Region region, const std::vector<AddressRange>& ranges) {
+  PieceRow& row = this->row(region);
+  const std::vector<uint8_t> uses = PieceUses(region);
+  for (uint32_t i = 0; i < row.count(); ++i) {
+    Piece& piece = row.piece(i);
+    piece.wake = piece.wake || (MayPark(row, i, ranges) && uses[i] != 0);
+  }
+  for (uint32_t i = 0; i < row.count();) {
+    uint32_t behind = i;
+    while (behind < row.count() && MayPark(row, behind, ranges)) ++behind;
+    if (behind > i) GRAPHTREE_RETURN_IF_ERROR(ReleaseRow(region, i, behind));
+    i = std::max(behind, i + 1);
+  }
+  if (ranges.empty()) row.JoinHoles(kMostJoinedBytes);
+  return absl::OkStatus();
+}
+
 absl::Status Pool::Quiesce() {
-  GRAPHTREE_RETURN_IF_ERROR(streams_.SynchronizeAll());
-  return copy_stream_ == nullptr ? absl::OkStatus() : copy_stream_->Synchronize();
+  const absl::Status status = streams_.SynchronizeAll();
+  if (copy_stream_ == nullptr) return status;
+  const absl::Status copied = copy_stream_->Synchronize();
+  return status.ok() ? copied : status;
 }
 
 bool Pool::MayPark(const PieceRow& row, uint32_t index, const std::vector<AddressRange>& ranges) {
@@ -89,54 +104,79 @@ absl::Status Pool::ReleaseRow(Region region, uint32_t first, uint32_t behind) {
   return absl::OkStatus();
 }
 
-absl::Status Pool::SaveContents(const std::vector<AddressRange>& ranges) {
-  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, CopyStream());
-  for (Region region : {Region::kStep, Region::kKept}) {
-    PieceRow& row = this->row(region);
-    const std::vector<uint8_t> uses = PieceUses(region);
-    for (uint32_t i = 0; i < row.count(); ++i) {
-      Piece& piece = row.piece(i);
-      if (!MayPark(row, i, ranges) || (uses[i] & kUsedByLive) == 0) continue;
-      GRAPHTREE_ASSIGN_OR_RETURN(piece.saved, device_.memory().AllocateHost(piece.bytes));
-    }
-    GRAPHTREE_RETURN_IF_ERROR(CopyLive(region, *stream, /*to_host=*/true));
+// The bytes that somebody may want again: of blocks that are live, and of those that a checkpoint
+// remembers, as a replay may have written them though the books have them dead. Disjoint, in
+// address order; a device that checks is asked where it would let an op go.
+std::vector<AddressRange> Pool::PartsOfValue(Region region) const {
+  std::vector<AddressRange> ranges;
+  for (uint32_t index = 0; index < ledger_.record_count(); ++index) {
+    const BlockRecord& record = ledger_.record(index);
+    if (record.in_use && record.region == region) ranges.push_back(ToldRange(record));
   }
-  return stream->Synchronize();
+  std::sort(ranges.begin(), ranges.end(), [](const AddressRange& a, const AddressRange& b) {
+    return a.base < b.base;
+  });
+  std::vector<AddressRange> joined;
+  for (const AddressRange& range : ranges) {
+    if (!joined.empty() && range.base <= joined.back().end()) {
+      joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().base;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  if (!tells_device_) return joined;
+  std::vector<AddressRange> parts;
+  for (const AddressRange& range : joined) {
+    const std::vector<AddressRange> usable = device_.memory().UsableParts(range);
+    parts.insert(parts.end(), usable.begin(), usable.end());
+  }
+  return parts;
 }
 
-// Copies what is live, block by block, between the pieces and their saved buffers: the bytes in
-// between are nobody's, and a device that checks accesses would say so.
-absl::Status Pool::CopyLive(Region region, Stream& stream, bool to_host) {
-  PieceRow& row = this->row(region);
-  const Placement& placement = ledger_.placement(region);
-  for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
-    if (!placement.run(id).is_live()) continue;
-    const BlockRecord& record = ledger_.record(placement.run(id).owner());
-    const AddressRange block = ToldRange(record);
-    const uint64_t begin = block.base - row.addresses().base;
-    for (uint64_t at = begin; at < begin + block.bytes;) {
-      const Piece& piece = row.piece(row.PieceAt(at));
-      const uint64_t bytes = std::min(begin + block.bytes, piece.offset + piece.bytes) - at;
-      // Parts that were parked before are saved already, and there is nothing to read.
-      if (piece.saved != nullptr && piece.is_mapped()) {
+// What is saved already is left alone: the memory may be mapped by now, but its contents are not
+// back.
+absl::Status Pool::SaveContents(Region region, const std::vector<AddressRange>& ranges,
+                                Buffers* saved) {
+  const PieceRow& row = this->row(region);
+  std::vector<HostBuffer*> buffers(row.count(), nullptr);
+  for (const AddressRange& part : PartsOfValue(region)) {
+    const uint64_t begin = part.base - row.addresses().base;
+    if (begin >= row.covered_bytes()) break;
+    const uint32_t last = row.PieceAt(std::min(begin + part.bytes, row.covered_bytes()) - 1);
+    for (uint32_t i = row.PieceAt(begin); i <= last; ++i) {
+      const Piece& piece = row.piece(i);
+      if (!MayPark(row, i, ranges) || piece.saved != nullptr || buffers[i] != nullptr) continue;
+      GRAPHTREE_ASSIGN_OR_RETURN((*saved)[i], device_.memory().AllocateHost(piece.bytes));
+      buffers[i] = (*saved)[i].get();
+    }
+  }
+  return CopyParts(region, buffers, /*to_host=*/true);
+}
+
+absl::Status Pool::CopyParts(Region region, const std::vector<HostBuffer*>& buffers,
+                             bool to_host) {
+  const bool any = std::any_of(buffers.begin(), buffers.end(),
+                               [](const HostBuffer* buffer) { return buffer != nullptr; });
+  if (!any) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, CopyStream());
+  const PieceRow& row = this->row(region);
+  for (const AddressRange& part : PartsOfValue(region)) {
+    const uint64_t begin = part.base - row.addresses().base;
+    const uint64_t end = std::min(begin + part.bytes, row.covered_bytes());
+    for (uint64_t at = begin; at < end;) {
+      const uint32_t i = row.PieceAt(at);
+      const Piece& piece = row.piece(i);
+      const uint64_t bytes = std::min(end, piece.offset + piece.bytes) - at;
+      if (buffers[i] != nullptr) {
         const Address here = row.addresses().base + at;
-        const Address there = piece.saved->range().base + (at - piece.offset);
-        GRAPHTREE_RETURN_IF_ERROR(to_host ? stream.Copy(there, here, bytes)
-                                          : stream.Copy(here, there, bytes));
+        const Address there = buffers[i]->range().base + (at - piece.offset);
+        GRAPHTREE_RETURN_IF_ERROR(to_host ? stream->Copy(there, here, bytes)
+                                          : stream->Copy(here, there, bytes));
       }
       at += bytes;
     }
   }
   return absl::OkStatus();
-}
-
-void Pool::ForgetSaved(bool also_parked) {
-  for (Region region : {Region::kStep, Region::kKept}) {
-    for (uint32_t i = 0; i < row(region).count(); ++i) {
-      Piece& piece = row(region).piece(i);
-      if (also_parked || piece.is_mapped()) piece.saved.reset();
-    }
-  }
 }
 
 absl::StatusOr<Stream*> Pool::CopyStream() {
@@ -149,24 +189,56 @@ absl::StatusOr<Stream*> Pool::CopyStream() {
 absl::Status Pool::Wake() {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
-  if (deferred_.must_wait() && deferred_.size() > 0) {
+  if (asks_server_) return NotWhileAsking("wake");
+  if (deferred_.is_pending()) {
     return absl::FailedPreconditionError(
         "the pool is to be parked once a capture has ended; wake it after that");
   }
-  GRAPHTREE_RETURN_IF_ERROR(deferred_.Drain());
+  BytesToWake();  // gives up what nobody needs any more
+  const auto mapped_in = [](const PieceRow& row) {
+    std::vector<bool> mapped(row.count());
+    for (uint32_t i = 0; i < row.count(); ++i) mapped[i] = row.piece(i).is_mapped();
+    return mapped;
+  };
+  const std::vector<bool> step_mapped = mapped_in(step_), kept_mapped = mapped_in(kept_);
   const uint64_t before = mapped_bytes();
-  for (Region region : {Region::kStep, Region::kKept}) {
-    GRAPHTREE_RETURN_IF_ERROR(WakePieces(region));
+  if (const absl::Status status = WakeNow(); !status.ok()) {
+    ParkAgain(Region::kStep, step_mapped);
+    ParkAgain(Region::kKept, kept_mapped);
+    return status;
   }
-  GRAPHTREE_RETURN_IF_ERROR(BringBack());
-  ForgetSaved(/*also_parked=*/true);
   for (Region region : {Region::kStep, Region::kKept}) {
-    for (uint32_t i = 0; i < row(region).count(); ++i) row(region).piece(i).wake = false;
+    for (uint32_t i = 0; i < row(region).count(); ++i) {
+      row(region).SetSaved(i, nullptr);
+      row(region).piece(i).wake = false;
+    }
   }
   stats_.parked_bytes = 0;
   parked_ = false;
   LogEvent(HistoryAction::kWake, reserved_.base, mapped_bytes() - before, nullptr);
   return absl::OkStatus();
+}
+
+absl::Status Pool::WakeNow() {
+  GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kStep));
+  GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kKept));
+  GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kStep));
+  GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kKept));
+  GRAPHTREE_RETURN_IF_ERROR(RewriteCanaries());
+  return copy_stream_ == nullptr ? absl::OkStatus() : copy_stream_->Synchronize();
+}
+
+// Best effort: what cannot be unmapped stays mapped. What has saved contents is not used before a
+// Wake that works brings them back.
+void Pool::ParkAgain(Region region, const std::vector<bool>& was_mapped) {
+  if (copy_stream_ != nullptr && !copy_stream_->Synchronize().ok()) return;
+  PieceRow& row = this->row(region);
+  for (uint32_t i = 0; i < row.count(); ++i) {
+    if (!row.piece(i).is_mapped() || (i < was_mapped.size() && was_mapped[i])) continue;
+    const AddressRange range = row.RangeOf(i);
+    if (!row.Release(i).ok()) continue;
+    LogEvent(HistoryAction::kUnmap, range.base, range.bytes, nullptr);
+  }
 }
 
 // In runs of neighbours: access rights are given once for each run.
@@ -178,25 +250,37 @@ absl::Status Pool::WakePieces(Region region) {
     if (behind == i) continue;
     const uint64_t end = row.piece(behind - 1).offset + row.piece(behind - 1).bytes;
     Shortage shortage;
-    GRAPHTREE_RETURN_IF_ERROR(Grow(region, row.piece(i).offset, end, &shortage));
+    GRAPHTREE_RETURN_IF_ERROR(Grow({region, row.piece(i).offset, end}, &shortage));
     i = behind - 1;
   }
   return absl::OkStatus();
 }
 
-absl::Status Pool::BringBack() {
-  bool any = false;
-  for (Region region : {Region::kStep, Region::kKept}) {
-    for (uint32_t i = 0; i < row(region).count(); ++i) {
-      any = any || row(region).piece(i).saved != nullptr;
+absl::Status Pool::BringBack(Region region) {
+  const PieceRow& row = this->row(region);
+  std::vector<HostBuffer*> buffers(row.count());
+  for (uint32_t i = 0; i < row.count(); ++i) buffers[i] = row.piece(i).saved.get();
+  return CopyParts(region, buffers, /*to_host=*/false);
+}
+
+// Guards in memory whose contents were dropped.
+absl::Status Pool::RewriteCanaries() {
+  if (!debugger_.modes().canaries) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, CopyStream());
+  for (uint32_t index = 0; index < ledger_.record_count(); ++index) {
+    const BlockRecord& record = ledger_.record(index);
+    if (!record.in_use || !record.is_live() || record.guard == 0) continue;
+    const AddressRange whole = WholeRange(record);
+    const Address user = AddressOfQuantum(record.user_offset());
+    const PieceRow& row = this->row(record.region);
+    for (const AddressRange& guard : {AddressRange{whole.base, user - whole.base},
+                                      AddressRange{whole.end() - kQuantum, kQuantum}}) {
+      const Piece& piece = row.piece(row.PieceAt(guard.base - row.addresses().base));
+      if (!piece.wake || piece.saved != nullptr) continue;
+      GRAPHTREE_RETURN_IF_ERROR(debugger_.WriteCanary(guard, *stream));
     }
   }
-  if (!any) return absl::OkStatus();
-  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, CopyStream());
-  for (Region region : {Region::kStep, Region::kKept}) {
-    GRAPHTREE_RETURN_IF_ERROR(CopyLive(region, *stream, /*to_host=*/false));
-  }
-  return stream->Synchronize();
+  return absl::OkStatus();
 }
 
 }  // namespace graphtree

@@ -24,6 +24,7 @@ absl::StatusOr<CheckpointTree::NodeId> Pool::NodeOf(CheckpointId id) const {
 absl::StatusOr<CheckpointId> Pool::Take() {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  FreeScratch();
   const CheckpointTree::NodeId node = ledger_.Take(clock_);
   return CheckpointId{node, ledger_.checkpoints().node(node).generation, serial_};
 }
@@ -96,13 +97,21 @@ absl::Status Pool::CheckContents(const RestorePlan& plan) const {
 absl::Status Pool::Restore(CheckpointId checkpoint, const RestoreOptions& options) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
-  if (open_scopes_ > 0) {
+  if (asks_server_) return NotWhileAsking("restore");
+  if (IsCapturedFrom()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "pool \"", options_.name, "\" cannot be restored while a capture allocates from it. End "
         "the capture first."));
   }
+  FreeScratch();
   if (parked_) return UsedWhileParked("restoring");
   return RestoreNow(checkpoint, options);
+}
+
+// A capture by somebody else whose streams this pool has never seen cannot hold its memory: the
+// body of one tree may call another.
+bool Pool::IsCapturedFrom() {
+  return !scopes_.empty() || (device_.open_captures() > 0 && streams_.AnyIsCapturing());
 }
 
 absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& options) {
@@ -147,67 +156,113 @@ void Pool::TellDevice(const RestorePlan& plan) {
   }
 }
 
+Pool::Mapped Pool::MappedNow(Region region) const {
+  const PieceRow& row = this->row(region);
+  Mapped mapped = {row.covered_bytes(), {}};
+  for (uint32_t i = 0; i < row.count(); ++i) {
+    if (!row.piece(i).is_mapped()) mapped.holes.push_back(row.piece(i).offset);
+  }
+  return mapped;
+}
+
 absl::StatusOr<std::unique_ptr<CaptureScope>> CaptureScope::Begin(Pool& pool) {
-  if (pool.parked_) return pool.UsedWhileParked("capturing");
+  if (pool.asks_server_) return pool.NotWhileAsking("capture from");
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId start, pool.Take());
+  if (pool.parked_) {
+    pool.Drop(start).IgnoreError();
+    return pool.UsedWhileParked("capturing");
+  }
   return std::unique_ptr<CaptureScope>(new CaptureScope(pool, start));
 }
 
 CaptureScope::CaptureScope(Pool& pool, CheckpointId start)
     : pool_(pool),
       start_(start),
-      step_pieces_(pool.step_.count()),
-      kept_pieces_(pool.kept_.count()) {
-  ++pool_.open_scopes_;
+      step_mapped_(pool.MappedNow(Region::kStep)),
+      kept_mapped_(pool.MappedNow(Region::kKept)),
+      kept_mark_(pool.ledger_.Watch()) {
+  pool_.scopes_.push_back(this);
   pool_.streams_.EnterCapture();
+  pool_.deferred_.Hold();
 }
 
 CaptureScope::~CaptureScope() {
   if (is_open_) RollBack().IgnoreError();
 }
 
-std::vector<Stream*> CaptureScope::Commit() {
+void CaptureScope::End() {
   is_open_ = false;
-  --pool_.open_scopes_;
+  pool_.scopes_.pop_back();
+  pool_.FreeScratch();
+}
+
+std::vector<Stream*> CaptureScope::Commit() {
+  std::vector<Stream*> awaited;
+  if (!is_open_) return awaited;
+  while (pool_.scopes_.back() != this) {
+    const std::vector<Stream*> inner = pool_.scopes_.back()->Commit();
+    awaited.insert(awaited.end(), inner.begin(), inner.end());
+  }
+  End();
+  pool_.ledger_.EndWatch();
   pool_.Drop(start_).IgnoreError();
-  return pool_.streams_.LeaveCapture();
+  const std::vector<Stream*> own = pool_.streams_.LeaveCapture();
+  awaited.insert(awaited.end(), own.begin(), own.end());
+  pool_.deferred_.LetGo();
+  pool_.DrainDeferred();
+  return awaited;
 }
 
 absl::Status CaptureScope::RollBack() {
   if (!is_open_) return absl::OkStatus();
-  is_open_ = false;
-  --pool_.open_scopes_;
+  const ThreadGuard::Entry entry(pool_.guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  while (pool_.scopes_.back() != this) {
+    GRAPHTREE_RETURN_IF_ERROR(pool_.scopes_.back()->RollBack());
+  }
+  End();
   pool_.streams_.LeaveCapture();
-  pool_.EndScratch();
-  const absl::Status restored = pool_.RestoreNow(start_, {});
-  GRAPHTREE_RETURN_IF_ERROR(pool_.Drop(start_));
-  GRAPHTREE_RETURN_IF_ERROR(restored);
   Pool& pool = pool_;
+  // Kept memory first: what was declared kept meanwhile must not stand in the way of the step's.
+  RestorePlan& plan = pool.plan_;
+  pool.ledger_.UndoWatch(kept_mark_, pool.streams_.now(), &plan.dies, &plan.wakes);
+  pool.AdoptState();
+  if (pool.tells_device_) pool.TellDevice(plan);
+  const absl::Status restored = pool.RestoreNow(start_, {});
+  const absl::Status dropped = pool.Drop(start_);
+  pool.deferred_.LetGo();
+  GRAPHTREE_RETURN_IF_ERROR(restored);
+  GRAPHTREE_RETURN_IF_ERROR(dropped);
   return pool.deferred_.Do("return what a failed capture grew by",
-                           [&pool, step = step_pieces_, kept = kept_pieces_] {
-                             return pool.ReturnGrowth(step, kept);
+                           [&pool, step = step_mapped_, kept = kept_mapped_] {
+                             GRAPHTREE_RETURN_IF_ERROR(pool.ReturnGrowth(Region::kStep, step));
+                             return pool.ReturnGrowth(Region::kKept, kept);
                            });
 }
 
-// Pieces behind the first so many, unless something lives there by now.
-absl::Status Pool::ReturnGrowth(uint32_t step_pieces, uint32_t kept_pieces) {
-  if (step_.count() <= step_pieces && kept_.count() <= kept_pieces) return absl::OkStatus();
-  GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // eager work of the scope may still use it
-  for (Region region : {Region::kStep, Region::kKept}) {
-    const std::vector<uint8_t> uses = PieceUses(region);
-    uint32_t first = region == Region::kStep ? step_pieces : kept_pieces;
-    for (uint32_t i = first; i < uses.size(); ++i) {
-      if (uses[i] != 0) first = i + 1;
-    }
-    const uint64_t before = row(region).mapped_bytes();
-    GRAPHTREE_RETURN_IF_ERROR(row(region).ShrinkTo(first));
-    const uint64_t returned = before - row(region).mapped_bytes();
-    if (returned > 0) {
-      LogEvent(HistoryAction::kUnmap, row(region).addresses().base + row(region).covered_bytes(),
-                returned, nullptr);
-    }
+// What was not mapped before, unless something lives there by now.
+absl::Status Pool::ReturnGrowth(Region region, const Mapped& before) {
+  PieceRow& row = this->row(region);
+  const std::vector<uint8_t> uses = PieceUses(region);
+  std::vector<uint32_t> grown;
+  uint32_t first_to_go = row.count();
+  for (uint32_t i = row.count(); i-- > 0;) {
+    const Piece& piece = row.piece(i);
+    const bool is_behind = piece.offset >= before.covered;
+    const bool was_hole = std::find(before.holes.begin(), before.holes.end(), piece.offset) !=
+                          before.holes.end();
+    if (uses[i] != 0 || piece.pins > 0 || !(is_behind || was_hole)) continue;
+    if (is_behind && first_to_go == i + 1) first_to_go = i;
+    if (piece.is_mapped()) grown.push_back(i);
   }
-  return absl::OkStatus();
+  // Eager work of the scope may still use it.
+  if (!grown.empty()) GRAPHTREE_RETURN_IF_ERROR(Quiesce());
+  for (uint32_t i : grown) {
+    const AddressRange range = row.RangeOf(i);
+    GRAPHTREE_RETURN_IF_ERROR(row.Release(i));
+    LogEvent(HistoryAction::kUnmap, range.base, range.bytes, nullptr);
+  }
+  return row.ShrinkTo(first_to_go);
 }
 
 }  // namespace graphtree

@@ -3,13 +3,17 @@
 
 #include <cstdio>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/block_record.h"
+#include "allocator/checkpoint_tree.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
+#include "allocator/snapshot/analysis/check.h"
 #include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/words.h"
@@ -108,6 +112,54 @@ TEST_F(PoolSnapshotTest, ARestoreIsOneEntryAndChangesNoBlock) {
   const std::string end = "\"graphtree\"";
   EXPECT_EQ(before.substr(0, before.find(end)), after.substr(0, after.find(end)));
   EXPECT_EQ(Actions(**TakePoolSnapshot(*pool_)).end()[-3], "checkpoint_restore");
+}
+
+// What a pool writes of itself is in order, whatever it went through.
+TEST_F(PoolSnapshotTest, EverySnapshotOfARandomProgramIsConsistent) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    pool_ = *Pool::Create(*device_, {.initial_bytes = seed % 2 == 0 ? uint64_t{5} << 20 : 0});
+    std::vector<BlockId> blocks;
+    std::vector<CheckpointId> checkpoints;
+    for (int step = 0; step < 150; ++step) {
+      const uint64_t dice = random() % 100;
+      if (dice < 50) {
+        const Region region = random() % 5 == 0 ? Region::kKept : Region::kStep;
+        auto block = pool_->Allocate(random() % (uint64_t{1} << (random() % 24)), *stream_,
+                                     {.region = region});
+        if (block.ok()) blocks.push_back(block->id);
+      } else if (dice < 70 && !blocks.empty()) {
+        pool_->Free(blocks[random() % blocks.size()]).IgnoreError();
+      } else if (dice < 76) {
+        checkpoints.push_back(*pool_->Take());
+      } else if (dice < 82 && !checkpoints.empty()) {
+        pool_->Restore(checkpoints[random() % checkpoints.size()]).IgnoreError();
+      } else if (dice < 86) {
+        auto scope = *CaptureScope::Begin(*pool_);
+        // A part may be parked.
+        pool_->Allocate(random() % (20 << 20), *stream_).status().IgnoreError();
+        pool_->Allocate(100, *stream_, {.region = Region::kKept}).status().IgnoreError();
+      } else if (dice < 91) {
+        EXPECT_THAT(pool_->Trim(random() % (20 << 20), random() % 2 == 0), IsOk());
+      } else if (dice < 95 && !blocks.empty()) {
+        const auto part = pool_->Describe(blocks[random() % blocks.size()]);
+        if (part.ok() && !part->range.empty()) {
+          EXPECT_THAT(pool_->Park(ParkContents::kToHost, {part->range}), IsOk());
+        }
+      } else {
+        EXPECT_THAT(pool_->Park(random() % 2 == 0 ? ParkContents::kDrop : ParkContents::kToHost),
+                    IsOk());
+        if (step > 120) break;
+        EXPECT_THAT(pool_->Wake(), IsOk());
+      }
+    }
+    const auto result = snapshot::Check(**TakePoolSnapshot(*pool_));
+    for (const snapshot::Finding& finding : result.findings) {
+      ADD_FAILURE() << finding.where << ": " << finding.what;
+    }
+    EXPECT_GT(result.entries, 80u);
+  }
 }
 
 TEST_F(PoolSnapshotTest, OurFieldsSayWhoMadeABlockAndWhatIsParked) {

@@ -134,8 +134,14 @@ TEST_F(PoolTest, RefusesSizesThatOverflow) {
 }
 
 TEST_F(PoolTest, UsedUpAddressesAreToldApartFromUsedUpMemory) {
+  // Twice the device's memory is reserved: memory is used up first.
+  EXPECT_THAT(pool_->Allocate((uint64_t{1} << 30) + 1, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "the device has no more"));
   EXPECT_THAT(pool_->Allocate(uint64_t{3} << 30, *stream_),
               FailsWith(StatusCode::kResourceExhausted, "addresses are used up"));
+  Open({.address_bytes = 64 << 20});
+  EXPECT_THAT(pool_->Allocate(65 << 20, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "larger address_bytes"));
   Open({.limit_bytes = 4 << 20});
   EXPECT_THAT(pool_->Allocate(8 << 20, *stream_),
               FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
@@ -198,13 +204,41 @@ TEST_F(PoolTest, ForgottenStreamsAreStillAwaited) {
   EXPECT_THAT(device_->health(), IsOk());
 }
 
-TEST_F(PoolTest, ScratchLastsUntilTheNextCall) {
+TEST_F(PoolTest, ScratchLastsUntilItsOpIsLaunched) {
   const AddressRange first = *pool_->Scratch(1000, *stream_);
-  const AddressRange second = *pool_->Scratch(1000, *stream_);
-  EXPECT_EQ(first.base, second.base);
-  EXPECT_EQ(pool_->Stats().allocations, 2u);
-  const Block block = Allocate(1000);
-  EXPECT_EQ(block.range.base, first.base);
+  const AddressRange second = *pool_->Scratch(3000, *stream_);
+  const Block output = Allocate(2000);
+  EXPECT_FALSE(first.Overlaps(second)) << "one op may have several";
+  EXPECT_FALSE(output.range.Overlaps(first) || output.range.Overlaps(second))
+      << "what the op writes is not placed over them";
+  pool_->EndScratch();
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_EQ(pool_->Scratch(1000, *stream_)->base, first.base);
+  EXPECT_THAT(pool_->Take(), IsOk()) << "no checkpoint remembers scratch";
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  pool_->EndScratch();
+  EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
+  EXPECT_THAT(pool_->Free(output.id), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
+TEST_F(PoolTest, WordsAndMemoriesOfFreesAreBounded) {
+  Open({.history_entries = 64, .debug = {.remember_frees = true}});
+  const WordId weights = pool_->Word("weights");
+  const Block block = Allocate(1, {.tag = weights});
+  Block last;
+  for (int i = 0; i < 100000; ++i) {
+    pool_->SetContext(pool_->Word("request " + std::to_string(i)));
+    last = Allocate(1);
+    EXPECT_THAT(pool_->Annotate(last.id, "note " + std::to_string(i)), IsOk());
+    EXPECT_THAT(pool_->Free(last.id), IsOk());
+  }
+  EXPECT_GT(pool_->Stats().forgotten_words, 100000u);
+  EXPECT_EQ(pool_->Text(weights), "weights");
+  EXPECT_EQ(pool_->Word("weights"), weights);
+  EXPECT_EQ(pool_->Text(pool_->history().Entries().back().context), "request 99999");
+  EXPECT_THAT(pool_->Free(last.id), FailsWith(StatusCode::kFailedPrecondition, "request 99999"));
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
 }
 
 TEST_F(PoolTest, FreesFromOtherThreadsAreQueuedAndSecondThreadsRefused) {

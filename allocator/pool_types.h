@@ -47,13 +47,17 @@ struct MemoryWanted {
   int attempt = 0;       // 0, 1, ... for one request
 };
 // Returns true if it gave something back, so that another attempt makes sense. It may call the pool
-// to free, drop checkpoints and trim; it must not restore or close it.
+// to free, drop checkpoints and trim; restoring, parking, waking and closing is refused meanwhile.
 using MemoryCallback = std::function<bool(const MemoryWanted&)>;
 
 struct PoolOptions {
   std::string name = "pool";
   uint64_t limit_bytes = 0;    // of physical memory; 0: as much as the device gives
-  uint64_t address_bytes = 0;  // reserved for each region; 0: what the device has in all
+  // Reserved for each region. 0: twice what the device has, so that memory is used up first,
+  // however scattered what is live lies.
+  uint64_t address_bytes = 0;
+  // Mapped when the pool is made, as far as there is so much; what is short is counted.
+  uint64_t initial_bytes = 0;
   Address wished_base = 0;     // taken if it is free; 0: no wish
   uint64_t history_entries = 1 << 14;  // 0: no history
   PoolDebug debug = {};
@@ -87,6 +91,7 @@ struct PoolStats {
   uint64_t initial_bytes = 0;    // asked for when the pool was made or by ReserveAhead
   uint64_t initial_shortfall = 0;  // of these, not had
   uint64_t bookkeeping_bytes = 0;
+  uint64_t forgotten_words = 0;
 };
 
 struct RestoreOptions {
@@ -96,7 +101,7 @@ struct RestoreOptions {
 
 enum class ParkContents : uint8_t {
   kDrop,    // what is written there is lost; after waking the bytes are anything
-  kToHost,  // live pieces are copied to host memory and back
+  kToHost,  // what is live, or a restore may bring back, is copied to host memory and back
 };
 
 }  // namespace graphtree

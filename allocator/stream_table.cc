@@ -4,9 +4,18 @@
 #include <algorithm>
 #include <bit>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
+namespace {
+
+absl::Status CannotAwait(const char* what) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a stream that uses the pool is capturing, so it cannot be ", what, ". End the capture."));
+}
+
+}  // namespace
 
 uint32_t StreamTable::LookUp(Stream& stream) {
   for (uint32_t number = 0; number < slots_.size(); ++number) {
@@ -32,6 +41,8 @@ absl::Status StreamTable::Forget(Stream& stream) {
     Slot& slot = slots_[number];
     const auto at = std::find(slot.streams.begin(), slot.streams.end(), &stream);
     if (at == slot.streams.end()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
+    if (info.state != CaptureState::kNone) return CannotAwait("forgotten");
     auto event = device_.NewEvent({});
     if (!event.ok()) return event.status();
     if (slot.last_of_forgotten != nullptr) {
@@ -55,12 +66,37 @@ Stream* StreamTable::AnyOf(uint32_t bits) const {
 }
 
 absl::Status StreamTable::SynchronizeAll() {
+  absl::Status first;
   for (Slot& slot : slots_) {
-    for (Stream* stream : slot.streams) GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
+    for (Stream* stream : slot.streams) {
+      auto info = stream->Capture();
+      absl::Status status = info.status();
+      if (info.ok()) {
+        const bool captures = info->state != CaptureState::kNone;
+        status = captures ? CannotAwait("waited for") : stream->Synchronize();
+      }
+      if (first.ok()) first = status;
+    }
     if (slot.last_of_forgotten == nullptr) continue;
-    GRAPHTREE_RETURN_IF_ERROR(slot.last_of_forgotten->Synchronize());
+    const absl::Status status = slot.last_of_forgotten->Synchronize();
+    if (first.ok()) first = status;
   }
-  return absl::OkStatus();
+  return first;
+}
+
+void StreamTable::ForgetAll() {
+  for (Slot& slot : slots_) slot.streams.clear();
+  last_stream_ = nullptr;
+}
+
+bool StreamTable::AnyIsCapturing() const {
+  for (const Slot& slot : slots_) {
+    for (Stream* stream : slot.streams) {
+      const auto info = stream->Capture();
+      if (info.ok() && info->state != CaptureState::kNone) return true;
+    }
+  }
+  return false;
 }
 
 bool StreamTable::HasUnordered(uint32_t number, uint32_t others, uint32_t time) const {

@@ -43,8 +43,13 @@ class StreamTable {
 
   // A stream with one of these bits; null if all of them were forgotten.
   Stream* AnyOf(uint32_t bits) const;
-  // Waits for all streams and forgotten work. REQUIRES: no capture is open.
+  // Waits for all streams and forgotten work, but for streams that are capturing: these are left
+  // alone, and the first of them or the first failure is told.
   absl::Status SynchronizeAll();
+  // All streams, without a way to await what is on them. REQUIRES: nobody needs to.
+  void ForgetAll();
+  // Whether one of the streams is in a capture.
+  bool AnyIsCapturing() const;
 
   // The time of what is freed now.
   uint32_t now() const { return clock_; }

@@ -44,6 +44,8 @@ class ThreadGuard {
     Entry& operator=(const Entry&) = delete;
 
     bool ok() const { return ok_; }
+    // False inside of a callback of the owner's own call.
+    bool is_outermost() const { return outermost_; }
     static absl::Status TwoThreads() {
       return absl::FailedPreconditionError(
           "two threads use one pool at the same time. Let one call end before the other begins; "

@@ -1,0 +1,296 @@
+// Parking and waking: the memory leaves, addresses, books and, if wished, contents stay.
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "allocator/block_record.h"
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/fault/every_call.h"
+#include "device/fault/fault_device.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class PoolParkTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = 256 * kMiB});
+    stream_ = *device_->NewStream();
+    Open({});
+  }
+  void TearDown() override {
+    pool_.reset();
+    stream_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  void Open(PoolOptions options) {
+    pool_.reset();
+    pool_ = *Pool::Create(*device_, std::move(options));
+  }
+  Block Allocate(uint64_t bytes, const BlockOptions& options = {}) {
+    absl::StatusOr<Block> block = pool_->Allocate(bytes, *stream_, options);
+    EXPECT_THAT(block, IsOk());
+    return block.ok() ? *block : Block{};
+  }
+  void Write(const Block& block, uint8_t byte) {
+    EXPECT_THAT(stream_->Fill(block.range.base, byte, 1, block.range.bytes), IsOk());
+  }
+  int Read(const Block& block) {
+    auto host = *device_->memory().AllocateHost(block.range.bytes);
+    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
+    for (uint64_t i = 0; i < block.range.bytes; ++i) {
+      if (bytes[i] != bytes[0]) return -1;
+    }
+    return bytes[0];
+  }
+  uint64_t mapped() { return pool_->Stats().mapped_bytes; }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PoolParkTest, ParkedMemoryIsGoneAndComesBackUnderTheSameAddresses) {
+  const Block block = Allocate(20 * kMiB);
+  Write(block, 1);
+  const uint64_t before = device_->memory().Info()->free_bytes;
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_GT(device_->memory().Info()->free_bytes, before);
+  EXPECT_THAT(pool_->Allocate(1, *stream_), FailsWith(StatusCode::kFailedPrecondition, "parked"));
+  EXPECT_THAT(pool_->Take(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  Write(block, 2);
+  EXPECT_EQ(Read(block), 2);
+  EXPECT_EQ(pool_->Describe(block.id)->range, block.range);
+}
+
+TEST_F(PoolParkTest, ContentsComeBackFromHostMemory) {
+  std::vector<Block> blocks;
+  for (uint8_t i = 0; i < 20; ++i) {
+    blocks.push_back(Allocate((i * 170 + 1) * 1000,
+                              {.region = i % 3 == 0 ? Region::kKept : Region::kStep}));
+    Write(blocks.back(), i);
+  }
+  EXPECT_THAT(pool_->Free(blocks[7].id), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  for (uint8_t i = 0; i < 20; ++i) {
+    if (i != 7) {
+      EXPECT_EQ(Read(blocks[i]), i);
+    }
+  }
+}
+
+TEST_F(PoolParkTest, NamedPartsAreParkedAlone) {
+  const Block a = Allocate(32 * kMiB), b = Allocate(32 * kMiB);
+  Write(a, 1);
+  Write(b, 2);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {b.range}), IsOk());
+  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_GT(pool_->Stats().parked_bytes, 16 * kMiB);
+  EXPECT_EQ(Read(a), 1) << "was not named";
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(b), 2);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {AddressRange{1, 1}}),
+              FailsWith(StatusCode::kInvalidArgument, "not memory of pool"));
+}
+
+TEST_F(PoolParkTest, PartsParkedOneAfterTheOtherKeepTheirContents) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB), c = Allocate(4 * kMiB);
+  Write(a, 1);
+  Write(b, 2);
+  Write(c, 3);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {b.range}), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(a), 1);
+  EXPECT_EQ(Read(b), 2);
+  EXPECT_EQ(Read(c), 3);
+}
+
+TEST_F(PoolParkTest, WakingWithTooLittleMemoryCanBeTriedAgain) {
+  const Block block = Allocate(150 * kMiB);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  auto other = *Pool::Create(*device_, {});
+  const Block theirs = *other->Allocate(150 * kMiB, *stream_);
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_THAT(other->Free(theirs.id), IsOk());
+  EXPECT_THAT(other->Close(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  Write(block, 4);
+  EXPECT_EQ(Read(block), 4);
+}
+
+TEST_F(PoolParkTest, FailedWakeLosesNothingAndIsAsIfItHadNotBeen) {
+  const Block a = Allocate(60 * kMiB), b = Allocate(60 * kMiB);
+  Write(a, 1);
+  Write(b, 2);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range, b.range}), IsOk());
+  const uint64_t parked = mapped();
+  auto other = *Pool::Create(*device_, {});
+  const Block theirs = *other->Allocate(150 * kMiB, *stream_);
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_EQ(mapped(), parked);
+  // Once more, and the rest of the pool with it: what was saved is not saved again.
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_THAT(other->Free(theirs.id), IsOk());
+  EXPECT_THAT(other->Close(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(a), 1);
+  EXPECT_EQ(Read(b), 2);
+}
+
+TEST_F(PoolParkTest, PartThatIsNotAwakeIsNotAllocatedFrom) {
+  const Block a = Allocate(60 * kMiB), b = Allocate(4 * kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  auto other = *Pool::Create(*device_, {});
+  const Block theirs = *other->Allocate(200 * kMiB, *stream_);
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Allocate(50 * kMiB, *stream_),
+              FailsWith(StatusCode::kFailedPrecondition, "parked part"));
+  EXPECT_THAT(other->Free(theirs.id), IsOk());
+  EXPECT_THAT(other->Close(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  const Block again = Allocate(50 * kMiB);
+  Write(again, 3);
+  EXPECT_THAT(pool_->Wake(), IsOk()) << "nothing old comes over it";
+  EXPECT_EQ(Read(again), 3);
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+}
+
+// An output of a replay: dead in the books, written all the same, and held by somebody.
+TEST_F(PoolParkTest, BlocksThatARestoreBringsBackKeepTheirBytesThroughParking) {
+  const CheckpointId root = *pool_->Take();
+  const Block output = Allocate(3 * kMiB);
+  const CheckpointId recorded = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  device_->memory().NoteRevived(output.range, "a replay's output");
+  Write(output, 7);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->Restore(recorded), IsOk());
+  EXPECT_EQ(Read(output), 7);
+}
+
+TEST_F(PoolParkTest, OverlappingMemoriesOfSiblingsAreSavedOnce) {
+  const CheckpointId root = *pool_->Take();
+  std::vector<std::pair<CheckpointId, Block>> branches;
+  for (uint64_t bytes : {2 * kMiB, 3 * kMiB, 5 * kMiB}) {
+    EXPECT_THAT(pool_->Restore(root), IsOk());
+    const Block block = Allocate(bytes);
+    branches.emplace_back(*pool_->Take(), block);
+  }
+  Write(branches.back().second, 5);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(branches.back().second), 5);
+  EXPECT_THAT(pool_->Restore(branches.front().first), IsOk());
+  EXPECT_EQ(Read(branches.front().second), 5) << "the bytes that lie there";
+}
+
+TEST_F(PoolParkTest, DroppedContentsDoNotKeepARestoreFromWorking) {
+  const CheckpointId root = *pool_->Take();
+  const Block block = Allocate(3 * kMiB);
+  const CheckpointId recorded = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->Restore(recorded), FailsWith(StatusCode::kFailedPrecondition, "parked"));
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->Restore(recorded), IsOk());
+  Write(block, 1);
+  EXPECT_EQ(Read(block), 1);
+}
+
+TEST_F(PoolParkTest, AParkedPoolRefusesWhatNeedsItsMemory) {
+  const Block block = Allocate(3 * kMiB);
+  const CheckpointId here = *pool_->Take();
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  const auto refused = FailsWith(StatusCode::kFailedPrecondition, "is parked");
+  EXPECT_THAT(pool_->Allocate(1, *stream_), refused);
+  EXPECT_THAT(pool_->AllocateAt(pool_->base(), 1, *stream_), refused);
+  EXPECT_THAT(pool_->Scratch(1, *stream_), refused);
+  EXPECT_THAT(pool_->Restore(here), refused);
+  EXPECT_THAT(pool_->ReserveAhead(1), refused);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), refused);
+  EXPECT_THAT(CaptureScope::Begin(*pool_), refused);
+  EXPECT_EQ(pool_->Stats().checkpoints, 1u);
+  EXPECT_THAT(pool_->Free(block.id), IsOk()) << "books alone";
+  EXPECT_THAT(pool_->Wake(), IsOk());
+}
+
+TEST_F(PoolParkTest, DebugModesLeaveParkedMemoryAlone) {
+  Open({.debug = {.poison_on_free = true, .guard_gaps = true, .canaries = true}});
+  const Block a = Allocate(kMiB), b = Allocate(20 * kMiB);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {b.range}), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk()) << "guards are written again";
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(device_->health(), IsOk());
+}
+
+TEST_F(PoolParkTest, AnySingleFailingCallOfParkingAndWakingLosesNoByte) {
+  const auto make = [] { return *OpenHostDevice({.memory_bytes = 128 * kMiB, .poison = false}); };
+  constexpr uint64_t kBytes = 200 << 10;
+  const uint64_t calls = ForEveryFailingCall(make, [](FaultDevice& device) {
+    auto stream = device.NewStream();
+    if (!stream.ok()) return;
+    auto host = device.memory().AllocateHost(kBytes);
+    if (!host.ok()) return;
+    auto pool = Pool::Create(device, {});
+    if (!pool.ok()) return;
+    std::vector<std::pair<Block, uint8_t>> blocks;
+    for (uint8_t i = 1; i < 8; ++i) {
+      auto block = (*pool)->Allocate(i * kBytes, **stream,
+                                     {.region = i % 3 == 0 ? Region::kKept : Region::kStep});
+      if (!block.ok()) continue;
+      if (!(*stream)->Fill(block->range.base, i, 1, block->range.bytes).ok()) return;
+      blocks.emplace_back(*block, i);
+    }
+    // A part, a wake that may fail, another part, and the whole: nothing may be lost on the way.
+    (*pool)->Park(ParkContents::kToHost, {blocks.front().first.range}).IgnoreError();
+    (*pool)->Wake().IgnoreError();
+    (*pool)->Park(ParkContents::kToHost, {blocks.back().first.range}).IgnoreError();
+    (*pool)->Park(ParkContents::kToHost).IgnoreError();
+    if (!(*pool)->Wake().ok()) {
+      ASSERT_THAT((*pool)->Wake(), IsOk());
+    }
+    for (const auto& [block, byte] : blocks) {
+      const Address last = block.range.end() - kBytes;
+      if (!(*stream)->Copy((*host)->range().base, last, kBytes).ok()) return;
+      if (!(*stream)->Synchronize().ok()) return;
+      const uint8_t* bytes = static_cast<const uint8_t*>((*host)->data());
+      ASSERT_EQ(bytes[0], byte);
+      ASSERT_EQ(bytes[kBytes - 1], byte);
+    }
+  });
+  EXPECT_GT(calls, 40u);
+}
+
+}  // namespace
+}  // namespace graphtree

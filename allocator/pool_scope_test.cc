@@ -1,0 +1,216 @@
+// What a capture's scope leaves when it fails: nothing, in the step region and in the kept one.
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "allocator/block_record.h"
+#include "allocator/free_runs.h"
+#include "allocator/history.h"
+#include "allocator/placement.h"
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "allocator/run.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class PoolScopeTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({.memory_bytes = 512 * kMiB});
+    stream_ = *device_->NewStream();
+    other_ = *device_->NewStream();
+    pool_ = *Pool::Create(*device_, {});
+  }
+  void TearDown() override {
+    pool_.reset();
+    stream_.reset();
+    other_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_, other_;
+  std::unique_ptr<Pool> pool_;
+};
+
+// What a pool shows of itself, but for totals of calls.
+struct Picture {
+  uint64_t live_blocks, live_bytes, requested_bytes, kept_bytes, mapped_bytes, checkpoints;
+  std::vector<Address> live;
+  std::vector<bool> kept;
+
+  explicit Picture(const Pool& pool) {
+    const PoolStats stats = pool.Stats();
+    live_blocks = stats.live_blocks;
+    live_bytes = stats.live_bytes;
+    requested_bytes = stats.requested_bytes;
+    kept_bytes = stats.kept_bytes;
+    mapped_bytes = stats.mapped_bytes;
+    checkpoints = stats.checkpoints;
+    for (Region region : {Region::kStep, Region::kKept}) {
+      const Placement& placement = pool.ledger().placement(region);
+      for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
+        if (!placement.run(id).is_live()) continue;
+        live.push_back(pool.range_of(region).base + placement.run(id).offset * kQuantum);
+        kept.push_back(pool.ledger().record(placement.run(id).owner()).keep);
+      }
+    }
+  }
+  friend bool operator==(const Picture&, const Picture&) = default;
+};
+
+TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
+  const BlockOptions in_kept = {.region = Region::kKept};
+  const Block old_kept = *pool_->Allocate(1000, *stream_, in_kept);
+  const Block freed_kept = *pool_->Allocate(2000, *stream_, in_kept);
+  const Block declared = *pool_->Allocate(3000, *stream_);
+  EXPECT_THAT(pool_->SetKept(declared.id, true), IsOk());
+  const Picture before(*pool_);
+  const uint64_t frees = pool_->Stats().frees;
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Free(freed_kept.id), IsOk());
+  const Block over = *pool_->Allocate(2000, *stream_, in_kept);
+  EXPECT_EQ(over.range.base, freed_kept.range.base);
+  EXPECT_THAT(pool_->Allocate(60 * kMiB, *stream_, in_kept), IsOk());
+  const Block moved = *pool_->Allocate(5000, *stream_);
+  EXPECT_THAT(pool_->SetKept(moved.id, true), IsOk());
+  EXPECT_THAT(pool_->SetKept(declared.id, false), IsOk());
+  const Block brief = *pool_->Allocate(10, *stream_, in_kept);
+  EXPECT_THAT(pool_->Free(brief.id), IsOk());
+  const uint64_t written = pool_->history().written();
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_TRUE(Picture(*pool_) == before);
+  EXPECT_THAT(pool_->Describe(freed_kept.id), IsOk());
+  EXPECT_THAT(pool_->Describe(old_kept.id), IsOk());
+  EXPECT_FALSE(pool_->Describe(moved.id).ok());
+  EXPECT_FALSE(pool_->Describe(over.id).ok());
+  EXPECT_EQ(pool_->Stats().frees, frees + 2) << "only what was freed by a call";
+  EXPECT_EQ(pool_->history().Entries()[written].action, HistoryAction::kCheckpointRestore);
+  pool_->ledger().CheckConsistency();
+  // The books go on as if nothing had been.
+  EXPECT_EQ(pool_->Allocate(10, *stream_, in_kept)->range.base,
+            freed_kept.range.base + AlignUp(2000, kQuantum));
+}
+
+TEST_F(PoolScopeTest, BlockKeptOverOneThatWasFreedDoesNotStandInTheWay) {
+  const Block old = *pool_->Allocate(kMiB, *stream_);
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Free(old.id), IsOk());
+  const Block over = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_EQ(over.range.base, old.range.base);
+  EXPECT_THAT(pool_->SetKept(over.id, true), IsOk());
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_THAT(pool_->Describe(old.id), IsOk());
+  EXPECT_FALSE(pool_->Describe(over.id).ok());
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+}
+
+TEST_F(PoolScopeTest, CommittedKeptMemoryStays) {
+  const Block old = *pool_->Allocate(1000, *stream_, {.region = Region::kKept});
+  auto scope = *CaptureScope::Begin(*pool_);
+  const Block kept = *pool_->Allocate(1000, *stream_, {.region = Region::kKept});
+  EXPECT_THAT(pool_->Free(old.id), IsOk());
+  scope->Commit();
+  EXPECT_THAT(scope->RollBack(), IsOk()) << "it has ended";
+  EXPECT_TRUE(scope->Commit().empty());
+  EXPECT_THAT(pool_->Describe(kept.id), IsOk());
+  EXPECT_THAT(pool_->Free(old.id), FailsWith(StatusCode::kFailedPrecondition, "freed before"));
+  pool_->ledger().CheckConsistency();
+}
+
+TEST_F(PoolScopeTest, InnerScopesKeptMemoryIsUndoneAlone) {
+  const BlockOptions in_kept = {.region = Region::kKept};
+  auto outer = *CaptureScope::Begin(*pool_);
+  const Block a = *pool_->Allocate(1000, *stream_, in_kept);
+  auto inner = *CaptureScope::Begin(*pool_);
+  const Block b = *pool_->Allocate(1000, *stream_, in_kept);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(inner->RollBack(), IsOk());
+  EXPECT_THAT(pool_->Describe(a.id), IsOk());
+  EXPECT_FALSE(pool_->Describe(b.id).ok());
+  EXPECT_THAT(outer->RollBack(), IsOk());
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
+}
+
+TEST_F(PoolScopeTest, ScopeThatEndsTakesTheInnerOnesAlong) {
+  auto outer = *CaptureScope::Begin(*pool_);
+  auto inner = *CaptureScope::Begin(*pool_);
+  const Block a = *pool_->Allocate(1000, *stream_);
+  EXPECT_THAT(outer->RollBack(), IsOk());
+  EXPECT_THAT(inner->RollBack(), IsOk());
+  EXPECT_FALSE(pool_->Describe(a.id).ok());
+  EXPECT_EQ(pool_->Stats().checkpoints, 0u);
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
+TEST_F(PoolScopeTest, GrowthInHolesIsReturnedToo) {
+  const Block low = *pool_->Allocate(30 * kMiB, *stream_), high = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(pool_->Free(low.id), IsOk());
+  EXPECT_GT(*pool_->Trim(0), 0u);
+  const Picture before(*pool_);
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_EQ(pool_->Allocate(20 * kMiB, *stream_)->range.base, low.range.base);
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_TRUE(Picture(*pool_) == before);
+  EXPECT_THAT(pool_->Free(high.id), IsOk());
+}
+
+// Programs of random calls inside a scope, of which nothing may be left.
+TEST_F(PoolScopeTest, NothingIsLeftOfAnyFailedScope) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    std::mt19937_64 random(seed);
+    pool_ = *Pool::Create(*device_, {});
+    std::vector<Block> live;
+    std::vector<std::unique_ptr<CaptureScope>> scopes;
+    std::vector<Picture> pictures;
+    std::vector<std::vector<Block>> blocks;
+    for (int step = 0; step < 120; ++step) {
+      const uint64_t dice = random() % 100;
+      if (dice < 50) {
+        const Region region = random() % 2 == 0 ? Region::kKept : Region::kStep;
+        live.push_back(*pool_->Allocate(random() % (uint64_t{1} << (random() % 23)),
+                                        random() % 4 == 0 ? *other_ : *stream_,
+                                        {.region = region}));
+      } else if (dice < 75 && !live.empty()) {
+        const size_t which = random() % live.size();
+        EXPECT_THAT(pool_->Free(live[which].id), IsOk());
+        live.erase(live.begin() + static_cast<long>(which));
+      } else if (dice < 85 && !live.empty()) {
+        EXPECT_THAT(pool_->SetKept(live[random() % live.size()].id, random() % 2 == 0), IsOk());
+      } else if (dice < 92 && step > 30) {
+        pictures.emplace_back(*pool_);
+        scopes.push_back(*CaptureScope::Begin(*pool_));
+        blocks.push_back(live);
+      } else if (!scopes.empty()) {
+        if (random() % 3 == 0) {
+          scopes.back()->Commit();
+        } else {
+          EXPECT_THAT(scopes.back()->RollBack(), IsOk());
+          live = blocks.back();
+          Picture now(*pool_);
+          if (scopes.size() > 1) now.mapped_bytes = pictures.back().mapped_bytes;  // later
+          EXPECT_TRUE(now == pictures.back());
+        }
+        scopes.pop_back();
+        pictures.pop_back();
+        blocks.pop_back();
+      }
+      pool_->ledger().CheckConsistency();
+      ASSERT_EQ(pool_->Stats().live_blocks, live.size());
+    }
+    while (!scopes.empty()) scopes.pop_back();
+  }
+}
+
+}  // namespace
+}  // namespace graphtree
