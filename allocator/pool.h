@@ -18,7 +18,7 @@
 //
 // While a capture is open on the device nothing is unmapped, given to the driver, queried or waited
 // for: such work is queued (deferred.h), and done by the end of the capture's scope or by the next
-// call behind it. Growing is allowed then, and so is restoring a pool that no capture allocates from.
+// call behind it. Growing is allowed then, and so is restoring a pool that no capture uses.
 //
 // A stream that was named must outlive the pool or be forgotten first. Threads: one at a time, told
 // apart from two; Free may come from any thread. Cost: allocate and free about 50 ns together.

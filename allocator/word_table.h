@@ -4,8 +4,8 @@
 //
 // A server that makes words of request numbers would fill any table, so this one is bounded: when
 // it is full its owner marks what is still named somewhere, and of the rest those that were asked
-// for longest ago are forgotten. Their places are used again under another generation, so that a number
-// kept too long reads "(forgotten)" and never as another word.
+// for longest ago are forgotten. Their places are used again under another generation, so that a
+// number kept too long reads "(forgotten)" and never as another word.
 //
 // Threads: none. Cost: a hash of the text; callers keep the number.
 #ifndef GRAPHTREE_ALLOCATOR_WORD_TABLE_H_

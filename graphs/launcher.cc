@@ -32,7 +32,14 @@ Tensor Launcher::Scratch(uint64_t bytes) {
     Fail(range.status());
     return Tensor();
   }
+  has_scratch_ = true;
   return Tensor::Foreign(range->base, Layout::Of(DType::kU8, {static_cast<int64_t>(bytes)}));
+}
+
+void Launcher::EndScratch() {
+  if (!has_scratch_) return;
+  has_scratch_ = false;
+  allocator_.EndScratch();
 }
 
 bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
@@ -80,6 +87,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
     }
   }
   Fail(stream_.Launch(kernel, shape, arguments_));
+  EndScratch();
   if (ok() && observer_ != nullptr) observer_->Launched(kernel, shape, arguments_);
 }
 
@@ -97,6 +105,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
     observer_->Accessed(Access::kRead, source, 1);
   }
   Fail(stream_.Copy(to.base, from.base, to.bytes));
+  EndScratch();
   if (ok() && observer_ != nullptr) observer_->Copied({to.base, from.base, to.bytes});
 }
 
@@ -105,6 +114,7 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   if (observer_ != nullptr) observer_->Accessed(Access::kWrite, target, 0);
   const AddressRange range = target.raw_bytes();
   Fail(stream_.Fill(range.base, byte, 1, range.bytes));
+  EndScratch();
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
 

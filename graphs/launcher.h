@@ -66,8 +66,10 @@ class BodyAllocator {
  public:
   virtual ~BodyAllocator() = default;
   virtual absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) = 0;
-  // Bytes that may be reused as soon as the op launched next is done.
+  // Bytes for the op launched next, as often as it needs some, until EndScratch.
   virtual absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) = 0;
+  // The op is launched: its scratch may be placed again, in the stream's order.
+  virtual void EndScratch() {}
 };
 
 // Told about every access that a body declares, before the op is launched.
@@ -95,7 +97,7 @@ class Launcher {
 
   Tensor Empty(DType type, absl::Span<const int64_t> sizes);
   Tensor Empty(const Layout* layout);
-  // Memory for the op launched next, and no longer.
+  // Memory for the op launched next, and no longer. One op may have several.
   Tensor Scratch(uint64_t bytes);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
@@ -120,12 +122,14 @@ class Launcher {
   // False, with status_ set, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
+  void EndScratch();
 
   Stream& stream_;
   BodyAllocator& allocator_;
   AccessObserver* const observer_;
   RandomSource* const random_;
   absl::Status status_;
+  bool has_scratch_ = false;
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
 };
 

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/deferred.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
@@ -90,6 +91,8 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
     for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
   };
   if (draft.status.ok()) {
+    // What waits for captures to end waits for this launch, too: it may be to park the memory.
+    const DeferredQueue::Holding holding(memory_->pool().deferred());
     const absl::Status launched = LaunchFirst(scope.get(), originals, call.stream, &draft);
     if (!launched.ok()) {
       draft.outputs.clear();

@@ -8,10 +8,12 @@
 namespace graphtree {
 
 absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, uint64_t bytes,
+                                                               uint64_t initial_bytes,
                                                                StorageHome::Explainer explain) {
   PoolOptions options;
   options.name = "tree";
   options.limit_bytes = bytes;
+  options.initial_bytes = initial_bytes;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
   std::shared_ptr<Pool> pool = std::move(made);
   // The releaser holds the pool, so that it lives as long as the last output.
@@ -20,7 +22,11 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   return std::unique_ptr<StepMemory>(new StepMemory(std::move(pool), home));
 }
 
-StepMemory::~StepMemory() { home_->Close(); }
+// The pool itself ends with the last output; see the releaser.
+StepMemory::~StepMemory() {
+  pool_->WaitAndForgetStreams().IgnoreError();
+  home_->Close();
+}
 
 absl::StatusOr<Storage*> StepMemory::Allocate(Region region, WordId tag, uint64_t bytes,
                                               Stream& stream) {

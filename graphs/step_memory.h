@@ -31,8 +31,11 @@ inline BlockId Unpack(uint64_t word) {
 
 class StepMemory {
  public:
+  // `bytes` at most, of which `initial_bytes` are mapped now as far as there is so much.
   static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, uint64_t bytes,
+                                                            uint64_t initial_bytes,
                                                             StorageHome::Explainer explain);
+  // Waits for all work on the memory: streams may go now, though outputs live on.
   ~StepMemory();
 
   absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream);
@@ -65,6 +68,7 @@ class StepAllocator : public BodyAllocator {
       : memory_(memory), region_(region), tag_(tag) {}
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
+  void EndScratch() override { memory_->pool().EndScratch(); }
   bool spilled() const { return spilled_; }
   // Called before every allocation: what has died by then makes room.
   void set_make_room(std::function<void()> make_room) { make_room_ = std::move(make_room); }

@@ -57,6 +57,8 @@ namespace graphtree {
 struct TreeOptions {
   // Device memory that the tree may use for what it records; 0: as much as the device has.
   uint64_t pool_bytes = 0;
+  // Of it, mapped when the tree is made, as far as there is so much (PoolStats::initial_shortfall).
+  uint64_t initial_bytes = 0;
   // Off: every call runs eagerly, with the same results.
   bool enabled = true;
   // Recordings of one function after one node that were caused by anything but static inputs that
@@ -97,7 +99,8 @@ class Tree {
   static absl::StatusOr<std::unique_ptr<Tree>> Create(Device& device, const TreeOptions& options);
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
-  // Closes, after waiting for the work of the last call. Outputs that are still held stay valid.
+  // Closes, after waiting for all work on the tree's memory. Outputs that are still held stay
+  // valid, and may outlive the streams too.
   ~Tree();
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);

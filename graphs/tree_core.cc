@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
   auto names = std::make_shared<StepNames>();
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<StepMemory> memory,
-      StepMemory::Create(device, options.pool_bytes,
+      StepMemory::Create(device, options.pool_bytes, options.initial_bytes,
                          [names](const Storage& storage) { return names->Explain(storage); }));
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> side, device.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));
@@ -84,7 +84,8 @@ TreeCore::~TreeCore() {
     BooksTo(path_.current()).IgnoreError();
   }
   path_.EndAlive();
-  // The memory that the last work uses goes with the tree.
+  // The memory that queued work uses goes with the tree, on whatever streams it was called.
+  memory_->pool().WaitAndForgetStreams().IgnoreError();
   if (order_.last() != nullptr) order_.last()->Synchronize().IgnoreError();
 }
 
@@ -131,6 +132,10 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (id >= functions_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("function ", id, " is not registered; there are ", functions_.size()));
+  }
+  if (memory_->pool().is_parked()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", functions_[id].name, "' was called while the tree's memory is parked. Wake it."));
   }
   ++stats_.calls;
   if (!LiesIn(*outputs, inputs)) outputs->clear();
