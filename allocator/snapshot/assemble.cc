@@ -18,24 +18,41 @@ absl::Status Malformed(absl::string_view where, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat(where, " ", what));
 }
 
-// Collects the numbers of rows in the order in which the lists name them.
+// Collects the numbers of rows in the order in which the lists name them. As long as that is the
+// order in which they were read, which it always is in a file of an honest writer, a count is all
+// that is kept.
 class RowOrder {
  public:
   absl::Status Add(uint32_t row, size_t rows, absl::string_view where, size_t at) {
-    if (order_.size() >= rows) {
+    if (size_ >= rows) {
       return Malformed(absl::StrCat(where, "[", at, "]"), "stands in more than one place");
     }
-    in_order_ &= row == order_.size();
-    order_.Push(row);
+    if (in_order_ && row != size_) {
+      in_order_ = false;
+      for (uint32_t i = 0; i < size_; ++i) order_.Push(i);
+    }
+    if (!in_order_) order_.Push(row);
+    ++size_;
     return absl::OkStatus();
   }
-  size_t size() const { return order_.size(); }
+  absl::Status AddRun(const RowRun& run, size_t rows, absl::string_view where) {
+    if (in_order_ && run.first == size_) {
+      size_ += run.count;  // rows that exist, and none of them named before
+      return absl::OkStatus();
+    }
+    for (uint32_t i = 0; i < run.count; ++i) {
+      GRAPHTREE_RETURN_IF_ERROR(Add(run.first + i, rows, where, i));
+    }
+    return absl::OkStatus();
+  }
+  size_t size() const { return size_; }
+  uint32_t row(size_t i) const { return in_order_ ? static_cast<uint32_t>(i) : order_[i]; }
   // Every one of `rows` stands where it was first seen.
-  bool Untouched(size_t rows) const { return in_order_ && order_.size() == rows; }
+  bool Untouched(size_t rows) const { return in_order_ && size_ == rows; }
   // By old number, the new one; kNoId for a row that no list names.
   std::vector<uint32_t> NewNumbers(size_t rows) const {
     std::vector<uint32_t> numbers(rows, kNoId);
-    for (size_t i = 0; i < order_.size(); ++i) numbers[order_[i]] = static_cast<uint32_t>(i);
+    for (size_t i = 0; i < size_; ++i) numbers[row(i)] = static_cast<uint32_t>(i);
     return numbers;
   }
 
@@ -46,11 +63,12 @@ class RowOrder {
       for (uint32_t row : order_) sorted.Push(rows[row]);
       rows = std::move(sorted);
     }
-    rows.Truncate(order_.size());
+    rows.Truncate(size_);
   }
 
  private:
-  GrowingArray<uint32_t> order_;
+  GrowingArray<uint32_t> order_;  // empty while in_order_
+  size_t size_ = 0;
   bool in_order_ = true;
 };
 
@@ -66,7 +84,16 @@ class Assembler {
   absl::Status AddBlocks(Value list, const std::string& where, Segment& segment);
   absl::Status AddTraces(Value list, absl::string_view name, Side& side);
   absl::Status AddEntries(Value list, const std::string& where, int64_t device, Side& side);
-  absl::StatusOr<const std::vector<Value>*> List(Value value, absl::string_view where) const;
+  template <typename Use>
+  absl::StatusOr<size_t> AddRows(Value list, const std::string& where, RowOrder& order,
+                                 Object::Kind kind, Use use);
+  const RowRun* RunOf(Value list, Object::Kind kind) const;
+  // Rows read so far; a dictionary that becomes a row late adds one.
+  size_t RowCount(Object::Kind kind) const {
+    if (kind == Object::kBlock) return snapshot_.blocks.size();
+    return kind == Object::kEntry ? snapshot_.entries.size() : builder_.segments().size();
+  }
+  absl::StatusOr<const std::vector<Value>*> List(Value value, absl::string_view where);
   absl::Status TakeRootKey(StringId key);
   void CompleteOldBlocks(Side& side);
   absl::Status CheckSizes() const;
@@ -82,7 +109,10 @@ class Assembler {
 };
 
 absl::StatusOr<const std::vector<Value>*> Assembler::List(Value value,
-                                                          absl::string_view where) const {
+                                                          absl::string_view where) {
+  if (value.is(Value::kObject) && snapshot_.values.object(value).kind == Object::kRun) {
+    snapshot_.values.ExpandRun(value);  // of rows of another kind; the message names the first
+  }
   const std::vector<Value>* items = snapshot_.values.ListItems(value);
   if (items == nullptr) {
     return Malformed(where, absl::StrCat("is ", TypeName(snapshot_.values, value),
@@ -91,49 +121,64 @@ absl::StatusOr<const std::vector<Value>*> Assembler::List(Value value,
   return items;
 }
 
-absl::Status Assembler::AddBlocks(Value list, const std::string& where, Segment& segment) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Value>* items, List(list, where));
-  segment.first_block = blocks_.size();
-  segment.block_count = items->size();
-  for (size_t i = 0; i < items->size(); ++i) {
-    const std::optional<uint32_t> row = builder_.UseBlock((*items)[i]);
-    if (!row.has_value()) {
-      return Malformed(absl::StrCat(where, "[", i, "]"),
-                       builder_.Complaint((*items)[i], Object::kBlock));
-    }
-    GRAPHTREE_RETURN_IF_ERROR(blocks_.Add(*row, snapshot_.blocks.size(), where, i));
+const RowRun* Assembler::RunOf(Value list, Object::Kind kind) const {
+  if (!list.is(Value::kObject)) return nullptr;
+  const Object object = snapshot_.values.object(list);
+  if (object.kind != Object::kRun) return nullptr;
+  const RowRun& run = snapshot_.values.run(object);
+  return run.kind == kind ? &run : nullptr;
+}
+
+// Puts the rows that a list names into their order; returns how many there are.
+template <typename Use>
+absl::StatusOr<size_t> Assembler::AddRows(Value list, const std::string& where, RowOrder& order,
+                                          Object::Kind kind, Use use) {
+  const RowRun* const run = RunOf(list, kind);
+  if (run != nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(order.AddRun(*run, RowCount(kind), where));
+    return run->count;
   }
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Value>* items, List(list, where));
+  for (size_t i = 0; i < items->size(); ++i) {
+    const std::optional<uint32_t> row = use((*items)[i]);
+    if (!row.has_value()) {
+      return Malformed(absl::StrCat(where, "[", i, "]"), builder_.Complaint((*items)[i], kind));
+    }
+    GRAPHTREE_RETURN_IF_ERROR(order.Add(*row, RowCount(kind), where, i));
+  }
+  return items->size();
+}
+
+absl::Status Assembler::AddBlocks(Value list, const std::string& where, Segment& segment) {
+  segment.first_block = blocks_.size();
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      segment.block_count, AddRows(list, where, blocks_, Object::kBlock,
+                                   [&](Value item) { return builder_.UseBlock(item); }));
   return absl::OkStatus();
 }
 
 absl::Status Assembler::AddSegments(Value list, absl::string_view name, Side& side) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Value>* items, List(list, name));
-  for (size_t i = 0; i < items->size(); ++i) {
-    const std::string where = absl::StrCat(name, "[", i, "]");
-    const std::optional<uint32_t> row = builder_.UseSegment((*items)[i]);
-    if (!row.has_value()) {
-      return Malformed(where, builder_.Complaint((*items)[i], Object::kSegment));
-    }
-    GRAPHTREE_RETURN_IF_ERROR(segments_.Add(*row, builder_.segments().size(), name, i));
-    side.segments.push_back(builder_.segments()[*row]);
-    GRAPHTREE_RETURN_IF_ERROR(AddBlocks(builder_.BlocksOfSegment(*row),
-                                        absl::StrCat(where, ".blocks"), side.segments.back()));
+  const size_t first = segments_.size();
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      const size_t count, AddRows(list, std::string(name), segments_, Object::kSegment,
+                                  [&](Value item) { return builder_.UseSegment(item); }));
+  for (size_t i = 0; i < count; ++i) {
+    const uint32_t row = segments_.row(first + i);
+    side.segments.push_back(builder_.segments()[row]);
+    GRAPHTREE_RETURN_IF_ERROR(AddBlocks(builder_.BlocksOfSegment(row),
+                                        absl::StrCat(name, "[", i, "].blocks"),
+                                        side.segments.back()));
   }
   return absl::OkStatus();
 }
 
 absl::Status Assembler::AddEntries(Value list, const std::string& where, int64_t device,
                                    Side& side) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Value>* items, List(list, where));
-  side.traces.push_back({device, entries_.size(), items->size()});
-  for (size_t i = 0; i < items->size(); ++i) {
-    const std::optional<uint32_t> row = builder_.UseEntry((*items)[i]);
-    if (!row.has_value()) {
-      return Malformed(absl::StrCat(where, "[", i, "]"),
-                       builder_.Complaint((*items)[i], Object::kEntry));
-    }
-    GRAPHTREE_RETURN_IF_ERROR(entries_.Add(*row, snapshot_.entries.size(), where, i));
-  }
+  const size_t first = entries_.size();
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      const size_t count, AddRows(list, where, entries_, Object::kEntry,
+                                  [&](Value item) { return builder_.UseEntry(item); }));
+  side.traces.push_back({device, first, count});
   return absl::OkStatus();
 }
 
@@ -163,11 +208,16 @@ absl::Status Assembler::TakeRootKey(StringId key) {
 
 // Old writers gave blocks no address, and their stack and requested size inside a history.
 void Assembler::CompleteOldBlocks(Side& side) {
+  ShapeId shape = 0;  // the last one seen: nearly all blocks have the same
+  bool has_address = false;
   for (const Segment& segment : side.segments) {
     uint64_t address = segment.address;
     for (size_t i = segment.first_block; i < segment.first_block + segment.block_count; ++i) {
       Block& block = snapshot_.blocks[i];
-      const bool has_address = snapshot_.HasKey(block.shape, words::kAddress);
+      if (block.shape != shape) {
+        shape = block.shape;
+        has_address = snapshot_.HasKey(shape, words::kAddress);
+      }
       if (!has_address) block.address = address;
       address = block.address + block.size;
       if (block.extras == 0) continue;
@@ -199,6 +249,10 @@ void Assembler::SettleUnknownParts() {
   const auto entries = entries_.NewNumbers(snapshot_.entries.size());
   const auto segments = segments_.NewNumbers(builder_.segments().size());
   ValueStore& values = snapshot_.values;
+  for (size_t i = 0, read = values.object_count(); i < read; ++i) {
+    const Value value(Value::kObject, i);
+    if (values.object(value).kind == Object::kRun) values.ExpandRun(value);
+  }
   const size_t count = values.object_count();
   for (size_t i = 0; i < count; ++i) {
     const Value value(Value::kObject, i);

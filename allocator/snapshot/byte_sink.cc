@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -24,6 +23,7 @@ absl::StatusOr<std::unique_ptr<ByteSink>> ByteSink::Create(const std::string& pa
   std::unique_ptr<ByteSink> sink(new ByteSink);
   sink->path_ = path;
   if (path == "-") {
+    sink->path_ = "the standard output";
     sink->file_ = dup(STDOUT_FILENO);
     if (sink->file_ < 0) return CannotWrite("the standard output", errno);
     return sink;
@@ -35,14 +35,10 @@ absl::StatusOr<std::unique_ptr<ByteSink>> ByteSink::Create(const std::string& pa
   }
   if (exists && access(path.c_str(), W_OK) != 0) return CannotWrite(path, errno);
   const bool direct = exists && !S_ISREG(about.st_mode);
-  if (!direct) sink->temporary_ = absl::StrCat(path, ".part-", getpid());
-  const std::string& opened = direct ? path : sink->temporary_;
+  if (!direct) sink->part_ = std::make_unique<PartFile>(path);
+  const std::string& opened = direct ? path : sink->part_->path();
   sink->file_ = open(opened.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (sink->file_ < 0) {
-    const int error = errno;
-    sink->temporary_.clear();
-    return CannotWrite(path, error);
-  }
+  if (sink->file_ < 0) return CannotWrite(path, errno);
   return sink;
 }
 
@@ -54,7 +50,6 @@ std::unique_ptr<ByteSink> ByteSink::To(std::string* text) {
 
 ByteSink::~ByteSink() {
   if (file_ >= 0) close(file_);
-  if (!temporary_.empty()) unlink(temporary_.c_str());
 }
 
 void ByteSink::Fail(absl::string_view what) {
@@ -88,13 +83,8 @@ absl::Status ByteSink::Commit() {
     Fail(absl::StrCat("writing ", path_, " failed: ", std::strerror(errno)));
   }
   file_ = -1;
-  if (status_.ok() && !temporary_.empty()) {
-    if (std::rename(temporary_.c_str(), path_.c_str()) == 0) {
-      temporary_.clear();
-    } else {
-      Fail(absl::StrCat("cannot put ", path_, " into its place: ", std::strerror(errno)));
-    }
-  }
+  if (status_.ok() && part_ != nullptr) status_ = part_->Move();
+  part_.reset();
   return status_;
 }
 

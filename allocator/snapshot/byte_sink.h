@@ -17,6 +17,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "allocator/snapshot/part_file.h"
 
 namespace graphtree::snapshot {
 
@@ -49,8 +50,8 @@ class ByteSink {
   void Fail(absl::string_view what);
 
   int file_ = -1;
-  std::string path_;       // what the user named
-  std::string temporary_;  // what is written; empty where that is the path itself
+  std::string path_;                // what the user named
+  std::unique_ptr<PartFile> part_;  // what is written; null where that is the path itself
   std::string* text_ = nullptr;
   std::string buffer_;
   uint64_t written_ = 0;

@@ -1,6 +1,7 @@
 // The hash functions of IdTable and their per-process seed.
 #include "allocator/snapshot/id_table.h"
 
+#include <cstring>
 #include <random>
 
 namespace graphtree::snapshot {
@@ -13,13 +14,23 @@ uint64_t HashSeed() {
   return seed;
 }
 
+// Two chains of multiplications, so that neither waits for the other.
 uint64_t HashWords(const uint32_t* words, size_t count) {
-  uint64_t hash = MixHash(HashSeed(), count);
+  const auto two_words = [words](size_t i) {
+    uint64_t both;
+    std::memcpy(&both, words + i, sizeof(both));
+    return both;
+  };
+  uint64_t even = MixHash(HashSeed(), count);
+  uint64_t odd = even;
   size_t i = 0;
-  for (; i + 1 < count; i += 2) {
-    hash = MixHash(hash, (static_cast<uint64_t>(words[i]) << 32) | words[i + 1]);
+  for (; i + 4 <= count; i += 4) {
+    even = MixHash(even, two_words(i));
+    odd = MixHash(odd, ~two_words(i + 2));
   }
-  return i < count ? MixHash(hash, words[i]) : hash;
+  if (i + 2 <= count) even = MixHash(even, two_words(i)), i += 2;
+  if (i < count) odd = MixHash(odd, words[i]);
+  return MixHash(even, odd);
 }
 
 }  // namespace graphtree::snapshot

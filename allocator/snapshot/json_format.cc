@@ -1,12 +1,15 @@
 // The format of TreeWriter that emits JSON.
 #include "allocator/snapshot/json_format.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "allocator/snapshot/json_reader.h"
 #include "allocator/snapshot/tree_writer.h"
 #include "device/base/json_writer.h"
 
@@ -32,14 +35,22 @@ std::string QuotedText(absl::string_view text) {
 class JsonFormat {
  public:
   JsonFormat(const Snapshot& snapshot, ByteSink& sink) : snapshot_(snapshot), sink_(sink) {}
+  // JSON has no tuples. What only we read back says them, and keys that look alike are escaped.
+  void KeepTuples() { keeps_tuples_ = true; }
   void KeepFrames() { frames_.resize(snapshot_.frames.size()); }
 
   void BeginDict(size_t) { Begin('{'); }
   void EndDict() { End('}'); }
   void BeginList(size_t) { Begin('['); }
   void EndList() { End(']'); }
-  void BeginTuple(size_t) { Begin('['); }
-  void EndTuple(size_t) { End(']'); }
+  void BeginTuple(size_t) {
+    if (keeps_tuples_) sink_.Write(absl::StrCat("{\"", kTupleKey, "\": "));
+    Begin('[');
+  }
+  void EndTuple(size_t) {
+    End(']');
+    if (keeps_tuples_) sink_.Byte('}');
+  }
   void Item() {
     if (!first_) sink_.Write(", ");
     first_ = false;
@@ -59,11 +70,11 @@ class JsonFormat {
   }
   void Pool(PoolId id) {
     const auto [first, second] = snapshot_.Pool(id);
-    sink_.Byte('[');
+    BeginTuple(2);
     Number(first);
     sink_.Write(", ");
     Number(second);
-    sink_.Byte(']');
+    EndTuple(2);
   }
 
   bool FrameIsShared(FrameId id);
@@ -99,6 +110,7 @@ class JsonFormat {
   ByteSink& sink_;
   absl::flat_hash_map<StringId, std::string> quoted_;
   std::vector<std::string> frames_;  // as text, once each; empty: not kept
+  bool keeps_tuples_ = false;
   bool first_ = true;                // nothing yet in the innermost bracket
 };
 
@@ -120,6 +132,7 @@ bool JsonFormat::FrameIsShared(FrameId id) {
   if (frames_[id].empty()) {
     auto sink = ByteSink::To(&frames_[id]);
     JsonFormat format(snapshot_, *sink);
+    format.keeps_tuples_ = keeps_tuples_;
     TreeWriter<JsonFormat>(snapshot_, format).WriteFrame(id);
     sink->Commit().IgnoreError();  // into a text it cannot fail
   }
@@ -130,7 +143,13 @@ bool JsonFormat::FrameIsShared(FrameId id) {
 absl::Status JsonFormat::Key(Value key) {
   Item();
   switch (key.tag()) {
-    case Value::kString: Text(key.id()); break;
+    case Value::kString:
+      if (keeps_tuples_ && absl::StartsWith(snapshot_.strings[key.id()], kEscape)) {
+        sink_.Write(QuotedText(absl::StrCat(kEscape, snapshot_.strings[key.id()])));
+      } else {
+        Text(key.id());
+      }
+      break;
     case Value::kInteger:
     case Value::kWideInteger:
     case Value::kWideUnsigned:
@@ -160,10 +179,32 @@ absl::Status WriteJson(const Snapshot& snapshot, ByteSink& sink) {
   return status;
 }
 
+uint64_t JsonStackBytes(const Snapshot& snapshot) {
+  std::vector<uint64_t> frames;
+  for (FrameId id = 0; id < snapshot.frames.size(); ++id) {
+    const Frame& frame = snapshot.frames[id];
+    constexpr uint64_t kAround = 45;  // keys, quotes and the line
+    frames.push_back(kAround + snapshot.Text(frame.name).size() +
+                     snapshot.Text(frame.filename).size());
+  }
+  std::vector<uint64_t> stacks(snapshot.stacks.size());
+  for (StackId id = 0; id < snapshot.stacks.size(); ++id) {
+    for (FrameId frame : snapshot.stacks[id]) stacks[id] += frames[frame];
+  }
+  uint64_t sum = 0;
+  const auto add = [&](StackId stack) {
+    sum = std::max(sum, sum + stacks[stack]);  // stays at the most where it would wrap
+  };
+  for (const Block& block : snapshot.blocks) add(block.stack);
+  for (const TraceEntry& entry : snapshot.entries) add(entry.stack);
+  return sum;
+}
+
 absl::StatusOr<std::string> JsonOf(const Snapshot& snapshot, Value value) {
   std::string text;
   auto sink = ByteSink::To(&text);
   JsonFormat format(snapshot, *sink);
+  format.KeepTuples();
   absl::Status status = TreeWriter<JsonFormat>(snapshot, format).WriteOne(value);
   if (status.ok()) status = sink->Commit();
   if (!status.ok()) return status;

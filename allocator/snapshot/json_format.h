@@ -6,6 +6,7 @@
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,7 +19,10 @@ namespace graphtree::snapshot {
 // Does not commit the sink.
 absl::Status WriteJson(const Snapshot& snapshot, ByteSink& sink);
 
-// One value of an unknown part.
+// Bytes that the stacks will take in JSON, roughly: for who wants to ask first.
+uint64_t JsonStackBytes(const Snapshot& snapshot);
+
+// One value of an unknown part, with its tuples as json_reader.h says.
 absl::StatusOr<std::string> JsonOf(const Snapshot& snapshot, Value value);
 
 }  // namespace graphtree::snapshot

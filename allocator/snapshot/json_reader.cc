@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace graphtree::snapshot {
@@ -11,6 +13,7 @@ namespace {
 
 constexpr size_t kMaxNesting = 1000;
 constexpr uint64_t kFreeBytes = 256 << 20;
+const Value kTupleMark(Value::kBool, 1);  // in the place of a key, which is a text otherwise
 constexpr uint64_t kBytesPerByte = 16;  // an empty list and its comma are two bytes
 
 }  // namespace
@@ -114,7 +117,10 @@ bool JsonReader::Key() {
   if (!SkipSpace(c)) return CutOff();
   if (c != '"') return Fail("a key in quotes is missing");
   if (!String(scratch_)) return false;
-  stack_.Push(Value(Value::kString, snapshot_.strings.Intern(scratch_)));
+  absl::string_view key = scratch_;
+  if (with_tuples_ && absl::StartsWith(key, "((")) key.remove_prefix(kEscape.size());
+  const bool marks_tuple = with_tuples_ && scratch_ == kTupleKey;
+  stack_.Push(marks_tuple ? kTupleMark : Value(Value::kString, snapshot_.strings.Intern(key)));
   if (!SkipSpace(c)) return CutOff();
   if (c != ':') return Fail("a colon after a key is missing");
   ++p_;
@@ -125,10 +131,21 @@ bool JsonReader::Close(char c) {
   const Level level = levels_.back();
   if (level.is_object != (c == '}')) return Fail("a bracket that closes nothing");
   ++p_;
-  const Value* items = stack_.data() + level.first;
+  Value* items = stack_.data() + level.first;
   const size_t count = stack_.size() - level.first;
-  Value value =
-      snapshot_.values.NewObject(level.is_object ? Object::kNewDict : Object::kNewList);
+  Value value;
+  if (with_tuples_ && level.is_object && IsTuple(items, count, value)) {
+    stack_.Truncate(level.first);
+    levels_.Truncate(levels_.size() - 1);
+    stack_.Push(value);
+    return true;
+  }
+  for (size_t i = 0; with_tuples_ && level.is_object && i < count; i += 2) {
+    if (items[i] == kTupleMark) {  // not ours: a key like any other
+      items[i] = Value(Value::kString, snapshot_.strings.Intern(kTupleKey));
+    }
+  }
+  value = snapshot_.values.NewObject(level.is_object ? Object::kNewDict : Object::kNewList);
   if (level.is_object && count != 0) {
     value = builder_.FillDict(value, items, count / 2);
   } else if (count != 0) {
@@ -140,10 +157,35 @@ bool JsonReader::Close(char c) {
   return true;
 }
 
+// {"(tuple)": [...]}, and nothing else in it.
+bool JsonReader::IsTuple(const Value* items, size_t count, Value& tuple) {
+  if (count != 2 || !(items[0] == kTupleMark)) return false;
+  ValueStore& values = snapshot_.values;
+  std::vector<Value> parts;
+  if (const std::vector<Value>* list = values.ListItems(items[1])) {
+    parts = *list;
+  } else if (items[1].is(Value::kObject) && values.object(items[1]).kind == Object::kStack) {
+    for (FrameId frame : snapshot_.stacks[values.object(items[1]).index]) {
+      parts.push_back(Value(Value::kFrame, frame));
+    }
+  } else {
+    return false;
+  }
+  const auto is_small = [](Value part) {
+    return part.is(Value::kInteger) && part.small_integer() >= 0;
+  };
+  tuple = parts.size() == 2 && is_small(parts[0]) && is_small(parts[1])
+              ? values.Pair(parts[0].payload(), parts[1].payload())
+              : values.Tuple(parts.data(), parts.size());
+  return true;
+}
+
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,
-                                     Snapshot& snapshot) {
+                                     Snapshot& snapshot, bool with_tuples) {
   ByteSource source = ByteSource::Of(text);
-  return JsonReader(source, source.begin(), builder, snapshot).Run();
+  JsonReader reader(source, source.begin(), builder, snapshot);
+  if (with_tuples) reader.ExpectTuples();
+  return reader.Run();
 }
 
 }  // namespace graphtree::snapshot

@@ -28,6 +28,7 @@ class JsonReader {
 
   // The one value that the text is; only white space may follow it.
   absl::StatusOr<Value> Run();
+  void ExpectTuples() { with_tuples_ = true; }
 
  private:
   struct Level {
@@ -40,6 +41,7 @@ class JsonReader {
   bool SkipSpace(char& c);
   bool StepInto(char c);
   bool Close(char c);
+  bool IsTuple(const Value* items, size_t count, Value& tuple);
   bool AfterValue(char c);
   bool Scalar(char c);
   bool String(std::string& text);
@@ -60,12 +62,18 @@ class JsonReader {
   GrowingArray<Value> stack_;
   GrowingArray<Level> levels_;
   std::string scratch_;
+  bool with_tuples_ = false;
   absl::Status status_;
 };
 
 // A JSON text that stands alone, such as a user's metadata or a column of SQLite, as a value.
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,
-                                     Snapshot& snapshot);
+                                     Snapshot& snapshot, bool with_tuples = false);
+
+// How a tuple is written where it must be one again: {"(tuple)": [1, 2]}. There, a key that begins
+// with kEscape gets one more.
+inline constexpr absl::string_view kEscape = "(";
+inline constexpr absl::string_view kTupleKey = "(tuple)";
 
 }  // namespace graphtree::snapshot
 

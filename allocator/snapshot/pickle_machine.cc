@@ -1,6 +1,7 @@
 // The dispatch loop and the opcodes that build values; refusals are in pickle_refusals.cc.
 #include "allocator/snapshot/pickle_machine.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -82,7 +83,7 @@ absl::StatusOr<Value> PickleMachine::Run() {
       case kBinInt: stack_.Push(values.Integer(Take<int32_t>())); break;
       case kLong1: ok = Long(Take<uint8_t>()); break;
       case kMark: ok = Mark(); break;
-      case kEmptyDict: stack_.Push(values.NewObject(Object::kNewDict)); break;
+      case kEmptyDict: ok = Dict(); break;
       case kSetItems: ok = SetItems(); break;
       case kEmptyList: stack_.Push(values.NewObject(Object::kNewList)); break;
       case kAppends: ok = Appends(); break;
@@ -96,11 +97,19 @@ absl::StatusOr<Value> PickleMachine::Run() {
           Fail("the pickle ends with values left over");
           return status_;
         }
-        return stack_[0];
+        return Finish();
       default: ok = Rare(opcode); break;
     }
     if (__builtin_expect(!ok, false)) return status_;
   }
+}
+
+absl::StatusOr<Value> PickleMachine::Finish() {
+  if (!Settle(1)) return status_;
+  // Of a pipe only what has been read by chance is known.
+  const uint64_t size = std::max(source_.total(), source_.Offset(end_));
+  snapshot_.trailing_bytes = size - source_.Offset(p_);
+  return stack_[0];
 }
 
 bool PickleMachine::Rare(uint8_t opcode) {
@@ -122,6 +131,8 @@ bool PickleMachine::Rare(uint8_t opcode) {
     case kPop: return Pop();
     case kPopMark: return PopMark();
     case kDup: return Dup();
+    case kGlobal: return Global();
+    case kReduce: return Reduce();
     default: return Refuse(opcode);
   }
 }
@@ -196,6 +207,7 @@ bool PickleMachine::Float() {
 
 bool PickleMachine::Tuple(size_t count) {
   if (above_mark() < count) return Underflow();
+  if (!Settle(count)) return false;
   const Value* items = stack_.end() - count;
   Value tuple;
   if (count == 2 && items[0].is(Value::kInteger) && items[1].is(Value::kInteger) &&
@@ -232,14 +244,26 @@ void PickleMachine::DropToMark() {
   marks_.Truncate(marks_.size() - 1);
 }
 
+// Bare rows may only go into a list, and the names of functions nowhere; whatever takes values from
+// the stack takes settled ones.
+bool PickleMachine::Settle(size_t count) {
+  for (Value* value = stack_.end() - count; value != stack_.end(); ++value) {
+    if (IsFunction(*value)) return RefuseFunction(*value);
+    *value = snapshot_.values.Settled(*value);
+  }
+  return true;
+}
+
 bool PickleMachine::Put(uint64_t index) {
   if (above_mark() == 0) return Underflow();
   // Whatever is put took at least one byte of file, so honest numbers stay below the offset.
   if (index > source_.Offset(p_) - start_offset_) {
     return Fail(absl::StrCat("memo number ", index, " where so many objects cannot be"));
   }
+  if (!IsFunction(stack_.back()) && !Settle(1)) return false;
   Value& top = stack_.back();
   if (index < memo_.size()) {
+    if (!(memo_[index] == kUnset)) known_stacks_.Forget();
     memo_[index] = top;
   } else {
     memo_.Resize(index, kUnset);
@@ -256,6 +280,7 @@ bool PickleMachine::Get(uint64_t index) {
   if (index >= memo_.size() || memo_[index] == kUnset) {
     return Fail(absl::StrCat("memo number ", index, " is used before anything was put there"));
   }
+  if (!IsFunction(memo_[index])) memo_[index] = snapshot_.values.Settled(memo_[index]);
   stack_.Push(memo_[index]);
   return true;
 }
@@ -274,6 +299,7 @@ bool PickleMachine::PopMark() {
 
 bool PickleMachine::Dup() {
   if (above_mark() == 0) return Underflow();
+  if (!Settle(1)) return false;
   const Value top = stack_.back();
   stack_.Push(top);
   return true;

@@ -12,7 +12,11 @@
 // Nothing recurses: the file's nesting is a list of marks with a limit. Lengths are checked against
 // the bytes that are left before they are used, a memo index against the bytes that were read, and
 // memory against a multiple of the file read so far, so no file costs more than in proportion to
-// its size. One pass, about a nanosecond and a half per opcode. Not safe for concurrent use.
+// its size.
+//
+// Nearly all of a snapshot is dictionaries whose keys are memo references and whose values are
+// numbers, memo references and lists of frames. pickle_rows.cc reads those in a loop of their own,
+// without the stack. One pass, about a nanosecond per opcode. Not safe for concurrent use.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_PICKLE_MACHINE_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_PICKLE_MACHINE_H_
 
@@ -26,6 +30,9 @@
 #include "allocator/snapshot/growing_array.h"
 #include "allocator/snapshot/record_builder.h"
 #include "allocator/snapshot/snapshot.h"
+#include "allocator/snapshot/stack_cache.h"
+#include "allocator/snapshot/value.h"
+#include "allocator/snapshot/words.h"
 
 namespace graphtree::snapshot {
 
@@ -38,10 +45,21 @@ class PickleMachine {
   absl::StatusOr<Value> Run();
 
  private:
+  absl::StatusOr<Value> Finish();
   // Each returns false with status_ set when the file is wrong.
   bool Start();
   bool Refill();
   bool Rare(uint8_t opcode);
+  // pickle_rows.cc. ReadValue and ReadFrames move `p` only when they return true; false means that
+  // the general loop must read on from there.
+  bool Dict();
+  bool OpenDict(size_t slot, size_t count);
+  bool ReadValue(const char*& p, bool frames_due, Value& value);
+  bool ReadText(const char*& p, Value& value);
+  StringId ShortText(const char* text, size_t length);
+  bool ReadPair(const char*& p, Value& value);
+  bool ReadFrames(const char*& p, Value& value);
+  const char* SkipPut(const char* p) const;
   bool Need(uint64_t bytes);
   bool String(Value::Tag tag, uint64_t length);
   bool Long(uint64_t length);
@@ -59,6 +77,7 @@ class PickleMachine {
   bool PopMark();
   bool Dup();
   bool Refuse(uint8_t opcode);
+  bool RefuseImport(const std::string& wanted, const char* opcode);
   std::string WantedImport(uint8_t opcode);
   std::string Line();
 
@@ -67,7 +86,27 @@ class PickleMachine {
   bool Underflow();
   // The container that the values above the mark belong to; false where there is none.
   bool Target(Object::Kind fresh, Object::Kind filled, Value*& target);
+  Value Bare(Value filled) const;
   void DropToMark();
+  bool Settle(size_t count);
+
+  // pickle_bytes.cc. Before protocol 3 Python had no opcode for bytes and wrote a call of
+  // _codecs.encode(text, "latin1"), or of bytes() for none. The name is a value that only such a
+  // call may use; nothing is imported or run.
+  enum Function : uint8_t { kEncodeFunction = 1, kBytesFunction };
+  static constexpr Value::Tag kFunctionTag = static_cast<Value::Tag>(13);
+  static bool IsFunction(Value value) { return value.is(kFunctionTag); }
+  bool Global();
+  bool Reduce();
+  bool EncodedBytes(Value arguments, std::string& bytes);
+  bool RefuseFunction(Value function);
+  struct ShortWord {
+    uint64_t key = 0;  // the text, and its length in the highest byte
+    StringId id = words::kEmpty;
+  };
+  // A list of more items comes in pieces.
+  static constexpr size_t kMostFrames = RecordBuilder::kPickleBatch - 1;
+
   size_t above_mark() const { return stack_.size() - floor_; }
   template <typename T>
   T Take();
@@ -83,6 +122,10 @@ class PickleMachine {
   GrowingArray<size_t> marks_;  // the floors outside the innermost mark
   size_t floor_ = 0;
   GrowingArray<Value> memo_;
+  Value items_[2 * RecordBuilder::kMaxKeys];  // of the dictionary that is read in one go
+  uint32_t frames_[kMostFrames];              // of the list that is read in one go
+  StackCache known_stacks_;
+  ShortWord short_words_[16];
   absl::Status status_;
 };
 

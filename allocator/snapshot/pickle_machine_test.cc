@@ -106,6 +106,100 @@ TEST(PickleMachineTest, TheSameRowsInManyPlacesAreRefused) {
               FailsWith(StatusCode::kInvalidArgument, "more than one place"));
 }
 
+TEST(PickleMachineTest, RowsBesideOtherThingsAreStillOneList) {
+  const auto traces = [](absl::string_view entries) {
+    PickleText text = PickleText().Op("}(").Text("segments").Op("]").Text("device_traces");
+    return text.Op("](](").Raw(entries).Op("eeu").Done();
+  };
+  // As Python writes it, but for the keys: a memo number, a mark, all pairs at once.
+  const std::string entry = PickleText()
+                                .Raw("}\x94(").Text("action").Text("alloc").Text("addr").Int(512)
+                                .Text("size").Int(512).Op("u").CutOff().substr(2);
+  const auto read = ParseSnapshot(traces(entry + entry + entry));
+  ASSERT_THAT(read, IsOk());
+  EXPECT_EQ((*read)->entries.size(), 3u);
+  EXPECT_THAT(ParseSnapshot(traces(entry + "N" + entry)),
+              FailsWith(StatusCode::kInvalidArgument, "device_traces[0][1] is None"));
+  EXPECT_THAT(ParseSnapshot(traces(entry + "2")),
+              FailsWith(StatusCode::kInvalidArgument, "more than one place"));
+  EXPECT_THAT(ParseSnapshot(PickleText().Op("}(").Text("segments").Op("](").Raw(entry).Op("eu")
+                                .Done()),
+              FailsWith(StatusCode::kInvalidArgument, "segments[0] is a trace entry"));
+}
+
+// Two entries with the same bytes for their frames, and between them a memo number that gets
+// another meaning.
+TEST(PickleMachineTest, AKnownListOfFramesIsReadAgainWhenTheMemoChanges) {
+  PickleText text;
+  for (const char* word : {"action", "alloc", "addr", "size", "frames", "name", "filename",
+                           "line"}) {
+    text.Text(word).Raw("\x94" "0");  // memo 0 to 7
+  }
+  for (const char* name : {"first", "second"}) {  // 8 and 9
+    text.Raw("}(h\x05").Text(name).Raw("h\x06").Text("a.py").Raw("h\x07K\x01u\x94" "0");
+  }
+  text.Op("}(").Text("segments").Op("]").Text("device_traces").Op("](](");
+  std::string entry = absl::StrCat("}\x94(h", std::string(1, '\0'),
+                                   "h\x01h\x02K\x01h\x03K\x02h\x04]\x94(");
+  for (int i = 0; i < 40; ++i) entry += "h\x08";
+  text.Raw(entry).Op("eu").Raw(entry).Op("eu");
+  text.Raw("h\x09q\x08" "0").Raw(entry).Op("eueeu");
+  const auto read = ParseSnapshot(text.Done());
+  ASSERT_THAT(read, IsOk());
+  const Snapshot& snapshot = **read;
+  ASSERT_EQ(snapshot.entries.size(), 3u);
+  const auto name = [&](int entry) {
+    const auto stack = snapshot.stacks[snapshot.entries[entry].stack];
+    EXPECT_EQ(stack.size(), 40u);
+    return snapshot.Text(snapshot.frames[stack[39]].name);
+  };
+  EXPECT_EQ(name(0), "first");
+  EXPECT_EQ(name(1), "first");
+  EXPECT_EQ(name(2), "second");
+}
+
+TEST(PickleMachineTest, BytesOfProtocolTwoAreDataAndOtherCallsAreNot) {
+  const auto around = [](absl::string_view call) {
+    return ParseSnapshot(
+        PickleText(2).Op("}(").Text("x").Raw(call).Text("segments").Op("]u").Done());
+  };
+  // b"\0\xff" and b"", as Python writes them with protocol 2.
+  const std::string text("\0\xc3\xbf", 3);
+  const std::string call = absl::StrCat(std::string("c_codecs\nencode\nq\x01X\x03\0\0\0", 23),
+                                        text, std::string("X\x06\0\0\0latin1\x86R", 13));
+  const auto read = around(call);
+  ASSERT_THAT(read, IsOk());
+  const Value value = (*read)->root[0].value;
+  ASSERT_TRUE(value.is(Value::kBytes));
+  EXPECT_EQ((*read)->strings[value.id()], absl::string_view("\0\xff", 2));
+  EXPECT_THAT(around("c__builtin__\nbytes\n)R"), IsOk());
+  EXPECT_THAT(around("c_codecs\nencode\n"),
+              FailsWith(StatusCode::kPermissionDenied, "import _codecs.encode"));
+  EXPECT_THAT(around("](c_codecs\nencode\nc_codecs\nencode\ne"),
+              FailsWith(StatusCode::kPermissionDenied, "import _codecs.encode"));
+  EXPECT_THAT(around("]c_codecs\nencode\na"),
+              FailsWith(StatusCode::kPermissionDenied, "import _codecs.encode"));
+  EXPECT_THAT(around("c_codecs\nencode\nN\x85R"),
+              FailsWith(StatusCode::kInvalidArgument, "_codecs.encode is called with"));
+  EXPECT_THAT(around("c__builtin__\nbytes\nK\x05\x85R"),
+              FailsWith(StatusCode::kPermissionDenied, "call something"));
+  EXPECT_THAT(around("c_codecs\ndecode\n"),
+              FailsWith(StatusCode::kPermissionDenied, "import _codecs.decode"));
+}
+
+TEST(PickleMachineTest, ImportsOfProtocolZeroAreNamed) {
+  EXPECT_THAT(ParseSnapshot("cposix\nsystem\np0\n(Vtouch x\np1\ntp2\nRp3\n."),
+              FailsWith(StatusCode::kPermissionDenied, "import posix.system"));
+  EXPECT_THAT(ParseSnapshot("(dp0\nVsegments\np1\n(lp2\nsVx\np3\ncposix\nsystem\np4\n."),
+              FailsWith(StatusCode::kPermissionDenied, "import posix.system"));
+}
+
+TEST(PickleMachineTest, BytesBehindTheEndAreCounted) {
+  const std::string whole = Close(Around().Op("N"));
+  EXPECT_EQ((*ParseSnapshot(whole))->trailing_bytes, 0u);
+  EXPECT_EQ((*ParseSnapshot(whole + "more"))->trailing_bytes, 4u);
+}
+
 TEST(PickleMachineTest, AListThatHoldsItselfDoesNotHang) {
   EXPECT_THAT(ParseSnapshot(Close(Around().Raw("]q\x01h\x01" "a"))), IsOk());
   PickleText itself = PickleText().Op("}q").Fixed(1, 1).Op("(").Text("segments").Raw("h\x01u");

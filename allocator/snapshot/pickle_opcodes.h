@@ -50,6 +50,7 @@ enum Opcode : uint8_t {
   kGlobal = 'c',
   kStackGlobal = 0x93,
   kInst = 'i',
+  kReduce = 'R',
 };
 
 // The name of an opcode that wants to import or call something, or that only other kinds of pickle

@@ -78,6 +78,14 @@ std::string PickleMachine::WantedImport(uint8_t opcode) {
   return "";
 }
 
+bool PickleMachine::RefuseImport(const std::string& wanted, const char* opcode) {
+  status_ = absl::PermissionDeniedError(absl::StrCat(
+      "the pickle wants to import ", wanted.empty() ? "something" : wanted, " (", opcode,
+      " at byte ", source_.Offset(opcode_at_),
+      "). A snapshot holds data only; nothing was imported or run"));
+  return false;
+}
+
 bool PickleMachine::Refuse(uint8_t opcode) {
   const uint64_t at = source_.Offset(opcode_at_);
   const char* name = pickle::RefusedName(opcode);
@@ -86,11 +94,7 @@ bool PickleMachine::Refuse(uint8_t opcode) {
   const bool imports = opcode == pickle::kGlobal || opcode == pickle::kStackGlobal ||
                        opcode == pickle::kInst;
   if (imports) {
-    const std::string wanted = WantedImport(opcode);
-    status_ = absl::PermissionDeniedError(absl::StrCat(
-        "the pickle wants to import ", wanted.empty() ? "something" : wanted, " (", name,
-        " at byte ", at, "). A snapshot holds data only; nothing was imported or run"));
-    return false;
+    return RefuseImport(WantedImport(opcode), name);
   }
   const bool calls = opcode == 'R' || opcode == 'o' || opcode == 'b' || opcode == 0x81 ||
                      opcode == 0x92 || (opcode >= 0x82 && opcode <= 0x84) || opcode == 'P' ||

@@ -1,10 +1,15 @@
 // Tells the kinds of file apart by their first bytes.
 #include "allocator/snapshot/read.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "allocator/snapshot/assemble.h"
 #include "allocator/snapshot/json_reader.h"
 #include "allocator/snapshot/pickle_machine.h"
@@ -16,7 +21,27 @@ namespace graphtree::snapshot {
 namespace {
 
 constexpr size_t kMagicBytes = 16;
+constexpr size_t kHeadBytes = 1 << 16;  // as far as one looks to say what a file is
 constexpr absl::string_view kSqliteMagic = "SQLite format 3";
+
+// What a pickle of protocol 0 or 1 wants to import: a line "cMODULE" and one "NAME". A text cannot
+// look like that, since protocol 0 writes line ends in texts as escapes.
+std::string OldImport(absl::string_view text) {
+  const auto is_name = [](absl::string_view name) {
+    return !name.empty() && absl::c_all_of(name, [](char c) {
+      return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.';
+    });
+  };
+  std::vector<absl::string_view> lines = absl::StrSplit(text, '\n');
+  for (size_t i = 0; i + 2 < lines.size(); ++i) {
+    absl::string_view line = lines[i];
+    while (absl::StartsWith(line, "(")) line.remove_prefix(1);
+    if (absl::StartsWith(line, "c") && is_name(line.substr(1)) && is_name(lines[i + 1])) {
+      return absl::StrCat(line.substr(1), ".", lines[i + 1]);
+    }
+  }
+  return "";
+}
 
 absl::Status Unknown(absl::string_view head) {
   const auto error = [](absl::string_view what) { return absl::InvalidArgumentError(what); };
@@ -31,6 +56,12 @@ absl::Status Unknown(absl::string_view head) {
     return error("this is a zip file, as torch.save writes them, not a snapshot: a snapshot is "
                  "written by torch.cuda.memory._dump_snapshot");
   }
+  const std::string import = OldImport(head);
+  if (!import.empty()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the pickle (of protocol 0 or 1) wants to import ", import,
+                     ". A snapshot holds data only; nothing was imported or run"));
+  }
   if (absl::StartsWith(head, "(") || absl::StartsWith(head, "]q") ||
       absl::StartsWith(head, "}q")) {
     return error("this looks like a pickle of protocol 0 or 1, which no snapshot writer uses: "
@@ -44,7 +75,7 @@ absl::Status Unknown(absl::string_view head) {
 absl::StatusOr<std::unique_ptr<Snapshot>> ReadFrom(ByteSource& source, const std::string& path) {
   const char* p = source.begin();
   GRAPHTREE_RETURN_IF_ERROR(source.Fill(p, kMagicBytes));
-  const absl::string_view head(p, source.end() - p);
+  const absl::string_view head(p, std::min<size_t>(source.end() - p, kHeadBytes));
   const size_t text = head.find_first_not_of(" \t\r\n");
   auto snapshot = std::make_unique<Snapshot>();
   RecordBuilder builder(*snapshot);

@@ -26,18 +26,26 @@ bool HasTwice(absl::Span<const StringId> keys) {
 
 std::optional<ShapeId> RecordBuilder::FindShape(const Value* items, size_t pairs) {
   if (pairs == 0 || pairs > kMaxKeys) return std::nullopt;
+  ShapeId& last = last_shape_[pairs];
+  const absl::Span<const StringId> guess = snapshot_.shapes[last];
+  if (guess.size() == pairs) {
+    uint64_t differ = 0;
+    for (size_t i = 0; i < pairs; ++i) {
+      differ |= items[2 * i].bits() ^ Value(Value::kString, guess[i]).bits();
+    }
+    if (differ == 0) return last;
+  }
   ids_.Truncate(0);
   for (size_t i = 0; i < pairs; ++i) {
     if (!items[2 * i].is(Value::kString)) return std::nullopt;
     ids_.Push(items[2 * i].id());
   }
-  ShapeId& last = last_shape_[pairs];
-  if (snapshot_.shapes[last] != ids_.span()) last = snapshot_.shapes.Intern(ids_.span());
+  last = snapshot_.shapes.Intern(ids_.span());
   return last;
 }
 
 RecordBuilder::Kind RecordBuilder::KindOfShape(ShapeId shape) {
-  while (kinds_.size() <= shape) {
+  while (__builtin_expect(kinds_.size() <= shape, false)) {
     const absl::Span<const StringId> keys = snapshot_.shapes[kinds_.size()];
     Kind kind = Kind::kOther;
     if (HasTwice(keys)) {
@@ -56,49 +64,56 @@ RecordBuilder::Kind RecordBuilder::KindOfShape(ShapeId shape) {
   return kinds_[shape];
 }
 
-Value RecordBuilder::FillDict(Value dict, const Value* items, size_t pairs) {
+std::optional<Value> RecordBuilder::Record(const Value* items, size_t pairs) {
   const std::optional<ShapeId> shape = FindShape(items, pairs);
-  const Kind kind = shape.has_value() ? KindOfShape(*shape) : Kind::kOther;
+  if (!shape.has_value()) return std::nullopt;
   extras_.Truncate(0);
-  FrameId frame = 0;
-  switch (kind) {
-    case Kind::kFrame:
-      if (FillFrame(*shape, items, pairs, frame)) {
-        snapshot_.values.object(dict) = {Object::kFrameDict, frame};
-        return Value(Value::kFrame, frame);
-      }
-      break;
+  const auto last_of = [](const auto& rows) { return static_cast<uint32_t>(rows.size() - 1); };
+  switch (KindOfShape(*shape)) {
+    case Kind::kFrame: {
+      FrameId frame = 0;
+      if (!FillFrame(*shape, items, pairs, frame)) return std::nullopt;
+      return Value(Value::kFrame, frame);
+    }
     case Kind::kEntry:
-      if (FillEntry(*shape, items, pairs)) {
-        snapshot_.values.object(dict) = {Object::kEntry,
-                                         static_cast<uint32_t>(snapshot_.entries.size() - 1)};
-        return dict;
-      }
-      break;
+      if (!FillEntry(*shape, items, pairs)) return std::nullopt;
+      return BareRow(Object::kEntry, last_of(snapshot_.entries));
     case Kind::kBlock:
-      if (FillBlock(*shape, items, pairs)) {
-        snapshot_.values.object(dict) = {Object::kBlock,
-                                         static_cast<uint32_t>(snapshot_.blocks.size() - 1)};
-        return dict;
-      }
-      break;
+      if (!FillBlock(*shape, items, pairs)) return std::nullopt;
+      return BareRow(Object::kBlock, last_of(snapshot_.blocks));
     case Kind::kSegment:
-      if (FillSegment(*shape, items, pairs)) {
-        snapshot_.values.object(dict) = {Object::kSegment,
-                                         static_cast<uint32_t>(segments_.size() - 1)};
-        return dict;
-      }
-      break;
-    case Kind::kOther: break;
+      if (!FillSegment(*shape, items, pairs)) return std::nullopt;
+      return BareRow(Object::kSegment, last_of(segments_));
+    case Kind::kOther: return std::nullopt;
   }
+  return std::nullopt;
+}
+
+Value RecordBuilder::FillDict(Value dict, const Value* items, size_t pairs) {
+  const std::optional<Value> record = Record(items, pairs);
   Object& object = snapshot_.values.object(dict);
-  for (size_t i = 0; i < pairs; ++i) {
-    snapshot_.values.AddItem(object, items[2 * i], items[2 * i + 1]);
+  if (!record.has_value()) {
+    for (size_t i = 0; i < pairs; ++i) {
+      snapshot_.values.AddItem(object, items[2 * i], items[2 * i + 1]);
+    }
+    return dict;
   }
+  if (record->is(Value::kFrame)) {
+    object = {Object::kFrameDict, record->id()};
+    return *record;
+  }
+  object = ObjectOfBareRow(*record);
   return dict;
 }
 
 bool RecordBuilder::FillList(Value list, const Value* items, size_t count) {
+  if (snapshot_.values.AddRun(list, items, count)) return true;
+  if (snapshot_.values.object(list).kind == Object::kRun) snapshot_.values.ExpandRun(list);
+  if (std::any_of(items, items + count, [](Value item) { return item.is(Value::kRow); })) {
+    GrowingArray<Value> settled;
+    for (size_t i = 0; i < count; ++i) settled.Push(snapshot_.values.Settled(items[i]));
+    return FillList(list, settled.data(), count);
+  }
   Object& object = snapshot_.values.object(list);
   if (object.kind == Object::kNewList && count < kPickleBatch &&
       std::all_of(items, items + count, [](Value item) { return item.is(Value::kFrame); })) {
@@ -147,6 +162,7 @@ std::optional<FrameId> RecordBuilder::UseFrame(Value value) {
 }
 
 std::optional<StackId> RecordBuilder::UseStack(Value value) {
+  if (value.is(Value::kStack)) return value.id();
   if (!value.is(Value::kObject)) return std::nullopt;
   const Object object = snapshot_.values.object(value);
   if (object.kind == Object::kNewList) return 0;

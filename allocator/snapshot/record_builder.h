@@ -22,15 +22,23 @@ namespace graphtree::snapshot {
 
 class RecordBuilder {
  public:
+  static constexpr size_t kMaxKeys = 64;  // of a row
+  // Python writes a list in pieces of this many items: a full piece may have a successor.
+  static constexpr size_t kPickleBatch = 1000;
+
   explicit RecordBuilder(Snapshot& snapshot) : snapshot_(snapshot) {}
 
-  // `items` holds `pairs` keys and values in turn: the whole content of the dictionary `dict`,
-  // which has been empty so far. Returns what stands for the dictionary from now on: a frame, or
-  // `dict` itself, which then is a row or a dictionary proper.
+  // `items` holds `pairs` keys and values in turn: the whole content of a dictionary that nothing
+  // refers to yet. The frame or the bare row that it is; nothing where it is neither.
+  std::optional<Value> Record(const Value* items, size_t pairs);
+
+  // The same for the dictionary `dict`, which has been empty so far. Returns what stands for the
+  // dictionary from now on: a frame, or `dict` itself, which then is a row or a dictionary proper.
   Value FillDict(Value dict, const Value* items, size_t pairs);
 
-  // Adds items to a list. A short list of frames becomes a stack at once. False where the list is
-  // one that a row already refers to, and so must not change.
+  // Adds items, which may be bare rows, to a list. A short list of frames becomes a stack at once,
+  // rows that follow each other a run. False where the list is one that a row already refers to,
+  // and so must not change.
   bool FillList(Value list, const Value* items, size_t count);
 
   // The row that a value is; where it is a dictionary that was filled piece by piece, the row is
@@ -47,10 +55,6 @@ class RecordBuilder {
 
  private:
   enum class Kind : uint8_t { kOther, kFrame, kBlock, kEntry, kSegment };
-  static constexpr size_t kMaxKeys = 64;
-  // Python writes a list in pieces of this many items: a full piece may have a successor.
-  static constexpr size_t kPickleBatch = 1000;
-
   std::optional<ShapeId> FindShape(const Value* items, size_t pairs);
   Kind KindOfShape(ShapeId shape);
   std::optional<uint32_t> UseRow(Value value, Object::Kind kind);
@@ -68,7 +72,12 @@ class RecordBuilder {
   bool Pool(Value value, PoolId& to);
   bool IsInteger(Value value) const;
   void AddExtra(Value key, Value value) { extras_.Push({key, value}); }
-  ExtrasId TakeExtras();
+  ExtrasId TakeExtras() {
+    if (extras_.empty()) return 0;
+    const ExtrasId id = snapshot_.extras.Intern(extras_.span());
+    extras_.Truncate(0);
+    return id;
+  }
 
   Snapshot& snapshot_;
   std::vector<Segment> segments_;

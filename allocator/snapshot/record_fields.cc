@@ -35,6 +35,10 @@ bool RecordBuilder::Text(Value value, StringId& to) const {
 }
 
 bool RecordBuilder::Stack(Value value, StackId& to) {
+  if (value.is(Value::kStack)) {
+    to = value.id();
+    return true;
+  }
   const std::optional<StackId> stack = UseStack(value);
   if (stack.has_value()) to = *stack;
   return stack.has_value();
@@ -57,12 +61,6 @@ bool RecordBuilder::Pool(Value value, PoolId& to) {
   if (!first.has_value() || !second.has_value()) return false;
   to = snapshot_.values.Pair(*first, *second).id();
   return true;
-}
-
-ExtrasId RecordBuilder::TakeExtras() {
-  const ExtrasId id = snapshot_.extras.Intern(extras_.span());
-  extras_.Truncate(0);
-  return id;
 }
 
 bool RecordBuilder::FillFrame(ShapeId shape, const Value* items, size_t pairs, FrameId& id) {

@@ -132,6 +132,7 @@ struct Snapshot {
   std::vector<DictItem> root;
   bool segments_only = false;  // an old file: a bare list of segments
   int pickle_protocol = -1;    // of the file that was read; -1 where it was no pickle
+  uint64_t trailing_bytes = 0;  // behind the pickle's end; not read
 
   absl::Span<const Block> BlocksOf(const Segment& segment) const {
     return blocks.span().subspan(segment.first_block, segment.block_count);

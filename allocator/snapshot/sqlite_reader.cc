@@ -59,7 +59,13 @@ class SqliteReader {
     return Value(Value::kString, snapshot_.strings.Intern(text));
   }
 
+  // Version 1 wrote tuples as arrays.
+  absl::StatusOr<Value> Json(absl::string_view text) {
+    return ParseJsonValue(text, builder_, snapshot_, keeps_tuples_);
+  }
+
   sqlite3* database_;
+  bool keeps_tuples_ = true;
   RecordBuilder& builder_;
   Snapshot& snapshot_;
   absl::flat_hash_map<int64_t, std::vector<StringId>> shapes_;
@@ -106,7 +112,8 @@ absl::Status SqliteReader::ReadAbout() {
                                       snapshot_.segments_only = row.Integer(1) != 0;
                                       return absl::OkStatus();
                                     }));
-  if (version == kSqliteVersion) return absl::OkStatus();
+  keeps_tuples_ = version >= 2;
+  if (version >= 1 && version <= kSqliteVersion) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("the SQLite file has version ", version,
                                                  " of its tables; version ", kSqliteVersion,
                                                  " is known"));
@@ -155,7 +162,7 @@ absl::StatusOr<Value> SqliteReader::Dict(SqliteStatement& row, absl::Span<const 
   if (keys == shapes_.end()) return absl::InvalidArgumentError("a row names a shape that is lost");
   Value extras;
   if (!row.IsNull(shape + 1)) {
-    GRAPHTREE_ASSIGN_OR_RETURN(extras, ParseJsonValue(row.Text(shape + 1), builder_, snapshot_));
+    GRAPHTREE_ASSIGN_OR_RETURN(extras, Json(row.Text(shape + 1)));
   }
   std::vector<Value> items;
   for (StringId key : keys->second) {
@@ -298,8 +305,7 @@ absl::StatusOr<Value> SqliteReader::ReadRoot() {
                     value = host_trace_.is(Value::kNone) ? ListOf({}) : host_trace_;
                     break;
                   default: {
-                    GRAPHTREE_ASSIGN_OR_RETURN(value,
-                                               ParseJsonValue(row.Text(1), builder_, snapshot_));
+                    GRAPHTREE_ASSIGN_OR_RETURN(value, Json(row.Text(1)));
                   }
                 }
                 items.push_back(key);

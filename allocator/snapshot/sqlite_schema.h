@@ -8,8 +8,8 @@
 //   root                            every other key of the file, as JSON
 //
 // A column is NULL where its key is absent. `extras` holds the keys that have no column, as a JSON
-// object; tuples in there become arrays. Addresses of 2^63 and more wrap to negative integers, as
-// SQLite has no others.
+// object; a tuple in there is {"(tuple)": [...]}, and a key that begins with "(" has one more of
+// it. Addresses of 2^63 and more wrap to negative integers, as SQLite has no others.
 //
 //   SELECT text, sum(size) FROM blocks JOIN stack_text USING (stack_id)
 //   WHERE state = 'active_allocated' GROUP BY stack_id ORDER BY 2 DESC LIMIT 10;
@@ -18,7 +18,7 @@
 
 namespace graphtree::snapshot {
 
-inline constexpr int kSqliteVersion = 1;
+inline constexpr int kSqliteVersion = 2;
 
 inline constexpr char kSqliteSchema[] = R"(
 CREATE TABLE about (version INTEGER NOT NULL, segments_only INTEGER NOT NULL,

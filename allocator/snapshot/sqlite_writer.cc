@@ -1,18 +1,18 @@
 // One transaction of INSERTs, one prepared statement per table.
 #include "allocator/snapshot/sqlite_writer.h"
 
-#include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/fields.h"
 #include "allocator/snapshot/json_format.h"
+#include "allocator/snapshot/json_reader.h"
+#include "allocator/snapshot/part_file.h"
 #include "allocator/snapshot/sqlite_handle.h"
 #include "allocator/snapshot/sqlite_schema.h"
 #include "device/base/json_writer.h"
@@ -135,7 +135,8 @@ absl::Status SqliteWriter::BindExtras(const Row& row, ShapeId shape, ExtrasId ex
   json.BeginObject();
   for (const DictItem& item : snapshot_.extras[extras]) {
     GRAPHTREE_ASSIGN_OR_RETURN(const std::string value, JsonOf(snapshot_, item.value));
-    json.Key(snapshot_.Text(item.key.id())).Raw(value);
+    const absl::string_view key = snapshot_.Text(item.key.id());
+    json.Key(absl::StrCat(absl::StartsWith(key, kEscape) ? kEscape : "", key)).Raw(value);
   }
   if (StreamIsWide(row)) json.Key("stream").Unsigned(snapshot_.values.wide_bits(StreamOf(row)));
   extras_text_ = json.EndObject().text();
@@ -272,24 +273,19 @@ absl::Status WriteSqlite(const Snapshot& snapshot, const std::string& path) {
     return absl::InvalidArgumentError(
         absl::StrCat("SQLite can only be written into a plain file, not ", path));
   }
-  const std::string temporary = absl::StrCat(path, ".part-", getpid());
-  unlink(temporary.c_str());
+  PartFile part(path);
+  unlink(part.path().c_str());
   sqlite3* opened = nullptr;
-  const int code = sqlite3_open_v2(temporary.c_str(), &opened,
+  const int code = sqlite3_open_v2(part.path().c_str(), &opened,
                                    SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, nullptr);
   SqliteDatabase database(opened);
   if (code != SQLITE_OK) {
     return absl::UnavailableError(
         absl::StrCat("cannot write ", path, ": ", sqlite3_errmsg(opened)));
   }
-  absl::Status status = SqliteWriter(snapshot, opened).Run();
+  const absl::Status status = SqliteWriter(snapshot, opened).Run();
   database.reset();
-  if (status.ok() && std::rename(temporary.c_str(), path.c_str()) != 0) {
-    status = absl::UnavailableError(
-        absl::StrCat("cannot put ", path, " into its place: ", std::strerror(errno)));
-  }
-  if (!status.ok()) unlink(temporary.c_str());
-  return status;
+  return status.ok() ? part.Move() : status;
 }
 
 }  // namespace graphtree::snapshot

@@ -84,7 +84,9 @@ class TreeWriter {
       case Value::kBytes: Keep(format_.Bytes(value.id())); break;
       case Value::kPair: format_.Pool(value.id()); break;
       case Value::kFrame: WriteFrame(value.id()); break;
-      case Value::kObject: WriteObject(value); break;
+      case Value::kObject: WriteObject(value, snapshot_.values.object(value)); break;
+      case Value::kStack: WriteStack(value.id()); break;
+      case Value::kRow: WriteObject(value, ObjectOfBareRow(value)); break;
     }
   }
 
@@ -197,13 +199,12 @@ class TreeWriter {
     WriteEntries(snapshot_.host.traces.empty() ? none : snapshot_.host.traces[0]);
   }
 
-  void WriteObject(Value value) {
+  void WriteObject(Value value, Object object) {
     if (depth_ == kMaxDepth) {
       Refuse("are nested too deep, or contain themselves");
       return format_.None();
     }
     ++depth_;
-    const Object object = snapshot_.values.object(value);
     switch (object.kind) {
       case Object::kFrameDict: WriteFrame(object.index); break;
       case Object::kStack:
@@ -222,6 +223,7 @@ class TreeWriter {
   void WriteContainer(Value value, Object::Kind kind) {
     if (format_.ObjectIsShared(value)) return;
     if (kind == Object::kTuple) return WriteTuple(value);
+    if (kind == Object::kRun) return WriteRun(value);
     if (kind == Object::kList || kind == Object::kNewList) return WriteList(value);
     WriteDict(value);
   }
@@ -234,6 +236,18 @@ class TreeWriter {
       if (!status_.ok()) return;
       format_.Item();
       WriteValue(item);
+    }
+    format_.EndList();
+  }
+
+  // A known list of rows that an unknown part refers to as well.
+  void WriteRun(Value value) {
+    const RowRun run = snapshot_.values.run(snapshot_.values.object(value));
+    format_.BeginList(run.count);
+    format_.ObjectBegun(value);
+    for (uint32_t i = 0; i < run.count && status_.ok(); ++i) {
+      format_.Item();
+      WriteValue(BareRow(run.kind, run.first + i));
     }
     format_.EndList();
   }

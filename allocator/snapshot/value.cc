@@ -7,20 +7,6 @@
 #include "absl/numeric/bits.h"
 
 namespace graphtree::snapshot {
-namespace {
-
-constexpr int64_t kSmallMax = (int64_t{1} << 59) - 1;
-constexpr int64_t kSmallMin = -(int64_t{1} << 59);
-
-}  // namespace
-
-Value ValueStore::Integer(int64_t value) {
-  if (value >= kSmallMin && value <= kSmallMax) {
-    return Value(Value::kInteger, static_cast<uint64_t>(value));
-  }
-  wide_.Push(static_cast<uint64_t>(value));
-  return Value(Value::kWideInteger, wide_.size() - 1);
-}
 
 Value ValueStore::Unsigned(uint64_t value) {
   if (value <= static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
@@ -82,6 +68,43 @@ void ValueStore::AddItems(Object& list, const Value* items, size_t count) {
   item_bytes_ += count * sizeof(Value);
 }
 
+Value ValueStore::Settled(Value value) {
+  if (value.is(Value::kRow)) {
+    const Object row = ObjectOfBareRow(value);
+    return NewObject(row.kind, row.index);
+  }
+  if (!value.is(Value::kStack)) return value;
+  return value.id() == 0 ? NewObject(Object::kNewList) : NewObject(Object::kUsedStack, value.id());
+}
+
+bool ValueStore::AddRun(Value list, const Value* items, size_t count) {
+  if (count == 0 || !items[0].is(Value::kRow)) return false;
+  const Object first = ObjectOfBareRow(items[0]);
+  for (size_t i = 1; i < count; ++i) {
+    if (!(items[i] == BareRow(first.kind, static_cast<uint32_t>(first.index + i)))) return false;
+  }
+  Object& object = this->object(list);
+  if (object.kind == Object::kNewList) {
+    object = {Object::kRun, static_cast<uint32_t>(runs_.size())};
+    runs_.Push({first.kind, first.index, 0});
+  }
+  if (object.kind != Object::kRun) return false;
+  RowRun& run = runs_[object.index];
+  if (run.kind != first.kind || run.first + run.count != first.index) return false;
+  run.count += static_cast<uint32_t>(count);
+  return true;
+}
+
+void ValueStore::ExpandRun(Value list) {
+  const RowRun run = runs_[object(list).index];
+  std::vector<Value> items;
+  items.reserve(run.count);
+  for (uint32_t i = 0; i < run.count; ++i) items.push_back(NewObject(run.kind, run.first + i));
+  item_bytes_ += items.size() * sizeof(Value);
+  object(list) = {Object::kList, static_cast<uint32_t>(lists_.size())};
+  lists_.push_back(std::move(items));
+}
+
 const std::vector<DictItem>* ValueStore::DictItems(Value value) const {
   static const std::vector<DictItem> empty;
   if (!value.is(Value::kObject)) return nullptr;
@@ -106,19 +129,6 @@ std::optional<Value> ValueStore::Get(Value dict, StringId key) const {
   return std::nullopt;
 }
 
-std::optional<int64_t> ValueStore::AsInteger(Value value) const {
-  if (value.is(Value::kInteger)) return value.small_integer();
-  if (value.is(Value::kWideInteger)) return static_cast<int64_t>(wide_bits(value));
-  return std::nullopt;
-}
-
-std::optional<uint64_t> ValueStore::AsUnsigned(Value value) const {
-  if (value.is(Value::kWideUnsigned)) return wide_bits(value);
-  const std::optional<int64_t> integer = AsInteger(value);
-  if (!integer.has_value() || *integer < 0) return std::nullopt;
-  return static_cast<uint64_t>(*integer);
-}
-
 double ValueStore::AsDouble(Value value) const {
   const uint64_t bits = wide_bits(value);
   double result;
@@ -128,7 +138,8 @@ double ValueStore::AsDouble(Value value) const {
 
 size_t ValueStore::bytes() const {
   return objects_.bytes() + wide_.bytes() + pairs_.bytes() + pair_index_.bytes() + item_bytes_ +
-         dicts_.capacity() * sizeof(dicts_[0]) + lists_.capacity() * sizeof(lists_[0]);
+         runs_.bytes() + dicts_.capacity() * sizeof(dicts_[0]) +
+         lists_.capacity() * sizeof(lists_[0]);
 }
 
 const char* TypeName(const ValueStore& store, Value value) {
@@ -143,12 +154,16 @@ const char* TypeName(const ValueStore& store, Value value) {
     case Value::kBytes: return "a bytes object";
     case Value::kPair: return "a tuple";
     case Value::kFrame: return "a frame";
+    case Value::kStack: return "a list of frames";
+    case Value::kRow:
     case Value::kObject: break;
   }
-  switch (store.object(value).kind) {
+  const Object object = value.is(Value::kRow) ? ObjectOfBareRow(value) : store.object(value);
+  switch (object.kind) {
     case Object::kNewDict:
     case Object::kDict: return "a dict";
     case Object::kNewList:
+    case Object::kRun:
     case Object::kList: return "a list";
     case Object::kTuple: return "a tuple";
     case Object::kBlock: return "a block";

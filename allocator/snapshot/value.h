@@ -11,6 +11,11 @@
 // is recognised as a frame, block, trace entry or segment turns into that record, and its object
 // points to the row: dictionaries proper exist only for what this library does not know.
 //
+// A million rows need no identity, since nothing but their list refers to them. While a file is
+// read they are *bare*: the value names the row itself, and a list of rows that follow each other
+// is one run (first row, count). A bare value that goes anywhere else is given an object first
+// (Settled), so that whoever walks finished values never meets one.
+//
 // Values are never freed one by one. A store may hold cycles and shared parts, as pickles can: who
 // walks one limits depth and count. Not safe for concurrent use while values are added.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_VALUE_H_
@@ -42,6 +47,8 @@ class Value {
     kPair,   // a tuple of two integers, such as a pool id
     kFrame,
     kObject,
+    kRow,    // bare: a row, and in the two lowest bits of what kind
+    kStack,  // bare: a list of frames that does not change any more
   };
 
   constexpr Value() : bits_(kNone) {}
@@ -73,9 +80,25 @@ struct Object {
     kStack,      // a list of frames: index of a stack
     kUsedStack,  // the same, and a record already refers to it: it must not change any more
     kFrameDict,  // a dictionary that was found to be a frame after it was filled: index of a frame
+    kRun,        // a list of rows that follow each other: index into the store's runs
   };
   Kind kind;
   uint32_t index;
+};
+
+inline Value BareRow(Object::Kind kind, uint32_t row) {
+  return Value(Value::kRow, (static_cast<uint64_t>(row) << 2) | (kind - Object::kBlock));
+}
+inline Object ObjectOfBareRow(Value row) {
+  return {static_cast<Object::Kind>(Object::kBlock + (row.payload() & 3)),
+          static_cast<uint32_t>(row.payload() >> 2)};
+}
+
+// Rows of one kind that follow each other.
+struct RowRun {
+  Object::Kind kind;
+  uint32_t first;
+  uint32_t count;
 };
 
 struct DictItem {
@@ -85,7 +108,13 @@ struct DictItem {
 
 class ValueStore {
  public:
-  Value Integer(int64_t value);
+  Value Integer(int64_t value) {
+    if (value >= kSmallMin && value <= kSmallMax) {
+      return Value(Value::kInteger, static_cast<uint64_t>(value));
+    }
+    wide_.Push(static_cast<uint64_t>(value));
+    return Value(Value::kWideInteger, wide_.size() - 1);
+  }
   Value Unsigned(uint64_t value);
   Value Double(double value);
   Value Pair(uint64_t first, uint64_t second);
@@ -97,24 +126,43 @@ class ValueStore {
   Value List(const Value* items, size_t count) { return Sequence(Object::kList, items, count); }
   Value Dict(std::vector<DictItem> items);
 
-  // Puts items into a dictionary or list that is new or was filled this way before.
+  // Puts items into a dictionary or list that is new or was filled this way before. None of them is
+  // bare.
   void AddItem(Object& dict, Value key, Value value);
   void AddItems(Object& list, const Value* items, size_t count);
+
+  // The value itself, or for a bare one an object that stands for the same.
+  Value Settled(Value value);
+  // Makes a new list a run of bare rows, or makes a run longer. False, and nothing is done, where
+  // the items do not follow each other.
+  bool AddRun(Value list, const Value* items, size_t count);
+  // Turns a run into a list of objects.
+  void ExpandRun(Value list);
+  const RowRun& run(const Object& object) const { return runs_[object.index]; }
 
   Object& object(Value value) { return objects_[value.id()]; }
   const Object& object(Value value) const { return objects_[value.id()]; }
   const std::vector<DictItem>& dict(const Object& object) const { return dicts_[object.index]; }
   const std::vector<Value>& list(const Object& object) const { return lists_[object.index]; }
 
-  // The items of a dictionary, list or tuple; null where the value is something else. An object
-  // that nothing was put into has no items.
+  // The items of a dictionary, list or tuple; null where the value is something else, a run of rows
+  // among them. An object that nothing was put into has no items.
   const std::vector<DictItem>* DictItems(Value value) const;
   const std::vector<Value>* ListItems(Value value) const;
   // The value of a key; the last one when the key stands twice.
   std::optional<Value> Get(Value dict, StringId key) const;
 
-  std::optional<int64_t> AsInteger(Value value) const;
-  std::optional<uint64_t> AsUnsigned(Value value) const;
+  std::optional<int64_t> AsInteger(Value value) const {
+    if (value.is(Value::kInteger)) return value.small_integer();
+    if (value.is(Value::kWideInteger)) return static_cast<int64_t>(wide_bits(value));
+    return std::nullopt;
+  }
+  std::optional<uint64_t> AsUnsigned(Value value) const {
+    if (value.is(Value::kWideUnsigned)) return wide_bits(value);
+    const std::optional<int64_t> integer = AsInteger(value);
+    if (!integer.has_value() || *integer < 0) return std::nullopt;
+    return static_cast<uint64_t>(*integer);
+  }
   double AsDouble(Value value) const;
   const uint64_t* pair(uint32_t id) const { return &pairs_[2 * static_cast<size_t>(id)]; }
   size_t pair_count() const { return pairs_.size() / 2; }
@@ -124,6 +172,9 @@ class ValueStore {
   size_t bytes() const;
 
  private:
+  static constexpr int64_t kSmallMax = (int64_t{1} << 59) - 1;
+  static constexpr int64_t kSmallMin = -(int64_t{1} << 59);
+
   Value Sequence(Object::Kind kind, const Value* items, size_t count);
 
   GrowingArray<Object> objects_;
@@ -131,6 +182,7 @@ class ValueStore {
   std::vector<std::vector<Value>> lists_;
   GrowingArray<uint64_t> wide_;   // integers that do not fit, and doubles
   GrowingArray<uint64_t> pairs_;  // two words each
+  GrowingArray<RowRun> runs_;
   IdTable pair_index_;
   uint32_t last_pair_ = kNoId;
   size_t item_bytes_ = 0;

@@ -4,13 +4,16 @@ import json
 import os
 import pickle
 import pickletools
+import signal
 import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 GRAPHTREE = sys.argv.pop(1)
+SYNTHETIC = "tools/memory/write_synthetic"  # writes large files
 FILES = sorted(glob.glob("allocator/snapshot/testdata/*.pickle"))
 
 
@@ -83,6 +86,89 @@ class ConvertTest(unittest.TestCase):
                     for _ in pickletools.genops(text):  # every opcode is known
                         pass
                     self.assertLessEqual(len(text), 1.05 * os.path.getsize(source))
+
+    def synthetic(self, *shape):
+        path = self.path("synthetic.pickle")
+        subprocess.run([SYNTHETIC, path, *map(str, shape)], check=True, stdout=subprocess.DEVNULL)
+        return path
+
+    def test_large_files_of_every_protocol_load_as_before(self):
+        for protocol in (2, 3, 4, 5):
+            with self.subTest(protocol):
+                source = self.synthetic(protocol, 4000)
+                self.convert(source, self.path("out.pickle"))
+                self.assertEqual(load(self.path("out.pickle")), load(source))
+
+    def test_the_input_is_never_overwritten(self):
+        source = self.path("in.pickle")
+        with open(FILES[0], "rb") as file:
+            good = file.read()
+        with open(source, "wb") as file:
+            file.write(good)
+        os.symlink(source, self.path("symbolic.pickle"))
+        os.link(source, self.path("hard.json"))
+        for target in (source, self.path("symbolic.pickle"), self.path("hard.json"),
+                       self.folder.name + "/./in.pickle"):
+            for words in (("convert", source, target), ("flame", source, "-o", target)):
+                done = subprocess.run([GRAPHTREE, "memory", *words], capture_output=True, text=True)
+                self.assertEqual(done.returncode, 2, words)
+                self.assertIn("overwritten", done.stderr)
+            with open(source, "rb") as file:
+                self.assertEqual(file.read(), good)
+        self.convert(source, self.path("other.pickle"))
+        self.convert(source, self.path("other.pickle"))  # over an older output is fine
+
+    def test_an_interrupt_leaves_nothing_behind(self):
+        source = self.synthetic(4, 60000)
+        for target, number in (("out.json", signal.SIGINT), ("out.sqlite", signal.SIGTERM)):
+            with self.subTest(target):
+                running = subprocess.Popen([GRAPHTREE, "memory", "convert", source,
+                                            self.path(target)])
+                while running.poll() is None and len(os.listdir(self.folder.name)) < 2:
+                    time.sleep(0.002)
+                self.assertIn(".part-", " ".join(os.listdir(self.folder.name)))
+                running.send_signal(number)
+                self.assertEqual(running.wait(), -number)
+                self.assertEqual(os.listdir(self.folder.name), ["synthetic.pickle"])
+
+    def test_json_that_would_be_huge_is_refused_with_its_size(self):
+        source = self.synthetic(4, 3000)
+        said = self.convert(source, self.path("out.json"), "--most", "1MiB", code=2)
+        self.assertIn("the stacks alone would take", said)
+        self.assertFalse(os.path.exists(self.path("out.json")))
+        self.convert(source, self.path("out.json"), "--most", "1GiB")
+        # What was foretold is what came, but for what is no stack.
+        foretold = float(said.split("take ")[1].split(" MiB")[0]) * 2**20
+        size = os.path.getsize(self.path("out.json"))
+        self.assertTrue(0.75 * size < foretold < size, (foretold, size))
+
+    def test_tuples_survive_sqlite(self):
+        frame = {"name": "f", "filename": "a.py", "line": 1}
+        snapshot = odd_snapshot()
+        snapshot["tuples"] = {"a": (1, "x", (2,), ()), "(tuple)": [1], "((": 2, "frames": (frame,),
+                              "alone": {"(tuple)": [1, 2]}, "pair": (0, 5), "list": [0, 5]}
+        snapshot["segments"][0]["(odd"] = (1, 2, 3)
+        snapshot["segments"][0]["blocks"][0]["history"] = ({"(tuple)": 1}, [frame])
+        with open(self.path("odd.pickle"), "wb") as file:
+            pickle.dump(snapshot, file, 4)
+        self.convert(self.path("odd.pickle"), self.path("out.sqlite"))
+        self.convert(self.path("out.sqlite"), self.path("back.pickle"))
+        self.assertEqual(load(self.path("back.pickle")), snapshot)
+
+    def test_bytes_of_protocol_two_are_read(self):
+        snapshot = {"segments": [], "raw": bytes(range(256)), "none": b"", "both": [b"a", b"\xff"]}
+        with open(self.path("raw.pickle"), "wb") as file:
+            pickle.dump(snapshot, file, 2)
+        self.convert(self.path("raw.pickle"), self.path("out.pickle"))
+        self.assertEqual(load(self.path("out.pickle")), snapshot)
+
+    def test_what_follows_the_pickle_is_mentioned(self):
+        with open(FILES[0], "rb") as file:
+            good = file.read()
+        with open(self.path("long.pickle"), "wb") as file:
+            file.write(good + b"tail")
+        self.assertIn("goes on for 4 bytes",
+                      self.convert(self.path("long.pickle"), self.path("out.pickle")))
 
     def test_key_order_survives(self):
         for source in FILES:
@@ -181,6 +267,8 @@ class ConvertTest(unittest.TestCase):
             self.assertIn("cannot", self.convert(FILES[0], target, *options, code=3))
         self.assertIn("No space", self.convert(FILES[0], "/dev/full", "--to", "json", code=3))
         self.assertIn("--to", self.convert(FILES[0], self.path("x.bin"), code=2))
+        self.assertIn("--protocol is a pickle's",
+                      self.convert(FILES[0], self.path("x.json"), "--protocol", "4", code=2))
         self.assertIn("--protocol 6", self.convert(FILES[0], self.path("x.pickle"), "--protocol",
                                                    "6", code=2))
         self.assertEqual(os.listdir(self.folder.name), [])

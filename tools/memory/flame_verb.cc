@@ -21,6 +21,7 @@
 #include "tools/memory/load.h"
 #include "tools/cli/output_file.h"
 #include "tools/memory/selection.h"
+#include "tools/memory/same_file.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
 
@@ -116,9 +117,17 @@ absl::Status Write(const Snapshot& snapshot, const Summed& summed, const cli::Ar
 }
 
 int Run(const cli::Arguments& arguments, cli::Console& console) {
-  const auto loaded = Load(arguments.OperandAt(0), console);
+  const std::string in = arguments.OperandAt(0);
+  if (SameFile(in, arguments.Text("--out", "-"))) {
+    console.err << "graphtree memory flame: " << SameFileText(in, arguments.Text("--out"));
+    return cli::kWrongUse;
+  }
+  const auto loaded = Load(in, console);
   if (!loaded.ok()) return cli::BadInput(console, "memory flame", loaded.status());
   const auto summed = Sum(**loaded, arguments);
+  if (!summed.ok() && summed.status().code() != absl::StatusCode::kInvalidArgument) {
+    return cli::BadInput(console, "memory flame", summed.status());
+  }
   if (!summed.ok()) {
     console.err << "graphtree memory flame: " << summed.status().message() << "\n";
     return cli::kWrongUse;

@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <ostream>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/numbers.h"
 #include "allocator/snapshot/analysis/fragmentation.h"
@@ -143,6 +145,31 @@ bool ParsePool(const std::string& text, std::pair<uint64_t, uint64_t>& pool) {
          absl::SimpleAtoi(parts[1], &pool.second);
 }
 
+// What is wrong with the stream or pool of the request; empty where the snapshot has both.
+std::string UnknownPlace(const Fragments& fragments, const SegmentClass& asked,
+                         const cli::Arguments& arguments) {
+  if (!arguments.Has("--request")) {
+    return arguments.Has("--stream") || arguments.Has("--pool")
+               ? "--stream and --pool say where a --request is made; without one they do nothing"
+               : "";
+  }
+  std::set<std::string> streams, pools;
+  for (const auto& [key, sum] : fragments.classes) {
+    streams.insert(key.stream);
+    pools.insert(absl::StrCat(key.pool.first, ",", key.pool.second));
+  }
+  const std::string pool = absl::StrCat(asked.pool.first, ",", asked.pool.second);
+  if (arguments.Has("--stream") && streams.count(asked.stream) == 0) {
+    return absl::StrCat("--stream ", asked.stream, ": no segment is of that stream; there are ",
+                        absl::StrJoin(streams, ", "));
+  }
+  if (arguments.Has("--pool") && pools.count(pool) == 0) {
+    return absl::StrCat("--pool ", pool, ": no segment is of that pool; there are ",
+                        absl::StrJoin(pools, " and "));
+  }
+  return "";
+}
+
 int Run(const cli::Arguments& arguments, cli::Console& console) {
   SegmentClass asked;
   asked.stream = arguments.Text("--stream", "0");
@@ -162,6 +189,11 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
   if (!selection.ok()) return cli::BadInput(console, "memory frag", selection.status());
   const std::vector<PlacedSegment> layout = LayoutAtEnd(snapshot, selection->side);
   const Fragments fragments = FragmentsOf(layout);
+  const std::string unknown = UnknownPlace(fragments, asked, arguments);
+  if (!unknown.empty()) {
+    console.err << "graphtree memory frag: " << unknown << "\n";
+    return cli::kWrongUse;
+  }
   const uint64_t size = static_cast<uint64_t>(arguments.Bytes("--request", 0));
   const RequestAnswer answer = AnswerRequest(layout, asked, size);
   if (arguments.Has("--json")) {

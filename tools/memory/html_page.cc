@@ -101,7 +101,9 @@ absl::StatusOr<std::string> RenderHtml(const std::vector<HtmlSource>& sources,
                                        const PageParts& parts) {
   if (!parts.missing.empty()) {
     return absl::FailedPreconditionError(
-        absl::StrCat("this graphtree was built without its page: ", parts.missing));
+        absl::StrCat("this graphtree was built without its page: ", parts.missing,
+                     ". tools/setup fetches what the page is made of; then build graphtree again "
+                     "(bazel build //tools:graphtree)"));
   }
   const HtmlData data = RenderHtmlData(sources);
   if (data.columns.size() > kMostColumnBytes) {

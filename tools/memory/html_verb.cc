@@ -15,6 +15,7 @@
 #include "tools/memory/load.h"
 #include "tools/cli/output_file.h"
 #include "tools/memory/page/parts.h"
+#include "tools/memory/same_file.h"
 #include "tools/memory/text.h"
 
 namespace graphtree::memory {
@@ -36,7 +37,6 @@ std::string DefaultOutput(const std::string& path) {
 absl::Status WritePage(const cli::Arguments& arguments, cli::Console& console) {
   std::vector<std::string> paths = {arguments.OperandAt(0)};
   if (arguments.Has("--against")) paths.push_back(arguments.Text("--against"));
-  if (!Parts().missing.empty()) return RenderHtml({}, Parts()).status();
   std::vector<std::unique_ptr<snapshot::Snapshot>> snapshots;
   std::vector<HtmlSource> sources;
   for (const std::string& path : paths) {
@@ -55,6 +55,16 @@ absl::Status WritePage(const cli::Arguments& arguments, cli::Console& console) {
 }
 
 int Run(const cli::Arguments& arguments, cli::Console& console) {
+  if (!Parts().missing.empty()) {
+    console.err << "graphtree memory html: " << RenderHtml({}, Parts()).status().message() << "\n";
+    return cli::kWrongUse;
+  }
+  const std::string out = arguments.Text("--out", DefaultOutput(arguments.OperandAt(0)));
+  for (const std::string& in : {arguments.OperandAt(0), arguments.Text("--against", "-")}) {
+    if (!SameFile(in, out)) continue;
+    console.err << "graphtree memory html: " << SameFileText(in, out);
+    return cli::kWrongUse;
+  }
   const absl::Status status = WritePage(arguments, console);
   return status.ok() ? cli::kFine : cli::BadInput(console, "memory html", status);
 }

@@ -37,6 +37,11 @@ absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> Load(const std::string& path
     return absl::Status(loaded.status().code(),
                         absl::StrCat(path, ": ", loaded.status().message()));
   }
+  if ((*loaded)->trailing_bytes != 0) {
+    console.err << "graphtree: note: " << path << " goes on for "
+                << Plural((*loaded)->trailing_bytes, "byte", "bytes")
+                << " after the end of its pickle; they were not read\n";
+  }
   return loaded;
 }
 

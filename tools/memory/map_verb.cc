@@ -5,12 +5,13 @@
 #include <ostream>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/analysis/layout.h"
 #include "device/base/json_writer.h"
+#include "device/base/status_macros.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/load.h"
@@ -172,18 +173,13 @@ std::string ToJson(const Snapshot& snapshot, const std::vector<PlacedSegment>& l
 absl::StatusOr<std::vector<PlacedSegment>> LayoutFor(const Snapshot& snapshot,
                                                      const Selection& selection,
                                                      const cli::Arguments& arguments) {
-  const std::string at = arguments.Text("--at", "end");
-  if (at == "end") return LayoutAtEnd(snapshot, selection.side);
-  uint32_t event = snapshot::kNever;
-  if (at != "peak" && at != "start" && !absl::SimpleAtoi(at, &event)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--at ", at, " is neither end, peak, start nor the number of an entry"));
-  }
+  GRAPHTREE_ASSIGN_OR_RETURN(const Moment moment, MomentOf(selection, arguments));
+  if (moment.kind == Moment::kEnd) return LayoutAtEnd(snapshot, selection.side);
   std::vector<PlacedSegment> layout;
   for (const snapshot::DeviceHistory& history : selection.histories) {
-    const uint32_t moment = at == "peak" ? history.allocated_peak.event : event;
-    if (moment != snapshot::kNever && moment >= history.rows.size()) continue;
-    for (PlacedSegment& segment : LayoutAfter(snapshot, selection.side, history, moment)) {
+    uint32_t event = 0;
+    if (!moment.In(history, event)) continue;
+    for (PlacedSegment& segment : LayoutAfter(snapshot, selection.side, history, event)) {
       layout.push_back(std::move(segment));
     }
   }

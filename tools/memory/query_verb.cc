@@ -5,15 +5,19 @@
 #include <cmath>
 #include <limits>
 #include <ostream>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "allocator/snapshot/analysis/query.h"
 #include "device/base/json_writer.h"
+#include "device/base/status_macros.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/load.h"
@@ -66,6 +70,11 @@ absl::Status ParsePair(absl::string_view option, const std::string& text, char b
                                                  std::string(1, between), "1, not ", text));
 }
 
+absl::Status Reversed(absl::string_view option, absl::string_view range) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " ", range, ": the range ends before it begins"));
+}
+
 absl::StatusOr<Filter> FilterOf(const cli::Arguments& arguments) {
   Filter filter;
   if (arguments.Has("--address")) {
@@ -85,6 +94,7 @@ absl::StatusOr<Filter> FilterOf(const cli::Arguments& arguments) {
     filter.first_entry = static_cast<uint32_t>(std::min<uint64_t>(range.first, snapshot::kNever));
     filter.last_entry =
         static_cast<uint32_t>(std::min<uint64_t>(range.second, snapshot::kNever - 1));
+    if (range.first > range.second) return Reversed("--entries", arguments.Text("--entries"));
   }
   const auto microseconds = [&](const char* option) {
     return static_cast<int64_t>(std::llround(arguments.Number(option, 0) * 1e6));
@@ -95,12 +105,49 @@ absl::StatusOr<Filter> FilterOf(const cli::Arguments& arguments) {
   if (arguments.Has("--max-size")) {
     filter.most_size = static_cast<uint64_t>(arguments.Bytes("--max-size", 0));
   }
+  if (filter.least_time > filter.most_time) {
+    return Reversed("--since and --until", absl::StrCat(arguments.Number("--since", 0), " and ",
+                                                        arguments.Number("--until", 0)));
+  }
+  if (filter.least_size > filter.most_size) {
+    return Reversed("--min-size and --max-size", absl::StrCat(filter.least_size, " and ",
+                                                              filter.most_size));
+  }
   filter.stack_text = arguments.Text("--stack");
   filter.tag_text = arguments.Text("--tag");
   filter.stream = arguments.Text("--stream");
   filter.state = arguments.Text("--state");
   filter.action = arguments.Text("--action");
   return filter;
+}
+
+// A word that nothing in the file has is a slip of the finger, and an empty answer would hide it.
+absl::Status CheckWord(absl::string_view option, const std::string& word,
+                       std::set<std::string> known) {
+  if (word.empty() || known.count(word) != 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(option, " ", word, ": the file has none; it has ",
+                   known.empty() ? "nothing of that kind" : absl::StrJoin(known, ", ")));
+}
+
+absl::Status CheckWords(const Snapshot& snapshot, const snapshot::Side& side,
+                        const Filter& filter) {
+  std::set<std::string> states, actions, streams;
+  for (const snapshot::Segment& segment : side.segments) {
+    streams.insert(IntegerText(snapshot.values, segment.stream));
+    for (const Block& block : snapshot.BlocksOf(segment)) {
+      states.emplace(snapshot.Text(block.state));
+    }
+  }
+  for (const snapshot::Trace& trace : side.traces) {
+    for (const TraceEntry& entry : snapshot.EntriesOf(trace)) {
+      actions.emplace(snapshot.Text(entry.action));
+      streams.insert(IntegerText(snapshot.values, snapshot.details[entry.details].stream));
+    }
+  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckWord("--state", filter.state, std::move(states)));
+  GRAPHTREE_RETURN_IF_ERROR(CheckWord("--action", filter.action, std::move(actions)));
+  return CheckWord("--stream", filter.stream, std::move(streams));
 }
 
 void WriteBlock(const Snapshot& snapshot, const FoundBlock& found, JsonWriter& json) {
@@ -208,6 +255,13 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
   const Snapshot& snapshot = **loaded;
   const auto selection = Select(snapshot, arguments);
   if (!selection.ok()) return cli::BadInput(console, "memory query", selection.status());
+  if (!filter->state.empty() || !filter->action.empty() || !filter->stream.empty()) {
+    const absl::Status known = CheckWords(snapshot, selection->side, *filter);
+    if (!known.ok()) {
+      console.err << "graphtree memory query: " << known.message() << "\n";
+      return cli::kWrongUse;
+    }
+  }
   const Found found = Query(snapshot, selection->side, selection->histories, *filter);
   const bool json = arguments.Has("--json");
   const size_t limit = json && !arguments.Has("--limit")

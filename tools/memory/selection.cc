@@ -1,10 +1,13 @@
 // Reads --host, --device and --at.
 #include "tools/memory/selection.h"
 
+#include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
 
 namespace graphtree::memory {
 
@@ -49,33 +52,51 @@ absl::StatusOr<Selection> Select(const Snapshot& snapshot, const cli::Arguments&
   return selection;
 }
 
+bool Moment::In(const DeviceHistory& history, uint32_t& event) const {
+  event = kind == kPeak ? history.allocated_peak.event : kind == kEntry ? entry : snapshot::kNever;
+  return kind != kEntry || entry < history.rows.size();
+}
+
+absl::StatusOr<Moment> MomentOf(const Selection& selection, const cli::Arguments& arguments) {
+  const std::string at = arguments.Text("--at", "end");
+  if (at == "end") return Moment{Moment::kEnd};
+  if (at == "peak") return Moment{Moment::kPeak};
+  if (at == "start") return Moment{Moment::kStart};
+  Moment moment{Moment::kEntry};
+  if (!absl::SimpleAtoi(at, &moment.entry)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--at ", at, " is neither end, peak, start nor the number of an entry"));
+  }
+  size_t entries = 0;
+  for (const DeviceHistory& history : selection.histories) {
+    entries = std::max(entries, history.rows.size());
+  }
+  if (moment.entry < entries) return moment;
+  return absl::InvalidArgumentError(
+      entries == 0 ? absl::StrCat("--at ", at, ": there is no history, so end is the only moment")
+                   : absl::StrCat("--at ", at, " is beyond the history, whose entries are 0 to ",
+                                  entries - 1));
+}
+
 absl::StatusOr<HeldAt> HoldingsOf(const Snapshot& snapshot, const Selection& selection,
                                   const cli::Arguments& arguments) {
-  const std::string at = arguments.Text("--at", "end");
+  GRAPHTREE_ASSIGN_OR_RETURN(const Moment moment, MomentOf(selection, arguments));
   HeldAt held;
-  if (at == "end") {
+  if (moment.kind == Moment::kEnd) {
     held.holdings = HoldingsAtEnd(snapshot, selection.side, selection.histories);
     held.moment = "at the end";
     return held;
   }
-  uint32_t event = 0;
-  const bool number = absl::SimpleAtoi(at, &event);
-  if (at != "peak" && at != "start" && !number) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--at ", at, " is neither end, peak, start nor the number of an entry"));
-  }
   for (const DeviceHistory& history : selection.histories) {
-    if (number && event >= history.rows.size()) continue;
-    const uint32_t moment = at == "peak"    ? history.allocated_peak.event
-                            : at == "start" ? snapshot::kNever
-                                            : event;
-    for (snapshot::Holding& holding : HoldingsAfter(snapshot, history, moment)) {
+    uint32_t event = 0;
+    if (!moment.In(history, event)) continue;
+    for (snapshot::Holding& holding : HoldingsAfter(snapshot, history, event)) {
       held.holdings.push_back(std::move(holding));
     }
   }
-  held.moment = at == "peak"    ? "at the peak"
-                : at == "start" ? "before the first entry"
-                                : absl::StrCat("after entry ", event);
+  held.moment = moment.kind == Moment::kPeak    ? "at the peak"
+                : moment.kind == Moment::kStart ? "before the first entry"
+                                                : absl::StrCat("after entry ", moment.entry);
   return held;
 }
 

@@ -34,6 +34,17 @@ struct HeldAt {
   std::vector<snapshot::Holding> holdings;
   std::string moment;  // "at the end", "at the peak"
 };
+// The moment that --at names: "peak", "start" or the number of an entry that there is. The error is
+// the user's, with the numbers that there are.
+struct Moment {
+  enum Kind { kEnd, kPeak, kStart, kEntry } kind = kEnd;
+  uint32_t entry = 0;
+
+  // In this history; kNever before its first entry. False where it has no such entry.
+  bool In(const snapshot::DeviceHistory& history, uint32_t& event) const;
+};
+absl::StatusOr<Moment> MomentOf(const Selection& selection, const cli::Arguments& arguments);
+
 absl::StatusOr<HeldAt> HoldingsOf(const snapshot::Snapshot& snapshot, const Selection& selection,
                                   const cli::Arguments& arguments);
 

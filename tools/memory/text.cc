@@ -18,6 +18,7 @@ namespace {
 
 constexpr int kFileColumns = 120;
 constexpr int kNarrowest = 40;
+constexpr size_t kLeastLastColumn = 16;
 
 const char* CodeOf(Tone tone) {
   switch (tone) {
@@ -149,7 +150,8 @@ std::string Table::Render(const Look& look, int indent) const {
   size_t before_last = static_cast<size_t>(indent);
   for (size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + 2;
   const size_t room = static_cast<size_t>(look.columns);
-  const size_t last_room = std::max<size_t>(20, room > before_last ? room - before_last : 0);
+  if (before_last + kLeastLastColumn > room) return RenderNarrow(look, indent);
+  const size_t last_room = room - before_last;
   const auto line = [&](const auto& cell, Tone tone) {
     std::string text(static_cast<size_t>(indent), ' ');
     for (size_t i = 0; i < columns_.size(); ++i) {
@@ -165,6 +167,30 @@ std::string Table::Render(const Look& look, int indent) const {
   std::string text = line([&](size_t i) { return columns_[i].title; }, Tone::kDim);
   for (const Row& row : rows_) {
     absl::StrAppend(&text, line([&](size_t i) { return row.cells[i]; }, row.tone));
+  }
+  return text;
+}
+
+std::string Table::RenderNarrow(const Look& look, int indent) const {
+  const size_t room = static_cast<size_t>(look.columns);
+  const std::string margin(static_cast<size_t>(indent), ' ');
+  std::string text;
+  for (const Row& row : rows_) {
+    std::string line = margin;
+    for (size_t i = 0; i < columns_.size(); ++i) {
+      if (row.cells[i].empty()) continue;
+      const std::string part = Clip(
+          absl::StrCat(columns_[i].title, columns_[i].title.empty() ? "" : " ", row.cells[i]),
+          room - margin.size() - 2);
+      if (Width(line) > margin.size() && Width(line) + 2 + Width(part) > room) {
+        absl::StrAppend(&text, look.Paint(row.tone, line), "\n");
+        line = margin + "  ";
+      } else if (Width(line) > margin.size()) {
+        line += "  ";
+      }
+      line += part;
+    }
+    absl::StrAppend(&text, look.Paint(row.tone, line), "\n");
   }
   return text;
 }

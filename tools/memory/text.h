@@ -44,7 +44,8 @@ struct Look {
 cli::Option ColorOption();
 Look LookOf(const cli::Arguments& arguments, const cli::Console& console);
 
-// Columns as wide as their widest cell. The last column is cut at the terminal's edge.
+// Columns as wide as their widest cell. The last column is cut at the terminal's edge. Where the
+// others alone do not fit, as on a phone, each row is a paragraph of "title value" instead.
 class Table {
  public:
   enum class Side { kLeft, kRight };
@@ -63,6 +64,8 @@ class Table {
     std::vector<std::string> cells;
     Tone tone;
   };
+
+  std::string RenderNarrow(const Look& look, int indent) const;
 
   std::vector<Column> columns_;
   std::vector<Row> rows_;

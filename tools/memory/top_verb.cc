@@ -126,6 +126,13 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
     console.err << "graphtree memory top: --depth and --limit count from 1\n";
     return cli::kWrongUse;
   }
+  const std::string by = arguments.Text("--by", "stack");
+  if ((arguments.Has("--field") && by != "tag") || (arguments.Has("--depth") && by != "stack")) {
+    console.err << "graphtree memory top: --field goes with --by tag and --depth with --by stack, "
+                   "not with --by "
+                << by << "\n";
+    return cli::kWrongUse;
+  }
   const auto loaded = Load(arguments.OperandAt(0), console);
   if (!loaded.ok()) return cli::BadInput(console, "memory top", loaded.status());
   const Snapshot& snapshot = **loaded;

@@ -19,6 +19,13 @@ def run(*words, **options):
                           env=dict(os.environ, COLUMNS="100"), timeout=120, **options)
 
 
+def run_in(columns, *words):
+    done = subprocess.run([GRAPHTREE, "memory", *words], capture_output=True, text=True,
+                          env=dict(os.environ, COLUMNS=str(columns)), timeout=120)
+    assert done.returncode in (0, 1), done.stderr
+    return done.stdout
+
+
 def ask(*words, code=0):
     done = run(*words, "--json")
     assert done.returncode == code, (words, done.returncode, done.stderr)
@@ -52,6 +59,28 @@ class VerbsTest(unittest.TestCase):
                         elif not empty:
                             self.assertTrue(done.stdout.strip())
                         self.assertNotIn("\033", done.stdout)  # no colour into a pipe
+
+    def test_a_narrow_terminal_gets_every_figure(self):
+        path = DATA + "oom_fragmented.pickle"
+        for verb in ("stats", "top", "frag", "oom", "query"):
+            narrow = run_in(40, verb, path)
+            tables = [line for line in narrow.splitlines() if line.startswith("  ")]
+            self.assertGreater(len(tables), 1)
+            figures = {word for line in run_in(200, verb, path).splitlines()
+                       for word in line.split() if word.replace(".", "").isdigit()}
+            missing = figures - set(narrow.split())
+            self.assertLessEqual(len(missing), max(1, len(figures) // 20), (verb, missing))
+        for line in run_in(40, "frag", path).splitlines():
+            if line.startswith("  device "):
+                self.assertLessEqual(len(line), 40)
+
+    def test_a_full_disk_behind_the_output_is_an_error(self):
+        for words in (("stats",), ("top", "--json"), ("flame", "--svg"), ("query", "--json")):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([GRAPHTREE, "memory", words[0], FILES[0], *words[1:]],
+                                      stdout=full, stderr=subprocess.PIPE, text=True)
+            self.assertEqual(done.returncode, 3, words)
+            self.assertIn("could not be written whole", done.stderr)
 
     def test_colour_only_where_it_is_wanted(self):
         self.assertIn("\033[", run("stats", FILES[0], "--color", "always").stdout)
@@ -162,6 +191,31 @@ class VerbsTest(unittest.TestCase):
         self.assertTrue(0 < len(late) < 26)
         for words in (("--address", "x"), ("--entries", "5"), ("--limit", "0")):
             self.assertEqual(run("query", path, *words).returncode, 2, words)
+
+    def test_what_nothing_can_match_is_a_slip_and_names_what_there_is(self):
+        path = DATA + "torch_2_15_mixed.pickle"
+        for words, named in (
+                (("query", "--state", "nope"), "active_allocated"),
+                (("query", "--action", "nope"), "segment_alloc"),
+                (("query", "--stream", "nope"), "it has 0"),
+                (("query", "--entries", "8-5"), "ends before"),
+                (("query", "--since", "2", "--until", "1"), "ends before"),
+                (("query", "--min-size", "2K", "--max-size", "1K"), "ends before"),
+                (("query", "--address", "0x2000-0x1000"), "range"),
+                (("frag", "--request", "1K", "--stream", "3"), "there are 0"),
+                (("frag", "--request", "1K", "--pool", "9,9"), "0,0"),
+                (("frag", "--stream", "0"), "--request"),
+                (("top", "--field", "x"), "--by tag"),
+                (("top", "--by", "tag", "--depth", "3"), "--by stack"),
+                (("top", "--at", "26"), "0 to 25"),
+                (("map", "--at", "26"), "0 to 25"),
+                (("flame", "--at", "26"), "0 to 25")):
+            with self.subTest(words):
+                done = run(words[0], path, *words[1:])
+                self.assertEqual((done.returncode, done.stdout), (2, ""))
+                self.assertIn(named, done.stderr)
+        self.assertEqual(run("map", path, "--at", "25").returncode, 0)
+        self.assertEqual(run("flame", path, "--device", "7").returncode, 3)
 
     def test_host_memory_is_apart(self):
         path = DATA + "torch_2_15_mixed.pickle"

@@ -153,7 +153,7 @@ test('groups hold what their members held at most at a time', () => {
   assert.deepEqual(groupLane(snapshot, lane, 'pool').names, [
     'default pool',
     'graph pool (3, 0)',
-    'unknown pool',
+    'pool not recorded',
   ]);
 });
 

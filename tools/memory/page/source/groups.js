@@ -28,7 +28,7 @@ export const GROUPINGS = {
 
 export function poolName(snapshot, pool) {
   const pair = snapshot.pools[pool];
-  if (!pair) return 'unknown pool';
+  if (!pair) return 'pool not recorded';
   const [first, second] = pair;
   if (first === 0 && second === 0) return 'default pool';
   return first !== 0 ? `graph pool (${first}, ${second})` : `pool (${first}, ${second})`;

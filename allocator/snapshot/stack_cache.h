@@ -1,0 +1,104 @@
+// StackCache: recognises a pickled list of frames by its bytes, without reading it.
+//
+// A training loop asks for memory from the same few hundred lines over and over. Each time the
+// file holds a new list of thirty or three hundred frames, all of them memo references and so, as
+// long as the memo says the same, byte for byte the list of the last time:
+//
+//   ( j 12 j 340 j 341 ... e        a compare of memory instead of a walk through the memo
+//
+// There are two guesses: the list that followed the last one when that was seen before (loops
+// repeat), and the newest list that began with the same bytes. Who uses the cache has it forget
+// everything when a memo number that was in use gets another meaning. It holds a megabyte at most,
+// then starts anew.
+//
+// Not safe for concurrent use. Constant time, but for the compare.
+#ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_STACK_CACHE_H_
+#define GRAPHTREE_ALLOCATOR_SNAPSHOT_STACK_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "allocator/snapshot/id_table.h"
+
+namespace graphtree::snapshot {
+
+class StackCache {
+ public:
+  static constexpr size_t kHeadBytes = 20;  // of which the guess by the beginning is made
+
+  struct Known {
+    size_t first;  // of its text
+    size_t size;
+    uint32_t stack;
+    uint32_t next;  // the list that came after it, or kNoId
+  };
+
+  StackCache() { Clear(); }
+
+  // The list that begins at `text`, which has at least kHeadBytes before `end`; null if unknown.
+  const Known* Find(const char* text, const char* end) {
+    if (last_ != kNoId && Follow(known_[last_].next, text, end)) return &known_[last_];
+    const uint32_t guess = by_head_[Slot(text)];
+    const uint32_t before = last_;
+    if (!Follow(guess, text, end)) return nullptr;
+    if (before != kNoId) known_[before].next = guess;
+    return &known_[guess];
+  }
+
+  // A list that Find did not know.
+  void Add(absl::string_view text, uint32_t stack) {
+    if (text.size() < kHeadBytes || text.size() > kMostBytes) return;
+    if (texts_.size() + text.size() > kMostBytes) Clear();
+    const uint32_t added = static_cast<uint32_t>(known_.size());
+    known_.push_back({texts_.size(), text.size(), stack, kNoId});
+    texts_.insert(texts_.end(), text.begin(), text.end());
+    by_head_[Slot(text.data())] = added;
+    if (last_ != kNoId) known_[last_].next = added;
+    last_ = added;
+  }
+
+  // Costs nothing where nothing is known.
+  void Forget() {
+    if (!known_.empty()) Clear();
+  }
+
+ private:
+  void Clear() {
+    texts_.clear();
+    known_.clear();
+    by_head_.assign(kSlots, kNoId);
+    last_ = kNoId;
+  }
+
+  static constexpr size_t kMostBytes = 1 << 20;
+  static constexpr size_t kSlots = 1 << 12;
+
+  static size_t Slot(const char* text) {
+    uint64_t words[3] = {};
+    std::memcpy(words, text, kHeadBytes);
+    return MixHash(words[0] ^ (words[2] << 17), words[1]) % kSlots;
+  }
+
+  bool Follow(uint32_t guess, const char* text, const char* end) {
+    if (guess == kNoId) return false;
+    const Known& known = known_[guess];
+    if (known.size > static_cast<size_t>(end - text) ||
+        std::memcmp(texts_.data() + known.first, text, known.size) != 0) {
+      return false;
+    }
+    last_ = guess;
+    return true;
+  }
+
+  std::vector<char> texts_;
+  std::vector<Known> known_;
+  std::vector<uint32_t> by_head_;
+  uint32_t last_ = kNoId;
+};
+
+}  // namespace graphtree::snapshot
+
+#endif  // GRAPHTREE_ALLOCATOR_SNAPSHOT_STACK_CACHE_H_
