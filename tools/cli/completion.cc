@@ -1,4 +1,4 @@
-// Scripts for three shells. The one for zsh is bash's, through zsh's own layer for such scripts.
+// Scripts for three shells. bash and zsh share their tables; fish has a list of conditions.
 #include "tools/cli/completion.h"
 
 #include <map>
@@ -38,16 +38,16 @@ std::string Quoted(absl::string_view text) {
   return absl::StrCat("'", absl::StrReplaceAll(text, {{"'", "'\\''"}}), "'");
 }
 
-}  // namespace
-
-std::string BashCompletion(const std::vector<Verb>& verbs) {
-  std::string next, options, values;
+// Three functions that both bash and zsh understand: what may follow a verb, its options, and the
+// values of "VERB OPTION". Each sets the variable of its name.
+std::string Tables(const std::vector<Verb>& verbs) {
+  std::string following, switches, values;
   for (const auto& [path, words] : NextWords(verbs)) {
-    absl::StrAppend(&next, "    ", Quoted(path), ") words=", Quoted(absl::StrJoin(words, " ")),
-                    " ;;\n");
+    absl::StrAppend(&following, "    ", Quoted(path), ") following=",
+                    Quoted(absl::StrJoin(words, " ")), " ;;\n");
   }
   for (const Verb& verb : verbs) {
-    absl::StrAppend(&options, "    ", Quoted(verb.name), ") options=",
+    absl::StrAppend(&switches, "    ", Quoted(verb.name), ") switches=",
                     Quoted(absl::StrJoin(OptionNames(verb), " ")), " ;;\n");
     for (const Option& option : verb.options) {
       if (option.choices.empty()) continue;
@@ -55,58 +55,78 @@ std::string BashCompletion(const std::vector<Verb>& verbs) {
                       ") values=", Quoted(absl::StrJoin(option.choices, " ")), " ;;\n");
     }
   }
-  return absl::StrCat(R"sh(# Completion of graphtree for bash.
-#   source <(graphtree completion bash)
-_graphtree() {
-  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"
-  local verb='' words='' options='' values='' candidate word
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+  const auto function = [](absl::string_view name, absl::string_view otherwise,
+                           absl::string_view cases) {
+    return absl::StrCat("_graphtree_", name, "() {\n  ", name, "=", otherwise,
+                        "\n  case \"$1\" in\n", cases, "  esac\n}\n");
+  };
+  return absl::StrCat(function("following", "''", following),
+                      function("switches", "'--help'", switches), function("values", "''", values));
+}
+
+// Follows the words before the cursor, which are in the array that is named, to their verb.
+std::string FollowWords(absl::string_view words) {
+  return absl::StrCat("  for word in ", words, R"sh(; do
     [[ $word == -* ]] && continue
     candidate="${verb:+$verb }$word"
-    _graphtree_next "$verb"
-    [[ " $words " == *" $word "* ]] || break
+    _graphtree_following "$verb"
+    [[ " $following " == *" $word "* ]] || break
     verb="$candidate"
-    words=''
   done
-  _graphtree_next "$verb"
-  _graphtree_options "$verb"
+  _graphtree_following "$verb"
+  _graphtree_switches "$verb"
   _graphtree_values "$verb $previous"
-  if [[ -n $values ]]; then
+)sh");
+}
+
+}  // namespace
+
+std::string BashCompletion(const std::vector<Verb>& verbs) {
+  return absl::StrCat(R"sh(# Completion of graphtree for bash.
+#   source <(graphtree completion bash)
+)sh", Tables(verbs), R"sh(_graphtree() {
+  local current="${COMP_WORDS[COMP_CWORD]}" previous="${COMP_WORDS[COMP_CWORD-1]}"
+  local verb='' following='' switches='' values='' candidate word
+)sh", FollowWords("\"${COMP_WORDS[@]:1:COMP_CWORD-1}\""), R"sh(  if [[ -n $values ]]; then
     COMPREPLY=($(compgen -W "$values" -- "$current"))
   elif [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W "$options" -- "$current"))
-  elif [[ -n $words ]]; then
-    COMPREPLY=($(compgen -W "$words" -- "$current"))
+    COMPREPLY=($(compgen -W "$switches" -- "$current"))
+  elif [[ -n $following ]]; then
+    COMPREPLY=($(compgen -W "$following" -- "$current"))
   else
     COMPREPLY=($(compgen -f -- "$current"))
   fi
-}
-_graphtree_next() {
-  words=''
-  case "$1" in
-)sh", next, R"sh(  esac
-}
-_graphtree_options() {
-  options='--help'
-  case "$1" in
-)sh", options, R"sh(  esac
-}
-_graphtree_values() {
-  values=''
-  case "$1" in
-)sh", values, R"sh(  esac
 }
 complete -o filenames -o bashdefault -F _graphtree graphtree
 )sh");
 }
 
+// Sourced, it registers itself; found by compinit in a folder of $fpath, it is the function's body.
 std::string ZshCompletion(const std::vector<Verb>& verbs) {
-  return absl::StrCat("#compdef graphtree\n"
-                      "# Completion of graphtree for zsh.\n"
-                      "#   source <(graphtree completion zsh)\n"
-                      "autoload -U +X compinit && compinit\n"
-                      "autoload -U +X bashcompinit && bashcompinit\n",
-                      BashCompletion(verbs));
+  return absl::StrCat(R"sh(#compdef graphtree
+# Completion of graphtree for zsh.
+#   source <(graphtree completion zsh)
+#   graphtree completion zsh > ~/.zfunc/_graphtree      with ~/.zfunc in $fpath before compinit
+)sh", Tables(verbs), R"sh(_graphtree() {
+  local previous="${words[CURRENT-1]}"
+  local verb='' following='' switches='' values='' candidate word
+)sh", FollowWords("\"${(@)words[2,CURRENT-1]}\""), R"sh(  if [[ -n $values ]]; then
+    compadd -- ${=values}
+  elif [[ $PREFIX == -* ]]; then
+    compadd -- ${=switches}
+  elif [[ -n $following ]]; then
+    compadd -- ${=following}
+  else
+    _files
+  fi
+}
+if [[ $funcstack[1] == _graphtree ]]; then
+  _graphtree "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit -i }
+  compdef _graphtree graphtree
+fi
+)sh");
 }
 
 std::string FishCompletion(const std::vector<Verb>& verbs) {
@@ -126,11 +146,15 @@ std::string FishCompletion(const std::vector<Verb>& verbs) {
                     Quoted(absl::StrCat("__graphtree_at \"", path, "\"")), " -a ",
                     Quoted(absl::StrJoin(words, " ")), "\n");
   }
+  text += "complete -c graphtree -l help -d 'Say what it does and how it is used.'\n";
   for (const Verb& verb : verbs) {
     const std::string inside = Quoted(absl::StrCat("__graphtree_in \"", verb.name, "\""));
     for (const Option& option : verb.options) {
       absl::StrAppend(&text, "complete -c graphtree -n ", inside, " -l ",
                       Quoted(option.name.substr(2)), " -d ", Quoted(option.help));
+      if (!option.short_name.empty()) {
+        absl::StrAppend(&text, " -s ", Quoted(option.short_name.substr(1)));
+      }
       if (!option.choices.empty()) {
         absl::StrAppend(&text, " -x -a ", Quoted(absl::StrJoin(option.choices, " ")));
       } else if (option.kind != ValueKind::kFlag) {

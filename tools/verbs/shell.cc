@@ -21,7 +21,10 @@ cli::Verb CompletionVerb(VerbList verbs) {
           .examples = {{"graphtree completion bash > ~/.local/share/bash-completion/completions/"
                         "graphtree",
                         "for every new bash"},
-                       {"graphtree completion fish | source", "for this fish"}},
+                       {"graphtree completion zsh > ~/.zfunc/_graphtree",
+                        "for every new zsh that has ~/.zfunc in its fpath"},
+                       {"graphtree completion fish > ~/.config/fish/completions/graphtree.fish",
+                        "for every new fish"}},
           .run = [verbs = std::move(verbs)](const cli::Arguments& arguments,
                                             cli::Console& console) -> int {
             const std::string shell = arguments.OperandAt(0);
