@@ -1,0 +1,53 @@
+// What a fuzzer calls with any bytes: reading them ends with a snapshot or a reason, and a snapshot
+// that was read can be written and read again with the same rows.
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "allocator/snapshot/byte_sink.h"
+#include "allocator/snapshot/pickle_writer.h"
+#include "allocator/snapshot/read.h"
+#include "allocator/snapshot/snapshot.h"
+#include "device/base/check.h"
+
+namespace graphtree::snapshot {
+namespace {
+
+constexpr int kProtocol = 4;
+
+void CheckSameRows(const Snapshot& first, const Snapshot& second) {
+  GRAPHTREE_CHECK(first.gpu.segments.size() == second.gpu.segments.size());
+  GRAPHTREE_CHECK(first.host.segments.size() == second.host.segments.size());
+  GRAPHTREE_CHECK(first.blocks.size() == second.blocks.size());
+  GRAPHTREE_CHECK(first.entries.size() == second.entries.size());
+  for (size_t i = 0; i < first.blocks.size(); ++i) {
+    GRAPHTREE_CHECK(first.blocks[i].size == second.blocks[i].size);
+    GRAPHTREE_CHECK(first.stacks[first.blocks[i].stack].size() ==
+                    second.stacks[second.blocks[i].stack].size());
+  }
+  for (size_t i = 0; i < first.entries.size(); ++i) {
+    GRAPHTREE_CHECK(first.entries[i].addr == second.entries[i].addr);
+    GRAPHTREE_CHECK(first.Text(first.entries[i].action) == second.Text(second.entries[i].action));
+    GRAPHTREE_CHECK(first.stacks[first.entries[i].stack].size() ==
+                    second.stacks[second.entries[i].stack].size());
+  }
+}
+
+}  // namespace
+}  // namespace graphtree::snapshot
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace graphtree::snapshot;  // NOLINT(google-build-using-namespace)
+  const auto read = ParseSnapshot({reinterpret_cast<const char*>(data), size});
+  if (!read.ok()) return 0;
+  std::string text;
+  const std::unique_ptr<ByteSink> sink = ByteSink::To(&text);
+  // Unknown parts may hold what cannot be written: keys that are lists, or themselves.
+  if (!WritePickle(**read, kProtocol, *sink).ok() || !sink->Commit().ok()) return 0;
+  const auto again = ParseSnapshot(text);
+  GRAPHTREE_CHECK(again.ok()) << again.status().ToString();
+  CheckSameRows(**read, **again);
+  return 0;
+}
