@@ -3,6 +3,15 @@
 
 namespace graphtree {
 
+void FreeRuns::Heap::Grow() {
+  const uint32_t capacity = std::max(8u, 2 * capacity_);
+  std::unique_ptr<Entry[]> entries(new Entry[capacity]);
+  std::copy(begin(), end(), entries.get());
+  std::fill(entries.get() + size_, entries.get() + capacity, kNothing);
+  entries_ = std::move(entries);
+  capacity_ = capacity;
+}
+
 RunId FreeRuns::FindAny(uint32_t length, uint32_t alignment) const {
   for (uint32_t c = NextClass(SizeClassOf(length)); c < kClassCount; c = NextClass(c + 1)) {
     Entry best = EntryOf(kNoId, kNoId);
@@ -16,7 +25,7 @@ RunId FreeRuns::FindAny(uint32_t length, uint32_t alignment) const {
 
 size_t FreeRuns::bytes() const {
   size_t total = sizeof(*this);
-  for (const Heap& heap : heaps_) total += heap.capacity() * sizeof(Entry);
+  for (const Heap& heap : heaps_) total += heap.bytes();
   return total;
 }
 

@@ -18,7 +18,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+#include <memory>
+#include <utility>
 
 #include "allocator/run.h"
 #include "allocator/size_class.h"
@@ -51,7 +52,32 @@ class FreeRuns {
   static Entry EntryOf(uint32_t offset, RunId run) { return uint64_t{offset} << 32 | run; }
   static uint32_t OffsetIn(Entry entry) { return static_cast<uint32_t>(entry >> 32); }
   static RunId RunIn(Entry entry) { return static_cast<RunId>(entry); }
-  using Heap = std::vector<Entry>;
+  static constexpr Entry kNothing = ~Entry{0};  // greater than every entry
+
+  // Behind its last entry there are at least three that hold nothing, so that four children can
+  // always be compared without asking how many there are.
+  class Heap {
+   public:
+    uint32_t size() const { return size_; }
+    bool empty() const { return size_ == 0; }
+    Entry& operator[](uint32_t position) { return entries_[position]; }
+    Entry front() const { return entries_[0]; }
+    const Entry* begin() const { return entries_.get(); }
+    const Entry* end() const { return entries_.get() + size_; }
+    size_t bytes() const { return capacity_ * sizeof(Entry); }
+    void AddLast() {
+      if (size_ + 4 >= capacity_) Grow();
+      ++size_;
+    }
+    Entry TakeLast() { return std::exchange(entries_[--size_], kNothing); }
+
+   private:
+    void Grow();
+
+    std::unique_ptr<Entry[]> entries_;
+    uint32_t size_ = 0;
+    uint32_t capacity_ = 0;
+  };
   static constexpr uint32_t kWords = (kClassCount + 63) / 64;
 
   void Place(Heap& heap, uint32_t position, Entry entry);
@@ -85,22 +111,15 @@ inline void FreeRuns::SiftUp(Heap& heap, uint32_t position, Entry entry) {
 }
 
 inline void FreeRuns::SiftDown(Heap& heap, uint32_t position, Entry entry) {
-  const uint32_t size = static_cast<uint32_t>(heap.size());
+  const uint32_t size = heap.size();
   for (;;) {
     const uint32_t first = 4 * position + 1;
     if (first >= size) break;
-    uint32_t least = first;
-    if (first + 4 <= size) {
-      // Which of four random numbers is least cannot be predicted; these are moves, not branches.
-      const Entry* child = &heap[first];
-      const uint32_t low = child[1] < child[0] ? 1 : 0;
-      const uint32_t high = child[3] < child[2] ? 3 : 2;
-      least += child[high] < child[low] ? high : low;
-    } else {
-      for (uint32_t child = first + 1; child < size; ++child) {
-        least = heap[child] < heap[least] ? child : least;
-      }
-    }
+    // Which of four random numbers is least cannot be predicted; these are moves, not branches.
+    const Entry* child = &heap[first];
+    const uint32_t low = child[1] < child[0] ? 1 : 0;
+    const uint32_t high = child[3] < child[2] ? 3 : 2;
+    const uint32_t least = first + (child[high] < child[low] ? high : low);
     if (entry < heap[least]) break;
     Place(heap, position, heap[least]);
     position = least;
@@ -112,8 +131,8 @@ inline void FreeRuns::Insert(RunId id) {
   const Run& run = runs_[id];
   const uint32_t size_class = SizeClassOf(run.length);
   Heap& heap = heaps_[size_class];
-  heap.push_back(0);
-  SiftUp(heap, static_cast<uint32_t>(heap.size() - 1), EntryOf(run.offset, id));
+  heap.AddLast();
+  SiftUp(heap, heap.size() - 1, EntryOf(run.offset, id));
   words_[size_class / 64] |= uint64_t{1} << (size_class % 64);
   summary_ |= uint64_t{1} << (size_class / 64);
   ++count_;
@@ -127,8 +146,7 @@ inline void FreeRuns::Remove(RunId id) {
   GRAPHTREE_DCHECK(position < heap.size() && RunIn(heap[position]) == id) << "run " << id;
   run.role = Run::kLiveBit | Run::kNoOwner;
   --count_;
-  const Entry last = heap.back();
-  heap.pop_back();
+  const Entry last = heap.TakeLast();
   if (position < heap.size()) {
     if (position > 0 && last < heap[(position - 1) / 4]) {
       SiftUp(heap, position, last);

@@ -28,7 +28,8 @@ struct LastUse {
   }
 };
 
-struct Run {
+// 32 bytes, so that it lies in one line of the cache and its place is found by a shift.
+struct alignas(32) Run {
   static constexpr uint32_t kLiveBit = 0x80000000u;
   static constexpr uint32_t kNoOwner = 0x7fffffffu;
 

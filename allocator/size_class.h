@@ -18,8 +18,8 @@ inline constexpr uint32_t kClassCount = (32 - kClassBits + 1) << kClassBits;
 
 // The class of a run of `length` quanta. Grows with the length.
 constexpr uint32_t SizeClassOf(uint32_t length) {
-  if (length < (1u << kClassBits)) return length;
-  const int shift = std::bit_width(length) - 1 - kClassBits;
+  // Without a branch: which side of the border a random length lies on cannot be predicted.
+  const int shift = std::bit_width(length | (1u << kClassBits)) - 1 - kClassBits;
   return (static_cast<uint32_t>(shift) << kClassBits) + (length >> shift);
 }
 
