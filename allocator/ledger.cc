@@ -13,8 +13,8 @@ constexpr uint64_t kMaxQuanta = 0xffffffffu;
 
 }  // namespace
 
-Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit)
-    : step_(step_limit), kept_(kept_limit), kept_begin_(kept_begin) {
+Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt)
+    : step_(step_limit), kept_(kept_limit), kept_begin_(kept_begin), salt_(salt) {
   GRAPHTREE_CHECK(step_limit <= kept_begin) << step_limit << " and " << kept_begin;
 }
 
@@ -62,7 +62,7 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit)
   } else if (base_ != kNoId) {
     ListAllocated(index);
   }
-  return {AllocateOutcome::kAllocated, {index, record.generation}, placed.last_use};
+  return {AllocateOutcome::kAllocated, IdOf(index), placed.last_use};
 }
 
 Allocation Ledger::Allocate(const BlockRequest& request) {

@@ -90,8 +90,9 @@ struct RestorePlan {
 
 class Ledger {
  public:
-  // `step_limit` quanta from offset 0 and `kept_limit` from `kept_begin`.
-  Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit);
+  // `step_limit` quanta from offset 0 and `kept_limit` from `kept_begin`. Ledgers with different
+  // salts do not know each other's handles: the generations in them differ.
+  Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt = 0);
 
   Allocation Allocate(const BlockRequest& request);
   // At an offset in bytes, where the caller wants it.
@@ -125,12 +126,12 @@ class Ledger {
   FreeOutcome Check(BlockId id) const {
     if (id.index >= records_.size()) return FreeOutcome::kUnknown;
     const BlockRecord& record = records_[id.index];
-    if (record.generation != id.generation) return FreeOutcome::kStale;
+    if ((record.generation ^ salt_) != id.generation) return FreeOutcome::kStale;
     return record.is_live() ? FreeOutcome::kFreed : FreeOutcome::kAlreadyFree;
   }
   const BlockRecord& record(uint32_t index) const { return records_[index]; }
   BlockRecord& mutable_record(uint32_t index) { return records_[index]; }
-  BlockId IdOf(uint32_t index) const { return {index, records_[index].generation}; }
+  BlockId IdOf(uint32_t index) const { return {index, records_[index].generation ^ salt_}; }
   // The live block that covers an offset in quanta; an index of kNoId if none does.
   BlockId Find(uint32_t offset) const;
 
@@ -217,6 +218,7 @@ class Ledger {
   Placement step_;
   Placement kept_;
   uint32_t kept_begin_;
+  const uint32_t salt_;
 
   CheckpointTree tree_;
   CheckpointTree::NodeId base_ = kNoId;  // what the current changes start from

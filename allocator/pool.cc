@@ -15,6 +15,14 @@ std::atomic<uint64_t> next_serial{1};
 
 constexpr uint64_t kMostQuanta = uint64_t{1} << 31;  // of one region: 1 TiB
 
+// Differs in its highest bits for pools that follow each other, while generations count up from the
+// lowest: no handle of one is by chance one of the other.
+uint32_t SaltOf(uint64_t serial) {
+  uint32_t salt = 0;
+  for (int bit = 0; bit < 32; ++bit) salt |= static_cast<uint32_t>(serial >> bit & 1) << (31 - bit);
+  return salt;
+}
+
 uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -57,7 +65,7 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
       tells_device_(options_.tell_device && device.info().architecture == "host"),
       ledger_(static_cast<uint32_t>(region_bytes / kQuantum),
               static_cast<uint32_t>(region_bytes / kQuantum),
-              static_cast<uint32_t>(region_bytes / kQuantum)),
+              static_cast<uint32_t>(region_bytes / kQuantum), SaltOf(serial_)),
       step_(&device.memory(), {reserved.base, region_bytes}),
       kept_(&device.memory(), {reserved.base + region_bytes, region_bytes}),
       streams_(&device),
@@ -337,8 +345,9 @@ absl::Status Pool::WhyNotFreed(BlockId id, FreeOutcome outcome) const {
     case FreeOutcome::kStale:
       return absl::FailedPreconditionError(
           absl::StrCat("block ", id.index, " of generation ", id.generation,
-                       " was freed before; its record is now of generation ",
-                       ledger_.record(id.index).generation, ".", by));
+                       " was freed before, or is of another pool; in pool \"", options_.name,
+                       "\" its record is of generation ", ledger_.IdOf(id.index).generation, ".",
+                       by));
     default:
       return absl::FailedPreconditionError(absl::StrCat(
           "block ", id.index, " is freed already; a checkpoint remembers it.", by));

@@ -306,7 +306,7 @@ TEST_F(PoolMemoryTest, ServerMayFreeButNotRestoreParkOrClose) {
   Open({.limit_bytes = 16 * kMiB, .before_out_of_memory = [&](const MemoryWanted&) {
           refused = {pool_->Restore(here), pool_->Park(ParkContents::kDrop), pool_->Wake(),
                      pool_->Close(), CaptureScope::Begin(*pool_).status(),
-                     pool_->Free({1, 0})};  // the record of the block that is being made
+                     pool_->Free(pool_->ledger().IdOf(1))};  // the block that is being made
           EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_),
                       FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
           return false;

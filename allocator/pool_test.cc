@@ -125,6 +125,24 @@ TEST_F(PoolTest, RefusesTwiceFreedStaleAndForeignBlocks) {
   EXPECT_THAT(pool_->FreeAddress(b.range.base), IsOk());
 }
 
+TEST_F(PoolTest, BlocksOfAnotherPoolAreRefusedThoughTheirRecordsHaveTheSameNumber) {
+  auto others = *Pool::Create(*device_, {.address_bytes = 64 << 20});
+  const Block theirs = *others->Allocate(1000, *stream_);
+  const Block ours = Allocate(1000);
+  EXPECT_EQ(theirs.id.index, ours.id.index);
+  const auto refused = FailsWith(StatusCode::kFailedPrecondition, "of another pool");
+  EXPECT_THAT(pool_->Free(theirs.id), refused);
+  EXPECT_THAT(pool_->UseOn(theirs.id, *other_), refused);
+  EXPECT_THAT(pool_->SetKept(theirs.id, true), refused);
+  EXPECT_THAT(pool_->Annotate(theirs.id, "x"), refused);
+  EXPECT_THAT(pool_->Describe(theirs.id), refused);
+  const CheckpointId here = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(here, {.dying = {theirs.id}}),
+              FailsWith(StatusCode::kInvalidArgument, "Nothing was restored"));
+  EXPECT_THAT(pool_->Describe(ours.id), IsOk());
+  EXPECT_THAT(others->Free(theirs.id), IsOk());
+}
+
 TEST_F(PoolTest, RefusesSizesThatOverflow) {
   EXPECT_THAT(pool_->Allocate(~uint64_t{0}, *stream_),
               FailsWith(StatusCode::kInvalidArgument, "overflows"));
