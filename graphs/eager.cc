@@ -52,6 +52,7 @@ absl::Status TreeCore::WarmUp(Call& call) {
   books_at_ = nullptr;
   if (!on.ok()) random.GiveBack();
   if (on.ok()) on.Fail(aligned.GiveBack(log.written(), *side_, &outputs));
+  if (on.ok()) on.Fail(MoveKept(call.function, *side_, &outputs));
   on.Fail(order_.ContinueOn(call.stream));
   if (!on.ok()) {
     inputs.clear();
@@ -104,6 +105,7 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
   Values outputs = call.function.body(on, inputs);
   if (!on.ok()) random.GiveBack();
   if (on.ok()) on.Fail(aligned.GiveBack(log.written(), call.stream, &outputs));
+  if (on.ok()) on.Fail(CountKept(call.function, outputs));
   GRAPHTREE_RETURN_IF_ERROR(on.status());
   call.variant->generators = std::max(call.variant->generators, random.generators());
   ++stats_.eager;

@@ -40,6 +40,9 @@ struct FunctionOptions {
   // An input that is less aligned than is said here is copied, whatever else is said about it; one
   // that is written to is an error then.
   std::vector<InputAlignment> alignments = {};
+  // Outputs that outlive their step with their value and their address, for as long as somebody
+  // holds them. One that looks into an output of an earlier function is an error: keep that one.
+  std::vector<uint32_t> kept_outputs = {};
   // Never record it.
   bool exclude = false;
   // What is done about inputs that come at changing addresses. A body that writes the address of

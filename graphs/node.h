@@ -39,15 +39,16 @@ enum class OutputKind : uint8_t {
   kSameAsOwn,   // the storage of an earlier output of this node
   kInput,       // the memory of an input that is not static: the caller's, not the copy
   kAncestor,    // the storage of an output of an earlier node on the path
+  kKept,        // memory of its own, apart from the node's, at another place for every run
 };
 
 struct OutputSlot {
   OutputKind kind = OutputKind::kConstant;
   Value constant;                    // kConstant
   const Layout* layout = nullptr;
-  Address address = 0;               // kInput: offset from the input's
+  Address address = 0;               // kInput, kKept: offset from its beginning
   AddressRange block_range;          // kOwn: the whole block
-  uint32_t source = 0;               // kSameAsOwn: output; kInput: input; kAncestor: output
+  uint32_t source = 0;               // kSameAsOwn, kAncestor: output; kInput: input; kKept: which
   Node* ancestor = nullptr;          // kAncestor
   Storage* storage = nullptr;        // kOwn: what the last replay handed out, held inside; or null
 };
@@ -70,6 +71,13 @@ struct MovedInputs {
 struct LiveBlock {
   OutputRef output;
   BlockId block;
+};
+
+// Memory of an output that outlives its step. The graph's last op copies it to where it is kept.
+struct KeptOutput {
+  AddressRange block;   // where the graph computes it
+  uint64_t serial = 0;  // of that block's storage, while it is recorded
+  Tensor next;          // where the next launch puts it
 };
 
 // What every run of the node takes from one generator, and what the last one took.
@@ -110,6 +118,9 @@ struct Node {
   std::vector<uint32_t> written;
   LiveSet live_before;
   std::vector<Consumed> consumed;
+  // Inputs taken at any address whose bytes are needed behind the graph's first op: one that died
+  // inside may not come as one of them too.
+  std::vector<uint32_t> lasting;
 
   std::vector<OutputSlot> outputs;
 
@@ -117,6 +128,8 @@ struct Node {
   std::unique_ptr<Executable> executable;  // likewise
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
   PointerTable pointers;                   // the ops that take patched inputs
+  std::vector<KeptOutput> kept;
+  std::vector<IngestOp> egress;            // the ops that copy kept outputs out; "inputs" are those
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;

@@ -16,6 +16,13 @@ uint32_t BroughtBy(absl::Span<const Value> inputs, const Storage* storage) {
   return count;
 }
 
+bool Lasts(const Node& node, absl::Span<const Value> inputs, const Storage* storage) {
+  for (uint32_t input : node.lasting) {
+    if (inputs[input].storage() == storage) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 const char* PathStateName(PathState state) {
@@ -68,20 +75,23 @@ Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
   }
   for (const Consumed& consumed : node.consumed) {
     if (consumed.moves) {
-      if (!DiesWith(consumed.output, inputs)) return Fit::kHeldElsewhere;
+      if (!DiesWith(consumed.output, node, inputs)) return Fit::kHeldElsewhere;
       continue;
     }
     const Storage* storage = inputs[consumed.input].storage();
     GRAPHTREE_DCHECK(storage != nullptr) << "a consumed input has no storage";
-    if (storage->outside() > BroughtBy(inputs, storage)) return Fit::kHeldElsewhere;
+    if (storage->outside() > BroughtBy(inputs, storage) || Lasts(node, inputs, storage)) {
+      return Fit::kHeldElsewhere;
+    }
   }
   return Fit::kFits;
 }
 
-bool Path::DiesWith(OutputRef output, absl::Span<const Value> inputs) const {
+bool Path::DiesWith(OutputRef output, const Node& node, absl::Span<const Value> inputs) const {
   for (const HeldOutput& held : held_) {
     if (!(held.output == output)) continue;
     if (held.storage->outside() > BroughtBy(inputs, held.storage)) return false;
+    if (Lasts(node, inputs, held.storage)) return false;
   }
   return true;
 }

@@ -85,7 +85,7 @@ class Path {
   void Clear();
   void Reset();
   // Whether an output is dead already, or dies with the call's own handles.
-  bool DiesWith(OutputRef output, absl::Span<const Value> inputs) const;
+  bool DiesWith(OutputRef output, const Node& node, absl::Span<const Value> inputs) const;
 
   Node* const root_;
   Node* current_;

@@ -103,7 +103,9 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
     }
     // Only now, behind the launch that reads them, may what the function consumed be gone.
     NoteConsumed(originals, given, draft.node.get());
+    NoteLasting(draft.node.get());
     given.LayToRest();
+    ForgetPlaces(draft.node.get());
     originals.clear();
     return Attach(call, std::move(draft));
   }
@@ -131,6 +133,7 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   }
   for (size_t i = 0; i < draft->outputs.size(); ++i) {
     const OutputSlot& slot = node->outputs[i];
+    if (slot.kind == OutputKind::kKept) draft->outputs[i] = ViewOfKept(*node, slot);
     // The body was given a managed input itself, and the others something in their place.
     const bool stands_in =
         slot.kind == OutputKind::kInput && node->roles[slot.source] != InputRole::kManaged;
@@ -174,6 +177,7 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   allocator.set_make_room([given] { given->BuryDead(); });
   draft.outputs = call.function.body(on, inputs);
   inputs.clear();
+  if (on.ok()) on.Fail(CaptureEgress(originals, &draft));
   given->BuryDead();
   absl::StatusOr<std::unique_ptr<Graph>> graph = side_->EndCapture();
   draft.status = on.ok() ? graph.status() : on.status();
@@ -184,6 +188,7 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   node->graph = *std::move(graph);
   for (const RandomUse& use : random.uses()) node->random.push_back({use, {}});
   draft.status = FindInputOps(tokens, originals, &log, &draft);
+  if (draft.status.ok()) draft.status = FindEgressOps(&draft);
   if (!draft.status.ok() || !Classify(originals, allocator, &draft)) return draft;
   FinishGraph(&draft);
   return draft;
@@ -232,6 +237,7 @@ bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator,
                        "' is no tensor of this tree's path"));
       return false;
     }
+    if (slot.kind == OutputKind::kOwn) MarkKept(*node, *storage, &slot);
   }
   return true;
 }

@@ -166,6 +166,16 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
   return absl::OkStatus();
 }
 
+void TreeCore::NoteLasting(Node* node) {
+  for (uint32_t i = 0; i < node->roles.size(); ++i) {
+    bool lasts = node->roles[i] == InputRole::kPatched;
+    for (const OutputSlot& slot : node->outputs) {
+      lasts |= slot.kind == OutputKind::kInput && slot.source == i && !IsPinned(node->roles[i]);
+    }
+    if (lasts) node->lasting.push_back(i);
+  }
+}
+
 // Files a recording under what calls will bring.
 void TreeCore::FileNode(const InputPlan& plan, Node* node) {
   Node* parent = path_.current();

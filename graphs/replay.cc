@@ -92,6 +92,7 @@ void TreeCore::DrawRandom(Node* node) {
 absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream) {
   DrawRandom(node);
   absl::Status status = PatchIngest(node, inputs);
+  if (status.ok() && !node->kept.empty()) status = PlaceKept(node, stream);
   if (status.ok() && !node->pointers.empty() && node->pointers.Follow(inputs)) {
     status = node->pointers.Patch(*node->executable);
   }
@@ -102,6 +103,7 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
     return status;
   }
   for (const NodeRandom& random : node->random) random.use.generator->GiveBack(random.taken);
+  ForgetPlaces(node);
   return status;
 }
 
@@ -175,8 +177,12 @@ void TreeCore::HandOut(Node* node, const Call& call) {
         made.push_back(Tensor::Over(slot.ancestor->outputs[slot.source].storage, slot.layout,
                                     slot.address));
         break;
+      case OutputKind::kKept:
+        made.push_back(ViewOfKept(*node, slot));
+        break;
     }
   }
+  if (!node->kept.empty()) ForgetPlaces(node);
   if (call.brings_storage) Consume(call);
   call.outputs->swap(made);
   made.clear();

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -35,6 +36,31 @@ absl::StatusOr<Storage*> StepMemory::Allocate(Region region, WordId tag, uint64_
   options.tag = tag;
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
   return home_->New(block.range, StorageState::kOwning, Pack(block.id));
+}
+
+absl::Status StepMemory::MayKeep(uint64_t bytes, uint64_t limit) const {
+  const uint64_t held = home_->kept_bytes();
+  if (limit == 0 || held + bytes <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "an output of ", bytes, " bytes is to be kept, but ", held, " bytes are kept already and ",
+      "the limit is ", limit, " (TreeOptions::kept_bytes); drop kept outputs, or raise it"));
+}
+
+absl::Status StepMemory::CountAsKept(Storage* storage, uint64_t limit) {
+  if (storage->kept) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(MayKeep(storage->range().bytes, limit));
+  home_->CountAsKept(storage);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Storage*> StepMemory::AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
+                                                  uint64_t limit) {
+  GRAPHTREE_RETURN_IF_ERROR(MayKeep(bytes, limit));
+  BlockOptions options;
+  options.region = Region::kKept;
+  options.tag = tag;
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
+  return home_->NewKept(block.range, Pack(block.id));
 }
 
 absl::StatusOr<CheckpointId> StepMemory::Take() { return pool_->Take(); }

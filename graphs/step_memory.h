@@ -39,6 +39,14 @@ class StepMemory {
   ~StepMemory();
 
   absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream);
+  // Memory for an output that outlives its step, in the kept region; refused beyond `limit` bytes
+  // of such outputs, if there is one.
+  absl::StatusOr<Storage*> AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
+                                        uint64_t limit);
+  // The same for what an eager run made in the kept region.
+  absl::Status CountAsKept(Storage* storage, uint64_t limit);
+  bool InKeptRegion(AddressRange range) const { return kept_.Contains(range); }
+  uint64_t kept_bytes() const { return home_->kept_bytes(); }
   // A storage of a replay's output: an address, no block.
   Storage* View(AddressRange range) { return home_->New(range, StorageState::kView, 0); }
 
@@ -53,11 +61,17 @@ class StepMemory {
 
  private:
   StepMemory(std::shared_ptr<Pool> pool, StorageHome* home)
-      : pool_(std::move(pool)), home_(home), step_(pool_->range_of(Region::kStep)) {}
+      : pool_(std::move(pool)),
+        home_(home),
+        step_(pool_->range_of(Region::kStep)),
+        kept_(pool_->range_of(Region::kKept)) {}
 
   const std::shared_ptr<Pool> pool_;
   StorageHome* const home_;
+  absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
+
   const AddressRange step_;  // the step region
+  const AddressRange kept_;  // the kept region
 };
 
 // Memory for a body. In the step region while there is room, else in the kept region, so that a

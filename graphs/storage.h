@@ -93,6 +93,7 @@ class Storage {
 
   // The owner's notes: the block behind it and where it comes from.
   uint64_t block = 0;
+  bool kept = false;       // outlives its step, and counts towards the limit of what may
   uint64_t serial = 0;     // differs for every use of this object
   uint64_t producer = 0;   // function
   uint32_t output = 0;     // which of its outputs

@@ -32,11 +32,24 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
   }
   storage->next = nullptr;
   storage->block = block;
+  storage->kept = false;
   storage->serial = ++next_serial_;
   return storage;
 }
 
+Storage* StorageHome::NewKept(AddressRange range, uint64_t block) {
+  Storage* storage = New(range, StorageState::kOwning, block);
+  CountAsKept(storage);
+  return storage;
+}
+
+void StorageHome::CountAsKept(Storage* storage) {
+  storage->kept = true;
+  kept_bytes_.fetch_add(storage->range().bytes, std::memory_order_relaxed);
+}
+
 void StorageHome::Unreferenced(Storage* storage) {
+  if (storage->kept) kept_bytes_.fetch_sub(storage->range().bytes, std::memory_order_relaxed);
   if (storage->state() == StorageState::kOwning) release_(storage->block);
   Storage* top = returned_.load(std::memory_order_relaxed);
   do {

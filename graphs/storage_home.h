@@ -33,6 +33,11 @@ class StorageHome : public StorageOwner {
 
   // A storage without handles. Tree thread only.
   Storage* New(AddressRange range, StorageState state, uint64_t block);
+  // One that owns its block and is counted as kept until its last handle goes.
+  Storage* NewKept(AddressRange range, uint64_t block);
+  // The same for one that owns its block already.
+  void CountAsKept(Storage* storage);
+  uint64_t kept_bytes() const { return kept_bytes_.load(std::memory_order_relaxed); }
 
   // Storages that are out. Exact on the tree's thread when no handle is being dropped.
   int64_t outstanding() const { return holders_.load(std::memory_order_acquire) - 1; }
@@ -48,6 +53,7 @@ class StorageHome : public StorageOwner {
   const Releaser release_;
   const Explainer explain_;
   std::atomic<Storage*> returned_{nullptr};
+  std::atomic<uint64_t> kept_bytes_{0};
   // Storages that are out, plus one while the home is open.
   std::atomic<int64_t> holders_{1};
 

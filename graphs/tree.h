@@ -25,9 +25,9 @@
 // that is not recorded before it failed.
 // Beware of a braced list as the argument: it keeps a copy of every value until the statement ends.
 //
-// Outputs live until BeginStep. Used after it they are an error that names who made them; their
-// memory belongs to what runs next. Outputs that are held keep their bytes within the step,
-// whatever else runs.
+// Outputs live until BeginStep, but for those that their function keeps. Used after it they are an
+// error that names who made them; their memory belongs to what runs next. Outputs that are held
+// keep their bytes within the step, whatever else runs.
 //
 // Threads: any thread may call, one at a time: a second caller gets an error, and so does a body
 // that calls its own tree. Handles may be dropped on any thread. Streams given to Run must live
@@ -67,6 +67,9 @@ struct TreeOptions {
   // An input of the caller's with at least so many bytes for each op that takes it is patched into
   // those ops when it moves; a smaller one is copied by the graph's first op.
   uint64_t patch_bytes = kDefaultPatchBytes;
+  // Bytes of outputs that are kept beyond their step at a time; 0: no limit. A call that would need
+  // more is an error.
+  uint64_t kept_bytes = 0;
   // A call that cannot be recorded is an error instead of an eager run.
   bool strict = false;
   // Told once per function and reason. May be empty.
@@ -88,6 +91,7 @@ struct TreeStats {
   uint64_t pool_reserved_bytes = 0;  // physical memory
   uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them
   uint64_t executable_bytes = 0;  // device memory
+  uint64_t kept_bytes = 0;  // of outputs that are held beyond their step, or may be
 };
 
 class Pool;

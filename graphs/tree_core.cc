@@ -270,6 +270,7 @@ absl::Status TreeCore::RunSlow(Call& call) {
 
 TreeStats TreeCore::Stats() {
   stats_.live_blocks = path_.Held().size();
+  stats_.kept_bytes = memory_->kept_bytes();
   const PoolStats pool = memory_->pool().Stats();
   stats_.pool_reserved_bytes = pool.mapped_bytes;
   stats_.pool_live_bytes = pool.live_bytes;

@@ -67,6 +67,7 @@ struct Draft {
   // By input: the serial of the storage that the body is given in its place, or 0.
   std::vector<uint64_t> stand_ins;
   std::vector<MarkedInput> marked;
+  std::vector<OpToken> egress;
   std::vector<uint32_t> hidden;  // patched inputs whose address stands where nobody said so
   absl::Status status;
   Reason reason = Reason::kRecordFailed;
@@ -167,7 +168,21 @@ class TreeCore {
   void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
   absl::Status FindInputOps(const std::vector<OpToken>& tokens, const Values& originals,
                             PointerLog* log, Draft* draft);
+  static void NoteLasting(Node* node);
   void FileNode(const InputPlan& plan, Node* node);
+
+  // kept_outputs.cc
+  absl::StatusOr<Tensor> NewKept(const Function& function, uint64_t bytes, Stream& stream);
+  absl::StatusOr<bool> MustMove(const Function& function, uint32_t output, const Values& outputs);
+  absl::Status MoveKept(const Function& function, Stream& stream, Values* outputs);
+  absl::Status CountKept(const Function& function, const Values& outputs);
+  absl::Status CaptureEgress(const Values& originals, Draft* draft);
+  static absl::Status FindEgressOps(Draft* draft);
+  static bool MarkKept(const Node& node, const Storage& storage, OutputSlot* slot);
+  static Value ViewOfKept(const Node& node, const OutputSlot& slot);
+  // Gives every kept output a place for the next launch.
+  absl::Status PlaceKept(Node* node, Stream& stream);
+  static void ForgetPlaces(Node* node);
 
   // After so many eager runs because an input moved, the function is recorded once more.
   static constexpr uint32_t kEagerRunsUntilRetry = 64;

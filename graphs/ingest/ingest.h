@@ -69,6 +69,14 @@ class IngestPlan {
   Address source(size_t copy) const {
     return words_[ingest::RecordOf(words_[ingest::kHeaderWords + copy])];
   }
+  // Another place for a copy, as well aligned as the one that the plan was made with.
+  void SetTarget(size_t copy, Address target) {
+    GRAPHTREE_DCHECK(copy < copies()) << "copy " << copy << " of " << copies();
+    words_[ingest::RecordOf(words_[ingest::kHeaderWords + copy]) + 1] = target;
+  }
+  Address target(size_t copy) const {
+    return words_[ingest::RecordOf(words_[ingest::kHeaderWords + copy]) + 1];
+  }
   void SetScalar(size_t scalar, uint64_t value) {
     GRAPHTREE_DCHECK(scalar < scalars()) << "scalar " << scalar << " of " << scalars();
     words_[ingest::kHeaderWords + copies() + 2 * scalar + 1] = value;

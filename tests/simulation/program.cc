@@ -36,6 +36,9 @@ class Drawer {
       spec.outputs.push_back(OneIn(6) || readable.empty() ? kNoRegister
                                                             : readable[Below(readable.size())]);
     }
+    for (uint32_t i = 0; i < spec.outputs.size(); ++i) {
+      if (spec.outputs[i] >= static_cast<int>(params) && OneIn(4)) spec.kept.push_back(i);
+    }
     static constexpr Moving kMovings[] = {Moving::kPatch, Moving::kPatch, Moving::kPatch,
                                           Moving::kCopy, Moving::kEager};
     spec.moving = kMovings[Below(5)];
@@ -157,7 +160,8 @@ std::string ToString(const Program& program) {
     for (ParamKind kind : spec.params) absl::StrAppend(&text, " ", Letter(kind));
     for (const OpSpec& op : spec.ops) absl::StrAppend(&text, "; ", OpText(op));
     static constexpr const char* kMovingNames[] = {"patch", "copy", "eager"};
-    absl::StrAppend(&text, "; outputs ", absl::StrJoin(spec.outputs, " "), "; moving: ",
+    absl::StrAppend(&text, "; outputs ", absl::StrJoin(spec.outputs, " "), "; kept ",
+                    absl::StrJoin(spec.kept, " "), "; moving: ",
                     kMovingNames[static_cast<int>(spec.moving)], "\n");
   }
   for (const Action& action : program.actions) {

@@ -35,6 +35,7 @@ struct FunctionSpec {
   std::vector<ParamKind> params;
   std::vector<OpSpec> ops;
   std::vector<int> outputs;  // registers, or kNoRegister for nothing
+  std::vector<uint32_t> kept;  // outputs that outlive their step: of the function's own tensors
   Moving moving = Moving::kPatch;
 };
 

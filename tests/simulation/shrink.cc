@@ -32,7 +32,10 @@ bool DropOutputs(Program* program, const std::function<bool(const Program&)>& fa
   for (size_t f = 0; f < program->functions.size(); ++f) {
     while (!program->functions[f].outputs.empty() && *tries > 0) {
       Program smaller = *program;
-      smaller.functions[f].outputs.pop_back();
+      FunctionSpec& spec = smaller.functions[f];
+      spec.outputs.pop_back();
+      spec.kept.erase(std::remove(spec.kept.begin(), spec.kept.end(), spec.outputs.size()),
+                      spec.kept.end());
       --*tries;
       if (!fails(smaller)) break;
       *program = std::move(smaller);

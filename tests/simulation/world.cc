@@ -28,7 +28,11 @@ LaunchShape ShapeFor(uint32_t elements) {
 World::World(Device& device, const Program& program, const TreeOptions& options)
     : device_(device), program_(program), options_(options) {}
 
-World::~World() { TearDown().IgnoreError(); }
+World::~World() {
+  TearDown().IgnoreError();
+  live_.clear();
+  tree_ = nullptr;  // before the streams that it ran on, also where tearing down failed
+}
 
 absl::StatusOr<Address> World::NewOutside() {
   const Address address = outside_.range.base + outside_used_;
@@ -69,6 +73,7 @@ absl::Status World::SetUp() {
     const FunctionSpec& spec = program_.functions[f];
     FunctionOptions options;
     options.moving = spec.moving;
+    options.kept_outputs = spec.kept;
     for (uint32_t p = 0; p < spec.params.size(); ++p) {
       if (spec.params[p] == ParamKind::kStatic) options.static_inputs.push_back(p);
     }
@@ -116,8 +121,7 @@ absl::Status World::Act(const Action& action) {
       return absl::OkStatus();
     case ActionKind::kStep:
       tree_->BeginStep();
-      ForgetStale();
-      return absl::OkStatus();
+      return ForgetStale();
     case ActionKind::kRestream: stream_ ^= 1; return absl::OkStatus();
     case ActionKind::kRewrite: {
       const Seen& seen = foreign_[action.picks[0] % foreign_.size()];
@@ -133,11 +137,15 @@ absl::Status World::Act(const Action& action) {
 }
 
 // A stale tensor is an error to use and out of the caller's sight after that.
-void World::ForgetStale() {
+absl::Status World::ForgetStale() {
   auto stale = [](const Seen& seen) {
     return seen.handle.storage() != nullptr && seen.handle.storage()->stale();
   };
+  for (const Seen& seen : live_) {
+    if (seen.kept && stale(seen)) return absl::InternalError("a kept output went stale");
+  }
   live_.erase(std::remove_if(live_.begin(), live_.end(), stale), live_.end());
+  return absl::OkStatus();
 }
 
 bool World::PickArguments(const FunctionSpec& spec, const Action& action,
@@ -198,7 +206,9 @@ absl::Status World::Call(const Action& action) {
     if (outputs[i].is_none() != (expected[i].cell == nullptr)) {
       return absl::InternalError(absl::StrCat("output ", i, " is there or not, wrongly"));
     }
-    if (!outputs[i].is_none()) live_.push_back({std::move(outputs[i]), expected[i].cell});
+    if (outputs[i].is_none()) continue;
+    const bool kept = std::find(spec.kept.begin(), spec.kept.end(), i) != spec.kept.end();
+    live_.push_back({std::move(outputs[i]), expected[i].cell, kept});
   }
   return absl::OkStatus();
 }

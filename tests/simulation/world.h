@@ -24,6 +24,7 @@ using Cell = std::vector<uint32_t>;
 struct Seen {
   Value handle;
   std::shared_ptr<Cell> cell;
+  bool kept = false;  // it outlives its step
 };
 
 // Memory of the caller's own, outside the tree.
@@ -48,7 +49,7 @@ class World {
   absl::Status Call(const Action& action);
   absl::Status CheckAll();
   absl::Status CheckOne(const Seen& seen, const std::string& name);
-  void ForgetStale();
+  absl::Status ForgetStale();
 
   absl::StatusOr<Address> NewOutside();
   Values BodyOf(const FunctionSpec& spec, Launcher& on, Values& inputs);

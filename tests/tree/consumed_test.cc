@@ -90,6 +90,34 @@ TEST_P(ConsumedTest, AnInputGivenTwiceDiesOnce) {
   EXPECT_EQ(eager(), 0u) << "nothing was written to an input, only where one was";
 }
 
+// Recorded with another tensor beside it: what died inside may not come in that one's place, where
+// it would be read later, or handed out.
+TEST_P(ConsumedTest, WhatDiedInsideDoesNotComeAsAnotherInputToo) {
+  for (const uint64_t patch_bytes : {uint64_t{1}, kDefaultPatchBytes}) {
+    OpenTree({.patch_bytes = patch_bytes});
+    const FunctionId make = Register("make", {}, Twice);
+    const FunctionId both = Register("both", {}, [](Launcher& on, Values& inputs) {
+      const Tensor twice = Sum(on, inputs[0], inputs[0]);
+      inputs[0] = Value();
+      const Tensor in_its_place = Filled(on, 77, kWords);
+      const Tensor late = Sum(on, inputs[1], twice);
+      return Values{in_its_place, late, inputs[1]};
+    });
+    const Tensor x = Given(1), y = Given(2);
+    for (const bool same : {false, false, false, true, false, true, true}) {
+      NewStep();
+      Values made = Call(make, {x});
+      made.push_back(same ? made[0] : Value(y));
+      const Words second = same ? Times(PatternOf(1), 2) : PatternOf(2);
+      Values out = Call(both, std::move(made));
+      EXPECT_EQ(Read(out[0]), PatternOf(77));
+      EXPECT_EQ(Read(out[1]), Plus(second, Times(PatternOf(1), 4)));
+      EXPECT_EQ(Read(out[2]), second);
+    }
+    EXPECT_EQ(eager(), 0u);
+  }
+}
+
 // A view of it comes back: it lives, and is the same storage.
 TEST_P(ConsumedTest, AnInputThatComesBackDoesNotDie) {
   const FunctionId make = Register("make", {}, Twice);

@@ -1,0 +1,159 @@
+// Outputs that are kept: they outlive their step, in every state of the path.
+#include <deque>
+#include <utility>
+
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+class KeptTest : public TreeTest {
+ protected:
+  FunctionOptions Keeping(std::vector<uint32_t> outputs) {
+    FunctionOptions options;
+    options.kept_outputs = std::move(outputs);
+    return options;
+  }
+  uint64_t kept() { return tree().stats().kept_bytes; }
+};
+GRAPHTREE_ON_EVERY_DEVICE(KeptTest);
+
+TEST_P(KeptTest, AKeptOutputSurvivesAnyNumberOfSteps) {
+  const FunctionId function = Register("two", Keeping({1}), [](Launcher& on, Values& inputs) {
+    const Tensor twice = Sum(on, inputs[0], inputs[0]);
+    return Values{twice, Sum(on, twice, inputs[0])};
+  });
+  const FunctionId other = Register("other", {}, [](Launcher& on, Values&) {
+    Values out;
+    for (uint32_t i = 0; i < 6; ++i) out.push_back(Filled(on, 50 + i, kWords));
+    return out;
+  });
+  std::deque<std::pair<Value, Words>> held;
+  for (uint32_t step = 0; step < 12; ++step) {
+    NewStep();
+    const Tensor x = Given(step);
+    Values out = Call(function, {x});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(step), 2));
+    held.push_back({out[1], Times(PatternOf(step), 3)});
+    if (held.size() > 4) held.pop_front();
+    const Value dies = out[0];
+    Call(other, {});
+    NewStep();
+    EXPECT_TRUE(dies.storage()->stale());
+    Call(other, {});
+    for (const auto& [value, words] : held) EXPECT_EQ(Read(value), words) << "step " << step;
+    EXPECT_EQ(live(), 0u);
+  }
+  EXPECT_EQ(graphs(), 3u) << "the other one behind it, and by itself";
+  EXPECT_EQ(eager(), 0u);
+  EXPECT_GE(kept(), 4u * kWords * 4);
+  held.clear();
+  EXPECT_EQ(kept(), 0u);
+}
+
+// The next step's state is this step's output: it goes in and comes out, at two places in turn.
+TEST_P(KeptTest, AStateThatIsHandedFromStepToStep) {
+  const FunctionId advance = Register("advance", Keeping({0}), [](Launcher& on, Values& inputs) {
+    const Tensor next = Sum(on, inputs[0], inputs[1]);
+    return Values{next, Sum(on, next, next)};
+  });
+  const Tensor one = Given(1);
+  Value state = Given(2);
+  Words expected = PatternOf(2);
+  for (int step = 0; step < 10; ++step) {
+    NewStep();
+    Values out = Call(advance, Gathered(std::move(state), one));
+    expected = Plus(expected, PatternOf(1));
+    EXPECT_EQ(Read(out[0]), expected);
+    EXPECT_EQ(Read(out[1]), Times(expected, 2));
+    state = std::move(out[0]);
+  }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 8u);
+}
+
+TEST_P(KeptTest, ViewsShareItsStorage) {
+  const FunctionId function = Register("views", Keeping({1}), [](Launcher& on, Values& inputs) {
+    const Tensor twice = Sum(on, inputs[0], inputs[0]);
+    return Values{Slice(twice, 4, 8), twice, Slice(twice, 8, 8)};
+  });
+  const FunctionId bump = Register("bump", {}, [](Launcher& on, Values& inputs) {
+    Bump(on, inputs[0], 5);
+    return Values{inputs[0]};
+  });
+  for (uint32_t step = 0; step < 5; ++step) {
+    NewStep();
+    Values out = Call(function, {Given(step)});
+    EXPECT_EQ(out[0].storage(), out[1].storage());
+    EXPECT_EQ(out[2].storage(), out[1].storage());
+    EXPECT_EQ(out[0].word(), out[1].word() + 16);
+    NewStep();
+    Values same = Call(bump, {out[1]});
+    EXPECT_EQ(same[0].storage(), out[1].storage()) << "step " << step;
+    EXPECT_EQ(Read(out[2])[0], 2 * PatternOf(step)[8] + 5);
+  }
+}
+
+TEST_P(KeptTest, DroppedPlacesAreUsedAgain) {
+  const FunctionId twice = Register("twice", Keeping({0}), Twice);
+  const Tensor x = Given(1);
+  Address place = 0;
+  for (int step = 0; step < 6; ++step) {
+    NewStep();
+    Values out = Call(twice, {x});
+    if (step > 1) {
+      EXPECT_EQ(out[0].word(), place);
+    }
+    place = out[0].word();
+  }
+}
+
+TEST_P(KeptTest, BeyondTheLimitIsAnErrorAndNothingIsLost) {
+  for (const bool exclude : {false, true}) {
+    OpenTree({.kept_bytes = 2 * kWords * 4});
+    FunctionOptions options = Keeping({0});
+    options.exclude = exclude;
+    const FunctionId twice = Register("twice", options, Twice);
+    const Tensor x = Given(1);
+    for (int round = 0; round < 3; ++round) {
+      NewStep();
+      Values first = Call(twice, {x}), second = Call(twice, {x});
+      Values inputs = {x}, outputs;
+      const absl::Status refusal = tree().Run(twice, absl::MakeSpan(inputs), a(), &outputs);
+      EXPECT_THAT(refusal, FailsWith(StatusCode::kResourceExhausted, "'twice'"));
+      EXPECT_THAT(refusal, FailsWith(StatusCode::kResourceExhausted, "the limit is 384"));
+      EXPECT_EQ(Read(first[0]), Times(PatternOf(1), 2));
+      EXPECT_EQ(Read(second[0]), Times(PatternOf(1), 2));
+      second.clear();
+      EXPECT_EQ(Read(Call(twice, {x})[0]), Times(PatternOf(1), 2)) << "round " << round;
+    }
+  }
+}
+
+TEST_P(KeptTest, WhatLooksIntoAnEarlierOutputCannotBeKept) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId view = Register("view", Keeping({0}), [](Launcher&, Values& inputs) {
+    return Values{Slice(inputs[0], 0, 8)};
+  });
+  for (int step = 0; step < 3; ++step) {
+    NewStep();
+    Values made = Call(make, {Given(1)}), outputs;
+    const absl::Status refusal = tree().Run(view, absl::MakeSpan(made), a(), &outputs);
+    EXPECT_THAT(refusal, FailsWith(StatusCode::kInvalidArgument, "output 0 of 'view'"));
+  }
+  Values out = CallInSteps(1, view, {Given(3)});
+  EXPECT_EQ(Read(out[0])[0], PatternOf(3)[0]) << "the caller's own needs no keeping";
+}
+
+TEST_P(KeptTest, AKeptOutputOutlivesTheTree) {
+  const FunctionId twice = Register("twice", Keeping({0}), Twice);
+  const Tensor x = Given(1);
+  Values out = CallInSteps(4, twice, {x});
+  CloseTree();
+  EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+}
+
+}  // namespace
+}  // namespace graphtree
