@@ -3,12 +3,15 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <ostream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/analysis/nodes.h"
+#include "allocator/snapshot/words.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -22,6 +25,8 @@ using snapshot::NodeOutput;
 using snapshot::NodeReport;
 using snapshot::NodeRow;
 using Side = Table::Side;
+
+constexpr int64_t kShownByDefault = 100;
 
 struct FunctionSum {
   uint64_t nodes = 0;
@@ -77,7 +82,26 @@ std::string ToJson(const NodeReport& report) {
   return json.EndArray().EndObject().text();
 }
 
-void PrintTree(const NodeReport& report, const Look& look, std::ostream& out) {
+// The nodes to show: all, or those that use most, in the order of the tree.
+std::vector<bool> Largest(const NodeReport& report, size_t limit) {
+  std::vector<size_t> order(report.nodes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return std::max(report.nodes[a].bytes, report.nodes[a].live_bytes) >
+           std::max(report.nodes[b].bytes, report.nodes[b].live_bytes);
+  });
+  std::vector<bool> shown(order.size());
+  for (size_t i = 0; i < order.size() && i < limit; ++i) shown[order[i]] = true;
+  return shown;
+}
+
+void PrintRest(size_t all, size_t limit, absl::string_view one, absl::string_view many,
+               std::ostream& out) {
+  if (all <= limit) return;
+  out << "  ... and " << Plural(all - limit, one, many) << "; --limit shows more\n";
+}
+
+void PrintTree(const NodeReport& report, size_t limit, const Look& look, std::ostream& out) {
   Table table({{"node", Side::kLeft},
                {"function", Side::kLeft},
                {"uses"},
@@ -87,14 +111,18 @@ void PrintTree(const NodeReport& report, const Look& look, std::ostream& out) {
                {"live"},
                {"executable"},
                {"replays"}});
-  for (const NodeRow& node : report.nodes) {
+  const std::vector<bool> shown = Largest(report, limit);
+  for (size_t i = 0; i < shown.size(); ++i) {
+    if (!shown[i]) continue;
+    const NodeRow& node = report.nodes[i];
     table.Add({absl::StrCat(std::string(2 * std::min<size_t>(node.level, 20), ' '), node.id),
                node.function, Bytes(node.bytes), Bytes(node.alone), Bytes(node.shared()),
                Bytes(node.parked), Bytes(node.live_bytes), Bytes(node.executable_bytes),
                Count(node.replays)});
   }
-  out << table.Render(look)
-      << "  uses: all that its recording touches, live now or not. alone: used by no other node, "
+  out << table.Render(look);
+  PrintRest(shown.size(), limit, "node that uses less", "nodes that use less", out);
+  out << "  uses: all that its recording touches, live now or not. alone: used by no other node, "
          "so forgetting the node\n  gives it back. shared: used by others at other times.\n";
 }
 
@@ -108,45 +136,61 @@ void PrintFunctions(const NodeReport& report, const Look& look, std::ostream& ou
   out << table.Render(look);
 }
 
-void PrintOutputs(const NodeReport& report, const Look& look, std::ostream& out) {
+void PrintOutputs(const NodeReport& report, size_t limit, const Look& look, std::ostream& out) {
+  std::vector<std::pair<const NodeRow*, const NodeOutput*>> alive;
+  for (const NodeRow& node : report.nodes) {
+    for (const NodeOutput& output : node.outputs) {
+      if (output.alive) alive.push_back({&node, &output});
+    }
+  }
+  if (alive.empty()) return;
+  std::stable_sort(alive.begin(), alive.end(), [](const auto& a, const auto& b) {
+    return a.second->bytes > b.second->bytes;
+  });
   Table table({{"node", Side::kLeft},
                {"output", Side::kLeft},
                {"address", Side::kLeft},
                {"bytes"},
                {"handles"},
                {"held by", Side::kLeft}});
-  for (const NodeRow& node : report.nodes) {
-    for (const NodeOutput& output : node.outputs) {
-      if (!output.alive) continue;
-      table.Add({node.id, output.name, Address(output.address), Bytes(output.bytes),
-                 Count(output.handles), output.holder});
-    }
+  for (size_t i = 0; i < alive.size() && i < limit; ++i) {
+    const auto& [node, output] = alive[i];
+    table.Add({node->id, output->name, Address(output->address), Bytes(output->bytes),
+               Count(output->handles), output->holder});
   }
-  if (table.empty()) return;
   out << "\n" << look.Paint(Tone::kStrong, "Outputs that are alive") << "\n" << table.Render(look);
+  PrintRest(alive.size(), limit, "smaller one", "smaller ones", out);
 }
 
-void PrintText(const NodeReport& report, const Look& look, std::ostream& out) {
+void PrintText(const NodeReport& report, size_t limit, const Look& look, std::ostream& out) {
   if (report.has_tree) {
-    PrintTree(report, look, out);
+    PrintTree(report, limit, look, out);
     out << "\n  All nodes together use " << Bytes(report.covered) << ".\n";
   } else {
     Table table({{"node", Side::kLeft}, {"function", Side::kLeft}, {"live"}, {"blocks"}});
-    for (const NodeRow& node : report.nodes) {
+    const std::vector<bool> shown = Largest(report, limit);
+    for (size_t i = 0; i < shown.size(); ++i) {
+      if (!shown[i]) continue;
+      const NodeRow& node = report.nodes[i];
       table.Add({node.id, node.function, Bytes(node.live_bytes), Count(node.live_blocks)});
     }
-    out << table.Render(look)
-        << "  The snapshot lists no tree: only live blocks are known, by the node that allocated "
+    out << table.Render(look);
+    PrintRest(shown.size(), limit, "node with less", "nodes with less", out);
+    out << "  The snapshot lists no tree: only live blocks are known, by the node that allocated "
            "them.\n";
   }
   PrintFunctions(report, look, out);
-  PrintOutputs(report, look, out);
+  PrintOutputs(report, limit, look, out);
   if (report.live_without_node != 0) {
     out << "\n  " << Bytes(report.live_without_node) << " are live without belonging to a node.\n";
   }
 }
 
 int Run(const cli::Arguments& arguments, cli::Console& console) {
+  if (arguments.Integer("--limit", 1) < 1) {
+    console.err << "graphtree memory nodes: --limit counts from 1\n";
+    return cli::kWrongUse;
+  }
   const auto loaded = Load(arguments.OperandAt(0), console);
   if (!loaded.ok()) return cli::BadInput(console, "memory nodes", loaded.status());
   const NodeReport report = snapshot::NodesOf(**loaded);
@@ -155,11 +199,15 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
     return cli::kFine;
   }
   if (report.nodes.empty()) {
-    console.out << "The snapshot has no tree nodes: they are written by Graphtree's own snapshots "
-                   "only. `graphtree memory top` groups by stack.\n";
+    const bool ours = (*loaded)->Get(snapshot::words::kGraphtree).has_value();
+    console.out << (ours ? "The snapshot is one of ours, of a pool alone: it lists no tree, and no "
+                           "live block says its node."
+                         : "The snapshot has no tree nodes: only Graphtree's own can have them.")
+                << " `graphtree memory top` groups by stack.\n";
     return cli::kFine;
   }
-  PrintText(report, LookOf(arguments, console), console.out);
+  PrintText(report, static_cast<size_t>(arguments.Integer("--limit", kShownByDefault)),
+            LookOf(arguments, console), console.out);
   return cli::kFine;
 }
 
@@ -176,7 +224,13 @@ cli::Verb NodesVerb() {
               "function, replays, bytes, alone_bytes, shared_bytes, parked_bytes, live_bytes, "
               "live_blocks, executable_bytes, outputs), functions.",
           .operands = {SnapshotOperand()},
-          .options = {cli::JsonOption(), ColorOption()},
+          .options = {{.name = "--limit",
+                       .kind = cli::ValueKind::kInteger,
+                       .value_name = "N",
+                       .help = "Show the N nodes that use most, and as many outputs (default 100; "
+                               "all with --json)."},
+                      cli::JsonOption(),
+                      ColorOption()},
           .examples = {{"graphtree memory nodes server.pickle", "whose memory it is"}},
           .run = Run};
 }

@@ -285,6 +285,29 @@ class VerbsTest(unittest.TestCase):
         self.assertEqual([node["alone_bytes"] for node in nodes], [0, 512])
         self.assertIn("Outputs that are alive", run("nodes", path).stdout)
 
+    def test_a_large_tree_is_shown_in_part_and_counted_whole(self):
+        nodes = [{"id": i, "parent": None if i == 0 else (i - 1) // 3, "function": "f%d" % (i % 7),
+                  "ranges": [(4096 * i, 512 * (1 + i % 8))],
+                  "outputs": [{"output": 0, "address": 4096 * i, "bytes": 64, "alive": True}]}
+                 for i in range(5000)]
+        snapshot = {"segments": [{"device": 0, "address": 0, "total_size": 4096 * 5000,
+                                  "blocks": [{"address": 0, "size": 4096 * 5000,
+                                              "state": "inactive"}]}],
+                    "graphtree": {"nodes": nodes}}
+        path = self.write("large.pickle", pickle.dumps(snapshot))
+        said = run("nodes", path).stdout
+        self.assertLess(len(said.splitlines()), 240)
+        self.assertIn("4,900 nodes that use less", said)
+        whole = ask("nodes", path)["nodes"]
+        self.assertEqual(len(whole), 5000)
+        seen = set()
+        for node in whole:  # parents first
+            self.assertTrue(node["parent"] in seen or node["parent"] == "")
+            seen.add(node["id"])
+        self.assertEqual(sum(node["alone_bytes"] for node in whole),
+                         sum(512 * (1 + i % 8) for i in range(5000)))
+        self.assertLess(len(run("nodes", path, "--limit", "7").stdout.splitlines()), 60)
+
     def test_every_help_shows_an_example(self):
         for verb in ONE_FILE + ("diff", "leaks", "convert", "flame", "html"):
             done = run(verb, "--help")

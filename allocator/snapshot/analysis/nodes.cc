@@ -44,6 +44,7 @@ class NodeReader {
   void CountLiveBlocks();
   void CountParked();
   void CountAlone();
+  void OrderAsTree();
 
   const Snapshot& snapshot_;
   NodeReport report_;
@@ -108,8 +109,6 @@ void NodeReader::ReadNode(Value node) {
   for (Value output : List(node, "outputs")) row.outputs.push_back(OutputOf(output));
   ranges_.push_back(RangesOf(node));
   for (const Range& range : ranges_.back()) row.bytes += range.second - range.first;
-  const auto parent = by_id_.find(row.parent);
-  if (parent != by_id_.end()) row.level = report_.nodes[parent->second].level + 1;
   by_id_.try_emplace(row.id, report_.nodes.size());
   report_.nodes.push_back(std::move(row));
 }
@@ -194,6 +193,40 @@ void NodeReader::CountAlone() {
   }
 }
 
+// Depth first, siblings as in the file. Nodes whose parents go in a circle come last, as roots.
+void NodeReader::OrderAsTree() {
+  std::vector<NodeRow>& rows = report_.nodes;
+  std::vector<std::vector<size_t>> children(rows.size());
+  std::vector<size_t> due;  // the next one is at the back
+  for (size_t i = rows.size(); i-- > 0;) {
+    const auto parent = by_id_.find(rows[i].parent);
+    if (rows[i].parent.empty() || parent == by_id_.end()) {
+      due.push_back(i);
+    } else {
+      children[parent->second].push_back(i);  // the last one first
+    }
+  }
+  std::vector<NodeRow> ordered;
+  std::vector<bool> done(rows.size());
+  for (size_t circle = 0; ordered.size() < rows.size();) {
+    if (due.empty()) {
+      while (done[circle]) ++circle;
+      due.push_back(circle);
+    }
+    const size_t at = due.back();
+    due.pop_back();
+    if (done[at]) continue;
+    done[at] = true;
+    for (size_t child : children[at]) {
+      if (done[child]) continue;
+      rows[child].level = rows[at].level + 1;
+      due.push_back(child);
+    }
+    ordered.push_back(std::move(rows[at]));
+  }
+  rows = std::move(ordered);
+}
+
 NodeReport NodeReader::Run() {
   const auto own = snapshot_.Get(words::kGraphtree);
   if (own.has_value()) {
@@ -203,6 +236,7 @@ NodeReport NodeReader::Run() {
   CountLiveBlocks();
   CountParked();
   CountAlone();
+  OrderAsTree();
   return std::move(report_);
 }
 

@@ -53,7 +53,8 @@ struct NodeRow {
 
 struct NodeReport {
   bool has_tree = false;  // the snapshot lists nodes
-  std::vector<NodeRow> nodes;  // parents before children, in the file's order
+  // A child follows its parent and its older siblings' children, whatever the file's order.
+  std::vector<NodeRow> nodes;
   uint64_t live_without_node = 0;  // bytes
   uint64_t covered = 0;  // bytes that any node's ranges cover, each once
 };

@@ -75,5 +75,20 @@ TEST(NodesTest, NonsenseUnderOurKeysIsNoHarm) {
   }
 }
 
+TEST(NodesTest, ATreeInAnyOrderIsShownDepthFirst) {
+  SnapshotText text;
+  text.Segment(0, 4096).Block(4096, "inactive");
+  text.Root(R"("graphtree": {"nodes": [
+      {"id": "leaf", "parent": "b"}, {"id": "a", "parent": null}, {"id": "b", "parent": "a"},
+      {"id": "c", "parent": "a"}, {"id": "x", "parent": "y"}, {"id": "y", "parent": "x"},
+      {"id": "late", "parent": "b"}, {"id": "orphan", "parent": "gone"}]})");
+  const auto snapshot = text.Parse();
+  std::string drawn;
+  for (const NodeRow& node : NodesOf(*snapshot).nodes) {
+    drawn += std::string(node.level, '.') + node.id + " ";
+  }
+  EXPECT_EQ(drawn, "a .b ..leaf ..late .c orphan x .y ");
+}
+
 }  // namespace
 }  // namespace graphtree::snapshot
