@@ -150,7 +150,9 @@ std::string Table::Render(const Look& look, int indent) const {
   size_t before_last = static_cast<size_t>(indent);
   for (size_t i = 0; i + 1 < widths.size(); ++i) before_last += widths[i] + 2;
   const size_t room = static_cast<size_t>(look.columns);
-  if (before_last + std::min(kLeastLastColumn, widths.back()) > room) return RenderNarrow(look, indent);
+  if (before_last + std::min(kLeastLastColumn, widths.back()) > room) {
+    return RenderNarrow(look, indent);
+  }
   const size_t last_room = room - before_last;
   const auto line = [&](const auto& cell, Tone tone) {
     std::string text(static_cast<size_t>(indent), ' ');
