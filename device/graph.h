@@ -8,6 +8,10 @@
 // Op ids are dense and count in the order in which the ops were captured. While a capture is open
 // an op is known by its token; Graph::Find turns the token into the id.
 //
+// Op ids and their number are known at once; what each op is, the listing, is read from the device
+// when it is first asked for, and may be forgotten again. So capturing, instantiating and patching
+// cost nothing for ops that nobody looks at.
+//
 // Lifetimes: an executable outlives its graph and can still be launched and updated; patching one
 // op needs the graph, and is refused with an error after the graph is gone. Both belong to one
 // device, and are refused by another's streams.
@@ -130,8 +134,7 @@ class Executable {
   virtual absl::Status PatchCopy(OpId op, const CopyParams& params) = 0;
   virtual absl::Status PatchFill(OpId op, const FillParams& params) = 0;
 
-  // Device memory that it holds, measured when it was made (the drop in free bytes; 0 where the
-  // driver served it from memory it already had).
+  // Device memory that it holds, by its number of ops (executable_bytes.h).
   virtual uint64_t device_bytes() const = 0;
 
  protected:
@@ -145,7 +148,11 @@ class Graph {
   Graph& operator=(const Graph&) = delete;
 
   virtual Device& device() const = 0;
+  virtual size_t op_count() const = 0;
+  // The listing; on CUDA about 1 us an op the first time. None if the device is lost by then.
   virtual const std::vector<Op>& ops() const = 0;
+  // Gives the listing's memory back, where it can be made again. REQUIRES: nobody reads ops() now.
+  virtual void ForgetOps() const = 0;
   // NotFound if the token is not of the capture that made this graph.
   virtual absl::StatusOr<OpId> Find(OpToken token) const = 0;
   virtual absl::StatusOr<std::unique_ptr<Executable>> Instantiate() const = 0;

@@ -48,7 +48,7 @@ OutlineNode RowOf(const Node& node, int64_t parent) {
   row.inputs = InputsOf(node);
   row.replays = node.replays;
   row.outputs = node.outputs.size();
-  if (node.graph != nullptr) row.ops = node.graph->ops().size();
+  if (node.graph != nullptr) row.ops = node.graph->op_count();
   for (const IngestOp& ingest : node.ingest) row.copied_inputs += ingest.inputs.size();
   if (node.executable != nullptr) row.executable_bytes = node.executable->device_bytes();
   return row;

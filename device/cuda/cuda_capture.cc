@@ -159,8 +159,7 @@ absl::StatusOr<std::vector<Op>> CudaStream::CapturedOps() {
   if (context_->health().lost()) return context_->health().status();
   ContextScope current(context_->primary());
   GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, ActiveCapture("listing captured ops"));
-  GRAPHTREE_ASSIGN_OR_RETURN(GraphListing listing, ListGraph(*context_, capture.graph));
-  return std::move(listing.ops);
+  return ListGraph(*context_, capture.graph);
 }
 
 }  // namespace graphtree

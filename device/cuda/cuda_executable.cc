@@ -8,10 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/argument_pointers.h"
 #include "device/cuda/cuda_status.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/node_params.h"
 #include "device/error.h"
 
 namespace graphtree {
@@ -40,25 +42,19 @@ UpdateResult ResultOf(cudaGraphExecUpdateResult result) {
 
 CudaExecutable::CudaExecutable(std::shared_ptr<Context> context, Device& device,
                                GraphExecHandle native, const CudaGraph& graph,
-                               std::shared_ptr<const std::atomic<bool>> graph_alive,
-                               uint64_t device_bytes)
+                               std::shared_ptr<const std::atomic<bool>> graph_alive)
     : context_(std::move(context), Kind::kExecutable),
       device_(device),
       native_(std::move(native)),
       graph_alive_(std::move(graph_alive)),
-      device_bytes_(device_bytes) {
-  slots_.resize(graph.natives().size());
-  for (OpId id = 0; id < slots_.size(); ++id) {
-    slots_[id].node = graph.natives()[id].node;
-    slots_[id].function = graph.natives()[id].function;
-    slots_[id].kind = graph.ops()[id].kind;
-  }
-}
+      graph_(graph.shared_native()),
+      op_count_(graph.op_count()) {}
 
 CudaExecutable::~CudaExecutable() {
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
   native_.reset();
+  updated_to_ = nullptr;
 }
 
 absl::Status CudaExecutable::OtherDevice(const char* what) const {
@@ -73,7 +69,7 @@ absl::Status CudaExecutable::Launch(Stream& stream) {
   const cudaStream_t on = static_cast<CudaStream&>(stream).native();
   ContextScope current(context_->primary());
   return ToStatus(context_->health(), context_->driver().GraphLaunch(native_.get(), on), [&] {
-    return absl::StrCat("launching an executable of ", slots_.size(), " ops on ",
+    return absl::StrCat("launching an executable of ", op_count_, " ops on ",
                         context_->name());
   });
 }
@@ -84,7 +80,7 @@ absl::Status CudaExecutable::Upload(Stream& stream) {
   const cudaStream_t on = static_cast<CudaStream&>(stream).native();
   ContextScope current(context_->primary());
   return ToStatus(context_->health(), cudaGraphUpload(native_.get(), on), [&] {
-    return absl::StrCat("uploading an executable of ", slots_.size(), " ops on ",
+    return absl::StrCat("uploading an executable of ", op_count_, " ops on ",
                         context_->name());
   });
 }
@@ -102,42 +98,69 @@ absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
     return ResultOf(info.result);
   }
   GRAPHTREE_RETURN_IF_ERROR(ToStatus(context_->health(), error, [&] {
-    return absl::StrCat("updating an executable of ", slots_.size(), " ops to a graph of ",
-                        other.ops().size(), " on ", context_->name());
+    return absl::StrCat("updating an executable of ", op_count_, " ops to a graph of ",
+                        other.op_count(), " on ", context_->name());
   }));
   // An op may now run another function than the one that it was captured with.
-  for (OpId id = 0; id < slots_.size() && id < other.natives().size(); ++id) {
-    slots_[id].function = other.natives()[id].function;
-    slots_[id].kernel_id = 0;
+  updated_to_ = other.shared_native();
+  for (PatchSlot& slot : slots_) {
+    slot.function = nullptr;
+    slot.kernel_id = 0;
   }
   return UpdateResult::kUpdated;
 }
 
-absl::Status CudaExecutable::MayPatch(OpId op, OpKind kind) const {
+absl::Status CudaExecutable::MayPatch(OpId op, OpKind kind) {
   if (__builtin_expect(context_->health().lost(), 0)) return context_->health().status();
-  const bool good = graph_alive_->load(std::memory_order_acquire) && op < slots_.size() &&
-                    slots_[op].kind == kind;
-  return __builtin_expect(good, 1) ? absl::OkStatus() : WrongPatch(op, kind);
+  const bool good = graph_alive_->load(std::memory_order_acquire) && op < slot_of_.size() &&
+                    slot_of_[op] != 0 && SlotOf(op).kind == kind;
+  return __builtin_expect(good, 1) ? absl::OkStatus() : MayPatchFirst(op, kind);
 }
 
-absl::Status CudaExecutable::WrongPatch(OpId op, OpKind kind) const {
-  const std::string what = absl::StrCat("patching ", OpKindName(kind), " op ", op,
-                                        " of an executable of ", slots_.size(), " ops");
+// No slot yet, or a wrong patch.
+absl::Status CudaExecutable::MayPatchFirst(OpId op, OpKind kind) {
+  const auto what = [&] {
+    return absl::StrCat("patching ", OpKindName(kind), " op ", op, " of an executable of ",
+                        op_count_, " ops");
+  };
   if (!graph_alive_->load(std::memory_order_acquire)) {
     return DeviceError(ErrorCode::kInvalidHandle,
-                       absl::StrCat(what, ": the graph that it was made from is gone; keep it for "
-                                    "as long as its executables are patched"));
+                       absl::StrCat(what(), ": the graph that it was made from is gone; keep it "
+                                    "for as long as its executables are patched"));
   }
-  if (op >= slots_.size()) {
-    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what, ": there is no such op"));
+  if (op >= op_count_) {
+    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": there is no such op"));
   }
-  return DeviceError(ErrorCode::kInvalidValue,
-                     absl::StrCat(what, ": the op is of the kind ", OpKindName(slots_[op].kind)));
+  if (slot_of_.empty()) slot_of_.resize(op_count_, 0);
+  if (slot_of_[op] == 0) GRAPHTREE_RETURN_IF_ERROR(MakeSlot(op));
+  if (SlotOf(op).kind == kind) return absl::OkStatus();
+  return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": the op is of the kind ",
+                                                            OpKindName(SlotOf(op).kind)));
+}
+
+absl::Status CudaExecutable::MakeSlot(OpId op) {
+  const std::shared_ptr<NativeGraph> graph = graph_.lock();
+  GRAPHTREE_CHECK(graph != nullptr) << "a live graph is gone";
+  ContextScope current(context_->primary());
+  PatchSlot slot;
+  GRAPHTREE_ASSIGN_OR_RETURN(slot.node, graph->NodeOf(*context_, op));
+  GRAPHTREE_ASSIGN_OR_RETURN(slot.kind, ReadKind(*context_, slot.node));
+  slots_.push_back(slot);
+  slot_of_[op] = static_cast<uint32_t>(slots_.size());
+  return absl::OkStatus();
 }
 
 absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
-  PatchSlot& slot = slots_[op];
+  PatchSlot& slot = SlotOf(op);
   GRAPHTREE_ASSIGN_OR_RETURN(LoadedKernel * loaded, context_->kernels().Get(kernel));
+  if (slot.function == nullptr) {
+    ContextScope current(context_->primary());
+    cudaGraphNode_t node = slot.node;
+    if (updated_to_ != nullptr) {
+      GRAPHTREE_ASSIGN_OR_RETURN(node, updated_to_->NodeOf(*context_, op));
+    }
+    GRAPHTREE_ASSIGN_OR_RETURN(slot.function, ReadFunction(*context_, node));
+  }
   if (loaded->function() != slot.function) {
     return DeviceError(ErrorCode::kInvalidValue,
                        absl::StrCat("patching op ", op, " with kernel ", kernel.name(),
@@ -154,7 +177,7 @@ absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
 absl::Status CudaExecutable::PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
                                          Arguments arguments) {
   GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kKernel));
-  PatchSlot& slot = slots_[op];
+  PatchSlot& slot = SlotOf(op);
   if (slot.kernel_id != kernel.id()) GRAPHTREE_RETURN_IF_ERROR(MatchKernel(op, kernel));
   if (!ArgumentsFit(kernel, arguments)) {
     return DeviceError(ErrorCode::kInvalidValue, ArgumentMismatch(kernel, arguments));
@@ -190,7 +213,7 @@ absl::Status CudaExecutable::PatchCopy(OpId op, const CopyParams& params) {
   ContextScope current(context_->primary());
   return ToStatus(context_->health(),
                   cudaGraphExecMemcpyNodeSetParams1D(
-                      native_.get(), slots_[op].node, PointerTo(params.target),
+                      native_.get(), SlotOf(op).node, PointerTo(params.target),
                       PointerTo(params.source), params.bytes, cudaMemcpyDefault),
                   [&] {
                     return absl::StrCat("patching copy op ", op, " to ", params.bytes,
@@ -210,7 +233,7 @@ absl::Status CudaExecutable::PatchFill(OpId op, const FillParams& params) {
   ContextScope current(context_->primary());
   return ToStatus(context_->health(),
                   context_->driver().GraphExecMemsetNodeSetParams(
-                      native_.get(), slots_[op].node, &native, context_->primary().native()),
+                      native_.get(), SlotOf(op).node, &native, context_->primary().native()),
                   [&] {
                     return absl::StrCat("patching fill op ", op, " to ", params.count, " x ",
                                         params.width, " bytes at 0x", absl::Hex(params.target),

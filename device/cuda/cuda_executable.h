@@ -4,9 +4,12 @@
 // device's health, of the stream's device and of the current context before it, and allocate
 // nothing. Which kernel an op runs is compared once per op and kernel, then remembered by id.
 //
-//   PatchSlot   one per op: node (of the graph that it was made from), function, kind
+//   slot_of_    | 0 | 0 | 1 | 0 | 2 |     by op: which slot, 0 if none; made at the first patch
+//   slots_      { node, kind, function }, { node, kind, function }
 //
-// CUDA names the op to patch by its node in the original graph, so patching ends with that graph.
+// A slot is made when its op is first patched, so an executable of which one op is patched knows
+// nothing of the others. CUDA names the op to patch by its node in the original graph, so
+// patching ends with that graph.
 //
 // Closures of captured host calls belong to the native graph and to every executable made from it
 // or updated to it, through CUDA's user objects; nothing is kept here.
@@ -26,6 +29,8 @@
 #include "device/cuda/context.h"
 #include "device/cuda/cuda_graph.h"
 #include "device/cuda/handles.h"
+#include "device/cuda/native_graph.h"
+#include "device/executable_bytes.h"
 #include "device/graph.h"
 
 namespace graphtree {
@@ -33,8 +38,7 @@ namespace graphtree {
 class CudaExecutable final : public Executable {
  public:
   CudaExecutable(std::shared_ptr<Context> context, Device& device, GraphExecHandle native,
-                 const CudaGraph& graph, std::shared_ptr<const std::atomic<bool>> graph_alive,
-                 uint64_t device_bytes);
+                 const CudaGraph& graph, std::shared_ptr<const std::atomic<bool>> graph_alive);
   ~CudaExecutable() override;
 
   Device& device() const override { return device_; }
@@ -45,30 +49,36 @@ class CudaExecutable final : public Executable {
                            Arguments arguments) override;
   absl::Status PatchCopy(OpId op, const CopyParams& params) override;
   absl::Status PatchFill(OpId op, const FillParams& params) override;
-  uint64_t device_bytes() const override { return device_bytes_; }
+  uint64_t device_bytes() const override { return ExecutableBytes(op_count_); }
 
   cudaGraphExec_t native() const { return native_.get(); }
 
  private:
   struct PatchSlot {
     cudaGraphNode_t node = nullptr;
-    CUfunction function = nullptr;
     OpKind kind = OpKind::kOther;
+    CUfunction function = nullptr;   // of a kernel; null: not asked yet
     uint64_t kernel_id = 0;          // the Kernel that was last found to be `function`
     LoadedKernel* loaded = nullptr;  // what it was loaded as
   };
 
   absl::Status OtherDevice(const char* what) const;
-  absl::Status MayPatch(OpId op, OpKind kind) const;
-  absl::Status WrongPatch(OpId op, OpKind kind) const;
+  // Afterwards the op has a slot.
+  absl::Status MayPatch(OpId op, OpKind kind);
+  absl::Status MayPatchFirst(OpId op, OpKind kind);
+  absl::Status MakeSlot(OpId op);
   absl::Status MatchKernel(OpId op, const Kernel& kernel);
+  PatchSlot& SlotOf(OpId op) { return slots_[slot_of_[op] - 1]; }
 
   const Membership context_;
   Device& device_;
   GraphExecHandle native_;
   const std::shared_ptr<const std::atomic<bool>> graph_alive_;
+  const std::weak_ptr<NativeGraph> graph_;   // that it was made from
+  std::shared_ptr<NativeGraph> updated_to_;  // whose functions its ops run; null: graph_'s
+  const size_t op_count_;
+  std::vector<uint32_t> slot_of_;
   std::vector<PatchSlot> slots_;
-  const uint64_t device_bytes_;
 };
 
 }  // namespace graphtree

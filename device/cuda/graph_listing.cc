@@ -2,9 +2,9 @@
 #include "device/cuda/graph_listing.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/base/status_macros.h"
@@ -24,9 +24,7 @@ struct NativeEdges {
 std::string Listing() { return "listing the ops of a graph"; }
 
 absl::StatusOr<std::vector<cudaGraphNode_t>> Nodes(Context& context, cudaGraph_t graph) {
-  size_t count = 0;
-  GRAPHTREE_RETURN_IF_ERROR(
-      ToStatus(context.health(), cudaGraphGetNodes(graph, nullptr, &count), Listing));
+  GRAPHTREE_ASSIGN_OR_RETURN(size_t count, CountNodes(context, graph));
   std::vector<cudaGraphNode_t> nodes(count);
   if (count > 0) {
     GRAPHTREE_RETURN_IF_ERROR(
@@ -57,7 +55,7 @@ Edge EdgeOf(OpId from, const cudaGraphEdgeData& data) {
   return {from, early ? EdgeKind::kProgrammatic : EdgeKind::kFull, data.from_port, data.to_port};
 }
 
-using Positions = std::unordered_map<cudaGraphNode_t, uint32_t>;
+using Positions = absl::flat_hash_map<cudaGraphNode_t, uint32_t>;
 
 Positions PositionsOf(const std::vector<cudaGraphNode_t>& nodes) {
   Positions positions;
@@ -67,14 +65,17 @@ Positions PositionsOf(const std::vector<cudaGraphNode_t>& nodes) {
 }
 
 // The nodes in the order of their capture.
-std::vector<cudaGraphNode_t> Ordered(const std::vector<cudaGraphNode_t>& nodes,
+std::vector<cudaGraphNode_t> Ordered(std::vector<cudaGraphNode_t> nodes,
                                      const NativeEdges& edges) {
   const Positions positions = PositionsOf(nodes);
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
   pairs.reserve(edges.from.size());
+  bool in_order = true;
   for (size_t i = 0; i < edges.from.size(); ++i) {
     pairs.emplace_back(positions.at(edges.from[i]), positions.at(edges.to[i]));
+    in_order = in_order && pairs.back().first < pairs.back().second;
   }
+  if (in_order) return nodes;
   std::vector<cudaGraphNode_t> ordered;
   ordered.reserve(nodes.size());
   for (uint32_t position : CaptureOrder(static_cast<uint32_t>(nodes.size()), pairs)) {
@@ -98,22 +99,31 @@ void AddEdges(const NativeEdges& edges, const Positions& ids, std::vector<Op>* o
 
 }  // namespace
 
-absl::StatusOr<GraphListing> ListGraph(Context& context, cudaGraph_t graph) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<cudaGraphNode_t> nodes, Nodes(context, graph));
+absl::StatusOr<size_t> CountNodes(Context& context, cudaGraph_t graph) {
+  size_t count = 0;
+  GRAPHTREE_RETURN_IF_ERROR(
+      ToStatus(context.health(), cudaGraphGetNodes(graph, nullptr, &count), Listing));
+  return count;
+}
+
+absl::StatusOr<std::vector<cudaGraphNode_t>> ListNodes(Context& context, cudaGraph_t graph) {
+  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<cudaGraphNode_t> nodes, Nodes(context, graph));
   GRAPHTREE_ASSIGN_OR_RETURN(const NativeEdges edges, Edges(context, graph));
-  const std::vector<cudaGraphNode_t> ordered = Ordered(nodes, edges);
-  GraphListing listing;
-  listing.ops.resize(ordered.size());
-  listing.natives.resize(ordered.size());
+  return Ordered(std::move(nodes), edges);
+}
+
+absl::StatusOr<std::vector<Op>> ListGraph(Context& context, cudaGraph_t graph) {
+  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<cudaGraphNode_t> nodes, Nodes(context, graph));
+  GRAPHTREE_ASSIGN_OR_RETURN(const NativeEdges edges, Edges(context, graph));
+  const std::vector<cudaGraphNode_t> ordered = Ordered(std::move(nodes), edges);
+  std::vector<Op> ops(ordered.size());
   ParameterLayouts layouts;
   for (OpId id = 0; id < ordered.size(); ++id) {
-    listing.ops[id].id = id;
-    listing.natives[id].node = ordered[id];
-    GRAPHTREE_RETURN_IF_ERROR(ReadNode(context, ordered[id], layouts, &listing.ops[id],
-                                       &listing.natives[id].function));
+    ops[id].id = id;
+    GRAPHTREE_RETURN_IF_ERROR(ReadNode(context, ordered[id], layouts, &ops[id]));
   }
-  AddEdges(edges, PositionsOf(ordered), &listing.ops);
-  return listing;
+  AddEdges(edges, PositionsOf(ordered), &ops);
+  return ops;
 }
 
 }  // namespace graphtree

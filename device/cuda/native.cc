@@ -50,10 +50,7 @@ absl::StatusOr<CUmemGenericAllocationHandle> NativeOf(const PhysicalMemory& memo
 absl::StatusOr<cudaGraphNode_t> NativeOf(const Graph& graph, OpId op) {
   const absl::StatusOr<cudaGraph_t> native = NativeOf(graph);
   if (!native.ok()) return native.status();
-  const auto& natives = static_cast<const CudaGraph&>(graph).natives();
-  if (op < natives.size()) return natives[op].node;
-  return DeviceError(ErrorCode::kInvalidValue,
-                     absl::StrCat("asking for op ", op, " of a graph of ", natives.size(), " ops"));
+  return static_cast<const CudaGraph&>(graph).NodeOf(op);
 }
 
 }  // namespace graphtree

@@ -73,28 +73,41 @@ void ReadArguments(const CUDA_KERNEL_NODE_PARAMS_v2& params, Op* op) {
   }
 }
 
-absl::Status ReadKernel(Context& context, cudaGraphNode_t node, ParameterLayouts& layouts, Op* op,
-                        CUfunction* function) {
+struct KernelNode {
+  CUDA_KERNEL_NODE_PARAMS_v2 params = {};
+  CUfunction function = nullptr;
+};
+
+absl::StatusOr<KernelNode> AskKernel(Context& context, cudaGraphNode_t node) {
   const Driver& driver = context.driver();
   const auto what = [] { return std::string("reading a kernel op of a graph"); };
-  CUDA_KERNEL_NODE_PARAMS_v2 params = {};
+  KernelNode kernel;
   GRAPHTREE_RETURN_IF_ERROR(
-      ToStatus(context.health(), driver.GraphKernelNodeGetParams(node, &params), what));
-  *function = params.func;
-  if (*function == nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(
-        ToStatus(context.health(), driver.KernelGetFunction(function, params.kern), what));
+      ToStatus(context.health(), driver.GraphKernelNodeGetParams(node, &kernel.params), what));
+  kernel.function = kernel.params.func;
+  if (kernel.function == nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(ToStatus(
+        context.health(), driver.KernelGetFunction(&kernel.function, kernel.params.kern), what));
   }
-  op->name = context.kernels().NameOf(*function);
+  return kernel;
+}
+
+absl::Status ReadKernel(Context& context, cudaGraphNode_t node, ParameterLayouts& layouts,
+                        Op* op) {
+  const Driver& driver = context.driver();
+  GRAPHTREE_ASSIGN_OR_RETURN(const KernelNode kernel, AskKernel(context, node));
+  const CUDA_KERNEL_NODE_PARAMS_v2& params = kernel.params;
+  const CUfunction function = kernel.function;
+  op->name = context.kernels().NameOf(function);
   if (op->name.empty()) {
     const char* name = nullptr;
-    const CUresult named = driver.FuncGetName(&name, *function);
+    const CUresult named = driver.FuncGetName(&name, function);
     op->name = named == CUDA_SUCCESS && name != nullptr ? name : "kernel";
   }
   op->shape.grid = {params.gridDimX, params.gridDimY, params.gridDimZ};
   op->shape.block = {params.blockDimX, params.blockDimY, params.blockDimZ};
   op->shape.shared_bytes = params.sharedMemBytes;
-  op->parameters = LayoutOf(driver, *function, layouts);
+  op->parameters = LayoutOf(driver, function, layouts);
   ReadArguments(params, op);
   return absl::OkStatus();
 }
@@ -129,16 +142,24 @@ absl::Status ReadFill(Context& context, cudaGraphNode_t node, Op* op) {
 
 }  // namespace
 
-absl::Status ReadNode(Context& context, cudaGraphNode_t node, ParameterLayouts& layouts, Op* op,
-                      CUfunction* function) {
+absl::StatusOr<OpKind> ReadKind(Context& context, cudaGraphNode_t node) {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   GRAPHTREE_RETURN_IF_ERROR(
       ToStatus(context.health(), cudaGraphNodeGetType(node, &type),
                [] { return std::string("asking for the type of an op of a graph"); }));
-  op->kind = KindOf(type);
+  return KindOf(type);
+}
+
+absl::StatusOr<CUfunction> ReadFunction(Context& context, cudaGraphNode_t node) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const KernelNode kernel, AskKernel(context, node));
+  return kernel.function;
+}
+
+absl::Status ReadNode(Context& context, cudaGraphNode_t node, ParameterLayouts& layouts, Op* op) {
+  GRAPHTREE_ASSIGN_OR_RETURN(op->kind, ReadKind(context, node));
   op->name = OpKindName(op->kind);
   switch (op->kind) {
-    case OpKind::kKernel: return ReadKernel(context, node, layouts, op, function);
+    case OpKind::kKernel: return ReadKernel(context, node, layouts, op);
     case OpKind::kCopy: return ReadCopy(context, node, op);
     case OpKind::kFill: return ReadFill(context, node, op);
     default: return absl::OkStatus();

@@ -42,7 +42,9 @@ class FaultGraph : public Graph {
   static const Graph& Unwrap(const Graph& graph);
 
   Device& device() const override { return *device_; }
+  size_t op_count() const override { return wrapped_->op_count(); }
   const std::vector<Op>& ops() const override { return wrapped_->ops(); }
+  void ForgetOps() const override { wrapped_->ForgetOps(); }
   absl::StatusOr<OpId> Find(OpToken token) const override { return wrapped_->Find(token); }
   absl::StatusOr<std::unique_ptr<Executable>> Instantiate() const override;
 

@@ -6,21 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "device/executable_bytes.h"
 #include "device/host/launch_limits.h"
 
 namespace graphtree::host {
-namespace {
-
-// What an executable takes on an H200, by its number of ops: 128, 216 and 1504 KiB for 10, 100 and
-// 1000. So that a program meets its memory limit here about where it would there.
-uint64_t ExecutableBytes(size_t ops) { return (uint64_t{112} << 10) + ops * 1424; }
-
-}  // namespace
-
 HostGraph::HostGraph(std::shared_ptr<Core> core, Capture&& capture)
     : core_(std::move(core)),
       capture_id_(capture.id),
-      ops_(std::move(capture.ops)),
+      ops_(std::make_shared<const std::vector<Op>>(std::move(capture.ops))),
       works_(std::move(capture.works)),
       alive_(std::make_shared<int>(0)) {
   ++core_->graphs;
@@ -33,7 +26,7 @@ HostGraph::~HostGraph() {
 
 absl::StatusOr<OpId> HostGraph::Find(OpToken token) const {
   const uint64_t number = token.value & 0xffffffff;
-  if (token.value >> 32 != capture_id_ || number == 0 || number > ops_.size()) {
+  if (token.value >> 32 != capture_id_ || number == 0 || number > ops_->size()) {
     return absl::NotFoundError(
         absl::StrCat("op token ", token.value, " is not of the capture that made this graph"));
   }
@@ -43,16 +36,17 @@ absl::StatusOr<OpId> HostGraph::Find(OpToken token) const {
 absl::StatusOr<std::unique_ptr<Executable>> HostGraph::Instantiate() const {
   const Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("instantiating a graph"));
-  const uint64_t bytes = ExecutableBytes(ops_.size());
+  // Charged, so that a program meets its memory limit here about where it would on a GPU.
+  const uint64_t bytes = ExecutableBytes(ops_->size());
   GRAPHTREE_RETURN_IF_ERROR(
-      core_->books.Charge(bytes, absl::StrCat("an executable of ", ops_.size(), " ops")));
+      core_->books.Charge(bytes, absl::StrCat("an executable of ", ops_->size(), " ops")));
   return std::make_unique<HostExecutable>(core_, *this, alive_, bytes);
 }
 
 HostExecutable::HostExecutable(std::shared_ptr<Core> core, const HostGraph& graph,
                                std::weak_ptr<int> graph_alive, uint64_t bytes)
     : core_(std::move(core)),
-      replay_(std::make_shared<Replay>(graph.ops(), graph.works())),
+      replay_(std::make_shared<Replay>(graph.shared_ops(), graph.works())),
       graph_alive_(std::move(graph_alive)),
       bytes_(bytes) {
   ++core_->executables;

@@ -1,8 +1,8 @@
 // A Graph and an Executable of a host device.
 //
-// The graph keeps what was captured; an executable copies it into a Replay, so that either may go
-// first. Launching an executable is one unit in its stream's queue; its ops become ready one by
-// one.
+// The graph keeps what was captured; an executable shares the ops and copies the work into a
+// Replay: either may go first. Launching an executable is one unit in its stream's queue; its ops
+// become ready one by one.
 #ifndef GRAPHTREE_DEVICE_HOST_HOST_GRAPH_H_
 #define GRAPHTREE_DEVICE_HOST_HOST_GRAPH_H_
 
@@ -22,16 +22,19 @@ class HostGraph : public Graph {
   ~HostGraph() override;
 
   Device& device() const override { return *core_->device; }
-  const std::vector<Op>& ops() const override { return ops_; }
+  size_t op_count() const override { return ops_->size(); }
+  const std::vector<Op>& ops() const override { return *ops_; }
+  void ForgetOps() const override {}  // they are the graph itself
   absl::StatusOr<OpId> Find(OpToken token) const override;
   absl::StatusOr<std::unique_ptr<Executable>> Instantiate() const override;
 
+  const std::shared_ptr<const std::vector<Op>>& shared_ops() const { return ops_; }
   const std::vector<Work>& works() const { return works_; }
 
  private:
   const std::shared_ptr<Core> core_;
   const uint64_t capture_id_;
-  const std::vector<Op> ops_;
+  const std::shared_ptr<const std::vector<Op>> ops_;  // with the executables
   const std::vector<Work> works_;
   const std::shared_ptr<int> alive_;  // watched by the executables
 };

@@ -8,8 +8,8 @@
 
 namespace graphtree::host {
 
-Replay::Replay(std::vector<Op> ops, const std::vector<Work>& works)
-    : ops_(std::move(ops)), plan_(ops_), entries_(works.size()) {
+Replay::Replay(std::shared_ptr<const std::vector<Op>> ops, const std::vector<Work>& works)
+    : ops_(std::move(ops)), plan_(*ops_), entries_(works.size()) {
   for (size_t i = 0; i < works.size(); ++i) {
     auto work = std::make_unique<Work>();
     work->CopyFrom(works[i]);

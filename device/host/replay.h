@@ -26,11 +26,11 @@ namespace graphtree::host {
 class Replay {
  public:
   // Copies the works: the graph may go.
-  Replay(std::vector<Op> ops, const std::vector<Work>& works);
+  Replay(std::shared_ptr<const std::vector<Op>> ops, const std::vector<Work>& works);
 
   const ReplayPlan& plan() const { return plan_; }
   // As captured: kinds and edges, which no patch changes.
-  const std::vector<Op>& ops() const { return ops_; }
+  const std::vector<Op>& ops() const { return *ops_; }
   // The newest work of an op.
   const Work& newest(uint32_t op) const { return *entries_[op].work; }
   // The work of an op for a launch that was issued at `patch`.
@@ -72,7 +72,7 @@ class Replay {
   std::unique_ptr<Entry> TakeUnneeded(Entry& newest) const;
   void CollectExtents();
 
-  const std::vector<Op> ops_;
+  const std::shared_ptr<const std::vector<Op>> ops_;
   const ReplayPlan plan_;
   std::vector<Entry> entries_;
   uint64_t patches_ = 0;

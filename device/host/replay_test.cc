@@ -1,6 +1,8 @@
 // Launches in flight keep the work that they were issued with, however often ops are patched.
 #include "device/host/replay.h"
 
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -16,13 +18,13 @@ Work FillOf(Address target) {
 
 Address TargetOf(const Work& work) { return work.footprints()[0].range.base; }
 
-std::vector<Op> Line(uint32_t count) {
+std::shared_ptr<const std::vector<Op>> Line(uint32_t count) {
   std::vector<Op> ops(count);
   for (uint32_t i = 0; i < count; ++i) {
     ops[i].id = i;
     if (i > 0) ops[i].dependencies.push_back({i - 1});
   }
-  return ops;
+  return std::make_shared<const std::vector<Op>>(std::move(ops));
 }
 
 std::vector<Work> FillsAt(const std::vector<Address>& targets) {

@@ -50,6 +50,50 @@ TEST_P(ListingTest, KindsNamesAndIds) {
   }
 }
 
+// What is asked of a graph before its listing, after it, and after it was forgotten is the same.
+TEST_P(ListingTest, TheListingIsMadeWhenAskedForAndMayBeForgotten) {
+  const AddressRange log = NewLog();
+  std::vector<OpToken> tokens;
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    for (uint64_t id = 0; id < 20; ++id) {
+      EXPECT_THAT(Append(a(), log, id), IsOk());
+      ASSERT_OK_AND_ASSIGN(const std::vector<OpToken> last, a().CaptureFrontier());
+      tokens.push_back(last.at(0));
+    }
+  });
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_EQ(graph->op_count(), 20u);
+    for (OpId id = 0; id < 20; ++id) {
+      ASSERT_OK_AND_ASSIGN(const OpId found, graph->Find(tokens[id]));
+      EXPECT_EQ(found, id) << "round " << round;
+    }
+    const OpId patched = 3 * round;
+    EXPECT_THAT(executable->PatchKernel(patched, AppendKernel(), OneThread(),
+                                        AppendArguments(log, 100 + round)),
+                IsOk());
+    if (round > 0) {
+      ASSERT_EQ(graph->ops().size(), 20u);
+      for (const Op& op : graph->ops()) EXPECT_EQ(ParameterOf<uint64_t>(op, 1), op.id);
+      graph->ForgetOps();
+    }
+  }
+  Replay(*executable);
+  std::vector<uint64_t> expected;
+  for (uint64_t id = 0; id < 20; ++id) expected.push_back(id);
+  for (int round = 0; round < 3; ++round) expected[3 * round] = 100 + round;
+  EXPECT_EQ(ReadLog(log), LogOf(expected));
+}
+
+TEST_P(ListingTest, AGraphOfNothingHasNoOps) {
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [] {});
+  ASSERT_NE(graph, nullptr);
+  EXPECT_EQ(graph->op_count(), 0u);
+  EXPECT_TRUE(graph->ops().empty());
+  EXPECT_THAT(graph->Find(OpToken{12345}), FailsWith(absl::StatusCode::kNotFound, ""));
+}
+
 TEST_P(ListingTest, KernelsShapesAndArguments) {
   const AddressRange x = NewWords(64), y = NewWords(64);
   LaunchShape shape;

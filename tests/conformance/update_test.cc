@@ -211,6 +211,30 @@ TEST_P(UpdateTest, AfterAnUpdateOpsArePatchedByTheNewGraph) {
   EXPECT_EQ(ReadLog(log), LogOf({5, 8}));
 }
 
+// Which kernel an op runs now is the other graph's word, even if that is gone by then.
+TEST_P(UpdateTest, AnUpdateThatChangesTheKernelIsPatchedWithTheNewOne) {
+  const AddressRange words = NewWordsWith(std::vector<uint32_t>(16, 1));
+  const std::unique_ptr<Graph> graph =
+      CaptureOn(a(), [&] { EXPECT_THAT(Increment(a(), words, 1), IsOk()); });
+  std::unique_ptr<Graph> other =
+      CaptureOn(a(), [&] { EXPECT_THAT(FillPattern(a(), words, 1), IsOk()); });
+  ASSERT_TRUE(graph != nullptr && other != nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  ASSERT_THAT(executable->PatchKernel(0, IncrementKernel(), TestShape(),
+                                      IncrementArguments(words, 2)),
+              IsOk());
+  ExpectUpdate(*executable, *other, UpdateResult::kUpdated);
+  other.reset();
+  EXPECT_THAT(executable->PatchKernel(0, IncrementKernel(), TestShape(),
+                                      IncrementArguments(words, 2)),
+              HasError(ErrorCode::kInvalidValue, "fill_pattern"));
+  ASSERT_THAT(executable->PatchKernel(0, FillPatternKernel(), TestShape(),
+                                      FillPatternArguments(words, 9)),
+              IsOk());
+  Replay(*executable);
+  EXPECT_EQ(Read(words), Pattern(9, 16));
+}
+
 TEST_P(UpdateTest, AnUpdateFromAnotherTopologyChangesNothing) {
   const AddressRange log = NewLog();
   const std::unique_ptr<Graph> graph = AppendsOf(log, {1, 2});

@@ -1,0 +1,69 @@
+// A graph of the driver's, and which of its nodes is which op.
+//
+//   what is asked                    what the driver is asked                        kept
+//   how many ops                     one call, when the capture ends                 a number
+//   the op of a token, its node      four calls for all nodes and edges, once        8 bytes an op
+//   what every op is (the listing)   some calls for every op, about 1 us an op       400 bytes
+//
+// What a question costs is paid by whoever asks it first; Forget gives the memory back.
+//
+// Tokens: while a capture is open an op's token is its node's address with the low bits of the
+// capture's id above it, so that a token of an earlier capture is not taken for one of this, even
+// where the driver uses an address again.
+//
+// Shared by the graph that was captured and by executables that were updated to it: they must know
+// which function an op runs now. The device's context is current for every call, and at the end.
+// Threads: safe from several, but for Forget.
+#ifndef GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
+#define GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include <cuda_runtime_api.h>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/cuda/context.h"
+#include "device/cuda/handles.h"
+#include "device/graph.h"
+
+namespace graphtree {
+
+OpToken TokenOf(cudaGraphNode_t node, uint64_t capture_id);
+
+class NativeGraph {
+ public:
+  static absl::StatusOr<std::shared_ptr<NativeGraph>> Make(Context& context, GraphHandle handle,
+                                                           uint64_t capture_id);
+  NativeGraph(const NativeGraph&) = delete;
+  NativeGraph& operator=(const NativeGraph&) = delete;
+
+  cudaGraph_t get() const { return handle_.get(); }
+  size_t op_count() const { return op_count_; }
+
+  // REQUIRES: op < op_count().
+  absl::StatusOr<cudaGraphNode_t> NodeOf(Context& context, OpId op);
+  absl::StatusOr<OpId> Find(Context& context, OpToken token);
+  absl::StatusOr<const std::vector<Op>*> Ops(Context& context);
+  void Forget();
+
+ private:
+  NativeGraph(GraphHandle handle, uint64_t capture_id, size_t op_count)
+      : handle_(std::move(handle)), capture_id_(capture_id), op_count_(op_count) {}
+  // With the lock.
+  absl::Status LearnNodes(Context& context);
+
+  const GraphHandle handle_;
+  const uint64_t capture_id_;
+  const size_t op_count_;
+  std::mutex mutex_;
+  std::vector<cudaGraphNode_t> nodes_;            // by op; empty until they are asked for
+  std::unique_ptr<const std::vector<Op>> ops_;    // likewise
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
