@@ -87,13 +87,15 @@ void TreeCore::Learn(const AccessLog& log, size_t generators, Variant* variant) 
   variant->warm = true;
 }
 
-absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
+absl::Status TreeCore::RunEagerly(Call& call, Reason reason, const std::string& detail) {
   ++stats_.reasons[static_cast<size_t>(reason)];
-  if (options_.strict && reason != Reason::kTreeOff && reason != Reason::kExcluded) {
+  if (options_.strict && reason != Reason::kTreeOff && reason != Reason::kExcluded &&
+      reason != Reason::kSizeNotListed) {
     return absl::FailedPreconditionError(
-        absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason)));
+        absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason),
+                     detail.empty() ? "" : ": ", detail));
   }
-  Warn(call.function, reason, "");
+  Warn(call.function, reason, detail);
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   StepAllocator allocator(memory_.get(), Region::kKept, TagOf(call.function));
   Values inputs(call.inputs.begin(), call.inputs.end());
@@ -107,7 +109,9 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
   if (on.ok()) on.Fail(aligned.GiveBack(log.written(), call.stream, &outputs));
   if (on.ok()) on.Fail(CountKept(call.function, outputs));
   GRAPHTREE_RETURN_IF_ERROR(on.status());
-  call.variant->generators = std::max(call.variant->generators, random.generators());
+  if (call.variant != nullptr) {
+    call.variant->generators = std::max(call.variant->generators, random.generators());
+  }
   ++stats_.eager;
   inputs.clear();
   Consume(call);
@@ -117,7 +121,10 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason) {
 
 void TreeCore::Warn(Function& function, Reason reason, const std::string& detail) {
   bool& warned = function.warned[static_cast<size_t>(reason)];
-  if (warned || !options_.warn || reason == Reason::kTreeOff || reason == Reason::kExcluded) return;
+  if (warned || !options_.warn || reason == Reason::kTreeOff || reason == Reason::kExcluded ||
+      reason == Reason::kSizeNotListed) {
+    return;
+  }
   warned = true;
   options_.warn(absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
                              detail.empty() ? "" : ": ", detail));

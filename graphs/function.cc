@@ -1,7 +1,11 @@
 // Finding the variant of a call.
 #include "graphs/function.h"
 
+#include <algorithm>
 #include <memory>
+#include <utility>
+
+#include "device/base/check.h"
 
 namespace graphtree {
 namespace {
@@ -50,8 +54,35 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
   for (uint32_t input : function->options.mutated_inputs) {
     if (input < inputs.size()) variant->mutates[input] = true;
   }
+  ++function->variant_count;
+  ++function->variants_seen;
   same_hash.push_back(std::move(variant));
   return same_hash.back().get();
+}
+
+void ForgetVariant(Function* function, const Variant* variant) {
+  const auto found = function->variants.find(HashKey(variant->key));
+  GRAPHTREE_CHECK(found != function->variants.end()) << "a variant is not its function's";
+  std::vector<std::unique_ptr<Variant>>& same_hash = found->second;
+  same_hash.erase(std::find_if(same_hash.begin(), same_hash.end(),
+                               [variant](const auto& one) { return one.get() == variant; }));
+  if (same_hash.empty()) function->variants.erase(found);
+  --function->variant_count;
+}
+
+bool IsRecordedSize(const Function& function, absl::Span<const Value> inputs) {
+  const std::vector<std::vector<int64_t>>& sizes = function.options.recorded_sizes;
+  if (sizes.empty()) return true;
+  std::vector<int64_t> size;
+  for (const Value& input : inputs) {
+    if (input.is_integer()) size.push_back(input.integer());
+  }
+  for (size_t i = 0; i < inputs.size() && size.empty(); ++i) {
+    if (!inputs[i].is_tensor() || function.IsStatic(i)) continue;
+    const absl::Span<const int64_t> dimensions = inputs[i].layout()->sizes();
+    if (!dimensions.empty()) size.push_back(dimensions[0]);
+  }
+  return std::find(sizes.begin(), sizes.end(), size) != sizes.end();
 }
 
 }  // namespace graphtree

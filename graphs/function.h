@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "graphs/input_roles.h"
+#include "graphs/keep.h"
 #include "graphs/launcher.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
@@ -48,6 +49,10 @@ struct FunctionOptions {
   // What is done about inputs that come at changing addresses. A body that writes the address of
   // an input into memory, where no launch shows it, wants kCopy.
   Moving moving = Moving::kPatch;
+  // The only sizes to record it for; others run eagerly. A size is the integers among a call's
+  // inputs, in their order, or, where it has none, the first dimension of its first tensor that is
+  // not static. Empty: all.
+  std::vector<std::vector<int64_t>> recorded_sizes = {};
 };
 
 // An opaque input with a version, kept alive, so that no other object is taken for it.
@@ -68,6 +73,14 @@ struct Variant {
   bool warm = false;           // has run once in the pool
   size_t generators = 0;       // of random numbers that a run drew from
 
+  // For the budgets. Calls are those that were not replays.
+  bool has_place = false;      // among the shapes that may be recorded
+  uint64_t calls = 0;
+  uint64_t last_call = 0;      // by the tree's count of calls
+  Uses recent;
+  uint64_t failures = 0;       // of its recording, in a row
+  uint64_t pause = 0;          // calls to come before it is recorded again
+
   bool Mutates(size_t input) const { return input < mutates.size() && mutates[input]; }
 };
 
@@ -79,7 +92,10 @@ struct Function {
   std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
   std::vector<uint64_t> alignments;  // by input, likewise
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
+  uint64_t variant_count = 0;   // now
+  uint64_t variants_seen = 0;   // ever, with what was forgotten and came again
   bool warned[kReasonCount] = {};
+  bool warned_of_shapes = false;
 
   uint64_t AlignmentOf(size_t input) const {
     return input < alignments.size() ? alignments[input] : 1;
@@ -89,6 +105,11 @@ struct Function {
 
 // The function's variant for these inputs; made if it is new, with ids from `next_id`.
 Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id);
+// REQUIRES: nothing refers to the variant.
+void ForgetVariant(Function* function, const Variant* variant);
+
+// May a call of this size be recorded? See FunctionOptions::recorded_sizes.
+bool IsRecordedSize(const Function& function, absl::Span<const Value> inputs);
 
 }  // namespace graphtree
 

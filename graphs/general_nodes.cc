@@ -39,9 +39,16 @@ void GeneralNodes::Add(uint32_t function, Node* node, const InputPattern* patter
 void GeneralNodes::Remove(uint32_t function, Node* node) {
   const auto found = functions_.find(function);
   if (found == functions_.end()) return;
-  for (auto& [hash, entries] : found->second.by_pins) {
+  auto& by_pins = found->second.by_pins;
+  for (auto at = by_pins.begin(); at != by_pins.end();) {
+    std::vector<Entry>& entries = at->second;
     for (size_t i = 0; i < entries.size(); ++i) {
       if (entries[i].node == node) entries.erase(entries.begin() + i--);
+    }
+    if (entries.empty()) {
+      by_pins.erase(at++);
+    } else {
+      ++at;
     }
   }
 }

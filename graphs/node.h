@@ -21,8 +21,9 @@
 #include "allocator/pool.h"
 #include "device/graph.h"
 #include "graphs/function.h"
-#include "graphs/ingest/ingest.h"
 #include "graphs/general_nodes.h"
+#include "graphs/ingest/ingest.h"
+#include "graphs/keep.h"
 #include "graphs/match.h"
 #include "graphs/pointer_slots.h"
 #include "graphs/random/random_source.h"
@@ -94,6 +95,12 @@ struct IngestOp {
   bool unpatched = false;  // the plan has moved on, and the executable has not
 };
 
+// How often a variant was recorded again at one place, and refused for it since.
+struct Rerecords {
+  uint64_t count = 0;
+  uint64_t refused = 0;
+};
+
 struct Node {
   Node() = default;
   Node(const Node&) = delete;
@@ -134,16 +141,18 @@ struct Node {
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
   uint64_t replays = 0;
+  uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls
+  Uses recent;             // for the budgets
 
   Node* last_child = nullptr;
   std::vector<std::unique_ptr<Node>> children;  // in the order in which they were recorded
   // The same, by a hash over function and pins, and by variant.
   absl::flat_hash_map<uint64_t, std::vector<Node*>> by_call;
   absl::flat_hash_map<uint32_t, std::vector<Node*>> by_variant;
-  absl::flat_hash_map<uint32_t, uint64_t> unexpected;  // recorded again, by variant, for the limit
   // The children that serve inputs at any address which the call brings as static or managed.
   GeneralNodes general;
   absl::flat_hash_map<uint32_t, MovedInputs> moved;  // by variant
+  absl::flat_hash_map<uint32_t, Rerecords> unexpected;  // by variant, for the limit
 };
 
 }  // namespace graphtree

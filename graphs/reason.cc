@@ -32,6 +32,14 @@ constexpr Row kRows[] = {
     {Reason::kInputMoves, "input_moves",
      "an input that was recorded at one address comes at others, and the function's options ask "
      "for an eager run then"},
+    {Reason::kSizeNotListed, "size_not_listed",
+     "its options list the sizes to record, and this is none of them"},
+    {Reason::kShapeLimit, "shape_limit",
+     "it came in more shapes than may be recorded, and the others are used more; pad inputs to "
+     "fewer sizes, or raise TreeBudget::shapes_of_function or TreeBudget::shapes"},
+    {Reason::kOverBudget, "over_budget", "the tree's budget has no room for it"},
+    {Reason::kPaused, "paused",
+     "its recordings failed several times in a row, and it is tried again later"},
     {Reason::kStaticMoved, "static_moved", "a static input came at another address"},
     {Reason::kManagedMoved, "managed_moved",
      "an input made earlier on this path came at another address"},
@@ -43,6 +51,20 @@ constexpr Row kRows[] = {
      "an output that was dead when the function was recorded is still held"},
     {Reason::kConsumerDiffers, "consumer_differs",
      "an input that died inside the function when it was recorded is held by somebody else"},
+    {Reason::kNodeEvicted, "node_evicted",
+     "a recording went to make room for another, because the tree had as many as "
+     "TreeBudget::nodes allows"},
+    {Reason::kSiblingEvicted, "sibling_evicted",
+     "a recording went to make room for another of the same function and shape at the same place, "
+     "because there were as many as TreeBudget::siblings allows"},
+    {Reason::kShapeEvicted, "shape_evicted",
+     "a recording went because its shape lost its place to one that is used more"},
+    {Reason::kExecutableEvicted, "executable_evicted",
+     "an executable went to make room for another, because the tree had as many as "
+     "TreeBudget::executables allows; its recording stays"},
+    {Reason::kBytesEvicted, "bytes_evicted",
+     "an executable went to make room for another, because the tree's executables took as much "
+     "device memory as TreeBudget::executable_bytes allows; its recording stays"},
 };
 
 const Row& RowOf(Reason reason) {

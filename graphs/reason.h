@@ -21,6 +21,10 @@ enum class Reason : uint8_t {
   kUnjoinedFork,       // it left work on another stream that was not joined
   kOutOfPool,          // the pool had no memory for it
   kInputMoves,         // an input that was pinned comes at other addresses, and its options say so
+  kSizeNotListed,      // its options list the sizes to record, and this is none of them
+  kShapeLimit,         // other shapes have all the places, and are used more
+  kOverBudget,         // the tree's budget has no room for it beside the path that it is on
+  kPaused,             // its recordings failed several times in a row; it is tried again later
   // Recorded again although there was a recording for the place.
   kStaticMoved,        // a static input has another address
   kManagedMoved,       // an input made on this path has another address
@@ -29,9 +33,15 @@ enum class Reason : uint8_t {
   kAlignmentDiffers,   // a patched input is less aligned than when it was recorded
   kLivenessDiffers,    // an output that was dead when it was recorded is alive
   kConsumerDiffers,    // an input that died inside the function is held by somebody else now
+  // Evicted, to make room; these count what went.
+  kNodeEvicted,        // a recording, for the budget of nodes
+  kSiblingEvicted,     // a recording, for the budget of siblings
+  kShapeEvicted,       // a recording, for the budgets of shapes
+  kExecutableEvicted,  // an executable, for the budget of executables
+  kBytesEvicted,       // an executable, for the budget of their bytes
 };
 
-constexpr size_t kReasonCount = 17;
+constexpr size_t kReasonCount = 26;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

@@ -68,6 +68,10 @@ absl::Status TreeCore::BooksTo(Node* node) {
 }
 
 absl::Status TreeCore::Record(Call& call) {
+  if (absl::Status room = keeper_.RoomForNode(*call.variant); !room.ok()) {
+    NoteFailure(call.variant);
+    return RunEagerly(call, Reason::kOverBudget, std::string(room.message()));
+  }
   GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId before, memory_->Take());
   const absl::Status status = RecordFrom(before, call);
@@ -117,8 +121,8 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
     Reason reason;
     return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
   }
-  Warn(call.function, draft.reason, std::string(draft.status.message()));
-  return RunEagerly(call, draft.reason);
+  NoteFailure(call.variant);
+  return RunEagerly(call, draft.reason, std::string(draft.status.message()));
 }
 
 absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
@@ -197,18 +201,17 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
 // A graph of nothing needs no executable: a hit then makes no device call.
 bool TreeCore::FinishGraph(Draft* draft) {
   Node* node = draft->node.get();
-  if (node->graph->ops().empty()) {
+  if (node->graph->op_count() == 0) {
     node->graph = nullptr;
     return true;
   }
-  absl::StatusOr<std::unique_ptr<Executable>> executable = node->graph->Instantiate();
-  if (!executable.ok()) {
-    draft->status = executable.status();
-    draft->reason = ReasonOf(draft->status);
-    return false;
+  draft->status = MakeExecutable(node);
+  if (draft->status.ok()) return true;
+  draft->reason = ReasonOf(draft->status);
+  if (draft->reason == Reason::kRecordFailed && absl::IsResourceExhausted(draft->status)) {
+    draft->reason = Reason::kOverBudget;
   }
-  node->executable = *std::move(executable);
-  return true;
+  return false;
 }
 
 // Where a replay will take each output from; see OutputKind.
@@ -300,9 +303,6 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
     node->live_after.push_back({held.output, Unpack(held.storage->block)});
   }
   GRAPHTREE_ASSIGN_OR_RETURN(node->checkpoint, memory_->Take());
-  if (node->executable != nullptr) {
-    stats_.executable_bytes += node->executable->device_bytes();
-  }
   Node* parent = path_.current();
   FileNode(draft.plan, node);
   parent->by_variant[node->variant->id].push_back(node);
@@ -310,7 +310,10 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
   parent->last_child = node;
   path_.Append(node, PathState::kRecording);
   node->id = stats_.recordings++;
-  ++stats_.nodes;
+  node->last_call = stats_.calls;
+  node->variant->failures = 0;
+  keeper_.NodeMade();
+  if (node->executable != nullptr) keeper_.ExecutableMade(*node);
   for (const IngestOp& ingest : node->ingest) stats_.copied_inputs += ingest.inputs.size();
   stats_.patched_inputs += node->pointers.inputs();
   names_->SetLastRun(call.function.id);

@@ -157,6 +157,7 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
     patched.push_back(marked.input);
   }
   draft->hidden = HiddenPointers(node->graph->ops(), ops, ingest, ranges);
+  node->graph->ForgetOps();
   if (!draft->hidden.empty()) {
     return absl::InternalError(
         absl::StrCat("input ", draft->hidden.front(), " of '", node->variant->function->name,

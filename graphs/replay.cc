@@ -1,4 +1,6 @@
 // The hot path: no heap, no lock, one launch, and a patch if an input moved.
+#include <string>
+
 #include "device/base/status_macros.h"
 #include "graphs/tree_core.h"
 
@@ -128,6 +130,12 @@ absl::Status TreeCore::PatchIngest(Node* node, absl::Span<const Value> inputs) {
 }
 
 absl::Status TreeCore::Replay(Node* node, Call& call) {
+  if (node->executable == nullptr && node->graph != nullptr) {
+    if (absl::Status back = BringBack(node); !back.ok()) {
+      call.variant = node->variant;
+      return RunEagerly(call, Reason::kOverBudget, std::string(back.message()));
+    }
+  }
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   if (tells_device_) TellOutputs(*node);
   if (node->executable != nullptr) {
@@ -137,6 +145,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   path_.Append(node, PathState::kReplaying);
   names_->SetLastRun(call.function.id);
   ++node->replays;
+  node->last_call = stats_.calls;
   ++stats_.replays;
   HandOut(node, call);
   return absl::OkStatus();

@@ -15,6 +15,7 @@
 //            that has; launch, hand out the outputs: no heap allocation, no lock, one launch
 //   miss     put the pool's books back to P, then warm up (run in the pool) the first time and
 //            record the second
+//   full     what is worth the least goes, and comes back when it is called again (budget.h)
 //   refused  run eagerly, with a reason, a counter and one warning for each function
 // Whatever the route, the function has run and the outputs are the same bytes.
 //
@@ -46,6 +47,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "device/device.h"
+#include "graphs/budget.h"
 #include "graphs/function.h"
 #include "graphs/input_roles.h"
 #include "graphs/outline.h"
@@ -70,6 +72,10 @@ struct TreeOptions {
   // Bytes of outputs that are kept beyond their step at a time; 0: no limit. A call that would need
   // more is an error.
   uint64_t kept_bytes = 0;
+  // How much it may hold (budget.h).
+  TreeBudget budget = {};
+  // A function that comes in more sizes than this is told of, once.
+  uint64_t shape_warn_limit = 8;
   // A call that cannot be recorded is an error instead of an eager run.
   bool strict = false;
   // Told once per function and reason. May be empty.
@@ -86,11 +92,14 @@ struct TreeStats {
   uint64_t copied_inputs = 0;  // inputs that recordings copy, summed over the recordings
   uint64_t patched_inputs = 0;  // likewise, inputs whose ops are patched when they move
   ReasonCounts reasons = {};
-  uint64_t nodes = 0;
+  uint64_t nodes = 0;              // now, as are the ones below
+  uint64_t executables = 0;
+  uint64_t executable_bytes = 0;   // device memory
+  uint64_t shapes = 0;             // that have a place among those that may be recorded
+  uint64_t instantiated_again = 0;  // ever: evicted executables that came back
   uint64_t live_blocks = 0;  // outputs of this path that are held
   uint64_t pool_reserved_bytes = 0;  // physical memory
   uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them
-  uint64_t executable_bytes = 0;  // device memory
   uint64_t kept_bytes = 0;  // of outputs that are held beyond their step, or may be
 };
 

@@ -52,6 +52,7 @@ std::string StepNames::Explain(const Storage& storage) const {
 
 absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
                                                            const TreeOptions& options) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckBudget(options.budget));
   auto names = std::make_shared<StepNames>();
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<StepMemory> memory,
@@ -76,7 +77,11 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       memory_(std::move(memory)),
       side_(std::move(side)),
       order_(std::move(event)),
-      path_(&root_) {}
+      path_(&root_),
+      keeper_(options.budget, device, memory_.get(), &path_, &root_, &stats_.reasons,
+              [this](const Node* gone) {
+                if (books_at_ == gone) books_at_ = nullptr;
+              }) {}
 
 TreeCore::~TreeCore() {
   // Held outputs of replays get their blocks back, so that they can outlive the tree.
@@ -119,6 +124,7 @@ void TreeCore::BeginStep() {
   // Blocks of warm-ups and recordings that went stale are still in the books.
   if (!path_.empty()) books_at_ = nullptr;
   path_.EndStale(step_);
+  if (!keeper_.graveyard().empty()) keeper_.graveyard().Tidy(order_.last());
 }
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
@@ -189,7 +195,7 @@ absl::Status TreeCore::CheckPromises(const Call& call) const {
   return absl::OkStatus();
 }
 
-bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) const {
+bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) {
   if (!options_.enabled) {
     *reason = Reason::kTreeOff;
     return true;
@@ -206,8 +212,16 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) const {
     *reason = Reason::kOverlappingInputs;
     return true;
   }
-  const auto count = path_.current()->unexpected.find(call.variant->id);
-  if (count != path_.current()->unexpected.end() && count->second > options_.rerecord_limit) {
+  if (!keeper_.Admit(call.variant)) {
+    *reason = Reason::kShapeLimit;
+    return true;
+  }
+  if (call.variant->pause > 0) {
+    --call.variant->pause;
+    *reason = Reason::kPaused;
+    return true;
+  }
+  if (IsRerecordedTooOften(*call.variant)) {
     *reason = Reason::kRerecordLimit;
     return true;
   }
@@ -240,7 +254,13 @@ void TreeCore::EndPathIfDead() {
 
 absl::Status TreeCore::RunSlow(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
-  call.variant = VariantFor(&call.function, call.inputs, &next_variant_);
+  keeper_.SetNow(stats_.calls);
+  keeper_.graveyard().Tidy(order_.last());
+  if (options_.enabled && !call.function.options.exclude &&
+      !IsRecordedSize(call.function, call.inputs)) {
+    return RunEagerly(call, Reason::kSizeNotListed);
+  }
+  FindVariant(call);
   GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
     EndPathIfDead();
@@ -259,7 +279,7 @@ absl::Status TreeCore::RunSlow(Call& call) {
       continue;
     }
     if (replayable && HasUnexpectedSibling(call) &&
-        ++path_.current()->unexpected[call.variant->id] > options_.rerecord_limit) {
+        ++path_.current()->unexpected[call.variant->id].count > options_.rerecord_limit) {
       return RunEagerly(call, Reason::kRerecordLimit);
     }
     NoteMoves(call);
@@ -269,6 +289,11 @@ absl::Status TreeCore::RunSlow(Call& call) {
 }
 
 TreeStats TreeCore::Stats() {
+  const Held& held = keeper_.held();
+  stats_.nodes = held.nodes;
+  stats_.executables = held.executables;
+  stats_.executable_bytes = held.executable_bytes;
+  stats_.shapes = held.shapes;
   stats_.live_blocks = path_.Held().size();
   stats_.kept_bytes = memory_->kept_bytes();
   const PoolStats pool = memory_->pool().Stats();

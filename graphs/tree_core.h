@@ -4,8 +4,9 @@
 //       \-> RunSlow                     tree_core.cc  which of the four routes
 //             |-> Replay
 //             |-> WarmUp, RunEagerly    eager.cc      the body runs now
-//             \-> Record                record.cc     the body is captured, then launched once
-//                                       record_inputs.cc   what the body is given for each input
+//             |-> Record                record.cc     the body is captured, then launched once
+//             |                         record_inputs.cc   what the body is given for each input
+//             \-> budgets               upkeep.cc     over keeper.h, which decides what goes
 //
 // The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and
 // never books, so behind replays they show some earlier state; whoever needs them calls BooksTo
@@ -30,6 +31,7 @@
 #include "graphs/function.h"
 #include "graphs/given_inputs.h"
 #include "graphs/input_roles.h"
+#include "graphs/keeper.h"
 #include "graphs/node.h"
 #include "graphs/path.h"
 #include "graphs/pointer_log.h"
@@ -105,7 +107,7 @@ class TreeCore {
   absl::Status RunSlow(Call& call);
   absl::Status CheckInputs(const Call& call) const;
   absl::Status CheckPromises(const Call& call) const;
-  bool MustRunEagerly(const Call& call, Reason* reason) const;
+  bool MustRunEagerly(const Call& call, Reason* reason);
   // Why no recording at this place serves the call; false if there is none at all for it.
   bool HasUnexpectedSibling(const Call& call);
   Reason WhyNot(const Node& node, const Call& call);
@@ -136,7 +138,8 @@ class TreeCore {
   // The side stream goes on after what the caller has put on `stream`.
   absl::Status SideAfter(Stream& stream);
   absl::Status WarmUp(Call& call);
-  absl::Status RunEagerly(Call& call, Reason reason);
+  // `detail` goes into the warning, or into the error if strict.
+  absl::Status RunEagerly(Call& call, Reason reason, const std::string& detail = "");
   void Warn(Function& function, Reason reason, const std::string& detail);
   void HoldOutputs(Node* node, const Values& outputs);
   // What a warm-up has shown of the function.
@@ -187,6 +190,16 @@ class TreeCore {
   // After so many eager runs because an input moved, the function is recorded once more.
   static constexpr uint32_t kEagerRunsUntilRetry = 64;
 
+  // upkeep.cc
+  void FindVariant(Call& call);
+  bool IsRerecordedTooOften(const Variant& variant);
+  void NoteFailure(Variant* variant);
+  bool GiveMemoryBack(int executables);
+  // REQUIRES: the node has a graph. ResourceExhausted if the budget has no room.
+  absl::Status MakeExecutable(Node* node);
+  // Again, after an eviction.
+  absl::Status BringBack(Node* node);
+
   Device& device_;
   const TreeOptions options_;
   const bool tells_device_;  // of live bytes: the host device checks them
@@ -205,6 +218,7 @@ class TreeCore {
   uint64_t step_ = 1;
   Values scratch_outputs_;  // kept for its memory
   TreeStats stats_;
+  Keeper keeper_;
 };
 
 }  // namespace graphtree

@@ -1,0 +1,58 @@
+// Recordings and executables that were evicted, until they can be destroyed: their last launch must
+// be over, and no capture may be open, since destroying under one can break it.
+//
+//   evicted --> waiting --event on the tree's last stream--> marked --event is done--> destroyed
+//
+// One event serves all: what is evicted while it is under way waits for the next.
+//
+// Threads: the tree's caller only.
+#ifndef GRAPHTREE_GRAPHS_GRAVEYARD_H_
+#define GRAPHTREE_GRAPHS_GRAVEYARD_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/device.h"
+#include "graphs/node.h"
+
+namespace graphtree {
+
+class Graveyard {
+ public:
+  explicit Graveyard(Device& device) : device_(device) {}
+  Graveyard(const Graveyard&) = delete;
+  Graveyard& operator=(const Graveyard&) = delete;
+
+  void Add(std::unique_ptr<Node> node) { waiting_.nodes.push_back(std::move(node)); }
+  void Add(std::unique_ptr<Executable> executable) {
+    waiting_.executables.push_back(std::move(executable));
+  }
+  bool empty() const { return waiting_.empty() && marked_.empty(); }
+  size_t size() const { return waiting_.size() + marked_.size(); }
+
+  // Destroys what may be destroyed by now. `last` has the tree's last work; null: there was none.
+  void Tidy(Stream* last);
+  // REQUIRES: all work of the tree is over.
+  void DestroyAll();
+
+ private:
+  struct Plot {
+    std::vector<std::unique_ptr<Node>> nodes;
+    std::vector<std::unique_ptr<Executable>> executables;
+    bool empty() const { return nodes.empty() && executables.empty(); }
+    size_t size() const { return nodes.size() + executables.size(); }
+  };
+
+  bool Mark(Stream& last);
+
+  Device& device_;
+  std::unique_ptr<Event> event_;
+  Plot waiting_;
+  Plot marked_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_GRAVEYARD_H_

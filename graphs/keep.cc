@@ -1,0 +1,49 @@
+// Weights, and who goes first.
+#include "graphs/keep.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace graphtree {
+
+double Uses::At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life) {
+  const auto aged = [&](double weight, uint64_t since) {
+    return weight * std::exp2(-static_cast<double>(now - since) / static_cast<double>(half_life));
+  };
+  weight_ = aged(weight_, as_of_) + aged(static_cast<double>(count - counted_), last);
+  counted_ = count;
+  as_of_ = now;
+  return weight_;
+}
+
+double Worth(const Kept& kept) {
+  return kept.uses * static_cast<double>(kept.cost) / static_cast<double>(kept.bytes + 1);
+}
+
+std::vector<size_t> ChooseVictims(absl::Span<const Kept> kept, uint64_t count, uint64_t bytes) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (!kept[i].pinned) order.push_back(i);
+  }
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return Worth(kept[a]) < Worth(kept[b]); });
+  size_t chosen = 0;
+  uint64_t freed = 0;
+  while (chosen < order.size() && (chosen < count || freed < bytes)) {
+    freed += kept[order[chosen++]].bytes;
+  }
+  if (chosen < count || freed < bytes) chosen = 0;
+  order.resize(chosen);
+  return order;
+}
+
+size_t LeastWorth(absl::Span<const Kept> kept) {
+  size_t least = kept.size();
+  for (size_t i = 0; i < kept.size(); ++i) {
+    if (kept[i].pinned) continue;
+    if (least == kept.size() || Worth(kept[i]) < Worth(kept[least])) least = i;
+  }
+  return least;
+}
+
+}  // namespace graphtree

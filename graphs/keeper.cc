@@ -1,0 +1,280 @@
+// Room, and whose it was.
+#include "graphs/keeper.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/executable_bytes.h"
+
+namespace graphtree {
+namespace {
+
+// What a node takes on the host: itself, and its graph.
+constexpr uint64_t kNodeBytes = 4096;
+constexpr uint64_t kOpBytes = 512;
+// The price of a recording and of an instantiation beside what each op costs, in ops.
+constexpr uint64_t kRecordOps = 100;
+constexpr uint64_t kInstantiateOps = 40;
+
+uint64_t OpsOf(const Node& node) { return node.graph != nullptr ? node.graph->op_count() : 0; }
+
+void Erase(std::vector<Node*>* nodes, const Node* node) {
+  nodes->erase(std::remove(nodes->begin(), nodes->end(), node), nodes->end());
+}
+
+template <typename Map, typename Key>
+void EraseFrom(Map* map, const Key& key, const Node* node) {
+  const auto found = map->find(key);
+  if (found == map->end()) return;
+  Erase(&found->second, node);
+  if (found->second.empty()) map->erase(found);
+}
+
+}  // namespace
+
+// A stack of its own: paths may be hundreds of levels deep.
+std::vector<Node*> Keeper::AllNodes(Node* from) const {
+  std::vector<Node*> nodes;
+  std::vector<Node*> open = {from};
+  while (!open.empty()) {
+    Node* node = open.back();
+    open.pop_back();
+    if (node != root_) nodes.push_back(node);
+    for (const std::unique_ptr<Node>& child : node->children) open.push_back(child.get());
+  }
+  return nodes;
+}
+
+Keeper::NodeSet Keeper::OnPath() const {
+  NodeSet nodes;
+  for (const Node* node = path_->current(); node != nullptr; node = node->parent) {
+    nodes.insert(node);
+  }
+  return nodes;
+}
+
+// The recording itself counts as a use.
+double Keeper::UsesOf(Node* node) {
+  return node->recent.At(now_, node->replays + 1, node->last_call, budget_.half_life);
+}
+
+double Keeper::UsesBelow(Node* node) {
+  double uses = 0;
+  for (Node* below : AllNodes(node)) uses += UsesOf(below);
+  return uses;
+}
+
+Kept Keeper::AsNode(Node* node, bool pinned) {
+  const uint64_t device = node->executable != nullptr ? node->executable->device_bytes() : 0;
+  return {.uses = UsesOf(node),
+          .bytes = device + kNodeBytes + kOpBytes * OpsOf(*node),
+          .cost = kRecordOps + 5 * OpsOf(*node),
+          .pinned = pinned};
+}
+
+Kept Keeper::AsExecutable(Node* node, bool pinned) {
+  return {.uses = UsesOf(node),
+          .bytes = node->executable->device_bytes(),
+          .cost = kInstantiateOps + OpsOf(*node),
+          .pinned = pinned};
+}
+
+void Keeper::ExecutableMade(const Node& node) {
+  ++held_.executables;
+  held_.executable_bytes += node.executable->device_bytes();
+}
+
+absl::Status Keeper::RoomForNode(const Variant& variant) {
+  const Node* parent = path_->current();
+  const auto siblings = parent->by_variant.find(variant.id);
+  if (siblings != parent->by_variant.end() && siblings->second.size() >= budget_.siblings) {
+    std::vector<Kept> kept;
+    for (Node* sibling : siblings->second) kept.push_back({.uses = UsesBelow(sibling)});
+    EvictSubtree(siblings->second[LeastWorth(kept)], Reason::kSiblingEvicted);
+  }
+  // A leaf at a time: with its last child gone a node may go, too.
+  while (held_.nodes >= budget_.nodes) {
+    const NodeSet pinned = OnPath();
+    std::vector<Node*> leaves;
+    std::vector<Kept> kept;
+    for (Node* node : AllNodes(root_)) {
+      if (!node->children.empty()) continue;
+      leaves.push_back(node);
+      kept.push_back(AsNode(node, pinned.contains(node)));
+    }
+    const size_t least = LeastWorth(kept);
+    if (least == kept.size()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("recording '", variant.function->name, "' as number ", pinned.size(),
+                       " of its path: the tree's budget is ", budget_.nodes,
+                       " nodes, and all of them are on this path; raise TreeBudget::nodes"));
+    }
+    Count(Reason::kNodeEvicted, 1);
+    EvictLeaf(leaves[least]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Keeper::RoomForExecutable(uint64_t ops) {
+  const uint64_t bytes = ExecutableBytes(ops);
+  const uint64_t over_count = std::max(held_.executables + 1, budget_.executables) -
+                              budget_.executables;
+  const uint64_t over_bytes = std::max(held_.executable_bytes + bytes, budget_.executable_bytes) -
+                              budget_.executable_bytes;
+  if (over_count == 0 && over_bytes == 0) return absl::OkStatus();
+  const NodeSet pinned = OnPath();
+  std::vector<Node*> nodes;
+  std::vector<Kept> kept;
+  for (Node* node : AllNodes(root_)) {
+    if (node->executable == nullptr) continue;
+    nodes.push_back(node);
+    kept.push_back(AsExecutable(node, pinned.contains(node)));
+  }
+  const std::vector<size_t> victims = ChooseVictims(kept, over_count, over_bytes);
+  if (victims.empty()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
+        budget_.executables, " executables of ", budget_.executable_bytes,
+        " bytes together, and what is held beside it (", held_.executables, " of ",
+        held_.executable_bytes, " bytes) is on the path in force; raise TreeBudget::",
+        over_bytes > 0 ? "executable_bytes" : "executables"));
+  }
+  Count(over_count > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted, victims.size());
+  for (size_t victim : victims) EvictExecutable(nodes[victim]);
+  return absl::OkStatus();
+}
+
+bool Keeper::EvictOneExecutable(Reason reason) {
+  const NodeSet pinned = OnPath();
+  std::vector<Node*> nodes;
+  std::vector<Kept> kept;
+  for (Node* node : AllNodes(root_)) {
+    if (node->executable == nullptr || pinned.contains(node)) continue;
+    nodes.push_back(node);
+    kept.push_back(AsExecutable(node, false));
+  }
+  if (kept.empty()) return false;
+  Count(reason, 1);
+  EvictExecutable(nodes[LeastWorth(kept)]);
+  return true;
+}
+
+void Keeper::EvictExecutable(Node* node) {
+  --held_.executables;
+  held_.executable_bytes -= node->executable->device_bytes();
+  graveyard_.Add(std::move(node->executable));
+}
+
+void Keeper::Detach(Node* node) {
+  Node* parent = node->parent;
+  EraseFrom(&parent->by_call, node->call_hash, node);
+  parent->general.Remove(node->variant->function->id, node);
+  EraseFrom(&parent->by_variant, node->variant->id, node);
+  const auto owned =
+      std::find_if(parent->children.begin(), parent->children.end(),
+                   [node](const std::unique_ptr<Node>& child) { return child.get() == node; });
+  GRAPHTREE_CHECK(owned != parent->children.end()) << "a node is not its parent's child";
+  graveyard_.Add(std::move(*owned));
+  parent->children.erase(owned);
+  if (parent->last_child == node) {
+    parent->last_child = parent->children.empty() ? nullptr : parent->children.back().get();
+  }
+}
+
+void Keeper::EvictLeaf(Node* node) {
+  GRAPHTREE_CHECK(node->children.empty()) << "a node with children is to go";
+  if (node->executable != nullptr) EvictExecutable(node);
+  --held_.nodes;
+  memory_->Drop(node->checkpoint);
+  forget_(node);
+  Detach(node);
+}
+
+void Keeper::EvictSubtree(Node* node, Reason reason) {
+  const std::vector<Node*> nodes = AllNodes(node);
+  Count(reason, nodes.size());
+  for (auto below = nodes.rbegin(); below != nodes.rend(); ++below) EvictLeaf(*below);
+}
+
+void Keeper::Called(Variant* variant) {
+  ++variant->calls;
+  variant->last_call = now_;
+}
+
+uint64_t Keeper::CountPlaces(const Function& function) const {
+  return std::count_if(placed_.begin(), placed_.end(), [&](const Variant* variant) {
+    return variant->function == &function;
+  });
+}
+
+bool Keeper::Admit(Variant* variant) {
+  if (variant->has_place) return true;
+  const bool function_full = CountPlaces(*variant->function) >= budget_.shapes_of_function;
+  if (function_full || placed_.size() >= budget_.shapes) {
+    absl::flat_hash_map<const Variant*, double> uses;
+    for (Node* node : AllNodes(root_)) uses[node->variant] += UsesOf(node);
+    absl::flat_hash_set<const Variant*> pinned;
+    for (const Node* node : OnPath()) pinned.insert(node->variant);
+    std::vector<Kept> kept;
+    for (Variant* placed : placed_) {
+      const double own =
+          placed->recent.At(now_, placed->calls, placed->last_call, budget_.half_life);
+      const bool other = function_full && placed->function != variant->function;
+      kept.push_back({.uses = own + uses[placed], .pinned = other || pinned.contains(placed)});
+    }
+    const double wanted =
+        variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
+    const size_t least = LeastWorth(kept);
+    if (least == kept.size() || kept[least].uses >= wanted) return false;
+    EvictShape(placed_[least]);
+  }
+  variant->has_place = true;
+  placed_.push_back(variant);
+  held_.shapes = placed_.size();
+  return true;
+}
+
+void Keeper::EvictShape(Variant* variant) {
+  // A node of the shape may lie below another one.
+  for (bool found = true; found;) {
+    found = false;
+    for (Node* node : AllNodes(root_)) {
+      if (node->variant != variant) continue;
+      EvictSubtree(node, Reason::kShapeEvicted);
+      found = true;
+      break;
+    }
+  }
+  variant->has_place = false;
+  placed_.erase(std::find(placed_.begin(), placed_.end(), variant));
+}
+
+void Keeper::BoundShapes(Function* function, const Variant* keep) {
+  const uint64_t most = 2 * std::min(budget_.shapes_of_function, budget_.shapes) + 16;
+  if (function->variant_count <= most) return;
+  absl::flat_hash_set<const Variant*> pinned = {keep};
+  for (const Node* node : OnPath()) pinned.insert(node->variant);
+  Variant* least = nullptr;
+  for (auto& [hash, variants] : function->variants) {
+    for (const std::unique_ptr<Variant>& variant : variants) {
+      if (variant->has_place || pinned.contains(variant.get())) continue;
+      variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
+      if (least == nullptr || variant->recent.weight() < least->recent.weight()) {
+        least = variant.get();
+      }
+    }
+  }
+  if (least == nullptr) return;
+  std::vector<Node*> nodes = AllNodes(root_);
+  nodes.push_back(root_);
+  for (Node* node : nodes) {
+    node->unexpected.erase(least->id);
+    node->moved.erase(least->id);
+  }
+  ForgetVariant(function, least);
+}
+
+}  // namespace graphtree

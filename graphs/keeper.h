@@ -1,0 +1,122 @@
+// Keeps a tree within its budgets (budget.h): before something is made, finds room for it, and
+// evicts what is worth the least (keep.h) where there is none.
+//
+//   path in force     root - A - B            pinned: their executables, and they themselves
+//   other nodes              |   `- C         C may go whole; so may D and E, E first
+//                            `- D - E         any executable of C, D, E may go alone
+//
+// What goes is taken out of the tree at once and destroyed later (graveyard.h). An eviction for a
+// cause is counted under that cause's reason.
+//
+// Threads: the tree's caller only. Cost: finding room where there is some is a few comparisons; an
+// eviction looks at every node once.
+#ifndef GRAPHTREE_GRAPHS_KEEPER_H_
+#define GRAPHTREE_GRAPHS_KEEPER_H_
+
+#include <cstdint>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/container/flat_hash_set.h"
+#include "absl/status/status.h"
+#include "device/device.h"
+#include "graphs/budget.h"
+#include "graphs/function.h"
+#include "graphs/graveyard.h"
+#include "graphs/keep.h"
+#include "graphs/node.h"
+#include "graphs/path.h"
+#include "graphs/reason.h"
+#include "graphs/step_memory.h"
+
+namespace graphtree {
+
+// What a tree holds now.
+struct Held {
+  uint64_t nodes = 0;
+  uint64_t executables = 0;
+  uint64_t executable_bytes = 0;
+  uint64_t shapes = 0;  // that have a place
+};
+
+class Keeper {
+ public:
+  // None owned; all outlive the keeper. Evictions are counted in `counts`; `forget` is told of
+  // every node that leaves the tree.
+  Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
+         ReasonCounts* counts, std::function<void(const Node*)> forget)
+      : budget_(budget),
+        memory_(memory),
+        path_(path),
+        root_(root),
+        counts_(counts),
+        forget_(std::move(forget)),
+        graveyard_(device) {}
+
+  const TreeBudget& budget() const { return budget_; }
+  const Held& held() const { return held_; }
+
+  // A call of the tree begins; `now` counts them.
+  void SetNow(uint64_t now) { now_ = now; }
+
+  // The variant is called, on another route than a replay.
+  void Called(Variant* variant);
+  // May the variant be recorded? Gives it a place if there is one, or if it is used more than the
+  // least used that has one, which then loses it with all its recordings.
+  bool Admit(Variant* variant);
+  // The function has a new variant: forgets the least used one that has no place, if there are too
+  // many.
+  void BoundShapes(Function* function, const Variant* keep);
+
+  // Room for one recording of the variant behind the path's end. ResourceExhausted, with the
+  // figures, where what may go would not do.
+  absl::Status RoomForNode(const Variant& variant);
+  // The same for an executable of a graph of that many ops.
+  absl::Status RoomForExecutable(uint64_t ops);
+
+  // The node now hangs in the tree, or has an executable.
+  void NodeMade() { ++held_.nodes; }
+  void ExecutableMade(const Node& node);
+
+  // Evicts an executable that may go, the least valuable; false if there is none. For a device that
+  // is out of memory.
+  bool EvictOneExecutable(Reason reason);
+
+  Graveyard& graveyard() { return graveyard_; }
+
+ private:
+  using NodeSet = absl::flat_hash_set<const Node*>;
+
+  std::vector<Node*> AllNodes(Node* from) const;  // parents before children
+  NodeSet OnPath() const;
+  double UsesOf(Node* node);
+  uint64_t CountPlaces(const Function& function) const;
+  // Kept by node: what a whole node, or its executable alone, would give back.
+  Kept AsNode(Node* node, bool pinned);
+  Kept AsExecutable(Node* node, bool pinned);
+  double UsesBelow(Node* node);
+
+  void Count(Reason reason, uint64_t gone) { (*counts_)[static_cast<size_t>(reason)] += gone; }
+  void EvictExecutable(Node* node);
+  void EvictLeaf(Node* node);
+  void EvictSubtree(Node* node, Reason reason);
+  void EvictShape(Variant* variant);
+  void Detach(Node* node);
+
+  const TreeBudget budget_;
+  StepMemory* const memory_;
+  const Path* const path_;
+  Node* const root_;
+  ReasonCounts* const counts_;
+  const std::function<void(const Node*)> forget_;
+  uint64_t now_ = 0;
+  Held held_;
+  std::vector<Variant*> placed_;  // the variants that have a place
+  Graveyard graveyard_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_KEEPER_H_

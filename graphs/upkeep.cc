@@ -1,0 +1,85 @@
+// What the budgets ask of a call: sizes that may be recorded, shapes that have a place, verdicts
+// that pass, executables that come back.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/error.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+
+// Finds the call's variant. Says once that a function comes in many shapes.
+void TreeCore::FindVariant(Call& call) {
+  Function& function = call.function;
+  const uint64_t seen_before = function.variants_seen;
+  call.variant = VariantFor(&function, call.inputs, &next_variant_);
+  keeper_.Called(call.variant);
+  if (function.variants_seen == seen_before) return;
+  keeper_.BoundShapes(&function, call.variant);
+  if (function.variants_seen <= options_.shape_warn_limit || function.warned_of_shapes) return;
+  function.warned_of_shapes = true;
+  if (!options_.warn) return;
+  options_.warn(absl::StrCat(
+      "'", function.name, "' has been called with ", function.variants_seen,
+      " distinct sizes, and each is warmed up and recorded on its own; pad inputs to few sizes, "
+      "list the sizes to record (FunctionOptions::recorded_sizes), or raise "
+      "TreeOptions::shape_warn_limit to hear of it later"));
+}
+
+// After so many refusals half of what led to the verdict is forgiven.
+bool TreeCore::IsRerecordedTooOften(const Variant& variant) {
+  const auto found = path_.current()->unexpected.find(variant.id);
+  if (found == path_.current()->unexpected.end()) return false;
+  Rerecords& rerecords = found->second;
+  if (rerecords.count <= options_.rerecord_limit) return false;
+  if (++rerecords.refused < options_.budget.retry_after) return true;
+  rerecords.count /= 2;
+  rerecords.refused = 0;
+  return rerecords.count > options_.rerecord_limit;
+}
+
+// The first failure may have been an accident; from the second on it waits 1, 2, 4, ... calls.
+void TreeCore::NoteFailure(Variant* variant) {
+  ++variant->failures;
+  if (variant->failures < 2) return;
+  const uint64_t doublings = std::min<uint64_t>(variant->failures - 2, 40);
+  variant->pause = std::min(uint64_t{1} << doublings, options_.budget.retry_after);
+}
+
+// Makes room where the device has none: the least valuable executables go, and their memory with
+// them, once the work that is under way is done.
+bool TreeCore::GiveMemoryBack(int executables) {
+  if (order_.last() == nullptr || device_.open_captures() > 0) return false;
+  int evicted = 0;
+  while (evicted < executables && keeper_.EvictOneExecutable(Reason::kBytesEvicted)) ++evicted;
+  if (evicted == 0 || !order_.last()->Synchronize().ok()) return false;
+  keeper_.graveyard().DestroyAll();
+  return true;
+}
+
+absl::Status TreeCore::MakeExecutable(Node* node) {
+  GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(node->graph->op_count()));
+  absl::StatusOr<std::unique_ptr<Executable>> made = node->graph->Instantiate();
+  for (int more = 1; more <= 64; more *= 4) {
+    if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more)) break;
+    made = node->graph->Instantiate();
+  }
+  GRAPHTREE_RETURN_IF_ERROR(made.status());
+  node->executable = *std::move(made);
+  return absl::OkStatus();
+}
+
+// A fresh executable has the arguments that were captured, whatever was patched since.
+absl::Status TreeCore::BringBack(Node* node) {
+  keeper_.SetNow(stats_.calls);
+  GRAPHTREE_RETURN_IF_ERROR(MakeExecutable(node));
+  keeper_.ExecutableMade(*node);
+  for (IngestOp& ingest : node->ingest) ingest.unpatched = true;
+  node->pointers.ForgetPatches();
+  ++stats_.instantiated_again;
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree
