@@ -1,4 +1,4 @@
-// What was evicted is destroyed when its last launch is over and no capture is open, and not before.
+// What was evicted is destroyed when its last launch is over and no capture is open, not before.
 #include "graphs/graveyard.h"
 
 #include <memory>
