@@ -1,6 +1,12 @@
 // Asking the event, and setting it.
 #include "graphs/graveyard.h"
 
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "device/stream.h"
+
 namespace graphtree {
 
 // A stream that its owner is capturing must not be touched: the event would go into the capture.

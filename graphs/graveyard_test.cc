@@ -4,6 +4,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "device/base/status_matchers.h"
 #include "device/device.h"
 #include "device/host/host_device.h"
@@ -12,23 +13,30 @@
 namespace graphtree {
 namespace {
 
+// REQUIRES: there is a value.
+template <typename T>
+T Made(absl::StatusOr<T> made) {
+  EXPECT_THAT(made, IsOk());
+  return *std::move(made);
+}
+
 class GraveyardTest : public testing::Test {
  protected:
   void SetUp() override {
-    ASSERT_OK_AND_ASSIGN(device_, OpenHostDevice({}));
-    ASSERT_OK_AND_ASSIGN(last_, device_->NewStream());
-    ASSERT_OK_AND_ASSIGN(other_, device_->NewStream());
+    device_ = Made(OpenHostDevice({}));
+    last_ = Made(device_->NewStream());
+    other_ = Made(device_->NewStream());
     ASSERT_THAT(last_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
     EXPECT_THAT(last_->CallHost([] {}), IsOk());
-    ASSERT_OK_AND_ASSIGN(graph_, last_->EndCapture());
+    graph_ = Made(last_->EndCapture());
     graveyard_ = std::make_unique<Graveyard>(*device_);
   }
   void Bury() {
-    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Executable> executable, graph_->Instantiate());
+    std::unique_ptr<Executable> executable = Made(graph_->Instantiate());
     EXPECT_THAT(executable->Launch(*last_), IsOk());
     graveyard_->Add(std::move(executable));
     auto node = std::make_unique<Node>();
-    ASSERT_OK_AND_ASSIGN(node->executable, graph_->Instantiate());
+    node->executable = Made(graph_->Instantiate());
     graveyard_->Add(std::move(node));
   }
 
@@ -71,7 +79,7 @@ TEST_F(GraveyardTest, AStreamThatIsBeingCapturedIsNotTouched) {
   ASSERT_THAT(last_->Synchronize(), IsOk());
   ASSERT_THAT(last_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   graveyard_->Tidy(last_.get());
-  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> captured, last_->EndCapture());
+  const std::unique_ptr<Graph> captured = Made(last_->EndCapture());
   EXPECT_EQ(captured->op_count(), 0u);
   for (int i = 0; i < 2; ++i) {
     graveyard_->Tidy(last_.get());
@@ -82,7 +90,7 @@ TEST_F(GraveyardTest, AStreamThatIsBeingCapturedIsNotTouched) {
 }
 
 TEST_F(GraveyardTest, WithoutAnyWorkThereIsNothingToWaitFor) {
-  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Executable> executable, graph_->Instantiate());
+  std::unique_ptr<Executable> executable = Made(graph_->Instantiate());
   graveyard_->Add(std::move(executable));
   graveyard_->Tidy(nullptr);
   EXPECT_TRUE(graveyard_->empty());

@@ -18,9 +18,10 @@ void TreeCore::FindVariant(Call& call) {
   keeper_.Called(call.variant);
   if (function.variants_seen == seen_before) return;
   keeper_.BoundShapes(&function, call.variant);
-  if (function.variants_seen <= options_.shape_warn_limit || function.warned_of_shapes) return;
+  const bool many = function.variants_seen > options_.shape_warn_limit;
+  if (!many || function.warned_of_shapes || !options_.warn) return;
+  if (!options_.enabled || function.options.exclude) return;
   function.warned_of_shapes = true;
-  if (!options_.warn) return;
   options_.warn(absl::StrCat(
       "'", function.name, "' has been called with ", function.variants_seen,
       " distinct sizes, and each is warmed up and recorded on its own; pad inputs to few sizes, "

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "graphs/budget.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
