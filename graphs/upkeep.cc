@@ -41,11 +41,12 @@ bool TreeCore::IsRerecordedTooOften(const Variant& variant) {
   return rerecords.count > options_.rerecord_limit;
 }
 
-// The first failure may have been an accident; from the second on it waits 1, 2, 4, ... calls.
+// The first failures may have been accidents; from the third on it waits 1, 2, 4, ... calls.
 void TreeCore::NoteFailure(Variant* variant) {
   ++variant->failures;
-  if (variant->failures < 2) return;
-  const uint64_t doublings = std::min<uint64_t>(variant->failures - 2, 40);
+  constexpr uint64_t kAccidents = 2;
+  if (variant->failures <= kAccidents) return;
+  const uint64_t doublings = std::min<uint64_t>(variant->failures - kAccidents - 1, 40);
   variant->pause = std::min(uint64_t{1} << doublings, options_.budget.retry_after);
 }
 

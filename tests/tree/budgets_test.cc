@@ -150,6 +150,30 @@ TEST_P(BudgetsTest, APathInForceIsNotTouched) {
   EXPECT_EQ(reasons(Reason::kOverBudget), 0u);
 }
 
+// Another output is alive every time in front of the second function, and each needs a recording.
+TEST_P(BudgetsTest, SiblingsAreBounded) {
+  OpenWith({.siblings = 2});
+  const FunctionId many = Register("many", {}, [](Launcher& on, Values& inputs) {
+    Values out;
+    for (int i = 0; i < 5; ++i) out.push_back(Sum(on, inputs[0], inputs[0]));
+    return out;
+  });
+  const FunctionId second = Register("second", {}, Thrice), third = Register("third", {}, Twice);
+  for (int round = 0; round < 5; ++round) {
+    for (int kept = 0; kept < 5; ++kept) {
+      NewStep();
+      Values out = Call(many, {x_});
+      const Value held = out[kept];
+      out.clear();
+      Values made = Call(second, {x_});
+      EXPECT_EQ(Read(Call(third, {made[0]})[0]), Times(PatternOf(1), 6)) << "and those below go";
+      EXPECT_EQ(Read(held), Times(PatternOf(1), 2));
+      EXPECT_LE(stats().nodes, 5u);
+    }
+  }
+  EXPECT_GT(reasons(Reason::kSiblingEvicted), 10u);
+}
+
 TEST_P(BudgetsTest, APathThatIsLongerThanTheBudgetEndsEagerly) {
   OpenWith({.nodes = 2});
   const std::vector<FunctionId> chain = Functions(4);
