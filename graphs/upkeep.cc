@@ -79,6 +79,7 @@ absl::Status TreeCore::BringBack(Node* node) {
   GRAPHTREE_RETURN_IF_ERROR(MakeExecutable(node));
   keeper_.ExecutableMade(*node);
   for (IngestOp& ingest : node->ingest) ingest.unpatched = true;
+  for (IngestOp& egress : node->egress) egress.unpatched = true;
   node->pointers.ForgetPatches();
   ++stats_.instantiated_again;
   return absl::OkStatus();

@@ -82,6 +82,23 @@ TEST_P(BudgetsTest, AnExecutableThatComesBackCopiesTheCallsInputs) {
   EXPECT_GT(stats().instantiated_again, 3u);
 }
 
+// Nor does it write outputs to where another launch put them.
+TEST_P(BudgetsTest, AnExecutableThatComesBackPlacesKeptOutputsAnew) {
+  OpenWith({.executables = 1});
+  const FunctionId keeps = Register("keeps", {.kept_outputs = {0}}, Twice);
+  const FunctionId other = Register("other", {}, Twice);
+  std::vector<Value> kept;
+  for (uint32_t round = 0; round < 5; ++round) {
+    NewStep();
+    kept.push_back(Call(keeps, {Given(10 + round)})[0]);
+    CallAlone(other);
+  }
+  for (uint32_t round = 0; round < 5; ++round) {
+    EXPECT_EQ(Read(kept[round]), Times(PatternOf(10 + round), 2)) << "round " << round;
+  }
+  EXPECT_GT(stats().instantiated_again, 3u);
+}
+
 TEST_P(BudgetsTest, BytesBoundExecutables) {
   OpenWith({.executable_bytes = 300 << 10});
   const std::vector<FunctionId> functions = Functions(5);
