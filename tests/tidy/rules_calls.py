@@ -70,6 +70,7 @@ _ALLOWED = {
     ("thread-local", "device/host/fault_guard.cc"): "a signal handler finds its own thread's frame",
     ("new", "graphs/storage_home.cc"): "it counts its holders and ends with the last",
     ("delete", "graphs/storage_home.cc"): "as above",
+    ("delete", "tests/bare/node_bytes_bench.cc"): "it replaces operator delete to count",
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
     ("thread-local", "allocator/thread_guard.h"): "only an address that differs between threads",
 }
