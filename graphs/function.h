@@ -70,6 +70,7 @@ struct Variant {
   std::vector<bool> mutates;   // by input: declared, or seen in a run
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<KeptOpaque> opaque;
+  bool keeps_by_copy = false;  // a kept output's address stands where nobody said so
   bool warm = false;           // has run once in the pool
   size_t generators = 0;       // of random numbers that a run drew from
 

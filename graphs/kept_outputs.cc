@@ -2,8 +2,9 @@
 // in the region of the pool that no restore touches.
 //
 //   warm-up   body --> output in the step region --copy on the stream--> kept place
-//   record    body --> output in the step region --last op of the graph--> kept place
-//   replay    the last op's table is patched: each run has a place of its own
+//   record    the ops that make the output and read it are found, and patched to the kept place;
+//             where one is hidden, a last op of the graph copies the output there instead
+//   replay    the same patches: each run has a place of its own
 //   eager     the body allocates in the kept region anyway
 //
 // What runs later sees the kept place only, so that a step may end, or the path be restored, under
@@ -86,7 +87,7 @@ absl::Status TreeCore::CountKept(const Function& function, const Values& outputs
   return absl::OkStatus();
 }
 
-// The capture is open: the last ops copy out what is kept.
+// The capture is open, the body is done: notes what is kept, and copies it out where it must be.
 absl::Status TreeCore::CaptureEgress(const Values& originals, Draft* draft) {
   Node* node = draft->node.get();
   const Function& function = *node->variant->function;
@@ -111,9 +112,11 @@ absl::Status TreeCore::CaptureEgress(const Values& originals, Draft* draft) {
         [storage](const KeptOutput& kept) { return kept.serial == storage->serial; });
     if (known) continue;
     const AddressRange block = storage->range();
-    GRAPHTREE_ASSIGN_OR_RETURN(Tensor place, NewKept(function, block.bytes, *side_));
-    copies.push_back({place.word(), block.base, BytesLayout(block.bytes)});
-    node->kept.push_back({block, storage->serial, std::move(place)});
+    node->kept.push_back({block, storage->serial});
+    node->places.emplace_back();
+    if (!node->variant->keeps_by_copy) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(node->places.back(), NewKept(function, block.bytes, *side_));
+    copies.push_back({node->places.back().word(), block.base, BytesLayout(block.bytes)});
   }
   for (IngestPlan& plan : IngestPlan::For(copies, {})) {
     std::vector<uint32_t> served;
@@ -148,19 +151,20 @@ bool TreeCore::MarkKept(const Node& node, const Storage& storage, OutputSlot* sl
 }
 
 Value TreeCore::ViewOfKept(const Node& node, const OutputSlot& slot) {
-  const Tensor& place = node.kept[slot.source].next;
+  const Value& place = node.places[slot.source];
   return Tensor::Over(place.storage(), slot.layout, place.word() + slot.address);
 }
 
 absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
-  for (KeptOutput& kept : node->kept) {
-    if (kept.next.defined()) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(kept.next,
-                               NewKept(*node->variant->function, kept.block.bytes, stream));
+  for (size_t i = 0; i < node->kept.size(); ++i) {
+    if (!node->places[i].is_none()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(
+        node->places[i],
+        NewKept(*node->variant->function, node->kept[i].block.bytes, stream));
   }
   for (IngestOp& egress : node->egress) {
     for (size_t copy = 0; copy < egress.inputs.size(); ++copy) {
-      const Address target = node->kept[egress.inputs[copy]].next.word();
+      const Address target = node->places[egress.inputs[copy]].word();
       if (egress.plan.target(copy) == target) continue;
       egress.plan.SetTarget(copy, target);
       egress.unpatched = true;
@@ -175,7 +179,7 @@ absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
 }
 
 void TreeCore::ForgetPlaces(Node* node) {
-  for (KeptOutput& kept : node->kept) kept.next = Tensor();
+  for (Value& place : node->places) place = Value();
 }
 
 }  // namespace graphtree

@@ -74,11 +74,10 @@ struct LiveBlock {
   BlockId block;
 };
 
-// Memory of an output that outlives its step. The graph's last op copies it to where it is kept.
+// Memory of an output that outlives its step.
 struct KeptOutput {
-  AddressRange block;   // where the graph computes it
+  AddressRange block;   // where it was recorded
   uint64_t serial = 0;  // of that block's storage, while it is recorded
-  Tensor next;          // where the next launch puts it
 };
 
 // What every run of the node takes from one generator, and what the last one took.
@@ -134,8 +133,9 @@ struct Node {
   std::unique_ptr<Graph> graph;            // null if nothing was launched
   std::unique_ptr<Executable> executable;  // likewise
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
-  PointerTable pointers;                   // the ops that take patched inputs
+  PointerTable pointers;                   // the ops that take patched inputs and kept outputs
   std::vector<KeptOutput> kept;
+  Values places;                           // where the next launch puts them
   std::vector<IngestOp> egress;            // the ops that copy kept outputs out; "inputs" are those
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;

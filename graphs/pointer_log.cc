@@ -11,19 +11,42 @@ namespace graphtree {
 void PointerLog::Accessed(Access access, const Tensor& tensor, int argument) {
   AccessLog::Accessed(access, tensor, argument);
   if (argument < 0 || tensor.storage() == nullptr) return;
+  const uint32_t place = static_cast<uint32_t>(argument);
   for (const MarkedInput& marked : marked_) {
     if (marked.mark.storage() != tensor.storage()) continue;
-    pending_.push_back({marked.input, static_cast<uint32_t>(argument),
-                        tensor.word() - marked.mark.word()});
+    pending_.push_back({marked.input, place, tensor.word() - marked.mark.word()});
+    pending_serials_.push_back(0);
+    return;
+  }
+  if (!list_all_) return;
+  pending_.push_back({kNobody, place, tensor.word()});
+  pending_serials_.push_back(tensor.storage()->serial);
+}
+
+void PointerLog::Forget() {
+  pending_.clear();
+  pending_serials_.clear();
+}
+
+void PointerLog::Claim(uint64_t serial, Address base, uint32_t input) {
+  for (size_t op = 0; op < ops_.size(); ++op) {
+    for (size_t i = 0; i < serials_[op].size(); ++i) {
+      if (serials_[op][i] != serial) continue;
+      PointerSlot& slot = ops_[op].slots()[i];
+      slot.input = input;
+      slot.offset -= base;
+    }
   }
 }
 
 void PointerLog::Add(PointerOp op) {
-  op.slots() = std::move(pending_);
-  pending_.clear();
+  op.slots() = pending_;
+  serials_.push_back(pending_serials_);
+  Forget();
   const absl::StatusOr<std::vector<OpToken>> frontier = stream_.CaptureFrontier();
   if (!frontier.ok()) {
     status_.Update(frontier.status());
+    serials_.pop_back();
     return;
   }
   GRAPHTREE_CHECK(frontier->size() == 1) << "a launch left " << frontier->size() << " ends";
@@ -38,13 +61,13 @@ void PointerLog::Launched(const Kernel& kernel, const LaunchShape& shape, Argume
 
 void PointerLog::Copied(const CopyParams& params) {
   AccessLog::Copied(params);
-  if (params.bytes == 0) pending_.clear();  // captures nothing
+  if (params.bytes == 0) Forget();  // captures nothing
   if (!pending_.empty()) Add(PointerOp(params));
 }
 
 void PointerLog::Filled(const FillParams& params) {
   AccessLog::Filled(params);
-  if (params.count == 0) pending_.clear();
+  if (params.count == 0) Forget();
   if (!pending_.empty()) Add(PointerOp(params));
 }
 

@@ -5,6 +5,9 @@
 // to be the input's even where two inputs share bytes, or where the body knows the same memory from
 // elsewhere.
 //
+// For outputs that will be known only at the body's end, all ops can be listed, with the storage
+// that each argument points into; what turns out to be such an output is claimed then.
+//
 // Thread rule: the capture's thread. Cost: asks the stream for the last op at launches that take
 // a marked input, at no others.
 #ifndef GRAPHTREE_GRAPHS_POINTER_LOG_H_
@@ -35,24 +38,32 @@ struct MarkedInput {
 class PointerLog : public AccessLog {
  public:
   // `stream` is being captured; `inputs` are as the body sees them.
-  PointerLog(Stream& stream, absl::Span<const Value> inputs, std::vector<MarkedInput> marked)
-      : AccessLog(inputs), stream_(stream), marked_(std::move(marked)) {}
+  PointerLog(Stream& stream, absl::Span<const Value> inputs, std::vector<MarkedInput> marked,
+             bool list_all)
+      : AccessLog(inputs), stream_(stream), marked_(std::move(marked)), list_all_(list_all) {}
 
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
   void Copied(const CopyParams& params) override;
   void Filled(const FillParams& params) override;
 
-  // The ops that take marked inputs, as ops of the captured graph. Once.
+  // Slots that point into the storage of this serial, which begins at `base`, are `input`'s.
+  void Claim(uint64_t serial, Address base, uint32_t input);
+
+  // The ops that take marked inputs, or all, as ops of the captured graph. Once.
   absl::StatusOr<std::vector<PointerOp>> Take(const Graph& graph);
 
  private:
   void Add(PointerOp op);
+  void Forget();
 
   Stream& stream_;
   const std::vector<MarkedInput> marked_;
+  const bool list_all_;
   std::vector<PointerSlot> pending_;  // of the op that is launched next
+  std::vector<uint64_t> pending_serials_;
   std::vector<PointerOp> ops_;
+  std::vector<std::vector<uint64_t>> serials_;  // of each op's slots; 0 for a marked input's
   std::vector<OpToken> tokens_;  // of each
   absl::Status status_;
 };

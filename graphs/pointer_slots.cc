@@ -117,12 +117,14 @@ absl::Status PointerOp::Patch(Executable& executable) {
 }
 
 PointerTable::PointerTable(std::vector<PointerOp> ops, absl::Span<const uint32_t> patched,
-                           absl::Span<const Value> inputs)
-    : ops_(std::move(ops)) {
-  for (uint32_t input : patched) {
+                           absl::Span<const Value> inputs, absl::Span<const Address> kept)
+    : ops_(std::move(ops)), kept_(kept.size()) {
+  std::vector<uint32_t> all(patched.begin(), patched.end());
+  for (uint32_t i = 0; i < kept.size(); ++i) all.push_back(kFirstKept + i);
+  for (uint32_t input : all) {
     PatchedInput& entry = patched_.emplace_back();
     entry.input = input;
-    entry.now = inputs[input].word();
+    entry.now = input >= kFirstKept ? kept[input - kFirstKept] : inputs[input].word();
     for (uint32_t i = 0; i < ops_.size(); ++i) {
       const std::vector<PointerSlot>& slots = ops_[i].slots();
       const bool takes = std::any_of(slots.begin(), slots.end(), [input](const PointerSlot& slot) {

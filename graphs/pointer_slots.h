@@ -11,6 +11,9 @@
 // ones (HiddenPointers) before an input of it is called patched. What a search cannot see is an
 // address that lies in memory and not in an argument: a body must not put it there.
 //
+// An output that outlives its step is followed in the same way: each run puts it at another place,
+// and the ops that make it and read it are patched. Its slots count from kFirstKept.
+//
 // A table is kept by its node. It says what the executable should have; an op whose patch failed is
 // remembered and patched with the next replay.
 //
@@ -35,6 +38,9 @@ namespace graphtree {
 // A copy has two arguments, its target and its source; a fill has its target.
 constexpr uint32_t kTargetArgument = 0;
 constexpr uint32_t kSourceArgument = 1;
+
+constexpr uint32_t kFirstKept = uint32_t{1} << 31;
+constexpr uint32_t kNobody = ~uint32_t{0};  // memory of the recording's own, which stays
 
 struct PointerSlot {
   uint32_t input = 0;
@@ -81,25 +87,29 @@ class PointerOp {
 class PointerTable {
  public:
   PointerTable() = default;
-  // `inputs` are the patched ones, at the addresses that they were recorded with.
+  // `patched` are inputs, at the addresses in `inputs` that they were recorded with, and `kept` is
+  // where the kept outputs were recorded.
   PointerTable(std::vector<PointerOp> ops, absl::Span<const uint32_t> patched,
-               absl::Span<const Value> inputs);
+               absl::Span<const Value> inputs, absl::Span<const Address> kept = {});
 
   bool empty() const { return patched_.empty(); }
-  size_t inputs() const { return patched_.size(); }
+  size_t inputs() const { return patched_.size() - kept_; }
   absl::Span<const PointerOp> ops() const { return ops_; }
 
   // Whether one of the patched inputs is at another address than at the last replay.
   bool Moved(absl::Span<const Value> inputs) const {
     for (const PatchedInput& patched : patched_) {
+      if (patched.input >= kFirstKept) break;
       if (inputs[patched.input].word() != patched.now) return true;
     }
     return false;
   }
-  // True if ops must be patched before the next launch.
-  bool Follow(absl::Span<const Value> inputs) {
+  // True if ops must be patched before the next launch. `places` are those of the kept outputs.
+  bool Follow(absl::Span<const Value> inputs, absl::Span<const Value> places = {}) {
     for (PatchedInput& patched : patched_) {
-      const Address address = inputs[patched.input].word();
+      const bool is_kept = patched.input >= kFirstKept;
+      const Address address =
+          is_kept ? places[patched.input - kFirstKept].word() : inputs[patched.input].word();
       if (address != patched.now) Follow(patched, address);
     }
     return unpatched_;
@@ -119,7 +129,8 @@ class PointerTable {
   void Follow(PatchedInput& patched, Address address);
 
   std::vector<PointerOp> ops_;
-  std::vector<PatchedInput> patched_;
+  std::vector<PatchedInput> patched_;  // inputs before kept outputs
+  size_t kept_ = 0;
   bool unpatched_ = false;
 };
 

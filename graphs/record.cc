@@ -117,7 +117,13 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
   give_back();
   if (!draft.hidden.empty()) {
-    for (uint32_t input : draft.hidden) call.variant->uses[input].hidden = true;
+    for (uint32_t input : draft.hidden) {
+      if (input >= kFirstKept) {
+        call.variant->keeps_by_copy = true;
+      } else {
+        call.variant->uses[input].hidden = true;
+      }
+    }
     Reason reason;
     return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
   }
@@ -134,6 +140,8 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   Node* node = draft->node.get();
   if (node->executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
+  } else {
+    GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, stream));
   }
   for (size_t i = 0; i < draft->outputs.size(); ++i) {
     const OutputSlot& slot = node->outputs[i];
@@ -173,7 +181,8 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
   if (!draft.status.ok()) return draft;
 
-  PointerLog log(*side_, inputs, draft.marked);
+  const bool keeps = !call.function.options.kept_outputs.empty();
+  PointerLog log(*side_, inputs, draft.marked, keeps && !call.variant->keeps_by_copy);
   RecordedRandom random([&words] { return words.Next(); });
   Launcher on(*side_, allocator, &log, &random);
   std::vector<OpToken> tokens;

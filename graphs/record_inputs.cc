@@ -148,22 +148,39 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
     GRAPHTREE_ASSIGN_OR_RETURN(node->ingest[i].op, node->graph->Find(tokens[i]));
     ingest.push_back(node->ingest[i].op);
   }
-  if (draft->marked.empty()) return absl::OkStatus();
-  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(*node->graph));
+  const bool follows_kept = !node->kept.empty() && !node->variant->keeps_by_copy;
+  if (draft->marked.empty() && !follows_kept) return absl::OkStatus();
   std::vector<InputRange> ranges;
   std::vector<uint32_t> patched;
+  std::vector<Address> kept;
   for (const MarkedInput& marked : draft->marked) {
     ranges.push_back({marked.input, marked.mark.raw_bytes()});
     patched.push_back(marked.input);
   }
+  for (uint32_t i = 0; follows_kept && i < node->kept.size(); ++i) {
+    const AddressRange block = node->kept[i].block;
+    log->Claim(node->kept[i].serial, block.base, kFirstKept + i);
+    ranges.push_back({kFirstKept + i, block});
+    kept.push_back(block.base);
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(*node->graph));
   draft->hidden = HiddenPointers(node->graph->ops(), ops, ingest, ranges);
   node->graph->ForgetOps();
   if (!draft->hidden.empty()) {
-    return absl::InternalError(
-        absl::StrCat("input ", draft->hidden.front(), " of '", node->variant->function->name,
-                     "' has its address where no launch declares it"));
+    const uint32_t first = draft->hidden.front();
+    return absl::InternalError(absl::StrCat(
+        first >= kFirstKept ? "a kept output" : absl::StrCat("input ", first), " of '",
+        node->variant->function->name, "' has its address where no launch declares it"));
   }
-  node->pointers = PointerTable(std::move(ops), patched, originals);
+  ops.erase(std::remove_if(ops.begin(), ops.end(),
+                           [](const PointerOp& op) {
+                             return std::all_of(op.slots().begin(), op.slots().end(),
+                                                [](const PointerSlot& slot) {
+                                                  return slot.input == kNobody;
+                                                });
+                           }),
+            ops.end());
+  node->pointers = PointerTable(std::move(ops), patched, originals, kept);
   return absl::OkStatus();
 }
 

@@ -95,7 +95,7 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
   DrawRandom(node);
   absl::Status status = PatchIngest(node, inputs);
   if (status.ok() && !node->kept.empty()) status = PlaceKept(node, stream);
-  if (status.ok() && !node->pointers.empty() && node->pointers.Follow(inputs)) {
+  if (status.ok() && !node->pointers.empty() && node->pointers.Follow(inputs, node->places)) {
     status = node->pointers.Patch(*node->executable);
   }
   if (status.ok()) status = node->executable->Launch(stream);
@@ -140,6 +140,8 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   if (tells_device_) TellOutputs(*node);
   if (node->executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
+  } else if (!node->kept.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call.stream));
   }
   node->parent->last_child = node;
   path_.Append(node, PathState::kReplaying);

@@ -1,4 +1,5 @@
 // Outputs that are kept: they outlive their step, in every state of the path.
+#include <algorithm>
 #include <deque>
 #include <utility>
 
@@ -94,6 +95,63 @@ TEST_P(KeptTest, ViewsShareItsStorage) {
     EXPECT_EQ(same[0].storage(), out[1].storage()) << "step " << step;
     EXPECT_EQ(Read(out[2])[0], 2 * PatternOf(step)[8] + 5);
   }
+}
+
+// Nothing is copied where every op that takes a kept output is known; else a last op copies it.
+TEST_P(KeptTest, TheOpsAreFoundOrTheOutputIsCopied) {
+  for (const bool hides : {false, true}) {
+    OpenTree({});
+    const FunctionId function =
+        Register("reuse", Keeping({1, 2}), [hides](Launcher& on, Values& inputs) {
+          Tensor first = Sum(on, inputs[0], inputs[0]);
+          const Tensor second = Sum(on, first, first);
+          first = Tensor();
+          const Tensor third = Sum(on, second, inputs[0]);  // where the first was
+          if (!on.ok()) return Values{};
+          if (hides) {
+            on.Fail(Increment(on.stream(), third.raw_bytes(), 1));
+          } else {
+            Bump(on, third, 1);
+          }
+          on.Copy(Slice(second, 0, 4), Slice(third, 4, 4));
+          on.Fill(Slice(second, 40, 8), 1);
+          return Values{Sum(on, second, third), second, third};
+        });
+    std::deque<Values> held;
+    for (uint32_t step = 0; step < 8; ++step) {
+      NewStep();
+      const Words x = PatternOf(step);
+      Words third = Plus(Times(x, 5), Words(kWords, 1));
+      Words second = Times(x, 4);
+      std::copy(third.begin() + 4, third.begin() + 8, second.begin());
+      std::fill(second.begin() + 40, second.end(), 0x01010101);
+      held.push_back(Call(function, {Given(step)}));
+      if (held.size() > 3) held.pop_front();
+      EXPECT_EQ(Read(held.back()[0]), Plus(second, third)) << "step " << step;
+      EXPECT_EQ(Read(held.back()[1]), second) << "step " << step;
+      EXPECT_EQ(Read(held.back()[2]), third) << "step " << step;
+    }
+    EXPECT_EQ(graphs(), 1u);
+    EXPECT_EQ(eager(), 0u);
+    ASSERT_EQ(tree().outline().size(), 1u);
+    EXPECT_EQ(tree().outline()[0].ops, hides ? 9u : 8u) << "one of them copies the input in";
+  }
+}
+
+TEST_P(KeptTest, AnOutputThatNoOpMakesIsKeptToo) {
+  const FunctionId function = Register("nothing", Keeping({0}), [](Launcher& on, Values&) {
+    return Values{on.Empty(WordsLayout(kWords))};
+  });
+  Address last = 0;
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Values out = Call(function, {});
+    EXPECT_NE(out[0].word(), 0u);
+    NewStep();
+    EXPECT_THAT(Tensor::From(out[0]).bytes(), IsOk());
+    last = out[0].word();
+  }
+  EXPECT_NE(last, 0u);
 }
 
 TEST_P(KeptTest, DroppedPlacesAreUsedAgain) {

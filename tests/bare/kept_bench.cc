@@ -1,0 +1,169 @@
+// What a kept output costs a replay: the outputs of the last step are held while the next one runs,
+// so that each replay puts them at another place, beside a launch of the same ops that does not.
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/device.h"
+#include "device/open.h"
+#include "graphs/tree.h"
+#include "tests/bare/bare_graph.h"
+#include "tests/kernels/kernels.h"
+#include "tools/benching/row.h"
+
+namespace graphtree {
+namespace {
+
+using bench::Measurement;
+using bench::Outcome;
+using bench::Skipped;
+
+constexpr uint32_t kElements = 256;
+constexpr LaunchShape kShape = {.grid = {1}, .block = {256}};
+
+class KeptWorld {
+ public:
+  static absl::StatusOr<std::unique_ptr<KeptWorld>> Make(const char* device, uint32_t outputs) {
+    std::unique_ptr<KeptWorld> world(new KeptWorld(outputs));
+    GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device));
+    return world;
+  }
+  ~KeptWorld() {
+    held_[0].clear();
+    held_[1].clear();
+    if (stream_ != nullptr) Drain();
+    tree_ = nullptr;
+    bare_ = nullptr;
+    executable_ = nullptr;
+    graph_ = nullptr;
+    if (!range_.empty()) {
+      device_->memory().Unmap(range_).IgnoreError();
+      device_->memory().Release(range_).IgnoreError();
+    }
+  }
+
+  absl::Status Step() {
+    tree_->BeginStep();
+    return tree_->Run(0, {}, *stream_, &held_[turn_++ % 2]);
+  }
+  void BareStep() {
+    if (bare_ != nullptr) {
+      bare_->Launch();
+    } else {
+      executable_->Launch(*stream_).IgnoreError();
+    }
+  }
+  void Drain() {
+    stream_->Synchronize().IgnoreError();
+    if (bare_ != nullptr) bare_->Synchronize().IgnoreError();
+  }
+  absl::Status bare_status() {
+    return bare_ != nullptr ? bare_->Synchronize() : absl::OkStatus();
+  }
+  TreeStats stats() { return tree_->stats(); }
+
+ private:
+  explicit KeptWorld(uint32_t outputs) : outputs_(outputs) {}
+  absl::Status SetUp(const char* device);
+  absl::Status MakeBare();
+
+  const uint32_t outputs_;
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  AddressRange range_;
+  std::unique_ptr<PhysicalMemory> memory_;
+  std::unique_ptr<Tree> tree_;
+  Values held_[2];
+  uint32_t turn_ = 0;
+  std::unique_ptr<BareGraph> bare_;  // on CUDA
+  std::unique_ptr<Graph> graph_;     // on the host, whose own calls are the bare ones
+  std::unique_ptr<Executable> executable_;
+};
+
+absl::Status KeptWorld::SetUp(const char* device) {
+  GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
+  GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
+  Memory& memory = device_->memory();
+  const uint64_t bytes = memory.granularity();
+  GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
+  GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
+  GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
+  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
+  TreeOptions options;
+  options.pool_bytes = uint64_t{1} << 30;
+  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(*device_, options));
+  FunctionOptions keeping;
+  for (uint32_t i = 0; i < outputs_; ++i) keeping.kept_outputs.push_back(i);
+  tree_->Register("kept", keeping, [this](Launcher& on, Values&) {
+    Values made;
+    for (uint32_t i = 0; i < outputs_; ++i) {
+      Tensor out = on.Empty(DType::kI32, {kElements});
+      if (!on.ok()) return Values();
+      on.Launch(FillPatternKernel(), kShape, {Out(out), Val(i), Val(kElements)});
+      made.push_back(std::move(out));
+    }
+    return made;
+  });
+  return MakeBare();
+}
+
+absl::Status KeptWorld::MakeBare() {
+  const AddressRange out = {range_.base, kElements * 4};
+  const uint32_t seed = 1;
+  if (device_->info().architecture != "host") {
+    const BareLaunch launch = {std::get<CudaSymbol>(FillPatternKernel().cuda()).symbol,
+                               kShape.grid, kShape.block, {&out.base, &seed, &kElements}};
+    GRAPHTREE_ASSIGN_OR_RETURN(bare_,
+                               BareGraph::Capture(std::vector<BareLaunch>(outputs_, launch)));
+    return absl::OkStatus();
+  }
+  GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
+  const std::vector<Argument> arguments = {Argument::Out(out), Argument::Value(seed),
+                                           Argument::Value(kElements)};
+  for (uint32_t i = 0; i < outputs_; ++i) {
+    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(FillPatternKernel(), kShape, arguments));
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(graph_, stream_->EndCapture());
+  GRAPHTREE_ASSIGN_OR_RETURN(executable_, graph_->Instantiate());
+  return absl::OkStatus();
+}
+
+Outcome Kept(const char* device, uint32_t outputs) {
+  auto world = KeptWorld::Make(device, outputs);
+  if (!world.ok()) return Skipped(std::string(world.status().message()));
+  KeptWorld& w = **world;
+  for (int i = 0; i < 4; ++i) GRAPHTREE_RETURN_IF_ERROR(w.Step());
+  bench::TimingOptions options;
+  options.most_calls = 48;
+  options.batches = 301;
+  options.between = [&w] { w.Drain(); };
+  absl::Status status;
+  const Measurement pair = bench::ComparePair([&] { status.Update(w.Step()); },
+                                              [&] { w.BareStep(); }, options);
+  if (!status.ok()) return status;
+  if (absl::Status bare = w.bare_status(); !bare.ok()) return bare;
+  if (w.stats().recordings != 1) return absl::InternalError("recorded more than once");
+  return pair;
+}
+
+bool RegisterAll() {
+  for (const char* device : {"host", "cuda"}) {
+    for (const uint32_t outputs : {1, 8, 64}) {
+      bench::RegisterRow({.name = absl::StrCat("tree.", device, ".kept_", outputs),
+                          .ours = absl::StrCat("replay, ", outputs, " outputs kept"),
+                          .against = "a bare launch that keeps none",
+                          .goal = absl::StrCat("difference <= ", 400 * outputs, " ns")},
+                         [device, outputs] { return Kept(device, outputs); });
+    }
+  }
+  return true;
+}
+
+[[maybe_unused]] const bool registered = RegisterAll();
+
+}  // namespace
+}  // namespace graphtree
