@@ -52,6 +52,7 @@ absl::Status TreeCore::WarmUp(Call& call) {
   books_at_ = nullptr;
   if (!on.ok()) random.GiveBack();
   if (on.ok()) on.Fail(aligned.GiveBack(log.written(), *side_, &outputs));
+  given.BuryDead();  // before anything looks at what is held, and forgets it
   if (on.ok()) on.Fail(MoveKept(call.function, *side_, &outputs));
   on.Fail(order_.ContinueOn(call.stream));
   if (!on.ok()) {

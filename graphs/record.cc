@@ -190,8 +190,8 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   allocator.set_make_room([given] { given->BuryDead(); });
   draft.outputs = call.function.body(on, inputs);
   inputs.clear();
+  given->BuryDead();  // before anything looks at what is held, and forgets it
   if (on.ok()) on.Fail(CaptureEgress(originals, &draft));
-  given->BuryDead();
   absl::StatusOr<std::unique_ptr<Graph>> graph = side_->EndCapture();
   draft.status = on.ok() ? graph.status() : on.status();
   if (!draft.status.ok()) {

@@ -190,6 +190,33 @@ TEST_P(KeptTest, BeyondTheLimitIsAnErrorAndNothingIsLost) {
   }
 }
 
+// An input that dies in a function that keeps an output is consumed like any other: where somebody
+// holds it, what runs behind must not take its place.
+TEST_P(KeptTest, WhatDiesBesideAKeptOutput) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId function = Register("eats", Keeping({0}), [](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    inputs[0] = Value();
+    return Values{out};
+  });
+  const Tensor x = Given(1);
+  for (const bool keep : {false, false, false, true, true, false}) {
+    NewStep();
+    Values made = Call(make, {x});
+    Value held;
+    if (keep) held = made[0];
+    Values out = Call(function, std::move(made));
+    Values more = Call(make, {x});
+    Values last = Call(make, {x});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 4));
+    EXPECT_EQ(Read(more[0]), Times(PatternOf(1), 2));
+    if (keep) {
+      Values other = Call(make, {Given(9)});
+      EXPECT_EQ(Read(held), Times(PatternOf(1), 2));
+    }
+  }
+}
+
 TEST_P(KeptTest, WhatLooksIntoAnEarlierOutputCannotBeKept) {
   const FunctionId make = Register("make", {}, Twice);
   const FunctionId view = Register("view", Keeping({0}), [](Launcher&, Values& inputs) {
