@@ -91,6 +91,18 @@ absl::Status AddressMap::MayAccess(AddressRange range) const {
   return AreWholeMappings(range, "setting access to");
 }
 
+absl::Status AddressMap::IsMapped(AddressRange range) const {
+  if (range.end() < range.base) return Refused("touching", range, "it goes past the last address");
+  Address at = range.base;
+  for (auto it = FirstBehind(range.base); at < range.end(); ++it) {
+    if (it == mappings_.end() || it->second.range.base > at) {
+      return Refused("touching", range, absl::StrFormat("nothing is mapped at %#x", at));
+    }
+    at = it->second.range.end();
+  }
+  return absl::OkStatus();
+}
+
 void AddressMap::Reserved(AddressRange range) {
   const bool fresh = reservations_.emplace(range.base, range).second;
   GRAPHTREE_CHECK(fresh) << "reserved twice: " << ToString(range);

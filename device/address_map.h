@@ -37,6 +37,7 @@ class AddressMap {
   absl::Status MayMap(AddressRange range) const;
   absl::Status MayUnmap(AddressRange range) const;      // whole mappings, no gap
   absl::Status MayAccess(AddressRange range) const;     // likewise
+  absl::Status IsMapped(AddressRange range) const;      // throughout, by whatever mappings
 
   // It was done. REQUIRES: the matching May... said yes.
   void Reserved(AddressRange range);

@@ -49,6 +49,14 @@ TEST_F(AddressMapTest, UnmappingTakesWholeMappingsOnly) {
   EXPECT_EQ(map_.mapped_bytes(), 0x1000u);
 }
 
+TEST_F(AddressMapTest, BytesAreMappedByWhateverMappings) {
+  EXPECT_THAT(map_.IsMapped({0x2800, 0x2000}), IsOk());
+  EXPECT_THAT(map_.IsMapped({0x6fff, 1}), IsOk());
+  EXPECT_THAT(map_.IsMapped({0x7000, 1}), FailsWith(kInvalid, "nothing is mapped at 0x7000"));
+  EXPECT_THAT(map_.IsMapped({0x4800, 0x2000}), FailsWith(kInvalid, "nothing is mapped at 0x5000"));
+  EXPECT_THAT(map_.IsMapped({0x1800, 0x1000}), FailsWith(kInvalid, "nothing is mapped at 0x1800"));
+}
+
 TEST_F(AddressMapTest, ReleasingNeedsTheWholeRangeWithNothingMapped) {
   EXPECT_THAT(map_.MayRelease({0x1000, 0x8000}),
               FailsWith(kInvalid, "[0x2000, +4096) in it is still mapped"));

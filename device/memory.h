@@ -86,6 +86,11 @@ class Memory {
 
   virtual absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) = 0;
 
+  // May work that is issued now touch all of `range`? OK as far as the device can tell; else what
+  // is dead there. The host device knows what was mapped and what an allocator gave back; CUDA
+  // knows what is mapped. A debugging aid: it costs a lock and a search.
+  virtual absl::Status CheckLive(AddressRange range) = 0;
+
   // What an allocator above knows and a checking device can use: the host device reports an op that
   // touches dead bytes, and poisons bytes that become live or dead. Free of effect on CUDA.
   virtual void NoteLive(AddressRange range, absl::string_view label) = 0;

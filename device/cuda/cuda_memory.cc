@@ -202,6 +202,25 @@ absl::Status CudaMemory::SetAccess(AddressRange range, MemoryAccess access) {
                   });
 }
 
+// The driver is asked about both ends; holes between mappings of ours are known here.
+absl::Status CudaMemory::CheckLive(AddressRange range) {
+  GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
+  if (range.empty()) return absl::OkStatus();
+  ContextScope current(context_->primary());
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!map_.MappingsIn(range).empty()) return map_.IsMapped(range);
+  for (const Address address : {range.base, range.end() - 1}) {
+    CUmemorytype type = CU_MEMORYTYPE_HOST;
+    const CUresult known = context_->driver().PointerGetAttribute(
+        &type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, static_cast<CUdeviceptr>(address));
+    if (known == CUDA_SUCCESS) continue;
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat(ToString(range), ": no memory is mapped at 0x",
+                                    absl::Hex(address), " on ", context_->name()));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::unique_ptr<HostBuffer>> CudaMemory::AllocateHost(uint64_t bytes) {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
   if (bytes == 0) {

@@ -73,6 +73,7 @@ class CudaMemory final : public Memory {
   absl::Status Unmap(AddressRange range) override;
   absl::Status SetAccess(AddressRange range, MemoryAccess access) override;
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
+  absl::Status CheckLive(AddressRange range) override;
   void NoteLive(AddressRange, absl::string_view) override {}
   void NoteDead(AddressRange, absl::string_view) override {}
 

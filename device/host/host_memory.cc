@@ -2,12 +2,14 @@
 #include "device/host/host_memory.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "device/address_map.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
 
@@ -16,6 +18,13 @@ namespace {
 
 constexpr uint8_t kFreshByte = 0xCB;
 constexpr uint8_t kDeadByte = 0xDB;
+
+// The system knows: it refuses to synchronise what is not mapped, and does nothing else.
+bool IsMappedHere(AddressRange range) {
+  const Address page = static_cast<Address>(sysconf(_SC_PAGESIZE));
+  const Address first = range.base / page * page;
+  return msync(PointerTo(first), range.end() - first, MS_ASYNC) == 0;
+}
 
 class OwnedPiece : public PhysicalMemory {
  public:
@@ -119,6 +128,18 @@ absl::StatusOr<std::unique_ptr<HostBuffer>> HostMemory::AllocateHost(uint64_t by
   }
   core_->books.AddHostBuffer({AddressOf(data), bytes});
   return std::make_unique<OwnedHostBuffer>(core_, data, bytes);
+}
+
+absl::Status HostMemory::CheckLive(AddressRange range) {
+  if (range.empty()) return absl::OkStatus();
+  const Engine::Lock lock = core_->engine.Guard();
+  Checks& checks = core_->engine.checks();
+  std::string wrong = checks.liveness().Check(range);
+  if (wrong.empty()) wrong = checks.access().Check(range, false);
+  if (wrong.empty() && !IsMappedHere(range)) {
+    wrong = absl::StrCat(ToString(range), " is no memory of this process");
+  }
+  return wrong.empty() ? absl::OkStatus() : DeviceError(ErrorCode::kInvalidValue, wrong);
 }
 
 void HostMemory::NoteLive(AddressRange range, absl::string_view label) {

@@ -23,6 +23,7 @@ class HostMemory : public Memory {
   absl::Status Unmap(AddressRange range) override;
   absl::Status SetAccess(AddressRange range, MemoryAccess access) override;
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
+  absl::Status CheckLive(AddressRange range) override;
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
   void NoteRevived(AddressRange range, absl::string_view label) override;

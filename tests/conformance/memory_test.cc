@@ -1,4 +1,5 @@
 // Memory: what comes back, what may be done with it, and that bytes stay with the physical memory.
+#include "absl/strings/str_format.h"
 #include "tests/conformance/conformance.h"
 
 namespace graphtree {
@@ -187,6 +188,39 @@ TEST_P(MemoryTest, NotesDoNotChangeWhatLiveBytesHold) {
   memory().NoteLive(words, "another block");
   Write(words, Pattern(7, 64));
   EXPECT_EQ(Read(words), Pattern(7, 64));
+}
+
+TEST_P(MemoryTest, MemoryIsLiveWhileItIsMapped) {
+  const AddressRange range = ReservePieces(3);
+  const std::unique_ptr<PhysicalMemory> physical = CreatePieces(1);
+  const AddressRange piece = Piece(range, 1);
+  const auto is_dead = HasError(ErrorCode::kInvalidValue, absl::StrFormat("%#x", piece.base));
+  EXPECT_THAT(memory().CheckLive(piece), is_dead);
+  MapForUse(piece, *physical);
+  EXPECT_THAT(memory().CheckLive(piece), IsOk());
+  EXPECT_THAT(memory().CheckLive({piece.base + 100, 200}), IsOk());
+  EXPECT_THAT(memory().CheckLive({piece.base, 0}), IsOk());
+  EXPECT_FALSE(memory().CheckLive(range).ok()) << "the pieces beside it are not mapped";
+  EXPECT_FALSE(memory().CheckLive(Piece(range, 1, 2)).ok());
+  EXPECT_THAT(memory().Unmap(piece), IsOk());
+  EXPECT_THAT(memory().CheckLive(piece), is_dead);
+  EXPECT_THAT(memory().Release(range), IsOk());
+  EXPECT_THAT(memory().CheckLive(piece), is_dead);
+  EXPECT_THAT(memory().CheckLive(NewHostWords(4)), IsOk());
+}
+
+TEST_P(MemoryTest, ADeviceThatIsToldKnowsWhatWasGivenBack) {
+  const AddressRange words = NewWords(64);
+  EXPECT_THAT(memory().CheckLive(words), IsOk());
+  memory().NoteDead(words, "freed by a test");
+  const absl::Status status = memory().CheckLive(words);
+  if (!status.ok()) {
+    EXPECT_THAT(status, HasError(ErrorCode::kInvalidValue, "freed by a test"));
+  } else {
+    EXPECT_NE(device().info().architecture, "host") << "the host device is told and remembers";
+  }
+  memory().NoteLive(words, "live again");
+  EXPECT_THAT(memory().CheckLive(words), IsOk());
 }
 
 }  // namespace
