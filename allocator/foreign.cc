@@ -41,57 +41,77 @@ ForeignAllocator* ForeignAllocator::Installed(int device) {
   return IsDevice(device) ? Table()[static_cast<size_t>(device)].load() : nullptr;
 }
 
+void ForeignAllocator::Know(NativeStream native, Stream& stream) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  known_[native] = &stream;
+}
+
+absl::Status ForeignAllocator::Noted(absl::Status status) {
+  if (!status.ok()) last_error_ = status;
+  return status;
+}
+
 absl::StatusOr<Stream*> ForeignAllocator::Adopt(NativeStream native) {
+  if (const auto known = known_.find(native); known != known_.end()) return known->second;
   std::unique_ptr<Stream>& stream = streams_[native];
   if (stream == nullptr) {
     auto adopted = pool_.device().AdoptStream(native);
     if (!adopted.ok()) {
       streams_.erase(native);
-      return adopted.status();
+      return Noted(adopted.status());
     }
     stream = *std::move(adopted);
   }
   return stream.get();
 }
 
-absl::StatusOr<Address> ForeignAllocator::AllocateLocked(uint64_t bytes, NativeStream native) {
-  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
-  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_.Allocate(bytes, *stream));
+absl::StatusOr<Address> ForeignAllocator::Take(uint64_t bytes, Stream& stream) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_.Allocate(bytes, stream));
   return block.range.base;
 }
 
-absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, NativeStream stream) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  absl::StatusOr<Address> address = AllocateLocked(bytes, stream);
-  if (!address.ok()) last_error_ = address.status();
-  return address;
-}
-
 // Found by address and freed on this thread: the lock makes it the pool's one user.
-absl::Status ForeignAllocator::FreeLocked(Address address, NativeStream native) {
-  GRAPHTREE_RETURN_IF_ERROR(UseOnLocked(address, native));
+absl::Status ForeignAllocator::GiveBack(Address address, Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(UseOn(address, stream));
   return pool_.FreeAddress(address);
 }
 
-absl::Status ForeignAllocator::Free(Address address, NativeStream stream) {
+absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, Stream& stream) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  absl::StatusOr<Address> address = Take(bytes, stream);
+  Noted(address.status()).IgnoreError();
+  return address;
+}
+
+absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, NativeStream native) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
+  return Allocate(bytes, *stream);
+}
+
+absl::Status ForeignAllocator::Free(Address address, Stream& stream) {
   if (address == 0) return absl::OkStatus();
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const absl::Status status = FreeLocked(address, stream);
-  if (!status.ok()) last_error_ = status;
-  return status;
+  return Noted(GiveBack(address, stream));
 }
 
-absl::Status ForeignAllocator::UseOnLocked(Address address, NativeStream native) {
-  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
-  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_.Find(address));
-  return pool_.UseOn(block.id, *stream);
-}
-
-absl::Status ForeignAllocator::UseOn(Address address, NativeStream stream) {
+absl::Status ForeignAllocator::Free(Address address, NativeStream native) {
+  if (address == 0) return absl::OkStatus();
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  const absl::Status status = UseOnLocked(address, stream);
-  if (!status.ok()) last_error_ = status;
-  return status;
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
+  return Free(address, *stream);
+}
+
+absl::Status ForeignAllocator::UseOn(Address address, Stream& stream) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const absl::StatusOr<Block> block = pool_.Find(address);
+  return Noted(block.ok() ? pool_.UseOn(block->id, stream) : block.status());
+}
+
+absl::Status ForeignAllocator::UseOn(Address address, NativeStream native) {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
+  return UseOn(address, *stream);
 }
 
 absl::Status ForeignAllocator::last_error() const {

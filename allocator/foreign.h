@@ -29,7 +29,7 @@ class ForeignAllocator {
  public:
   // The pool outlives it.
   explicit ForeignAllocator(Pool* pool) : pool_(*pool) {}
-  ~ForeignAllocator();
+  virtual ~ForeignAllocator();
   ForeignAllocator(const ForeignAllocator&) = delete;
   ForeignAllocator& operator=(const ForeignAllocator&) = delete;
 
@@ -40,6 +40,13 @@ class ForeignAllocator {
   // Work on `stream` uses the block at `address` too.
   absl::Status UseOn(Address address, NativeStream stream);
 
+  // The same with a stream of ours; and `native` is that stream, so it need not be adopted. The
+  // stream outlives the allocator or is named again with another.
+  absl::StatusOr<Address> Allocate(uint64_t bytes, Stream& stream);
+  absl::Status Free(Address address, Stream& stream);
+  absl::Status UseOn(Address address, Stream& stream);
+  void Know(NativeStream native, Stream& stream);
+
   // What went wrong last; callbacks can only return null.
   absl::Status last_error() const;
 
@@ -47,16 +54,22 @@ class ForeignAllocator {
   static void Install(int device, ForeignAllocator* allocator);
   static ForeignAllocator* Installed(int device);
 
- private:
-  absl::StatusOr<Stream*> Adopt(NativeStream native);
-  absl::StatusOr<Address> AllocateLocked(uint64_t bytes, NativeStream stream);
-  absl::Status FreeLocked(Address address, NativeStream stream);
-  absl::Status UseOnLocked(Address address, NativeStream stream);
+ protected:
+  // Where the memory comes from and goes to; called with the lock held.
+  virtual absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream);
+  virtual absl::Status GiveBack(Address address, Stream& stream);
 
   Pool& pool_;
   // Recursive: a server that is asked for memory frees through here, inside of its own call.
   mutable std::recursive_mutex mutex_;
+
+ private:
+  absl::StatusOr<Stream*> Adopt(NativeStream native);
+  // Keeps what went wrong.
+  absl::Status Noted(absl::Status status);
+
   std::unordered_map<NativeStream, std::unique_ptr<Stream>> streams_;  // guarded by mutex_
+  std::unordered_map<NativeStream, Stream*> known_;                    // guarded by mutex_
   absl::Status last_error_;                                            // guarded by mutex_
 };
 
