@@ -6,6 +6,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/access_log.h"
 #include "graphs/aligned_inputs.h"
+#include "graphs/body_check.h"
 #include "graphs/given_inputs.h"
 #include "graphs/tree_core.h"
 
@@ -38,30 +39,17 @@ absl::Status TreeCore::WarmUp(Call& call) {
     given.GiveBackLiving(&originals);
     for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
   };
-  AlignedInputs aligned;
-  const absl::Status replaced = aligned.Replace(call.function, allocator, *side_, &inputs);
-  if (!replaced.ok()) {
-    inputs.clear();
-    give_back();
-    return replaced;
-  }
-  AccessLog log(inputs);
-  EagerRandom random;
-  Launcher on(*side_, allocator, &log, &random);
-  Values outputs = call.function.body(on, inputs);
+  BodyRun run;
+  run.given = &given;
+  const absl::Status status = RunNow(call, *side_, allocator, &inputs, &run);
   books_at_ = nullptr;
-  if (!on.ok()) random.GiveBack();
-  if (on.ok()) on.Fail(aligned.GiveBack(log.written(), *side_, &outputs));
-  given.BuryDead();  // before anything looks at what is held, and forgets it
-  if (on.ok()) on.Fail(MoveKept(call.function, *side_, &outputs));
-  on.Fail(order_.ContinueOn(call.stream));
-  if (!on.ok()) {
+  if (!status.ok()) {
     inputs.clear();
-    outputs.clear();
+    run.outputs.clear();
     give_back();
-    return on.status();
+    return status;
   }
-  Learn(log, random.generators(), call.variant);
+  NoteWarmUp(call, run.requests.warm_up);
   ++stats_.warm_ups;
   names_->SetLastRun(call.function.id);
   auto node = std::make_unique<Node>();
@@ -69,12 +57,39 @@ absl::Status TreeCore::WarmUp(Call& call) {
   node->level = path_.next_level();
   node->variant = call.variant;
   node->warm_up = true;
-  HoldOutputs(path_.AppendWarmUp(std::move(node)), outputs);
+  node->keep_alive = std::move(run.requests.keep_alive);
+  HoldOutputs(path_.AppendWarmUp(std::move(node)), run.outputs);
   inputs.clear();
   given.BuryDead();
   given.LayToRest();
-  *call.outputs = std::move(outputs);
+  *call.outputs = std::move(run.outputs);
   return absl::OkStatus();
+}
+
+// Whatever comes of it, the caller's stream goes on behind it.
+absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
+                              Values* inputs, BodyRun* run) {
+  AlignedInputs aligned;
+  GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, stream, inputs));
+  AccessLog log(*inputs);
+  std::unique_ptr<BodyCheck> check;
+  GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call.function, *inputs, stream, &log, &check));
+  EagerRandom random;
+  Launcher on(stream, allocator, check != nullptr ? check->observer() : &log, &random);
+  run->outputs = RunBody(call.function, on, *inputs);
+  if (!on.ok()) random.GiveBack();
+  if (on.ok()) on.Fail(aligned.GiveBack(log.written(), stream, &run->outputs));
+  // Before anything looks at what is held, and forgets it.
+  if (run->given != nullptr) run->given->BuryDead();
+  if (on.ok()) {
+    on.Fail(&stream == side_.get() ? MoveKept(call.function, stream, &run->outputs)
+                                   : CountKept(call.function, run->outputs));
+  }
+  on.Fail(order_.ContinueOn(call.stream));
+  GRAPHTREE_RETURN_IF_ERROR(BodyStatus(call.function, on));
+  if (call.variant != nullptr) Learn(log, random.generators(), call.variant);
+  run->requests = std::move(on.requests());
+  return EndCheck(call, stream, check.get());
 }
 
 void TreeCore::Learn(const AccessLog& log, size_t generators, Variant* variant) {
@@ -85,7 +100,6 @@ void TreeCore::Learn(const AccessLog& log, size_t generators, Variant* variant) 
     use.ops = std::max(use.ops, log.uses()[i].ops);
     use.opaque |= log.uses()[i].opaque;
   }
-  variant->warm = true;
 }
 
 absl::Status TreeCore::RunEagerly(Call& call, Reason reason, const std::string& detail) {
@@ -96,39 +110,35 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason, const std::string& 
         absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason),
                      detail.empty() ? "" : ": ", detail));
   }
-  Warn(call.function, reason, detail);
+  Warn(call.function, reason,
+       reason == Reason::kWarmUpForEver ? call.variant->warm_up_asked_last : detail);
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   StepAllocator allocator(memory_.get(), Region::kKept, TagOf(call.function));
   Values inputs(call.inputs.begin(), call.inputs.end());
-  AlignedInputs aligned;
-  GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, call.stream, &inputs));
-  AccessLog log(inputs);
-  EagerRandom random;
-  Launcher on(call.stream, allocator, &log, &random);
-  Values outputs = call.function.body(on, inputs);
-  if (!on.ok()) random.GiveBack();
-  if (on.ok()) on.Fail(aligned.GiveBack(log.written(), call.stream, &outputs));
-  if (on.ok()) on.Fail(CountKept(call.function, outputs));
-  GRAPHTREE_RETURN_IF_ERROR(on.status());
-  if (call.variant != nullptr) {
-    call.variant->generators = std::max(call.variant->generators, random.generators());
-  }
+  BodyRun run;
+  GRAPHTREE_RETURN_IF_ERROR(RunNow(call, call.stream, allocator, &inputs, &run));
+  if (call.variant != nullptr && run.requests.warm_up.empty()) call.variant->SettleWarmUps();
   ++stats_.eager;
   inputs.clear();
   Consume(call);
-  *call.outputs = std::move(outputs);
+  *call.outputs = std::move(run.outputs);
   return absl::OkStatus();
 }
 
 void TreeCore::Warn(Function& function, Reason reason, const std::string& detail) {
+  const bool wanted = reason == Reason::kTreeOff || reason == Reason::kExcluded ||
+                      reason == Reason::kSizeNotListed;
+  if (wanted) return;
+  Tell(function, reason,
+       absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
+                    detail.empty() ? "" : ": ", detail));
+}
+
+void TreeCore::Tell(Function& function, Reason reason, const std::string& text) {
   bool& warned = function.warned[static_cast<size_t>(reason)];
-  if (warned || !options_.warn || reason == Reason::kTreeOff || reason == Reason::kExcluded ||
-      reason == Reason::kSizeNotListed) {
-    return;
-  }
+  if (warned || !options_.warn) return;
   warned = true;
-  options_.warn(absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
-                             detail.empty() ? "" : ": ", detail));
+  options_.warn(text);
 }
 
 void TreeCore::HoldOutputs(Node* node, const Values& outputs) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -44,6 +45,8 @@ struct FunctionOptions {
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.
   std::vector<uint32_t> kept_outputs = {};
+  // More outputs than that are an error.
+  size_t most_outputs = std::numeric_limits<size_t>::max();
   // Never record it.
   bool exclude = false;
   // What is done about inputs that come at changing addresses. A body that writes the address of
@@ -53,6 +56,8 @@ struct FunctionOptions {
   // inputs, in their order, or, where it has none, the first dimension of its first tensor that is
   // not static. Empty: all.
   std::vector<std::vector<int64_t>> recorded_sizes = {};
+  // Look for undeclared writes and dead memory in this function's calls; see TreeOptions::check.
+  bool check = false;
 };
 
 // An opaque input with a version, kept alive, so that no other object is taken for it.
@@ -73,6 +78,8 @@ struct Variant {
   bool keeps_by_copy = false;  // a kept output's address stands where nobody said so
   bool warm = false;           // has run once in the pool
   size_t generators = 0;       // of random numbers that a run drew from
+  uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up
+  std::string warm_up_asked_last;  // why, once that was too often; else empty
 
   // For the budgets. Calls are those that were not replays.
   bool has_place = false;      // among the shapes that may be recorded
@@ -82,6 +89,11 @@ struct Variant {
   uint64_t failures = 0;       // of its recording, in a row
   uint64_t pause = 0;          // calls to come before it is recorded again
 
+  // A run did not ask for another warm-up.
+  void SettleWarmUps() {
+    asked_warm_ups = 0;
+    warm_up_asked_last.clear();
+  }
   bool Mutates(size_t input) const { return input < mutates.size() && mutates[input]; }
 };
 

@@ -11,6 +11,17 @@ void Launcher::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
 
+void Launcher::Passed(absl::string_view op, absl::Status status) {
+  ++ops_;
+  last_op_.assign(op.data(), op.size());
+  Fail(std::move(status));
+}
+
+std::string Launcher::Place() const {
+  return ops_ == 0 ? "before the first op of its body"
+                   : absl::StrCat("behind op ", ops_, " of its body ('", last_op_, "')");
+}
+
 Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
   return Empty(Layout::Of(type, sizes));
 }
@@ -86,7 +97,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
       ++index;
     }
   }
-  Fail(stream_.Launch(kernel, shape, arguments_));
+  Passed(kernel.name(), stream_.Launch(kernel, shape, arguments_));
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Launched(kernel, shape, arguments_);
 }
@@ -104,7 +115,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
     observer_->Accessed(Access::kWrite, target, 0);
     observer_->Accessed(Access::kRead, source, 1);
   }
-  Fail(stream_.Copy(to.base, from.base, to.bytes));
+  Passed("copy", stream_.Copy(to.base, from.base, to.bytes));
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Copied({to.base, from.base, to.bytes});
 }
@@ -113,7 +124,7 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   if (!ok() || !Usable(target, "fill")) return;
   if (observer_ != nullptr) observer_->Accessed(Access::kWrite, target, 0);
   const AddressRange range = target.raw_bytes();
-  Fail(stream_.Fill(range.base, byte, 1, range.bytes));
+  Passed("fill", stream_.Fill(range.base, byte, 1, range.bytes));
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
@@ -128,6 +139,30 @@ RandomState Launcher::Random(const GeneratorPtr& generator, uint64_t count) {
   absl::StatusOr<RandomState> state = random_->Draw(generator, count);
   if (!state.ok()) Fail(state.status());
   return state.ok() ? *state : RandomState{};
+}
+
+AddressRange Launcher::Workspace(WorkspaceId id) {
+  if (!ok()) return {};
+  if (workspaces_ == nullptr) {
+    Fail(absl::FailedPreconditionError(
+        absl::StrCat("the body uses workspace ", id, ", but whoever runs it has none")));
+    return {};
+  }
+  const absl::StatusOr<Workspaces::Found> found = workspaces_->Find(id);
+  if (!found.ok()) {
+    Fail(found.status());
+    return {};
+  }
+  requests_.workspaces.push_back(found->use);
+  return found->memory;
+}
+
+void Launcher::WarmUpAgain(std::string why) {
+  requests_.warm_up = why.empty() ? "no reason given" : std::move(why);
+}
+
+void Launcher::KeepAlive(std::shared_ptr<void> object) {
+  requests_.keep_alive.push_back(std::move(object));
 }
 
 void Launcher::Reads(const Tensor& tensor) {

@@ -18,6 +18,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,12 @@
 #include "device/graph.h"
 #include "device/kernel.h"
 #include "device/stream.h"
+#include "graphs/body_requests.h"
 #include "graphs/layout.h"
 #include "graphs/random/random_source.h"
 #include "graphs/random/random_state.h"
 #include "graphs/tensor.h"
+#include "graphs/workspaces.h"
 
 namespace graphtree {
 
@@ -108,6 +111,14 @@ class Launcher {
   // the function, also a replay, draws numbers of its own.
   RandomState Random(const GeneratorPtr& generator, uint64_t count);
 
+  // The memory of a workspace that is registered with the tree, to be handed to its library now.
+  AddressRange Workspace(WorkspaceId id);
+  // Not settled yet: the next call shall warm up again instead of being recorded. The tree's limit
+  // bounds how often that is granted.
+  void WarmUpAgain(std::string why);
+  // What was launched needs `object`: a recording holds it for as long as it may be replayed.
+  void KeepAlive(std::shared_ptr<void> object);
+
   // The stream in force. Work put on it directly is opaque: declare what it touches.
   Stream& stream() { return stream_; }
   void Reads(const Tensor& tensor);
@@ -118,16 +129,27 @@ class Launcher {
   // The body itself found something wrong.
   void Fail(absl::Status status);
 
+  // For whoever runs the body. `workspaces` may be null: a body that uses one then fails.
+  void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
+  BodyRequests& requests() { return requests_; }
+  // "behind op 3 of its body ('attend')": where a body that failed had come to.
+  std::string Place() const;
+
  private:
   // False, with status_ set, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   void EndScratch();
+  void Passed(absl::string_view op, absl::Status status);
 
   Stream& stream_;
   BodyAllocator& allocator_;
   AccessObserver* const observer_;
   RandomSource* const random_;
+  const Workspaces* workspaces_ = nullptr;
+  BodyRequests requests_;
+  uint64_t ops_ = 0;
+  std::string last_op_;
   absl::Status status_;
   bool has_scratch_ = false;
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory

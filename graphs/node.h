@@ -15,11 +15,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "allocator/pool.h"
 #include "device/graph.h"
+#include "device/kernel.h"
 #include "graphs/function.h"
 #include "graphs/general_nodes.h"
 #include "graphs/ingest/ingest.h"
@@ -28,6 +30,7 @@
 #include "graphs/pointer_slots.h"
 #include "graphs/random/random_source.h"
 #include "graphs/storage.h"
+#include "graphs/workspaces.h"
 
 namespace graphtree {
 
@@ -100,6 +103,13 @@ struct Rerecords {
   uint64_t refused = 0;
 };
 
+// Memory that is not the tree's and that an op of the node points to. Kept in checked mode only.
+struct OutsideUse {
+  std::string op;
+  Access access = Access::kRead;
+  AddressRange range;
+};
+
 struct Node {
   Node() = default;
   Node(const Node&) = delete;
@@ -137,6 +147,9 @@ struct Node {
   std::vector<KeptOutput> kept;
   Values places;                           // where the next launch puts them
   std::vector<IngestOp> egress;            // the ops that copy kept outputs out; "inputs" are those
+  std::vector<WorkspaceUse> workspaces;    // of libraries, as they were when it was recorded
+  std::vector<OutsideUse> outside;
+  std::vector<std::shared_ptr<void>> keep_alive;
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;

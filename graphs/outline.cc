@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
+#include "device/base/json_writer.h"
 #include "graphs/node.h"
 
 namespace graphtree {
@@ -126,6 +127,22 @@ std::string OutlineAsGraphviz(const Outline& outline) {
                     i, ";\n");
   }
   return absl::StrCat(text, "}\n");
+}
+
+std::string OutlineAsJson(const Outline& outline) {
+  JsonWriter json;
+  json.BeginObject().Key("nodes").BeginArray();
+  for (const OutlineNode& node : outline) {
+    json.BeginObject().Key("id").Unsigned(node.id).Key("parent");
+    node.parent < 0 ? json.Null() : json.Integer(node.parent);
+    json.Key("level").Unsigned(node.level).Key("function").String(node.function);
+    json.Key("inputs").String(node.inputs).Key("replays").Unsigned(node.replays);
+    json.Key("ops").Unsigned(node.ops).Key("copied_inputs").Unsigned(node.copied_inputs);
+    json.Key("outputs").Unsigned(node.outputs);
+    json.Key("executable_bytes").Unsigned(node.executable_bytes).EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.text();
 }
 
 }  // namespace graphtree

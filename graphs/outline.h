@@ -1,5 +1,5 @@
 // What a tree looks like from outside: one row for each recording, parents before children, and the
-// same as a drawing for people and as Graphviz.
+// same as a drawing for people, as Graphviz and as JSON.
 //
 //   decode i32[4] x3            81 replays
 //   |- greedy f32[4,128]        75 replays
@@ -40,6 +40,9 @@ std::string DrawOutline(const Outline& outline);
 
 // A digraph for `dot`.
 std::string OutlineAsGraphviz(const Outline& outline);
+
+// {"nodes": [...]}: a row for each node, with the fields above by name; a root's parent is null.
+std::string OutlineAsJson(const Outline& outline);
 
 }  // namespace graphtree
 

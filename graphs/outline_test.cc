@@ -40,5 +40,17 @@ TEST(OutlineTest, GraphvizHasANodeAndAnEdgeForEachRow) {
   EXPECT_NE(dot.find("a \\\"quoted\\\" one"), std::string::npos);
 }
 
+TEST(OutlineTest, JsonHasARowForEachNode) {
+  const std::string json = OutlineAsJson(FourNodes());
+  EXPECT_EQ(json.find("{\"nodes\":[{\"id\":0,\"parent\":null,\"level\":0,"
+                      "\"function\":\"decode\",\"inputs\":\"i32[4]\",\"replays\":12,"
+                      "\"ops\":7,"),
+            0u)
+      << json;
+  EXPECT_NE(json.find("\"parent\":1,\"level\":0,\"function\":\"again\""), std::string::npos)
+      << json;
+  EXPECT_EQ(OutlineAsJson({}), "{\"nodes\":[]}");
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -65,6 +65,16 @@ constexpr Row kRows[] = {
     {Reason::kBytesEvicted, "bytes_evicted",
      "an executable went to make room for another, because the tree's executables took as much "
      "device memory as TreeBudget::executable_bytes allows; its recording stays"},
+    {Reason::kWorkspaceMoved, "workspace_moved",
+     "a library's workspace that it was recorded with has other memory now"},
+    {Reason::kCaptureBroken, "capture_broken",
+     "a call that no capture allows spoiled its recording: an allocation outside of the pool, a "
+     "wait, or another thread's use of the legacy stream"},
+    {Reason::kWarmUpAsked, "warm_up_asked", "it asked to be warmed up once more"},
+    {Reason::kWarmUpForEver, "warm_up_for_ever",
+     "it keeps asking to be warmed up again; once a run of it does not ask, it is recorded"},
+    {Reason::kUndeclaredWrite, "undeclared_write",
+     "it writes to an input that it did not declare as written"},
 };
 
 const Row& RowOf(Reason reason) {

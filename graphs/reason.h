@@ -39,9 +39,15 @@ enum class Reason : uint8_t {
   kShapeEvicted,       // a recording, for the budgets of shapes
   kExecutableEvicted,  // an executable, for the budget of executables
   kBytesEvicted,       // an executable, for the budget of their bytes
+  kWorkspaceMoved,     // a library's workspace that it points to has other memory now
+  // Bodies that ask or do what they should not.
+  kCaptureBroken,      // a call that no capture allows, or another thread's, spoiled its recording
+  kWarmUpAsked,        // it asked to be warmed up again
+  kWarmUpForEver,      // ... more often than the limit allows, and runs eagerly
+  kUndeclaredWrite,    // checked mode saw it write to an input that it did not declare
 };
 
-constexpr size_t kReasonCount = 26;
+constexpr size_t kReasonCount = 31;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

@@ -17,7 +17,9 @@ namespace {
 Reason ReasonOf(const absl::Status& status) {
   switch (ErrorCodeOf(status)) {
     case ErrorCode::kCaptureUnsupported:
-    case ErrorCode::kCaptureImplicit: return Reason::kSynchronised;
+    case ErrorCode::kCapturedEvent: return Reason::kSynchronised;
+    case ErrorCode::kCaptureImplicit:
+    case ErrorCode::kCaptureInvalidated: return Reason::kCaptureBroken;
     case ErrorCode::kCaptureUnjoined: return Reason::kUnjoinedFork;
     case ErrorCode::kOutOfMemory: return Reason::kOutOfPool;
     default: return Reason::kRecordFailed;
@@ -127,6 +129,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
     Reason reason;
     return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
   }
+  if (draft.reason == Reason::kWarmUpAsked) return WarmUp(call);
   NoteFailure(call.variant);
   return RunEagerly(call, draft.reason, std::string(draft.status.message()));
 }
@@ -140,6 +143,7 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   Node* node = draft->node.get();
   if (node->executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
+    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));
   } else {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, stream));
   }
@@ -163,6 +167,7 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   node->parent = path_.current();
   node->level = path_.next_level();
   node->variant = call.variant;
+  node->id = stats_.recordings;  // it will be, if all goes well
   std::vector<OutputRef> live;
   for (const HeldOutput& held : path_.Held()) live.push_back(held.output);
   node->live_before = LiveSet(std::move(live));
@@ -180,24 +185,31 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   }
   if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
   if (!draft.status.ok()) return draft;
+  if (observers_.any()) TellObservers(GraphMoment::kCaptureBegin, *node, side_.get());
 
   const bool keeps = !call.function.options.kept_outputs.empty();
   PointerLog log(*side_, inputs, draft.marked, keeps && !call.variant->keeps_by_copy);
+  OpLog ops(&log);
   RecordedRandom random([&words] { return words.Next(); });
-  Launcher on(*side_, allocator, &log, &random);
+  AccessObserver* const observer = IsChecked(call.function) ? &ops : ops.next();
+  Launcher on(*side_, allocator, observer, &random);
   std::vector<OpToken> tokens;
   LaunchIngest(node, &on, &tokens);
   allocator.set_make_room([given] { given->BuryDead(); });
-  draft.outputs = call.function.body(on, inputs);
+  draft.outputs = RunBody(call.function, on, inputs);
   inputs.clear();
   given->BuryDead();  // before anything looks at what is held, and forgets it
   if (on.ok()) on.Fail(CaptureEgress(originals, &draft));
   absl::StatusOr<std::unique_ptr<Graph>> graph = side_->EndCapture();
-  draft.status = on.ok() ? graph.status() : on.status();
-  if (!draft.status.ok()) {
+  draft.status = Placed(on.ok() ? graph.status() : on.status(), on.Place());
+  const bool ended = draft.status.ok();
+  if (observers_.any()) TellObservers(GraphMoment::kCaptureEnd, *node, side_.get(), ended);
+  if (!ended) {
     draft.reason = ReasonOf(draft.status);
     return draft;
   }
+  if (!TakeRequests(call, &on.requests(), &draft)) return draft;
+  if (IsChecked(call.function)) NoteOutside(ops, &draft);
   node->graph = *std::move(graph);
   for (const RandomUse& use : random.uses()) node->random.push_back({use, {}});
   draft.status = FindInputOps(tokens, originals, &log, &draft);
@@ -318,7 +330,8 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
   parent->children.push_back(std::move(draft.node));
   parent->last_child = node;
   path_.Append(node, PathState::kRecording);
-  node->id = stats_.recordings++;
+  node->variant->SettleWarmUps();
+  ++stats_.recordings;
   node->last_call = stats_.calls;
   node->variant->failures = 0;
   keeper_.NodeMade();

@@ -21,6 +21,7 @@ bool TreeCore::Matches(const Node& node, Call& call) {
   for (const KeptOpaque& kept : node.variant->opaque) {
     if (call.inputs[kept.input].object() != kept.value.object()) return false;
   }
+  if (!node.workspaces.empty() && !workspaces_.AreCurrent(node.workspaces)) return false;
   if (!node.written.empty() && MovedOntoWritten(node, call.inputs)) return false;
   return path_.Fits(node, call.inputs) == Path::Fit::kFits;
 }
@@ -98,7 +99,10 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
   if (status.ok() && !node->pointers.empty() && node->pointers.Follow(inputs, node->places)) {
     status = node->pointers.Patch(*node->executable);
   }
+  const bool watched = observers_.any();
+  if (watched) TellObservers(GraphMoment::kReplayBegin, *node, &stream);
   if (status.ok()) status = node->executable->Launch(stream);
+  if (watched) TellObservers(GraphMoment::kReplayEnd, *node, &stream, status.ok());
   if (status.ok()) {
     // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
     memory_->pool().NoteLaunch(stream);
@@ -130,6 +134,11 @@ absl::Status TreeCore::PatchIngest(Node* node, absl::Span<const Value> inputs) {
 }
 
 absl::Status TreeCore::Replay(Node* node, Call& call) {
+  const bool checked = IsChecked(call.function);
+  if (checked) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
+    GRAPHTREE_RETURN_IF_ERROR(CheckOutsideLive(*node));
+  }
   if (node->executable == nullptr && node->graph != nullptr) {
     if (absl::Status back = BringBack(node); !back.ok()) {
       call.variant = node->variant;
@@ -140,6 +149,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   if (tells_device_) TellOutputs(*node);
   if (node->executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
+    if (checked) GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, call.stream));
   } else if (!node->kept.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call.stream));
   }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/tree_core.h"
 
@@ -40,6 +41,14 @@ absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& str
   return outputs;
 }
 
+WorkspaceId Tree::RegisterWorkspace(std::string name, AddressRange memory) {
+  return core_->workspaces().Register(std::move(name), memory);
+}
+
+absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
+  return core_->workspaces().Move(id, memory);
+}
+
 void Tree::BeginStep() { core_->BeginStep(); }
 
 TreeStats Tree::stats() { return core_->Stats(); }
@@ -53,6 +62,22 @@ std::vector<uint64_t> Tree::descendants() const {
 }
 
 Outline Tree::outline() const { return OutlineOf(core_->root()); }
+
+
+Observers& Tree::observers() { return core_->observers(); }
+
+absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
+  std::vector<const Node*> open = {&core_->root()};
+  while (!open.empty()) {
+    const Node& node = *open.back();
+    open.pop_back();
+    if (&node != &core_->root() && node.id == recording) {
+      return node.graph == nullptr ? std::vector<Op>() : node.graph->ops();
+    }
+    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
+  }
+  return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
+}
 
 Pool& Tree::pool() { return core_->pool(); }
 

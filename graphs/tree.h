@@ -46,13 +46,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "device/address.h"
 #include "device/device.h"
+#include "device/graph.h"
+#include "device/observer.h"
 #include "graphs/budget.h"
 #include "graphs/function.h"
 #include "graphs/input_roles.h"
 #include "graphs/outline.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
+#include "graphs/workspaces.h"
 
 namespace graphtree {
 
@@ -76,8 +80,15 @@ struct TreeOptions {
   TreeBudget budget = {};
   // A function that comes in more sizes than this is told of, once.
   uint64_t shape_warn_limit = 8;
+  // Runs in a row of one function that may ask for another warm-up before it is left eager.
+  uint64_t warm_up_limit = 16;
   // A call that cannot be recorded is an error instead of an eager run.
   bool strict = false;
+  // Checked mode, which waits for the device in every call. An eager run or a warm-up that changes
+  // an input without declaring it is told (an error if strict), and the input counts as mutated
+  // from then on. Memory of the caller's that is gone is an error that names it, before anything is
+  // launched on it. A failure of the device names the function that it happened in.
+  bool check = false;
   // Told once per function and reason. May be empty.
   std::function<void(const std::string&)> warn = {};
 };
@@ -122,6 +133,11 @@ class Tree {
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 
+  // Memory that a library keeps between calls; see workspaces.h. Recordings made with other memory
+  // than it has now are not launched, but made again. MoveWorkspace may be called by a body.
+  WorkspaceId RegisterWorkspace(std::string name, AddressRange memory);
+  absl::Status MoveWorkspace(WorkspaceId id, AddressRange memory);
+
   // The caller's loop begins another pass: the path ends, and what is still held of it goes stale.
   void BeginStep();
 
@@ -130,9 +146,13 @@ class Tree {
   std::vector<uint64_t> descendants() const;
   // Every recording, to look at.
   Outline outline() const;
+  // The ops of one recording, by its id in the outline; for export see graph_export.h.
+  absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
   // The memory that it records into, to look at: snapshots, statistics, history.
   Pool& pool();
   const char* state() const;
+  // Whoever joins is told what becomes of its graphs; functions that launch nothing have none.
+  Observers& observers();
 
  private:
   explicit Tree(std::unique_ptr<TreeCore> core);

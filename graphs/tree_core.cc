@@ -84,6 +84,9 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
               }) {}
 
 TreeCore::~TreeCore() {
+  const Function* running = running_.load(std::memory_order_acquire);
+  GRAPHTREE_CHECK(running == nullptr)
+      << "the tree is closed from inside the body of '" << running->name << "'";
   // Held outputs of replays get their blocks back, so that they can outlive the tree.
   if (path_.state() == PathState::kReplaying && !path_.Held().empty()) {
     BooksTo(path_.current()).IgnoreError();
@@ -92,6 +95,7 @@ TreeCore::~TreeCore() {
   // The memory that queued work uses goes with the tree, on whatever streams it was called.
   memory_->pool().WaitAndForgetStreams().IgnoreError();
   if (order_.last() != nullptr) order_.last()->Synchronize().IgnoreError();
+  TellOfTheEnd();
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
@@ -130,11 +134,7 @@ void TreeCore::BeginStep() {
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs) {
   Entry entry(&inside_);
-  if (!entry.entered()) {
-    return absl::FailedPreconditionError(
-        "the tree is running a call already: a second thread entered, or a body called its own "
-        "tree");
-  }
+  if (!entry.entered()) return WhyBusy(id);
   if (id >= functions_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("function ", id, " is not registered; there are ", functions_.size()));
@@ -204,6 +204,10 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) {
     *reason = Reason::kExcluded;
     return true;
   }
+  if (!call.variant->warm_up_asked_last.empty()) {
+    *reason = Reason::kWarmUpForEver;
+    return true;
+  }
   if (RefusalOf(call) == RoleRefusal::kWritten) {
     *reason = Reason::kMutatedInput;
     return true;
@@ -229,6 +233,7 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) {
 }
 
 Reason TreeCore::WhyNot(const Node& node, const Call& call) {
+  if (!workspaces_.AreCurrent(node.workspaces)) return Reason::kWorkspaceMoved;
   const size_t at = FirstMismatch(node.inputs.rows(), call.inputs);
   if (at < node.roles.size()) {
     if (node.roles[at] == InputRole::kPatched) return Reason::kAlignmentDiffers;
@@ -243,7 +248,7 @@ bool TreeCore::HasUnexpectedSibling(const Call& call) {
   if (siblings == path_.current()->by_variant.end()) return false;
   const Reason reason = WhyNot(*siblings->second.back(), call);
   ++stats_.reasons[static_cast<size_t>(reason)];
-  return reason != Reason::kStaticMoved;
+  return reason != Reason::kStaticMoved && reason != Reason::kWorkspaceMoved;
 }
 
 void TreeCore::EndPathIfDead() {
@@ -254,6 +259,7 @@ void TreeCore::EndPathIfDead() {
 
 absl::Status TreeCore::RunSlow(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
+  if (IsChecked(call.function)) GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
   keeper_.SetNow(stats_.calls);
   keeper_.graveyard().Tidy(order_.last());
   if (options_.enabled && !call.function.options.exclude &&

@@ -7,6 +7,7 @@
 //             |-> Record                record.cc     the body is captured, then launched once
 //             |                         record_inputs.cc   what the body is given for each input
 //             \-> budgets               upkeep.cc     over keeper.h, which decides what goes
+//                                       tree_checks.cc  checked mode, requests, errors
 //
 // The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and
 // never books, so behind replays they show some earlier state; whoever needs them calls BooksTo
@@ -22,12 +23,16 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "allocator/pool.h"
 #include "device/device.h"
+#include "device/observer.h"
 #include "graphs/access_log.h"
+#include "graphs/body_check.h"
 #include "graphs/function.h"
 #include "graphs/given_inputs.h"
 #include "graphs/input_roles.h"
@@ -38,6 +43,7 @@
 #include "graphs/step_memory.h"
 #include "graphs/stream_order.h"
 #include "graphs/tree.h"
+#include "graphs/workspaces.h"
 
 namespace graphtree {
 
@@ -59,6 +65,13 @@ struct InputPlan {
   std::vector<InputRole> roles;
   std::vector<bool> unpinned;  // static or managed, and yet taken at any address
   InputPattern pattern;
+};
+
+// What a run of a body at once gave.
+struct BodyRun {
+  GivenInputs* given = nullptr;  // of a warm-up
+  Values outputs;
+  BodyRequests requests;
 };
 
 // What a recording made, before it becomes a node of the tree.
@@ -88,6 +101,8 @@ class TreeCore {
   const Node& root() const { return root_; }
   Pool& pool() { return memory_->pool(); }
   PathState state() const { return path_.state(); }
+  Workspaces& workspaces() { return workspaces_; }
+  Observers& observers() { return observers_; }
 
  private:
   struct Call {
@@ -141,9 +156,35 @@ class TreeCore {
   // `detail` goes into the warning, or into the error if strict.
   absl::Status RunEagerly(Call& call, Reason reason, const std::string& detail = "");
   void Warn(Function& function, Reason reason, const std::string& detail);
+  // Once for each function and reason.
+  void Tell(Function& function, Reason reason, const std::string& text);
   void HoldOutputs(Node* node, const Values& outputs);
-  // What a warm-up has shown of the function.
+  absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
+                      BodyRun* run);
+  // What a run has shown of the function.
   static void Learn(const AccessLog& log, size_t generators, Variant* variant);
+
+  // tree_checks.cc
+  static absl::Status Placed(const absl::Status& status, absl::string_view where);
+  Values RunBody(Function& function, Launcher& on, Values& inputs);
+  static absl::Status BodyStatus(const Function& function, const Launcher& on);
+  absl::Status WhyBusy(FunctionId id) const;
+  bool IsChecked(const Function& function) const {
+    return options_.check || function.options.check;
+  }
+  absl::Status BeginCheck(const Function& function, absl::Span<const Value> inputs,
+                          Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check);
+  absl::Status EndCheck(Call& call, Stream& stream, BodyCheck* check);
+  absl::Status CheckInputsLive(const Call& call);
+  absl::Status CheckOutsideLive(const Node& node);
+  void NoteOutside(const OpLog& log, Draft* draft);
+  absl::Status AwaitChecked(const Function& function, Stream& stream);
+  void NoteWarmUp(Call& call, const std::string& asked);
+  // REQUIRES: observers_.any(), for the caller's sake.
+  void TellObservers(GraphMoment moment, const Node& node, Stream* stream, bool ok = true);
+  void TellOfTheEnd();
+  // False if what the body asks for forbids that it becomes a node.
+  bool TakeRequests(Call& call, BodyRequests* requests, Draft* draft);
 
   // record.cc
   absl::Status BooksTo(Node* node);
@@ -208,6 +249,11 @@ class TreeCore {
   const std::unique_ptr<Stream> side_;
   StreamOrder order_;
   std::atomic<bool> inside_{false};
+  // Whose body runs, and where: for the errors of those who come in between.
+  std::atomic<const Function*> running_{nullptr};
+  std::atomic<std::thread::id> running_thread_{};
+  Workspaces workspaces_;
+  Observers observers_;
 
   std::deque<Function> functions_;
   uint32_t next_variant_ = 0;

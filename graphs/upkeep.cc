@@ -70,6 +70,7 @@ absl::Status TreeCore::MakeExecutable(Node* node) {
   }
   GRAPHTREE_RETURN_IF_ERROR(made.status());
   node->executable = *std::move(made);
+  if (observers_.any()) TellObservers(GraphMoment::kInstantiate, *node, side_.get());
   return absl::OkStatus();
 }
 

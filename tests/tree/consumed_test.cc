@@ -184,5 +184,32 @@ TEST_P(ConsumedTest, AChainNeedsTheRoomOfTwo) {
   EXPECT_LE(peak, 3u * (4 << 16)) << "x itself is copied in";
 }
 
+// A recording that takes its inputs at any address: the one that died when it was recorded may be
+// the one that comes back as an output now.
+TEST_P(ConsumedTest, AnInputThatComesBackHasNotDied) {
+  TreeOptions options;
+  options.patch_bytes = 1;
+  OpenTree(options);
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId other = Register("other", {}, Thrice);
+  const FunctionId pass = Register("pass", {}, [](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[1]);
+    return Values{inputs[1], sum};
+  });
+  const FunctionId after = Register("after", {}, Twice);
+  const Tensor x = Given(1);
+  for (int step = 0; step < 8; ++step) {
+    NewStep();
+    Values first = Call(make, {x}), second = Call(other, {x});
+    const bool swapped = step % 3 == 1;
+    Values out = swapped ? Call(pass, Gathered(std::move(second[0]), std::move(first[0])))
+                         : Call(pass, Gathered(std::move(first[0]), std::move(second[0])));
+    if (step % 2 == 1) Read(Call(step > 4 ? other : after, {x})[0]);
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), swapped ? 2 : 3)) << "step " << step;
+    EXPECT_EQ(Read(out[1]), Times(PatternOf(1), 5)) << "step " << step;
+  }
+  EXPECT_GT(replays(), 0u);
+}
+
 }  // namespace
 }  // namespace graphtree

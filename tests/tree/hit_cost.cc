@@ -4,7 +4,8 @@
 //   bare   the same device calls by hand       allocations m      locks n
 //
 // The host device locks, and its books allocate, in its calls: so the bare calls are counted beside
-// the tree's. Counts are the calling thread's.
+// the tree's; and a device that does nothing in them shows that the tree adds nothing at all.
+// Counts are the calling thread's.
 #include <dlfcn.h>
 #include <pthread.h>
 
@@ -19,7 +20,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
 #include "graphs/ingest/ingest.h"
+#include "tests/tree/bodies.h"
+#include "tests/tree/silent_device.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace {
@@ -240,6 +245,104 @@ TEST_P(HitCostTest, ManagedInputsBehindAnotherFunction) {
     inputs->push_back(std::move(made[0]));
   });
   ExpectAsBare(hit, Bare(0));
+}
+
+// A caller on a device whose replays do nothing.
+class SilentHitTest : public testing::Test {
+ protected:
+  static constexpr int64_t kWords = 16;
+  static constexpr int kHits = 20;
+
+  void SetUp() override {
+    stream_ = *device_.NewStream();
+    memory_ = *device_.memory().AllocateHost(8 * kWords * sizeof(uint32_t));
+    TreeOptions options;
+    options.pool_bytes = 16 << 20;
+    tree_ = *Tree::Create(device_, options);
+  }
+  void TearDown() override { device_.silence().on = false; }
+  Tensor Given(int place) {
+    return Tensor::Foreign(memory_->range().base + place * kWords * sizeof(uint32_t),
+                           WordsLayout(kWords));
+  }
+
+  // Steps of `step`, the recorded ones in silence. All that they cost, but for the first few.
+  Cost CostOfSteps(const std::function<void(int turn)>& step) {
+    for (int turn = 0; turn < 4; ++turn) {
+      tree_->BeginStep();
+      step(turn);
+    }
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    device_.silence().on = true;
+    const uint64_t replays_before = tree_->stats().replays;
+    Cost sum;
+    for (int turn = 0; turn < kHits + 4; ++turn) {
+      const Cost cost = CostOf([&] {
+        tree_->BeginStep();
+        step(turn);
+      });
+      if (turn < 4) continue;  // they fill what is kept to be used again
+      sum.allocations += cost.allocations;
+      sum.locks += cost.locks;
+    }
+    EXPECT_GE(tree_->stats().replays, replays_before + kHits);
+    EXPECT_GE(device_.silence().calls, static_cast<uint64_t>(kHits));
+    return sum;
+  }
+  void Run(FunctionId function, Values* inputs, Values* outputs) {
+    // No matcher: it would cost what is counted.
+    const bool ran = tree_->Run(function, absl::MakeSpan(*inputs), *stream_, outputs).ok();
+    if (!ran) ADD_FAILURE() << "a hit failed";
+  }
+
+  SilentDevice device_{*OpenHostDevice()};
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<HostBuffer> memory_;
+  std::unique_ptr<Tree> tree_;
+};
+
+TEST_F(SilentHitTest, AHitAllocatesNothingAndTakesNoLock) {
+  const FunctionId pinned = tree_->Register(
+      "static", {.static_inputs = {0, 1}},
+      [](Launcher& on, Values& inputs) { return Values{Sum(on, inputs[0], inputs[1])}; });
+  Values inputs = {Given(0), Given(1), Value::Integer(5), Value()}, outputs;
+  const Cost cost = CostOfSteps([&](int) {
+    outputs.clear();
+    Run(pinned, &inputs, &outputs);
+  });
+  EXPECT_EQ(cost.allocations, 0u);
+  EXPECT_EQ(cost.locks, 0u);
+}
+
+TEST_F(SilentHitTest, NorDoesOneWhoseInputsMove) {
+  const FunctionId copied = tree_->Register("copied", {}, AddBoth);
+  Values inputs(2), outputs;
+  const Tensor places[] = {Given(0), Given(1), Given(2)};
+  const Cost cost = CostOfSteps([&](int turn) {
+    outputs.clear();
+    inputs[0] = places[turn % 3];
+    inputs[1] = places[(turn + 1) % 3];
+    Run(copied, &inputs, &outputs);
+  });
+  EXPECT_EQ(cost.allocations, 0u);
+  EXPECT_EQ(cost.locks, 0u);
+}
+
+TEST_F(SilentHitTest, NorDoesAPathOfThree) {
+  const FunctionId first = tree_->Register("first", {}, Twice);
+  const FunctionId next = tree_->Register("next", {}, ConsumeTwice);
+  Values inputs(1), outputs, more;
+  const Tensor x = Given(0);
+  const Cost cost = CostOfSteps([&](int) {
+    outputs.clear();
+    more.clear();
+    inputs[0] = x;
+    Run(first, &inputs, &outputs);
+    Run(next, &outputs, &more);
+    Run(next, &more, &outputs);
+  });
+  EXPECT_EQ(cost.allocations, 0u);
+  EXPECT_EQ(cost.locks, 0u);
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ TEST_P(RefusalsTest, ASecondThreadInside) {
   other = Register("other", {}, [](Launcher&, Values&) { return Values{}; });
   Values out = CallInSteps(1, function, {Given(1)});
   EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
-  EXPECT_THAT(refusal, FailsWith(StatusCode::kFailedPrecondition, "second thread"));
+  EXPECT_THAT(refusal, FailsWith(StatusCode::kFailedPrecondition,
+                                 "'other' was not run: a second thread entered while 'outer'"));
 }
 
 TEST_P(RefusalsTest, ABodyThatCallsItsOwnTree) {
@@ -42,7 +43,8 @@ TEST_P(RefusalsTest, ABodyThatCallsItsOwnTree) {
   const Tensor x = Given(1);
   for (int step = 0; step < 3; ++step) {
     EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
-    EXPECT_THAT(refusal, FailsWith(StatusCode::kFailedPrecondition, "its own tree"));
+    EXPECT_THAT(refusal, FailsWith(StatusCode::kFailedPrecondition,
+                                   "the body of 'recursive' called its own tree"));
   }
 }
 
@@ -109,6 +111,81 @@ TEST_P(RefusalsTest, AForkThatDoesNotJoin) {
   ASSERT_EQ(warnings().size(), 1u);
   EXPECT_NE(warnings()[0].find("'forks' runs eagerly: it forked work"), std::string::npos)
       << warnings()[0];
+}
+
+TEST_P(RefusalsTest, ASynchronisingBodyIsToldWithTheOpBeforeIt) {
+  const FunctionId function = Register("waits", {}, [](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    on.Fail(on.stream().Synchronize());
+    return Values{sum};
+  });
+  CallInSteps(2, function, {Given(1)});
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("behind op 1 of its body ('add')"), std::string::npos)
+      << warnings()[0];
+}
+
+// It waits and keeps the error to itself: the end of the capture tells.
+TEST_P(RefusalsTest, ABodyThatHidesThatItSynchronised) {
+  const FunctionId function = Register("hides", {}, [](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    on.stream().Synchronize().IgnoreError();
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(graphs(), 0u);
+  EXPECT_EQ(reasons(Reason::kCaptureBroken), 2u);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("'hides' runs eagerly: a call that no capture allows"),
+            std::string::npos)
+      << warnings()[0];
+}
+
+TEST_P(RefusalsTest, ACaptureThatAnotherThreadsLegacyStreamBreaks) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> legacy, device().AdoptStream(nullptr));
+  int runs = 0;
+  const FunctionId function = Register("broken", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    if (runs++ != 1) return Values{sum};
+    on.Fail(on.stream().Record(event()));
+    std::thread([&] {
+      EXPECT_THAT(legacy->Wait(event()), HasError(ErrorCode::kCaptureImplicit, ""));
+    }).join();
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(reasons(Reason::kCaptureBroken), 1u);
+  EXPECT_EQ(eager(), 1u);
+  EXPECT_EQ(graphs(), 1u) << "it is tried again, and the second capture is left alone";
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("'broken' runs eagerly"), std::string::npos) << warnings()[0];
+  EXPECT_NE(warnings()[0].find("legacy"), std::string::npos) << warnings()[0];
+  EXPECT_NE(warnings()[0].find("behind op 1"), std::string::npos) << warnings()[0];
+}
+
+TEST_P(RefusalsTest, MoreOutputsThanDeclared) {
+  size_t outputs = 1;
+  const FunctionId function =
+      Register("modest", {.most_outputs = 1}, [&outputs](Launcher& on, Values& inputs) {
+        return Values(outputs, Sum(on, inputs[0], inputs[0]));
+      });
+  const Tensor x = Given(1);
+  EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  outputs = 2;
+  NewStep();
+  EXPECT_THAT(Refusal(function, {x}),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "'modest', behind op 1 of its body ('add'): it returned 2 outputs and "
+                        "declared at most 1"));
+  outputs = 1;
+  EXPECT_EQ(Read(CallInSteps(3, function, {x})[0]), Times(PatternOf(1), 2));
+  EXPECT_GT(replays(), 0u);
 }
 
 }  // namespace

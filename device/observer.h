@@ -1,0 +1,102 @@
+// Who wants to know what becomes of graphs: told by the layers above the device, which know what a
+// graph is for, and implemented by whoever watches (a profiler, a log, a test).
+//
+//   capture begin --> capture end --> instantiate --> replay begin, replay end ... --> destroy
+//                          `-- failed: nothing more comes for this capture
+//
+// Observers is the list of those who watch one tree. With nobody in it, telling costs one load; an
+// event is put together only if somebody hears it.
+//
+// Threads: join and leave on any thread. Leave waits until a telling that is under way is over,
+// unless it is called from inside of it; after it the observer hears nothing more. Observers are
+// told on the thread that acts, one event after the other, and must not call the tree.
+#ifndef GRAPHTREE_DEVICE_OBSERVER_H_
+#define GRAPHTREE_DEVICE_OBSERVER_H_
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "device/graph.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+enum class GraphMoment : uint8_t {
+  kCaptureBegin,
+  kCaptureEnd,
+  kInstantiate,
+  kReplayBegin,
+  kReplayEnd,   // it was launched, or refused: the work itself is still under way
+  kDestroy,
+};
+
+// "capture begin", ...
+inline const char* GraphMomentName(GraphMoment moment) {
+  switch (moment) {
+    case GraphMoment::kCaptureBegin: return "capture begin";
+    case GraphMoment::kCaptureEnd: return "capture end";
+    case GraphMoment::kInstantiate: return "instantiate";
+    case GraphMoment::kReplayBegin: return "replay begin";
+    case GraphMoment::kReplayEnd: return "replay end";
+    case GraphMoment::kDestroy: return "destroy";
+  }
+  return "?";
+}
+
+struct GraphEvent {
+  GraphMoment moment = GraphMoment::kCaptureBegin;
+  // Which function, and which recording of the tree's; one number from kCaptureBegin to kDestroy,
+  // used again only if that capture failed.
+  absl::string_view function;
+  uint64_t recording = 0;
+  bool ok = true;                          // the thing that ends, or was made, worked
+  Stream* stream = nullptr;                // null for kDestroy
+  const Graph* graph = nullptr;            // from kInstantiate on, where there is one
+  const Executable* executable = nullptr;  // likewise
+};
+
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void Saw(const GraphEvent& event) = 0;
+};
+
+class Observers {
+ public:
+  Observers() = default;
+  Observers(const Observers&) = delete;
+  Observers& operator=(const Observers&) = delete;
+
+  // `observer` must leave before it goes.
+  void Join(Observer* observer) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    list_.push_back(observer);
+    count_.store(list_.size(), std::memory_order_release);
+  }
+  void Leave(Observer* observer) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    list_.erase(std::remove(list_.begin(), list_.end(), observer), list_.end());
+    count_.store(list_.size(), std::memory_order_release);
+  }
+
+  bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
+
+  // By number, as observers may come and go meanwhile.
+  void Tell(const GraphEvent& event) {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    for (size_t i = 0; i < list_.size(); ++i) list_[i]->Saw(event);
+  }
+
+ private:
+  std::atomic<size_t> count_{0};
+  std::recursive_mutex mutex_;
+  std::vector<Observer*> list_;  // guarded by mutex_
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_OBSERVER_H_

@@ -1,0 +1,60 @@
+// Digests before and after, less what was declared.
+#include "graphs/body_check.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stream& stream,
+                                                            absl::Span<const Value> inputs,
+                                                            AccessObserver* next) {
+  GRAPHTREE_ASSIGN_OR_RETURN(ContentReader reader, ContentReader::Make(device, stream));
+  auto check = std::unique_ptr<BodyCheck>(new BodyCheck(std::move(reader), next));
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor()) continue;
+    const AddressRange range = Tensor::From(inputs[i]).raw_bytes();
+    GRAPHTREE_ASSIGN_OR_RETURN(ContentDigest before, check->reader_.Read(range));
+    check->watched_.push_back({i, range, std::move(before), inputs[i].storage()});
+    if (inputs[i].storage() != nullptr) inputs[i].storage()->AddInside();
+  }
+  return check;
+}
+
+BodyCheck::~BodyCheck() {
+  for (const Watched& watched : watched_) {
+    if (watched.storage != nullptr) watched.storage->DropInside();
+  }
+}
+
+absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uint32_t> declared) {
+  std::vector<UndeclaredWrite> found;
+  for (const Watched& watched : watched_) {
+    if (std::find(declared.begin(), declared.end(), watched.input) != declared.end()) continue;
+    if (watched.storage != nullptr && !watched.storage->held_outside()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(const ContentDigest after, reader_.Read(watched.range));
+    AddressRange changed;
+    for (size_t i = 0; i < after.size(); ++i) {
+      const Address base = watched.range.base + i * kDigestedBytes;
+      const AddressRange part = {base, std::min(kDigestedBytes, watched.range.end() - base)};
+      if (after[i] == watched.before[i] || log_.DeclaresWriteTo(part)) continue;
+      if (changed.empty()) changed.base = part.base;
+      changed.bytes = part.end() - changed.base;
+    }
+    if (changed.empty()) continue;
+    found.push_back({watched.input, changed, changed.base - watched.range.base,
+                     log_.OpsThatTouch(changed)});
+  }
+  return found;
+}
+
+std::string ToString(const UndeclaredWrite& write) {
+  return absl::StrCat("input ", write.input, " changed at bytes ", write.offset, " to ",
+                      write.offset + write.range.bytes - 1, ", which ",
+                      write.ops.empty() ? "no op was given" : write.ops,
+                      write.ops.empty() ? "" : " was given to read");
+}
+
+}  // namespace graphtree

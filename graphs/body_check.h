@@ -1,0 +1,75 @@
+// One run of a body, watched: which inputs changed, and did anything declare it?
+//
+//   before   digest of every input                     (content_digest.h)
+//   body     what its ops declare                      (op_log.h)
+//   after    digest of every input, compared           a part that changed and that no declared
+//                                                      write touches is an undeclared write
+//
+// An input that died inside the function is not looked at any more: its memory is another's.
+//
+// It finds what declarations cannot: a kernel that writes to what it was given to read, opaque work
+// on the raw stream, a pointer that the body kept. It sees changed bytes, so a write of the bytes
+// that were there stays unseen. Cost: every input is read twice, and the host waits.
+#ifndef GRAPHTREE_GRAPHS_BODY_CHECK_H_
+#define GRAPHTREE_GRAPHS_BODY_CHECK_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/device.h"
+#include "graphs/content_digest.h"
+#include "graphs/op_log.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+struct UndeclaredWrite {
+  uint32_t input = 0;
+  AddressRange range;  // from the first to the last byte that changed
+  uint64_t offset = 0;  // of the range in the input
+  std::string ops;  // that were given the bytes: "'attend'"; empty if none was
+};
+
+class BodyCheck {
+ public:
+  // Before the body: reads the inputs in the order of `stream`. `next` is told everything, too; all
+  // three outlive the check.
+  static absl::StatusOr<std::unique_ptr<BodyCheck>> Begin(Device& device, Stream& stream,
+                                                          absl::Span<const Value> inputs,
+                                                          AccessObserver* next);
+  BodyCheck(const BodyCheck&) = delete;
+  BodyCheck& operator=(const BodyCheck&) = delete;
+  ~BodyCheck();
+
+  AccessObserver* observer() { return &log_; }
+  const OpLog& log() const { return log_; }
+
+  // After the body. `declared` inputs may change as they like.
+  absl::StatusOr<std::vector<UndeclaredWrite>> End(absl::Span<const uint32_t> declared);
+
+ private:
+  struct Watched {
+    uint32_t input;
+    AddressRange range;
+    ContentDigest before;
+    Storage* storage;  // held inside; or null
+  };
+
+  BodyCheck(ContentReader reader, AccessObserver* next) : reader_(std::move(reader)), log_(next) {}
+
+  ContentReader reader_;
+  OpLog log_;
+  std::vector<Watched> watched_;
+};
+
+// "input 1 changed at bytes 256 to 511, which 'attend' was given to read".
+std::string ToString(const UndeclaredWrite& write);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_BODY_CHECK_H_

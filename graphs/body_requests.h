@@ -1,0 +1,28 @@
+// What one run of a body asks of the tree that runs it, beside its launches. The launcher collects
+// it, and the tree reads it when the body has returned.
+//
+//   warm_up      the body is not settled yet (a tuner has more to try): warm up again at the next
+//                call, before anything is recorded
+//   keep_alive   objects that what it launched needs: a recording's node holds them for as long as
+//                it may be replayed; in any other run they are let go when the body has returned
+//   workspaces   memory of libraries that it pointed kernels to
+#ifndef GRAPHTREE_GRAPHS_BODY_REQUESTS_H_
+#define GRAPHTREE_GRAPHS_BODY_REQUESTS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "graphs/workspaces.h"
+
+namespace graphtree {
+
+struct BodyRequests {
+  std::string warm_up;  // why; empty: not asked
+  std::vector<std::shared_ptr<void>> keep_alive;
+  std::vector<WorkspaceUse> workspaces;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_BODY_REQUESTS_H_

@@ -1,0 +1,26 @@
+// A recorded graph for other programs: its ops with what they are and touch, and their edges.
+//
+//   JSON       {"name": "decode #3", "ops": [{"id": 0, "kind": "kernel", "name": "norm",
+//              "grid": [4, 1, 1], ..., "dependencies": [{"from": 2, "kind": "full"}]}, ...]}
+//   Graphviz   a digraph: a box for each op, a dashed edge where an op need not wait for the end
+//              of the one before (programmatic)
+//
+// Plain text, from plain data. Addresses and values are hexadecimal strings, since JSON's numbers
+// lose bits behind the 53rd.
+#ifndef GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
+#define GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "device/graph.h"
+
+namespace graphtree {
+
+std::string OpsAsJson(absl::string_view name, const std::vector<Op>& ops);
+std::string OpsAsGraphviz(absl::string_view name, const std::vector<Op>& ops);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_

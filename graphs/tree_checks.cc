@@ -1,0 +1,202 @@
+// What checked mode looks at, what a body's requests lead to, and errors that name.
+#include <thread>
+#include <utility>
+
+#include "absl/strings/cord.h"
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "graphs/body_check.h"
+#include "graphs/tree_core.h"
+
+namespace graphtree {
+namespace {
+
+const char* Verb(Access access) {
+  switch (access) {
+    case Access::kRead: return "reads";
+    case Access::kWrite: return "writes";
+    default: return "reads and writes";
+  }
+}
+
+}  // namespace
+
+// The same failure, with where it happened before it.
+absl::Status TreeCore::Placed(const absl::Status& status, absl::string_view where) {
+  if (status.ok()) return status;
+  absl::Status placed(status.code(), absl::StrCat(where, ": ", status.message()));
+  status.ForEachPayload([&placed](absl::string_view url, const absl::Cord& payload) {
+    placed.SetPayload(url, payload);
+  });
+  return placed;
+}
+
+Values TreeCore::RunBody(Function& function, Launcher& on, Values& inputs) {
+  running_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  running_.store(&function, std::memory_order_release);
+  on.SetWorkspaces(&workspaces_);
+  Values outputs = function.body(on, inputs);
+  running_.store(nullptr, std::memory_order_release);
+  if (outputs.size() > function.options.most_outputs) {
+    on.Fail(absl::InvalidArgumentError(
+        absl::StrCat("it returned ", outputs.size(), " outputs and declared at most ",
+                     function.options.most_outputs)));
+  }
+  return outputs;
+}
+
+absl::Status TreeCore::BodyStatus(const Function& function, const Launcher& on) {
+  return Placed(on.status(), absl::StrCat("'", function.name, "', ", on.Place()));
+}
+
+absl::Status TreeCore::WhyBusy(FunctionId id) const {
+  const std::string name =
+      id < functions_.size() ? absl::StrCat("'", functions_[id].name, "'") : "the function";
+  const Function* running = running_.load(std::memory_order_acquire);
+  if (running == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(name, " was not run: the tree is running a call already, a second thread "
+                     "entered; a tree serves one caller at a time"));
+  }
+  if (running_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " was not run: the body of '", running->name,
+        "' called its own tree; call the other function behind it, or register it with another "
+        "tree"));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat(name, " was not run: a second thread entered while '", running->name,
+                   "' runs; a tree serves one caller at a time"));
+}
+
+absl::Status TreeCore::BeginCheck(const Function& function, absl::Span<const Value> inputs,
+                                  Stream& stream, AccessLog* log,
+                                  std::unique_ptr<BodyCheck>* check) {
+  if (!IsChecked(function)) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(device_, stream, inputs, log));
+  return absl::OkStatus();
+}
+
+// An input that was found to be written counts as mutated from here on, said or not.
+absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
+  if (check == nullptr) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, stream));
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
+                             check->End(call.function.options.mutated_inputs));
+  if (writes.empty()) return absl::OkStatus();
+  std::string text = absl::StrCat("'", call.function.name, "' ");
+  for (const UndeclaredWrite& write : writes) {
+    if (call.variant != nullptr) {
+      call.variant->mutates[write.input] = true;
+      if (write.ops.empty()) call.variant->uses[write.input].opaque = true;
+    }
+    absl::StrAppend(&text, "writes to an input without declaring it: ", ToString(write), "; ");
+  }
+  absl::StrAppend(&text, "declare it with Out, InOut or Launcher::Writes");
+  ++stats_.reasons[static_cast<size_t>(Reason::kUndeclaredWrite)];
+  if (options_.strict) return absl::FailedPreconditionError(text);
+  Tell(call.function, Reason::kUndeclaredWrite, text);
+  return absl::OkStatus();
+}
+
+// Memory of the caller's that is gone, named before anything runs on it.
+absl::Status TreeCore::CheckInputsLive(const Call& call) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Value& input = call.inputs[i];
+    if (!input.is_tensor() || input.storage() != nullptr) continue;
+    const absl::Status live = device_.memory().CheckLive(Tensor::From(input).raw_bytes());
+    if (live.ok()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("input ", i, " of '", call.function.name, "', ",
+                     call.function.IsStatic(i) ? "a static one, " : "", "is dead memory: ",
+                     live.message()));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::CheckOutsideLive(const Node& node) {
+  for (const OutsideUse& use : node.outside) {
+    const absl::Status live = device_.memory().CheckLive(use.range);
+    if (live.ok()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", node.variant->function->name, "' was not launched: '", use.op, "' ",
+                     Verb(use.access), " memory outside of the tree that is dead: ",
+                     live.message()));
+  }
+  return absl::OkStatus();
+}
+
+// What its ops point to outside of the step's memory, each range once, but for inputs that may be
+// elsewhere at the next call.
+void TreeCore::NoteOutside(const OpLog& log, Draft* draft) {
+  std::vector<OutsideUse>& outside = draft->node->outside;
+  for (const LoggedAccess& access : log.accesses()) {
+    bool known = access.range.empty() || memory_->InStepRegion(access.range);
+    for (const OutsideUse& use : outside) known |= use.range == access.range;
+    for (const MarkedInput& moving : draft->marked) {
+      known |= moving.mark.raw_bytes().Overlaps(access.range);
+    }
+    if (!known) outside.push_back({access.op, access.access, access.range});
+  }
+}
+
+// In checked mode a failure of the device comes to light in the call that caused it.
+absl::Status TreeCore::AwaitChecked(const Function& function, Stream& stream) {
+  if (!IsChecked(function)) return absl::OkStatus();
+  return Placed(stream.Synchronize(), absl::StrCat("the device failed in '", function.name, "'"));
+}
+
+// A run that asks is no warm-up that counts. What was asked is forgotten when a recording comes to
+// be, or when a run behind the limit does not ask.
+void TreeCore::NoteWarmUp(Call& call, const std::string& asked) {
+  Variant& variant = *call.variant;
+  if (asked.empty()) {
+    variant.warm = true;
+    return;
+  }
+  ++stats_.reasons[static_cast<size_t>(Reason::kWarmUpAsked)];
+  if (++variant.asked_warm_ups > options_.warm_up_limit) variant.warm_up_asked_last = asked;
+}
+
+void TreeCore::TellObservers(GraphMoment moment, const Node& node, Stream* stream, bool ok) {
+  GraphEvent event;
+  event.moment = moment;
+  event.function = node.variant->function->name;
+  event.recording = node.id;
+  event.ok = ok;
+  event.stream = stream;
+  event.graph = node.graph.get();
+  event.executable = node.executable.get();
+  observers_.Tell(event);
+}
+
+// A stack of its own: paths may be hundreds of levels deep.
+void TreeCore::TellOfTheEnd() {
+  if (!observers_.any()) return;
+  std::vector<const Node*> open = {&root_};
+  while (!open.empty()) {
+    const Node& node = *open.back();
+    open.pop_back();
+    if (node.executable != nullptr) TellObservers(GraphMoment::kDestroy, node, nullptr);
+    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
+  }
+}
+
+bool TreeCore::TakeRequests(Call& call, BodyRequests* requests, Draft* draft) {
+  if (!requests->warm_up.empty()) {
+    NoteWarmUp(call, requests->warm_up);
+    draft->status = absl::AbortedError(requests->warm_up);
+    draft->reason = Reason::kWarmUpAsked;
+    return false;
+  }
+  if (!workspaces_.AreCurrent(requests->workspaces)) {
+    draft->status = absl::AbortedError("the workspace moved while the body ran");
+    draft->reason = Reason::kWorkspaceMoved;
+    return false;
+  }
+  draft->node->workspaces = std::move(requests->workspaces);
+  draft->node->keep_alive = std::move(requests->keep_alive);
+  return true;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,69 @@
+// Memory that a library keeps for itself between calls and points its kernels to: registered with
+// the tree once, under a name, so that a recording knows when its pointer is no longer good.
+//
+//   matmul scratch   generation 1   [0x7f00..., +4 MiB)     used by nodes 3 and 7
+//        |  Move: the library made a larger one
+//        v
+//   matmul scratch   generation 2   [0x7f40..., +8 MiB)     nodes 3 and 7 match no call any more
+//
+// A body says at every launch which workspace it hands to the library (Launcher::Workspace). A node
+// keeps the generations that it was recorded with; one that is behind is a mismatch, and the call
+// is recorded again.
+//
+// Pure bookkeeping. Threads: the tree's caller, or the body that runs for it. Cost for a node that
+// uses none: a test for that.
+#ifndef GRAPHTREE_GRAPHS_WORKSPACES_H_
+#define GRAPHTREE_GRAPHS_WORKSPACES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/address.h"
+
+namespace graphtree {
+
+using WorkspaceId = uint32_t;
+
+struct WorkspaceUse {
+  WorkspaceId id = 0;
+  uint64_t generation = 0;
+};
+
+class Workspaces {
+ public:
+  WorkspaceId Register(std::string name, AddressRange memory);
+  // The library has other memory now. The same memory again changes nothing.
+  absl::Status Move(WorkspaceId id, AddressRange memory);
+
+  struct Found {
+    AddressRange memory;
+    WorkspaceUse use;
+  };
+  absl::StatusOr<Found> Find(WorkspaceId id) const;
+
+  bool AreCurrent(const std::vector<WorkspaceUse>& uses) const {
+    for (const WorkspaceUse& use : uses) {
+      if (rows_[use.id].generation != use.generation) return false;
+    }
+    return true;
+  }
+
+ private:
+  struct Row {
+    std::string name;
+    AddressRange memory;
+    uint64_t generation = 1;
+  };
+
+  absl::Status Unknown(WorkspaceId id) const;
+
+  std::vector<Row> rows_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_WORKSPACES_H_

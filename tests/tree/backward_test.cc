@@ -1,0 +1,163 @@
+// Forward and backward passes: what waits for its backward is what is saved for it and held, and
+// nothing else. No flag says that a backward is due, so none can stay behind.
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "allocator/history.h"
+#include "allocator/pool.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+// x -> x + x + x, and x + x, which is saved for the backward pass.
+Values ForwardBody(Launcher& on, Values& inputs) {
+  const Tensor saved = Sum(on, inputs[0], inputs[0]);
+  return {Sum(on, saved, inputs[0]), saved};
+}
+
+// saved, gradient -> saved + gradient; the saved tensor dies inside.
+Values BackwardBody(Launcher& on, Values& inputs) {
+  const Tensor gradient = Sum(on, inputs[0], inputs[1]);
+  inputs.clear();
+  return {gradient};
+}
+
+class BackwardTest : public TreeTest {
+ protected:
+  void SetUp() override {
+    TreeTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    RegisterPasses({});
+  }
+  void RegisterPasses(FunctionOptions backward) {
+    forward_ = Register("forward", {}, ForwardBody);
+    backward_ = Register("backward", std::move(backward), BackwardBody);
+  }
+  // The forward pass of micro-batch `seed`; keeps what is saved, and lets the result go.
+  Value Forward(uint32_t seed) {
+    Values out = Call(forward_, {GivenOnce(seed)});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(seed), 3));
+    return std::move(out[1]);
+  }
+  void Backward(uint32_t seed, Value saved) {
+    Values gradient = Call(backward_, Gathered(std::move(saved), GivenOnce(9)));
+    EXPECT_EQ(Read(gradient[0]), Plus(Times(PatternOf(seed), 2), PatternOf(9)));
+  }
+  Tensor GivenOnce(uint32_t seed) {
+    Tensor& tensor = given_[seed];
+    if (!tensor.defined()) tensor = Given(seed);
+    return tensor;
+  }
+
+  FunctionId forward_ = 0;
+  FunctionId backward_ = 0;
+
+ private:
+  Tensor given_[10];
+};
+GRAPHTREE_ON_EVERY_DEVICE(BackwardTest);
+
+// Row 81. Every block that a recording made belongs to one stream, whatever the caller uses.
+TEST_P(BackwardTest, SingleStreamUse) {
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Backward(1, Forward(1));
+  }
+  EXPECT_GE(graphs(), 1u);
+  const AddressRange step_region = tree().pool().range_of(Region::kStep);
+  std::set<int> streams;
+  for (const HistoryEntry& entry : tree().pool().history().Entries()) {
+    const bool allocates = entry.action == HistoryAction::kAllocate;
+    if (allocates && step_region.Contains(entry.address)) streams.insert(entry.stream);
+  }
+  EXPECT_EQ(streams.size(), 1u);
+}
+
+// Two micro-batches in a step, their backward passes in both orders, and after each other.
+TEST_P(BackwardTest, BackwardPassesInEveryOrder) {
+  for (int order = 0; order < 3; ++order) {
+    const uint64_t replayed = replays();
+    for (int step = 0; step < 5; ++step) {
+      NewStep();
+      Value first = Forward(1);
+      if (order == 2) Backward(1, std::move(first));
+      Value second = Forward(2);
+      if (order == 0) {
+        Backward(1, std::move(first));
+        Backward(2, std::move(second));
+      } else {
+        Backward(2, std::move(second));
+        if (order == 1) Backward(1, std::move(first));
+      }
+    }
+    EXPECT_GE(replays(), replayed + 8) << "order " << order;
+  }
+  EXPECT_EQ(eager(), 0u);
+}
+
+// A pipeline: the forward pass of the next micro-batch comes before the backward pass of the last,
+// without any mark of a step. Something is always saved, so the path never ends by itself.
+TEST_P(BackwardTest, APipelineThatNeverEndsItsPath) {
+  Value saved = Forward(1);
+  for (int i = 0; i < 6; ++i) {
+    Value next = Forward(1 + (i + 1) % 2);
+    Backward(1 + i % 2, std::move(saved));
+    saved = std::move(next);
+  }
+  EXPECT_EQ(live(), 1u);
+  EXPECT_EQ(eager(), 0u);
+}
+
+// What the flag of others gets wrong: the backward pass never comes, what was saved is dropped, and
+// recording goes on without a mark of a step.
+TEST_P(BackwardTest, ABackwardThatNeverComesHoldsNothingUp) {
+  for (int i = 0; i < 6; ++i) Forward(1);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 4u);
+  EXPECT_EQ(tree().stats().warm_ups, 1u);
+}
+
+// As long as what was saved is held, the next forward goes behind it and leaves it alone.
+TEST_P(BackwardTest, SavedOutputsAreNotWrittenOver) {
+  for (int round = 0; round < 3; ++round) {
+    NewStep();
+    std::vector<Value> saved;
+    for (uint32_t seed = 1; seed <= 4; ++seed) saved.push_back(Forward(seed));
+    EXPECT_EQ(live(), 4u);
+    for (uint32_t seed = 1; seed <= 4; ++seed) {
+      EXPECT_EQ(Read(saved[seed - 1]), Times(PatternOf(seed), 2));
+    }
+    for (uint32_t seed = 4; seed >= 1; --seed) Backward(seed, std::move(saved[seed - 1]));
+    EXPECT_EQ(live(), 0u);
+  }
+  EXPECT_GT(replays(), 0u);
+}
+
+// A step that begins in between takes what was saved: the backward pass is told, and nothing runs.
+TEST_P(BackwardTest, AStepBetweenForwardAndBackwardIsAnError) {
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Value saved = Forward(1);
+    NewStep();
+    Values inputs = Gathered(std::move(saved), GivenOnce(9)), outputs;
+    const absl::Status status = tree().Run(backward_, absl::MakeSpan(inputs), a(), &outputs);
+    EXPECT_THAT(status, FailsWith(absl::StatusCode::kFailedPrecondition,
+                                  "input 0 of 'backward' may not be used: output 1 of 'forward'"));
+    EXPECT_TRUE(inputs[0].is_tensor()) << "a refused call consumes nothing";
+  }
+}
+
+// A backward pass that runs outside of the tree ends nothing and leaves nothing behind.
+TEST_P(BackwardTest, AnEagerBackwardIsAsGood) {
+  RegisterPasses({.exclude = true});
+  for (int i = 0; i < 6; ++i) Backward(1, Forward(1));
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(eager(), 6u);
+  EXPECT_EQ(live(), 0u);
+}
+
+}  // namespace
+}  // namespace graphtree

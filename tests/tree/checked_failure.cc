@@ -1,0 +1,79 @@
+// Checked mode on a device that fails: the call in which it happens says so, with function and op.
+// On the host device alone, as its device is lost with it.
+#include <memory>
+#include <string>
+
+#include "absl/types/span.h"
+#include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
+#include "graphs/tree.h"
+#include "gtest/gtest.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/bodies.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+constexpr uint32_t kCount = 16;
+
+class CheckedFailureTest : public testing::TestWithParam<HostScheduler> {
+ protected:
+  void SetUp() override {
+    HostOptions options;
+    options.scheduler = GetParam();
+    device_ = *OpenHostDevice(options);
+    stream_ = *device_->NewStream();
+    Memory& memory = device_->memory();
+    range_ = *memory.Reserve(memory.granularity(), {});
+    physical_ = *memory.Create(memory.granularity());
+    ASSERT_THAT(memory.Map(range_.base, *physical_), IsOk());
+    ASSERT_THAT(memory.SetAccess(range_, MemoryAccess::kReadWrite), IsOk());
+    TreeOptions tree_options;
+    tree_options.check = true;
+    tree_ = *Tree::Create(*device_, tree_options);
+    // A pointer that nobody declares, as one hidden in a structure would be.
+    const Address hidden = range_.base;
+    function_ = tree_->Register("hides_a_pointer", {}, [hidden](Launcher& on, Values&) {
+      on.Launch(IncrementKernel(), TestShape(), {Val(hidden), Val(uint32_t{1}), Val(kCount)});
+      return Values{};
+    });
+  }
+  absl::Status Step() {
+    tree_->BeginStep();
+    Values outputs;
+    return tree_->Run(function_, {}, *stream_, &outputs);
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<Stream> stream_;
+  AddressRange range_;
+  std::unique_ptr<PhysicalMemory> physical_;
+  std::unique_ptr<Tree> tree_;
+  FunctionId function_ = 0;
+};
+INSTANTIATE_TEST_SUITE_P(Schedulers, CheckedFailureTest,
+                         testing::Values(HostScheduler::kSeeded, HostScheduler::kImmediate,
+                                         HostScheduler::kThreads));
+
+TEST_P(CheckedFailureTest, AReplayThatFaultsIsNamedWithItsOp) {
+  for (int step = 0; step < 3; ++step) ASSERT_THAT(Step(), IsOk());
+  ASSERT_EQ(tree_->stats().replays, 1u);
+  ASSERT_THAT(device_->memory().Unmap(range_), IsOk());
+  const absl::Status status = Step();
+  EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "'hides_a_pointer'"));
+  EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "increment"));
+  EXPECT_FALSE(device_->health().ok());
+}
+
+TEST_P(CheckedFailureTest, SoIsAWarmUp) {
+  ASSERT_THAT(device_->memory().Unmap(range_), IsOk());
+  const absl::Status status = Step();
+  EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "'hides_a_pointer'"));
+  EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "increment"));
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,247 @@
+// Checked mode: what changes an input without saying so is told, and dead memory is never launched.
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "device/device.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+constexpr uint32_t kBy = 5;
+
+// Writes to what it says it only reads.
+void BumpInSecret(Launcher& on, const Value& data) {
+  if (!on.ok()) return;
+  const Tensor tensor = Tensor::From(data);
+  const uint32_t count = static_cast<uint32_t>(tensor.shape().elements());
+  on.Launch(IncrementKernel(), TestShape(), {In(tensor), Val(kBy), Val(count)});
+}
+
+Values SecretBody(Launcher& on, Values& inputs) {
+  const Tensor twice = Sum(on, inputs[0], inputs[0]);
+  BumpInSecret(on, inputs[0]);
+  return {twice};
+}
+
+class ChecksTest : public TreeTest {
+ protected:
+  void SetUp() override {
+    TreeTest::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    Open(true, false);
+  }
+  void TearDown() override {
+    CloseTree();
+    Unmap();
+    if (piece_.bytes != 0) {
+      EXPECT_THAT(memory().Release(piece_), IsOk());
+    }
+    physical_.reset();
+    TreeTest::TearDown();
+  }
+  void Open(bool check, bool strict) {
+    TreeOptions options;
+    options.check = check;
+    options.strict = strict;
+    OpenTree(options);
+  }
+  absl::Status Try(FunctionId function, Values inputs) {
+    Values outputs;
+    return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
+  }
+  // A tensor whose memory can be taken away under the tree's hands, and put back.
+  Tensor Fleeting(uint32_t seed) {
+    auto range = memory().Reserve(granularity(), {});
+    EXPECT_THAT(range, IsOk());
+    piece_ = *range;
+    Map();
+    const Tensor tensor = Tensor::Foreign(piece_.base, WordsLayout(kWords));
+    Write(tensor.raw_bytes(), PatternOf(seed));
+    return tensor;
+  }
+  void Map() {
+    auto physical = memory().Create(granularity());
+    ASSERT_THAT(physical, IsOk());
+    physical_ = *std::move(physical);
+    ASSERT_THAT(memory().Map(piece_.base, *physical_), IsOk());
+    ASSERT_THAT(memory().SetAccess(piece_, MemoryAccess::kReadWrite), IsOk());
+  }
+  void Unmap() {
+    if (physical_ == nullptr) return;
+    EXPECT_THAT(memory().Unmap(piece_), IsOk());
+    physical_.reset();
+  }
+
+ private:
+  AddressRange piece_;
+  std::unique_ptr<PhysicalMemory> physical_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(ChecksTest);
+
+TEST_P(ChecksTest, AnUndeclaredWriteIsToldOnceAndCountsFromThenOn) {
+  const FunctionId function = Register("sly", {.moving = Moving::kCopy}, SecretBody);
+  const Tensor x = Given(1);
+  Words expected = PatternOf(1);
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(function, {x})[0]), Times(expected, 2));
+    expected = Plus(expected, Words(kWords, kBy));
+    EXPECT_EQ(Read(x), expected) << "in step " << step;
+  }
+  ASSERT_EQ(warnings().size(), 2u);
+  EXPECT_NE(warnings()[0].find("'sly' writes to an input without declaring it: input 0"),
+            std::string::npos)
+      << warnings()[0];
+  EXPECT_NE(warnings()[0].find("'increment'"), std::string::npos) << warnings()[0];
+  EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 4u) << "counted whenever it is seen";
+  EXPECT_EQ(reasons(Reason::kMutatedInput), 3u) << "and never recorded";
+  EXPECT_EQ(graphs(), 0u);
+}
+
+TEST_P(ChecksTest, AnInputThatIsWrittenInSecretIsPatched) {
+  const FunctionId function = Register("sly", {}, SecretBody);
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    const Tensor x = Given(step);
+    EXPECT_EQ(Read(Call(function, {x})[0]), Times(PatternOf(step), 2));
+    EXPECT_EQ(Read(x), Plus(PatternOf(step), Words(kWords, kBy))) << "in step " << step;
+  }
+  EXPECT_EQ(warnings().size(), 1u);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 2u);
+}
+
+// What the mode is for: without it the recording writes to its copy.
+TEST_P(ChecksTest, UncheckedTheWriteIsLost) {
+  Open(false, false);
+  const FunctionId function = Register("sly", {}, SecretBody);
+  const Tensor x = Given(1);
+  CallInSteps(3, function, {x});
+  EXPECT_EQ(Read(x), Plus(PatternOf(1), Words(kWords, kBy))) << "the warm-up's alone";
+}
+
+TEST_P(ChecksTest, OneFunctionCanBeCheckedAlone) {
+  Open(false, false);
+  const FunctionId checked = Register("checked", {.check = true}, SecretBody);
+  const FunctionId other = Register("other", {}, SecretBody);
+  CallInSteps(1, checked, {Given(1)});
+  CallInSteps(1, other, {Given(1)});
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("'checked'"), std::string::npos) << warnings()[0];
+}
+
+TEST_P(ChecksTest, AStaticInputThatIsWrittenInSecretIsStillRecorded) {
+  const FunctionId function = Register("cache", {.static_inputs = {0}}, SecretBody);
+  const Tensor cache = Given(1);
+  Words expected = PatternOf(1);
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(function, {cache})[0]), Times(expected, 2));
+    expected = Plus(expected, Words(kWords, kBy));
+    EXPECT_EQ(Read(cache), expected);
+  }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 2u);
+  EXPECT_EQ(warnings().size(), 1u);
+}
+
+TEST_P(ChecksTest, InStrictModeItIsAnErrorAndNothingIsConsumed) {
+  Open(true, true);
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId sly = Register("sly", {}, SecretBody);
+  NewStep();
+  Values made = Call(make, {Given(1)});
+  const absl::Status status = tree().Run(sly, absl::MakeSpan(made), a(), &made);
+  EXPECT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "'sly' writes to an input"));
+  EXPECT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "input 0"));
+  EXPECT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "'increment'"));
+  ASSERT_TRUE(made[0].is_tensor());
+  EXPECT_EQ(Read(made[0]), Plus(Times(PatternOf(1), 2), Words(kWords, kBy)));
+}
+
+TEST_P(ChecksTest, WorkOnTheRawStreamIsSeenToo) {
+  const FunctionId function = Register("opaque", {}, [](Launcher& on, Values& inputs) {
+    on.Fail(Increment(on.stream(), Tensor::From(inputs[0]).raw_bytes(), kBy));
+    return Values{};
+  });
+  CallInSteps(1, function, {Given(1)});
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("which no op was given"), std::string::npos) << warnings()[0];
+}
+
+TEST_P(ChecksTest, WhatIsDeclaredIsFine) {
+  const FunctionId launched = Register("launched", {}, [](Launcher& on, Values& inputs) {
+    Bump(on, inputs[0], kBy);
+    return Values{};
+  });
+  const Body raw = [](Launcher& on, Values& inputs) {
+    on.Fail(Increment(on.stream(), Tensor::From(inputs[0]).raw_bytes(), kBy));
+    return Values{};
+  };
+  const FunctionId by_option = Register("option", {.mutated_inputs = {0}}, raw);
+  const FunctionId by_call = Register("call", {}, [&raw](Launcher& on, Values& inputs) {
+    on.Writes(Tensor::From(inputs[0]));
+    return raw(on, inputs);
+  });
+  for (const FunctionId function : {launched, by_option, by_call}) {
+    const Tensor x = Given(1);
+    CallInSteps(3, function, {x});
+    EXPECT_EQ(Read(x), Plus(PatternOf(1), Words(kWords, 3 * kBy)));
+  }
+  EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 0u);
+}
+
+// One half of the input is declared as written, the other is written as well.
+TEST_P(ChecksTest, AWriteOutsideOfWhatWasDeclared) {
+  constexpr int64_t kHalf = 128;
+  const FunctionId function = Register("halves", {}, [](Launcher& on, Values& inputs) {
+    Bump(on, Slice(inputs[0], 0, kHalf), kBy);
+    BumpInSecret(on, Slice(inputs[0], kHalf, kHalf));
+    return Values{};
+  });
+  CallInSteps(1, function, {Given(1, 2 * kHalf)});
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("input 0 changed at bytes 512 to 1023"), std::string::npos)
+      << warnings()[0];
+}
+
+TEST_P(ChecksTest, ADeadStaticInputIsNamedAndNotLaunched) {
+  const FunctionId function = Register("weigh", {.static_inputs = {1}}, AddBoth);
+  const Tensor x = Given(1), weight = Fleeting(2);
+  CallInSteps(3, function, {x, weight});
+  Unmap();
+  NewStep();
+  EXPECT_THAT(Try(function, {x, weight}),
+              FailsWith(StatusCode::kFailedPrecondition, "input 1 of 'weigh', a static one"));
+  EXPECT_THAT(device().health(), IsOk());
+  Map();
+  Write(weight.raw_bytes(), PatternOf(3));
+  EXPECT_EQ(Read(CallInSteps(1, function, {x, weight})[0]), Plus(PatternOf(1), PatternOf(3)));
+  EXPECT_EQ(graphs(), 1u);
+}
+
+TEST_P(ChecksTest, DeadMemoryThatTheBodyKeptIsNamedWithItsOp) {
+  const Tensor table = Fleeting(2);
+  const FunctionId function = Register("look_up", {}, [table](Launcher& on, Values& inputs) {
+    return Values{Sum(on, inputs[0], table)};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(3, function, {x});
+  Unmap();
+  NewStep();
+  EXPECT_THAT(Try(function, {x}),
+              FailsWith(StatusCode::kFailedPrecondition,
+                        "'look_up' was not launched: 'add' reads memory outside of the tree"));
+  EXPECT_THAT(device().health(), IsOk());
+  Map();
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,185 @@
+// What a body may ask of its tree: another warm-up, objects kept alive, a library's workspace.
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "absl/types/span.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+class RequestsTest : public TreeTest {
+ protected:
+  // x -> x + x, after asking for another warm-up in the runs that `asks` says.
+  FunctionId RegisterTuner(std::function<bool(int run)> asks) {
+    return Register("tuner", {}, [this, asks = std::move(asks)](Launcher& on, Values& inputs) {
+      if (asks(runs_++)) on.WarmUpAgain("candidates left");
+      return Twice(on, inputs);
+    });
+  }
+  uint64_t warm_ups() { return tree().stats().warm_ups; }
+
+  int runs_ = 0;
+};
+GRAPHTREE_ON_EVERY_DEVICE(RequestsTest);
+
+TEST_P(RequestsTest, ABodyIsWarmedUpAsOftenAsItAsks) {
+  const FunctionId function = RegisterTuner([](int run) { return run < 3; });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 6; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(warm_ups(), 4u);
+  EXPECT_EQ(reasons(Reason::kWarmUpAsked), 3u);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 1u);
+  EXPECT_TRUE(warnings().empty());
+}
+
+TEST_P(RequestsTest, ABodyThatAsksForEverRunsEagerlyAndIsToldOnce) {
+  TreeOptions options;
+  options.warm_up_limit = 2;
+  OpenTree(options);
+  bool settled = false;
+  const FunctionId function = RegisterTuner([&settled](int) { return !settled; });
+  const FunctionId other = Register("other", {}, Thrice);
+  const Tensor x = Given(1);
+  for (int step = 0; step < 8; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(function, {x})[0]), Times(PatternOf(1), 2));
+    EXPECT_EQ(Read(Call(other, {x})[0]), Times(PatternOf(1), 3));
+  }
+  EXPECT_EQ(reasons(Reason::kWarmUpForEver), 5u);
+  EXPECT_GT(replays(), 0u) << "it does not keep the path behind it from being recorded";
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("'tuner' runs eagerly: it keeps asking"), std::string::npos);
+  EXPECT_NE(warnings()[0].find("candidates left"), std::string::npos) << warnings()[0];
+
+  // Not for ever: a run that does not ask is the beginning of a recording.
+  settled = true;
+  const uint64_t recorded = graphs();
+  CallInSteps(4, function, {x});
+  EXPECT_EQ(graphs(), recorded + 1);
+}
+
+TEST_P(RequestsTest, ABodyThatAsksWhileItIsRecordedIsWarmedUp) {
+  const FunctionId function = RegisterTuner([](int run) { return run == 1; });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(runs_, 4) << "warm-up, a recording given up, warm-up, recording";
+  EXPECT_EQ(warm_ups(), 2u);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(eager(), 0u);
+}
+
+TEST_P(RequestsTest, ANodeHoldsWhatItNeedsAsLongAsItMayBeReplayed) {
+  std::weak_ptr<int> held;
+  const FunctionId function = Register("keeps", {}, [&held](Launcher& on, Values& inputs) {
+    const auto object = std::make_shared<int>(1);
+    held = object;
+    on.KeepAlive(object);
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  CallInSteps(1, function, {x});
+  NewStep();
+  EXPECT_TRUE(held.expired()) << "a warm-up's is let go with its path";
+  CallInSteps(4, function, {x});
+  EXPECT_FALSE(held.expired());
+  CloseTree();
+  EXPECT_TRUE(held.expired());
+}
+
+class WorkspaceTest : public RequestsTest {
+ protected:
+  // x -> x + x, by way of the workspace.
+  FunctionId RegisterUser(WorkspaceId id) {
+    return Register("matmul", {}, [id](Launcher& on, Values& inputs) {
+      const AddressRange memory = on.Workspace(id);
+      if (!on.ok()) return Values{};
+      const Tensor scratch = Tensor::Foreign(memory.base, WordsLayout(kWords));
+      const Tensor x = Tensor::From(inputs[0]);
+      const uint32_t count = kWords;
+      on.Launch(AddKernel(), TestShape(), {Out(scratch), In(x), In(x), Val(count)});
+      const Tensor out = on.Empty(WordsLayout(kWords));
+      if (!on.ok()) return Values{};
+      on.Copy(out, scratch);
+      return Values{out};
+    });
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(WorkspaceTest);
+
+TEST_P(WorkspaceTest, AGrownWorkspaceIsRecordedAgain) {
+  const AddressRange small = NewWords(kWords), large = NewWords(4 * kWords);
+  const WorkspaceId id = tree().RegisterWorkspace("scratch", small);
+  const FunctionId function = RegisterUser(id);
+  const Tensor x = Given(1);
+  CallInSteps(3, function, {x});
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_THAT(tree().MoveWorkspace(id, small), IsOk());
+  EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(graphs(), 1u) << "the same memory is no change";
+
+  EXPECT_THAT(tree().MoveWorkspace(id, large), IsOk());
+  const Words untouched(kWords, 0xABCD);
+  Write(small, untouched);
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(ConformanceTest::Read(small), untouched) << "the old memory is the library's no more";
+  EXPECT_EQ(graphs(), 2u);
+  EXPECT_EQ(reasons(Reason::kWorkspaceMoved), 1u);
+  EXPECT_EQ(replays(), 4u);
+}
+
+TEST_P(WorkspaceTest, AWorkspaceThatMovesForEverNeverReachesTheLimit) {
+  TreeOptions options;
+  options.rerecord_limit = 1;
+  OpenTree(options);
+  const AddressRange places[] = {NewWords(kWords), NewWords(kWords)};
+  const WorkspaceId id = tree().RegisterWorkspace("scratch", places[0]);
+  const FunctionId function = RegisterUser(id);
+  for (int step = 0; step < 8; ++step) {
+    EXPECT_THAT(tree().MoveWorkspace(id, places[step % 2]), IsOk());
+    EXPECT_EQ(Read(CallInSteps(1, function, {Given(1)})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(eager(), 0u);
+}
+
+// The library grows it in the middle of the body: what was launched before points to nothing.
+TEST_P(WorkspaceTest, AWorkspaceThatGrowsInsideTheBody) {
+  const AddressRange small = NewWords(kWords), large = NewWords(2 * kWords);
+  const WorkspaceId id = tree().RegisterWorkspace("scratch", small);
+  int runs = 0;
+  const FunctionId function = Register("grows", {}, [&](Launcher& on, Values& inputs) {
+    on.Workspace(id);
+    if (runs++ == 1) {
+      EXPECT_THAT(tree().MoveWorkspace(id, large), IsOk());
+    }
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(reasons(Reason::kWorkspaceMoved), 1u);
+  EXPECT_EQ(eager(), 1u);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_GT(replays(), 0u);
+}
+
+TEST_P(WorkspaceTest, AWorkspaceThatIsNotRegistered) {
+  const FunctionId function = RegisterUser(3);
+  Values outputs, inputs = {Given(1)};
+  EXPECT_THAT(tree().Run(function, absl::MakeSpan(inputs), a(), &outputs),
+              FailsWith(absl::StatusCode::kInvalidArgument, "workspace 3 is not registered"));
+}
+
+}  // namespace
+}  // namespace graphtree
