@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -50,7 +51,12 @@ int64_t DeviceIndex(const std::string& name) {
 class SnapshotWriter {
  public:
   SnapshotWriter(const Pool& pool, const PoolSnapshotOptions& options)
-      : pool_(pool), options_(options), device_(DeviceIndex(pool.device().info().name)) {}
+      : pool_(pool), options_(options), device_(DeviceIndex(pool.device().info().name)) {
+    if (options_.nodes == nullptr) return;
+    for (const SnapshotNode& node : *options_.nodes) {
+      for (BlockId block : node.blocks) node_of_.emplace(Packed(block), &node);
+    }
+  }
 
   std::string Write() {
     json_.BeginObject();
@@ -139,12 +145,20 @@ class SnapshotWriter {
     WriteFrames(record.tag, record.note);
     json_.Key("tag").String(pool_.Text(record.tag)).Key("note").String(pool_.Text(record.note));
     json_.Key("kept").Bool(region == Region::kKept || record.keep);
-    if (options_.origin != nullptr) {
-      const BlockOrigin origin = options_.origin(*pool_.Describe(pool_.ledger().IdOf(run.owner())));
+    WriteOrigin(pool_.ledger().IdOf(run.owner()));
+    json_.EndObject();
+  }
+
+  void WriteOrigin(BlockId block) {
+    const auto node = node_of_.find(Packed(block));
+    if (node != node_of_.end()) {
+      json_.Key("node").Unsigned(node->second->id);
+      json_.Key("function").String(node->second->function);
+    } else if (options_.origin != nullptr) {
+      const BlockOrigin origin = options_.origin(*pool_.Describe(block));
       if (!origin.node.empty()) json_.Key("node").String(origin.node);
       if (!origin.function.empty()) json_.Key("function").String(origin.function);
     }
-    json_.EndObject();
   }
 
   // PyTorch's viewers group by stack: a tag is its only frame, a note the file's name.
@@ -214,12 +228,47 @@ class SnapshotWriter {
     json_.Key("peak_mapped_bytes").Unsigned(stats.peak_mapped_bytes);
     json_.Key("checkpoints").Unsigned(stats.checkpoints).Key("restores").Unsigned(stats.restores);
     json_.Key("out_of_memory").Unsigned(stats.out_of_memory);
-    json_.Key("history_lost").Unsigned(pool_.history().lost()).EndObject();
+    json_.Key("history_lost").Unsigned(pool_.history().lost());
+    WriteParked();
+    if (options_.nodes != nullptr) {
+      json_.Key("nodes");
+      WriteSnapshotNodes(*options_.nodes, [this](const SnapshotOutput& output) {
+        return NoteOf(output.block);
+      }, json_);
+    }
+    json_.EndObject();
+  }
+
+  // To the byte: a segment is marked as parked if a part of it is.
+  void WriteParked() {
+    json_.Key("parked_ranges").BeginArray();
+    for (Region region : {Region::kStep, Region::kKept}) {
+      const PieceRow& row = pool_.row(region);
+      for (uint32_t i = 0; i < row.count(); ++i) {
+        const Piece& piece = row.piece(i);
+        if (piece.is_mapped() || !piece.wake) continue;
+        json_.BeginArray().Unsigned(row.addresses().base + piece.offset);
+        json_.Unsigned(piece.bytes).EndArray();
+      }
+    }
+    json_.EndArray();
+  }
+
+  // Also of a block that is dead in the books, which replays do not change.
+  std::string NoteOf(BlockId block) const {
+    const FreeOutcome known = pool_.ledger().Check(block);
+    if (known != FreeOutcome::kFreed && known != FreeOutcome::kAlreadyFree) return "";
+    return std::string(pool_.Text(pool_.ledger().record(block.index).note));
+  }
+
+  static uint64_t Packed(BlockId block) {
+    return uint64_t{block.generation} << 32 | block.index;
   }
 
   const Pool& pool_;
   const PoolSnapshotOptions& options_;
   const int64_t device_;
+  absl::flat_hash_map<uint64_t, const SnapshotNode*> node_of_;
   int64_t last_us_ = 0;
   JsonWriter json_;
 };

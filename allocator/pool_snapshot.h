@@ -3,7 +3,8 @@
 //   segments        one for each run of mapped (or parked) pieces of a region
 //     blocks        every block in it, live or free, in address order, without a gap
 //   device_traces   the pool's history, oldest entry first
-//   graphtree       what is only ours: the pool's figures, its settings
+//   graphtree       what is only ours: the pool's figures, the ranges that are parked, and the
+//                   nodes of the tree that uses the pool, if it tells of them
 //
 // Keys of ours stand beside PyTorch's, never instead: "tag", "note", "region", "kept", "node" and
 // "function" on blocks, "parked" on segments. Its tools leave unknown keys alone. The three
@@ -17,11 +18,13 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
+#include "allocator/snapshot_nodes.h"
 #include "allocator/snapshot/snapshot.h"
 
 namespace graphtree {
@@ -35,6 +38,8 @@ struct BlockOrigin {
 struct PoolSnapshotOptions {
   bool with_history = true;
   std::function<BlockOrigin(const Block&)> origin = nullptr;
+  // Of the tree that uses the pool; null if there is none. Their blocks need no origin.
+  const std::vector<SnapshotNode>* nodes = nullptr;
 };
 
 // As JSON.

@@ -153,6 +153,7 @@ struct Node {
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
+  std::vector<AddressRange> used;  // all that its recording allocated, in address order; to look at
   uint64_t replays = 0;
   uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls
   Uses recent;             // for the budgets

@@ -215,6 +215,7 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   draft.status = FindInputOps(tokens, originals, &log, &draft);
   if (draft.status.ok()) draft.status = FindEgressOps(&draft);
   if (!draft.status.ok() || !Classify(originals, allocator, &draft)) return draft;
+  node->used = allocator.Used();
   FinishGraph(&draft);
   return draft;
 }

@@ -1,9 +1,11 @@
 // Blocks become storages and go back.
 #include "graphs/step_memory.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/run.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -85,6 +87,7 @@ InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
 absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream) {
   if (make_room_) make_room_();
   absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream);
+  if (storage.ok()) used_.push_back((*storage)->range());
   if (storage.ok() || region_ == Region::kKept) return storage;
   spilled_ = true;
   return memory_->Allocate(Region::kKept, tag_, bytes, stream);
@@ -92,7 +95,27 @@ absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream)
 
 absl::StatusOr<AddressRange> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
   if (make_room_) make_room_();
-  return memory_->pool().Scratch(bytes, stream);
+  absl::StatusOr<AddressRange> scratch = memory_->pool().Scratch(bytes, stream);
+  if (scratch.ok()) used_.push_back(*scratch);
+  return scratch;
+}
+
+std::vector<AddressRange> StepAllocator::Used() const {
+  std::vector<AddressRange> sorted = used_;
+  std::sort(sorted.begin(), sorted.end(),
+            [](const AddressRange& a, const AddressRange& b) { return a.base < b.base; });
+  std::vector<AddressRange> joined;
+  for (AddressRange range : sorted) {
+    // The block behind it: even one of no bytes has a quantum.
+    range.bytes = std::max<uint64_t>(1, (range.bytes + kQuantum - 1) / kQuantum) * kQuantum;
+    if (!joined.empty() && range.base <= joined.back().end()) {
+      joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().base;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  joined.shrink_to_fit();
+  return joined;
 }
 
 }  // namespace graphtree

@@ -12,6 +12,7 @@
 #include <functional>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -84,6 +85,8 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch() override { memory_->pool().EndScratch(); }
   bool spilled() const { return spilled_; }
+  // All that was allocated so far, dead or alive, whole quanta, in address order and joined.
+  std::vector<AddressRange> Used() const;
   // Called before every allocation: what has died by then makes room.
   void set_make_room(std::function<void()> make_room) { make_room_ = std::move(make_room); }
 
@@ -92,6 +95,7 @@ class StepAllocator : public BodyAllocator {
   const Region region_;
   const WordId tag_;
   std::function<void()> make_room_;
+  std::vector<AddressRange> used_;
   bool spilled_ = false;
 };
 

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/node_memory.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -78,6 +79,8 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   }
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
 }
+
+std::vector<SnapshotNode> Tree::memory() { return NodeMemoryOf(core_->root(), core_->path()); }
 
 Pool& Tree::pool() { return core_->pool(); }
 

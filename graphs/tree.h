@@ -46,6 +46,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "allocator/snapshot_nodes.h"
 #include "device/address.h"
 #include "device/device.h"
 #include "device/graph.h"
@@ -148,6 +149,8 @@ class Tree {
   Outline outline() const;
   // The ops of one recording, by its id in the outline; for export see graph_export.h.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
+  // The memory of each, and who holds it (tree_snapshot.h writes it into a file).
+  std::vector<SnapshotNode> memory();
   // The memory that it records into, to look at: snapshots, statistics, history.
   Pool& pool();
   const char* state() const;

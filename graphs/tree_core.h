@@ -103,6 +103,7 @@ class TreeCore {
   PathState state() const { return path_.state(); }
   Workspaces& workspaces() { return workspaces_; }
   Observers& observers() { return observers_; }
+  Path& path() { return path_; }
 
  private:
   struct Call {

@@ -51,7 +51,8 @@ std::map<std::string, FunctionSum> ByFunction(const NodeReport& report) {
 
 void WriteNode(const NodeRow& node, JsonWriter& json) {
   json.BeginObject().Key("id").String(node.id).Key("parent").String(node.parent);
-  json.Key("function").String(node.function).Key("replays").Unsigned(node.replays);
+  json.Key("function").String(node.function).Key("inputs").String(node.inputs);
+  json.Key("state").String(node.state).Key("replays").Unsigned(node.replays);
   json.Key("bytes").Unsigned(node.bytes).Key("alone_bytes").Unsigned(node.alone);
   json.Key("shared_bytes").Unsigned(node.shared()).Key("parked_bytes").Unsigned(node.parked);
   json.Key("live_bytes").Unsigned(node.live_bytes).Key("live_blocks").Unsigned(node.live_blocks);
@@ -101,29 +102,44 @@ void PrintRest(size_t all, size_t limit, absl::string_view one, absl::string_vie
   out << "  ... and " << Plural(all - limit, one, many) << "; --limit shows more\n";
 }
 
+bool HasState(const NodeRow& node) { return !node.state.empty() && node.state != "idle"; }
+
+template <typename Predicate>
+bool Any(const NodeReport& report, Predicate predicate) {
+  return std::any_of(report.nodes.begin(), report.nodes.end(), predicate);
+}
+
 void PrintTree(const NodeReport& report, size_t limit, const Look& look, std::ostream& out) {
-  Table table({{"node", Side::kLeft},
-               {"function", Side::kLeft},
-               {"uses"},
-               {"alone"},
-               {"shared"},
-               {"parked"},
-               {"live"},
-               {"executable"},
-               {"replays"}});
+  const bool parked = Any(report, [](const NodeRow& node) { return node.parked > 0; });
+  const bool state = Any(report, [](const NodeRow& node) { return HasState(node); });
+  std::vector<Table::Column> columns = {{"node", Side::kLeft}, {"function", Side::kLeft},
+                                        {"uses"}, {"alone"}, {"shared"}};
+  if (parked) columns.push_back({"parked"});
+  columns.insert(columns.end(), {{"live"}, {"executable"}, {"replays"}});
+  if (state) columns.push_back({"path", Side::kLeft});
+  Table table(std::move(columns));
   const std::vector<bool> shown = Largest(report, limit);
   for (size_t i = 0; i < shown.size(); ++i) {
     if (!shown[i]) continue;
     const NodeRow& node = report.nodes[i];
-    table.Add({absl::StrCat(std::string(2 * std::min<size_t>(node.level, 20), ' '), node.id),
-               node.function, Bytes(node.bytes), Bytes(node.alone), Bytes(node.shared()),
-               Bytes(node.parked), Bytes(node.live_bytes), Bytes(node.executable_bytes),
-               Count(node.replays)});
+    std::vector<std::string> cells = {
+        absl::StrCat(std::string(2 * std::min<size_t>(node.level, 20), ' '), node.id),
+        absl::StrCat(node.function, node.inputs.empty() ? "" : " ", node.inputs),
+        Bytes(node.bytes), Bytes(node.alone), Bytes(node.shared())};
+    if (parked) cells.push_back(Bytes(node.parked));
+    cells.push_back(Bytes(node.live_bytes));
+    cells.push_back(Bytes(node.executable_bytes));
+    cells.push_back(Count(node.replays));
+    if (state) cells.push_back(HasState(node) ? node.state : "");
+    table.Add(std::move(cells));
   }
   out << table.Render(look);
   PrintRest(shown.size(), limit, "node that uses less", "nodes that use less", out);
-  out << "  uses: all that its recording touches, live now or not. alone: used by no other node, "
-         "so forgetting the node\n  gives it back. shared: used by others at other times.\n";
+  out << "  uses: all that was allocated while it was recorded, live now or not. alone: used by "
+         "no\n  other node, so forgetting the node gives it back. shared: used by others at other "
+         "times.\n";
+  if (parked) out << "  parked: of it, what has addresses and no memory until the pool wakes.\n";
+  if (state) out << "  path: the nodes that this step has run.\n";
 }
 
 void PrintFunctions(const NodeReport& report, const Look& look, std::ostream& out) {
@@ -143,7 +159,10 @@ void PrintOutputs(const NodeReport& report, size_t limit, const Look& look, std:
       if (output.alive) alive.push_back({&node, &output});
     }
   }
-  if (alive.empty()) return;
+  if (alive.empty()) {
+    if (report.has_tree) out << "\n  No output of a node is held.\n";
+    return;
+  }
   std::stable_sort(alive.begin(), alive.end(), [](const auto& a, const auto& b) {
     return a.second->bytes > b.second->bytes;
   });
@@ -156,7 +175,7 @@ void PrintOutputs(const NodeReport& report, size_t limit, const Look& look, std:
   for (size_t i = 0; i < alive.size() && i < limit; ++i) {
     const auto& [node, output] = alive[i];
     table.Add({node->id, output->name, Address(output->address), Bytes(output->bytes),
-               Count(output->handles), output->holder});
+               Count(output->handles), output->holder.empty() ? "the program" : output->holder});
   }
   out << "\n" << look.Paint(Tone::kStrong, "Outputs that are alive") << "\n" << table.Render(look);
   PrintRest(alive.size(), limit, "smaller one", "smaller ones", out);
@@ -165,7 +184,10 @@ void PrintOutputs(const NodeReport& report, size_t limit, const Look& look, std:
 void PrintText(const NodeReport& report, size_t limit, const Look& look, std::ostream& out) {
   if (report.has_tree) {
     PrintTree(report, limit, look, out);
-    out << "\n  All nodes together use " << Bytes(report.covered) << ".\n";
+    uint64_t sum = 0;
+    for (const NodeRow& node : report.nodes) sum += node.bytes;
+    out << "\n  All nodes together use " << Bytes(report.covered) << ", and would use "
+        << Bytes(sum) << " if they shared nothing.\n";
   } else {
     Table table({{"node", Side::kLeft}, {"function", Side::kLeft}, {"live"}, {"blocks"}});
     const std::vector<bool> shown = Largest(report, limit);
@@ -182,7 +204,8 @@ void PrintText(const NodeReport& report, size_t limit, const Look& look, std::os
   PrintFunctions(report, look, out);
   PrintOutputs(report, limit, look, out);
   if (report.live_without_node != 0) {
-    out << "\n  " << Bytes(report.live_without_node) << " are live without belonging to a node.\n";
+    out << "\n  " << Bytes(report.live_without_node) << " are live without belonging to a node"
+        << (report.has_tree ? ": warm-ups, eager runs and kept outputs.\n" : ".\n");
   }
 }
 
@@ -221,8 +244,8 @@ cli::Verb NodesVerb() {
               "other node uses, what is shared with its siblings, parked and live; the same by "
               "function; and the outputs that are alive, with who holds them.\n\n"
               "--json writes: has_tree, covered_bytes, live_without_node_bytes, nodes (id, parent, "
-              "function, replays, bytes, alone_bytes, shared_bytes, parked_bytes, live_bytes, "
-              "live_blocks, executable_bytes, outputs), functions.",
+              "function, inputs, state, replays, bytes, alone_bytes, shared_bytes, parked_bytes, "
+              "live_bytes, live_blocks, executable_bytes, outputs), functions.",
           .operands = {SnapshotOperand()},
           .options = {{.name = "--limit",
                        .kind = cli::ValueKind::kInteger,

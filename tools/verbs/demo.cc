@@ -8,12 +8,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "allocator/pool_snapshot.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "device/open.h"
 #include "graphs/outline.h"
 #include "graphs/tree.h"
+#include "graphs/tree_snapshot.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/registry.h"
@@ -66,7 +66,7 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
   options.sampled = !arguments.Has("--greedy");
   if (arguments.Has("--snapshot")) {
     const std::string path = arguments.Text("--snapshot");
-    options.at_the_end = [path](Tree& tree) { return WritePoolSnapshot(tree.pool(), path); };
+    options.at_the_end = [path](Tree& tree) { return WriteTreeSnapshot(tree, path); };
   }
   if (!arguments.Has("--quiet")) {
     options.progress = [&console](const std::string& way, int step) {
@@ -145,11 +145,15 @@ cli::Verb DemoVerb() {
                       {.name = "--greedy", .help = "No request draws its tokens at random."},
                       {.name = "--quiet", .help = "Show no progress."},
                       FileOption("--snapshot",
-                                 "Write the pool's memory: .pickle, .json or .sqlite."),
+                                 "Write the memory of the pool and of each tree node: .pickle, "
+                                 ".json or .sqlite. `graphtree memory nodes FILE` shows whose it "
+                                 "is."),
                       FileOption("--tree", "Write the tree as Graphviz; - is the console."),
                       FileOption("--json", "Write all figures as JSON; - is the console.")},
           .examples = {{"graphtree demo", "under a minute, on a GPU or on the host"},
                        {"graphtree demo --device host --steps 50", "a short day without a GPU"},
+                       {"graphtree demo --snapshot day.pickle",
+                        "then `graphtree memory nodes day.pickle`"},
                        {"graphtree demo --tree tree.dot --json figures.json", "for other tools"}},
           .run = RunDemo};
 }

@@ -61,6 +61,7 @@ TEST(DemoTest, FilesHaveTheSameForMachines) {
   EXPECT_THAT(Content(json), Not(HasSubstr("sampled")));
   EXPECT_THAT(Content(tree), HasSubstr("digraph tree {"));
   EXPECT_THAT(Content(snapshot), HasSubstr("device_traces"));
+  EXPECT_THAT(Content(snapshot), HasSubstr(R"("function": "decode", "inputs": "i32[1] x3")"));
 }
 
 TEST(DemoTest, ADeviceThatIsNotThereIsBadInput) {

@@ -39,9 +39,11 @@ class NodeReader {
   const std::vector<Value>& List(Value dict, absl::string_view key) const;
 
   void ReadNode(Value node);
-  std::vector<Range> RangesOf(Value node) const;
+  std::vector<Range> RangesOf(Value dict, absl::string_view key) const;
+  std::vector<Range> Parked() const;
   NodeOutput OutputOf(Value output) const;
   void CountLiveBlocks();
+  void CountLiveOutputs();
   void CountParked();
   void CountAlone();
   void OrderAsTree();
@@ -49,6 +51,7 @@ class NodeReader {
   const Snapshot& snapshot_;
   NodeReport report_;
   std::vector<std::vector<Range>> ranges_;  // of each node, sorted, apart from each other
+  std::vector<std::vector<Range>> live_;    // of each node, its live blocks
   std::map<std::string, size_t> by_id_;
 };
 
@@ -60,9 +63,9 @@ const std::vector<Value>& NodeReader::List(Value dict, absl::string_view key) co
   return items == nullptr ? empty : *items;
 }
 
-std::vector<Range> NodeReader::RangesOf(Value node) const {
+std::vector<Range> NodeReader::RangesOf(Value dict, absl::string_view key) const {
   std::vector<Range> ranges;
-  for (Value item : List(node, "ranges")) {
+  for (Value item : List(dict, key)) {
     uint64_t address = 0, bytes = 0;
     if (item.is(Value::kPair)) {
       address = snapshot_.values.pair(item.id())[0];
@@ -104,10 +107,13 @@ void NodeReader::ReadNode(Value node) {
   row.id = Text(node, "id");
   row.parent = Text(node, "parent");
   row.function = Text(node, "function");
+  row.inputs = Text(node, "inputs");
+  row.state = Text(node, "state");
   row.replays = Number(node, "replays");
   row.executable_bytes = Number(node, "executable_bytes");
   for (Value output : List(node, "outputs")) row.outputs.push_back(OutputOf(output));
-  ranges_.push_back(RangesOf(node));
+  ranges_.push_back(RangesOf(node, "ranges"));
+  live_.emplace_back();
   for (const Range& range : ranges_.back()) row.bytes += range.second - range.first;
   by_id_.try_emplace(row.id, report_.nodes.size());
   report_.nodes.push_back(std::move(row));
@@ -130,10 +136,12 @@ void NodeReader::CountLiveBlocks() {
         report_.nodes.emplace_back();
         report_.nodes.back().id = id;
         ranges_.emplace_back();
+        live_.emplace_back();
       }
       NodeRow& row = report_.nodes[found->second];
       row.live_bytes += block.size;
       ++row.live_blocks;
+      live_[found->second].push_back({block.address, block.address + block.size});
       if (!row.function.empty() || function_key == kNoId) continue;
       const auto function = snapshot_.extras.Get(block.extras, function_key);
       if (function.has_value()) row.function = TextOf(*function);
@@ -141,16 +149,36 @@ void NodeReader::CountLiveBlocks() {
   }
 }
 
-void NodeReader::CountParked() {
-  const StringId parked_key = snapshot_.strings.Find("parked");
-  if (parked_key == kNoId) return;
+void NodeReader::CountLiveOutputs() {
+  for (size_t i = 0; i < report_.nodes.size(); ++i) {
+    for (const NodeOutput& output : report_.nodes[i].outputs) {
+      const bool counted = std::any_of(live_[i].begin(), live_[i].end(), [&](const Range& block) {
+        return block.first <= output.address && output.address < block.second;
+      });
+      if (output.alive && !counted) report_.nodes[i].live_bytes += output.bytes;
+    }
+  }
+}
+
+std::vector<Range> NodeReader::Parked() const {
+  const auto own = snapshot_.Get(words::kGraphtree);
+  if (own.has_value() && Get(*own, "parked_ranges").has_value()) {
+    return RangesOf(*own, "parked_ranges");
+  }
   std::vector<Range> parked;
+  const StringId parked_key = snapshot_.strings.Find("parked");
+  if (parked_key == kNoId) return parked;
   for (const Segment& segment : snapshot_.gpu.segments) {
     const auto flag = snapshot_.extras.Get(segment.extras, parked_key);
     if (!flag.has_value() || !flag->is(Value::kBool) || flag->payload() == 0) continue;
     parked.push_back({segment.address, segment.address + segment.total_size});
   }
   std::sort(parked.begin(), parked.end());
+  return parked;
+}
+
+void NodeReader::CountParked() {
+  const std::vector<Range> parked = Parked();
   for (size_t i = 0; i < ranges_.size(); ++i) {
     size_t at = 0;
     for (const Range& range : ranges_[i]) {
@@ -234,6 +262,7 @@ NodeReport NodeReader::Run() {
     for (Value node : List(*own, "nodes")) ReadNode(node);
   }
   CountLiveBlocks();
+  CountLiveOutputs();
   CountParked();
   CountAlone();
   OrderAsTree();

@@ -5,15 +5,20 @@
 //
 //   block     "node": text or number, "function": text       who allocated a live block
 //   segment   "parked": true                                 its memory is given back for now
-//   graphtree "nodes": [ { "id", "parent", "function", "replays", "executable_bytes",
-//                          "ranges":  [ [address, bytes], ... ]   all that its recording uses, live
-//                                                                 now or not
+//   graphtree "parked_ranges": [ [address, bytes], ... ]     the same to the byte, if it is there
+//   graphtree "nodes": [ { "id", "parent", "function", "inputs", "state", "replays",
+//                          "executable_bytes",
+//                          "ranges":  [ [address, bytes], ... ]   all that was allocated while it
+//                                                                 was recorded, live now or not
 //                          "outputs": [ { "output", "address", "bytes", "alive", "handles",
 //                                         "holder" }, ... ] } ]
 //
 // Siblings of a tree use the same addresses one after the other. A byte that the ranges of several
 // nodes cover is *shared*, one that only one covers is that node's *alone*: what forgetting the
 // node would give back. Without "nodes" only live blocks are known, by their "node".
+//
+// A replay changes no books, so an output of one may be alive without a block that says so: it is
+// counted as live all the same, once.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_NODES_H_
 
@@ -40,12 +45,14 @@ struct NodeRow {
   std::string parent;  // empty for a root
   uint32_t level = 0;
   std::string function;
+  std::string inputs;  // in the writer's words, as is the next
+  std::string state;
   uint64_t replays = 0;
   uint64_t executable_bytes = 0;
   uint64_t bytes = 0;   // its ranges, each byte once
   uint64_t alone = 0;
   uint64_t parked = 0;  // of its ranges
-  uint64_t live_bytes = 0;   // of blocks that it allocated and that are live
+  uint64_t live_bytes = 0;   // of blocks that it allocated and that are live, and of its outputs
   uint64_t live_blocks = 0;
   std::vector<NodeOutput> outputs;
   uint64_t shared() const { return bytes - alone; }

@@ -67,6 +67,26 @@ TEST(NodesTest, WithoutATreeLiveBlocksAreCountedByTheirNode) {
   EXPECT_EQ(report.live_without_node, 512u);
 }
 
+TEST(NodesTest, ParkedRangesAreMoreExactThanSegments) {
+  SnapshotText text;
+  text.Segment(0, 4096, "\"parked\": true").Block(4096, "inactive");
+  text.Root(R"("graphtree": {"parked_ranges": [[2048, 2048]],
+                             "nodes": [{"id": 0, "ranges": [[1024, 1536]]}]})");
+  EXPECT_EQ(NodesOf(*text.Parse()).nodes[0].parked, 512u);
+}
+
+TEST(NodesTest, AnOutputWithoutABlockIsLiveTooAndOneWithABlockOnce) {
+  SnapshotText text;
+  text.Segment(0, 1024).Block(512, kLive, "", "\"node\": 0").Block(512, "inactive");
+  text.Root(R"("graphtree": {"nodes": [{"id": 0, "state": "ran last", "outputs": [
+      {"output": 0, "address": 0, "bytes": 500, "alive": true},
+      {"output": 1, "address": 512, "bytes": 100, "alive": true},
+      {"output": 2, "address": 700, "bytes": 100, "alive": false}]}]})");
+  const NodeReport report = NodesOf(*text.Parse());
+  EXPECT_EQ(report.nodes[0].live_bytes, 612u);
+  EXPECT_EQ(report.nodes[0].state, "ran last");
+}
+
 TEST(NodesTest, NonsenseUnderOurKeysIsNoHarm) {
   for (const char* own : {"\"graphtree\": 5", "\"graphtree\": {\"nodes\": 3}",
                           "\"graphtree\": {\"nodes\": [1, {\"ranges\": [[1], 2, [\"a\", 3]]}]}"}) {

@@ -1,0 +1,24 @@
+// A tree's memory as a file, for `graphtree memory` and PyTorch's viewers: the pool's snapshot with
+// the tree's nodes in it.
+//
+//   GRAPHTREE_RETURN_IF_ERROR(WriteTreeSnapshot(*tree, "server.pickle"));
+//   $ graphtree memory nodes server.pickle
+//
+// Apart from the tree, so that only who writes snapshots links their formats.
+#ifndef GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
+#define GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "graphs/tree.h"
+
+namespace graphtree {
+
+// The file's ending chooses the form: .pickle, .json or .sqlite. Changes nothing in the tree; the
+// pool's history gets an entry. Threads: the tree's caller.
+absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
