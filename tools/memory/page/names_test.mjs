@@ -122,7 +122,7 @@ test('queries', () => {
   assert.deepEqual(hits('stream:77 >1M'), [2]);
   assert.deepEqual(hits('node:pre'), [1]);
   assert.deepEqual(hits('"weights of layer"'), [0]);
-  assert.deepEqual(hits('unknown'), [3], 'the name of a pool');
+  assert.deepEqual(hits('"pool not recorded"'), [3], 'the name of a pool');
   assert.deepEqual(hits('malloc'), [3]);
   assert.deepEqual(hits('nothing-like-this'), []);
   assert.equal(compileQuery('  ', sampleSnapshot()), null);
