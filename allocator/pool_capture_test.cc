@@ -5,6 +5,7 @@
 
 #include "allocator/deferred.h"
 #include "allocator/pool.h"
+#include "allocator/pool_fixture.h"
 #include "allocator/pool_types.h"
 #include "device/base/status_matchers.h"
 #include "device/graph.h"
@@ -35,16 +36,7 @@ class PoolCaptureTest : public testing::Test {
     EXPECT_THAT(device_->Close(), IsOk());
   }
   void Begin() { EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk()); }
-  int Read(const Block& block) {
-    auto host = *device_->memory().AllocateHost(block.range.bytes);
-    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
-    EXPECT_THAT(stream_->Synchronize(), IsOk());
-    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
-    for (uint64_t i = 0; i < block.range.bytes; ++i) {
-      if (bytes[i] != bytes[0]) return -1;
-    }
-    return bytes[0];
-  }
+  int Read(const Block& block) { return ByteOf(block, *device_, *stream_); }
   absl::Status Fill(Stream& stream, const Block& block, uint8_t byte) {
     return stream.Fill(block.range.base, byte, 1, block.range.bytes);
   }

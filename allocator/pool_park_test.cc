@@ -6,6 +6,7 @@
 
 #include "allocator/block_record.h"
 #include "allocator/pool.h"
+#include "allocator/pool_fixture.h"
 #include "allocator/pool_types.h"
 #include "device/base/status_matchers.h"
 #include "device/fault/every_call.h"
@@ -20,46 +21,7 @@ namespace {
 using absl::StatusCode;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-class PoolParkTest : public testing::Test {
- protected:
-  void SetUp() override {
-    device_ = *OpenHostDevice({.memory_bytes = 256 * kMiB});
-    stream_ = *device_->NewStream();
-    Open({});
-  }
-  void TearDown() override {
-    pool_.reset();
-    stream_.reset();
-    EXPECT_THAT(device_->Close(), IsOk());
-  }
-  void Open(PoolOptions options) {
-    pool_.reset();
-    pool_ = *Pool::Create(*device_, std::move(options));
-  }
-  Block Allocate(uint64_t bytes, const BlockOptions& options = {}) {
-    absl::StatusOr<Block> block = pool_->Allocate(bytes, *stream_, options);
-    EXPECT_THAT(block, IsOk());
-    return block.ok() ? *block : Block{};
-  }
-  void Write(const Block& block, uint8_t byte) {
-    EXPECT_THAT(stream_->Fill(block.range.base, byte, 1, block.range.bytes), IsOk());
-  }
-  int Read(const Block& block) {
-    auto host = *device_->memory().AllocateHost(block.range.bytes);
-    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
-    EXPECT_THAT(stream_->Synchronize(), IsOk());
-    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
-    for (uint64_t i = 0; i < block.range.bytes; ++i) {
-      if (bytes[i] != bytes[0]) return -1;
-    }
-    return bytes[0];
-  }
-  uint64_t mapped() { return pool_->Stats().mapped_bytes; }
-
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<Pool> pool_;
-};
+class PoolParkTest : public PoolFixture {};
 
 TEST_F(PoolParkTest, ParkedMemoryIsGoneAndComesBackUnderTheSameAddresses) {
   const Block block = Allocate(20 * kMiB);

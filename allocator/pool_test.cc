@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "allocator/block_record.h"
+#include "allocator/pool_fixture.h"
 #include "allocator/pool_types.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
@@ -20,47 +21,20 @@ namespace {
 
 using absl::StatusCode;
 
-class PoolTest : public testing::Test {
+class PoolTest : public PoolFixture {
  protected:
+  PoolTest() : PoolFixture(uint64_t{1} << 30) {}
   void SetUp() override {
-    device_ = *OpenHostDevice({.memory_bytes = uint64_t{1} << 30});
-    stream_ = *device_->NewStream();
+    PoolFixture::SetUp();
     other_ = *device_->NewStream();
-    Open({});
   }
   void TearDown() override {
     pool_.reset();
-    stream_.reset();
     other_.reset();
-    EXPECT_THAT(device_->Close(), IsOk());
-  }
-  void Open(PoolOptions options) {
-    pool_.reset();
-    pool_ = *Pool::Create(*device_, std::move(options));
-  }
-  Block Allocate(uint64_t bytes, const BlockOptions& options = {}) {
-    absl::StatusOr<Block> block = pool_->Allocate(bytes, *stream_, options);
-    EXPECT_THAT(block, IsOk());
-    return block.ok() ? *block : Block{};
-  }
-  void Write(const Block& block, uint8_t byte) {
-    EXPECT_THAT(stream_->Fill(block.range.base, byte, 1, block.range.bytes), IsOk());
-  }
-  // The block's bytes, all of which must be equal; -1 if they are not.
-  int Read(const Block& block) {
-    auto host = *device_->memory().AllocateHost(block.range.bytes);
-    EXPECT_THAT(stream_->Copy(host->range().base, block.range.base, block.range.bytes), IsOk());
-    EXPECT_THAT(stream_->Synchronize(), IsOk());
-    const uint8_t* bytes = static_cast<const uint8_t*>(host->data());
-    for (uint64_t i = 0; i < block.range.bytes; ++i) {
-      if (bytes[i] != bytes[0]) return -1;
-    }
-    return bytes[0];
+    PoolFixture::TearDown();
   }
 
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_, other_;
-  std::unique_ptr<Pool> pool_;
+  std::unique_ptr<Stream> other_;
 };
 
 TEST_F(PoolTest, BlocksAreUsableApartAndCounted) {
