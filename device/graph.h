@@ -28,6 +28,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "device/address.h"
 #include "device/kernel.h"
 
@@ -131,6 +132,9 @@ class Executable {
   // not. The kernel stays the one that was captured; access declarations are not looked at.
   virtual absl::Status PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
                                    Arguments arguments) = 0;
+  // The same for a kernel that the caller does not hold, as a library's: all bytes as
+  // Op::argument_bytes shows them. The shape stays, too.
+  virtual absl::Status PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) = 0;
   virtual absl::Status PatchCopy(OpId op, const CopyParams& params) = 0;
   virtual absl::Status PatchFill(OpId op, const FillParams& params) = 0;
 

@@ -51,6 +51,9 @@ class Patches : public Executable {
     EXPECT_EQ(params.bytes, 24u);
     return Note({op, {params.target, params.source}});
   }
+  absl::Status PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) override {
+    return absl::UnimplementedError("");
+  }
   absl::Status PatchFill(OpId op, const FillParams& params) override {
     EXPECT_EQ(params.count, 9u);
     return Note({op, {params.target}});

@@ -106,6 +106,7 @@ absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
   for (PatchSlot& slot : slots_) {
     slot.function = nullptr;
     slot.kernel_id = 0;
+    slot.by_bytes = nullptr;
   }
   return UpdateResult::kUpdated;
 }
@@ -145,9 +146,14 @@ absl::Status CudaExecutable::MakeSlot(OpId op) {
   PatchSlot slot;
   GRAPHTREE_ASSIGN_OR_RETURN(slot.node, graph->NodeOf(*context_, op));
   GRAPHTREE_ASSIGN_OR_RETURN(slot.kind, ReadKind(*context_, slot.node));
-  slots_.push_back(slot);
+  slots_.push_back(std::move(slot));
   slot_of_[op] = static_cast<uint32_t>(slots_.size());
   return absl::OkStatus();
+}
+
+absl::StatusOr<cudaGraphNode_t> CudaExecutable::NodeNow(OpId op) {
+  if (updated_to_ != nullptr) return updated_to_->NodeOf(*context_, op);
+  return SlotOf(op).node;
 }
 
 absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
@@ -155,10 +161,7 @@ absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
   GRAPHTREE_ASSIGN_OR_RETURN(LoadedKernel * loaded, context_->kernels().Get(kernel));
   if (slot.function == nullptr) {
     ContextScope current(context_->primary());
-    cudaGraphNode_t node = slot.node;
-    if (updated_to_ != nullptr) {
-      GRAPHTREE_ASSIGN_OR_RETURN(node, updated_to_->NodeOf(*context_, op));
-    }
+    GRAPHTREE_ASSIGN_OR_RETURN(const cudaGraphNode_t node, NodeNow(op));
     GRAPHTREE_ASSIGN_OR_RETURN(slot.function, ReadFunction(*context_, node));
   }
   if (loaded->function() != slot.function) {
@@ -205,6 +208,34 @@ absl::Status CudaExecutable::PatchKernel(OpId op, const Kernel& kernel, const La
       context_->driver().GraphExecKernelNodeSetParams(native_.get(), slot.node, &params), [&] {
         return absl::StrCat("patching op ", op, " (kernel ", kernel.name(), ") on ",
                             context_->name());
+      });
+}
+
+absl::Status CudaExecutable::PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) {
+  GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kKernel));
+  PatchSlot& slot = SlotOf(op);
+  ContextScope current(context_->primary());
+  if (slot.by_bytes == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const cudaGraphNode_t node, NodeNow(op));
+    GRAPHTREE_ASSIGN_OR_RETURN(KernelTemplate read, ReadTemplate(*context_, node));
+    slot.by_bytes = std::make_unique<KernelTemplate>(std::move(read));
+  }
+  KernelTemplate& kernel = *slot.by_bytes;
+  if (bytes.size() != kernel.argument_bytes) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("patching op ", op, " with ", bytes.size(),
+                                    " bytes of arguments: it takes ", kernel.argument_bytes));
+  }
+  for (size_t i = 0; i < kernel.parameters.size(); ++i) {
+    kernel.pointers[i] = const_cast<uint8_t*>(bytes.data()) + kernel.parameters[i].offset;
+  }
+  kernel.params.kernelParams = kernel.pointers.data();
+  return ToStatus(
+      context_->health(),
+      context_->driver().GraphExecKernelNodeSetParams(native_.get(), slot.node, &kernel.params),
+      [&] {
+        return absl::StrCat("patching op ", op, " with ", bytes.size(),
+                            " bytes of arguments on ", context_->name());
       });
 }
 

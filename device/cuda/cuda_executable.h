@@ -30,6 +30,7 @@
 #include "device/cuda/cuda_graph.h"
 #include "device/cuda/handles.h"
 #include "device/cuda/native_graph.h"
+#include "device/cuda/node_params.h"
 #include "device/executable_bytes.h"
 #include "device/graph.h"
 
@@ -47,6 +48,7 @@ class CudaExecutable final : public Executable {
   absl::StatusOr<UpdateResult> Update(const Graph& graph) override;
   absl::Status PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
                            Arguments arguments) override;
+  absl::Status PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) override;
   absl::Status PatchCopy(OpId op, const CopyParams& params) override;
   absl::Status PatchFill(OpId op, const FillParams& params) override;
   uint64_t device_bytes() const override { return ExecutableBytes(op_count_); }
@@ -60,6 +62,7 @@ class CudaExecutable final : public Executable {
     CUfunction function = nullptr;   // of a kernel; null: not asked yet
     uint64_t kernel_id = 0;          // the Kernel that was last found to be `function`
     LoadedKernel* loaded = nullptr;  // what it was loaded as
+    std::unique_ptr<KernelTemplate> by_bytes;  // once it was patched so
   };
 
   absl::Status OtherDevice(const char* what) const;
@@ -67,6 +70,8 @@ class CudaExecutable final : public Executable {
   absl::Status MayPatch(OpId op, OpKind kind);
   absl::Status MayPatchFirst(OpId op, OpKind kind);
   absl::Status MakeSlot(OpId op);
+  // The node that says which kernel the op runs now.
+  absl::StatusOr<cudaGraphNode_t> NodeNow(OpId op);
   absl::Status MatchKernel(OpId op, const Kernel& kernel);
   PatchSlot& SlotOf(OpId op) { return slots_[slot_of_[op] - 1]; }
 

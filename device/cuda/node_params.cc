@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/cuda_status.h"
+#include "device/error.h"
 
 namespace graphtree {
 namespace {
@@ -153,6 +154,25 @@ absl::StatusOr<OpKind> ReadKind(Context& context, cudaGraphNode_t node) {
 absl::StatusOr<CUfunction> ReadFunction(Context& context, cudaGraphNode_t node) {
   GRAPHTREE_ASSIGN_OR_RETURN(const KernelNode kernel, AskKernel(context, node));
   return kernel.function;
+}
+
+absl::StatusOr<KernelTemplate> ReadTemplate(Context& context, cudaGraphNode_t node) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const KernelNode kernel, AskKernel(context, node));
+  KernelTemplate made;
+  made.params = kernel.params;
+  ParameterLayouts layouts;
+  made.parameters = LayoutOf(context.driver(), kernel.function, layouts);
+  if (made.parameters.empty() || kernel.params.kernelParams == nullptr) {
+    return DeviceError(ErrorCode::kNotSupported,
+                       absl::StrCat("the arguments of a captured kernel are ",
+                                    kernel.params.extra != nullptr ? "one packed block" : "none",
+                                    ": they cannot be patched by their bytes"));
+  }
+  made.argument_bytes = made.parameters.back().offset + made.parameters.back().bytes;
+  made.pointers.resize(made.parameters.size());
+  made.params.kernelParams = nullptr;  // they belong to the graph's own node
+  made.params.extra = nullptr;
+  return made;
 }
 
 absl::Status ReadNode(Context& context, cudaGraphNode_t node, ParameterLayouts& layouts, Op* op) {

@@ -2,9 +2,11 @@
 #ifndef GRAPHTREE_DEVICE_CUDA_NODE_PARAMS_H_
 #define GRAPHTREE_DEVICE_CUDA_NODE_PARAMS_H_
 
+#include <cstdint>
 #include <unordered_map>
 #include <vector>
 
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include "absl/status/status.h"
@@ -23,6 +25,17 @@ absl::Status ReadNode(Context& context, cudaGraphNode_t node, ParameterLayouts& 
 absl::StatusOr<OpKind> ReadKind(Context& context, cudaGraphNode_t node);
 // REQUIRES: a kernel.
 absl::StatusOr<CUfunction> ReadFunction(Context& context, cudaGraphNode_t node);
+
+// A captured kernel as the driver takes it back with other arguments.
+struct KernelTemplate {
+  CUDA_KERNEL_NODE_PARAMS_v2 params = {};
+  std::vector<ParamSlot> parameters;
+  uint32_t argument_bytes = 0;    // of all
+  std::vector<void*> pointers;    // room for one to each
+};
+
+// REQUIRES: a kernel. NotSupported if its parameters cannot be told apart.
+absl::StatusOr<KernelTemplate> ReadTemplate(Context& context, cudaGraphNode_t node);
 
 }  // namespace graphtree
 

@@ -27,6 +27,11 @@ absl::Status FaultExecutable::PatchKernel(OpId op, const Kernel& kernel, const L
   return wrapped_->PatchKernel(op, kernel, shape, arguments);
 }
 
+absl::Status FaultExecutable::PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) {
+  GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Executable.PatchArgumentBytes"));
+  return wrapped_->PatchArgumentBytes(op, bytes);
+}
+
 absl::Status FaultExecutable::PatchCopy(OpId op, const CopyParams& params) {
   GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Executable.PatchCopy"));
   return wrapped_->PatchCopy(op, params);

@@ -94,6 +94,29 @@ absl::Status HostExecutable::PatchKernel(OpId op, const Kernel& kernel, const La
   return absl::OkStatus();
 }
 
+absl::Status HostExecutable::PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kKernel));
+  const Work& newest = replay_->newest(op);
+  if (newest.kernel() == nullptr) {
+    return DeviceError(ErrorCode::kNotSupported,
+                       absl::StrCat("patching op ", op, " (", newest.name(),
+                                    ") by its argument bytes: a function of the host has none"));
+  }
+  std::vector<ParamSlot> slots;
+  const uint32_t wanted = ParameterLayout(*newest.kernel(), &slots);
+  if (bytes.size() != wanted) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("patching op ", op, " (kernel ", newest.name(), ") with ",
+                                    bytes.size(), " bytes of arguments: it takes ", wanted));
+  }
+  Work work;
+  work.SetRepatched(newest, bytes);
+  core_->engine.checks().FindLoosePointers(work);
+  replay_->Patch(op, std::move(work));
+  return absl::OkStatus();
+}
+
 absl::Status HostExecutable::PatchCopy(OpId op, const CopyParams& params) {
   const Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kCopy));

@@ -52,6 +52,7 @@ class HostExecutable : public Executable {
   absl::StatusOr<UpdateResult> Update(const Graph& graph) override;
   absl::Status PatchKernel(OpId op, const Kernel& kernel, const LaunchShape& shape,
                            Arguments arguments) override;
+  absl::Status PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) override;
   absl::Status PatchCopy(OpId op, const CopyParams& params) override;
   absl::Status PatchFill(OpId op, const FillParams& params) override;
   uint64_t device_bytes() const override { return bytes_; }

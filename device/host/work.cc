@@ -69,10 +69,24 @@ void Work::SetKernel(const Kernel& kernel, const LaunchShape& shape, Arguments a
   char* value = room + count * (sizeof(void*) + sizeof(Footprint));
   for (const Argument& argument : arguments) {
     std::memcpy(value, argument.data(), argument.bytes());
-    arguments_[argument_count_++] = value;
+    const uint32_t index = argument_count_++;
+    arguments_[index] = value;
     value += AlignUp(argument.bytes(), 8);
     if (argument.access() == Access::kValue || argument.range().empty()) continue;
-    footprints_[footprint_count_++] = {argument.range(), argument.access()};
+    footprints_[footprint_count_++] = {argument.range(), argument.access(), index};
+  }
+}
+
+void Work::SetRepatched(const Work& other, absl::Span<const uint8_t> bytes) {
+  CopyFrom(other);
+  std::vector<ParamSlot> slots;
+  ParameterLayout(*kernel_, &slots);
+  for (uint32_t i = 0; i < argument_count_; ++i) {
+    const auto at = static_cast<const char*>(arguments_[i]) - storage_.get();
+    std::memcpy(storage_.get() + at, bytes.data() + slots[i].offset, slots[i].bytes);
+  }
+  for (uint32_t i = 0; i < footprint_count_; ++i) {
+    std::memcpy(&footprints_[i].range.base, arguments_[footprints_[i].argument], sizeof(Address));
   }
 }
 

@@ -30,6 +30,7 @@ namespace graphtree::host {
 struct Footprint {
   AddressRange range;
   Access access = Access::kRead;
+  uint32_t argument = 0;  // of a kernel: which one holds the range's base
 
   bool writes() const { return access != Access::kRead; }
 };
@@ -42,6 +43,9 @@ class Work {
 
   // Each call replaces what was there.
   void SetKernel(const Kernel& kernel, const LaunchShape& shape, Arguments arguments);
+  // `other`, a kernel, with these argument bytes; what an argument points to stays as large.
+  // REQUIRES: as many as ParameterLayout says.
+  void SetRepatched(const Work& other, absl::Span<const uint8_t> bytes);
   void SetCopy(const CopyParams& copy);
   // Takes the source's bytes with it: the source may go at once.
   void SetFrozenCopy(const CopyParams& copy);

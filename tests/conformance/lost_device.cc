@@ -25,6 +25,7 @@ void ExpectLost(Device& device, Stream& stream, Executable& executable, const Gr
   EXPECT_EQ(executable.Upload(stream), first);
   EXPECT_EQ(executable.Update(graph).status(), first);
   EXPECT_EQ(executable.PatchFill(0, {}), first);
+  EXPECT_EQ(executable.PatchArgumentBytes(0, {}), first);
   EXPECT_EQ(graph.Instantiate().status(), first);
   EXPECT_EQ(device.NewStream().status(), first);
   EXPECT_EQ(device.NewEvent({}).status(), first);

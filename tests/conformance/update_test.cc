@@ -1,4 +1,6 @@
 // Executables that change: one op patched, or all of them updated from another graph.
+#include <cstring>
+
 #include "tests/conformance/conformance.h"
 
 namespace graphtree {
@@ -87,6 +89,75 @@ TEST_P(UpdateTest, ALargeArgumentIsPatchedByValue) {
   table = {};
   Replay(*executable);
   EXPECT_EQ(Read({out.base + 4, 4}), std::vector<uint32_t>{1001 * 3 + 1});
+}
+
+// The bytes of op `op`, with the address `from` in them replaced.
+std::vector<uint8_t> Repointed(const Graph& graph, OpId op, Address from, Address to) {
+  std::vector<uint8_t> bytes = graph.ops()[op].argument_bytes;
+  for (const ParamSlot& slot : graph.ops()[op].parameters) {
+    if (slot.bytes != sizeof(from)) continue;
+    if (std::memcmp(bytes.data() + slot.offset, &from, sizeof(from)) != 0) continue;
+    std::memcpy(bytes.data() + slot.offset, &to, sizeof(to));
+  }
+  return bytes;
+}
+
+TEST_P(UpdateTest, AKernelIsPatchedByItsArgumentBytes) {
+  const AddressRange x = NewWordsWith(std::vector<uint32_t>(64, 1));
+  const AddressRange y = NewWordsWith(std::vector<uint32_t>(64, 2));
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    EXPECT_THAT(Empty(a()), IsOk());
+    EXPECT_THAT(Increment(a(), x, 10), IsOk());
+  });
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  const std::vector<uint8_t> at_y = Repointed(*graph, 1, x.base, y.base);
+  ASSERT_THAT(executable->PatchArgumentBytes(1, at_y), IsOk());
+  Replay(*executable);
+  EXPECT_EQ(Read(x), std::vector<uint32_t>(64, 1));
+  EXPECT_EQ(Read(y), std::vector<uint32_t>(64, 12));
+  ASSERT_THAT(executable->PatchArgumentBytes(1, Repointed(*graph, 1, x.base, x.base)), IsOk());
+  Replay(*executable);
+  EXPECT_EQ(Read(x), std::vector<uint32_t>(64, 11));
+  EXPECT_EQ(Read(y), std::vector<uint32_t>(64, 12));
+}
+
+TEST_P(UpdateTest, AKernelPatchedByBytesAfterAnUpdateIsTheNewOne) {
+  const AddressRange x = NewWordsWith(std::vector<uint32_t>(16, 1));
+  const AddressRange y = NewWordsWith(std::vector<uint32_t>(16, 1));
+  const std::unique_ptr<Graph> graph =
+      CaptureOn(a(), [&] { EXPECT_THAT(Increment(a(), x, 1), IsOk()); });
+  const std::unique_ptr<Graph> other =
+      CaptureOn(a(), [&] { EXPECT_THAT(FillPattern(a(), x, 9), IsOk()); });
+  ASSERT_TRUE(graph != nullptr && other != nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  ASSERT_THAT(executable->PatchArgumentBytes(0, Repointed(*graph, 0, x.base, y.base)), IsOk());
+  ExpectUpdate(*executable, *other, UpdateResult::kUpdated);
+  ASSERT_THAT(executable->PatchArgumentBytes(0, Repointed(*other, 0, x.base, y.base)), IsOk());
+  Replay(*executable);
+  EXPECT_EQ(Read(x), std::vector<uint32_t>(16, 1));
+  EXPECT_EQ(Read(y), Pattern(9, 16));
+}
+
+TEST_P(UpdateTest, WrongArgumentBytesAreRefused) {
+  const AddressRange words = NewWordsWith(std::vector<uint32_t>(16, 1));
+  std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    EXPECT_THAT(Increment(a(), words, 1), IsOk());
+    EXPECT_THAT(a().Fill(words.base + 32, 1, 4, 1), IsOk());
+  });
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  std::vector<uint8_t> bytes = graph->ops()[0].argument_bytes;
+  bytes.pop_back();
+  EXPECT_THAT(executable->PatchArgumentBytes(0, bytes),
+              HasError(ErrorCode::kInvalidValue, "bytes of arguments: it takes"));
+  EXPECT_THAT(executable->PatchArgumentBytes(1, bytes), HasError(ErrorCode::kInvalidValue, "fill"));
+  EXPECT_THAT(executable->PatchArgumentBytes(2, bytes), HasError(ErrorCode::kInvalidValue, "op 2"));
+  graph.reset();
+  EXPECT_THAT(executable->PatchArgumentBytes(0, bytes),
+              HasError(ErrorCode::kInvalidHandle, "graph"));
+  Replay(*executable);
+  EXPECT_EQ(Read({words.base, 4}), std::vector<uint32_t>{2}) << "it launches, unchanged";
 }
 
 TEST_P(UpdateTest, PatchedCopiesAndFills) {
