@@ -36,7 +36,7 @@ class GraveyardTest : public testing::Test {
     EXPECT_THAT(executable->Launch(*last_), IsOk());
     graveyard_->Add(std::move(executable));
     auto node = std::make_unique<Node>();
-    node->executable = Made(graph_->Instantiate());
+    node->section.executable = Made(graph_->Instantiate());
     graveyard_->Add(std::move(node));
   }
 

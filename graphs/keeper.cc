@@ -19,7 +19,7 @@ constexpr uint64_t kOpBytes = 512;
 constexpr uint64_t kRecordOps = 100;
 constexpr uint64_t kInstantiateOps = 40;
 
-uint64_t OpsOf(const Node& node) { return node.graph != nullptr ? node.graph->op_count() : 0; }
+uint64_t OpsOf(const Node& node) { return node.section.op_count(); }
 
 void Erase(std::vector<Node*>* nodes, const Node* node) {
   nodes->erase(std::remove(nodes->begin(), nodes->end(), node), nodes->end());
@@ -68,23 +68,22 @@ double Keeper::UsesBelow(Node* node) {
 }
 
 Kept Keeper::AsNode(Node* node, bool pinned) {
-  const uint64_t device = node->executable != nullptr ? node->executable->device_bytes() : 0;
   return {.uses = UsesOf(node),
-          .bytes = device + kNodeBytes + kOpBytes * OpsOf(*node),
+          .bytes = node->section.device_bytes() + kNodeBytes + kOpBytes * OpsOf(*node),
           .cost = kRecordOps + 5 * OpsOf(*node),
           .pinned = pinned};
 }
 
 Kept Keeper::AsExecutable(Node* node, bool pinned) {
   return {.uses = UsesOf(node),
-          .bytes = node->executable->device_bytes(),
+          .bytes = node->section.device_bytes(),
           .cost = kInstantiateOps + OpsOf(*node),
           .pinned = pinned};
 }
 
 void Keeper::ExecutableMade(const Node& node) {
   ++held_.executables;
-  held_.executable_bytes += node.executable->device_bytes();
+  held_.executable_bytes += node.section.device_bytes();
 }
 
 absl::Status Keeper::RoomForNode(const Variant& variant) {
@@ -129,7 +128,7 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops) {
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
   for (Node* node : AllNodes(root_)) {
-    if (node->executable == nullptr) continue;
+    if (node->section.executable == nullptr) continue;
     nodes.push_back(node);
     kept.push_back(AsExecutable(node, pinned.contains(node)));
   }
@@ -152,7 +151,7 @@ bool Keeper::EvictOneExecutable(Reason reason) {
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
   for (Node* node : AllNodes(root_)) {
-    if (node->executable == nullptr || pinned.contains(node)) continue;
+    if (node->section.executable == nullptr || pinned.contains(node)) continue;
     nodes.push_back(node);
     kept.push_back(AsExecutable(node, false));
   }
@@ -164,8 +163,8 @@ bool Keeper::EvictOneExecutable(Reason reason) {
 
 void Keeper::EvictExecutable(Node* node) {
   --held_.executables;
-  held_.executable_bytes -= node->executable->device_bytes();
-  graveyard_.Add(std::move(node->executable));
+  held_.executable_bytes -= node->section.device_bytes();
+  graveyard_.Add(std::move(node->section.executable));
 }
 
 void Keeper::Detach(Node* node) {
@@ -186,7 +185,7 @@ void Keeper::Detach(Node* node) {
 
 void Keeper::EvictLeaf(Node* node) {
   GRAPHTREE_CHECK(node->children.empty()) << "a node with children is to go";
-  if (node->executable != nullptr) EvictExecutable(node);
+  if (node->section.executable != nullptr) EvictExecutable(node);
   --held_.nodes;
   memory_->Drop(node->checkpoint);
   forget_(node);

@@ -20,15 +20,12 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "allocator/pool.h"
-#include "device/graph.h"
-#include "device/kernel.h"
+#include "device/address.h"
 #include "graphs/function.h"
 #include "graphs/general_nodes.h"
-#include "graphs/ingest/ingest.h"
 #include "graphs/keep.h"
 #include "graphs/match.h"
-#include "graphs/pointer_slots.h"
-#include "graphs/random/random_source.h"
+#include "graphs/section.h"
 #include "graphs/storage.h"
 #include "graphs/workspaces.h"
 
@@ -83,20 +80,6 @@ struct KeptOutput {
   uint64_t serial = 0;  // of that block's storage, while it is recorded
 };
 
-// What every run of the node takes from one generator, and what the last one took.
-struct NodeRandom {
-  RandomUse use;
-  RandomPiece taken;
-};
-
-// One op that copies inputs in and writes scalars. Copy c of it serves input inputs[c].
-struct IngestOp {
-  IngestPlan plan;
-  OpId op = 0;
-  std::vector<uint32_t> inputs;
-  bool unpatched = false;  // the plan has moved on, and the executable has not
-};
-
 // How often a variant was recorded again at one place, and refused for it since.
 struct Rerecords {
   uint64_t count = 0;
@@ -140,17 +123,12 @@ struct Node {
 
   std::vector<OutputSlot> outputs;
 
-  std::unique_ptr<Graph> graph;            // null if nothing was launched
-  std::unique_ptr<Executable> executable;  // likewise
-  std::vector<IngestOp> ingest;            // the ops that copy inputs in
-  PointerTable pointers;                   // the ops that take patched inputs and kept outputs
+  Section section;
   std::vector<KeptOutput> kept;
-  Values places;                           // where the next launch puts them
-  std::vector<IngestOp> egress;            // the ops that copy kept outputs out; "inputs" are those
-  std::vector<WorkspaceUse> workspaces;    // of libraries, as they were when it was recorded
+  Values places;                         // where the next launch puts them
+  std::vector<WorkspaceUse> workspaces;  // of libraries, as they were when it was recorded
   std::vector<OutsideUse> outside;
   std::vector<std::shared_ptr<void>> keep_alive;
-  std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
   std::vector<AddressRange> used;  // all that its recording allocated, in address order; to look at

@@ -49,9 +49,9 @@ OutlineNode RowOf(const Node& node, int64_t parent) {
   row.inputs = InputsOf(node);
   row.replays = node.replays;
   row.outputs = node.outputs.size();
-  if (node.graph != nullptr) row.ops = node.graph->op_count();
-  for (const IngestOp& ingest : node.ingest) row.copied_inputs += ingest.inputs.size();
-  if (node.executable != nullptr) row.executable_bytes = node.executable->device_bytes();
+  row.ops = node.section.op_count();
+  for (const IngestOp& ingest : node.section.ingest) row.copied_inputs += ingest.inputs.size();
+  row.executable_bytes = node.section.device_bytes();
   return row;
 }
 

@@ -141,7 +141,7 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
     GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*earlier, stream));
   }
   Node* node = draft->node.get();
-  if (node->executable != nullptr) {
+  if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
     GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));
   } else {
@@ -210,8 +210,8 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   }
   if (!TakeRequests(call, &on.requests(), &draft)) return draft;
   if (IsChecked(call.function)) NoteOutside(ops, &draft);
-  node->graph = *std::move(graph);
-  for (const RandomUse& use : random.uses()) node->random.push_back({use, {}});
+  node->section.graph = *std::move(graph);
+  for (const RandomUse& use : random.uses()) node->section.random.push_back({use, {}});
   draft.status = FindInputOps(tokens, originals, &log, &draft);
   if (draft.status.ok()) draft.status = FindEgressOps(&draft);
   if (!draft.status.ok() || !Classify(originals, allocator, &draft)) return draft;
@@ -223,8 +223,8 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
 // A graph of nothing needs no executable: a hit then makes no device call.
 bool TreeCore::FinishGraph(Draft* draft) {
   Node* node = draft->node.get();
-  if (node->graph->op_count() == 0) {
-    node->graph = nullptr;
+  if (node->section.graph->op_count() == 0) {
+    node->section.graph = nullptr;
     return true;
   }
   draft->status = MakeExecutable(node);
@@ -336,9 +336,9 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
   node->last_call = stats_.calls;
   node->variant->failures = 0;
   keeper_.NodeMade();
-  if (node->executable != nullptr) keeper_.ExecutableMade(*node);
-  for (const IngestOp& ingest : node->ingest) stats_.copied_inputs += ingest.inputs.size();
-  stats_.patched_inputs += node->pointers.inputs();
+  if (node->section.executable != nullptr) keeper_.ExecutableMade(*node);
+  for (const IngestOp& ingest : node->section.ingest) stats_.copied_inputs += ingest.inputs.size();
+  stats_.patched_inputs += node->section.pointers.inputs();
   names_->SetLastRun(call.function.id);
   *call.outputs = std::move(draft.outputs);
   return absl::OkStatus();

@@ -120,13 +120,13 @@ Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
   for (IngestPlan& plan : IngestPlan::For(copies, scalars)) {
     const auto first = copied.begin() + plan.first_copy();
     std::vector<uint32_t> served(first, first + plan.copies());
-    node->ingest.push_back({std::move(plan), 0, std::move(served)});
+    node->section.ingest.push_back({std::move(plan), 0, std::move(served)});
   }
   return inputs;
 }
 
 void TreeCore::LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens) {
-  for (const IngestOp& ingest : node->ingest) {
+  for (const IngestOp& ingest : node->section.ingest) {
     const Argument table = ingest.plan.Table();
     absl::Status status =
         side_->Launch(ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1));
@@ -145,8 +145,8 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
   Node* node = draft->node.get();
   std::vector<OpId> ingest;
   for (size_t i = 0; i < tokens.size(); ++i) {
-    GRAPHTREE_ASSIGN_OR_RETURN(node->ingest[i].op, node->graph->Find(tokens[i]));
-    ingest.push_back(node->ingest[i].op);
+    GRAPHTREE_ASSIGN_OR_RETURN(node->section.ingest[i].op, node->section.graph->Find(tokens[i]));
+    ingest.push_back(node->section.ingest[i].op);
   }
   const bool follows_kept = !node->kept.empty() && !node->variant->keeps_by_copy;
   if (draft->marked.empty() && !follows_kept) return absl::OkStatus();
@@ -163,9 +163,9 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
     ranges.push_back({kFirstKept + i, block});
     kept.push_back(block.base);
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(*node->graph));
-  draft->hidden = HiddenPointers(node->graph->ops(), ops, ingest, ranges);
-  node->graph->ForgetOps();
+  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(*node->section.graph));
+  draft->hidden = HiddenPointers(node->section.graph->ops(), ops, ingest, ranges);
+  node->section.graph->ForgetOps();
   if (!draft->hidden.empty()) {
     const uint32_t first = draft->hidden.front();
     return absl::InternalError(absl::StrCat(
@@ -180,7 +180,7 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
                                                 });
                            }),
             ops.end());
-  node->pointers = PointerTable(std::move(ops), patched, originals, kept);
+  node->section.pointers = PointerTable(std::move(ops), patched, originals, kept);
   return absl::OkStatus();
 }
 

@@ -52,12 +52,12 @@ Node* TreeCore::FindExact(Call& call) {
 }
 
 bool TreeCore::AnyMoved(const Node& node, absl::Span<const Value> inputs) {
-  for (const IngestOp& ingest : node.ingest) {
+  for (const IngestOp& ingest : node.section.ingest) {
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
       if (ingest.plan.source(copy) != inputs[ingest.inputs[copy]].word()) return true;
     }
   }
-  return node.pointers.Moved(inputs);
+  return node.section.pointers.Moved(inputs);
 }
 
 // Copying an input first and writing to another one then is right only while the two are apart, and
@@ -78,13 +78,13 @@ bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs
 }
 
 // Takes the run's random numbers, and writes where they start into the table.
-void TreeCore::DrawRandom(Node* node) {
-  for (size_t i = 0; i < node->random.size(); ++i) {
-    NodeRandom& random = node->random[i];
+void TreeCore::DrawRandom(Section* section) {
+  for (size_t i = 0; i < section->random.size(); ++i) {
+    NodeRandom& random = section->random[i];
     random.taken = random.use.generator->Take(random.use.increment);
     const uint64_t words[] = {random.taken.seed, random.taken.offset};
     for (size_t scalar = 2 * i; scalar < 2 * i + 2; ++scalar) {
-      for (IngestOp& ingest : node->ingest) {
+      for (IngestOp& ingest : section->ingest) {
         const size_t place = scalar - ingest.plan.first_scalar();
         if (place < ingest.plan.scalars()) ingest.plan.SetScalar(place, words[scalar - 2 * i]);
       }
@@ -93,29 +93,33 @@ void TreeCore::DrawRandom(Node* node) {
 }
 
 absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream) {
-  DrawRandom(node);
-  absl::Status status = PatchIngest(node, inputs);
+  Section& section = node->section;
+  DrawRandom(&section);
+  absl::Status status = PatchIngest(&section, inputs);
   if (status.ok() && !node->kept.empty()) status = PlaceKept(node, stream);
-  if (status.ok() && !node->pointers.empty() && node->pointers.Follow(inputs, node->places)) {
-    status = node->pointers.Patch(*node->executable);
+  if (status.ok() && !section.pointers.empty() && section.pointers.Follow(inputs, node->places)) {
+    status = section.pointers.Patch(*section.executable);
   }
-  const bool watched = observers_.any();
-  if (watched) TellObservers(GraphMoment::kReplayBegin, *node, &stream);
-  if (status.ok()) status = node->executable->Launch(stream);
-  if (watched) TellObservers(GraphMoment::kReplayEnd, *node, &stream, status.ok());
-  if (status.ok()) {
-    // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
-    memory_->pool().NoteLaunch(stream);
-    return status;
-  }
-  for (const NodeRandom& random : node->random) random.use.generator->GiveBack(random.taken);
+  if (status.ok()) status = LaunchSection(*node, section, stream);
+  if (status.ok()) return status;
+  for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
   ForgetPlaces(node);
   return status;
 }
 
-absl::Status TreeCore::PatchIngest(Node* node, absl::Span<const Value> inputs) {
-  for (IngestOp& ingest : node->ingest) {
-    bool moved = !node->random.empty() && ingest.plan.scalars() > 0;
+absl::Status TreeCore::LaunchSection(const Node& node, const Section& section, Stream& stream) {
+  const bool watched = observers_.any();
+  if (watched) TellObservers(GraphMoment::kReplayBegin, node, &stream);
+  const absl::Status status = section.executable->Launch(stream);
+  if (watched) TellObservers(GraphMoment::kReplayEnd, node, &stream, status.ok());
+  // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
+  if (status.ok()) memory_->pool().NoteLaunch(stream);
+  return status;
+}
+
+absl::Status TreeCore::PatchIngest(Section* section, absl::Span<const Value> inputs) {
+  for (IngestOp& ingest : section->ingest) {
+    bool moved = !section->random.empty() && ingest.plan.scalars() > 0;
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
       const Address source = inputs[ingest.inputs[copy]].word();
       if (ingest.plan.source(copy) == source) continue;
@@ -126,7 +130,7 @@ absl::Status TreeCore::PatchIngest(Node* node, absl::Span<const Value> inputs) {
     // Until the patch is made the executable has the old table, whatever the plan says.
     ingest.unpatched = true;
     const Argument table = ingest.plan.Table();
-    GRAPHTREE_RETURN_IF_ERROR(node->executable->PatchKernel(
+    GRAPHTREE_RETURN_IF_ERROR(section->executable->PatchKernel(
         ingest.op, ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1)));
     ingest.unpatched = false;
   }
@@ -139,7 +143,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
     GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
     GRAPHTREE_RETURN_IF_ERROR(CheckOutsideLive(*node));
   }
-  if (node->executable == nullptr && node->graph != nullptr) {
+  if (node->section.executable == nullptr && node->section.graph != nullptr) {
     if (absl::Status back = BringBack(node); !back.ok()) {
       call.variant = node->variant;
       return RunEagerly(call, Reason::kOverBudget, std::string(back.message()));
@@ -147,7 +151,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   }
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
   if (tells_device_) TellOutputs(*node);
-  if (node->executable != nullptr) {
+  if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
     if (checked) GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, call.stream));
   } else if (!node->kept.empty()) {

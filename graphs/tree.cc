@@ -73,7 +73,7 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
     const Node& node = *open.back();
     open.pop_back();
     if (&node != &core_->root() && node.id == recording) {
-      return node.graph == nullptr ? std::vector<Op>() : node.graph->ops();
+      return node.section.graph == nullptr ? std::vector<Op>() : node.section.graph->ops();
     }
     for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
   }

@@ -165,8 +165,8 @@ void TreeCore::TellObservers(GraphMoment moment, const Node& node, Stream* strea
   event.recording = node.id;
   event.ok = ok;
   event.stream = stream;
-  event.graph = node.graph.get();
-  event.executable = node.executable.get();
+  event.graph = node.section.graph.get();
+  event.executable = node.section.executable.get();
   observers_.Tell(event);
 }
 
@@ -177,7 +177,7 @@ void TreeCore::TellOfTheEnd() {
   while (!open.empty()) {
     const Node& node = *open.back();
     open.pop_back();
-    if (node.executable != nullptr) TellObservers(GraphMoment::kDestroy, node, nullptr);
+    if (node.section.executable != nullptr) TellObservers(GraphMoment::kDestroy, node, nullptr);
     for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
   }
 }

@@ -40,6 +40,7 @@
 #include "graphs/node.h"
 #include "graphs/path.h"
 #include "graphs/pointer_log.h"
+#include "graphs/section.h"
 #include "graphs/step_memory.h"
 #include "graphs/stream_order.h"
 #include "graphs/tree.h"
@@ -138,8 +139,10 @@ class TreeCore {
   absl::Status Replay(Node* node, Call& call);
   // REQUIRES: the node has an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
-  static void DrawRandom(Node* node);
-  static absl::Status PatchIngest(Node* node, absl::Span<const Value> inputs);
+  // REQUIRES: likewise, and nothing of it is unpatched.
+  absl::Status LaunchSection(const Node& node, const Section& section, Stream& stream);
+  static void DrawRandom(Section* section);
+  static absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs);
   // Whether an input is at another address than at the last replay.
   static bool AnyMoved(const Node& node, absl::Span<const Value> inputs);
   void TellOutputs(const Node& node);

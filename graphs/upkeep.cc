@@ -62,14 +62,14 @@ bool TreeCore::GiveMemoryBack(int executables) {
 }
 
 absl::Status TreeCore::MakeExecutable(Node* node) {
-  GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(node->graph->op_count()));
-  absl::StatusOr<std::unique_ptr<Executable>> made = node->graph->Instantiate();
+  GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(node->section.graph->op_count()));
+  absl::StatusOr<std::unique_ptr<Executable>> made = node->section.graph->Instantiate();
   for (int more = 1; more <= 64; more *= 4) {
     if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more)) break;
-    made = node->graph->Instantiate();
+    made = node->section.graph->Instantiate();
   }
   GRAPHTREE_RETURN_IF_ERROR(made.status());
-  node->executable = *std::move(made);
+  node->section.executable = *std::move(made);
   if (observers_.any()) TellObservers(GraphMoment::kInstantiate, *node, side_.get());
   return absl::OkStatus();
 }
@@ -79,9 +79,9 @@ absl::Status TreeCore::BringBack(Node* node) {
   keeper_.SetNow(stats_.calls);
   GRAPHTREE_RETURN_IF_ERROR(MakeExecutable(node));
   keeper_.ExecutableMade(*node);
-  for (IngestOp& ingest : node->ingest) ingest.unpatched = true;
-  for (IngestOp& egress : node->egress) egress.unpatched = true;
-  node->pointers.ForgetPatches();
+  for (IngestOp& ingest : node->section.ingest) ingest.unpatched = true;
+  for (IngestOp& egress : node->section.egress) egress.unpatched = true;
+  node->section.pointers.ForgetPatches();
   ++stats_.instantiated_again;
   return absl::OkStatus();
 }
