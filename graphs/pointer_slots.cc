@@ -95,7 +95,9 @@ void PointerOp::Follow(uint32_t input, Address address) {
   for (const PointerSlot& slot : slots_) {
     if (slot.input != input) continue;
     const Address target = address + slot.offset;
-    if (kind_ == OpKind::kKernel) {
+    if (is_by_bytes()) {
+      std::memcpy(bytes_.data() + slot.argument, &target, sizeof(target));
+    } else if (kind_ == OpKind::kKernel) {
       arguments_[slot.argument] = Repointed(arguments_[slot.argument], target);
     } else if (kind_ == OpKind::kFill) {
       fill_.target = target;
@@ -110,7 +112,10 @@ absl::Status PointerOp::Patch(Executable& executable) {
   switch (kind_) {
     case OpKind::kCopy: status = executable.PatchCopy(id_, copy_); break;
     case OpKind::kFill: status = executable.PatchFill(id_, fill_); break;
-    default: status = executable.PatchKernel(id_, *kernel_, shape_, arguments_); break;
+    default:
+      status = is_by_bytes() ? executable.PatchArgumentBytes(id_, bytes_)
+                             : executable.PatchKernel(id_, *kernel_, shape_, arguments_);
+      break;
   }
   if (status.ok()) unpatched_ = false;
   return status;
@@ -173,6 +178,7 @@ std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<cons
     for (const PointerOp& candidate : known) {
       if (candidate.id() == op.id) listed = &candidate;
     }
+    if (listed != nullptr && listed->is_by_bytes()) continue;  // compared byte for byte
     VisitWords(op, [&](uint64_t word, int argument) {
       if (HasSlot(listed, argument)) return;
       for (const InputRange& range : ranges) {

@@ -24,6 +24,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -44,7 +45,7 @@ constexpr uint32_t kNobody = ~uint32_t{0};  // memory of the recording's own, wh
 
 struct PointerSlot {
   uint32_t input = 0;
-  uint32_t argument = 0;
+  uint32_t argument = 0;  // of an op that is known by its bytes: which byte the address begins at
   uint64_t offset = 0;  // of the argument from the input's address
 };
 
@@ -53,6 +54,9 @@ class PointerOp {
  public:
   // Copies the arguments' bytes. `kernel` must outlive the op.
   PointerOp(const Kernel& kernel, const LaunchShape& shape, Arguments arguments);
+  // A kernel that somebody else launched: all that is known are its argument bytes.
+  explicit PointerOp(std::vector<uint8_t> argument_bytes)
+      : kind_(OpKind::kKernel), bytes_(std::move(argument_bytes)) {}
   explicit PointerOp(const CopyParams& copy) : kind_(OpKind::kCopy), copy_(copy) {}
   explicit PointerOp(const FillParams& fill) : kind_(OpKind::kFill), fill_(fill) {}
   PointerOp(PointerOp&&) = default;
@@ -61,6 +65,7 @@ class PointerOp {
   OpId id() const { return id_; }
   void set_id(OpId id) { id_ = id; }
   OpKind kind() const { return kind_; }
+  bool is_by_bytes() const { return kind_ == OpKind::kKernel && kernel_ == nullptr; }
   std::vector<PointerSlot>& slots() { return slots_; }
   const std::vector<PointerSlot>& slots() const { return slots_; }
 
@@ -74,10 +79,11 @@ class PointerOp {
   OpKind kind_;
   OpId id_ = 0;
   bool unpatched_ = false;
-  const Kernel* kernel_ = nullptr;
+  const Kernel* kernel_ = nullptr;  // null: bytes_ are the arguments
   LaunchShape shape_;
   std::vector<Argument> arguments_;
   std::vector<uint8_t> large_values_;  // behind the arguments that are larger than a word
+  std::vector<uint8_t> bytes_;
   CopyParams copy_;
   FillParams fill_;
   std::vector<PointerSlot> slots_;
@@ -141,7 +147,8 @@ struct InputRange {
 };
 
 // The inputs among `ranges` whose addresses may stand elsewhere among `ops` than in `known`. Ops in
-// `skipped` are not looked at. An op whose arguments cannot be seen hides everything.
+// `skipped` are not looked at, nor are known ones that were compared with a second recording. An op
+// whose arguments cannot be seen hides everything.
 std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<const PointerOp> known,
                                      absl::Span<const OpId> skipped,
                                      absl::Span<const InputRange> ranges);

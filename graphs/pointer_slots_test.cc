@@ -52,7 +52,9 @@ class Patches : public Executable {
     return Note({op, {params.target, params.source}});
   }
   absl::Status PatchArgumentBytes(OpId op, absl::Span<const uint8_t> bytes) override {
-    return absl::UnimplementedError("");
+    Address address;
+    std::memcpy(&address, bytes.data() + 4, sizeof(address));
+    return Note({op, {address}});
   }
   absl::Status PatchFill(OpId op, const FillParams& params) override {
     EXPECT_EQ(params.count, 9u);
@@ -157,6 +159,20 @@ TEST_F(PointerSlotsTest, AnExecutableThatWasMadeAgainIsPatchedWhole) {
   ASSERT_TRUE(table.Follow(At(kX2, kY)));
   ASSERT_TRUE(table.Patch(executable).ok());
   EXPECT_EQ(executable.Take().size(), 3u);
+}
+
+TEST_F(PointerSlotsTest, AKernelKnownByItsBytesIsPatchedByThem) {
+  std::vector<uint8_t> bytes(16, 0xee);
+  std::vector<PointerOp> ops;
+  ops.emplace_back(bytes);
+  ops[0].set_id(5);
+  ops[0].slots() = {{1, 4, 8}};
+  const std::vector<uint32_t> patched = {1};
+  PointerTable table(std::move(ops), patched, At(kX, kY));
+  Patches executable;
+  ASSERT_TRUE(table.Follow(At(kX, kY2)));
+  ASSERT_TRUE(table.Patch(executable).ok());
+  EXPECT_EQ(executable.Take(), (std::vector<Patch>{{5, {kY2 + 8}}}));
 }
 
 class HiddenPointersTest : public PointerSlotsTest {
