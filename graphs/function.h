@@ -23,7 +23,9 @@ using FunctionId = uint32_t;
 
 // Launches work and returns what it made. `inputs` is the body's to keep or to drop: an input that
 // it empties has died inside the function, and its memory may be used by what follows. Nothing that
-// it computes on the host may depend on device data. It may be called any number of times.
+// it computes on the host may depend on device data. It may be called any number of times: once to
+// warm up, once to be recorded, and once more there if a library takes a large input of it (see
+// rehearsal.h).
 using Body = std::function<Values(Launcher& on, Values& inputs)>;
 
 // The body takes it that the input starts at a multiple of so many bytes (a power of two).

@@ -23,15 +23,15 @@ RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy) {
   }
   if (pinned && !facts.moved) return {facts.role};
   if (pinned && policy.moving == Moving::kEager) return {facts.role, RoleRefusal::kMoves};
-  const bool patchable =
-      policy.moving != Moving::kCopy && !facts.use.opaque && !facts.use.hidden;
+  const bool patchable = policy.moving != Moving::kCopy && !facts.use.hidden;
+  const RoleChoice patched = {InputRole::kPatched, RoleRefusal::kNone, facts.use.opaque};
   if (facts.written) {
-    if (patchable) return {InputRole::kPatched};
+    if (patchable) return patched;
     // What stays where it is may be written to: once more a recording of its own.
     return pinned ? RoleChoice{facts.role} : RoleChoice{InputRole::kCopied, RoleRefusal::kWritten};
   }
   const bool patch = patchable && facts.known && Pays(facts, policy.patch_bytes);
-  return {patch ? InputRole::kPatched : InputRole::kCopied};
+  return patch ? patched : RoleChoice{InputRole::kCopied};
 }
 
 uint64_t PatchAlignment(uint64_t address, uint64_t declared) {

@@ -10,7 +10,8 @@
 //   not as well aligned as declared  copied     into memory that is
 //
 // An input can be patched if all that the body does with it is known: every op that took its
-// address, and no address elsewhere (pointer_slots.h).
+// address, and no address elsewhere (pointer_slots.h). Where a library takes it, on the raw stream,
+// its addresses are sought by recording twice (moved_words.h).
 //
 // What a patch is worth: copying n bytes costs about n / (1 byte per 1.4 ps) on a current GPU, and
 // one changed op about 0.3 us on the host and 1 us at the launch. So an input is patched when it
@@ -60,6 +61,7 @@ enum class RoleRefusal : uint8_t { kNone, kWritten, kMoves };
 struct RoleChoice {
   InputRole role = InputRole::kNone;
   RoleRefusal refusal = RoleRefusal::kNone;
+  bool sought = false;  // patched where a library takes it, if that can be found
 };
 
 RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy);

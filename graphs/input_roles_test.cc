@@ -34,10 +34,18 @@ TEST_F(InputRolesTest, ACallersInputIsCopiedUntilItIsLargeForItsOps) {
   EXPECT_EQ(Role(), InputRole::kCopied) << "before its first run nothing is known";
 }
 
-TEST_F(InputRolesTest, WhatIsTakenUnseenIsNeverPatched) {
-  facts_.bytes = 1 << 30;
+TEST_F(InputRolesTest, WhatALibraryTakesIsSought) {
   facts_.use.opaque = true;
-  EXPECT_EQ(Role(), InputRole::kCopied);
+  EXPECT_EQ(Role(), InputRole::kCopied) << "small";
+  facts_.bytes = 1 << 30;
+  EXPECT_EQ(Role(), InputRole::kPatched);
+  EXPECT_TRUE(ChooseRole(facts_, {Moving::kPatch, kPatchBytes}).sought);
+  facts_.use.opaque = false;
+  EXPECT_FALSE(ChooseRole(facts_, {Moving::kPatch, kPatchBytes}).sought);
+}
+
+TEST_F(InputRolesTest, WhatWasNotFoundIsNeverPatched) {
+  facts_.bytes = 1 << 30;
   facts_.use = {.ops = 1, .hidden = true};
   EXPECT_EQ(Role(), InputRole::kCopied);
 }
@@ -48,6 +56,8 @@ TEST_F(InputRolesTest, AWrittenInputIsPatchedOrRefused) {
   EXPECT_EQ(Refusal(), RoleRefusal::kNone);
   EXPECT_EQ(Refusal(Moving::kCopy), RoleRefusal::kWritten);
   facts_.use.opaque = true;
+  EXPECT_EQ(Role(), InputRole::kPatched);
+  facts_.use.hidden = true;
   EXPECT_EQ(Refusal(), RoleRefusal::kWritten);
 }
 

@@ -9,6 +9,7 @@
 #include "graphs/given_inputs.h"
 #include "graphs/pointer_log.h"
 #include "graphs/random_words.h"
+#include "graphs/rehearsal.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -24,6 +25,31 @@ Reason ReasonOf(const absl::Status& status) {
     case ErrorCode::kOutOfMemory: return Reason::kOutOfPool;
     default: return Reason::kRecordFailed;
   }
+}
+
+bool IsRehearsal(const Draft& draft) {
+  return draft.rehearsal != nullptr && !draft.rehearsal->done();
+}
+
+std::vector<uint32_t> SoughtInputs(const InputPlan& plan) {
+  std::vector<uint32_t> sought;
+  for (uint32_t i = 0; i < plan.sought.size(); ++i) {
+    if (plan.sought[i]) sought.push_back(i);
+  }
+  return sought;
+}
+
+void KeepRehearsal(const Graph& graph, Draft* draft) {
+  draft->rehearsal->Keep(graph.ops());
+  draft->status = absl::CancelledError("recorded only to be compared");
+  // Of an empty recording there is nothing to learn.
+  if (IsRehearsal(*draft)) draft->hidden = SoughtInputs(draft->plan);
+}
+
+LiveSet LiveOf(const std::vector<HeldOutput>& held) {
+  std::vector<OutputRef> live;
+  for (const HeldOutput& output : held) live.push_back(output.output);
+  return LiveSet(std::move(live));
 }
 
 uint32_t HandlesIn(const Values& values, const Storage* storage) {
@@ -76,22 +102,31 @@ absl::Status TreeCore::Record(Call& call) {
   }
   GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId before, memory_->Take());
-  const absl::Status status = RecordFrom(before, call);
+  absl::StatusOr<std::unique_ptr<Rehearsal>> rehearsal = RehearsalFor(call);
+  if (rehearsal.ok()) {
+    const absl::Status status = RecordFrom(before, call, rehearsal->get());
+    memory_->Drop(before);
+    return status;
+  }
   memory_->Drop(before);
-  return status;
+  NoteFailure(call.variant);
+  return RunEagerly(call, Reason::kRecordFailed, std::string(rehearsal.status().message()));
 }
 
-absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
+// With a rehearsal, records twice.
+absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CaptureScope> scope,
                              CaptureScope::Begin(memory_->pool()));
   books_at_ = nullptr;
   // The call's own references move here, and on to the body where they may die.
   Values originals(call.inputs.begin(), call.inputs.end());
   InputPlan plan = PlanInputs(call);
+  const bool was_rehearsed = rehearsal != nullptr && rehearsal->done();
   Consume(call);
   GivenInputs given(memory_.get(), &path_, true);
   Values to_body = given.Take(plan.roles, &originals);
-  Draft draft = Capture(call, originals, std::move(to_body), &given, std::move(plan));
+  Draft draft =
+      Capture(call, originals, std::move(to_body), &given, std::move(plan), rehearsal);
   auto give_back = [&] {
     given.Exhume(&originals);
     for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
@@ -118,20 +153,26 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call) {
   draft.outputs.clear();
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
   give_back();
-  if (!draft.hidden.empty()) {
-    for (uint32_t input : draft.hidden) {
-      if (input >= kFirstKept) {
-        call.variant->keeps_by_copy = true;
-      } else {
-        call.variant->uses[input].hidden = true;
-      }
-    }
-    Reason reason;
-    return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
+  if (rehearsal != nullptr && !was_rehearsed && rehearsal->done()) {
+    return RecordFrom(before, call, rehearsal);
   }
+  if (!draft.hidden.empty()) return RecordAgain(draft, call);
   if (draft.reason == Reason::kWarmUpAsked) return WarmUp(call);
   NoteFailure(call.variant);
   return RunEagerly(call, draft.reason, std::string(draft.status.message()));
+}
+
+// What was to be patched, and is not all known, is copied.
+absl::Status TreeCore::RecordAgain(const Draft& draft, Call& call) {
+  for (uint32_t input : draft.hidden) {
+    if (input >= kFirstKept) {
+      call.variant->keeps_by_copy = true;
+    } else {
+      call.variant->uses[input].hidden = true;
+    }
+  }
+  Reason reason;
+  return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
 }
 
 absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
@@ -158,20 +199,24 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   return absl::OkStatus();
 }
 
-Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
-                        InputPlan plan) {
+Draft TreeCore::NewDraft(const Call& call, InputPlan plan, Rehearsal* rehearsal) {
   Draft draft;
   draft.plan = std::move(plan);
+  draft.rehearsal = rehearsal;
   draft.node = std::make_unique<Node>();
   Node* node = draft.node.get();
   node->parent = path_.current();
   node->level = path_.next_level();
   node->variant = call.variant;
   node->id = stats_.recordings;  // it will be, if all goes well
-  std::vector<OutputRef> live;
-  for (const HeldOutput& held : path_.Held()) live.push_back(held.output);
-  node->live_before = LiveSet(std::move(live));
+  node->live_before = LiveOf(path_.Held());
+  return draft;
+}
 
+Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
+                        InputPlan plan, Rehearsal* rehearsal) {
+  Draft draft = NewDraft(call, std::move(plan), rehearsal);
+  Node* node = draft.node.get();
   StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
   RandomWords words(call.variant->generators);
   draft.status = words.Allocate(&allocator, *side_);
@@ -206,9 +251,14 @@ Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, Giv
   if (observers_.any()) TellObservers(GraphMoment::kCaptureEnd, *node, side_.get(), ended);
   if (!ended) {
     draft.reason = ReasonOf(draft.status);
+    if (IsRehearsal(draft)) draft.hidden = SoughtInputs(draft.plan);
     return draft;
   }
   if (!TakeRequests(call, &on.requests(), &draft)) return draft;
+  if (IsRehearsal(draft)) {
+    KeepRehearsal(**graph, &draft);
+    return draft;
+  }
   if (IsChecked(call.function)) NoteOutside(ops, &draft);
   node->section.graph = *std::move(graph);
   for (const RandomUse& use : random.uses()) node->section.random.push_back({use, {}});

@@ -1,10 +1,12 @@
 // How a recording takes its inputs, and what the body is given for each.
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
+#include "graphs/moved_words.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -64,12 +66,21 @@ InputPlan TreeCore::PlanInputs(const Call& call) const {
   std::vector<uint64_t> alignments;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const InputRole own = memory_->RoleOf(call.inputs[i], call.function.IsStatic(i));
-    plan.roles.push_back(RoleFor(call, i).role);
+    const RoleChoice choice = RoleFor(call, i);
+    plan.roles.push_back(choice.role);
+    plan.sought.push_back(choice.sought);
     plan.unpinned.push_back(IsPinned(own) && !IsPinned(plan.roles.back()));
     alignments.push_back(PatchAlignment(call.inputs[i].word(), call.function.AlignmentOf(i)));
   }
   plan.pattern = InputPattern(plan.roles, call.inputs, alignments);
   return plan;
+}
+
+// Null if no input is sought.
+absl::StatusOr<std::unique_ptr<Rehearsal>> TreeCore::RehearsalFor(const Call& call) const {
+  const std::vector<bool> sought = PlanInputs(call).sought;
+  if (std::find(sought.begin(), sought.end(), true) == sought.end()) return nullptr;
+  return Rehearsal::For(device_.memory(), call.inputs, sought);
 }
 
 // What the body sees: pinned inputs as they are, patched ones under a mark of their own, the others
@@ -94,7 +105,10 @@ Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
       inputs.push_back(node->roles[i] == InputRole::kManaged ? std::move(to_body[i]) : input);
       continue;
     }
-    const AddressRange bytes = {input.word(), input.layout()->extent_bytes()};
+    AddressRange bytes = {input.word(), input.layout()->extent_bytes()};
+    if (draft->rehearsal != nullptr && !draft->rehearsal->done()) {
+      bytes.base = draft->rehearsal->PlaceOf(i, bytes.base);
+    }
     Storage* stand_in = nullptr;
     if (node->roles[i] == InputRole::kPatched) {
       stand_in = memory_->View(bytes);
@@ -163,9 +177,18 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
     ranges.push_back({kFirstKept + i, block});
     kept.push_back(block.base);
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(*node->section.graph));
-  draft->hidden = HiddenPointers(node->section.graph->ops(), ops, ingest, ranges);
-  node->section.graph->ForgetOps();
+  const Graph& graph = *node->section.graph;
+  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(graph));
+  if (draft->rehearsal != nullptr) {
+    MovedWords words = FindMovedWords(graph.ops(), draft->rehearsal->ops(), ops, ingest,
+                                      draft->rehearsal->moved());
+    std::move(words.ops.begin(), words.ops.end(), std::back_inserter(ops));
+    draft->hidden = std::move(words.hidden);
+  }
+  for (uint32_t input : HiddenPointers(graph.ops(), ops, ingest, ranges)) {
+    draft->hidden.push_back(input);
+  }
+  graph.ForgetOps();
   if (!draft->hidden.empty()) {
     const uint32_t first = draft->hidden.front();
     return absl::InternalError(absl::StrCat(

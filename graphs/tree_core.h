@@ -40,6 +40,7 @@
 #include "graphs/node.h"
 #include "graphs/path.h"
 #include "graphs/pointer_log.h"
+#include "graphs/rehearsal.h"
 #include "graphs/section.h"
 #include "graphs/step_memory.h"
 #include "graphs/stream_order.h"
@@ -65,6 +66,7 @@ class StepNames {
 struct InputPlan {
   std::vector<InputRole> roles;
   std::vector<bool> unpinned;  // static or managed, and yet taken at any address
+  std::vector<bool> sought;    // taken by a library, and patched if it can be found where
   InputPattern pattern;
 };
 
@@ -79,6 +81,7 @@ struct BodyRun {
 struct Draft {
   std::unique_ptr<Node> node;
   InputPlan plan;
+  Rehearsal* rehearsal = nullptr;  // of the inputs that are sought; null if none are
   Values outputs;
   // By input: the serial of the storage that the body is given in its place, or 0.
   std::vector<uint64_t> stand_ins;
@@ -193,9 +196,11 @@ class TreeCore {
   // record.cc
   absl::Status BooksTo(Node* node);
   absl::Status Record(Call& call);
-  absl::Status RecordFrom(CheckpointId before, Call& call);
+  absl::Status RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal);
+  absl::Status RecordAgain(const Draft& draft, Call& call);
+  Draft NewDraft(const Call& call, InputPlan plan, Rehearsal* rehearsal);
   Draft Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
-                InputPlan plan);
+                InputPlan plan, Rehearsal* rehearsal);
   absl::Status LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
                            Draft* draft);
   bool FinishGraph(Draft* draft);
@@ -210,6 +215,7 @@ class TreeCore {
   RoleRefusal RefusalOf(const Call& call) const;
   void NoteMoves(const Call& call);
   InputPlan PlanInputs(const Call& call) const;
+  absl::StatusOr<std::unique_ptr<Rehearsal>> RehearsalFor(const Call& call) const;
   Values PrepareInputs(const Values& originals, Values to_body,
                        const std::vector<IngestScalar>& scalars, Draft* draft,
                        StepAllocator* allocator);

@@ -161,10 +161,12 @@ TEST_P(MovingTest, MemoryThatTheBodyAlsoKnowsFromElsewhereIsCopied) {
   EXPECT_EQ(copied(), 1u);
 }
 
-// Work on the raw stream has the address in arguments that no launch of ours declared.
-TEST_P(MovingTest, AnInputThatOpaqueWorkTakesIsCopiedOrRefused) {
+// Work on the raw stream has the address in arguments that no launch of ours declared; who does not
+// want them sought says so.
+TEST_P(MovingTest, AnInputThatOpaqueWorkTakesIsCopiedOrRefusedOnRequest) {
   for (const bool writes : {false, true}) {
-    const FunctionId function = Register("opaque", {}, [&](Launcher& on, Values& inputs) {
+    const FunctionOptions copying = {.moving = Moving::kCopy};
+    const FunctionId function = Register("opaque", copying, [&](Launcher& on, Values& inputs) {
       const Tensor x = Tensor::From(inputs[0]);
       const Tensor out = Sum(on, x, x);
       if (!on.ok()) return Values{};

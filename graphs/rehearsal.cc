@@ -1,0 +1,36 @@
+// Addresses without memory.
+#include "graphs/rehearsal.h"
+
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<Rehearsal>> Rehearsal::For(Memory& memory,
+                                                          absl::Span<const Value> inputs,
+                                                          const std::vector<bool>& sought) {
+  std::unique_ptr<Rehearsal> rehearsal(new Rehearsal(memory));
+  const uint64_t granularity = memory.granularity();
+  for (uint32_t i = 0; i < inputs.size(); ++i) {
+    if (!sought[i]) continue;
+    const AddressRange here = {inputs[i].word(), inputs[i].layout()->extent_bytes()};
+    const uint64_t into = here.base % granularity;
+    const uint64_t bytes = (into + here.bytes + granularity - 1) / granularity * granularity;
+    GRAPHTREE_ASSIGN_OR_RETURN(const AddressRange range, memory.Reserve(bytes, {}));
+    rehearsal->reserved_.push_back(range);
+    rehearsal->moved_.push_back({i, here, range.base + into});
+  }
+  return rehearsal;
+}
+
+Rehearsal::~Rehearsal() {
+  for (const AddressRange& range : reserved_) memory_.Release(range).IgnoreError();
+}
+
+Address Rehearsal::PlaceOf(uint32_t input, Address own) const {
+  for (const MovedInput& moved : moved_) {
+    if (moved.input == input) return moved.there;
+  }
+  return own;
+}
+
+}  // namespace graphtree

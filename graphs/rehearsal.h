@@ -1,0 +1,61 @@
+// A recording that is made only to be compared: the body's inputs that a library takes are
+// elsewhere in it, so that the two recordings show where the library puts their addresses.
+//
+//   rehearsal   inputs at reserved addresses that have no memory: a capture launches nothing
+//   recording   inputs where they are; FindMovedWords (moved_words.h) compares
+//
+// The two differ in nothing else, as the pool's books are put back between them and the same
+// requests give the same addresses. An address of a rehearsal has the low bits of its input's own,
+// because libraries choose their kernels by alignment.
+//
+// Thread rule: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_REHEARSAL_H_
+#define GRAPHTREE_GRAPHS_REHEARSAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "device/graph.h"
+#include "device/memory.h"
+#include "graphs/moved_words.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class Rehearsal {
+ public:
+  // For the inputs of `sought`. `memory` must outlive it.
+  static absl::StatusOr<std::unique_ptr<Rehearsal>> For(Memory& memory,
+                                                        absl::Span<const Value> inputs,
+                                                        const std::vector<bool>& sought);
+  Rehearsal(const Rehearsal&) = delete;
+  Rehearsal& operator=(const Rehearsal&) = delete;
+  ~Rehearsal();
+
+  // Where an input is in the rehearsal; its own address if it is not sought.
+  Address PlaceOf(uint32_t input, Address own) const;
+  // What was recorded.
+  void Keep(const std::vector<Op>& ops) { ops_ = ops; }
+  bool done() const { return !ops_.empty(); }
+
+  const std::vector<Op>& ops() const { return ops_; }
+  absl::Span<const MovedInput> moved() const { return moved_; }
+
+ private:
+  explicit Rehearsal(Memory& memory) : memory_(memory) {}
+
+  Memory& memory_;
+  std::vector<AddressRange> reserved_;
+  std::vector<MovedInput> moved_;
+  std::vector<Op> ops_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_REHEARSAL_H_
