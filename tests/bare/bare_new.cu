@@ -24,6 +24,10 @@ class BareNewOnCuda : public BareNew {
 
   void Meet(const std::vector<BareLaunch>& launches) override {
     LaunchAll(launches);
+    Record(launches);
+  }
+
+  void Record(const std::vector<BareLaunch>& launches) override {
     Note(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
     LaunchAll(launches);
     graphs_.push_back(nullptr);

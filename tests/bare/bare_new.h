@@ -2,7 +2,8 @@
 // of launches for the first time, and to have its executable again.
 //
 //   auto bare = BareNew::Make();
-//   bare->Meet(launches);      // one eager run, then capture, instantiate and launch
+//   bare->Meet(launches);      // one eager run, then Record
+//   bare->Record(launches);    // capture, instantiate and launch
 //   bare->Back(0);             // destroys the executable made last, instantiates graph 0 again,
 //                              // launches it
 //   bare->Forget();            // destroys all of it
@@ -28,7 +29,8 @@ class BareNew {
   virtual ~BareNew() = default;
 
   virtual void Meet(const std::vector<BareLaunch>& launches) = 0;
-  // REQUIRES: Meet was called more than `graph` times since Forget.
+  virtual void Record(const std::vector<BareLaunch>& launches) = 0;
+  // REQUIRES: Record or Meet was called more than `graph` times since Forget.
   virtual void Back(size_t graph) = 0;
   virtual void Forget() = 0;
   virtual absl::Status Synchronize() = 0;

@@ -102,6 +102,10 @@ absl::Status ShapesWorld::Drain() {
 void ShapesWorld::Forget() {
   outputs_.clear();
   tree_ = nullptr;
+  ForgetBare();
+}
+
+void ShapesWorld::ForgetBare() {
   met_.clear();
   if (bare_ != nullptr) bare_->Forget();
 }
@@ -132,6 +136,15 @@ absl::Status ShapesWorld::MeetBare(uint32_t shape) {
     return absl::OkStatus();
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchAll(chain));
+  return RecordBare(shape);
+}
+
+absl::Status ShapesWorld::RecordBare(uint32_t shape) {
+  const Chain& chain = *chains_[shape];
+  if (bare_ != nullptr) {
+    bare_->Record(chain.bare);
+    return absl::OkStatus();
+  }
   GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
   GRAPHTREE_RETURN_IF_ERROR(LaunchAll(chain));
   Met& met = met_.emplace_back();

@@ -39,8 +39,12 @@ class ShapesWorld {
 
   // One eager run of the shape, then capture, instantiate and launch.
   absl::Status MeetBare(uint32_t shape);
-  // The executable that was made last goes; the graph of the `met`-th MeetBare since Forget is
-  // instantiated again, and launched.
+  // The same without the eager run.
+  absl::Status RecordBare(uint32_t shape);
+  // What was made bare goes; the tree stays.
+  void ForgetBare();
+  // The executable that was made last goes; the graph of the `met`-th MeetBare or RecordBare since
+  // Forget is instantiated again, and launched.
   absl::Status BackBare(size_t met);
 
  private:
