@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "absl/strings/match.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/json_reader.h"
 #include "allocator/snapshot/tree_writer.h"
@@ -35,7 +35,7 @@ std::string QuotedText(absl::string_view text) {
 class JsonFormat {
  public:
   JsonFormat(const Snapshot& snapshot, ByteSink& sink) : snapshot_(snapshot), sink_(sink) {}
-  // JSON has no tuples. What only we read back says them, and keys that look alike are escaped.
+  // JSON has no tuples. What only we read back says them.
   void KeepTuples() { keeps_tuples_ = true; }
   void KeepFrames() { frames_.resize(snapshot_.frames.size()); }
 
@@ -64,9 +64,9 @@ class JsonFormat {
   void Double(double value) { sink_.Write(DoubleText(value)); }
   void Text(StringId id) { sink_.Write(Quoted(id)); }
   absl::Status Bytes(StringId id) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the snapshot holds ", snapshot_.strings[id].size(),
-                     " raw bytes under an unknown key, which JSON cannot hold"));
+    sink_.Write(absl::StrCat("{\"", kBytesKey, "\": \"",
+                             absl::Base64Escape(snapshot_.strings[id]), "\"}"));
+    return absl::OkStatus();
   }
   void Pool(PoolId id) {
     const auto [first, second] = snapshot_.Pool(id);
@@ -144,7 +144,7 @@ absl::Status JsonFormat::Key(Value key) {
   Item();
   switch (key.tag()) {
     case Value::kString:
-      if (keeps_tuples_ && absl::StartsWith(snapshot_.strings[key.id()], kEscape)) {
+      if (IsEscapedKey(snapshot_.strings[key.id()], keeps_tuples_)) {
         sink_.Write(QuotedText(absl::StrCat(kEscape, snapshot_.strings[key.id()])));
       } else {
         Text(key.id());

@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <limits>
+#include <string>
 #include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
@@ -13,7 +15,9 @@ namespace {
 
 constexpr size_t kMaxNesting = 1000;
 constexpr uint64_t kFreeBytes = 256 << 20;
-const Value kTupleMark(Value::kBool, 1);  // in the place of a key, which is a text otherwise
+// In the place of a key, which is a text otherwise.
+const Value kBytesMark(Value::kBool, 0);
+const Value kTupleMark(Value::kBool, 1);
 constexpr uint64_t kBytesPerByte = 16;  // an empty list and its comma are two bytes
 
 }  // namespace
@@ -118,9 +122,16 @@ bool JsonReader::Key() {
   if (c != '"') return Fail("a key in quotes is missing");
   if (!String(scratch_)) return false;
   absl::string_view key = scratch_;
-  if (with_tuples_ && absl::StartsWith(key, "((")) key.remove_prefix(kEscape.size());
-  const bool marks_tuple = with_tuples_ && scratch_ == kTupleKey;
-  stack_.Push(marks_tuple ? kTupleMark : Value(Value::kString, snapshot_.strings.Intern(key)));
+  const bool marks_tuple = with_tuples_ && key == kTupleKey;
+  if (marks_tuple || key == kBytesKey) {
+    stack_.Push(marks_tuple ? kTupleMark : kBytesMark);
+    ++marks_;
+  } else {
+    if (absl::StartsWith(key, "((") && IsEscapedKey(key, with_tuples_)) {
+      key.remove_prefix(kEscape.size());
+    }
+    stack_.Push(Value(Value::kString, snapshot_.strings.Intern(key)));
+  }
   if (!SkipSpace(c)) return CutOff();
   if (c != ':') return Fail("a colon after a key is missing");
   ++p_;
@@ -131,20 +142,15 @@ bool JsonReader::Close(char c) {
   const Level level = levels_.back();
   if (level.is_object != (c == '}')) return Fail("a bracket that closes nothing");
   ++p_;
-  Value* items = stack_.data() + level.first;
-  const size_t count = stack_.size() - level.first;
   Value value;
-  if (with_tuples_ && level.is_object && IsTuple(items, count, value)) {
+  if (marks_ != 0 && level.is_object && Marked(level, value)) {
     stack_.Truncate(level.first);
     levels_.Truncate(levels_.size() - 1);
     stack_.Push(value);
     return true;
   }
-  for (size_t i = 0; with_tuples_ && level.is_object && i < count; i += 2) {
-    if (items[i] == kTupleMark) {  // not ours: a key like any other
-      items[i] = Value(Value::kString, snapshot_.strings.Intern(kTupleKey));
-    }
-  }
+  const Value* items = stack_.data() + level.first;
+  const size_t count = stack_.size() - level.first;
   value = snapshot_.values.NewObject(level.is_object ? Object::kNewDict : Object::kNewList);
   if (level.is_object && count != 0) {
     value = builder_.FillDict(value, items, count / 2);
@@ -154,6 +160,33 @@ bool JsonReader::Close(char c) {
   stack_.Truncate(level.first);
   levels_.Truncate(levels_.size() - 1);
   stack_.Push(value);
+  return true;
+}
+
+// True where the object is one that stands for something else; where it only looks so, its marks
+// become the keys that they are.
+bool JsonReader::Marked(const Level& level, Value& value) {
+  Value* const items = stack_.data() + level.first;
+  const size_t count = stack_.size() - level.first;
+  bool is_one = false;
+  for (size_t i = 0; i < count; i += 2) {
+    const bool marks_tuple = items[i] == kTupleMark;
+    if (!marks_tuple && !(items[i] == kBytesMark)) continue;
+    --marks_;
+    is_one = is_one || IsTuple(items, count, value) || IsBytes(items, count, value);
+    const absl::string_view key = marks_tuple ? kTupleKey : kBytesKey;
+    if (!is_one) items[i] = Value(Value::kString, snapshot_.strings.Intern(key));
+  }
+  return is_one;
+}
+
+// {"(bytes)": "..."}, and nothing else in it.
+bool JsonReader::IsBytes(const Value* items, size_t count, Value& bytes) {
+  if (count != 2 || !(items[0] == kBytesMark) || !items[1].is(Value::kString)) return false;
+  const absl::string_view text = snapshot_.strings[items[1].id()];
+  std::string decoded;
+  if (!absl::Base64Unescape(text, &decoded) || absl::Base64Escape(decoded) != text) return false;
+  bytes = Value(Value::kBytes, snapshot_.strings.Intern(decoded));
   return true;
 }
 
@@ -178,6 +211,13 @@ bool JsonReader::IsTuple(const Value* items, size_t count, Value& tuple) {
               ? values.Pair(parts[0].payload(), parts[1].payload())
               : values.Tuple(parts.data(), parts.size());
   return true;
+}
+
+bool IsEscapedKey(absl::string_view key, bool with_tuples) {
+  if (!absl::StartsWith(key, kEscape)) return false;
+  if (with_tuples) return true;
+  key.remove_prefix(std::min(key.find_first_not_of(kEscape), key.size()));
+  return key == kBytesKey.substr(kEscape.size());
 }
 
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,

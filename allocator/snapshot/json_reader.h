@@ -42,6 +42,8 @@ class JsonReader {
   bool StepInto(char c);
   bool Close(char c);
   bool IsTuple(const Value* items, size_t count, Value& tuple);
+  bool IsBytes(const Value* items, size_t count, Value& bytes);
+  bool Marked(const Level& level, Value& value);
   bool AfterValue(char c);
   bool Scalar(char c);
   bool String(std::string& text);
@@ -62,6 +64,7 @@ class JsonReader {
   GrowingArray<Value> stack_;
   GrowingArray<Level> levels_;
   std::string scratch_;
+  size_t marks_ = 0;  // on the stack, in the place of keys
   bool with_tuples_ = false;
   absl::Status status_;
 };
@@ -70,10 +73,18 @@ class JsonReader {
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,
                                      Snapshot& snapshot, bool with_tuples = false);
 
-// How a tuple is written where it must be one again: {"(tuple)": [1, 2]}. There, a key that begins
-// with kEscape gets one more.
+// What JSON has no words for is an object with one key:
+//
+//   {"(bytes)": "AP8="}      raw bytes, in base64
+//   {"(tuple)": [1, 2]}      a tuple, in the texts inside an SQLite file only
+//
+// So that a file's own keys are never taken for these, one that could be gets another kEscape in
+// front when it is written, and loses it when it is read.
 inline constexpr absl::string_view kEscape = "(";
+inline constexpr absl::string_view kBytesKey = "(bytes)";
 inline constexpr absl::string_view kTupleKey = "(tuple)";
+// With tuples all keys that begin with kEscape are escaped; without, only those of bytes.
+bool IsEscapedKey(absl::string_view key, bool with_tuples);
 
 }  // namespace graphtree::snapshot
 

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -121,6 +122,8 @@ class PickleFormat {
     }
     if (container.items++ == 0) Opcode(kMark);
   }
+  void Function(absl::string_view name, uint32_t& memo);
+  void CallForBytes(absl::string_view bytes);
   bool Shared(uint32_t memo) {
     if (memo == kNoId) return false;
     Opcode(memo < 256 ? kBinGet : kLongBinGet);
@@ -148,6 +151,8 @@ class PickleFormat {
   std::vector<uint32_t> strings_;  // memo numbers
   std::vector<uint32_t> frames_;
   std::vector<uint32_t> stacks_;
+  uint32_t encode_function_ = kNoId;
+  uint32_t bytes_function_ = kNoId;
   absl::flat_hash_map<uint32_t, uint32_t> objects_;
 };
 
@@ -201,12 +206,50 @@ void PickleFormat::Text(StringId id) {
   Memoize(strings_[id]);
 }
 
+// A name that Python imports, as "module\nname\n".
+void PickleFormat::Function(absl::string_view name, uint32_t& memo) {
+  if (Shared(memo)) return;
+  Opcode(kGlobal);
+  sink_.Write(name);
+  Memoize(memo);
+}
+
+// Protocol 2 has no opcode for bytes. Python itself writes them there as a text whose characters
+// are the bytes, and a call that turns it back; pickle_bytes.cc reads that form as data.
+void PickleFormat::CallForBytes(absl::string_view bytes) {
+  constexpr absl::string_view kEncoding = "latin1";
+  if (bytes.empty()) {
+    Function("__builtin__\nbytes\n", bytes_function_);
+    Opcode(kEmptyTuple);
+    return Opcode(kReduce);
+  }
+  std::string text;
+  for (const char c : bytes) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte >= 0x80) text.push_back(static_cast<char>(0xc0 | (byte >> 6)));
+    text.push_back(static_cast<char>(byte < 0x80 ? byte : 0x80 | (byte & 0x3f)));
+  }
+  Function("_codecs\nencode\n", encode_function_);
+  for (const absl::string_view argument : {absl::string_view(text), kEncoding}) {
+    Opcode(kBinUnicode);
+    Little(argument.size(), 4);
+    sink_.Write(argument);
+  }
+  Opcode(kTuple2);
+  Opcode(kReduce);
+}
+
 absl::Status PickleFormat::Bytes(StringId id) {
   const absl::string_view bytes = snapshot_.strings[id];
-  if (protocol_ < 3 || bytes.size() > std::numeric_limits<uint32_t>::max()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the snapshot holds ", bytes.size(), " raw bytes, which a pickle of protocol ", protocol_,
-        " cannot hold as data; use protocol 4"));
+  constexpr uint64_t kMost = std::numeric_limits<uint32_t>::max();
+  if (bytes.size() > (protocol_ < 3 ? kMost / 2 : kMost)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the snapshot holds ", bytes.size(), " raw bytes in one piece, which a "
+                     "pickle of protocol ", protocol_, " cannot hold"));
+  }
+  if (protocol_ < 3) {
+    CallForBytes(bytes);
+    return absl::OkStatus();
   }
   Opcode(kBinBytes);
   Little(bytes.size(), 4);

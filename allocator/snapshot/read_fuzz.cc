@@ -1,5 +1,6 @@
 // What a fuzzer calls with any bytes: reading them ends with a snapshot or a reason, and a snapshot
-// that was read can be written and read again with the same rows.
+// that was read can be written, in a protocol that the input's size chooses, and read again with
+// the same rows.
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -15,7 +16,8 @@
 namespace graphtree::snapshot {
 namespace {
 
-constexpr int kProtocol = 4;
+constexpr int kOldestProtocol = 2;
+constexpr size_t kProtocols = 4;
 
 void CheckSameRows(const Snapshot& first, const Snapshot& second) {
   GRAPHTREE_CHECK(first.gpu.segments.size() == second.gpu.segments.size());
@@ -45,7 +47,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::string text;
   const std::unique_ptr<ByteSink> sink = ByteSink::To(&text);
   // Unknown parts may hold what cannot be written: keys that are lists, or themselves.
-  if (!WritePickle(**read, kProtocol, *sink).ok() || !sink->Commit().ok()) return 0;
+  const int protocol = kOldestProtocol + static_cast<int>(size % kProtocols);
+  if (!WritePickle(**read, protocol, *sink).ok() || !sink->Commit().ok()) return 0;
   const auto again = ParseSnapshot(text);
   GRAPHTREE_CHECK(again.ok()) << again.status().ToString();
   CheckSameRows(**read, **again);

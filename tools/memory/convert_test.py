@@ -1,4 +1,5 @@
 """Round trips of `convert`, compared with Python's own pickle and json."""
+import base64
 import glob
 import json
 import os
@@ -155,12 +156,53 @@ class ConvertTest(unittest.TestCase):
         self.convert(self.path("out.sqlite"), self.path("back.pickle"))
         self.assertEqual(load(self.path("back.pickle")), snapshot)
 
-    def test_bytes_of_protocol_two_are_read(self):
-        snapshot = {"segments": [], "raw": bytes(range(256)), "none": b"", "both": [b"a", b"\xff"]}
+    def test_bytes_survive_every_kind_of_file(self):
+        snapshot = {"segments": [], "raw": bytes(range(256)), "none": b"", "both": [b"a", b"\xff"],
+                    "same": [b"shared" * 9] * 3, "text": "\xff", b"key": (b"in a tuple", ())}
+        for before in (2, 3, 4, 5):
+            with open(self.path("raw.pickle"), "wb") as file:
+                pickle.dump(snapshot, file, before)
+            for after in (2, 3, 4, 5):
+                with self.subTest(before=before, after=after):
+                    self.convert(self.path("raw.pickle"), self.path("out.pickle"), "--protocol",
+                                 str(after))
+                    self.assertEqual(load(self.path("out.pickle")), snapshot)
+        del snapshot[b"key"]  # the others hold keys that are texts only
+        snapshot["tuple"] = (b"in a tuple", ())
         with open(self.path("raw.pickle"), "wb") as file:
-            pickle.dump(snapshot, file, 2)
-        self.convert(self.path("raw.pickle"), self.path("out.pickle"))
-        self.assertEqual(load(self.path("out.pickle")), snapshot)
+            pickle.dump(snapshot, file, 4)
+        for between, kept in (("between.sqlite", snapshot), ("between.json", plain(snapshot))):
+            for after in ("2", "4"):
+                with self.subTest(between=between, after=after):
+                    self.convert(self.path("raw.pickle"), self.path(between))
+                    self.convert(self.path(between), self.path("back.pickle"), "--protocol", after)
+                    self.assertEqual(load(self.path("back.pickle")), kept)
+
+    def test_protocol_two_writes_bytes_as_python_does(self):
+        snapshot = {"segments": [], "raw": b"\x00\x7f\x80\xff", "none": b""}
+        with open(self.path("raw.pickle"), "wb") as file:
+            pickle.dump(snapshot, file, 4)
+        self.convert(self.path("raw.pickle"), self.path("out.pickle"), "--protocol", "2")
+        with open(self.path("out.pickle"), "rb") as file:
+            ours = file.read()
+
+        def imports(text):
+            return [name for opcode, name, _ in pickletools.genops(text) if opcode.name == "GLOBAL"]
+        self.assertEqual(imports(ours), imports(pickle.dumps(snapshot, 2)))
+
+    def test_bytes_in_json_are_base64_for_everybody(self):
+        raw = bytes(range(256))
+        snapshot = {"segments": [], "raw": raw, "(bytes)": 1, "((bytes)": {"(bytes)": "AP8="},
+                    "no_base64": {"(bytes)": "?"}, "more": {"(bytes)": "AP8=", "k": 1}, "(": "("}
+        with open(self.path("raw.pickle"), "wb") as file:
+            pickle.dump(snapshot, file, 4)
+        self.convert(self.path("raw.pickle"), self.path("out.json"))
+        with open(self.path("out.json")) as file:
+            written = json.load(file)
+        self.assertEqual(base64.b64decode(written["raw"].pop("(bytes)"), validate=True), raw)
+        self.assertEqual(written["raw"], {})
+        self.convert(self.path("out.json"), self.path("back.pickle"))
+        self.assertEqual(load(self.path("back.pickle")), snapshot)
 
     def test_what_follows_the_pickle_is_mentioned(self):
         with open(FILES[0], "rb") as file:
@@ -206,19 +248,18 @@ class ConvertTest(unittest.TestCase):
             self.convert(self.path(between), self.path("back.pickle"))
             self.assertEqual(plain(load(self.path("back.pickle"))), plain(snapshot))
 
-    def test_only_pickles_hold_bytes_and_keys_that_are_no_text(self):
-        snapshot = {"segments": [], "raw": b"\x00\xff" * 200,
-                    "by_pool": {(0, 1): 5, 7: [], None: 1.0}}
-        with open(self.path("raw.pickle"), "wb") as file:
-            pickle.dump(snapshot, file, 4)
-        self.convert(self.path("raw.pickle"), self.path("out.pickle"), "--protocol", "3")
-        self.assertEqual(load(self.path("out.pickle")), snapshot)
-        self.assertIn("raw bytes",
-                      self.convert(self.path("raw.pickle"), self.path("x.json"), code=3))
-        self.assertIn("raw bytes", self.convert(self.path("raw.pickle"), self.path("out.pickle"),
-                                                "--protocol", "2", code=3))
-        self.assertFalse(os.path.exists(self.path("x.json")))
-        self.assertEqual(load(self.path("out.pickle")), snapshot)  # the old file is whole
+    def test_only_pickles_hold_keys_that_are_no_text(self):
+        for key in ((0, 1), b"bytes"):
+            snapshot = {"segments": [], "odd": {key: 5, 7: [], None: 1.0}}
+            with open(self.path("odd.pickle"), "wb") as file:
+                pickle.dump(snapshot, file, 4)
+            self.convert(self.path("odd.pickle"), self.path("out.pickle"), "--protocol", "3")
+            self.assertEqual(load(self.path("out.pickle")), snapshot)
+            for out in ("out.json", "out.sqlite"):
+                self.assertIn("JSON cannot hold",
+                              self.convert(self.path("odd.pickle"), self.path(out), code=3))
+                self.assertFalse(os.path.exists(self.path(out)))
+            self.assertEqual(load(self.path("out.pickle")), snapshot)  # the old file is whole
 
     def test_shared_and_circular_parts_stay_so_in_a_pickle(self):
         around = []
