@@ -263,7 +263,10 @@ bool PickleMachine::Put(uint64_t index) {
   if (!IsFunction(stack_.back()) && !Settle(1)) return false;
   Value& top = stack_.back();
   if (index < memo_.size()) {
-    if (!(memo_[index] == kUnset)) known_stacks_.Forget();
+    if (!(memo_[index] == kUnset)) {
+      known_stacks_.Forget();
+      patterns_.Forget();
+    }
     memo_[index] = top;
   } else {
     memo_.Resize(index, kUnset);

@@ -16,7 +16,8 @@
 //
 // Nearly all of a snapshot is dictionaries whose keys are memo references and whose values are
 // numbers, memo references and lists of frames. pickle_rows.cc reads those in a loop of their own,
-// without the stack. One pass, about a nanosecond per opcode. Not safe for concurrent use.
+// without the stack, and pickle_patterns.cc those that are like one before them. One pass, about a
+// nanosecond per opcode. Not safe for concurrent use.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_PICKLE_MACHINE_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_PICKLE_MACHINE_H_
 
@@ -29,6 +30,7 @@
 #include "allocator/snapshot/byte_source.h"
 #include "allocator/snapshot/growing_array.h"
 #include "allocator/snapshot/record_builder.h"
+#include "allocator/snapshot/row_patterns.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/stack_cache.h"
 #include "allocator/snapshot/value.h"
@@ -53,6 +55,7 @@ class PickleMachine {
   // pickle_rows.cc. ReadValue and ReadFrames move `p` only when they return true; false means that
   // the general loop must read on from there.
   bool Dict();
+  bool DictByPairs(size_t slot);
   bool OpenDict(size_t slot, size_t count);
   bool ReadValue(const char*& p, bool frames_due, Value& value);
   bool ReadText(const char*& p, Value& value);
@@ -60,6 +63,16 @@ class PickleMachine {
   bool ReadPair(const char*& p, Value& value);
   bool ReadFrames(const char*& p, Value& value);
   const char* SkipPut(const char* p) const;
+  // pickle_patterns.cc.
+  bool PatternedRow(const char* p, size_t slot);
+  bool PatternedFrame(const RowPattern& pattern, const char*& p, Value& row);
+  bool PatternedBlock(const RowPattern& pattern, const char*& p, Value& row);
+  bool PatternedEntry(const RowPattern& pattern, const char*& p, Value& row);
+  void LearnPattern(RowPattern& pattern, Value row);
+  bool TakeReference(const char*& p, Value& value);
+  bool TakeText(const char*& p, StringId& text);
+  bool TakeStack(const char*& p, StackId& stack);
+  bool TakePool(const char*& p, PoolId& pool);
   bool Need(uint64_t bytes);
   bool String(Value::Tag tag, uint64_t length);
   bool Long(uint64_t length);
@@ -106,6 +119,8 @@ class PickleMachine {
   };
   // A list of more items comes in pieces.
   static constexpr size_t kMostFrames = RecordBuilder::kPickleBatch - 1;
+  // Room for any pair without a text, so that one compare covers all its operands.
+  static constexpr ptrdiff_t kPairBytes = 64;
 
   size_t above_mark() const { return stack_.size() - floor_; }
   template <typename T>
@@ -125,6 +140,7 @@ class PickleMachine {
   Value items_[2 * RecordBuilder::kMaxKeys];  // of the dictionary that is read in one go
   uint32_t frames_[kMostFrames];              // of the list that is read in one go
   StackCache known_stacks_;
+  RowPatterns patterns_;
   ShortWord short_words_[16];
   absl::Status status_;
 };

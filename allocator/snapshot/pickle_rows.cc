@@ -16,8 +16,6 @@ namespace {
 
 using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes are this file's words
 
-// Room for any pair without a text, so that one compare covers all its operands.
-constexpr ptrdiff_t kPairBytes = 64;
 constexpr ptrdiff_t kFrameBytes = 8;  // a reference to a frame, and what ends the list
 constexpr uint64_t kMaxInlineLong = 7;
 
@@ -98,15 +96,22 @@ bool PickleMachine::Dict() {
     stack_.Push(snapshot_.values.NewObject(Object::kNewDict));
     return true;
   }
-  ++p;
   const size_t slot = memo_.size();
   memo_.Push(kBeingRead);
+  p_ = p + 1;
+  return PatternedRow(p_, slot) || DictByPairs(slot);
+}
+
+bool PickleMachine::DictByPairs(size_t slot) {
+  const char* p = p_;
   size_t count = 0;
+  RowPattern pattern;
   while (end_ - p >= kPairBytes && count < 2 * RecordBuilder::kMaxKeys) {
     const uint8_t opcode = ByteAt(p);
     if (opcode == kSetItems) {
       const std::optional<Value> record = builder_.Record(items_, count / 2);
       if (!record.has_value()) break;
+      LearnPattern(pattern, *record);
       memo_[slot] = *record;
       stack_.Push(*record);
       p_ = p + 1;
@@ -115,7 +120,9 @@ bool PickleMachine::Dict() {
     if (opcode != kBinGet && opcode != kLongBinGet) break;
     const size_t index = opcode == kBinGet ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
     if (index >= memo_.size() || !memo_[index].is(Value::kString)) break;
-    p += opcode == kBinGet ? 2 : 5;
+    const size_t key_bytes = opcode == kBinGet ? 2 : 5;
+    pattern.AddKey(p, key_bytes, memo_[index].id());
+    p += key_bytes;
     items_[count++] = memo_[index];
     if (!ReadValue(p, memo_[index].is_string(words::kFrames), items_[count])) break;
     ++count;

@@ -1,9 +1,9 @@
 // Parsing beside Python's pickle, in the same run on the same bytes; memory; a file of a gigabyte.
 //
 // Both sides parse the same bytes, already in memory, equally often in one process, and a parse is
-// timed there in the processor's time: neither opening the file, nor starting Python, nor letting go
-// of what was read, nor a busy neighbour counts. Of the parses in a process the median counts, of
-// the rounds, which alternate, again. Python is the python3 that the PATH finds.
+// timed there in the processor's time: neither opening the file, nor starting Python, nor dropping
+// what was read, nor a busy neighbour counts. Of the parses in a process the median counts, of the
+// rounds, which alternate, again. Python is the python3 that the PATH finds.
 #include <time.h>
 #include <unistd.h>
 

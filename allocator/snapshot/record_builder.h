@@ -23,6 +23,9 @@ namespace graphtree::snapshot {
 class RecordBuilder {
  public:
   static constexpr size_t kMaxKeys = 64;  // of a row
+  // Larger than any memory, and small enough that sums stay far from overflow (assemble.cc checks
+  // the sum).
+  static constexpr uint64_t kMaxSize = uint64_t{1} << 50;
   // Python writes a list in pieces of this many items: a full piece may have a successor.
   static constexpr size_t kPickleBatch = 1000;
 

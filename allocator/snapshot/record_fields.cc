@@ -7,9 +7,6 @@
 namespace graphtree::snapshot {
 namespace {
 
-// Larger than any memory, and small enough that sums stay far from overflow (assemble.cc checks
-// the sum).
-constexpr uint64_t kMaxSize = uint64_t{1} << 50;
 constexpr int64_t kMaxTime = int64_t{1} << 58;
 
 }  // namespace

@@ -6,12 +6,13 @@
 //
 //   ( j 12 j 340 j 341 ... e        a compare of memory instead of a walk through the memo
 //
-// There are two guesses: the list that followed the last one when that was seen before (loops
-// repeat), and the newest list that began with the same bytes. Who uses the cache has it forget
-// everything when a memo number that was in use gets another meaning. It holds a megabyte at most,
-// then starts anew.
+// The first guess is the list that followed the last one when that was seen before, since loops
+// repeat; then come the newest lists that began with the same bytes, which are many where all
+// memory is asked for through the same innermost lines. Who uses the cache has it forget everything
+// when a memo number that was in use gets another meaning. It holds a megabyte at most, then starts
+// anew.
 //
-// Not safe for concurrent use. Constant time, but for the compare.
+// Not safe for concurrent use. A few compares of memory.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_STACK_CACHE_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_STACK_CACHE_H_
 
@@ -33,29 +34,36 @@ class StackCache {
     size_t first;  // of its text
     size_t size;
     uint32_t stack;
-    uint32_t next;  // the list that came after it, or kNoId
+    uint32_t next;   // the list that came after it, or kNoId
+    uint32_t older;  // with the same beginning, or kNoId
   };
-
-  StackCache() { Clear(); }
 
   // The list that begins at `text`, which has at least kHeadBytes before `end`; null if unknown.
   const Known* Find(const char* text, const char* end) {
-    if (last_ != kNoId && Follow(known_[last_].next, text, end)) return &known_[last_];
-    const uint32_t guess = by_head_[Slot(text)];
+    if (known_.empty()) return nullptr;
     const uint32_t before = last_;
-    if (!Follow(guess, text, end)) return nullptr;
-    if (before != kNoId) known_[before].next = guess;
-    return &known_[guess];
+    if (before != kNoId && Follow(known_[before].next, text, end)) return &known_[last_];
+    uint32_t guess = by_head_[Slot(text)];
+    for (int guesses = 0; guesses < kMostGuesses && guess != kNoId; ++guesses) {
+      if (Follow(guess, text, end)) {
+        if (before != kNoId) known_[before].next = guess;
+        return &known_[guess];
+      }
+      guess = known_[guess].older;
+    }
+    return nullptr;
   }
 
   // A list that Find did not know.
   void Add(absl::string_view text, uint32_t stack) {
     if (text.size() < kHeadBytes || text.size() > kMostBytes) return;
     if (texts_.size() + text.size() > kMostBytes) Clear();
+    if (by_head_.empty()) by_head_.assign(kSlots, kNoId);
     const uint32_t added = static_cast<uint32_t>(known_.size());
-    known_.push_back({texts_.size(), text.size(), stack, kNoId});
+    uint32_t& newest = by_head_[Slot(text.data())];
+    known_.push_back({texts_.size(), text.size(), stack, kNoId, newest});
     texts_.insert(texts_.end(), text.begin(), text.end());
-    by_head_[Slot(text.data())] = added;
+    newest = added;
     if (last_ != kNoId) known_[last_].next = added;
     last_ = added;
   }
@@ -69,12 +77,13 @@ class StackCache {
   void Clear() {
     texts_.clear();
     known_.clear();
-    by_head_.assign(kSlots, kNoId);
+    by_head_.clear();
     last_ = kNoId;
   }
 
   static constexpr size_t kMostBytes = 1 << 20;
-  static constexpr size_t kSlots = 1 << 12;
+  static constexpr size_t kSlots = 1 << 10;
+  static constexpr int kMostGuesses = 16;
 
   static size_t Slot(const char* text) {
     uint64_t words[3] = {};

@@ -8,6 +8,7 @@
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_STRING_TABLE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -36,9 +37,16 @@ class StringTable {
     const char* data;
     size_t size;
   };
+  struct OnlyWords {};
+
+  explicit StringTable(OnlyWords);
+  static const StringTable& Words();
+  uint64_t Hash(absl::string_view text) const;
 
   const char* Copy(absl::string_view text);
 
+  const uint64_t seed_ = HashSeed();
+  const uint64_t other_seed_ = MixHash(seed_, 0);
   GrowingArray<Text> strings_;
   IdTable index_;
   std::vector<std::unique_ptr<char[]>> chunks_;

@@ -1,0 +1,232 @@
+// Rows that lie in the file as their pattern says, read straight into their columns.
+//
+// Each function returns false where something is not of the usual form. Nothing has been added to a
+// column then, and what was added to the memo is taken back by the caller, who reads the row anew.
+#include <cstring>
+
+#include "allocator/snapshot/pickle_machine.h"
+#include "allocator/snapshot/pickle_opcodes.h"
+
+namespace graphtree::snapshot {
+namespace {
+
+using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes are this file's words
+
+constexpr uint64_t kMostLongBytes = 7;
+
+template <typename T>
+T Load(const char* p) {
+  T value;
+  std::memcpy(&value, p, sizeof(value));
+  return value;
+}
+
+uint8_t ByteAt(const char* p) { return static_cast<uint8_t>(*p); }
+
+// A number that is not negative and has less than 56 bits.
+[[gnu::always_inline]] inline bool TakeNumber(const char*& p, uint64_t& number) {
+  switch (ByteAt(p)) {
+    case kLong1: {
+      const uint64_t length = ByteAt(p + 1);
+      if (length == 0 || length > kMostLongBytes) return false;
+      number = Load<uint64_t>(p + 2) & ((uint64_t{1} << (8 * length)) - 1);
+      p += 2 + length;
+      return (number >> (8 * length - 1)) == 0;
+    }
+    case kBinInt:
+      number = Load<uint32_t>(p + 1);
+      p += 5;
+      return number >> 31 == 0;
+    case kBinInt2:
+      number = Load<uint16_t>(p + 1);
+      p += 3;
+      return true;
+    case kBinInt1:
+      number = ByteAt(p + 1);
+      p += 2;
+      return true;
+    default: return false;
+  }
+}
+
+[[gnu::always_inline]] inline bool TakeSize(const char*& p, uint64_t& size) {
+  return TakeNumber(p, size) && size <= RecordBuilder::kMaxSize;
+}
+
+// The columns that are known here; a row with any other key has no pattern.
+bool HasColumn(Object::Kind kind, StringId key) {
+  switch (key) {
+    case words::kSize:
+    case words::kFrames: return kind == Object::kBlock || kind == Object::kEntry;
+    case words::kName:
+    case words::kFilename:
+    case words::kLine: return kind == Object::kFrameDict;
+    case words::kAddress:
+    case words::kRequestedSize:
+    case words::kState: return kind == Object::kBlock;
+    case words::kAction:
+    case words::kAddr:
+    case words::kTimeUs:
+    case words::kStream:
+    case words::kCompileContext:
+    case words::kUserMetadata:
+    case words::kPoolId: return kind == Object::kEntry;
+    default: return false;
+  }
+}
+
+}  // namespace
+
+[[gnu::always_inline]] inline bool PickleMachine::TakeReference(const char*& p, Value& value) {
+  const uint8_t opcode = ByteAt(p);
+  if (opcode != kBinGet && opcode != kLongBinGet) return false;
+  const size_t index = opcode == kBinGet ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
+  if (index >= memo_.size()) return false;
+  value = memo_[index];
+  p += opcode == kBinGet ? 2 : 5;
+  return true;
+}
+
+[[gnu::always_inline]] inline bool PickleMachine::TakeText(const char*& p, StringId& text) {
+  Value value;
+  const bool is_new = ByteAt(p) == kShortBinUnicode || ByteAt(p) == kBinUnicode;
+  if (!(is_new ? ReadText(p, value) : TakeReference(p, value))) return false;
+  text = value.id();
+  return value.is(Value::kString);
+}
+
+[[gnu::always_inline]] inline bool PickleMachine::TakeStack(const char*& p, StackId& stack) {
+  Value value;
+  if (!(ByteAt(p) == kEmptyList ? ReadFrames(p, value) : TakeReference(p, value))) return false;
+  stack = value.id();
+  if (value.is(Value::kStack)) return true;
+  if (!value.is(Value::kObject)) return false;
+  const Object object = snapshot_.values.object(value);
+  stack = object.index;
+  return object.kind == Object::kUsedStack;
+}
+
+[[gnu::always_inline]] inline bool PickleMachine::TakePool(const char*& p, PoolId& pool) {
+  Value value(Value::kInteger, ByteAt(p + 1));
+  if (!(ByteAt(p) == kBinInt1 ? ReadPair(p, value) : TakeReference(p, value))) return false;
+  pool = value.id();
+  return value.is(Value::kPair);
+}
+
+bool PickleMachine::PatternedFrame(const RowPattern& pattern, const char*& p, Value& row) {
+  Frame frame;
+  frame.shape = pattern.shape;
+  uint64_t line = 0;
+  const char* const last = end_ - kPairBytes;
+  const RowPattern::Key* const end = pattern.keys + pattern.key_count;
+  for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
+    if (p > last || !key->Matches(p)) return false;
+    p += key->size;
+    bool ok = true;
+    switch (key->word) {
+      case words::kName: ok = TakeText(p, frame.name); break;
+      case words::kFilename: ok = TakeText(p, frame.filename); break;
+      default: ok = TakeNumber(p, line); break;
+    }
+    if (!ok) return false;
+  }
+  if (p == end_ || ByteAt(p) != kSetItems) return false;
+  frame.line = static_cast<int64_t>(line);
+  row = Value(Value::kFrame, snapshot_.frames.Intern(frame));
+  return true;
+}
+
+bool PickleMachine::PatternedBlock(const RowPattern& pattern, const char*& p, Value& row) {
+  Block block;
+  block.shape = pattern.shape;
+  const char* const last = end_ - kPairBytes;
+  const RowPattern::Key* const end = pattern.keys + pattern.key_count;
+  for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
+    if (p > last || !key->Matches(p)) return false;
+    p += key->size;
+    bool ok = true;
+    switch (key->word) {
+      case words::kAddress: ok = TakeNumber(p, block.address); break;
+      case words::kSize: ok = TakeSize(p, block.size); break;
+      case words::kRequestedSize: ok = TakeSize(p, block.requested_size); break;
+      case words::kState: ok = TakeText(p, block.state); break;
+      default: ok = TakeStack(p, block.stack); break;
+    }
+    if (!ok) return false;
+  }
+  if (p == end_ || ByteAt(p) != kSetItems) return false;
+  row = BareRow(Object::kBlock, static_cast<uint32_t>(snapshot_.blocks.size()));
+  snapshot_.blocks.Push(block);
+  return true;
+}
+
+bool PickleMachine::PatternedEntry(const RowPattern& pattern, const char*& p, Value& row) {
+  TraceEntry entry;
+  uint64_t time = 0;
+  uint64_t stream = 0;
+  const char* const last = end_ - kPairBytes;
+  const RowPattern::Key* const end = pattern.keys + pattern.key_count;
+  for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
+    if (p > last || !key->Matches(p)) return false;
+    p += key->size;
+    bool ok = true;
+    switch (key->word) {
+      case words::kAction: ok = TakeText(p, entry.action); break;
+      case words::kAddr: ok = TakeNumber(p, entry.addr); break;
+      case words::kSize: ok = TakeSize(p, entry.size); break;
+      case words::kTimeUs: ok = TakeNumber(p, time); break;
+      case words::kStream: ok = TakeNumber(p, stream); break;
+      case words::kCompileContext: ok = TakeText(p, entry.compile_context); break;
+      case words::kUserMetadata: ok = TakeText(p, entry.user_metadata); break;
+      case words::kPoolId: ok = TakePool(p, entry.pool); break;
+      default: ok = TakeStack(p, entry.stack); break;
+    }
+    if (!ok) return false;
+  }
+  if (p == end_ || ByteAt(p) != kSetItems) return false;
+  entry.time_us = static_cast<int64_t>(time);
+  entry.details = snapshot_.details.Intern(
+      {.shape = pattern.shape, .stream = Value(Value::kInteger, stream)});
+  row = BareRow(Object::kEntry, static_cast<uint32_t>(snapshot_.entries.size()));
+  snapshot_.entries.Push(entry);
+  return true;
+}
+
+// `p` is behind the mark, and slot `slot` of the memo, the last one, is the dictionary's own.
+bool PickleMachine::PatternedRow(const char* p, size_t slot) {
+  const RowPattern* pattern = patterns_.Find(p);
+  for (int tries = 0; tries < 2 && pattern != nullptr; ++tries) {
+    const char* at = p;
+    Value row;
+    const bool fits = pattern->kind == Object::kEntry   ? PatternedEntry(*pattern, at, row)
+                      : pattern->kind == Object::kBlock ? PatternedBlock(*pattern, at, row)
+                                                        : PatternedFrame(*pattern, at, row);
+    if (fits) {
+      if (tries != 0) patterns_.Prefer(*pattern);
+      memo_[slot] = row;
+      stack_.Push(row);
+      p_ = at + 1;
+      return true;
+    }
+    memo_.Truncate(slot + 1);
+    pattern = patterns_.Other(*pattern);
+  }
+  return false;
+}
+
+// The keys of `pattern` are those of the row that has just been read.
+void PickleMachine::LearnPattern(RowPattern& pattern, Value row) {
+  if (pattern.key_count > RowPattern::kMostKeys) return;
+  pattern.kind = row.is(Value::kRow) ? ObjectOfBareRow(row).kind : Object::kFrameDict;
+  for (size_t i = 0; i < pattern.key_count; ++i) {
+    if (!HasColumn(pattern.kind, pattern.keys[i].word)) return;
+  }
+  switch (pattern.kind) {
+    case Object::kFrameDict: pattern.shape = snapshot_.frames[row.id()].shape; break;
+    case Object::kBlock: pattern.shape = snapshot_.blocks.back().shape; break;
+    default: pattern.shape = snapshot_.details[snapshot_.entries.back().details].shape; break;
+  }
+  patterns_.Learn(pattern);
+}
+
+}  // namespace graphtree::snapshot

@@ -1,0 +1,150 @@
+// Rows that are like the one before them are read by its pattern; all others must come out as if
+// there were no patterns.
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "allocator/snapshot/pickle_text.h"
+#include "allocator/snapshot/read.h"
+#include "allocator/snapshot/snapshot.h"
+#include "allocator/snapshot/words.h"
+#include "device/base/status_matchers.h"
+#include "gtest/gtest.h"
+
+namespace graphtree::snapshot {
+namespace {
+
+// Memo numbers of these texts.
+enum Word { kAction, kAddr, kSize, kTime, kStream, kContext, kFrames, kAlloc, kFree, kVendor };
+constexpr const char* kTexts[] = {"action",          "addr",   "size",  "time_us", "stream",
+                                  "compile_context", "frames", "alloc", "free",    "vendor"};
+
+std::string Get(Word word) { return std::string("h") + static_cast<char>(word); }
+std::string Byte(uint8_t value) { return std::string("K") + static_cast<char>(value); }
+std::string Number(uint64_t value, int bytes) {
+  const std::string long1{'\x8a', static_cast<char>(bytes)};
+  return PickleText().Raw(long1).Fixed(value, bytes).CutOff().substr(2);
+}
+std::string NewText(const std::string& text) {
+  return PickleText().Text(text).Raw("\x94").CutOff().substr(2);
+}
+std::string Row(const std::string& pairs) { return "}\x94(" + pairs + "u"; }
+
+struct Fields {
+  std::string action = Get(kAlloc);
+  std::string addr = Number(0x7f0000000200, 6);
+  std::string size = Byte(7);
+  std::string time = Number(1790000000000000, 7);
+  std::string stream = Byte(0);
+  std::string context = NewText("N/A");
+  std::string frames = "]\x94";
+};
+
+std::string Usual(const Fields& fields) {
+  return Row(Get(kAction) + fields.action + Get(kAddr) + fields.addr + Get(kSize) + fields.size +
+             Get(kStream) + fields.stream + Get(kTime) + fields.time + Get(kContext) +
+             fields.context + Get(kFrames) + fields.frames);
+}
+
+absl::StatusOr<std::unique_ptr<Snapshot>> Parse(const std::string& rows) {
+  PickleText text;
+  for (const char* word : kTexts) text.Text(word).Raw("\x94").Op("0");
+  text.Raw("}\x94(").Text("segments").Raw("\x94]\x94").Text("device_traces").Raw("\x94]\x94]\x94(");
+  text.Raw(rows).Raw("ea");
+  // The short way is taken only where so much follows.
+  return ParseSnapshot(text.Text("pad").Text(std::string(100, '-')).Op("u").Done());
+}
+
+TEST(PicklePatternsTest, RowsOfAllFormsOfNumbersAreTheSame) {
+  const std::string rows =
+      Usual({}) + Usual({.size = std::string("M\x07\x00", 3)}) +
+      Usual({.size = std::string("J\x07\x00\x00\x00", 5), .stream = Number(0, 1)}) +
+      Usual({.addr = Number(0x7f0000000200, 8), .size = Number(7, 2)}) +
+      Usual({.context = NewText("N/A"), .frames = "]"}) +
+      Usual({.time = Number(1790000000000000, 8)});
+  const auto read = Parse(rows);
+  ASSERT_THAT(read, IsOk());
+  const Snapshot& snapshot = **read;
+  ASSERT_EQ(snapshot.entries.size(), 6u);
+  for (const TraceEntry& entry : snapshot.entries) {
+    EXPECT_EQ(entry.addr, 0x7f0000000200u);
+    EXPECT_EQ(entry.size, 7u);
+    EXPECT_EQ(entry.time_us, 1790000000000000);
+    EXPECT_EQ(entry.action, words::kAlloc);
+    EXPECT_EQ(entry.compile_context, words::kNotAvailable);
+    EXPECT_EQ(entry.details, snapshot.entries[0].details);
+  }
+}
+
+TEST(PicklePatternsTest, ARowThatIsUnlikeTheOthersIsReadAsItIs) {
+  const std::string few = Row(Get(kAction) + Get(kFree) + Get(kSize) + Byte(9));
+  const std::string swapped =
+      Row(Get(kAction) + Get(kAlloc) + Get(kSize) + Byte(1) + Get(kAddr) + Byte(2));
+  const std::string vendor = Row(Get(kAction) + Get(kAlloc) + Get(kVendor) + Byte(3));
+  const auto read = Parse(Usual({}) + Usual({.stream = std::string("J\xff\xff\xff\xff")}) + few +
+                          swapped + few + vendor + Usual({.action = NewText("teleport")}) +
+                          Usual({.frames = "N"}) + Usual({}));
+  ASSERT_THAT(read, IsOk());
+  const Snapshot& snapshot = **read;
+  ASSERT_EQ(snapshot.entries.size(), 9u);
+  const auto& entries = snapshot.entries;
+  const auto details = [&](size_t i) { return snapshot.details[entries[i].details]; };
+  EXPECT_EQ(IntegerText(snapshot.values, details(1).stream), "-1");
+  for (const size_t i : {2u, 4u}) {
+    EXPECT_EQ(entries[i].action, words::kFree);
+    EXPECT_EQ(entries[i].size, 9u);
+    EXPECT_FALSE(snapshot.HasKey(details(i).shape, words::kAddr));
+  }
+  EXPECT_EQ(entries[3].size, 1u);
+  EXPECT_EQ(entries[3].addr, 2u);
+  EXPECT_EQ(snapshot.extras[details(5).extras].size(), 1u);
+  EXPECT_EQ(snapshot.Text(entries[6].action), "teleport");
+  EXPECT_EQ(snapshot.extras[details(7).extras].size(), 1u);
+  EXPECT_EQ(entries[8].details, entries[0].details);
+}
+
+TEST(PicklePatternsTest, AKeyThatGetsAnotherMeaningIsReadByIt) {
+  const std::string both =
+      Row(Get(kAction) + Get(kAlloc) + Get(kAddr) + Byte(5) + Get(kSize) + Byte(6));
+  const auto put = [](const std::string& text, Word word) {
+    return PickleText().Text(text).Raw("q").Fixed(word, 1).Op("0").CutOff().substr(2);
+  };
+  const auto read = Parse(both + both + put("size", kAddr) + put("addr", kSize) + both + both);
+  ASSERT_THAT(read, IsOk());
+  ASSERT_EQ((*read)->entries.size(), 4u);
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_EQ((*read)->entries[i].addr, i < 2 ? 5u : 6u) << i;
+    EXPECT_EQ((*read)->entries[i].size, i < 2 ? 6u : 5u) << i;
+  }
+}
+
+TEST(PicklePatternsTest, ShapesThatTakeTurnsKeepTheirKeys) {
+  const std::string shapes[] = {
+      Row(Get(kAction) + Get(kAlloc) + Get(kAddr) + Byte(1)),
+      Row(Get(kAction) + Get(kAlloc) + Get(kSize) + Byte(2)),
+      Row(Get(kAction) + Get(kFree) + Get(kAddr) + Byte(3) + Get(kSize) + Byte(4))};
+  std::string rows;
+  for (int i = 0; i < 90; ++i) rows += shapes[(i * i) % 3];
+  const auto read = Parse(rows);
+  ASSERT_THAT(read, IsOk());
+  ASSERT_EQ((*read)->entries.size(), 90u);
+  const uint64_t addrs[] = {1, 0, 3};
+  const uint64_t sizes[] = {0, 2, 4};
+  for (size_t i = 0; i < 90; ++i) {
+    EXPECT_EQ((*read)->entries[i].addr, addrs[(i * i) % 3]) << i;
+    EXPECT_EQ((*read)->entries[i].size, sizes[(i * i) % 3]) << i;
+  }
+}
+
+TEST(PicklePatternsTest, ASizeThatIsNoneIsRefusedInAnyRow) {
+  for (const std::string& size :
+       {Number((uint64_t{1} << 50) + 1, 7), std::string("J\xff\xff\xff\xff"),
+        Number(0xffffff, 3), std::string("N"), Get(kAlloc)}) {
+    EXPECT_THAT(Parse(Usual({}) + Usual({}) + Usual({.size = size})),
+                FailsWith(absl::StatusCode::kInvalidArgument, "[0][2] is not a trace entry"));
+  }
+}
+
+}  // namespace
+}  // namespace graphtree::snapshot
