@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "graphs/input_roles.h"
 #include "graphs/keep.h"
@@ -104,6 +105,7 @@ struct Function {
   std::string name;
   FunctionOptions options;
   Body body;
+  absl::Status refusal;  // what is wrong with its options; every call is that error
   std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
   std::vector<uint64_t> alignments;  // by input, likewise
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key

@@ -20,7 +20,7 @@ uint64_t NodesBelow(const Node& node) {
 }  // namespace
 
 Tree::Tree(std::unique_ptr<TreeCore> core) : core_(std::move(core)) {}
-Tree::~Tree() = default;
+Tree::~Tree() { TreeCore::Close(std::move(core_)); }
 
 absl::StatusOr<std::unique_ptr<Tree>> Tree::Create(Device& device, const TreeOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<TreeCore> core, TreeCore::Create(device, options));

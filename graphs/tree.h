@@ -124,8 +124,9 @@ class Tree {
   static absl::StatusOr<std::unique_ptr<Tree>> Create(Device& device, const TreeOptions& options);
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
-  // Closes, after waiting for all work on the tree's memory. Outputs that are still held stay
-  // valid, and may outlive the streams too.
+  // Closes, after waiting for all work on the tree's memory and for a call that another thread is
+  // still in. Outputs that are still held stay valid, and may outlive the streams too. A body that
+  // closes its own tree makes its call fail; the tree goes when that call is over.
   ~Tree();
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
@@ -140,6 +141,8 @@ class Tree {
   absl::Status MoveWorkspace(WorkspaceId id, AddressRange memory);
 
   // The caller's loop begins another pass: the path ends, and what is still held of it goes stale.
+  // While a call runs (in its body, or on another thread) no step begins, and the next call is an
+  // error that says so.
   void BeginStep();
 
   TreeStats stats();

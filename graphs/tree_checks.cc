@@ -58,7 +58,7 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
         absl::StrCat(name, " was not run: the tree is running a call already, a second thread "
                      "entered; a tree serves one caller at a time"));
   }
-  if (running_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id()) {
+  if (IsInOwnBody()) {
     return absl::FailedPreconditionError(absl::StrCat(
         name, " was not run: the body of '", running->name,
         "' called its own tree; call the other function behind it, or register it with another "
@@ -67,6 +67,33 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
   return absl::FailedPreconditionError(
       absl::StrCat(name, " was not run: a second thread entered while '", running->name,
                    "' runs; a tree serves one caller at a time"));
+}
+
+bool TreeCore::IsInOwnBody() const {
+  return running_.load(std::memory_order_acquire) != nullptr &&
+         running_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
+void TreeCore::RefuseStep() {
+  const Function* running = running_.load(std::memory_order_acquire);
+  const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", running->name, "'");
+  std::lock_guard<std::mutex> lock(refusal_mutex_);
+  refusal_ = absl::StrCat("BeginStep was called while ", whose, " was running",
+                          IsInOwnBody() ? ", by its own body" : ", on another thread",
+                          ": no step began; begin steps between calls");
+  has_refusal_.store(true, std::memory_order_relaxed);
+}
+
+absl::Status TreeCore::TakeRefusal() {
+  std::lock_guard<std::mutex> lock(refusal_mutex_);
+  has_refusal_.store(false, std::memory_order_relaxed);
+  return absl::FailedPreconditionError(refusal_);
+}
+
+absl::Status TreeCore::ClosedInside(const Function& function) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("the body of '", function.name, "' closed its own tree: what the call made is "
+                   "gone with it; close a tree when none of its functions runs"));
 }
 
 absl::Status TreeCore::BeginCheck(const Function& function, absl::Span<const Value> inputs,

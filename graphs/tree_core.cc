@@ -1,6 +1,8 @@
 // Which route a call takes.
 #include "graphs/tree_core.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -83,10 +85,19 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
                 if (books_at_ == gone) books_at_ = nullptr;
               }) {}
 
+void TreeCore::Close(std::unique_ptr<TreeCore> core) {
+  if (core->IsInOwnBody()) {
+    TreeCore& running = *core;
+    running.closed_inside_ = std::move(core);
+    return;
+  }
+  constexpr std::chrono::microseconds kPause(50);
+  while (core->inside_.exchange(true, std::memory_order_acquire)) {
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 TreeCore::~TreeCore() {
-  const Function* running = running_.load(std::memory_order_acquire);
-  GRAPHTREE_CHECK(running == nullptr)
-      << "the tree is closed from inside the body of '" << running->name << "'";
   // Held outputs of replays get their blocks back, so that they can outlive the tree.
   if (path_.state() == PathState::kReplaying && !path_.Held().empty()) {
     BooksTo(path_.current()).IgnoreError();
@@ -109,9 +120,12 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
     function.is_static[input] = true;
   }
   for (const InputAlignment& aligned : function.options.alignments) {
-    GRAPHTREE_CHECK(aligned.bytes > 0 && (aligned.bytes & (aligned.bytes - 1)) == 0)
-        << "input " << aligned.input << " of '" << function.name << "' is declared aligned to "
-        << aligned.bytes << " bytes, which is no power of two";
+    if (aligned.bytes == 0 || (aligned.bytes & (aligned.bytes - 1)) != 0) {
+      function.refusal = absl::InvalidArgumentError(absl::StrCat(
+          "input ", aligned.input, " of '", function.name, "' is declared aligned to ",
+          aligned.bytes, " bytes, which is no power of two"));
+      continue;
+    }
     if (function.alignments.size() <= aligned.input) {
       function.alignments.resize(aligned.input + 1, 1);
     }
@@ -123,7 +137,7 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
 
 void TreeCore::BeginStep() {
   Entry entry(&inside_);
-  GRAPHTREE_CHECK(entry.entered()) << "BeginStep while a call is running";
+  if (!entry.entered()) return RefuseStep();
   ++step_;
   // Blocks of warm-ups and recordings that went stale are still in the books.
   if (!path_.empty()) books_at_ = nullptr;
@@ -133,8 +147,10 @@ void TreeCore::BeginStep() {
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs) {
+  std::unique_ptr<TreeCore> closed;  // goes when nothing of the call is left
   Entry entry(&inside_);
   if (!entry.entered()) return WhyBusy(id);
+  if (has_refusal_.load(std::memory_order_relaxed)) return TakeRefusal();
   if (id >= functions_.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("function ", id, " is not registered; there are ", functions_.size()));
@@ -157,7 +173,11 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     }
     if (Node* other = FindByCall(call)) return Replay(other, call);
   }
-  return RunSlow(call);
+  const absl::Status status = RunSlow(call);
+  if (closed_inside_ == nullptr) return status;
+  outputs->clear();
+  closed = std::move(closed_inside_);
+  return ClosedInside(call.function);
 }
 
 absl::Status TreeCore::CheckInputs(const Call& call) const {
@@ -258,6 +278,7 @@ void TreeCore::EndPathIfDead() {
 }
 
 absl::Status TreeCore::RunSlow(Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(call.function.refusal);
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
   if (IsChecked(call.function)) GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
   keeper_.SetNow(stats_.calls);

@@ -13,7 +13,7 @@
 // never books, so behind replays they show some earlier state; whoever needs them calls BooksTo
 // first.
 //
-// Threads: see tree.h. Entry keeps a second caller out.
+// Threads: see tree.h. Entry keeps a second caller out, and a closing thread waits for it.
 #ifndef GRAPHTREE_GRAPHS_TREE_CORE_H_
 #define GRAPHTREE_GRAPHS_TREE_CORE_H_
 
@@ -97,6 +97,8 @@ class TreeCore {
   static absl::StatusOr<std::unique_ptr<TreeCore>> Create(Device& device,
                                                           const TreeOptions& options);
   ~TreeCore();
+  // Now, or when the call is over in whose body this is.
+  static void Close(std::unique_ptr<TreeCore> core);
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs);
@@ -176,6 +178,10 @@ class TreeCore {
   Values RunBody(Function& function, Launcher& on, Values& inputs);
   static absl::Status BodyStatus(const Function& function, const Launcher& on);
   absl::Status WhyBusy(FunctionId id) const;
+  bool IsInOwnBody() const;
+  void RefuseStep();
+  absl::Status TakeRefusal();
+  absl::Status ClosedInside(const Function& function);
   bool IsChecked(const Function& function) const {
     return options_.check || function.options.check;
   }
@@ -259,9 +265,14 @@ class TreeCore {
   const std::unique_ptr<Stream> side_;
   StreamOrder order_;
   std::atomic<bool> inside_{false};
+  // A step that could not begin, told by the next call.
+  std::atomic<bool> has_refusal_{false};
+  std::mutex refusal_mutex_;
+  std::string refusal_;  // guarded by refusal_mutex_
   // Whose body runs, and where: for the errors of those who come in between.
   std::atomic<const Function*> running_{nullptr};
   std::atomic<std::thread::id> running_thread_{};
+  std::unique_ptr<TreeCore> closed_inside_;  // itself, closed by a body that runs
   Workspaces workspaces_;
   Observers observers_;
 

@@ -1,4 +1,5 @@
 // What is refused, and with which words; and that the function runs all the same where it can.
+#include <atomic>
 #include <string>
 #include <thread>
 #include <utility>
@@ -45,6 +46,92 @@ TEST_P(RefusalsTest, ABodyThatCallsItsOwnTree) {
     EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
     EXPECT_THAT(refusal, FailsWith(StatusCode::kFailedPrecondition,
                                    "the body of 'recursive' called its own tree"));
+  }
+}
+
+// In every state: no step begins, the next call says so, and the one behind it is as if nothing had
+// been.
+TEST_P(RefusalsTest, AStepThatBeginsInsideACall) {
+  bool begin = false;
+  const FunctionId function = Register("begins", {}, [&](Launcher& on, Values& inputs) {
+    if (begin) NewStep();
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 2; ++step) {
+    begin = true;
+    NewStep();
+    Values out = Call(function, {x});
+    begin = false;
+    EXPECT_THAT(Refusal(function, {x}),
+                FailsWith(StatusCode::kFailedPrecondition,
+                          "BeginStep was called while 'begins' was running, by its own body"));
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2)) << "its step goes on";
+  }
+  EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(graphs(), 1u);
+}
+
+TEST_P(RefusalsTest, AStepThatBeginsOnAnotherThreadInsideACall) {
+  const FunctionId function = Register("running", {}, [&](Launcher& on, Values& inputs) {
+    std::thread([&] { NewStep(); }).join();
+    return Twice(on, inputs);
+  });
+  CallInSteps(1, function, {Given(1)});
+  EXPECT_THAT(Refusal(function, {Given(1)}),
+              FailsWith(StatusCode::kFailedPrecondition, "'running' was running, on another"));
+}
+
+// While it is warmed up, and while it is recorded: the call fails, the tree goes with it, and what
+// the caller holds of an earlier call stays.
+TEST_P(RefusalsTest, ABodyThatClosesItsOwnTree) {
+  for (const int runs : {1, 2}) {
+    OpenTree({});
+    int left = runs;
+    const FunctionId make = Register("make", {}, Twice);
+    const FunctionId closes = Register("closes", {}, [&](Launcher& on, Values& inputs) {
+      const Tensor sum = Sum(on, inputs[0], inputs[0]);
+      if (--left == 0) CloseTree();
+      return Values{sum};
+    });
+    const Tensor x = Given(1);
+    for (int run = 1; run < runs; ++run) CallInSteps(1, closes, {x});
+    NewStep();
+    const Values made = Call(make, {x});
+    EXPECT_THAT(Refusal(closes, {x}), FailsWith(StatusCode::kFailedPrecondition,
+                                                "the body of 'closes' closed its own tree"));
+    EXPECT_EQ(Read(made[0]), Times(PatternOf(1), 2));
+  }
+}
+
+TEST_P(RefusalsTest, ClosingOnAnotherThreadWaitsForTheCall) {
+  std::atomic<bool> is_inside{false};
+  std::atomic<bool> is_closed{false};
+  const FunctionId slow = Register("slow", {}, [&](Launcher& on, Values& inputs) {
+    is_inside = true;
+    for (int turn = 0; turn < 10000; ++turn) std::this_thread::yield();
+    EXPECT_FALSE(is_closed);
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  std::thread closer([&] {
+    while (!is_inside) std::this_thread::yield();
+    CloseTree();
+    is_closed = true;
+  });
+  Values inputs = {x}, outputs;
+  EXPECT_THAT(tree().Run(slow, absl::MakeSpan(inputs), a(), &outputs), IsOk());
+  closer.join();
+  EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 2)) << "outputs outlive the tree";
+}
+
+TEST_P(RefusalsTest, AnAlignmentThatIsNoPowerOfTwo) {
+  const FunctionId function = Register("odd", {.alignments = {{0, 48}}}, Twice);
+  const Tensor x = Given(1);
+  for (int call = 0; call < 3; ++call) {
+    EXPECT_THAT(Refusal(function, {x}),
+                FailsWith(StatusCode::kInvalidArgument,
+                          "input 0 of 'odd' is declared aligned to 48 bytes"));
   }
 }
 
