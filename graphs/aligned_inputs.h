@@ -3,7 +3,8 @@
 //
 //   caller's x, at ...4 --copy--> clone, at ...00 --> body --(if it was written to)--> copy back
 //
-// The copy is the kernel that recordings begin with, so any layout will do, overlapping ones too.
+// Inputs that share bytes with it come along and lie in the clone as they lie in the original. The
+// copy is the kernel that recordings begin with, so any layout will do, overlapping ones too.
 //
 // Thread rule: the tree's caller. Cost: nothing where no alignment is declared.
 #ifndef GRAPHTREE_GRAPHS_ALIGNED_INPUTS_H_
@@ -27,7 +28,7 @@ class AlignedInputs {
   absl::Status Replace(const Function& function, BodyAllocator& allocator, Stream& stream,
                        Values* inputs);
   // After the body: `written` tells which inputs it wrote to. An output that looks into a clone
-  // looks into the caller's own memory instead.
+  // looks into the caller's own memory instead. The clones stay until this goes.
   absl::Status GiveBack(const std::vector<bool>& written, Stream& stream, Values* outputs);
 
  private:
@@ -36,6 +37,9 @@ class AlignedInputs {
     Value original;
     Tensor clone;
   };
+
+  absl::Status CloneWithNeighbours(const Function& function, uint32_t first,
+                                   BodyAllocator& allocator, Stream& stream, Values* inputs);
 
   std::vector<Clone> clones_;
 };

@@ -17,23 +17,15 @@ absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stre
     if (!inputs[i].is_tensor()) continue;
     const AddressRange range = Tensor::From(inputs[i]).raw_bytes();
     GRAPHTREE_ASSIGN_OR_RETURN(ContentDigest before, check->reader_.Read(range));
-    check->watched_.push_back({i, range, std::move(before), inputs[i].storage()});
-    if (inputs[i].storage() != nullptr) inputs[i].storage()->AddInside();
+    check->watched_.push_back({i, range, std::move(before), inputs[i]});
   }
   return check;
-}
-
-BodyCheck::~BodyCheck() {
-  for (const Watched& watched : watched_) {
-    if (watched.storage != nullptr) watched.storage->DropInside();
-  }
 }
 
 absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uint32_t> declared) {
   std::vector<UndeclaredWrite> found;
   for (const Watched& watched : watched_) {
     if (std::find(declared.begin(), declared.end(), watched.input) != declared.end()) continue;
-    if (watched.storage != nullptr && !watched.storage->held_outside()) continue;
     GRAPHTREE_ASSIGN_OR_RETURN(const ContentDigest after, reader_.Read(watched.range));
     AddressRange changed;
     for (size_t i = 0; i < after.size(); ++i) {

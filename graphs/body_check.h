@@ -5,7 +5,8 @@
 //   after    digest of every input, compared           a part that changed and that no declared
 //                                                      write touches is an undeclared write
 //
-// An input that died inside the function is not looked at any more: its memory is another's.
+// An input that dies inside the function is held until it has been looked at: another call may come
+// with one that does not, and is recorded by what this run has shown.
 //
 // It finds what declarations cannot: a kernel that writes to what it was given to read, opaque work
 // on the raw stream, a pointer that the body kept. It sees changed bytes, so a write of the bytes
@@ -44,7 +45,6 @@ class BodyCheck {
                                                           AccessObserver* next);
   BodyCheck(const BodyCheck&) = delete;
   BodyCheck& operator=(const BodyCheck&) = delete;
-  ~BodyCheck();
 
   AccessObserver* observer() { return &log_; }
   const OpLog& log() const { return log_; }
@@ -57,7 +57,7 @@ class BodyCheck {
     uint32_t input;
     AddressRange range;
     ContentDigest before;
-    Storage* storage;  // held inside; or null
+    Value held;
   };
 
   BodyCheck(ContentReader reader, AccessObserver* next) : reader_(std::move(reader)), log_(next) {}

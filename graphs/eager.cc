@@ -78,7 +78,11 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   Launcher on(stream, allocator, check != nullptr ? check->observer() : &log, &random);
   run->outputs = RunBody(call.function, on, *inputs);
   if (!on.ok()) random.GiveBack();
-  if (on.ok()) on.Fail(aligned.GiveBack(log.written(), stream, &run->outputs));
+  // A check looks for what nobody declared: it has to come back to be seen.
+  const std::vector<bool> all(inputs->size(), true);
+  if (on.ok()) {
+    on.Fail(aligned.GiveBack(check != nullptr ? all : log.written(), stream, &run->outputs));
+  }
   // Before anything looks at what is held, and forgets it.
   if (run->given != nullptr) run->given->BuryDead();
   if (on.ok()) {

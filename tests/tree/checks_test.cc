@@ -105,6 +105,23 @@ TEST_P(ChecksTest, AnUndeclaredWriteIsToldOnceAndCountsFromThenOn) {
   EXPECT_EQ(graphs(), 0u);
 }
 
+// The warm-up is given a tensor that dies inside; what is recorded then is given one that does not.
+TEST_P(ChecksTest, ASecretWriteToAnInputThatDiesInsideIsSeen) {
+  const FunctionId made = Register("made", {}, [](Launcher& on, Values&) {
+    return Values{Filled(on, 3, kWords)};
+  });
+  const FunctionId sly = Register("sly", {.moving = Moving::kCopy}, [](Launcher& on, Values& in) {
+    BumpInSecret(on, in[0]);
+    in[0] = Value();
+    return Values{Filled(on, 4, kWords)};
+  });
+  Call(sly, Call(made, {}));
+  const Tensor x = Given(1);
+  CallInSteps(2, sly, {x});
+  EXPECT_EQ(Read(x), Plus(PatternOf(1), Words(kWords, 2 * kBy)));
+  EXPECT_EQ(graphs(), 0u) << "it is known to write to what it would be given a copy of";
+}
+
 TEST_P(ChecksTest, AnInputThatIsWrittenInSecretIsPatched) {
   const FunctionId function = Register("sly", {}, SecretBody);
   for (int step = 0; step < 4; ++step) {

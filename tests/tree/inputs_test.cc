@@ -45,6 +45,32 @@ TEST_P(InputsTest, AMisalignedInputIsCopiedWhateverItIs) {
   }
 }
 
+// In one copy, so that what is written through one is read through the other.
+TEST_P(InputsTest, InputsThatShareBytesAreCopiedTogether) {
+  const Tensor memory = Given(1, kWords + 8);
+  const Tensor x = Slice(memory, 1, kWords), y = Slice(memory, 5, kWords);
+  FunctionOptions options;
+  options.alignments = {{0, 16}};
+  options.exclude = true;
+  const FunctionId function = Register("shares", options, [](Launcher& on, Values& inputs) {
+    EXPECT_EQ(inputs[0].word() % 16, 0u);
+    Bump(on, inputs[1], 3);
+    return Values{Sum(on, inputs[0], inputs[0]), inputs[1]};
+  });
+  Words expected = Read(memory);
+  Values out = CallInSteps(1, function, {x, y});
+  for (int64_t i = 5; i < kWords + 5; ++i) expected[i] += 3;
+  EXPECT_EQ(Read(memory), expected);
+  EXPECT_EQ(Read(out[0]), Times(Words(expected.begin() + 1, expected.begin() + 1 + kWords), 2));
+  EXPECT_EQ(out[1].word(), y.word());
+  options.alignments = {{0, 16}, {1, 64}};
+  const FunctionId strict = Register("strict", options, [](Launcher&, Values&) {
+    return Values{};
+  });
+  EXPECT_THAT(Refusal(strict, {x, Slice(memory, 2, kWords)}),
+              FailsWith(StatusCode::kInvalidArgument, "inputs 0 and 1 of 'strict' share bytes"));
+}
+
 // An excluded function runs eagerly and may look at its alignment, too.
 TEST_P(InputsTest, AnEagerRunGetsAlignedInputs) {
   FunctionOptions options;
