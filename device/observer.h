@@ -31,7 +31,7 @@ enum class GraphMoment : uint8_t {
   kInstantiate,
   kReplayBegin,
   kReplayEnd,   // it was launched, or refused: the work itself is still under way
-  kDestroy,
+  kDestroy,     // no replay comes any more: it was evicted, or its tree is closed
 };
 
 // "capture begin", ...
@@ -50,7 +50,7 @@ inline const char* GraphMomentName(GraphMoment moment) {
 struct GraphEvent {
   GraphMoment moment = GraphMoment::kCaptureBegin;
   // Which function, and which recording of the tree's; one number from kCaptureBegin to kDestroy,
-  // used again only if that capture failed.
+  // used again only if that recording failed. What was evicted may be instantiated again.
   absl::string_view function;
   uint64_t recording = 0;
   bool ok = true;                          // the thing that ends, or was made, worked

@@ -8,6 +8,7 @@
 #include "graphs/aligned_inputs.h"
 #include "graphs/body_check.h"
 #include "graphs/given_inputs.h"
+#include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -70,7 +71,9 @@ absl::Status TreeCore::WarmUp(Call& call) {
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
   AlignedInputs aligned;
-  GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, stream, inputs));
+  if (!IsPlanted(PlantedBug::kForgetsAlignment)) {
+    GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, stream, inputs));
+  }
   AccessLog log(*inputs);
   std::unique_ptr<BodyCheck> check;
   GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call.function, *inputs, stream, &log, &check));
@@ -99,6 +102,7 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
 void TreeCore::Learn(const AccessLog& log, size_t generators, Variant* variant) {
   variant->generators = std::max(variant->generators, generators);
   for (size_t i = 0; i < variant->mutates.size(); ++i) {
+    if (IsPlanted(PlantedBug::kForgetsMutation)) continue;
     if (log.written()[i]) variant->mutates[i] = true;
     InputUse& use = variant->uses[i];
     use.ops = std::max(use.ops, log.uses()[i].ops);

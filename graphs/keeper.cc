@@ -164,6 +164,7 @@ bool Keeper::EvictOneExecutable(Reason reason) {
 void Keeper::EvictExecutable(Node* node) {
   --held_.executables;
   held_.executable_bytes -= node->section.device_bytes();
+  evicts_(*node);
   graveyard_.Add(std::move(node->section.executable));
 }
 

@@ -44,15 +44,17 @@ struct Held {
 class Keeper {
  public:
   // None owned; all outlive the keeper. Evictions are counted in `counts`; `forget` is told of
-  // every node that leaves the tree.
+  // every node that leaves the tree, `evicts` of every executable that does, while it is there.
   Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
-         ReasonCounts* counts, std::function<void(const Node*)> forget)
+         ReasonCounts* counts, std::function<void(const Node*)> forget,
+         std::function<void(const Node&)> evicts)
       : budget_(budget),
         memory_(memory),
         path_(path),
         root_(root),
         counts_(counts),
         forget_(std::move(forget)),
+        evicts_(std::move(evicts)),
         graveyard_(device) {}
 
   const TreeBudget& budget() const { return budget_; }
@@ -111,6 +113,7 @@ class Keeper {
   Node* const root_;
   ReasonCounts* const counts_;
   const std::function<void(const Node*)> forget_;
+  const std::function<void(const Node&)> evicts_;
   uint64_t now_ = 0;
   Held held_;
   std::vector<Variant*> placed_;  // the variants that have a place

@@ -7,6 +7,7 @@
 #include "device/base/status_macros.h"
 #include "device/error.h"
 #include "graphs/given_inputs.h"
+#include "graphs/planted_bug.h"
 #include "graphs/pointer_log.h"
 #include "graphs/random_words.h"
 #include "graphs/rehearsal.h"
@@ -75,6 +76,7 @@ absl::Status TreeCore::BooksTo(Node* node) {
     for (const HeldOutput& held : path_.Held()) {
       if (held.output == live.output) holder = &held;
     }
+    if (holder == nullptr && IsPlanted(PlantedBug::kForgetsDying)) continue;
     if (holder == nullptr) {
       dying.push_back(live.block);
     } else {
@@ -136,6 +138,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
     const DeferredQueue::Holding holding(memory_->pool().deferred());
     const absl::Status launched = LaunchFirst(scope.get(), originals, call.stream, &draft);
     if (!launched.ok()) {
+      TellOfDestruction(*draft.node);
       draft.outputs.clear();
       GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
       GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
@@ -355,6 +358,7 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
 }
 
 void TreeCore::NoteConsumed(const Values& originals, const GivenInputs& given, Node* node) {
+  if (IsPlanted(PlantedBug::kForgetsConsumed)) return;
   for (const GivenInputs::Buried& buried : given.buried()) {
     node->consumed.push_back({buried.held.output, buried.input});
   }

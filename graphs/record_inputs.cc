@@ -7,6 +7,7 @@
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "graphs/moved_words.h"
+#include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -126,6 +127,8 @@ Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
     draft->stand_ins.back() = stand_in->serial;
     if (node->roles[i] == InputRole::kPatched) {
       draft->marked.push_back({i, seen});
+    } else if (input.layout()->overlaps_itself() && IsPlanted(PlantedBug::kForgetsOverlap)) {
+      continue;
     } else if (input.layout()->elements() > 0) {
       copies.push_back({seen.word(), input.word(), input.layout()});
       copied.push_back(i);

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -13,16 +14,18 @@ bool TreeCore::Matches(const Node& node, Call& call) {
   const Comparison comparison = node.inputs.Compare(call.inputs);
   if (!comparison.match) return false;
   call.brings_storage = comparison.any_storage;
-  if (comparison.any_storage) {
+  if (comparison.any_storage && !IsPlanted(PlantedBug::kLaunchesStale)) {
     for (const Value& input : call.inputs) {
       if (input.storage() != nullptr && input.storage()->stale()) return false;
     }
   }
   for (const KeptOpaque& kept : node.variant->opaque) {
+    if (IsPlanted(PlantedBug::kMixesObjects)) continue;
     if (call.inputs[kept.input].object() != kept.value.object()) return false;
   }
   if (!node.workspaces.empty() && !workspaces_.AreCurrent(node.workspaces)) return false;
   if (!node.written.empty() && MovedOntoWritten(node, call.inputs)) return false;
+  if (IsPlanted(PlantedBug::kSkipsLiveness)) return true;
   return path_.Fits(node, call.inputs) == Path::Fit::kFits;
 }
 
@@ -97,7 +100,8 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
   DrawRandom(&section);
   absl::Status status = PatchIngest(&section, inputs);
   if (status.ok() && !node->kept.empty()) status = PlaceKept(node, stream);
-  if (status.ok() && !section.pointers.empty() && section.pointers.Follow(inputs, node->places)) {
+  const bool follows = !section.pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
+  if (status.ok() && follows && section.pointers.Follow(inputs, node->places)) {
     status = section.pointers.Patch(*section.executable);
   }
   if (status.ok()) status = LaunchSection(*node, section, stream);
@@ -122,7 +126,7 @@ absl::Status TreeCore::PatchIngest(Section* section, absl::Span<const Value> inp
     bool moved = !section->random.empty() && ingest.plan.scalars() > 0;
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
       const Address source = inputs[ingest.inputs[copy]].word();
-      if (ingest.plan.source(copy) == source) continue;
+      if (ingest.plan.source(copy) == source || IsPlanted(PlantedBug::kSkipsPatch)) continue;
       ingest.plan.Retarget(copy, source);
       moved = true;
     }
@@ -149,7 +153,9 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
       return RunEagerly(call, Reason::kOverBudget, std::string(back.message()));
     }
   }
-  GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+  if (!IsPlanted(PlantedBug::kForgetsStreamOrder)) {
+    GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+  }
   if (tells_device_) TellOutputs(*node);
   if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
@@ -207,7 +213,7 @@ void TreeCore::HandOut(Node* node, const Call& call) {
         break;
     }
   }
-  if (!node->kept.empty()) ForgetPlaces(node);
+  if (!node->kept.empty() && !IsPlanted(PlantedBug::kReusesKeptPlace)) ForgetPlaces(node);
   if (call.brings_storage) Consume(call);
   call.outputs->swap(made);
   made.clear();
@@ -228,7 +234,7 @@ void TreeCore::RenewStorage(Node* node, uint32_t output) {
   Storage* storage = slot.storage;
   // One that went stale is as good as new once nobody holds it.
   if (storage != nullptr && storage->state() != StorageState::kOwning &&
-      !storage->held_outside()) {
+      (!storage->held_outside() || IsPlanted(PlantedBug::kRevivesStale))) {
     storage->set_state(StorageState::kView);
     storage->step = step_;
     return;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/body_check.h"
+#include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -113,7 +114,7 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
   if (writes.empty()) return absl::OkStatus();
   std::string text = absl::StrCat("'", call.function.name, "' ");
   for (const UndeclaredWrite& write : writes) {
-    if (call.variant != nullptr) {
+    if (call.variant != nullptr && !IsPlanted(PlantedBug::kForgetsSecretWrite)) {
       call.variant->mutates[write.input] = true;
       if (write.ops.empty()) call.variant->uses[write.input].opaque = true;
     }
@@ -131,6 +132,7 @@ absl::Status TreeCore::CheckInputsLive(const Call& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const Value& input = call.inputs[i];
     if (!input.is_tensor() || input.storage() != nullptr) continue;
+    if (IsPlanted(PlantedBug::kForgetsDead)) continue;
     const absl::Status live = device_.memory().CheckLive(Tensor::From(input).raw_bytes());
     if (live.ok()) continue;
     return absl::FailedPreconditionError(
@@ -197,6 +199,12 @@ void TreeCore::TellObservers(GraphMoment moment, const Node& node, Stream* strea
   observers_.Tell(event);
 }
 
+void TreeCore::TellOfDestruction(const Node& node) {
+  if (!observers_.any() || node.section.executable == nullptr) return;
+  if (IsPlanted(PlantedBug::kForgetsDestroy)) return;
+  TellObservers(GraphMoment::kDestroy, node, nullptr);
+}
+
 // A stack of its own: paths may be hundreds of levels deep.
 void TreeCore::TellOfTheEnd() {
   if (!observers_.any()) return;
@@ -204,13 +212,13 @@ void TreeCore::TellOfTheEnd() {
   while (!open.empty()) {
     const Node& node = *open.back();
     open.pop_back();
-    if (node.section.executable != nullptr) TellObservers(GraphMoment::kDestroy, node, nullptr);
+    TellOfDestruction(node);
     for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
   }
 }
 
 bool TreeCore::TakeRequests(Call& call, BodyRequests* requests, Draft* draft) {
-  if (!requests->warm_up.empty()) {
+  if (!requests->warm_up.empty() && !IsPlanted(PlantedBug::kRecordsUnsettled)) {
     NoteWarmUp(call, requests->warm_up);
     draft->status = absl::AbortedError(requests->warm_up);
     draft->reason = Reason::kWarmUpAsked;

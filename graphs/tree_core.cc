@@ -10,6 +10,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/access_log.h"
 #include "graphs/match.h"
+#include "graphs/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -83,7 +84,8 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       keeper_(options.budget, device, memory_.get(), &path_, &root_, &stats_.reasons,
               [this](const Node* gone) {
                 if (books_at_ == gone) books_at_ = nullptr;
-              }) {}
+              },
+              [this](const Node& node) { TellOfDestruction(node); }) {}
 
 void TreeCore::Close(std::unique_ptr<TreeCore> core) {
   if (core->IsInOwnBody()) {
@@ -183,7 +185,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
 absl::Status TreeCore::CheckInputs(const Call& call) const {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const Storage* storage = call.inputs[i].storage();
-    if (storage != nullptr && storage->stale()) {
+    if (storage != nullptr && storage->stale() && !IsPlanted(PlantedBug::kLaunchesStale)) {
       return absl::FailedPreconditionError(
           absl::StrCat("input ", i, " of '", call.function.name, "' may not be used: ",
                        storage->owner()->WhyStale(*storage)));

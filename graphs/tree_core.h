@@ -195,6 +195,8 @@ class TreeCore {
   void NoteWarmUp(Call& call, const std::string& asked);
   // REQUIRES: observers_.any(), for the caller's sake.
   void TellObservers(GraphMoment moment, const Node& node, Stream* stream, bool ok = true);
+  // Of one executable, which is not launched any more.
+  void TellOfDestruction(const Node& node);
   void TellOfTheEnd();
   // False if what the body asks for forbids that it becomes a node.
   bool TakeRequests(Call& call, BodyRequests* requests, Draft* draft);

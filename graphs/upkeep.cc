@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
@@ -79,10 +80,11 @@ absl::Status TreeCore::BringBack(Node* node) {
   keeper_.SetNow(stats_.calls);
   GRAPHTREE_RETURN_IF_ERROR(MakeExecutable(node));
   keeper_.ExecutableMade(*node);
+  ++stats_.instantiated_again;
+  if (IsPlanted(PlantedBug::kForgetsEviction)) return absl::OkStatus();
   for (IngestOp& ingest : node->section.ingest) ingest.unpatched = true;
   for (IngestOp& egress : node->section.egress) egress.unpatched = true;
   node->section.pointers.ForgetPatches();
-  ++stats_.instantiated_again;
   return absl::OkStatus();
 }
 

@@ -1,18 +1,15 @@
-// Draws programs from a seed, and prints them.
+// Draws programs from a seed.
 #include "tests/simulation/program.h"
 
+#include <algorithm>
 #include <random>
-#include <string>
-
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 
 namespace graphtree::simulation {
 namespace {
 
 class Drawer {
  public:
-  explicit Drawer(uint32_t seed) : random_(seed) {}
+  Drawer(uint32_t seed, bool checked) : random_(seed), checked_(checked) {}
 
   uint32_t Below(uint32_t n) { return random_() % n; }
   bool OneIn(uint32_t n) { return Below(n) == 0; }
@@ -21,14 +18,17 @@ class Drawer {
     FunctionSpec spec;
     const uint32_t params = 1 + Below(4);
     for (uint32_t i = 0; i < params; ++i) {
-      static constexpr ParamKind kKinds[] = {ParamKind::kStatic, ParamKind::kManaged,
-                                             ParamKind::kAny,    ParamKind::kAny,
-                                             ParamKind::kAny,    ParamKind::kInteger};
-      spec.params.push_back(kKinds[Below(6)]);
+      static constexpr ParamKind kKinds[] = {ParamKind::kStatic,  ParamKind::kManaged,
+                                             ParamKind::kAny,     ParamKind::kAny,
+                                             ParamKind::kAny,     ParamKind::kAny,
+                                             ParamKind::kInteger, ParamKind::kOpaque};
+      spec.params.push_back(kKinds[Below(8)]);
     }
     std::vector<int> readable;
     for (uint32_t i = 0; i < params; ++i) {
-      if (spec.params[i] != ParamKind::kInteger) readable.push_back(static_cast<int>(i));
+      if (spec.params[i] == ParamKind::kInteger || spec.params[i] == ParamKind::kOpaque) continue;
+      readable.push_back(static_cast<int>(i));
+      if (OneIn(5)) spec.aligned.push_back(i);
     }
     int next = static_cast<int>(params);
     for (uint32_t ops = Below(7); ops > 0; --ops) AddOp(&spec, &readable, &next);
@@ -42,22 +42,27 @@ class Drawer {
     static constexpr Moving kMovings[] = {Moving::kPatch, Moving::kPatch, Moving::kPatch,
                                           Moving::kCopy, Moving::kEager};
     spec.moving = kMovings[Below(5)];
+    if (OneIn(6)) spec.asks = OneIn(3) ? ~uint32_t{0} : Below(1 << 12);
     return spec;
   }
 
   Action NextAction(const std::vector<FunctionSpec>& functions) {
     Action action{ActionKind::kCall, 0, {}, 0};
-    switch (Below(16)) {
+    switch (Below(18)) {
       case 0:
       case 1: action.kind = ActionKind::kStep; break;
       case 2:
       case 3: action.kind = ActionKind::kDrop; break;
       case 4: action.kind = ActionKind::kRewrite; break;
       case 5: action.kind = OneIn(3) ? ActionKind::kRestream : ActionKind::kDrop; break;
+      case 6: action.kind = OneIn(3) ? ActionKind::kRenew : ActionKind::kDrop; break;
+      case 7: action.kind = checked_ ? ActionKind::kKill : ActionKind::kCall; break;
       default: break;
     }
     action.function = Below(functions.size());
     action.keep = OneIn(3) ? Below(16) : 0;
+    action.fail_at = OneIn(20) ? 1 + Below(24) : 0;
+    action.look = !OneIn(4);
     for (uint32_t i = 0; i < 5; ++i) action.picks.push_back(Below(1000));
     return action;
   }
@@ -72,6 +77,7 @@ class Drawer {
                                               OpSpecKind::kIncrement, OpSpecKind::kDrop,
                                               OpSpecKind::kFork};
       op.kind = kKinds[Below(7)];
+      if (checked_ && op.kind == OpSpecKind::kIncrement && OneIn(2)) op.kind = OpSpecKind::kSecret;
       op.a = (*readable)[Below(readable->size())];
       op.b = (*readable)[Below(readable->size())];
     }
@@ -81,57 +87,39 @@ class Drawer {
         if (r != op.a) rest.push_back(r);
       }
       *readable = rest;
-    } else if (op.kind != OpSpecKind::kIncrement) {
+    } else if (op.kind != OpSpecKind::kIncrement && op.kind != OpSpecKind::kSecret) {
       readable->push_back((*next)++);
     }
     spec->ops.push_back(op);
   }
 
   std::mt19937 random_;
+  const bool checked_;
 };
-
-const char* Letter(ParamKind kind) {
-  switch (kind) {
-    case ParamKind::kStatic: return "s";
-    case ParamKind::kManaged: return "m";
-    case ParamKind::kAny: return "f";
-    case ParamKind::kInteger: return "i";
-  }
-  return "?";
-}
-
-std::string OpText(const OpSpec& op) {
-  switch (op.kind) {
-    case OpSpecKind::kAdd: return absl::StrCat("add ", op.a, " ", op.b);
-    case OpSpecKind::kFill: return absl::StrCat("fill ", op.immediate);
-    case OpSpecKind::kIncrement: return absl::StrCat("increment ", op.a, " by ", op.immediate);
-    case OpSpecKind::kDrop: return absl::StrCat("drop ", op.a);
-    case OpSpecKind::kFork: return absl::StrCat("add on a fork ", op.a, " ", op.b);
-  }
-  return "?";
-}
-
-const char* ActionName(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kCall: return "call";
-    case ActionKind::kDrop: return "drop";
-    case ActionKind::kStep: return "step";
-    case ActionKind::kRewrite: return "rewrite";
-    case ActionKind::kRestream: return "other stream";
-  }
-  return "?";
-}
 
 }  // namespace
 
+bool FunctionSpec::Has(OpSpecKind kind) const {
+  return std::any_of(ops.begin(), ops.end(), [kind](const OpSpec& op) { return op.kind == kind; });
+}
+
+bool FunctionSpec::Writes(uint32_t param) const {
+  return std::any_of(ops.begin(), ops.end(), [param](const OpSpec& op) {
+    const bool writes = op.kind == OpSpecKind::kIncrement || op.kind == OpSpecKind::kSecret;
+    return writes && op.a == static_cast<int>(param);
+  });
+}
+
 Program MakeProgram(uint32_t seed, uint32_t actions) {
-  Drawer drawer(seed);
   Program program;
   program.seed = seed;
+  program.checked = seed % 4 == 3;
+  Drawer drawer(seed, program.checked);
   static constexpr uint32_t kElements[] = {1, 30, 128, 700};
   program.elements = kElements[drawer.Below(4)];
   program.restless = drawer.OneIn(2);
   program.patches_all = drawer.OneIn(2);
+  program.watched = drawer.OneIn(4);
   for (uint32_t n = 2 + drawer.Below(4); n > 0; --n) {
     program.functions.push_back(drawer.Function());
   }
@@ -148,31 +136,6 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
     }
   }
   return program;
-}
-
-std::string ToString(const Program& program) {
-  std::string text = absl::StrCat("seed ", program.seed, ", ", program.elements, " elements",
-                                  program.restless ? ", restless" : "",
-                                  program.patches_all ? ", patches all" : "", "\n");
-  for (size_t f = 0; f < program.functions.size(); ++f) {
-    const FunctionSpec& spec = program.functions[f];
-    absl::StrAppend(&text, "function ", f, ": inputs");
-    for (ParamKind kind : spec.params) absl::StrAppend(&text, " ", Letter(kind));
-    for (const OpSpec& op : spec.ops) absl::StrAppend(&text, "; ", OpText(op));
-    static constexpr const char* kMovingNames[] = {"patch", "copy", "eager"};
-    absl::StrAppend(&text, "; outputs ", absl::StrJoin(spec.outputs, " "), "; kept ",
-                    absl::StrJoin(spec.kept, " "), "; moving: ",
-                    kMovingNames[static_cast<int>(spec.moving)], "\n");
-  }
-  for (const Action& action : program.actions) {
-    absl::StrAppend(&text, ActionName(action.kind));
-    if (action.kind == ActionKind::kCall) {
-      absl::StrAppend(&text, " ", action.function, " keep ", action.keep);
-    }
-    if (!action.picks.empty()) absl::StrAppend(&text, " picks ", absl::StrJoin(action.picks, " "));
-    absl::StrAppend(&text, "\n");
-  }
-  return text;
 }
 
 }  // namespace graphtree::simulation

@@ -1,111 +1,115 @@
-// The caller of a program, and the model of what it should see.
+// The caller of a program.
 #include "tests/simulation/world.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/match.h"
 #include "device/base/status_macros.h"
+#include "device/error.h"
 #include "tests/kernels/kernels.h"
 
 namespace graphtree::simulation {
 namespace {
 
-constexpr uint64_t kSlotBytes = 4096;
-constexpr uint64_t kOutsideBytes = 2 << 20;
-constexpr size_t kStatics = 3;
-constexpr size_t kForeign = 4;
+constexpr size_t kThings = 2;
+constexpr size_t kMostStale = 8;
+constexpr uint64_t kWarmUpLimit = 4;
 
-LaunchShape ShapeFor(uint32_t elements) {
-  LaunchShape shape;
-  shape.grid.x = (elements + 255) / 256;
-  shape.block.x = 256;
-  return shape;
+size_t ForeignTensorsIn(const Values& inputs) {
+  return std::count_if(inputs.begin(), inputs.end(), [](const Value& input) {
+    return input.is_tensor() && input.storage() == nullptr;
+  });
 }
 
 }  // namespace
 
-World::World(Device& device, const Program& program, const TreeOptions& options)
-    : device_(device), program_(program), options_(options) {}
+World::World(Device& device, FaultPlan* plan, const Program& program, TreeOptions options)
+    : device_(device),
+      plan_(plan),
+      program_(program),
+      options_(std::move(options)),
+      bodies_(device, program.elements),
+      memory_(device, program.elements),
+      runs_(program.functions.size(), 0) {
+  options_.check = program.checked;
+  options_.warm_up_limit = kWarmUpLimit;
+  options_.warn = [this](const std::string& text) {
+    if (!absl::StrContains(text, "without declaring it")) return;
+    for (size_t f = 0; f < program_.functions.size(); ++f) {
+      const bool named = absl::StrContains(text, absl::StrCat("'f", f, "'"));
+      if (named && program_.functions[f].Has(OpSpecKind::kSecret)) return;
+    }
+    false_alarm_ = text;
+  };
+}
 
 World::~World() {
   TearDown().IgnoreError();
-  live_.clear();
   tree_ = nullptr;  // before the streams that it ran on, also where tearing down failed
-}
-
-absl::StatusOr<Address> World::NewOutside() {
-  const Address address = outside_.range.base + outside_used_;
-  outside_used_ += kSlotBytes;
-  return address;
 }
 
 absl::Status World::SetUp() {
   for (auto& stream : streams_) {
     GRAPHTREE_ASSIGN_OR_RETURN(stream, device_.NewStream());
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(fork_, device_.NewStream());
-  GRAPHTREE_ASSIGN_OR_RETURN(forked_, device_.NewEvent({}));
-  GRAPHTREE_ASSIGN_OR_RETURN(joined_, device_.NewEvent({}));
-  Memory& memory = device_.memory();
-  const uint64_t bytes = std::max<uint64_t>(kOutsideBytes, memory.granularity());
-  GRAPHTREE_ASSIGN_OR_RETURN(outside_.range, memory.Reserve(bytes, {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(outside_.memory, memory.Create(bytes));
-  GRAPHTREE_RETURN_IF_ERROR(memory.Map(outside_.range.base, *outside_.memory));
-  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(outside_.range, MemoryAccess::kReadWrite));
-  memory.NoteLive(outside_.range, "the simulated caller's own memory");
-
-  const Layout* layout = Layout::Of(DType::kI32, {program_.elements});
-  for (size_t i = 0; i < kStatics + kForeign; ++i) {
-    GRAPHTREE_ASSIGN_OR_RETURN(const Address address, NewOutside());
-    Seen seen{Tensor::Foreign(address, layout), std::make_shared<Cell>(program_.elements)};
-    for (uint32_t e = 0; e < program_.elements; ++e) {
-      (*seen.cell)[e] = PatternWord(static_cast<uint32_t>(i), e);
-    }
-    GRAPHTREE_RETURN_IF_ERROR(
-        streams_[0]->Copy(address, AddressOf(seen.cell->data()), program_.elements * 4));
-    (i < kStatics ? statics_ : foreign_).push_back(std::move(seen));
+  GRAPHTREE_RETURN_IF_ERROR(bodies_.Open());
+  GRAPHTREE_RETURN_IF_ERROR(memory_.Open(*streams_[0]));
+  for (uint32_t i = 0; i < kThings; ++i) {
+    things_.emplace_back();
+    RenewThing(i, i);
   }
-  GRAPHTREE_RETURN_IF_ERROR(streams_[0]->Synchronize());
-
   GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(device_, options_));
-  for (size_t f = 0; f < program_.functions.size(); ++f) {
+  if (program_.watched) tree_->observers().Join(&watcher_);
+  RegisterFunctions();
+  return absl::OkStatus();
+}
+
+void World::RegisterFunctions() {
+  for (uint32_t f = 0; f < program_.functions.size(); ++f) {
     const FunctionSpec& spec = program_.functions[f];
     FunctionOptions options;
     options.moving = spec.moving;
     options.kept_outputs = spec.kept;
+    for (uint32_t p : spec.aligned) options.alignments.push_back({p, kAligned});
     for (uint32_t p = 0; p < spec.params.size(); ++p) {
       if (spec.params[p] == ParamKind::kStatic) options.static_inputs.push_back(p);
     }
-    tree_->Register(absl::StrCat("f", f), options, [this, &spec](Launcher& on, Values& inputs) {
-      return BodyOf(spec, on, inputs);
+    tree_->Register(absl::StrCat("f", f), options, [this, &spec, f](Launcher& on, Values& inputs) {
+      const uint32_t run = runs_[f]++;
+      last_body_asked_ = spec.Asks(run);
+      if (last_body_asked_) on.WarmUpAgain(absl::StrCat("run ", run, " tries another way"));
+      return bodies_.Run(spec, on, inputs);
     });
   }
-  return absl::OkStatus();
+}
+
+absl::Status World::Synchronize() {
+  for (auto& stream : streams_) {
+    if (stream != nullptr) GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
+  }
+  return bodies_.Synchronize();
 }
 
 absl::Status World::TearDown() {
   live_.clear();
-  for (auto& stream : streams_) {
-    if (stream != nullptr) GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
-  }
+  stale_.clear();
+  GRAPHTREE_RETURN_IF_ERROR(Synchronize());
   tree_ = nullptr;
-  if (outside_.memory != nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(device_.memory().Unmap(outside_.range));
-    outside_.memory = nullptr;
-  }
-  if (!outside_.range.empty()) {
-    GRAPHTREE_RETURN_IF_ERROR(device_.memory().Release(outside_.range));
-    outside_.range = {};
-  }
-  return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(memory_.Close());
+  if (watcher_.wrong().empty() && watcher_.executables() == 0) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat(
+      "when the tree was gone, ", watcher_.executables(), " executables were left; ",
+      watcher_.wrong()));
 }
 
 absl::Status World::Run() {
   GRAPHTREE_RETURN_IF_ERROR(SetUp());
-  for (size_t i = 0; i < program_.actions.size(); ++i) {
+  for (size_t i = 0; i < program_.actions.size() && !done_; ++i) {
     absl::Status status = Act(program_.actions[i]);
-    if (status.ok()) status = CheckAll();
+    if (status.ok()) status = CheckInvariants();
+    if (status.ok() && program_.actions[i].look && !done_) status = CheckAll();
     if (!status.ok()) {
       return absl::Status(status.code(), absl::StrCat("action ", i, ": ", status.message()));
     }
@@ -123,83 +127,143 @@ absl::Status World::Act(const Action& action) {
       tree_->BeginStep();
       return ForgetStale();
     case ActionKind::kRestream: stream_ ^= 1; return absl::OkStatus();
-    case ActionKind::kRewrite: {
-      const Seen& seen = foreign_[action.picks[0] % foreign_.size()];
-      for (uint32_t e = 0; e < program_.elements; ++e) {
-        (*seen.cell)[e] = PatternWord(action.picks[1], e);
-      }
-      GRAPHTREE_RETURN_IF_ERROR(streams_[stream_]->Copy(
-          seen.handle.word(), AddressOf(seen.cell->data()), program_.elements * 4));
-      return streams_[stream_]->Synchronize();
-    }
+    case ActionKind::kRenew:
+      RenewThing(action.picks[0], action.picks[1]);
+      return absl::OkStatus();
+    case ActionKind::kRewrite:
+    case ActionKind::kKill: break;
   }
-  return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(Synchronize());
+  const Seen& seen = memory_.foreign()[action.picks[0] % memory_.foreign().size()];
+  if (action.kind == ActionKind::kRewrite) {
+    if (memory_.IsDead(seen.handle)) return absl::OkStatus();
+    return memory_.Rewrite(seen, action.picks[1], *streams_[stream_]);
+  }
+  // Only a device that checks knows that memory is gone, and only where it is gone for all.
+  if (device_.info().architecture != "host") return absl::OkStatus();
+  live_.erase(std::remove_if(live_.begin(), live_.end(),
+                             [&](const Seen& held) { return held.cell == seen.cell; }),
+              live_.end());
+  return memory_.Kill(seen, *streams_[stream_]);
 }
 
-// A stale tensor is an error to use and out of the caller's sight after that.
+// A stale tensor is an error to use; the caller holds on to some.
 absl::Status World::ForgetStale() {
   auto stale = [](const Seen& seen) {
     return seen.handle.storage() != nullptr && seen.handle.storage()->stale();
   };
   for (const Seen& seen : live_) {
     if (seen.kept && stale(seen)) return absl::InternalError("a kept output went stale");
+    if (stale(seen)) stale_.push_back(seen);
   }
+  if (stale_.size() > kMostStale) stale_.erase(stale_.begin(), stale_.end() - kMostStale);
   live_.erase(std::remove_if(live_.begin(), live_.end(), stale), live_.end());
   return absl::OkStatus();
 }
 
-bool World::PickArguments(const FunctionSpec& spec, const Action& action,
-                          std::vector<Seen>* arguments) {
+void World::RenewThing(uint32_t which, uint32_t content) {
+  things_[which % things_.size()] = {std::make_shared<const Thing>(Thing{content}),
+                                     ++last_version_};
+}
+
+Seen World::PickStatic(size_t param, uint32_t pick) const {
+  const std::vector<Seen>& statics = memory_.statics();
+  // Mostly the same one, but for a restless program.
+  const bool other = pick % (program_.restless ? 2 : 10) == 0;
+  return statics[(other ? pick / 10 : param) % statics.size()];
+}
+
+Seen World::PickTensor(uint32_t pick, bool foreign_too, Brought* brought) {
+  if (pick >= 980 && !stale_.empty()) {
+    brought->stale = true;
+    return stale_[pick % stale_.size()];
+  }
+  const std::vector<Seen>& foreign = memory_.foreign();
+  const size_t at = pick % (live_.size() + (foreign_too ? foreign.size() : 0));
+  return at < live_.size() ? live_[at] : foreign[at - live_.size()];
+}
+
+Seen World::PickThing(uint32_t pick, Brought* brought) {
+  const VersionedThing& honest = things_[pick % things_.size()];
+  std::shared_ptr<const Thing> thing = honest.thing;
+  if (pick / 10 % 10 == 9) {
+    thing = std::make_shared<const Thing>(Thing{thing->content + 1000});
+    lied_about_.insert(honest.version);
+  }
+  brought->lie |= lied_about_.count(honest.version) > 0;
+  return {Value::Opaque(thing, honest.version), nullptr};
+}
+
+bool World::PickArguments(const FunctionSpec& spec, const Action& action, Brought* brought) {
   for (size_t p = 0; p < spec.params.size(); ++p) {
     const uint32_t pick = action.picks[p];
+    Seen seen;
     switch (spec.params[p]) {
-      case ParamKind::kInteger:
-        arguments->push_back({Value::Integer(pick % 2), nullptr});
-        break;
-      case ParamKind::kStatic:
-        // Mostly the same one, but for a restless program.
-        arguments->push_back(pick % (program_.restless ? 2 : 10) == 0
-                                 ? statics_[pick / 10 % kStatics]
-                                 : statics_[p % kStatics]);
-        break;
+      case ParamKind::kInteger: seen.handle = Value::Integer(pick % 2); break;
+      case ParamKind::kOpaque: seen = PickThing(pick, brought); break;
+      case ParamKind::kStatic: seen = PickStatic(p, pick); break;
       case ParamKind::kManaged:
         if (live_.empty()) return false;
-        arguments->push_back(live_[pick % live_.size()]);
+        seen = PickTensor(pick, false, brought);
         break;
-      case ParamKind::kAny: {
-        const uint32_t at = pick % (live_.size() + foreign_.size());
-        arguments->push_back(at < live_.size() ? live_[at] : foreign_[at - live_.size()]);
-        break;
-      }
+      case ParamKind::kAny: seen = PickTensor(pick, true, brought); break;
     }
+    const bool promised =
+        std::find(spec.aligned.begin(), spec.aligned.end(), p) != spec.aligned.end();
+    const bool less = promised && seen.handle.word() % kAligned != 0;
+    brought->misaligned |= less && spec.Mutates();
+    brought->dead |= memory_.IsDead(seen.handle);
+    if (seen.cell != nullptr) brought->contents.push_back({seen.cell, *seen.cell});
+    brought->arguments.push_back(std::move(seen));
   }
   return true;
+}
+
+void World::LetGo(const Action& action, Brought* brought) {
+  for (size_t p = 0; p < brought->arguments.size(); ++p) {
+    Value& handle = brought->arguments[p].handle;
+    if ((action.keep >> p & 1) != 0 || handle.storage() == nullptr) continue;
+    const Storage* storage = handle.storage();
+    handle = Value();
+    live_.erase(std::remove_if(live_.begin(), live_.end(),
+                               [&](const Seen& seen) { return seen.handle.storage() == storage; }),
+                live_.end());
+  }
+  brought->arguments.clear();
 }
 
 absl::Status World::Call(const Action& action) {
   const uint32_t function = action.function % program_.functions.size();
   const FunctionSpec& spec = program_.functions[function];
-  std::vector<Seen> arguments;
-  if (!PickArguments(spec, action, &arguments)) return absl::OkStatus();
-  std::vector<Seen> expected = ModelOf(spec, arguments);
+  Brought brought;
+  if (!PickArguments(spec, action, &brought)) return absl::OkStatus();
+  std::vector<Seen> expected = ModelOf(spec, brought.arguments, program_.elements);
 
   Values inputs;
-  for (const Seen& argument : arguments) inputs.push_back(argument.handle);
-  // What the caller does not keep is gone with the call.
-  for (size_t p = 0; p < arguments.size(); ++p) {
-    if ((action.keep >> p & 1) != 0 || arguments[p].handle.storage() == nullptr) continue;
-    const Storage* storage = arguments[p].handle.storage();
-    arguments[p].handle = Value();
-    live_.erase(std::remove_if(live_.begin(), live_.end(),
-                               [&](const Seen& seen) { return seen.handle.storage() == storage; }),
-                live_.end());
-  }
-  arguments.clear();
+  for (const Seen& argument : brought.arguments) inputs.push_back(argument.handle);
+  // A caller that is to be refused keeps everything, to see that it is all there.
+  if (!brought.MayBeRefused()) LetGo(action, &brought);
+  const size_t own = ForeignTensorsIn(inputs);
   Values outputs;
-  GRAPHTREE_RETURN_IF_ERROR(
-      tree_->Run(function, absl::MakeSpan(inputs), *streams_[stream_], &outputs));
+  const uint64_t recordings = tree_->stats().recordings;
+  last_body_asked_ = false;
+  const absl::Status status = RunTree(function, &inputs, action, &outputs);
+  if (WasRefused(brought, status)) return CheckRefused(brought, inputs);
+  if (!status.ok()) return AfterFault(spec, inputs, own, status);
+  if (brought.stale || brought.dead) {
+    return absl::InternalError(absl::StrCat("f", function, " ran on memory that is ",
+                                            brought.stale ? "stale" : "dead"));
+  }
+  if (last_body_asked_ && tree_->stats().recordings > recordings) {
+    return absl::InternalError("a run that asked for another warm-up was recorded");
+  }
+  return TakeOutputs(spec, expected, std::move(outputs));
+}
+
+absl::Status World::TakeOutputs(const FunctionSpec& spec, const std::vector<Seen>& expected,
+                                Values outputs) {
   if (outputs.size() != expected.size()) {
-    return absl::InternalError(absl::StrCat("function ", function, " gave ", outputs.size(),
+    return absl::InternalError(absl::StrCat("the call gave ", outputs.size(),
                                             " outputs instead of ", expected.size()));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -213,108 +277,53 @@ absl::Status World::Call(const Action& action) {
   return absl::OkStatus();
 }
 
-absl::Status World::CheckOne(const Seen& seen, const std::string& name) {
-  Cell found(program_.elements);
-  GRAPHTREE_RETURN_IF_ERROR(
-      streams_[stream_]->Copy(AddressOf(found.data()), seen.handle.word(), found.size() * 4));
-  GRAPHTREE_RETURN_IF_ERROR(streams_[stream_]->Synchronize());
-  for (size_t e = 0; e < found.size(); ++e) {
-    if (found[e] != (*seen.cell)[e]) {
-      return absl::InternalError(absl::StrCat(name, " has ", found[e], " at ", e, " instead of ",
-                                              (*seen.cell)[e], " (tree: ", tree_->state(), ")"));
-    }
+absl::Status World::RunTree(uint32_t function, Values* inputs, const Action& action,
+                            Values* outputs) {
+  if (plan_ == nullptr || action.fail_at == 0) {
+    return tree_->Run(function, absl::MakeSpan(*inputs), *streams_[stream_], outputs);
+  }
+  plan_->FailCall(action.fail_at, ErrorCode::kOutOfMemory);
+  const absl::Status status =
+      tree_->Run(function, absl::MakeSpan(*inputs), *streams_[stream_], outputs);
+  plan_->Clear();
+  return status;
+}
+
+bool World::WasRefused(const Brought& brought, const absl::Status& failure) {
+  const auto says = [&](absl::string_view text) {
+    return absl::StrContains(failure.message(), text);
+  };
+  return (brought.stale && absl::IsFailedPrecondition(failure) && says("may not be used")) ||
+         (brought.dead && absl::IsFailedPrecondition(failure) && says("is dead memory")) ||
+         (brought.misaligned && absl::IsInvalidArgument(failure) && says("declared aligned")) ||
+         (brought.lie && absl::IsInvalidArgument(failure) && says("is another object"));
+}
+
+absl::Status World::CheckRefused(const Brought& brought, const Values& inputs) {
+  for (const auto& [cell, content] : brought.contents) *cell = content;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].storage() == brought.arguments[i].handle.storage()) continue;
+    return absl::InternalError(absl::StrCat("a call that was refused took input ", i));
   }
   return absl::OkStatus();
 }
 
-absl::Status World::CheckAll() {
-  for (auto& stream : streams_) GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
-  for (size_t i = 0; i < live_.size(); ++i) {
-    GRAPHTREE_RETURN_IF_ERROR(CheckOne(live_[i], absl::StrCat("output ", i)));
+absl::Status World::AfterFault(const FunctionSpec& spec, const Values& inputs, size_t own,
+                               const absl::Status& failure) {
+  const bool armed = plan_ != nullptr && absl::IsResourceExhausted(failure);
+  if (!armed) return failure;
+  // A warm-up may have consumed tensors of the tree's; the caller's own stay where they are.
+  const size_t left = ForeignTensorsIn(inputs);
+  if (left != own) {
+    return absl::InternalError(absl::StrCat("a call that failed (", failure.message(), ") took ",
+                                            own - left, " inputs that are the caller's own"));
   }
-  for (size_t i = 0; i < statics_.size(); ++i) {
-    GRAPHTREE_RETURN_IF_ERROR(CheckOne(statics_[i], absl::StrCat("static tensor ", i)));
-  }
-  for (size_t i = 0; i < foreign_.size(); ++i) {
-    GRAPHTREE_RETURN_IF_ERROR(CheckOne(foreign_[i], absl::StrCat("foreign tensor ", i)));
-  }
+  // Work that was under way may not be ordered before what the caller does next: the tree could
+  // not order it, or the body could not join its fork.
+  const std::string where = plan_->fired_in();
+  const bool unordered = where == "Stream.Record" || where == "Stream.Wait";
+  done_ = spec.Mutates() || spec.Has(OpSpecKind::kFork) || unordered;
   return absl::OkStatus();
-}
-
-void World::Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
-  on.Reads(a);
-  on.Reads(b);
-  on.Writes(out);
-  const std::vector<Argument> arguments = {
-      Argument::Out(out.raw_bytes()), Argument::In(a.raw_bytes()), Argument::In(b.raw_bytes()),
-      Argument::Value(program_.elements)};
-  on.Fail(on.stream().Record(*forked_));
-  on.Fail(fork_->Wait(*forked_));
-  on.Fail(fork_->Launch(AddKernel(), ShapeFor(program_.elements), arguments));
-  on.Fail(fork_->Record(*joined_));
-  on.Fail(on.stream().Wait(*joined_));
-}
-
-Values World::BodyOf(const FunctionSpec& spec, Launcher& on, Values& inputs) {
-  Values registers;
-  for (Value& input : inputs) registers.push_back(std::move(input));
-  auto tensor = [&](int r) { return Tensor::From(registers[r]); };
-  const LaunchShape shape = ShapeFor(program_.elements);
-  uint32_t key = 0;
-  for (const Value& value : registers) key += value.is_integer() ? value.integer() : 0;
-  for (const OpSpec& op : spec.ops) {
-    if (op.kind == OpSpecKind::kDrop) {
-      registers[op.a] = Value();
-      continue;
-    }
-    if (op.kind == OpSpecKind::kIncrement) {
-      on.Launch(IncrementKernel(), shape,
-                {InOut(tensor(op.a)), Val(op.immediate), Val(program_.elements)});
-      continue;
-    }
-    Tensor out = on.Empty(DType::kI32, {program_.elements});
-    if (!on.ok()) return {};
-    if (op.kind == OpSpecKind::kAdd) {
-      on.Launch(AddKernel(), shape,
-                {Out(out), In(tensor(op.a)), In(tensor(op.b)), Val(program_.elements)});
-    } else if (op.kind == OpSpecKind::kFork) {
-      Fork(on, out, tensor(op.a), tensor(op.b));
-    } else {
-      const uint32_t seed = op.immediate + key;
-      on.Launch(FillPatternKernel(), shape, {Out(out), Val(seed), Val(program_.elements)});
-    }
-    registers.push_back(out);
-  }
-  Values outputs;
-  for (int r : spec.outputs) outputs.push_back(r == kNoRegister ? Value() : registers[r]);
-  return outputs;
-}
-
-std::vector<Seen> World::ModelOf(const FunctionSpec& spec, const std::vector<Seen>& arguments) {
-  std::vector<std::shared_ptr<Cell>> registers;
-  uint32_t key = 0;
-  for (const Seen& argument : arguments) {
-    registers.push_back(argument.cell);
-    key += argument.handle.is_integer() ? argument.handle.integer() : 0;
-  }
-  for (const OpSpec& op : spec.ops) {
-    if (op.kind == OpSpecKind::kDrop) continue;
-    if (op.kind == OpSpecKind::kIncrement) {
-      for (uint32_t& word : *registers[op.a]) word += op.immediate;
-      continue;
-    }
-    auto out = std::make_shared<Cell>(program_.elements);
-    for (uint32_t e = 0; e < program_.elements; ++e) {
-      (*out)[e] = op.kind == OpSpecKind::kFill ? PatternWord(op.immediate + key, e)
-                                               : (*registers[op.a])[e] + (*registers[op.b])[e];
-    }
-    registers.push_back(std::move(out));
-  }
-  std::vector<Seen> outputs;
-  for (int r : spec.outputs) {
-    outputs.push_back({Value(), r == kNoRegister ? nullptr : registers[r]});
-  }
-  return outputs;
 }
 
 }  // namespace graphtree::simulation

@@ -1,77 +1,110 @@
-// Runs a program with a tree, and beside it the same program on plain vectors: after every action
-// the bytes of everything that the caller can see must be the same.
+// Runs a program with a tree, and beside it the same program on plain vectors (model.h): after
+// every action the bytes of everything that the caller can see must be the same.
 //
-// The model knows nothing of graphs, pools or paths. It knows cells of words, that outputs may
-// share a cell with an input, and that a tensor goes stale when its step ends.
+// What else must hold: a tensor of an ended step is an error wherever it is used, and so is memory
+// that is gone, in checked mode; what is refused has not happened; a body that asks for another
+// warm-up is not recorded; an observer hears everything in order.
 #ifndef GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 #define GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "device/device.h"
-#include "tests/simulation/program.h"
+#include "device/fault/fault_plan.h"
 #include "graphs/tree.h"
+#include "tests/simulation/caller_memory.h"
+#include "tests/simulation/model.h"
+#include "tests/simulation/program.h"
+#include "tests/simulation/watcher.h"
 
 namespace graphtree::simulation {
 
-using Cell = std::vector<uint32_t>;
-
-// A tensor as the caller sees it.
-struct Seen {
-  Value handle;
-  std::shared_ptr<Cell> cell;
-  bool kept = false;  // it outlives its step
-};
-
-// Memory of the caller's own, outside the tree.
-struct Outside {
-  AddressRange range;
-  std::unique_ptr<PhysicalMemory> memory;
-};
-
 class World {
  public:
-  World(Device& device, const Program& program, const TreeOptions& options);
+  // `plan`, if there is one, is the device's: the program's faults are armed there.
+  World(Device& device, FaultPlan* plan, const Program& program, TreeOptions options);
   ~World();
 
   // OK, or the first thing that the caller saw and should not have.
   absl::Status Run();
-  TreeStats stats() { return tree_->stats(); }
 
  private:
+  // What a call brings, and why it may be refused.
+  struct Brought {
+    std::vector<Seen> arguments;
+    bool stale = false;       // must be refused
+    bool dead = false;        // likewise
+    bool misaligned = false;  // written to, and less aligned than declared
+    bool lie = false;         // another object under a version that is known
+    // Of the arguments, as they were.
+    std::vector<std::pair<std::shared_ptr<Cell>, Cell>> contents;
+
+    bool MayBeRefused() const { return stale || dead || misaligned || lie; }
+  };
+  struct VersionedThing {
+    std::shared_ptr<const Thing> thing;
+    uint64_t version = 0;
+  };
+
   absl::Status SetUp();
+  void RegisterFunctions();
   absl::Status TearDown();
   absl::Status Act(const Action& action);
+  absl::Status Synchronize();
+
+  // Picks the arguments; false if the program asks for one that is not there.
+  bool PickArguments(const FunctionSpec& spec, const Action& action, Brought* brought);
+  Seen PickStatic(size_t param, uint32_t pick) const;
+  Seen PickTensor(uint32_t pick, bool foreign_too, Brought* brought);
+  Seen PickThing(uint32_t pick, Brought* brought);
+  void RenewThing(uint32_t which, uint32_t content);
+
   absl::Status Call(const Action& action);
+  absl::Status RunTree(uint32_t function, Values* inputs, const Action& action, Values* outputs);
+  // Takes the handles that the caller does not keep out of its sight.
+  void LetGo(const Action& action, Brought* brought);
+  absl::Status TakeOutputs(const FunctionSpec& spec, const std::vector<Seen>& expected,
+                           Values outputs);
+  // Whether `failure` is what such a call may get; nothing has happened then.
+  bool WasRefused(const Brought& brought, const absl::Status& failure);
+  absl::Status CheckRefused(const Brought& brought, const Values& inputs);
+  // A call failed, because a fault was armed: what must be true all the same. Done: the program
+  // cannot go on, as nobody knows what the function had written.
+  absl::Status AfterFault(const FunctionSpec& spec, const Values& inputs, size_t own,
+                          const absl::Status& failure);
+
   absl::Status CheckAll();
   absl::Status CheckOne(const Seen& seen, const std::string& name);
+  absl::Status CheckInvariants();
+  absl::Status CheckBooks();
+  absl::Status CheckWatcher();
   absl::Status ForgetStale();
 
-  absl::StatusOr<Address> NewOutside();
-  Values BodyOf(const FunctionSpec& spec, Launcher& on, Values& inputs);
-  void Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
-  std::vector<Seen> ModelOf(const FunctionSpec& spec, const std::vector<Seen>& arguments);
-  // Picks the arguments; false if the program asks for one that is not there.
-  bool PickArguments(const FunctionSpec& spec, const Action& action, std::vector<Seen>* arguments);
-
   Device& device_;
+  FaultPlan* const plan_;
   const Program& program_;
-  const TreeOptions options_;
-  std::unique_ptr<Tree> tree_;
+  TreeOptions options_;
+  std::string false_alarm_;  // a warning of a write that no function makes
+  bool done_ = false;
+  Watcher watcher_;
   std::unique_ptr<Stream> streams_[2];
-  std::unique_ptr<Stream> fork_;
-  std::unique_ptr<Event> forked_;
-  std::unique_ptr<Event> joined_;
   uint32_t stream_ = 0;
-  Outside outside_;
-  uint64_t outside_used_ = 0;
-  std::vector<Seen> statics_;
-  std::vector<Seen> foreign_;
-  std::vector<Seen> live_;  // outputs that the caller holds
+  BodyRunner bodies_;
+  CallerMemory memory_;
+  std::unique_ptr<Tree> tree_;
+  std::vector<Seen> live_;   // outputs that the caller holds
+  std::vector<Seen> stale_;  // outputs of ended steps that it has not let go
+  std::vector<VersionedThing> things_;
+  uint64_t last_version_ = 0;
+  std::set<uint64_t> lied_about_;  // versions that two objects came with
+  std::vector<uint32_t> runs_;     // of bodies, by function
+  bool last_body_asked_ = false;
 };
 
 }  // namespace graphtree::simulation

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/observer.h"
+#include "graphs/budget.h"
 #include "graphs/graph_export.h"
 #include "tests/tree/tree_fixture.h"
 
@@ -56,6 +57,26 @@ TEST_P(WatchingTest, EveryMomentOfAGraphsLifeIsTold) {
   EXPECT_EQ(late.lines,
             (std::vector<std::string>{"replay begin 0 of first", "replay end 0 of first",
                                       "replay begin 1 of second", "replay end 1 of second"}));
+}
+
+TEST_P(WatchingTest, WhatIsEvictedIsToldOfAndMayComeBack) {
+  OpenTree({.budget = {.executables = 1}});
+  const FunctionId first = Register("first", {}, Twice);
+  const FunctionId second = Register("second", {}, Thrice);
+  const Tensor x = Given(1);
+  CallInSteps(2, first, {x});
+  CallInSteps(1, second, {x});
+  Diary diary;
+  tree().observers().Join(&diary);
+  CallInSteps(1, second, {x});
+  CallInSteps(1, first, {x});
+  tree().observers().Leave(&diary);
+  EXPECT_EQ(diary.lines,
+            (std::vector<std::string>{
+                "capture begin 1 of second", "capture end 1 of second", "destroy 0 of first",
+                "instantiate 1 of second", "replay begin 1 of second", "replay end 1 of second",
+                "destroy 1 of second", "instantiate 0 of first", "replay begin 0 of first",
+                "replay end 0 of first"}));
 }
 
 class Failures : public Observer {

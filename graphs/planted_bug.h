@@ -1,0 +1,42 @@
+// Bugs of the kind that a tree is prone to, which the simulation must find. They exist only in the
+// library that is compiled with GRAPHTREE_PLANTED_BUGS, for tests; elsewhere each is the constant
+// false.
+#ifndef GRAPHTREE_GRAPHS_PLANTED_BUG_H_
+#define GRAPHTREE_GRAPHS_PLANTED_BUG_H_
+
+#include <cstdint>
+
+namespace graphtree {
+
+enum class PlantedBug : uint8_t {
+  kNone,
+  kSkipsLiveness,       // a match does not ask what is alive
+  kForgetsDying,        // a restore does not free what has died since
+  kForgetsConsumed,     // a recording does not note which inputs died inside
+  kSkipsPatch,          // a replay copies from where the input was before
+  kForgetsMutation,     // a warm-up does not learn which inputs are written
+  kForgetsSecretWrite,  // checked mode tells of a write, and the input does not count as mutated
+  kRevivesStale,        // a replay hands out storage that somebody still holds from an ended step
+  kForgetsStreamOrder,  // a replay does not come after the work on the stream before
+  kLaunchesStale,       // nobody asks whether an input's step has ended
+  kReusesKeptPlace,     // a replay puts a kept output where the last one is
+  kSkipsPointers,       // a replay does not patch the ops that take an input that has moved
+  kForgetsEviction,     // an executable that comes back is taken to be patched already
+  kRecordsUnsettled,    // a body that asks for another warm-up is recorded all the same
+  kForgetsAlignment,    // a warm-up gives the body an input that is less aligned than declared
+  kForgetsOverlap,      // an input that overlaps itself is not copied in
+  kMixesObjects,        // a match does not ask which object came with the version
+  kForgetsDead,         // checked mode does not ask whether inputs are still there
+  kForgetsDestroy,      // observers are not told of what is evicted
+};
+
+#ifdef GRAPHTREE_PLANTED_BUGS
+PlantedBug& ThePlantedBug();
+inline bool IsPlanted(PlantedBug bug) { return ThePlantedBug() == bug; }
+#else
+constexpr bool IsPlanted(PlantedBug) { return false; }
+#endif
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_PLANTED_BUG_H_

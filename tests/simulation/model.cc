@@ -1,0 +1,135 @@
+// The two ways to run a function.
+#include "tests/simulation/model.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "tests/kernels/kernels.h"
+
+namespace graphtree::simulation {
+namespace {
+
+LaunchShape ShapeFor(uint32_t elements) {
+  LaunchShape shape;
+  shape.grid.x = (elements + 255) / 256;
+  shape.block.x = 256;
+  return shape;
+}
+
+// What integers and objects add to the numbers that a function fills in.
+uint32_t KeyOf(const Value& value) {
+  if (value.is_integer()) return static_cast<uint32_t>(value.integer());
+  return value.is_opaque() ? value.opaque<Thing>().content : 0;
+}
+
+// What its caller was promised about the inputs, as a body would rely on it.
+absl::Status CheckAligned(const FunctionSpec& spec, const Values& inputs) {
+  for (uint32_t p : spec.aligned) {
+    if (inputs[p].word() % kAligned == 0) continue;
+    return absl::InternalError(absl::StrCat("the body was given input ", p, " less aligned"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<Seen> ModelOf(const FunctionSpec& spec, const std::vector<Seen>& arguments,
+                          uint32_t elements) {
+  std::vector<std::shared_ptr<Cell>> registers;
+  uint32_t key = 0;
+  for (const Seen& argument : arguments) {
+    registers.push_back(argument.cell);
+    key += KeyOf(argument.handle);
+  }
+  for (const OpSpec& op : spec.ops) {
+    if (op.kind == OpSpecKind::kDrop) continue;
+    if (op.kind == OpSpecKind::kIncrement || op.kind == OpSpecKind::kSecret) {
+      for (uint32_t& word : *registers[op.a]) word += op.immediate;
+      continue;
+    }
+    auto out = std::make_shared<Cell>(elements);
+    for (uint32_t e = 0; e < elements; ++e) {
+      (*out)[e] = op.kind == OpSpecKind::kFill ? PatternWord(op.immediate + key, e)
+                                               : (*registers[op.a])[e] + (*registers[op.b])[e];
+    }
+    registers.push_back(std::move(out));
+  }
+  std::vector<Seen> outputs;
+  for (int r : spec.outputs) {
+    outputs.push_back({Value(), r == kNoRegister ? nullptr : registers[r]});
+  }
+  return outputs;
+}
+
+absl::Status BodyRunner::Open() {
+  GRAPHTREE_ASSIGN_OR_RETURN(fork_, device_.NewStream());
+  GRAPHTREE_ASSIGN_OR_RETURN(forked_, device_.NewEvent({}));
+  GRAPHTREE_ASSIGN_OR_RETURN(joined_, device_.NewEvent({}));
+  return absl::OkStatus();
+}
+
+void BodyRunner::Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
+  on.Reads(a);
+  on.Reads(b);
+  on.Writes(out);
+  const std::vector<Argument> arguments = {
+      Argument::Out(out.raw_bytes()), Argument::In(a.raw_bytes()), Argument::In(b.raw_bytes()),
+      Argument::Value(elements_)};
+  absl::Status status = on.stream().Record(*forked_);
+  if (status.ok()) status = fork_->Wait(*forked_);
+  if (status.ok()) status = fork_->Launch(AddKernel(), ShapeFor(elements_), arguments);
+  if (status.ok()) status = fork_->Record(*joined_);
+  if (status.ok()) status = on.stream().Wait(*joined_);
+  on.Fail(status);
+}
+
+Tensor BodyRunner::NewTensor(const OpSpec& op, Launcher& on, const Values& registers,
+                             uint32_t key) {
+  const Tensor out = on.Empty(DType::kI32, {elements_});
+  if (!on.ok()) return out;
+  const LaunchShape shape = ShapeFor(elements_);
+  if (op.kind == OpSpecKind::kFill) {
+    const uint32_t seed = op.immediate + key;
+    on.Launch(FillPatternKernel(), shape, {Out(out), Val(seed), Val(elements_)});
+    return out;
+  }
+  const Tensor a = Tensor::From(registers[op.a]);
+  const Tensor b = Tensor::From(registers[op.b]);
+  if (op.kind == OpSpecKind::kFork) {
+    Fork(on, out, a, b);
+  } else {
+    on.Launch(AddKernel(), shape, {Out(out), In(a), In(b), Val(elements_)});
+  }
+  return out;
+}
+
+Values BodyRunner::Run(const FunctionSpec& spec, Launcher& on, Values& inputs) {
+  on.Fail(CheckAligned(spec, inputs));
+  uint32_t key = 0;
+  Values registers;
+  for (Value& input : inputs) {
+    key += KeyOf(input);
+    registers.push_back(std::move(input));
+  }
+  for (const OpSpec& op : spec.ops) {
+    if (!on.ok()) return {};
+    switch (op.kind) {
+      case OpSpecKind::kDrop: registers[op.a] = Value(); break;
+      case OpSpecKind::kIncrement:
+        on.Launch(IncrementKernel(), ShapeFor(elements_),
+                  {InOut(Tensor::From(registers[op.a])), Val(op.immediate), Val(elements_)});
+        break;
+      case OpSpecKind::kSecret:
+        on.Launch(IncrementKernel(), ShapeFor(elements_),
+                  {In(Tensor::From(registers[op.a])), Val(op.immediate), Val(elements_)});
+        break;
+      default: registers.push_back(NewTensor(op, on, registers, key)); break;
+    }
+  }
+  Values outputs;
+  for (int r : spec.outputs) outputs.push_back(r == kNoRegister ? Value() : registers[r]);
+  return outputs;
+}
+
+}  // namespace graphtree::simulation

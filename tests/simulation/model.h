@@ -1,0 +1,65 @@
+// What a function of a program computes, twice: on plain vectors, and through a launcher.
+//
+// The model knows nothing of graphs, pools or paths. It knows cells of words, and that outputs may
+// share a cell with an input.
+#ifndef GRAPHTREE_TESTS_SIMULATION_MODEL_H_
+#define GRAPHTREE_TESTS_SIMULATION_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "device/device.h"
+#include "device/stream.h"
+#include "graphs/launcher.h"
+#include "graphs/tensor.h"
+#include "tests/simulation/program.h"
+
+namespace graphtree::simulation {
+
+using Cell = std::vector<uint32_t>;
+
+// What opaque inputs are made of: a body reads it on the host.
+struct Thing {
+  uint32_t content = 0;
+};
+
+// A tensor as the caller sees it; without a cell for anything else.
+struct Seen {
+  Value handle;
+  std::shared_ptr<Cell> cell;
+  bool kept = false;  // it outlives its step
+};
+
+constexpr uint64_t kAligned = 16;  // bytes, where a function declares it
+
+// The outputs, by cell; cells of arguments that are written to change.
+std::vector<Seen> ModelOf(const FunctionSpec& spec, const std::vector<Seen>& arguments,
+                          uint32_t elements);
+
+// The same as a body. Runs of all bodies of one world, one at a time.
+class BodyRunner {
+ public:
+  BodyRunner(Device& device, uint32_t elements) : device_(device), elements_(elements) {}
+  absl::Status Open();
+
+  // Waits for forks that a failure left alone.
+  absl::Status Synchronize() { return fork_ == nullptr ? absl::OkStatus() : fork_->Synchronize(); }
+
+  Values Run(const FunctionSpec& spec, Launcher& on, Values& inputs);
+
+ private:
+  Tensor NewTensor(const OpSpec& op, Launcher& on, const Values& registers, uint32_t key);
+  void Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
+
+  Device& device_;
+  const uint32_t elements_;
+  std::unique_ptr<Stream> fork_;
+  std::unique_ptr<Event> forked_;
+  std::unique_ptr<Event> joined_;
+};
+
+}  // namespace graphtree::simulation
+
+#endif  // GRAPHTREE_TESTS_SIMULATION_MODEL_H_

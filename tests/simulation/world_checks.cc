@@ -1,0 +1,81 @@
+// What must hold after every action.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/pool.h"
+#include "device/base/status_macros.h"
+#include "tests/simulation/world.h"
+
+namespace graphtree::simulation {
+
+absl::Status World::CheckInvariants() {
+  if (!false_alarm_.empty()) return absl::InternalError("a false alarm: " + false_alarm_);
+  for (const Seen& seen : stale_) {
+    if (!Tensor::From(seen.handle).bytes().ok()) continue;
+    return absl::InternalError("a tensor of an ended step may be used again");
+  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckWatcher());
+  return CheckBooks();
+}
+
+absl::Status World::CheckWatcher() {
+  if (!program_.watched) return absl::OkStatus();
+  if (!watcher_.wrong().empty()) return absl::InternalError(watcher_.wrong());
+  const TreeStats stats = tree_->stats();
+  if (watcher_.executables() == stats.executables) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("an observer knows of ", watcher_.executables(),
+                                          " executables, and there are ", stats.executables));
+}
+
+// In these states the pool's books are true: every block is somebody's.
+absl::Status World::CheckBooks() {
+  const std::string state = tree_->state();
+  if (state != "recording" && state != "warm-up") return absl::OkStatus();
+  for (const FunctionSpec& spec : program_.functions) {
+    if (!spec.kept.empty()) return absl::OkStatus();
+  }
+  std::vector<const Storage*> held;
+  for (const Seen& seen : live_) {
+    const Storage* storage = seen.handle.storage();
+    if (storage == nullptr) continue;
+    if (std::find(held.begin(), held.end(), storage) == held.end()) held.push_back(storage);
+  }
+  tree_->stats();  // forgets what has died
+  const uint64_t blocks = tree_->pool().Stats().live_blocks;
+  if (blocks == held.size()) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("the pool has ", blocks, " live blocks, and the caller ",
+                                          "holds ", held.size(), " (tree: ", state, ")"));
+}
+
+absl::Status World::CheckOne(const Seen& seen, const std::string& name) {
+  Cell found(program_.elements);
+  GRAPHTREE_RETURN_IF_ERROR(
+      streams_[stream_]->Copy(AddressOf(found.data()), seen.handle.word(), found.size() * 4));
+  GRAPHTREE_RETURN_IF_ERROR(streams_[stream_]->Synchronize());
+  for (size_t e = 0; e < found.size(); ++e) {
+    if (found[e] != (*seen.cell)[e]) {
+      return absl::InternalError(absl::StrCat(name, " has ", found[e], " at ", e, " instead of ",
+                                              (*seen.cell)[e], " (tree: ", tree_->state(), ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status World::CheckAll() {
+  GRAPHTREE_RETURN_IF_ERROR(Synchronize());
+  for (size_t i = 0; i < live_.size(); ++i) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckOne(live_[i], absl::StrCat("output ", i)));
+  }
+  for (size_t i = 0; i < memory_.statics().size(); ++i) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckOne(memory_.statics()[i], absl::StrCat("static tensor ", i)));
+  }
+  for (size_t i = 0; i < memory_.foreign().size(); ++i) {
+    if (memory_.IsDead(memory_.foreign()[i].handle)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(CheckOne(memory_.foreign()[i], absl::StrCat("foreign tensor ", i)));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree::simulation
