@@ -24,9 +24,10 @@ bool Lists(absl::Span<const OpId> ops, OpId op) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-// Every word of one op that may be an address, with the argument that it is; -1 inside one.
+// Every word of one op that may be an address, with the argument that it is; -1 inside one. By
+// bytes: with its place among the argument bytes.
 template <typename Visitor>
-void VisitWords(const Op& op, Visitor visit) {
+void VisitWords(const Op& op, bool by_bytes, Visitor visit) {
   if (op.kind == OpKind::kCopy) {
     visit(op.copy.target, kTargetArgument);
     visit(op.copy.source, kSourceArgument);
@@ -37,8 +38,8 @@ void VisitWords(const Op& op, Visitor visit) {
   for (size_t at = 0; at + sizeof(uint64_t) <= op.argument_bytes.size(); at += kStep) {
     uint64_t word;
     std::memcpy(&word, op.argument_bytes.data() + at, sizeof(word));
-    int argument = -1;
-    for (size_t p = 0; p < op.parameters.size(); ++p) {
+    int argument = by_bytes ? static_cast<int>(at) : -1;
+    for (size_t p = 0; p < op.parameters.size() && !by_bytes; ++p) {
       if (op.parameters[p].offset == at) argument = static_cast<int>(p);
     }
     visit(word, argument);
@@ -178,8 +179,8 @@ std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<cons
     for (const PointerOp& candidate : known) {
       if (candidate.id() == op.id) listed = &candidate;
     }
-    if (listed != nullptr && listed->is_by_bytes()) continue;  // compared byte for byte
-    VisitWords(op, [&](uint64_t word, int argument) {
+    const bool by_bytes = listed != nullptr && listed->is_by_bytes();
+    VisitWords(op, by_bytes, [&](uint64_t word, int argument) {
       if (HasSlot(listed, argument)) return;
       for (const InputRange& range : ranges) {
         if (word >= range.range.base && word - range.range.base < range.range.bytes) {

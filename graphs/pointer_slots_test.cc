@@ -220,6 +220,19 @@ TEST_F(HiddenPointersTest, AnAddressInAnotherArgumentOrOpIsHidden) {
   EXPECT_EQ(Hidden({CopyOp(2, kOut, kX)}, table), Inputs{0});
 }
 
+// A library's op that is patched for one input may take another, or a kept output, as well.
+TEST_F(HiddenPointersTest, AnOpThatIsKnownByItsBytesHidesWhatHasNoSlotInThem) {
+  const Op op = KernelOp(3, kY, kX + 8, 12);
+  std::vector<PointerOp> ops;
+  ops.emplace_back(op.argument_bytes);
+  ops[0].set_id(3);
+  ops[0].slots() = {{0, 8, 8}};
+  const std::vector<uint32_t> patched = {0};
+  const PointerTable table(std::move(ops), patched, At(kX, kY));
+  EXPECT_EQ(Hidden({op}, table), Inputs{1});
+  EXPECT_EQ(Hidden({KernelOp(3, kOut, kX + 8, 12)}, table), Inputs{});
+}
+
 TEST_F(HiddenPointersTest, WorkThatShowsNothingHidesEverything) {
   const PointerTable table = MakeTable();
   for (const OpKind kind : {OpKind::kHost, OpKind::kChildGraph, OpKind::kOther}) {
