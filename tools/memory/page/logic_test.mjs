@@ -8,6 +8,7 @@ import {readColumn} from './source/bytes.js';
 import {sampleColumns, stateAtPosition} from './source/columns.js';
 import {formatBytes, formatDuration, niceStep} from './source/format.js';
 import {aliveAt, peakBetween, piecesAt} from './source/lane.js';
+import {levelFor} from './source/levels.js';
 import {largestHole, segmentsAt} from './source/moment.js';
 import {PIXEL, shade} from './source/shade.js';
 import {pickInStack, StackedPainter} from './source/stacked.js';
@@ -98,6 +99,67 @@ test('columns show the peak of what they cover, and never go backwards', () => {
     const outside = sampleColumns(lane, axis, -length, 2 * length, 30);
     assert.deepEqual([...outside.slice(0, 9)], Array(9).fill(-1));
     assert.deepEqual([...outside.slice(21)], Array(9).fill(-1));
+  }
+});
+
+test('from afar columns show peaks of blocks, and the highest of all is among them', () => {
+  const lane = randomLane(SEED + 1, 6000);
+  assert.ok(lane.levels.length > 4);
+  for (const width of [9, 40, 170]) {
+    const level = levelFor(lane, 'event', 0, lane.stateCount, width);
+    assert.ok(level.shift > 0);
+    const samples = sampleColumns(lane, 'event', 0, lane.stateCount, width, level);
+    const step = lane.stateCount / width;
+    samples.forEach((state, c) => {
+      assert.ok(c === 0 || state > samples[c - 1]);
+      assert.ok(state >= c * step && state < (c + 1) * step + 2 ** level.shift);
+    });
+    const highest = Math.max(...samples.map((state) => lane.allocated[state]));
+    assert.equal(highest, lane.allocated[lane.peakState]);
+  }
+  assert.equal(levelFor(lane, 'event', 100, 400, 300), lane.levels[0]);
+  assert.equal(levelFor(lane, 'time', 0, 1e9, 10), lane.levels[0]);
+});
+
+test('what a level leaves out is not in its picture', () => {
+  for (let round = 0; round < 6; ++round) {
+    const lane = randomLane(SEED + 200 + round, 4000);
+    for (const [from, to, width] of [
+      [0, lane.stateCount, 50],
+      [317, 3001, 40],
+      [1999, 3999, 60],
+    ]) {
+      const level = levelFor(lane, 'event', from, to, width);
+      assert.ok(level.born.length < lane.allocations.count);
+      const samples = sampleColumns(lane, 'event', from, to, width, level);
+      for (const painter of [new StackedPainter(lane), new AddressedPainter(lane)]) {
+        const top = painter.space?.length ?? lane.mostHeld;
+        const [few, all] = [level, lane.levels[0]].map((used) => {
+          const ids = new Uint32Array(width * 300);
+          painter.paint({bottom: 0, top}, samples, 300, ids, used);
+          return ids;
+        });
+        assert.deepEqual(few, all);
+      }
+    }
+  }
+});
+
+test('allocations of no size take no room and lose none', () => {
+  const allocations = [];
+  for (let k = 0; k < 40; ++k) {
+    allocations.push({start: k, end: 40 + ((7 * k) % 40), address: 512 * k, size: k % 3 ? 0 : 512});
+  }
+  const lane = makeLane({events: 80, allocations, pieces: []});
+  const top = lane.allocated[lane.peakState];
+  const samples = sampleColumns(lane, 'event', 0, lane.stateCount, 80);
+  for (const height of [4, 400]) {
+    const ids = new Uint32Array(80 * height);
+    new StackedPainter(lane).paint({bottom: 0, top}, samples, height, ids);
+    samples.forEach((state, c) => {
+      const painted = ids.subarray(c * height, (c + 1) * height).filter((id) => id >= 2).length;
+      assert.equal(painted, Math.round((lane.allocated[state] * height) / top));
+    });
   }
 });
 

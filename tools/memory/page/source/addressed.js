@@ -3,11 +3,12 @@
 // fragmentation is.
 //
 // The pixel numbers are those of stacked.js. What comes and goes between two columns is skipped,
-// so the cost is one look at each allocation that starts in view, plus the pixels.
+// so the cost is one look at each allocation that starts in view and can be seen from so far away
+// (levels.js), plus the pixels.
 
 import {closeHoles, offsetOfAddress} from './address_space.js';
 import {columnOfState} from './columns.js';
-import {firstStartingAt} from './lane.js';
+import {firstAtLeast} from './levels.js';
 import {fillRun, PIXEL} from './shade.js';
 
 export class AddressedPainter {
@@ -24,7 +25,7 @@ export class AddressedPainter {
     return out;
   }
 
-  paint(view, samples, height, ids) {
+  paint(view, samples, height, ids, level = this.lane.levels[0]) {
     ids.fill(PIXEL.nothing);
     const first = samples.findIndex((state) => state >= 0);
     if (first < 0) return;
@@ -37,6 +38,7 @@ export class AddressedPainter {
       samples: samples.subarray(0, last + 1),
       first: samples[first],
       last: samples[last],
+      born: level.born,
     };
     this.paintPieces(frame);
     this.paintAllocations(frame);
@@ -53,15 +55,16 @@ export class AddressedPainter {
 
   paintAllocations(frame) {
     const {allocations, keyframes} = this.lane;
-    const {samples} = frame;
-    const {start, end, count} = allocations;
+    const {samples, born} = frame;
+    const {start, end} = allocations;
     const key = Math.floor(frame.first / keyframes.step);
     for (const i of keyframes.lists[key]) {
       this.allocation(frame, i, columnOfState(samples, start[i] + 1));
     }
     let left = 0;
-    let i = firstStartingAt(allocations, key * keyframes.step);
-    for (; i < count && start[i] < frame.last; ++i) {
+    let k = firstAtLeast(born, start, key * keyframes.step);
+    for (; k < born.length && start[born[k]] < frame.last; ++k) {
+      const i = born[k];
       while (samples[left] <= start[i]) ++left;
       if (samples[left] <= end[i]) this.allocation(frame, i, left);
     }

@@ -16,17 +16,33 @@ function ticks(low, high, wanted, isBytes) {
   return values;
 }
 
-// frame: {lane, settings, view, width, height, painter}
+// frame: {lane, settings, view, width, height, painter}. A moving view changes one axis at a time,
+// and what a browser takes longest for is laying out text: an axis is made anew where it changed.
 export function drawAxes(svg, frame, margin) {
-  const {lane, settings, view, width, height, painter} = frame;
-  const x = scaleLinear([view.from, view.to], [0, width]);
-  const y = scaleLinear([view.bottom, view.top], [height, 0]);
-  const xTicks = ticks(view.from, view.to, width / 85, false);
-  const bottom = axisBottom(x)
-    .tickValues(settings.axis === 'event' ? xTicks.filter(Number.isInteger) : xTicks)
+  const {settings, view, width, height} = frame;
+  const root = select(svg);
+  const below = [settings.axis, view.from, view.to, width, height, margin.left];
+  const beside = [settings.layout, view.bottom, view.top, height, margin.left, frame.lane.name];
+  drawAxis(root.select('.axis-x'), below, () => timeAxis(frame), [margin.left, margin.top + height]);
+  drawAxis(root.select('.axis-y'), beside, () => byteAxis(frame), [margin.left, margin.top]);
+}
+
+function drawAxis(group, drawnFor, makeAxis, place) {
+  const key = drawnFor.join();
+  if (group.attr('data-drawn') === key) return;
+  group.attr('data-drawn', key).attr('transform', `translate(${place.join()})`).call(makeAxis());
+}
+
+function timeAxis({settings, view, width}) {
+  const values = ticks(view.from, view.to, width / 85, false);
+  return axisBottom(scaleLinear([view.from, view.to], [0, width]))
+    .tickValues(settings.axis === 'event' ? values.filter(Number.isInteger) : values)
     .tickSizeOuter(0)
     .tickFormat(settings.axis === 'event' ? formatCount : formatDuration);
-  const left = axisLeft(y)
+}
+
+function byteAxis({lane, settings, view, height, painter}) {
+  return axisLeft(scaleLinear([view.bottom, view.top], [height, 0]))
     .tickValues(ticks(view.bottom, view.top, height / 48, true))
     .tickSizeOuter(0)
     .tickFormat(
@@ -34,12 +50,6 @@ export function drawAxes(svg, frame, margin) {
         ? (offset) => formatAddress(lane.addressBase, addressOfOffset(painter.space, offset))
         : formatBytes,
     );
-  const root = select(svg);
-  root
-    .select('.axis-x')
-    .attr('transform', `translate(${margin.left},${margin.top + height})`)
-    .call(bottom);
-  root.select('.axis-y').attr('transform', `translate(${margin.left},${margin.top})`).call(left);
 }
 
 export function drawGrid(context, frame, theme) {

@@ -26,7 +26,10 @@ export function positionOfState(lane, axis, state) {
 }
 
 // The state for each of `width` columns over positions [from, to); -1 where the axis has nothing.
-export function sampleColumns(lane, axis, from, to, width) {
+// Of a level (levels.js) that has peaks, which is for the event axis only, a column shows the
+// highest peak of the blocks that begin in it.
+export function sampleColumns(lane, axis, from, to, width, level = lane.levels[0]) {
+  if (level.peaks) return sampleBlocks(lane, from, to, width, level);
   const samples = new Int32Array(width);
   const length = axisLength(lane, axis);
   const step = (to - from) / width;
@@ -37,6 +40,23 @@ export function sampleColumns(lane, axis, from, to, width) {
     const outside = right <= 0 || right - step >= length;
     samples[c] = outside ? -1 : peakBetween(lane, low, high + 1);
     low = stateAfterColumn(lane, axis, right, high);
+  }
+  return samples;
+}
+
+function sampleBlocks(lane, from, to, width, {shift, peaks}) {
+  const {allocated, stateCount} = lane;
+  const samples = new Int32Array(width).fill(-1);
+  const size = 2 ** shift;
+  const step = (to - from) / width;
+  let block = Math.max(0, Math.ceil(from / size));
+  for (let c = 0; c < width; ++c) {
+    const right = from + (c + 1) * step;
+    if (right <= 0 || right - step >= stateCount) continue;
+    const end = Math.min(Math.ceil(right / size), peaks.length);
+    let best = peaks[Math.min(block, peaks.length - 1)];
+    for (; block < end; ++block) if (allocated[peaks[block]] > allocated[best]) best = peaks[block];
+    samples[c] = best;
   }
   return samples;
 }

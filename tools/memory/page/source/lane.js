@@ -14,6 +14,7 @@
 // Everything here is plain data and arithmetic; nothing knows about the screen.
 
 import {readColumn} from './bytes.js';
+import {makeLevels} from './levels.js';
 
 export const EVENT = {
   alloc: 0,
@@ -134,6 +135,7 @@ export function finishLane(lane) {
   lane.keyframes = makeKeyframes(lane.allocations, lane.eventCount);
   lane.byEnd = sortByEnd(lane.allocations, lane.eventCount);
   lane.blockPeaks = makeBlockPeaks(lane.allocated);
+  lane.levels = makeLevels(lane);
   return lane;
 }
 
@@ -178,7 +180,8 @@ export function indexOfLargest(values, from, to) {
 // nearest one before it. The step grows with the number alive: all keyframes together hold about as
 // many entries as there are events.
 function makeKeyframes(allocations, eventCount) {
-  const step = Math.max(1024, mostAlive(allocations, eventCount));
+  const most = mostAlive(allocations, eventCount);
+  const step = Math.max(1024, most);
   const lists = [];
   let alive = [];
   let next = 0;
@@ -189,7 +192,7 @@ function makeKeyframes(allocations, eventCount) {
     }
     lists.push(Uint32Array.from(alive));
   }
-  return {step, lists};
+  return {step, lists, mostAlive: most};
 }
 
 function mostAlive(allocations, eventCount) {
@@ -209,20 +212,6 @@ export function firstStartingAt(allocations, event) {
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (allocations.start[middle] < event) low = middle + 1;
-    else high = middle;
-  }
-  return low;
-}
-
-// The first in the order of `byEnd` that ends at event `event` or later.
-export function firstEndingAt(lane, event) {
-  const {byEnd} = lane;
-  const {end} = lane.allocations;
-  let low = 0;
-  let high = byEnd.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (end[byEnd[middle]] < event) low = middle + 1;
     else high = middle;
   }
   return low;

@@ -5,6 +5,7 @@
 
 import {AddressedPainter} from './addressed.js';
 import {sampleColumns} from './columns.js';
+import {levelFor} from './levels.js';
 import {shade} from './shade.js';
 import {StackedPainter} from './stacked.js';
 
@@ -54,8 +55,10 @@ export class Raster {
     const began = performance.now();
     this.resize(width, height, moving);
     const {canvas, ids} = this;
-    this.samples = sampleColumns(lane, settings.axis, view.from, view.to, canvas.width);
-    this.painterFor(lane, settings.layout).paint(view, this.samples, canvas.height, ids);
+    const {axis} = settings;
+    const level = levelFor(lane, axis, view.from, view.to, canvas.width);
+    this.samples = sampleColumns(lane, axis, view.from, view.to, canvas.width, level);
+    this.painterFor(lane, settings.layout).paint(view, this.samples, canvas.height, ids, level);
     this.recolour(colours);
     if (!this.coarse) this.lastMs = performance.now() - began;
   }

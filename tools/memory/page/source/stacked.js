@@ -4,36 +4,42 @@
 //         0 nothing, 1 held but free, a + 2 allocation a
 //
 // One sweep through the events keeps a linked list of what is alive, oldest first; each column
-// walks the list once. Two things make a million events cheap:
+// walks the list once. Three things make a million events cheap:
 //
-//   * What comes and goes between two columns is never put into the list.
+//   * What no column can show is not looked at (levels.js), and what comes and goes between two
+//     columns is never put into the list.
 //   * What is thinner than a pixel shares a list node with its neighbours until they fill a pixel,
 //     so a column's walk is bounded by its height, not by how many are alive. The node takes the
 //     colour of its newest member. Positions stay exact: a node has the exact sum of its members.
+//   * Nodes are numbered from 0 and used again, so that the list stays in the cache.
 
-import {firstEndingAt, firstStartingAt} from './lane.js';
+import {firstAtLeast} from './levels.js';
 import {fillRun, PIXEL} from './shade.js';
 
 const NONE = -1;
 
-// The list; arrays are indexed by allocation and kept between frames.
+// The list; its arrays are kept between frames.
 export class StackedPainter {
   constructor(lane) {
-    const {count} = lane.allocations;
+    const most = lane.keyframes.mostAlive + 1;
     this.lane = lane;
-    this.next = new Int32Array(count);
-    this.previous = new Int32Array(count);
-    this.bytes = new Float64Array(count); // of the node that this allocation heads
-    this.newest = new Int32Array(count); // its member that lends its colour
-    this.shared = new Uint8Array(count); // whether the node is for thin ones
-    this.nodeOf = new Int32Array(count); // head of the node that the allocation is in
+    this.next = new Int32Array(most);
+    this.previous = new Int32Array(most);
+    this.bytes = new Float64Array(most);
+    this.newest = new Int32Array(most); // the member that lends its colour
+    this.shared = new Uint8Array(most); // whether the node is for thin ones
+    this.members = new Int32Array(most);
+    this.spare = Int32Array.from({length: most}, (_, k) => most - 1 - k); // nodes not in the list
+    this.nodeOf = new Int32Array(lane.allocations.count); // that an allocation is in
   }
 
-  // view: {axis, bottom, top} in bytes; samples: the state of each column (columns.js).
-  paint(view, samples, height, ids) {
+  // view: {axis, bottom, top} in bytes; samples: the state of each column (columns.js), and the
+  // level that they were taken from.
+  paint(view, samples, height, ids, level = this.lane.levels[0]) {
     ids.fill(PIXEL.nothing);
+    this.level = level;
     this.thin = (view.top - view.bottom) / height;
-    this.head = this.tail = NONE;
+    this.clear();
     let state = NONE;
     for (let c = 0; c < samples.length; ++c) {
       if (samples[c] === NONE) continue;
@@ -48,30 +54,40 @@ export class StackedPainter {
     }
   }
 
+  clear() {
+    const {spare} = this;
+    for (let k = 0; k < spare.length; ++k) spare[k] = spare.length - 1 - k;
+    this.spareCount = spare.length;
+    this.head = this.tail = NONE;
+  }
+
   startAt(state) {
     const {keyframes, allocations} = this.lane;
     const frame = Math.floor(state / keyframes.step);
     const from = frame * keyframes.step;
     for (const i of keyframes.lists[frame]) if (allocations.end[i] >= state) this.append(i);
-    this.unborn = firstStartingAt(allocations, from);
+    this.unborn = firstAtLeast(this.level.born, allocations.start, from);
     this.appendBorn(state);
-    this.undead = firstEndingAt(this.lane, state);
+    this.undead = firstAtLeast(this.level.dead, allocations.end, state);
   }
 
   // Those that start before `state` and outlive it; those that do not are never seen.
   appendBorn(state) {
-    const {start, end, count} = this.lane.allocations;
-    let i = this.unborn;
-    for (; i < count && start[i] < state; ++i) if (end[i] >= state) this.append(i);
-    this.unborn = i;
+    const {born} = this.level;
+    const {start, end} = this.lane.allocations;
+    let k = this.unborn;
+    for (; k < born.length && start[born[k]] < state; ++k) {
+      if (end[born[k]] >= state) this.append(born[k]);
+    }
+    this.unborn = k;
   }
 
   advance(from, to) {
-    const {byEnd} = this.lane;
+    const {dead} = this.level;
     const {start, end} = this.lane.allocations;
     let k = this.undead;
-    for (; k < byEnd.length && end[byEnd[k]] < to; ++k) {
-      if (start[byEnd[k]] < from) this.remove(byEnd[k]);
+    for (; k < dead.length && end[dead[k]] < to; ++k) {
+      if (start[dead[k]] < from) this.remove(dead[k]);
     }
     this.undead = k;
     this.appendBorn(to);
@@ -83,30 +99,36 @@ export class StackedPainter {
     const {tail} = this;
     if (isThin && tail !== NONE && this.shared[tail] && this.bytes[tail] + size <= this.thin) {
       this.bytes[tail] += size;
+      this.members[tail] += 1;
       this.newest[tail] = i;
       this.nodeOf[i] = tail;
       return;
     }
-    this.nodeOf[i] = this.newest[i] = i;
-    this.bytes[i] = size;
-    this.shared[i] = isThin ? 1 : 0;
-    this.previous[i] = tail;
-    this.next[i] = NONE;
-    if (tail === NONE) this.head = i;
-    else this.next[tail] = i;
-    this.tail = i;
+    const node = this.spare[--this.spareCount];
+    this.nodeOf[i] = node;
+    this.newest[node] = i;
+    this.bytes[node] = size;
+    this.members[node] = 1;
+    this.shared[node] = isThin ? 1 : 0;
+    this.previous[node] = tail;
+    this.next[node] = NONE;
+    if (tail === NONE) this.head = node;
+    else this.next[tail] = node;
+    this.tail = node;
   }
 
   remove(i) {
     const node = this.nodeOf[i];
     this.bytes[node] -= this.lane.allocations.size[i];
-    if (this.shared[node] && this.bytes[node] > 0) return;
+    this.members[node] -= 1;
+    if (this.members[node] > 0) return;
     const before = this.previous[node];
     const after = this.next[node];
     if (before === NONE) this.head = after;
     else this.next[before] = after;
     if (after === NONE) this.tail = before;
     else this.previous[after] = before;
+    this.spare[this.spareCount++] = node;
   }
 
   paintColumn(view, ids, base, height) {

@@ -29,7 +29,10 @@ export class Timeline {
     this.redraw = oncePerFrame(() => this.draw());
     this.redrawOverlay = oncePerFrame(() => this.drawOverlay());
     this.gestures = attachGestures(this);
-    new ResizeObserver(() => this.redraw()).observe(this.element);
+    new ResizeObserver(() => {
+      this.measuredFor = null;
+      this.redraw();
+    }).observe(this.element);
   }
 
   makeButtons() {
@@ -120,7 +123,10 @@ export class Timeline {
     });
   }
 
+  // Asking for the size makes the browser lay out the page, so it is asked for once.
   measure() {
+    if (this.measuredFor === this.settings.layout) return;
+    this.measuredFor = this.settings.layout;
     const box = this.element.getBoundingClientRect();
     const narrow = box.width < 560;
     const wideLabels = this.settings.layout === 'address';
