@@ -29,7 +29,7 @@ ForeignAllocator::~ForeignAllocator() {
     Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
   }
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (auto& [native, stream] : streams_) pool_.ForgetStream(*stream).IgnoreError();
+  for (auto& [native, stream] : streams_) pool_.ForgetStream(std::move(stream));
 }
 
 void ForeignAllocator::Install(int device, ForeignAllocator* allocator) {

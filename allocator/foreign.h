@@ -6,7 +6,8 @@
 //   anything else                   ForeignAllocator's methods
 //
 // The callbacks carry no context, so the pool is looked up by the device's number. Streams are the
-// caller's native ones; each is adopted once and stays adopted until the pool is removed.
+// caller's native ones; each is adopted once and stays so until the allocator is gone. One that
+// captures then is kept by the pool until its capture has ended, and has to live as long.
 //
 // Threads: callbacks may come from any thread; they take turns. The pool then belongs to the
 // ForeignAllocator alone.

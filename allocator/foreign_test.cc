@@ -12,6 +12,7 @@
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/host/native.h"
+#include "device/stream.h"
 #include "gtest/gtest.h"
 
 namespace graphtree {
@@ -98,6 +99,31 @@ TEST_F(ForeignTest, AServerThatIsAskedForMemoryMayFreeThroughTheHooks) {
   EXPECT_EQ(cache, nullptr);
   graphtree_foreign_free(between, 0, 0, theirs_->handle());
   graphtree_foreign_free(wanted, 0, 0, theirs_->handle());
+}
+
+// The pool knows the adopted stream, which nobody can forget while it captures.
+TEST_F(ForeignTest, MayGoWhileAStreamThatItAdoptedCaptures) {
+  void* a = graphtree_foreign_malloc(1 << 20, 0, theirs_->handle());
+  auto ours = *device_->AdoptStream(theirs_->handle());
+  EXPECT_THAT(ours->Fill(AddressOf(a), 1, 1, 1 << 20), IsOk());
+  graphtree_foreign_free(a, 0, 0, theirs_->handle());
+  EXPECT_THAT(ours->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  foreign_.reset();
+  EXPECT_THAT(pool_->WaitForStreams(),
+              FailsWith(absl::StatusCode::kFailedPrecondition, "capturing"))
+      << "the pool knows it still";
+  EXPECT_THAT(ours->EndCapture(), IsOk());
+  auto stream = *device_->NewStream();
+  const Block block = *pool_->Allocate(1 << 20, *stream);
+  EXPECT_THAT(stream->Fill(block.range.base, 2, 1, 1 << 20), IsOk());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_THAT(device_->health(), IsOk()) << "behind the first fill";
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  pool_.reset();
+  stream.reset();
+  ours.reset();
+  pool_ = *Pool::Create(*device_, {});
 }
 
 TEST_F(ForeignTest, ThreadsTakeTurns) {

@@ -76,10 +76,15 @@ class Pool {
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
   absl::Status UseOn(BlockId id, Stream& stream);
+  // What was put on the stream so far is still awaited. Refused while it captures.
   absl::Status ForgetStream(Stream& stream);
+  // The same for one that the pool may keep: where it cannot be forgotten now, because it captures
+  // or a call failed, the pool keeps it until it can.
+  void ForgetStream(std::unique_ptr<Stream> stream);
   // Waits for all work on the pool's memory.
   absl::Status WaitForStreams();
-  // The same, and forgets every stream, so that the pool can outlive them.
+  // The same, and forgets every stream that could be waited for, and all if the device is lost, so
+  // that the pool can outlive them. What it could not wait for stays, and is told.
   absl::Status WaitAndForgetStreams();
   // The live block that covers an address; NotFound if none does.
   absl::StatusOr<Block> Find(Address address) const;
@@ -248,6 +253,7 @@ class Pool {
   void LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
                  const BlockRecord* record);
   void FillHolders(OomReport* report) const;
+  absl::Status ForgetGuests();
   std::vector<WordId> NamedWords() const;
   absl::Status DebugAllocated(const BlockRecord& record, Stream& stream);
   absl::Status DebugFreed(BlockId id, const BlockRecord& record);
@@ -343,6 +349,9 @@ class Pool {
   Ledger ledger_;
   PieceRow step_;
   PieceRow kept_;
+  mutable std::mutex queue_mutex_;
+  std::vector<BlockId> queued_frees_;            // guarded by queue_mutex_
+  std::vector<std::unique_ptr<Stream>> guests_;  // until they can be forgotten; likewise guarded
   StreamTable streams_;
   DeferredQueue deferred_;
   History history_;
@@ -363,9 +372,6 @@ class Pool {
   std::vector<AddressRange> shielded_;
   std::vector<CaptureScope*> scopes_;  // open, innermost last
   std::unique_ptr<Stream> copy_stream_;
-
-  mutable std::mutex queue_mutex_;
-  std::vector<BlockId> queued_frees_;  // guarded by queue_mutex_
 };
 
 // A capture whose allocations come from a pool. If it is not committed, the pool goes back to what

@@ -55,6 +55,30 @@ absl::Status Pool::ForgetStream(Stream& stream) {
   return streams_.Forget(stream);
 }
 
+void Pool::ForgetStream(std::unique_ptr<Stream> stream) {
+  const ThreadGuard::Entry entry(guard_);
+  if (entry.ok() && streams_.Forget(*stream).ok()) return;
+  {
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    guests_.push_back(std::move(stream));
+  }
+  if (!entry.ok() || !entry.is_outermost()) return;
+  deferred_.Do("forget a stream", [this] { return ForgetGuests(); }).IgnoreError();
+}
+
+absl::Status Pool::ForgetGuests() {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  absl::Status first;
+  std::vector<std::unique_ptr<Stream>> left;
+  for (std::unique_ptr<Stream>& guest : guests_) {
+    const absl::Status status = streams_.Forget(*guest);
+    if (!status.ok()) left.push_back(std::move(guest));
+    first.Update(status);
+  }
+  guests_ = std::move(left);
+  return first;
+}
+
 absl::Status Pool::WaitForStreams() {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
@@ -64,9 +88,9 @@ absl::Status Pool::WaitForStreams() {
 absl::Status Pool::WaitAndForgetStreams() {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
-  const absl::Status status = Quiesce();
-  streams_.ForgetAll();
-  return status;
+  const absl::Status status = streams_.SynchronizeAndForget();
+  const absl::Status copied = copy_stream_ == nullptr ? status : copy_stream_->Synchronize();
+  return status.ok() ? copied : status;
 }
 
 void Pool::NoteLaunch(Stream& stream) { streams_.UsedEverywhereOn(streams_.NumberOf(stream)); }

@@ -83,6 +83,7 @@ absl::Status Pool::ReleaseParked(Region region, const std::vector<AddressRange>&
 }
 
 absl::Status Pool::Quiesce() {
+  ForgetGuests().IgnoreError();  // what cannot be forgotten yet is waited for with the others
   const absl::Status status = streams_.SynchronizeAll();
   if (copy_stream_ == nullptr) return status;
   const absl::Status copied = copy_stream_->Synchronize();

@@ -18,22 +18,55 @@ absl::Status CannotAwait(const char* what) {
 }  // namespace
 
 uint32_t StreamTable::LookUp(Stream& stream) {
-  for (uint32_t number = 0; number < slots_.size(); ++number) {
+  uint32_t number = 0;
+  for (; number < slots_.size(); ++number) {
     const std::vector<Stream*>& streams = slots_[number].streams;
-    if (std::find(streams.begin(), streams.end(), &stream) == streams.end()) continue;
-    last_stream_ = &stream;
-    return last_number_ = number;
+    if (std::find(streams.begin(), streams.end(), &stream) != streams.end()) break;
   }
-  uint32_t number = static_cast<uint32_t>(slots_.size());
-  if (number < 32) {
-    slots_.emplace_back();
-  } else {
-    number = next_shared_;
-    next_shared_ = (next_shared_ + 1) % 32;
+  if (number == slots_.size()) {
+    number = SlotForNew();
+    slots_[number].streams.push_back(&stream);
+    Refresh(number);
   }
-  slots_[number].streams.push_back(&stream);
   last_stream_ = &stream;
   return last_number_ = number;
+}
+
+// A bit of its own, else one whose streams were all forgotten, else one to share.
+uint32_t StreamTable::SlotForNew() {
+  if (slots_.size() < kMostSlots) {
+    slots_.emplace_back();
+    return static_cast<uint32_t>(slots_.size() - 1);
+  }
+  const auto empty = std::find_if(slots_.begin(), slots_.end(),
+                                  [](const Slot& slot) { return slot.streams.empty(); });
+  if (empty != slots_.end()) return static_cast<uint32_t>(empty - slots_.begin());
+  next_shared_ = (next_shared_ + 1) % kMostSlots;
+  return next_shared_;
+}
+
+// What one stream of the slot has waited for the others have not.
+void StreamTable::Refresh(uint32_t number) {
+  const Slot& slot = slots_[number];
+  const bool is_shared = slot.streams.size() + (slot.has_forgotten ? 1 : 0) > 1;
+  shared_ = (shared_ & ~(1u << number)) | (is_shared ? 1u << number : 0);
+  synced_[number].fill(0);
+  synced_inside_[number].fill(0);
+}
+
+absl::Status StreamTable::Await(Stream& other, Stream& stream) {
+  if (event_ == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(event_, device_.NewEvent({}));
+  }
+  GRAPHTREE_RETURN_IF_ERROR(other.Record(*event_));
+  return stream.Wait(*event_);
+}
+
+absl::Status StreamTable::Carry(Stream& stream) {
+  if (courier_ == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(courier_, device_.NewStream());
+  }
+  return Await(stream, *courier_);
 }
 
 absl::Status StreamTable::Forget(Stream& stream) {
@@ -43,14 +76,10 @@ absl::Status StreamTable::Forget(Stream& stream) {
     if (at == slot.streams.end()) continue;
     GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
     if (info.state != CaptureState::kNone) return CannotAwait("forgotten");
-    auto event = device_.NewEvent({});
-    if (!event.ok()) return event.status();
-    if (slot.last_of_forgotten != nullptr) {
-      GRAPHTREE_RETURN_IF_ERROR(stream.Wait(*slot.last_of_forgotten));
-    }
-    GRAPHTREE_RETURN_IF_ERROR(stream.Record(**event));
-    slot.last_of_forgotten = *std::move(event);
+    GRAPHTREE_RETURN_IF_ERROR(Carry(stream));
     slot.streams.erase(at);
+    slot.has_forgotten = true;
+    Refresh(number);
     if (last_stream_ == &stream) last_stream_ = nullptr;
     return absl::OkStatus();
   }
@@ -65,28 +94,49 @@ Stream* StreamTable::AnyOf(uint32_t bits) const {
   return nullptr;
 }
 
+absl::Status StreamTable::Synchronize(Stream& stream) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
+  return info.state != CaptureState::kNone ? CannotAwait("waited for") : stream.Synchronize();
+}
+
+void StreamTable::AllCarriedIsDone() {
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    if (!slots_[number].has_forgotten) continue;
+    slots_[number].has_forgotten = false;
+    Refresh(number);
+  }
+}
+
 absl::Status StreamTable::SynchronizeAll() {
   absl::Status first;
   for (Slot& slot : slots_) {
-    for (Stream* stream : slot.streams) {
-      auto info = stream->Capture();
-      absl::Status status = info.status();
-      if (info.ok()) {
-        const bool captures = info->state != CaptureState::kNone;
-        status = captures ? CannotAwait("waited for") : stream->Synchronize();
-      }
-      if (first.ok()) first = status;
-    }
-    if (slot.last_of_forgotten == nullptr) continue;
-    const absl::Status status = slot.last_of_forgotten->Synchronize();
-    if (first.ok()) first = status;
+    for (Stream* stream : slot.streams) first.Update(Synchronize(*stream));
   }
+  if (courier_ == nullptr) return first;
+  const absl::Status carried = courier_->Synchronize();
+  if (carried.ok()) AllCarriedIsDone();
+  first.Update(carried);
   return first;
 }
 
-void StreamTable::ForgetAll() {
-  for (Slot& slot : slots_) slot.streams.clear();
+absl::Status StreamTable::SynchronizeAndForget() {
+  absl::Status first;
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    std::vector<Stream*> left;
+    for (Stream* stream : slots_[number].streams) {
+      const absl::Status status = Synchronize(*stream);
+      first.Update(status);
+      if (!status.ok() && device_.health().ok()) left.push_back(stream);
+    }
+    slots_[number].streams = std::move(left);
+    Refresh(number);
+  }
   last_stream_ = nullptr;
+  if (courier_ == nullptr) return first;
+  const absl::Status carried = courier_->Synchronize();
+  if (carried.ok()) AllCarriedIsDone();
+  first.Update(carried);
+  return first;
 }
 
 bool StreamTable::AnyIsCapturing() const {
@@ -100,33 +150,24 @@ bool StreamTable::AnyIsCapturing() const {
 }
 
 bool StreamTable::HasUnordered(uint32_t number, uint32_t others, uint32_t time) const {
+  if (IsShared(number)) return true;
   for (; others != 0; others &= others - 1) {
     if (synced_[number][static_cast<uint32_t>(std::countr_zero(others))] <= time) return true;
   }
   return false;
 }
 
-absl::Status StreamTable::AwaitForgotten(Stream& stream, uint64_t capture, const Slot& slot,
-                                         bool* beyond_reach) {
-  if (slot.last_of_forgotten == nullptr) return absl::OkStatus();
-  if (capture == 0) return stream.Wait(*slot.last_of_forgotten);
-  *beyond_reach = true;
-  return absl::OkStatus();
-}
-
-absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slot& slot,
-                                     bool* beyond_reach) {
-  GRAPHTREE_RETURN_IF_ERROR(AwaitForgotten(stream, capture, slot, beyond_reach));
+absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slot& slot) {
+  // Work from before a capture is not for its ops to wait for, but for its launches.
+  if (slot.has_forgotten && capture == 0) {
+    GRAPHTREE_RETURN_IF_ERROR(Await(*courier_, stream));
+  }
   for (Stream* other : slot.streams) {
     if (other == &stream) continue;
-    auto info = other->Capture();
-    if (!info.ok()) return info.status();
-    if (info->id == capture) {
-      GRAPHTREE_RETURN_IF_ERROR(other->Record(*event_));
-      GRAPHTREE_RETURN_IF_ERROR(stream.Wait(*event_));
-    } else if (capture != 0) {
-      *beyond_reach = true;
-    } else {
+    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other->Capture());
+    if (info.id == capture) {
+      GRAPHTREE_RETURN_IF_ERROR(Await(*other, stream));
+    } else if (info.id != 0) {
       return absl::FailedPreconditionError(
           "bytes that an open capture has freed were asked for on a stream outside of it. End the "
           "capture first, or let the stream join it.");
@@ -135,41 +176,81 @@ absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slo
   return absl::OkStatus();
 }
 
+absl::StatusOr<uint32_t> StreamTable::OutOfReach(Stream& stream) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo own, stream.Capture());
+  uint32_t bits = 0;
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    for (Stream* other : slots_[number].streams) {
+      GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other->Capture());
+      if (info.id != 0 && info.id != own.id) bits |= 1u << number;
+    }
+  }
+  return bits;
+}
+
+// An edge inside a capture is no wait outside of it, nor in the next capture.
+StreamTable::Matrix& StreamTable::SyncedIn(uint64_t capture) {
+  if (capture == 0) return synced_;
+  if (inside_ != capture) {
+    synced_inside_ = {};
+    inside_ = capture;
+  }
+  return synced_inside_;
+}
+
 absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_use) {
   last_use.Merge(everywhere_);
-  if (event_ == nullptr) {
-    auto event = device_.NewEvent({});
-    if (!event.ok()) return event.status();
-    event_ = *std::move(event);
-  }
-  auto info = stream.Capture();
-  if (!info.ok()) return info.status();
-  for (uint32_t others = last_use.streams & ~(1u << number); others != 0; others &= others - 1) {
+  const uint32_t all = OthersOf(number, last_use.streams);
+  if (all != 0) GRAPHTREE_RETURN_IF_ERROR(OrderBehind(all, number, stream, last_use.time));
+  NoteForLaunches(last_use.streams);
+  return absl::OkStatus();
+}
+
+absl::Status StreamTable::OrderBehind(uint32_t all, uint32_t number, Stream& stream,
+                                      uint32_t time) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
+  Matrix& synced = SyncedIn(info.id);
+  for (uint32_t others = all; others != 0; others &= others - 1) {
     const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
-    if (synced_[number][other] > last_use.time) continue;
-    bool beyond_reach = false;
-    GRAPHTREE_RETURN_IF_ERROR(OrderAfter(stream, info->id, slots_[other], &beyond_reach));
-    synced_[number][other] = ++clock_;
-    const bool is_older = !captures_.empty() && last_use.time < captures_.back().began;
-    if (!captures_.empty() && (beyond_reach || is_older)) {
-      captures_.back().awaited_at_launch |= 1u << other;
-    }
+    const bool is_known = synced[number][other] > time || synced_[number][other] > time;
+    if (is_known && !IsShared(number)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(OrderAfter(stream, info.id, slots_[other]));
+    ++clock_;
+    if (!IsShared(number)) synced[number][other] = clock_;
+  }
+  // The one stream that has the bit now has waited for those that had it before.
+  Slot& own = slots_[number];
+  const bool inherits = (all >> number & 1) != 0 && own.streams.size() == 1 && info.id == 0;
+  if (inherits && own.has_forgotten) {
+    own.has_forgotten = false;
+    Refresh(number);
   }
   return absl::OkStatus();
 }
 
+void StreamTable::NoteForLaunches(uint32_t streams) {
+  if (awaited_.empty()) return;
+  for (uint32_t& awaited : awaited_) awaited |= streams;
+  untold_ &= ~streams;
+}
+
 void StreamTable::EnterCapture() {
-  captures_.push_back({++clock_, 0, synced_});
+  ++clock_;
+  awaited_.push_back(0);
+  untold_ = ~0u;
 }
 
 std::vector<Stream*> StreamTable::LeaveCapture() {
   std::vector<Stream*> awaited;
-  for (uint32_t bits = captures_.back().awaited_at_launch; bits != 0; bits &= bits - 1) {
+  bool has_forgotten = false;
+  for (uint32_t bits = awaited_.back(); bits != 0; bits &= bits - 1) {
     const Slot& slot = slots_[static_cast<uint32_t>(std::countr_zero(bits))];
     awaited.insert(awaited.end(), slot.streams.begin(), slot.streams.end());
+    has_forgotten = has_forgotten || slot.has_forgotten;
   }
-  synced_ = captures_.back().synced_outside;
-  captures_.pop_back();
+  if (has_forgotten) awaited.push_back(courier_.get());
+  awaited_.pop_back();
+  untold_ = awaited_.empty() ? 0 : ~awaited_.back();
   ++clock_;
   return awaited;
 }

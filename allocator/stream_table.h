@@ -9,10 +9,16 @@
 //   B  ------------------allocate---\--wait--use--     and B knows A up to now: synced[B][A] = 4
 //
 // On one stream nothing happens and nothing costs. Inside a capture the same two calls make an edge
-// of the graph. Work that was put on a stream before the capture cannot be awaited from within it:
-// it is noted, and whoever launches the graph lets the launch wait for those streams.
+// of the graph, which orders nothing outside of it. Work that was put on a stream before the
+// capture cannot be awaited from within it, nor is it known where the graph will be launched: while
+// a capture's scope is open all earlier users of what is handed out are noted, and whoever launches
+// the graph lets the launch wait for those streams.
 //
-// Threads: none of its own. At most 32 bits: further streams share one, which only waits more.
+// What a stream that is forgotten has queued is carried on by a stream of the table's own, the
+// courier, which waits for it. Its bit goes to the next stream that needs one.
+//
+// Threads: none of its own. At most 32 bits: further streams share one. Who shares a bit is taken
+// for a stranger by all, itself included, which only waits more.
 #ifndef GRAPHTREE_ALLOCATOR_STREAM_TABLE_H_
 #define GRAPHTREE_ALLOCATOR_STREAM_TABLE_H_
 
@@ -22,6 +28,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "allocator/run.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -38,7 +45,8 @@ class StreamTable {
   uint32_t NumberOf(Stream& stream) {
     return &stream == last_stream_ ? last_number_ : LookUp(stream);
   }
-  // What was put on the stream so far can still be awaited; the stream itself may go.
+  // What was put on the stream so far can still be awaited; the stream itself may go. Refused while
+  // it captures.
   absl::Status Forget(Stream& stream);
 
   // A stream with one of these bits; null if all of them were forgotten.
@@ -46,8 +54,9 @@ class StreamTable {
   // Waits for all streams and forgotten work, but for streams that are capturing: these are left
   // alone, and the first of them or the first failure is told.
   absl::Status SynchronizeAll();
-  // All streams, without a way to await what is on them. REQUIRES: nobody needs to.
-  void ForgetAll();
+  // The same, and forgets the streams that were waited for, and those of a lost device. The others
+  // stay, and are told.
+  absl::Status SynchronizeAndForget();
   // Whether one of the streams is in a capture.
   bool AnyIsCapturing() const;
 
@@ -56,12 +65,15 @@ class StreamTable {
   // False in the usual case: all users of the bytes are the stream itself or were waited for.
   bool MustOrder(uint32_t number, LastUse last_use) const {
     last_use.Merge(everywhere_);
-    const uint32_t others = last_use.streams & ~(1u << number);
+    if ((last_use.streams & untold_) != 0) return true;
+    const uint32_t others = OthersOf(number, last_use.streams);
     return others != 0 && HasUnordered(number, others, last_use.time);
   }
   // Lets the stream's next work run after all other users of the bytes. Fails, having done nothing
   // that matters, if that cannot be expressed.
   absl::Status Order(uint32_t number, Stream& stream, LastUse last_use);
+  // The bits of those behind whose work `stream` cannot be ordered now: another capture has them.
+  absl::StatusOr<uint32_t> OutOfReach(Stream& stream) const;
   // From here on any bytes may be in use on that stream: a graph that was launched there touches
   // memory that is free in the books.
   void UsedEverywhereOn(uint32_t number) {
@@ -69,38 +81,51 @@ class StreamTable {
     everywhere_.time = clock_;
   }
 
-  // Around a capture. What is ordered inside it orders nothing outside.
+  // Around a capture.
   void EnterCapture();
   // Returns the streams whose earlier work the graph's launches must wait for.
   std::vector<Stream*> LeaveCapture();
-  bool in_capture() const { return !captures_.empty(); }
 
  private:
-  using Matrix = std::array<std::array<uint32_t, 32>, 32>;
+  static constexpr uint32_t kMostSlots = 32;
+  // [waiter][awaited]: the clock just behind the last wait.
+  using Matrix = std::array<std::array<uint32_t, kMostSlots>, kMostSlots>;
   struct Slot {
     std::vector<Stream*> streams;
-    std::unique_ptr<Event> last_of_forgotten;
-  };
-  struct Capture {
-    uint32_t began = 0;
-    uint32_t awaited_at_launch = 0;
-    Matrix synced_outside;
+    bool has_forgotten = false;  // the courier carries work of streams that had this bit
   };
 
   uint32_t LookUp(Stream& stream);
+  uint32_t SlotForNew();
+  // Whether the slot's bit still means one stream and nobody else.
+  void Refresh(uint32_t number);
+  bool IsShared(uint32_t number) const { return (shared_ >> number & 1) != 0; }
+  uint32_t OthersOf(uint32_t number, uint32_t streams) const {
+    return streams & (shared_ | ~(1u << number));
+  }
   bool HasUnordered(uint32_t number, uint32_t others, uint32_t time) const;
-  absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot, bool* beyond_reach);
-  absl::Status AwaitForgotten(Stream& stream, uint64_t capture, const Slot& slot,
-                              bool* beyond_reach);
+  absl::Status OrderBehind(uint32_t all, uint32_t number, Stream& stream, uint32_t time);
+  void NoteForLaunches(uint32_t streams);
+  Matrix& SyncedIn(uint64_t capture);
+  absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
+  absl::Status Await(Stream& other, Stream& stream);
+  absl::Status Carry(Stream& stream);
+  absl::Status Synchronize(Stream& stream) const;
+  void AllCarriedIsDone();
 
   Device& device_;
   std::vector<Slot> slots_;
   uint32_t next_shared_ = 0;
+  uint32_t shared_ = 0;  // bits that mean more than one stream, or forgotten ones
   uint32_t clock_ = 0;   // grows with every wait
-  Matrix synced_ = {};   // [waiter][awaited]: the clock just behind the last wait
+  Matrix synced_ = {};
+  Matrix synced_inside_ = {};  // by edges of the capture `inside_`
+  uint64_t inside_ = 0;
   LastUse everywhere_;
-  std::vector<Capture> captures_;
+  std::vector<uint32_t> awaited_;  // by launches, for each open scope
+  uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
   std::unique_ptr<Event> event_;
+  std::unique_ptr<Stream> courier_;
   Stream* last_stream_ = nullptr;
   uint32_t last_number_ = 0;
 };

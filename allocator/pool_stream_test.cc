@@ -1,0 +1,243 @@
+// Many streams on one pool: bits that are shared, streams that are forgotten, waits that fail.
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "allocator/block_record.h"
+#include "allocator/pool.h"
+#include "allocator/pool_fixture.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/error.h"
+#include "device/fault/fault_device.h"
+#include "device/graph.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+// The device is lost if two ops touch the same bytes in no order.
+class PoolStreamTest : public PoolFixture {
+ protected:
+  void SetUp() override {
+    PoolFixture::SetUp();
+    event_ = *device_->NewEvent({});
+  }
+  void TearDown() override {
+    pool_.reset();
+    event_.reset();
+    streams_.clear();
+    PoolFixture::TearDown();
+  }
+  Stream& New() {
+    streams_.push_back(*device_->NewStream());
+    return *streams_.back();
+  }
+  // A block that was used on the stream and is freed.
+  Block UsedOn(Stream& stream) {
+    const Block block = *pool_->Allocate(kMiB, stream);
+    EXPECT_THAT(FillOn(stream, block), IsOk());
+    EXPECT_THAT(pool_->Free(block.id), IsOk());
+    return block;
+  }
+  static absl::Status FillOn(Stream& stream, const Block& block) {
+    return stream.Fill(block.range.base, 1, 1, block.range.bytes);
+  }
+  void EverythingIsInOrder() {
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    for (const auto& stream : streams_) EXPECT_THAT(stream->Synchronize(), IsOk());
+    EXPECT_THAT(device_->health(), IsOk());
+  }
+
+  std::vector<std::unique_ptr<Stream>> streams_;
+  std::unique_ptr<Event> event_;
+};
+
+TEST_F(PoolStreamTest, StreamsThatShareABitAreOrderedAmongEachOther) {
+  for (int i = 0; i < 100; ++i) {
+    const Block block = UsedOn(New());
+    EXPECT_EQ(block.range.base, pool_->base()) << "the same bytes all the time";
+  }
+  EXPECT_EQ(pool_->Stats().cross_stream_reuses, 99u);
+  EverythingIsInOrder();
+}
+
+TEST_F(PoolStreamTest, WaitOfOneStreamIsNoWaitOfAnotherThatSharesItsBit) {
+  std::vector<Stream*> first;
+  for (int i = 0; i < 32; ++i) first.push_back(&New());
+  for (Stream* stream : first) UsedOn(*stream);
+  std::vector<Stream*> second;
+  for (int i = 0; i < 32; ++i) second.push_back(&New());
+  // A long block of one stream, of which others take parts in turn.
+  const Block whole = *pool_->Allocate(64 * kMiB, *first[0]);
+  EXPECT_THAT(FillOn(*first[0], whole), IsOk());
+  EXPECT_THAT(pool_->Free(whole.id), IsOk());
+  for (auto* streams : {&first, &second}) {
+    for (Stream* stream : *streams) {
+      EXPECT_THAT(FillOn(*stream, *pool_->Allocate(kMiB, *stream)), IsOk());
+    }
+  }
+  EverythingIsInOrder();
+}
+
+TEST_F(PoolStreamTest, BitsOfForgottenStreamsAreUsedAgainAndTheirWorkIsAwaited) {
+  Allocate(kMiB);
+  for (int i = 0; i < 200; ++i) {
+    auto brief = *device_->NewStream();
+    UsedOn(*brief);
+    EXPECT_THAT(pool_->ForgetStream(*brief), IsOk());
+  }
+  // All but one bit are free again: 31 streams that are here to stay need not share.
+  std::vector<Stream*> staying;
+  std::vector<Block> live;
+  for (int i = 0; i < 31; ++i) staying.push_back(&New());
+  for (Stream* stream : staying) live.push_back(*pool_->Allocate(kMiB, *stream));
+  for (size_t i = 0; i < 31; ++i) EXPECT_THAT(FillOn(*staying[i], live[i]), IsOk());
+  // Holes of one block each, which its own stream gets back.
+  const uint64_t reuses = pool_->Stats().cross_stream_reuses;
+  for (size_t i = 1; i < 30; ++i) {
+    EXPECT_THAT(pool_->Free(live[i].id), IsOk());
+    live[i] = *pool_->Allocate(kMiB, *staying[i]);
+    EXPECT_THAT(FillOn(*staying[i], live[i]), IsOk());
+  }
+  EXPECT_EQ(pool_->Stats().cross_stream_reuses, reuses) << "one stream for itself";
+  EverythingIsInOrder();
+}
+
+TEST_F(PoolStreamTest, LaunchesWaitForForgottenStreamsToo) {
+  auto brief = *device_->NewStream();
+  const Block eager = UsedOn(*brief);
+  EXPECT_THAT(pool_->ForgetStream(*brief), IsOk());
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  const Block inside = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_EQ(inside.range.base, eager.range.base);
+  EXPECT_THAT(FillOn(*stream_, inside), IsOk());
+  auto graph = *stream_->EndCapture();
+  const std::vector<Stream*> awaited = scope->Commit();
+  EXPECT_EQ(awaited.size(), 1u);
+  for (Stream* earlier : awaited) {
+    EXPECT_THAT(earlier->Record(*event_), IsOk());
+    EXPECT_THAT(stream_->Wait(*event_), IsOk());
+  }
+  auto executable = *graph->Instantiate();
+  EXPECT_THAT(executable->Launch(*stream_), IsOk());
+  EXPECT_THAT(brief->Synchronize(), IsOk());
+  EverythingIsInOrder();
+  // The pool's own stream may be among the awaited ones: it goes with the pool.
+  EXPECT_THAT(pool_->Free(inside.id), IsOk());
+}
+
+// The graph is launched on a stream that knows nothing of the one it was captured on.
+class PoolLaunchTest : public PoolStreamTest {
+ protected:
+  void SetUp() override {
+    PoolStreamTest::SetUp();
+    capturing_ = &New();
+    launcher_ = &New();
+  }
+  // Captures a fill of a new block of `bytes`, and launches it as the scope says.
+  void CaptureAndLaunch(CaptureScope& scope, uint64_t bytes = kMiB) {
+    EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    const Block block = *pool_->Allocate(bytes, *capturing_);
+    EXPECT_THAT(FillOn(*capturing_, block), IsOk());
+    auto graph = *capturing_->EndCapture();
+    for (Stream* earlier : scope.Commit()) {
+      EXPECT_THAT(earlier->Record(*event_), IsOk());
+      EXPECT_THAT(launcher_->Wait(*event_), IsOk());
+    }
+    auto executable = *graph->Instantiate();
+    EXPECT_THAT(executable->Launch(*launcher_), IsOk());
+    EverythingIsInOrder();
+  }
+
+  Stream* capturing_;
+  Stream* launcher_;
+};
+
+TEST_F(PoolLaunchTest, WaitsForWhatTheCapturingStreamUsedBefore) {
+  UsedOn(*capturing_);
+  auto scope = *CaptureScope::Begin(*pool_);
+  CaptureAndLaunch(*scope);
+}
+
+TEST_F(PoolLaunchTest, WaitsForWhatTheCapturingStreamHadWaitedForBefore) {
+  UsedOn(*stream_);
+  UsedOn(*capturing_);  // behind the stream's work
+  const Block low = *pool_->Allocate(kMiB, *stream_), high = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(FillOn(*stream_, high), IsOk());
+  EXPECT_THAT(pool_->Free(high.id), IsOk());
+  const Block other = *pool_->Allocate(1000, *capturing_);  // waits, and takes a little of it
+  EXPECT_THAT(FillOn(*capturing_, other), IsOk());
+  auto scope = *CaptureScope::Begin(*pool_);
+  CaptureAndLaunch(*scope, kMiB / 2);
+  EXPECT_THAT(pool_->Free(low.id), IsOk());
+}
+
+TEST_F(PoolLaunchTest, WaitsForUsersOfWhatWasAllocatedInTheScopeBeforeItsCapture) {
+  UsedOn(*stream_);
+  auto scope = *CaptureScope::Begin(*pool_);
+  const Block early = *pool_->Allocate(kMiB, *capturing_);
+  EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(FillOn(*capturing_, early), IsOk());
+  auto graph = *capturing_->EndCapture();
+  for (Stream* earlier : scope->Commit()) {
+    EXPECT_THAT(earlier->Record(*event_), IsOk());
+    EXPECT_THAT(launcher_->Wait(*event_), IsOk());
+  }
+  auto executable = *graph->Instantiate();
+  EXPECT_THAT(executable->Launch(*launcher_), IsOk());
+  EverythingIsInOrder();
+}
+
+// Without a scope too: an edge of a graph orders nothing outside of it.
+TEST_F(PoolLaunchTest, EdgeInsideACaptureIsNoWaitOutsideOfIt) {
+  for (bool with_scope : {false, true}) {
+    SCOPED_TRACE(with_scope);
+    Open({});
+    Stream& other = *launcher_;
+    const Block low = *pool_->Allocate(kMiB, other), high = *pool_->Allocate(4 * kMiB, other);
+    EXPECT_THAT(FillOn(other, high), IsOk());
+    EXPECT_THAT(pool_->Free(high.id), IsOk());
+    std::unique_ptr<CaptureScope> scope;
+    if (with_scope) scope = *CaptureScope::Begin(*pool_);
+    EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    const Block inside = *pool_->Allocate(kMiB, *capturing_);
+    EXPECT_THAT(capturing_->EndCapture(), IsOk());
+    const Block outside = *pool_->Allocate(kMiB, *capturing_);
+    EXPECT_TRUE(AddressRange({high.range.base, 4 * kMiB}).Contains(outside.range));
+    EXPECT_THAT(FillOn(*capturing_, outside), IsOk());
+    if (with_scope) scope->Commit();
+    EverythingIsInOrder();
+    for (BlockId id : {low.id, inside.id, outside.id}) EXPECT_THAT(pool_->Free(id), IsOk());
+  }
+}
+
+TEST(PoolForgetTest, StreamThatCouldNotBeWaitedForIsNotForgotten) {
+  FaultDevice device(*OpenHostDevice({.memory_bytes = 64 * kMiB}));
+  auto first = *device.NewStream(), second = *device.NewStream();
+  auto pool = *Pool::Create(device, {});
+  const Block block = *pool->Allocate(kMiB, *first);
+  EXPECT_THAT(first->Fill(block.range.base, 1, 1, kMiB), IsOk());
+  EXPECT_THAT(pool->Free(block.id), IsOk());
+  device.plan().FailCallOf("Stream.Synchronize", 1, ErrorCode::kUnknown);
+  EXPECT_FALSE(pool->WaitAndForgetStreams().ok());
+  const Block again = *pool->Allocate(kMiB, *second);
+  EXPECT_EQ(again.range.base, block.range.base);
+  EXPECT_THAT(second->Fill(again.range.base, 2, 1, kMiB), IsOk());
+  EXPECT_THAT(second->Synchronize(), IsOk());
+  EXPECT_THAT(first->Synchronize(), IsOk());
+  EXPECT_THAT(device.health(), IsOk());
+  EXPECT_THAT(pool->WaitAndForgetStreams(), IsOk()) << "the second time";
+  first.reset();
+  second.reset();
+  pool.reset();
+  EXPECT_THAT(device.Close(), IsOk());
+}
+
+}  // namespace
+}  // namespace graphtree
