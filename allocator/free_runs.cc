@@ -12,13 +12,18 @@ void FreeRuns::Heap::Grow() {
   capacity_ = capacity;
 }
 
-RunId FreeRuns::FindAny(uint32_t length, uint32_t alignment) const {
+RunId FreeRuns::FindAny(uint32_t length, const FirstPlace& first_place, uint32_t* place) const {
   for (uint32_t c = NextClass(SizeClassOf(length)); c < kClassCount; c = NextClass(c + 1)) {
-    Entry best = EntryOf(kNoId, kNoId);
+    Entry best = kNothing;
     for (const Entry entry : heaps_[c]) {
-      if (runs_[RunIn(entry)].Holds(length, alignment)) best = std::min(best, entry);
+      const Run& run = runs_[RunIn(entry)];
+      if (entry > best || run.length < length) continue;
+      const uint32_t here = first_place(run.offset, run.end(), run.last_use);
+      if (here == kNoId) continue;
+      best = entry;
+      *place = here;
     }
-    if (RunIn(best) != kNoId) return RunIn(best);
+    if (best != kNothing) return RunIn(best);
   }
   return kNoId;
 }

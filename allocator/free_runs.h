@@ -18,6 +18,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -39,9 +40,11 @@ class FreeRuns {
   // not the lowest of the own class; FindAny does not.
   RunId Find(uint32_t length) const;
 
-  // The lowest run, in the smallest class that has one, in which `length` quanta fit at a multiple
-  // of `alignment`. Misses nothing, and looks at every run that may do: for the last attempt.
-  RunId FindAny(uint32_t length, uint32_t alignment) const;
+  // The first offset in the free quanta [begin, end) where something may lie; kNoId if nowhere.
+  using FirstPlace = std::function<uint32_t(uint32_t begin, uint32_t end, LastUse last_use)>;
+  // The lowest run of at least `length` quanta that has a place, in the smallest class with one.
+  // Misses nothing, and looks at every run that may do: for the last attempt. `place` is where.
+  RunId FindAny(uint32_t length, const FirstPlace& first_place, uint32_t* place) const;
 
   uint32_t count() const { return count_; }
   size_t bytes() const;

@@ -13,8 +13,12 @@ constexpr uint64_t kMaxQuanta = 0xffffffffu;
 
 }  // namespace
 
-Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt)
-    : step_(step_limit), kept_(kept_limit), kept_begin_(kept_begin), salt_(salt) {
+Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt,
+               uint64_t origin)
+    : step_(step_limit, origin),
+      kept_(kept_limit, origin + kept_begin),
+      kept_begin_(kept_begin),
+      salt_(salt) {
   GRAPHTREE_CHECK(step_limit <= kept_begin) << step_limit << " and " << kept_begin;
 }
 

@@ -91,8 +91,10 @@ struct RestorePlan {
 class Ledger {
  public:
   // `step_limit` quanta from offset 0 and `kept_limit` from `kept_begin`. Ledgers with different
-  // salts do not know each other's handles: the generations in them differ.
-  Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt = 0);
+  // salts do not know each other's handles: the generations in them differ. Alignments are those of
+  // `origin` (in quanta) + offset.
+  Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt = 0,
+         uint64_t origin = 0);
 
   Allocation Allocate(const BlockRequest& request);
   // At an offset in bytes, where the caller wants it.
@@ -105,10 +107,11 @@ class Ledger {
   // Declares a step block kept where it lies, or takes that back.
   void SetKeep(BlockId id, bool keep);
 
-  // Moves a block that nobody has used yet to another place below the last live block; false, and
-  // nothing has changed, if there is none. For when the tail has no memory behind it. `last_use` is
-  // that of the bytes, and then that of the new ones.
-  bool MoveBelow(BlockId id, uint64_t alignment, LastUse* last_use);
+  // Moves a block that nobody has used yet to another place of its region; false, and nothing has
+  // changed, if there is none. For when its place will not do. `last_use` is that of the bytes, and
+  // then that of the new ones.
+  bool Move(BlockId id, const Placement::FirstPlace& first_place, bool with_tail,
+            LastUse* last_use);
 
   // From here on changes of kept memory can be undone. Watches nest, and end in reverse order.
   uint32_t Watch() {

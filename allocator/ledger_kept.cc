@@ -57,15 +57,15 @@ void Ledger::UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies
   EndWatch();
 }
 
-bool Ledger::MoveBelow(BlockId id, uint64_t alignment, LastUse* last_use) {
+bool Ledger::Move(BlockId id, const Placement::FirstPlace& first_place, bool with_tail,
+                  LastUse* last_use) {
   BlockRecord& record = records_[id.index];
   Placement& placement = this->placement(record.region);
-  const uint64_t quanta = std::max<uint64_t>(1, alignment / kQuantum);
   // Nobody has used the block: the bytes are left with the users that they had before.
   const uint32_t streams = record.streams;
   record.streams = last_use->streams;
   Kill(id.index, last_use->time);
-  const Placed placed = placement.AllocateBelow(record.length, static_cast<uint32_t>(quanta));
+  const Placed placed = placement.AllocateWhere(record.length, first_place, with_tail);
   if (placed.run == kNoId) {
     GRAPHTREE_CHECK(Wake(id.index)) << "block " << id.index << " cannot be put back";
     record.streams = streams;

@@ -97,7 +97,20 @@ void PieceRow::Unmapped(Piece* piece) {
   piece->accessible = false;
 }
 
-absl::Status PieceRow::Ready(uint64_t begin, uint64_t end, std::vector<AddressRange>* news) {
+void PieceRow::ListRanges(const std::vector<uint32_t>& indexes,
+                          std::vector<AddressRange>* ranges) const {
+  for (uint32_t index : indexes) {
+    const AddressRange range = RangeOf(index);
+    if (!ranges->empty() && ranges->back().end() == range.base) {
+      ranges->back().bytes += range.bytes;
+    } else {
+      ranges->push_back(range);
+    }
+  }
+}
+
+absl::Status PieceRow::Ready(uint64_t begin, uint64_t end, bool may_unmap,
+                             std::vector<AddressRange>* news) {
   if (IsReady(begin, end)) return absl::OkStatus();
   if (end > addresses_.bytes) {
     return absl::ResourceExhaustedError(
@@ -114,22 +127,15 @@ absl::Status PieceRow::Ready(uint64_t begin, uint64_t end, std::vector<AddressRa
   std::vector<uint32_t> mapped;
   absl::Status status = MapMissing(first, last, &mapped);
   if (status.ok()) status = GrantMissing(first, last);
-  if (status.ok()) {
-    for (uint32_t index : mapped) {
-      if (news == nullptr) break;
-      const AddressRange range = RangeOf(index);
-      if (!news->empty() && news->back().end() == range.base) {
-        news->back().bytes += range.bytes;
-      } else {
-        news->push_back(range);
-      }
+  if (status.ok() || !may_unmap) {
+    ListRanges(mapped, news);
+  } else {
+    for (auto it = mapped.rbegin(); it != mapped.rend(); ++it) {
+      // Best effort: a piece that cannot be unmapped stays and is used by the next who needs it.
+      UnmapPiece(&pieces_[*it]).IgnoreError();
     }
-    return status;
   }
-  for (auto it = mapped.rbegin(); it != mapped.rend(); ++it) {
-    // Best effort: a piece that cannot be unmapped stays and is used by the next who needs it.
-    UnmapPiece(&pieces_[*it]).IgnoreError();
-  }
+  if (status.ok()) return status;
   while (count() > count_before && !pieces_.back().is_mapped()) RemoveLast();
   return status;
 }
@@ -191,6 +197,19 @@ absl::Status PieceRow::ReleaseAll() {
   return absl::OkStatus();
 }
 
+std::vector<PieceRow::Mapping> PieceRow::TakeMappings() {
+  std::vector<Mapping> mappings;
+  for (uint32_t index = 0; index < count(); ++index) {
+    if (!pieces_[index].is_mapped()) continue;
+    mappings.push_back({RangeOf(index), std::move(pieces_[index].memory)});
+  }
+  pieces_.clear();
+  piece_of_.clear();
+  covered_bytes_ = mapped_bytes_ = 0;
+  unready_ = 0;
+  return mappings;
+}
+
 absl::Status PieceRow::ShrinkTo(uint32_t count) {
   while (this->count() > count && pieces_.back().pins == 0) {
     if (pieces_.back().is_mapped()) GRAPHTREE_RETURN_IF_ERROR(UnmapPiece(&pieces_.back()));
@@ -221,15 +240,19 @@ bool PieceRow::JoinHoles(uint64_t most_bytes) {
   const auto is_plain_hole = [](const Piece& piece) {
     return !piece.is_mapped() && piece.saved == nullptr && piece.pins == 0;
   };
+  // What nobody needs must not have to be woken with what somebody does, nor be taken for lost.
+  const auto share_their_fate = [](const Piece& a, const Piece& b) {
+    return a.wake == b.wake && (!a.wake || a.contents_lost == b.contents_lost);
+  };
   for (Piece& piece : pieces_) {
     const bool fits = !joined.empty() && is_plain_hole(joined.back()) && is_plain_hole(piece) &&
+                      share_their_fate(joined.back(), piece) &&
                       joined.back().bytes + piece.bytes <= most_bytes;
     if (!fits) {
       joined.push_back(std::move(piece));
       continue;
     }
     joined.back().bytes += piece.bytes;
-    joined.back().wake = joined.back().wake || piece.wake;
     joined.back().contents_lost = std::max(joined.back().contents_lost, piece.contents_lost);
     --unready_;
   }

@@ -9,7 +9,7 @@
 // wastes a sixteenth of the region at most. A released piece can be mapped again under the same
 // addresses, so everything that was made with them stays valid.
 //
-// A failed call leaves what was there before. Threads: none of its own.
+// A failed call leaves what was there before, unless it says otherwise. Threads: none of its own.
 #ifndef GRAPHTREE_ALLOCATOR_PIECE_ROW_H_
 #define GRAPHTREE_ALLOCATOR_PIECE_ROW_H_
 
@@ -54,15 +54,23 @@ class PieceRow {
   }
   // Bytes of physical memory that Ready would create.
   uint64_t MissingBytes(uint64_t begin, uint64_t end) const;
-  // Maps what is missing, all or nothing. `mapped` (may be null) is then what was, in runs. What
-  // has saved contents is mapped and still not ready.
-  absl::Status Ready(uint64_t begin, uint64_t end, std::vector<AddressRange>* mapped);
+  // Maps what is missing, all or nothing; where it may not unmap, a failure leaves mapped what was
+  // mapped up to there, which is used by the next who needs it. `mapped` is what was mapped and
+  // stays, in runs. What has saved contents is mapped and still not ready.
+  absl::Status Ready(uint64_t begin, uint64_t end, bool may_unmap,
+                     std::vector<AddressRange>* mapped);
 
   // Gives a piece's memory back; the addresses stay. REQUIRES: mapped and not pinned.
   absl::Status Release(uint32_t index);
   // The same for the pieces [first, behind), in one call for them all.
   absl::Status ReleaseSpan(uint32_t first, uint32_t behind);
   absl::Status ReleaseAll();
+  // What is mapped, for another to unmap; the row has then no pieces.
+  struct Mapping {
+    AddressRange range;
+    std::unique_ptr<PhysicalMemory> memory;
+  };
+  std::vector<Mapping> TakeMappings();
   // Gives the last pieces back, borders and all, down to the first `count`, but stops at one that
   // is pinned or fails.
   absl::Status ShrinkTo(uint32_t count);
@@ -70,8 +78,8 @@ class PieceRow {
   void SetSaved(uint32_t index, std::unique_ptr<HostBuffer> saved);
   // Takes a piece's access rights away, or gives them back.
   absl::Status SetAccessible(uint32_t index, bool accessible);
-  // Joins holes that lie side by side, so that mapping them again takes fewer, larger pieces.
-  // Returns whether indexes of pieces have changed.
+  // Joins holes that lie side by side and have the same fate, so that mapping them again takes
+  // fewer, larger pieces. Returns whether indexes of pieces have changed.
   bool JoinHoles(uint64_t most_bytes);
 
   // REQUIRES: offset < covered_bytes().
@@ -96,6 +104,7 @@ class PieceRow {
   absl::Status MapPiece(Piece* piece);
   absl::Status UnmapPiece(Piece* piece);
   void Unmapped(Piece* piece);
+  void ListRanges(const std::vector<uint32_t>& indexes, std::vector<AddressRange>* ranges) const;
   void Append(uint64_t bytes);
   void RemoveLast();
 

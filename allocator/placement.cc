@@ -17,10 +17,21 @@ Placed Placement::AllocateAt(uint32_t offset, uint32_t length) {
   return Carve(id, offset, length);
 }
 
-Placed Placement::AllocateBelow(uint32_t length, uint32_t alignment) {
-  const RunId id = free_runs_.FindAny(length, alignment);
-  if (id == kNoId) return {PlaceOutcome::kOutOfSpace, kNoId, {}};
-  return Carve(id, static_cast<uint32_t>(AlignUp(runs_[id].offset, alignment)), length);
+Placed Placement::AllocateWhere(uint32_t length, const FirstPlace& first_place, bool with_tail) {
+  uint32_t place = kNoId;
+  const RunId id = free_runs_.FindAny(length, first_place, &place);
+  if (id != kNoId) return Carve(id, place, length);
+  if (with_tail) place = first_place(end_, limit_, tail_last_use_);
+  if (place == kNoId) return {PlaceOutcome::kOutOfSpace, kNoId, {}};
+  return PlaceInTail(place, length);
+}
+
+Placed Placement::AllocateAnywhere(uint32_t length, uint32_t alignment) {
+  const auto aligned = [&](uint32_t begin, uint32_t end, LastUse) {
+    const uint64_t start = Aligned(begin, alignment);
+    return start + length <= end ? static_cast<uint32_t>(start) : kNoId;
+  };
+  return AllocateWhere(length, aligned, /*with_tail=*/false);
 }
 
 void Placement::SetLimit(uint32_t limit) {

@@ -40,16 +40,22 @@ struct Placed {
 
 class Placement {
  public:
-  // Manages the offsets [0, limit).
-  explicit Placement(uint32_t limit) : free_runs_(&runs_), index_(&runs_), limit_(limit) {}
+  // Manages the offsets [0, limit). Alignments are those of `origin` + offset.
+  explicit Placement(uint32_t limit, uint64_t origin = 0)
+      : free_runs_(&runs_), index_(&runs_), limit_(limit), origin_(origin) {}
   Placement(const Placement&) = delete;
   Placement& operator=(const Placement&) = delete;
 
   // `length` > 0; `alignment` is a power of two, in quanta.
   Placed Allocate(uint32_t length, uint32_t alignment = 1);
   Placed AllocateAt(uint32_t offset, uint32_t length);
-  // Anywhere but in the tail; looks at every run that may do.
-  Placed AllocateBelow(uint32_t length, uint32_t alignment);
+  // Where the caller likes it; looks at every run that may do, and then, `with_tail`, behind them.
+  using FirstPlace = FreeRuns::FirstPlace;
+  Placed AllocateWhere(uint32_t length, const FirstPlace& first_place, bool with_tail);
+  // The first offset at or after this one that is aligned.
+  uint64_t Aligned(uint64_t offset, uint64_t alignment) const {
+    return AlignUp(origin_ + offset, alignment) - origin_;
+  }
   // `last_use` says which streams may still be using the bytes.
   void Free(RunId id, LastUse last_use = {});
 
@@ -82,6 +88,11 @@ class Placement {
   // Makes [offset, offset + length) of the free run `id` live; what is left on either side is free.
   Placed Carve(RunId id, uint32_t offset, uint32_t length);
   Placed PlaceInTail(uint32_t offset, uint32_t length);
+  // Whether so many quanta fit in the run at a multiple of `alignment`.
+  bool Holds(const Run& run, uint32_t length, uint32_t alignment) const {
+    return Aligned(run.offset, alignment) + length <= run.end();
+  }
+  Placed AllocateAnywhere(uint32_t length, uint32_t alignment);
   RunId InsertAfter(RunId previous, uint32_t offset, uint32_t length, LastUse last_use);
   void Unlink(RunId id);
   void Resize(RunId id, uint32_t length);
@@ -94,6 +105,7 @@ class Placement {
   RunId last_ = kNoId;  // always live: a free run at the end becomes tail
   uint32_t end_ = 0;
   uint32_t limit_;
+  const uint64_t origin_;
   uint32_t live_length_ = 0;
   LastUse tail_last_use_;
 };

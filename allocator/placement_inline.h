@@ -80,20 +80,19 @@ inline Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
   GRAPHTREE_CHECK(length > 0 && IsPowerOfTwo(alignment))
       << "length " << length << ", alignment " << alignment;
   RunId id = free_runs_.Find(length);
-  if (id != kNoId && alignment > 1 && !runs_[id].Holds(length, alignment)) {
+  if (id != kNoId && alignment > 1 && !Holds(runs_[id], length, alignment)) {
     // A run this long holds the request wherever it starts.
     const uint64_t sure = uint64_t{length} + alignment - 1;
     id = sure <= limit_ ? free_runs_.Find(static_cast<uint32_t>(sure)) : kNoId;
   }
   if (id == kNoId) {
-    const uint64_t start = AlignUp(end_, alignment);
+    const uint64_t start = Aligned(end_, alignment);
     if (start + length <= limit_) {
       return PlaceInTail(static_cast<uint32_t>(start), length);
     }
-    id = free_runs_.FindAny(length, alignment);
-    if (id == kNoId) return {PlaceOutcome::kOutOfSpace, kNoId, {}};
+    return AllocateAnywhere(length, alignment);
   }
-  const uint64_t start = AlignUp(runs_[id].offset, alignment);
+  const uint64_t start = Aligned(runs_[id].offset, alignment);
   return Carve(id, static_cast<uint32_t>(start), length);
 }
 

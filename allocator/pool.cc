@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/left_behind.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
 
@@ -23,12 +24,32 @@ uint32_t SaltOf(uint64_t serial) {
   return salt;
 }
 
+constexpr uint64_t kMostHistoryEntries = uint64_t{1} << 24;  // 640 MiB
+
 uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / unit * unit; }
+
+// Large alignments then mean the same offsets in every process; where there are no such addresses
+// they mean others (placement.h). A wish is worth more.
+absl::StatusOr<AddressRange> ReserveArena(Memory& memory, uint64_t bytes, Address wished_base) {
+  constexpr uint64_t kArenaAlignment = uint64_t{1} << 30;
+  if (wished_base % kArenaAlignment == 0) {
+    absl::StatusOr<AddressRange> aligned =
+        memory.Reserve(bytes, {.alignment = kArenaAlignment, .wished_base = wished_base});
+    if (aligned.ok()) return aligned;
+  }
+  return memory.Reserve(bytes, {.alignment = 0, .wished_base = wished_base});
+}
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(Device& device, PoolOptions options) {
+  LeftBehind::Release(device).IgnoreError();
   Memory& memory = device.memory();
+  if (options.history_entries > kMostHistoryEntries) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a history of ", options.history_entries, " entries; at most ",
+                     kMostHistoryEntries, " are kept"));
+  }
   uint64_t region_bytes = options.address_bytes;
   if (region_bytes == 0) {
     region_bytes = device.info().total_bytes;
@@ -47,7 +68,7 @@ absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(Device& device, PoolOptions o
   region_bytes = RoundUp(std::max(region_bytes, unit), unit);
   GRAPHTREE_ASSIGN_OR_RETURN(
       const AddressRange reserved,
-      memory.Reserve(2 * region_bytes, {.alignment = 0, .wished_base = options.wished_base}));
+      ReserveArena(memory, 2 * region_bytes, options.wished_base));
   auto pool =
       std::unique_ptr<Pool>(new Pool(device, std::move(options), reserved, region_bytes));
   if (pool->options_.initial_bytes > 0) {
@@ -65,7 +86,8 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
       tells_device_(options_.tell_device && device.info().architecture == "host"),
       ledger_(static_cast<uint32_t>(region_bytes / kQuantum),
               static_cast<uint32_t>(region_bytes / kQuantum),
-              static_cast<uint32_t>(region_bytes / kQuantum), SaltOf(serial_)),
+              static_cast<uint32_t>(region_bytes / kQuantum), SaltOf(serial_),
+              reserved.base / kQuantum),
       step_(&device.memory(), {reserved.base, region_bytes}),
       kept_(&device.memory(), {reserved.base + region_bytes, region_bytes}),
       streams_(&device),
@@ -78,6 +100,15 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
 }
 
 Pool::~Pool() {
+  for (const std::unique_ptr<OpenScope>& scope : scopes_) {
+    if (scope->handle == nullptr) continue;
+    scope->handle->open_ = nullptr;
+    scope->handle->pool_ = nullptr;
+  }
+  if (!closed_ && device_.open_captures() > 0) {
+    LeaveEverythingBehind();
+    return;
+  }
   // A call that failed once may work the next time; what cannot be released is named when the
   // device is closed.
   constexpr int kAttempts = 3;
@@ -85,6 +116,20 @@ Pool::~Pool() {
   for (int attempt = 0; attempt < kAttempts && !closed_; ++attempt) {
     ReleaseEverything().IgnoreError();
   }
+  LeftBehind::Release(device_).IgnoreError();
+}
+
+void Pool::LeaveEverythingBehind() {
+  auto estate = std::make_unique<LeftBehind::Estate>();
+  estate->device = &device_;
+  estate->reserved = reserved_;
+  estate->mappings = step_.TakeMappings();
+  for (PieceRow::Mapping& mapping : kept_.TakeMappings()) {
+    estate->mappings.push_back(std::move(mapping));
+  }
+  if (auto courier = streams_.CarryAll()) estate->streams.push_back(std::move(courier));
+  if (copy_stream_ != nullptr) estate->streams.push_back(std::move(copy_stream_));
+  LeftBehind::Add(std::move(estate));
 }
 
 absl::Status Pool::ReleaseEverything() {
@@ -92,6 +137,8 @@ absl::Status Pool::ReleaseEverything() {
   GRAPHTREE_RETURN_IF_ERROR(kept_.ReleaseAll());
   GRAPHTREE_RETURN_IF_ERROR(device_.memory().Release(reserved_));
   closed_ = is_special_ = true;
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  takes_frees_ = false;
   return absl::OkStatus();
 }
 
@@ -99,6 +146,7 @@ absl::Status Pool::Close() {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   if (asks_server_) return NotWhileAsking("close");
+  if (entry.is_outermost()) EndAbandonedScopes();
   if (!scopes_.empty()) {
     return absl::FailedPreconditionError("a pool is closed while a capture allocates from it");
   }
@@ -122,9 +170,14 @@ absl::Status Pool::Close() {
                      " pinned pieces: somebody has registered their memory. Unpin them first."));
   }
   closing_ = is_special_ = true;
+  {
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    takes_frees_ = false;
+  }
   return deferred_.Do("close the pool", [this] {
     // Freed bytes may still be in use by queued work. A device that is lost runs none any more.
     Quiesce().IgnoreError();
+    LeftBehind::Release(device_).IgnoreError();
     return ReleaseEverything();
   });
 }
@@ -133,12 +186,15 @@ absl::Status Pool::Close() {
 absl::Status Pool::EnterSlow(const ThreadGuard::Entry& entry) {
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   // Not from a callback: the call around it has begun already.
-  if (entry.is_outermost()) DrainDeferred();
-  if (closed_ || closing_) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("pool \"", options_.name, "\" is closed"));
+  if (entry.is_outermost()) {
+    EndAbandonedScopes();
+    DrainDeferred();
   }
-  return DrainQueuedFrees();
+  return closed_ || closing_ ? IsClosed() : DrainQueuedFrees();
+}
+
+absl::Status Pool::IsClosed() const {
+  return absl::FailedPreconditionError(absl::StrCat("pool \"", options_.name, "\" is closed"));
 }
 
 void Pool::DrainDeferred() {
@@ -161,7 +217,7 @@ absl::Status Pool::NotWhileAsking(absl::string_view what) const {
   const uint32_t index = got.block.index;
   Extent extent = ExtentOf(ledger_.record(index));
   if (!IsReady(extent) || debugger_.any() || streams_.MustOrder(number, got.last_use)) {
-    GRAPHTREE_RETURN_IF_ERROR(MakeUsable(got, alignment, number, stream));
+    GRAPHTREE_RETURN_IF_ERROR(MakeUsable(got, alignment, stream));
     extent = ExtentOf(ledger_.record(index));  // it may have been moved to where memory is
   }
   if (extent.region == Region::kStep) {
@@ -252,33 +308,34 @@ absl::Status Pool::UsedWhileParked(absl::string_view what) const {
 }
 
 // All that is not the usual case of Finish.
-absl::Status Pool::MakeUsable(const Allocation& got, uint64_t alignment, uint32_t number,
-                              Stream& stream) {
+absl::Status Pool::MakeUsable(const Allocation& got, uint64_t alignment, Stream& stream) {
   const uint32_t index = got.block.index;
   const BlockRequest request = {.bytes = ledger_.record(index).requested_bytes(),
                                 .region = ledger_.record(index).region};
-  absl::Status status;
-  Shortage shortage;
-  LastUse last_use = got.last_use;
-  if (!IsReady(ExtentOf(ledger_.record(index)))) {
-    status = MakeReady(got.block, alignment, &last_use, &shortage);
+  Making making = {got.block, alignment, stream, got.last_use, {}};
+  absl::Status status = MakeReady(&making);
+  if (status.ok() && debugger_.any()) {
+    status = DebugAllocated(ledger_.record(index), stream);
+    // A part of the guards may be on its way.
+    if (!status.ok()) making.last_use.Merge({1u << streams_.NumberOf(stream), streams_.now()});
   }
-  if (status.ok() && streams_.MustOrder(number, last_use)) {
-    ++stats_.cross_stream_reuses;
-    status = streams_.Order(number, stream, last_use);
-  }
-  if (status.ok() && debugger_.any()) status = DebugAllocated(ledger_.record(index), stream);
   if (status.ok()) return status;
-  ledger_.mutable_record(index).streams = last_use.streams;
-  ledger_.Free(got.block, last_use.time);
+  ledger_.mutable_record(index).streams = making.last_use.streams;
+  ledger_.Free(got.block, making.last_use.time);
   if (!IsShortage(status)) return status;
   return OutOfMemory(request,
-                     shortage.is_limit ? "the pool's limit is reached" : "the device has no more",
-                     shortage.missing, status);
+                     making.shortage.is_limit ? "the pool's limit is reached"
+                                              : "the device has no more",
+                     making.shortage.missing, status);
 }
 
 void Pool::TellOfAllocation(const BlockRecord& record) {
   Log(HistoryAction::kAllocate, record);
+  // A block with canaries was told of before they were written.
+  if (!(debugger_.modes().canaries && record.guard != 0)) TellOfLife(record);
+}
+
+void Pool::TellOfLife(const BlockRecord& record) {
   if (!tells_device_) return;
   const AddressRange range = ToldRange(record);
   if (IsShielded(range)) {
@@ -296,8 +353,9 @@ bool Pool::IsShielded(AddressRange range) const {
 absl::Status Pool::Free(BlockId id) {
   if (!guard_.IsOwner()) {
     const std::lock_guard<std::mutex> lock(queue_mutex_);
+    if (!takes_frees_) return IsClosed();
     queued_frees_.push_back(id);
-    queued_count_.store(static_cast<uint32_t>(queued_frees_.size()), std::memory_order_release);
+    CountQueued();
     return absl::OkStatus();
   }
   const ThreadGuard::Entry entry(guard_);
@@ -318,21 +376,20 @@ absl::Status Pool::FreeNow(BlockId id) {
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   const BlockRecord& record = ledger_.record(id.index);
-  if (is_watched_) GRAPHTREE_RETURN_IF_ERROR(TellOfFree(id, record));
+  if (is_watched_) TellOfFree(id, record);
   CountDead(record);
   ++stats_.frees;
   ledger_.FreeLive(id, streams_.now());
   return absl::OkStatus();
 }
 
-absl::Status Pool::TellOfFree(BlockId id, const BlockRecord& record) {
-  if (debugger_.any()) GRAPHTREE_RETURN_IF_ERROR(DebugFreed(id, record));
+void Pool::TellOfFree(BlockId id, const BlockRecord& record) {
+  if (debugger_.any()) DebugFreed(id, record);
   Log(HistoryAction::kFreeRequested, record);
   if (tells_device_ && !IsShielded(ToldRange(record))) {
     device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
   }
   Log(HistoryAction::kFreeCompleted, record);
-  return absl::OkStatus();
 }
 
 absl::Status Pool::WhyNotFreed(BlockId id, FreeOutcome outcome) const {
@@ -373,10 +430,11 @@ absl::Status Pool::DrainQueuedFrees() {
   {
     const std::lock_guard<std::mutex> lock(queue_mutex_);
     queued.swap(queued_frees_);
-    queued_count_.store(0, std::memory_order_release);
+    CountQueued();
   }
   for (BlockId id : queued) {
     const absl::Status status = FreeUnlessAsked(id);
+    if (status.ok() && !scopes_.empty()) scopes_.back()->freed_elsewhere.push_back(id);
     if (status.ok()) continue;
     ++stats_.refused_queued_frees;
     if (first_refused_free_.ok()) first_refused_free_ = status;

@@ -56,7 +56,8 @@ class Pool {
   // `device` must outlive the pool.
   static absl::StatusOr<std::unique_ptr<Pool>> Create(Device& device, PoolOptions options);
   // Waits for the streams that used the pool, but for those that are capturing, and gives
-  // everything back. What is still live is lost with it; Close says so first.
+  // everything back; while a capture is open it is left behind for later (left_behind.h). What is
+  // still live is lost with it; Close says so first. Scopes that are open end as they are.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
@@ -70,7 +71,8 @@ class Pool {
   absl::StatusOr<Block> Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options = {});
   absl::StatusOr<Block> AllocateAt(Address address, uint64_t bytes, Stream& stream,
                                    const BlockOptions& options = {});
-  // From any thread. Refused, and nothing changed: twice, stale, of another pool.
+  // From any thread. Refused, and nothing changed: twice, stale, of another pool. What another
+  // thread frees stays freed, whatever becomes of a capture's scope that is open.
   absl::Status Free(BlockId id);
   // It looks the block up, so one thread at a time.
   absl::Status FreeAddress(Address address);
@@ -124,8 +126,8 @@ class Pool {
 
   // Physical memory.
   //
-  // Maps memory for `bytes` more from the end of a region, as far as there is any; returns how much
-  // is missing, which is counted too.
+  // Maps memory for `bytes` more from the end of a region, as far as there is any and the limit
+  // allows; returns how much is missing, which is counted too.
   absl::StatusOr<uint64_t> ReserveAhead(uint64_t bytes, Region region = Region::kStep);
   // Gives back pieces in which nothing is live and which no checkpoint's way touched, until at most
   // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too.
@@ -133,7 +135,7 @@ class Pool {
   absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
   // Refused below what is live or, of a parked pool, would be woken.
   absl::Status SetLimit(uint64_t bytes);
-  // Pieces under `range` are never unmapped until it is unpinned as often.
+  // Pieces under `range` are never unmapped until that very range is unpinned as often.
   absl::Status Pin(AddressRange range);
   absl::Status Unpin(AddressRange range);
 
@@ -141,7 +143,8 @@ class Pool {
   // under the ranges. Using a wholly parked pool is an error until Wake; pinned pieces stay. Waits
   // for the pool's streams. While a capture is open it is queued.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
-  // All or nothing: if it fails everything is parked as it was.
+  // All or nothing: if it fails everything is parked as it was. While a capture is open a wake that
+  // has to write (contents, canaries) is queued.
   absl::Status Wake();
   bool is_parked() const { return parked_; }
 
@@ -195,25 +198,32 @@ class Pool {
            queued_count_.load(std::memory_order_relaxed) != 0;
   }
   absl::Status EnterSlow(const ThreadGuard::Entry& entry);
+  absl::Status IsClosed() const;
   // While the server is asked for memory an allocation is half done.
   absl::Status NotWhileAsking(absl::string_view what) const;
   void DrainDeferred();
 
   // pool.cc: allocating and freeing
   absl::Status ReleaseEverything();
+  void LeaveEverythingBehind();
   absl::StatusOr<Block> Finish(const Allocation& got, uint64_t alignment, uint32_t number,
                                Stream& stream);
-  absl::Status MakeUsable(const Allocation& got, uint64_t alignment, uint32_t number,
-                          Stream& stream);
+  absl::Status MakeUsable(const Allocation& got, uint64_t alignment, Stream& stream);
   bool IsShielded(AddressRange range) const;
   void TellOfAllocation(const BlockRecord& record);
-  absl::Status TellOfFree(BlockId id, const BlockRecord& record);
+  void TellOfLife(const BlockRecord& record);
+  void TellOfFree(BlockId id, const BlockRecord& record);
   absl::Status WhyNotAllocated(AllocateOutcome outcome, const BlockRequest& request);
   absl::Status UsedWhileParked(absl::string_view what) const;
   absl::Status FreeNow(BlockId id);
   absl::Status FreeUnlessAsked(BlockId id);
   absl::Status WhyNotFreed(BlockId id, FreeOutcome outcome) const;
   absl::Status DrainQueuedFrees();
+  // REQUIRES: queue_mutex_ is held.
+  void CountQueued() {
+    queued_count_.store(static_cast<uint32_t>(queued_frees_.size() + abandoned_.size()),
+                        std::memory_order_release);
+  }
   void FreeScratch();
 
   // pool_blocks.cc: looking at blocks
@@ -256,9 +266,10 @@ class Pool {
   absl::Status ForgetGuests();
   std::vector<WordId> NamedWords() const;
   absl::Status DebugAllocated(const BlockRecord& record, Stream& stream);
-  absl::Status DebugFreed(BlockId id, const BlockRecord& record);
+  void DebugFreed(BlockId id, const BlockRecord& record);
+  absl::Status Poison(const BlockRecord& record);
 
-  // pool_memory.cc: physical memory
+  // pool_growth.cc: memory for what is allocated
   struct Shortage {
     uint64_t missing = 0;
     bool is_limit = false;  // the pool's own, not the device's
@@ -279,15 +290,40 @@ class Pool {
   }
   absl::Status Grow(const Extent& extent, Shortage* shortage);
   absl::Status GrowAfterReleasing(const Extent& extent, Shortage* shortage);
-  absl::Status MakeReady(BlockId block, uint64_t alignment, LastUse* last_use, Shortage* shortage);
+  // A block that is being made: where it lies may change until it can be used.
+  struct Making {
+    BlockId block;
+    uint64_t alignment;
+    Stream& stream;
+    LastUse last_use;  // of the bytes where it lies now
+    Shortage shortage;
+  };
+  // Where else it may lie.
+  struct Search {
+    Region region;
+    uint32_t length;
+    uint64_t alignment;     // in quanta
+    uint32_t out_of_reach;  // bits of streams that must not have used the bytes
+    bool must_be_ready;
+    uint32_t tried;         // an offset that will not do
+  };
+  absl::Status MakeReady(Making* making);
+  absl::Status MakeReadyHere(Making* making);
+  absl::Status SearchOn(Making* making, absl::Status status);
+  bool MoveTo(const Search& search, bool with_tail, Making* making);
+  uint32_t FirstPlace(const Search& search, uint32_t begin, uint32_t end, LastUse last_use) const;
+  bool IsBarred(const Extent& extent) const;
+  absl::Status AskServer(Making* making, absl::Status status);
   bool ReleaseForGrowth(uint64_t bytes);
   static bool IsShortage(const absl::Status& status);
+
+  // pool_memory.cc: physical memory
   std::vector<uint8_t> PieceUses(Region region) const;
   uint64_t ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints);
   // Of what is parked, with what nobody needs any more given up.
   uint64_t BytesToWake();
   absl::Status ReleasePiece(Region region, uint32_t index);
-  absl::Status ChangePins(AddressRange range, bool pin);
+  absl::StatusOr<std::vector<Piece*>> PiecesUnder(AddressRange range);
   void FillFree(Region region, OomReport* report) const;
   absl::Status OutOfMemory(const BlockRequest& request, absl::string_view why, uint64_t missing,
                            const absl::Status& cause);
@@ -310,6 +346,23 @@ class Pool {
   Mapped MappedNow(Region region) const;
   absl::Status ReturnGrowth(Region region, const Mapped& before);
 
+  // pool_scope.cc: captures that may fail
+  struct OpenScope {
+    CaptureScope* handle;  // null if it went without an end
+    CheckpointId start;
+    Mapped step;
+    Mapped kept;
+    uint32_t kept_mark;               // of the watch on kept memory
+    std::vector<BlockId> freed_elsewhere;  // by other threads, since it began
+  };
+  std::unique_ptr<OpenScope> EndInnermost();
+  std::vector<Stream*> Commit(const OpenScope& scope);
+  absl::Status RollBack(const OpenScope& scope);
+  absl::Status RollBackInnermost();
+  void FreeAgain(const std::vector<BlockId>& freed_elsewhere);
+  void Abandon(OpenScope* scope);
+  void EndAbandonedScopes();
+
   // pool_park.cc: parking
   absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
   // Waits for all work on the pool's memory that it knows of.
@@ -325,6 +378,8 @@ class Pool {
   std::vector<AddressRange> PartsOfValue(Region region) const;
   absl::Status CopyParts(Region region, const std::vector<HostBuffer*>& buffers, bool to_host);
   absl::StatusOr<Stream*> CopyStream();
+  bool MustWriteToWake() const;
+  absl::Status WakeAll();
   absl::Status WakeNow();
   absl::Status WakePieces(Region region);
   absl::Status BringBack(Region region);
@@ -345,13 +400,16 @@ class Pool {
   bool closing_ = false;       // once the open capture has ended
   bool asks_server_ = false;   // right now, for memory
   BlockId asked_for_;          // the block that is not made yet
-  std::atomic<uint32_t> queued_count_{0};
+  std::atomic<uint32_t> queued_count_{0};  // of queued_frees_ and abandoned_
   Ledger ledger_;
   PieceRow step_;
   PieceRow kept_;
   mutable std::mutex queue_mutex_;
-  std::vector<BlockId> queued_frees_;            // guarded by queue_mutex_
-  std::vector<std::unique_ptr<Stream>> guests_;  // until they can be forgotten; likewise guarded
+  // Guarded by queue_mutex_:
+  bool takes_frees_ = true;
+  std::vector<BlockId> queued_frees_;
+  std::vector<OpenScope*> abandoned_;            // scopes to be rolled back by the next call
+  std::vector<std::unique_ptr<Stream>> guests_;  // until they can be forgotten
   StreamTable streams_;
   DeferredQueue deferred_;
   History history_;
@@ -370,7 +428,8 @@ class Pool {
   uint64_t clock_ = 0;  // counts pieces whose contents were lost
   std::vector<BlockId> scratch_;
   std::vector<AddressRange> shielded_;
-  std::vector<CaptureScope*> scopes_;  // open, innermost last
+  std::vector<std::unique_ptr<OpenScope>> scopes_;  // innermost last
+  std::vector<AddressRange> pins_;
   std::unique_ptr<Stream> copy_stream_;
 };
 
@@ -383,7 +442,8 @@ class Pool {
 //   std::vector<Stream*> first = scope->Commit();   // launches of the graph wait for these
 //
 // Scopes nest; one that ends takes those along that began inside it. What must wait for captures
-// waits for scopes too, and is done by the end of the last.
+// waits for scopes too, and is done by the end of the last. A scope that goes while it cannot be
+// rolled back (its pool asks the server for memory) is rolled back by the pool's next call.
 class CaptureScope {
  public:
   static absl::StatusOr<std::unique_ptr<CaptureScope>> Begin(Pool& pool);
@@ -391,22 +451,19 @@ class CaptureScope {
   CaptureScope(const CaptureScope&) = delete;
   CaptureScope& operator=(const CaptureScope&) = delete;
 
-  // The streams whose earlier work used memory that the graph writes. Hold the pool's deferred() to
-  // launch the graph before what was queued meanwhile is done.
+  // The streams whose earlier work used memory that the graph may use. Hold the pool's deferred()
+  // to launch the graph before what was queued meanwhile is done. They may be the pool's own, which
+  // goes with it.
   std::vector<Stream*> Commit();
   // What the destructor does where Commit was not called, with its failure told.
   absl::Status RollBack();
 
  private:
-  CaptureScope(Pool& pool, CheckpointId start);
-  void End();
+  friend class Pool;
+  explicit CaptureScope(Pool* pool) : pool_(pool) {}
 
-  Pool& pool_;
-  const CheckpointId start_;
-  const Pool::Mapped step_mapped_;
-  const Pool::Mapped kept_mapped_;
-  const uint32_t kept_mark_;  // of the watch on kept memory
-  bool is_open_ = true;
+  Pool* pool_;                        // null once it is gone
+  Pool::OpenScope* open_ = nullptr;   // null once it has ended
 };
 
 }  // namespace graphtree

@@ -157,7 +157,10 @@ PoolStats Pool::Stats() const {
   stats.kept_bytes = uint64_t{ledger_.placement(Region::kKept).live_length()} * kQuantum;
   stats.limit_bytes = limit_bytes_;
   stats.checkpoints = ledger_.checkpoints().count();
-  stats.queued_frees = queued_count_.load(std::memory_order_relaxed);
+  {
+    const std::lock_guard<std::mutex> lock(queue_mutex_);
+    stats.queued_frees = queued_frees_.size();
+  }
   stats.deferred = deferred_.size();
   stats.bookkeeping_bytes = ledger_.bookkeeping_bytes();
   stats.forgotten_words = words_.forgotten();
@@ -196,22 +199,29 @@ absl::Status Pool::DebugAllocated(const BlockRecord& record, Stream& stream) {
   if (!debugger_.modes().canaries || record.guard == 0) return absl::OkStatus();
   const AddressRange whole = WholeRange(record);
   const Address user = AddressOfQuantum(record.user_offset());
-  if (tells_device_) device_.memory().NoteLive(whole, words_[record.tag]);
+  TellOfLife(record);
   GRAPHTREE_RETURN_IF_ERROR(
       debugger_.WriteCanary({whole.base, user - whole.base}, stream));
   return debugger_.WriteCanary({whole.end() - kQuantum, kQuantum}, stream);
 }
 
-absl::Status Pool::DebugFreed(BlockId id, const BlockRecord& record) {
+// Best effort: a block is free whether or not its bytes could be written over.
+void Pool::DebugFreed(BlockId id, const BlockRecord& record) {
   if (debugger_.modes().remember_frees) {
     debugger_.RememberFree(id, absl::StrCat("as the ", stats_.frees + 1, "th free of the pool, ",
                                             NameOf(record), ", while the context was \"",
                                             words_[context_], "\""));
   }
   // What is parked has no bytes to poison.
-  if (!debugger_.modes().poison_on_free || !IsReady(ExtentOf(record))) return absl::OkStatus();
+  if (!debugger_.modes().poison_on_free || !IsReady(ExtentOf(record))) return;
+  if (!Poison(record).ok()) ++stats_.unpoisoned_frees;
+}
+
+absl::Status Pool::Poison(const BlockRecord& record) {
   Stream* stream = streams_.AnyOf(record.streams);
-  if (stream == nullptr) return absl::OkStatus();
+  if (stream == nullptr) {
+    return absl::FailedPreconditionError("all streams that used the block were forgotten");
+  }
   const LastUse use = {record.streams, streams_.now()};
   const uint32_t number = streams_.NumberOf(*stream);
   if (streams_.MustOrder(number, use)) {
@@ -241,7 +251,11 @@ absl::Status Pool::CheckCanaries(Stream& stream) {
       guards.push_back({{whole.end() - kQuantum, kQuantum}, NameOf(record), false});
     }
   }
-  return debugger_.CheckCanaries(guards, stream);
+  GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // guards are written on their blocks' streams
+  const absl::Status status = debugger_.CheckCanaries(guards, stream);
+  // What fails may leave kernels there that read guards.
+  if (!status.ok()) streams_.UsedEverywhereOn(streams_.NumberOf(stream));
+  return status;
 }
 
 }  // namespace graphtree

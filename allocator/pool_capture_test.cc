@@ -252,16 +252,36 @@ TEST_F(PoolCaptureTest, LaunchesAreToldWhichEarlierStreamsToWaitFor) {
   EXPECT_EQ(Read(inside), 2);
 }
 
-TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreRefusedToOutsiders) {
+TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreNotGivenToOutsiders) {
   auto scope = *CaptureScope::Begin(*pool_);
   Begin();
   const Block block = *pool_->Allocate(kMiB, *stream_);
+  const Block between = *pool_->Allocate(kMiB, *stream_);
   EXPECT_THAT(pool_->Free(block.id), IsOk());
-  EXPECT_THAT(pool_->Allocate(kMiB, *other_),
+  const Block outside = *pool_->Allocate(kMiB, *other_);
+  EXPECT_FALSE(outside.range.Overlaps(block.range)) << "the search goes on";
+  EXPECT_THAT(Fill(*other_, outside, 1), IsOk());
+  EXPECT_THAT(pool_->AllocateAt(block.range.base, kMiB, *other_),
               FailsWith(StatusCode::kFailedPrecondition, "outside of it"));
+  EXPECT_EQ(pool_->Allocate(kMiB, *stream_)->range.base, block.range.base);
   EXPECT_THAT(stream_->EndCapture(), IsOk());
   scope->Commit();
-  EXPECT_THAT(pool_->Allocate(kMiB, *other_), IsOk());
+  EXPECT_THAT(pool_->Free(between.id), IsOk());
+  EXPECT_EQ(pool_->Allocate(kMiB, *other_)->range.base, between.range.base);
+}
+
+// The bytes behind the last block were the capture's, too: what was never used is taken.
+TEST_F(PoolCaptureTest, TailThatAnOpenCaptureHasFreedIsNotGivenToOutsiders) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  Begin();
+  EXPECT_THAT(pool_->Free(pool_->Allocate(5 * kMiB, *stream_)->id), IsOk());
+  const Block outside = *pool_->Allocate(kMiB, *other_);
+  EXPECT_GE(outside.range.base, pool_->base() + 5 * kMiB);
+  EXPECT_THAT(Fill(*other_, outside, 1), IsOk());
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  scope->Commit();
+  EXPECT_THAT(other_->Synchronize(), IsOk());
+  pool_->ledger().CheckConsistency();
 }
 
 TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {

@@ -1,6 +1,7 @@
 // Poison, canaries, and the memory of frees.
 #include "allocator/pool_debug.h"
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <utility>
@@ -55,29 +56,44 @@ absl::Status PoolDebugger::Poison(AddressRange range, Stream& stream) {
   return stream.Fill(range.base, modes_.poison, 1, range.bytes);
 }
 
-// The counts are written where the device can reach them: page-locked host memory would need a
-// mapped address, so a piece of device memory of our own is used.
-absl::Status PoolDebugger::CheckCanaries(const std::vector<Guard>& guards, Stream& stream) {
-  if (guards.empty()) return absl::OkStatus();
-  ScratchMemory counts(&device_.memory());
-  const uint64_t bytes = guards.size() * sizeof(uint32_t);
-  GRAPHTREE_RETURN_IF_ERROR(counts.Map(bytes));
-  auto host = device_.memory().AllocateHost(bytes);
-  if (!host.ok()) return host.status();
+absl::Status PoolDebugger::QueueCounts(const std::vector<Guard>& guards, const Counts& counts,
+                                       Stream& stream) {
   for (size_t i = 0; i < guards.size(); ++i) {
-    const AddressRange count = {counts.base() + i * sizeof(uint32_t), sizeof(uint32_t)};
+    const AddressRange count = {counts.on_device.base() + i * sizeof(uint32_t), sizeof(uint32_t)};
     const uint32_t length = static_cast<uint32_t>(guards[i].range.bytes);
     GRAPHTREE_RETURN_IF_ERROR(stream.Launch(
         CountMismatches(), {.grid = {1}, .block = {128}},
         {Argument::In(guards[i].range), Argument::Value(length),
          Argument::Value(uint32_t{kCanary}), Argument::Out(count)}));
   }
-  GRAPHTREE_RETURN_IF_ERROR(stream.Copy((*host)->range().base, counts.base(), bytes));
-  GRAPHTREE_RETURN_IF_ERROR(stream.Synchronize());
+  const uint64_t bytes = guards.size() * sizeof(uint32_t);
+  return stream.Copy(counts.on_host->range().base, counts.on_device.base(), bytes);
+}
+
+// The counts are written where the device can reach them: page-locked host memory would need a
+// mapped address, so a piece of device memory of our own is used. While kernels that write there
+// may be queued it must not go, whatever failed.
+absl::Status PoolDebugger::CheckCanaries(const std::vector<Guard>& guards, Stream& stream) {
+  if (guards.empty()) return absl::OkStatus();
+  auto counts = std::make_unique<Counts>(&device_.memory(), &stream);
+  const uint64_t bytes = guards.size() * sizeof(uint32_t);
+  GRAPHTREE_RETURN_IF_ERROR(counts->on_device.Map(bytes));
+  GRAPHTREE_ASSIGN_OR_RETURN(counts->on_host, device_.memory().AllocateHost(bytes));
+  const absl::Status queued = QueueCounts(guards, *counts, stream);
+  const absl::Status done = stream.Synchronize();
+  if (!done.ok()) {
+    left_.push_back(std::move(counts));
+    return queued.ok() ? done : queued;
+  }
+  left_.erase(std::remove_if(left_.begin(), left_.end(),
+                             [&](const auto& left) { return left->stream == &stream; }),
+              left_.end());
+  GRAPHTREE_RETURN_IF_ERROR(queued);
   std::string broken;
   for (size_t i = 0; i < guards.size(); ++i) {
     uint32_t wrong = 0;
-    std::memcpy(&wrong, static_cast<char*>((*host)->data()) + i * sizeof(wrong), sizeof(wrong));
+    std::memcpy(&wrong, static_cast<char*>(counts->on_host->data()) + i * sizeof(wrong),
+                sizeof(wrong));
     if (wrong == 0) continue;
     absl::StrAppend(&broken, broken.empty() ? "" : "; ", wrong, " bytes ",
                     guards[i].is_front ? "in front of " : "behind ", guards[i].block);

@@ -11,13 +11,16 @@
 
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "allocator/pool_types.h"
+#include "allocator/scratch_memory.h"
 #include "device/device.h"
+#include "device/memory.h"
 #include "device/stream.h"
 
 namespace graphtree {
@@ -38,7 +41,8 @@ class PoolDebugger {
     std::string block;
     bool is_front = false;
   };
-  // DataLoss, with every guard that was written over and how many of its bytes.
+  // DataLoss, with every guard that was written over and how many of its bytes. REQUIRES: whoever
+  // destroys the debugger has waited for the stream.
   absl::Status CheckCanaries(const std::vector<Guard>& guards, Stream& stream);
 
   // The last 16,384 frees are remembered.
@@ -47,11 +51,22 @@ class PoolDebugger {
   std::string WhoFreed(BlockId id) const;
 
  private:
+  // Where the device counts, and where the host reads.
+  struct Counts {
+    Counts(Memory* memory, Stream* written_on) : on_device(memory), stream(written_on) {}
+    ScratchMemory on_device;
+    const Stream* const stream;
+    std::unique_ptr<HostBuffer> on_host;
+  };
+  static absl::Status QueueCounts(const std::vector<Guard>& guards, const Counts& counts,
+                                  Stream& stream);
+
   Device& device_;
   const PoolDebug modes_;
   const bool any_ = modes_.poison_on_free || modes_.guard_gaps || modes_.canaries ||
                     modes_.seal_dead_memory || modes_.remember_frees;
   std::unordered_map<uint64_t, std::string> freed_by_;
+  std::vector<std::unique_ptr<Counts>> left_;  // kernels may still write to them
   std::deque<uint64_t> in_order_;  // the keys of freed_by_, oldest first
 };
 

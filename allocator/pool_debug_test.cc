@@ -69,6 +69,28 @@ TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {
   EXPECT_THAT(pool_->CheckCanaries(*stream_), FailsWith(StatusCode::kDataLoss, "5 bytes behind"));
 }
 
+TEST_F(PoolDebugTest, DevicesThatPoisonFreshBytesLeaveCanariesAlone) {
+  pool_.reset();
+  stream_.reset();
+  device_ = *OpenHostDevice({.memory_bytes = 128 << 20});
+  stream_ = *device_->NewStream();
+  Open({.canaries = true});
+  const Block block = Allocate(1000);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  Allocate(2000);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+}
+
+TEST_F(PoolDebugTest, CanariesAreCheckedBehindTheStreamsThatWriteThem) {
+  Open({.canaries = true});
+  auto other = *device_->NewStream();
+  EXPECT_THAT(pool_->Allocate(1000, *other), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(device_->health(), IsOk());
+  pool_.reset();
+}
+
 TEST_F(PoolDebugTest, CanariesAreNotCheckedWhileACaptureIsOpen) {
   Open({.canaries = true});
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());

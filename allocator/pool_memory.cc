@@ -1,4 +1,4 @@
-// Physical memory: growing, trimming, limits, pins, and what is said when it runs out.
+// Physical memory: trimming, limits, pins, and what is said when it runs out.
 #include <algorithm>
 #include <utility>
 
@@ -9,79 +9,11 @@
 namespace graphtree {
 namespace {
 
+constexpr uint64_t kLargestStep = uint64_t{64} << 20;
+
 const char* NameOfRegion(Region region) { return region == Region::kStep ? "step" : "kept"; }
 
 }  // namespace
-
-// Maps what is missing, within the limit.
-absl::Status Pool::Grow(const Extent& extent, Shortage* shortage) {
-  PieceRow& row = this->row(extent.region);
-  const uint64_t wanted = row.MissingBytes(extent.begin, extent.end);
-  const uint64_t mapped = mapped_bytes();
-  *shortage = {.missing = wanted};
-  if (limit_bytes_ > 0 && mapped + wanted > limit_bytes_) {
-    *shortage = {.missing = mapped + wanted - limit_bytes_, .is_limit = true};
-    return absl::ResourceExhaustedError(absl::StrCat("the pool's limit of ", limit_bytes_,
-                                                     " bytes is reached: ", mapped, " are mapped, ",
-                                                     wanted, " more are needed"));
-  }
-  std::vector<AddressRange> mapped_now;
-  GRAPHTREE_RETURN_IF_ERROR(row.Ready(extent.begin, extent.end, &mapped_now));
-  stats_.peak_mapped_bytes = std::max(stats_.peak_mapped_bytes, mapped_bytes());
-  for (const AddressRange& range : mapped_now) {
-    LogEvent(HistoryAction::kMap, range.base, range.bytes, nullptr);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status Pool::GrowAfterReleasing(const Extent& extent, Shortage* shortage) {
-  const PieceRow& row = this->row(extent.region);
-  for (uint32_t i = 0; i < row.count(); ++i) {
-    const Piece& piece = row.piece(i);
-    const bool inside = piece.offset < extent.end && extent.begin < piece.offset + piece.bytes;
-    if (inside && piece.saved != nullptr) return UsedWhileParked("allocating in a parked part");
-  }
-  const absl::Status status = Grow(extent, shortage);
-  if (!IsShortage(status) || !ReleaseForGrowth(shortage->missing)) return status;
-  return Grow(extent, shortage);
-}
-
-// The ladder before an allocation fails: map; release free pieces elsewhere; place the block where
-// memory is, though a good fit would not; ask the server.
-absl::Status Pool::MakeReady(BlockId block, uint64_t alignment, LastUse* last_use,
-                             Shortage* shortage) {
-  absl::Status status = GrowAfterReleasing(ExtentOf(ledger_.record(block.index)), shortage);
-  if (IsShortage(status) && alignment != kNotToBeMoved &&
-      ledger_.MoveBelow(block, alignment, last_use)) {
-    status = GrowAfterReleasing(ExtentOf(ledger_.record(block.index)), shortage);
-  }
-  constexpr int kMostAttempts = 16;
-  for (int attempt = 0; IsShortage(status) && attempt < kMostAttempts; ++attempt) {
-    if (!options_.before_out_of_memory || asks_server_) break;
-    const Extent extent = ExtentOf(ledger_.record(block.index));
-    asked_for_ = block;
-    asks_server_ = is_special_ = true;
-    const bool has_given =
-        options_.before_out_of_memory({extent.end - extent.begin, shortage->missing, attempt});
-    asks_server_ = is_special_ = false;
-    if (!has_given) break;
-    GRAPHTREE_RETURN_IF_ERROR(DrainQueuedFrees());
-    status = GrowAfterReleasing(extent, shortage);
-  }
-  return status;
-}
-
-// Gives back pieces that nobody uses, to have as much elsewhere.
-bool Pool::ReleaseForGrowth(uint64_t bytes) {
-  // Freed bytes may still be in use by work that was queued before.
-  if (device_.open_captures() > 0 || !Quiesce().ok()) return false;
-  const uint64_t mapped = mapped_bytes();
-  return ReleaseFreePieces(mapped - std::min(bytes, mapped), /*break_checkpoints=*/false) > 0;
-}
-
-bool Pool::IsShortage(const absl::Status& status) {
-  return status.code() == absl::StatusCode::kResourceExhausted;
-}
 
 // One pass over what is live, remembered or touched. Slow path only.
 std::vector<uint8_t> Pool::PieceUses(Region region) const {
@@ -163,27 +95,28 @@ absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints)
   return later;
 }
 
-// Best effort: piece by piece, until the bytes are there or something is short.
+// Best effort: large pieces as long as there is memory for them, then smaller ones.
 absl::StatusOr<uint64_t> Pool::ReserveAhead(uint64_t bytes, Region region) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
   if (parked_) return UsedWhileParked("reserving");
-  PieceRow& row = this->row(region);
   const uint64_t begin = uint64_t{ledger_.placement(region).end()} * kQuantum;
-  const uint64_t end = std::min(begin + std::min(bytes, region_bytes_), region_bytes_);
-  stats_.initial_bytes += bytes;
-  Shortage shortage;
-  absl::Status status = Grow({region, begin, end}, &shortage);
-  // What does not fit as a whole is taken in pieces.
-  uint64_t had = status.ok() ? end : std::max(begin, std::min(end, row.covered_bytes()));
-  while (!status.ok() && had < end && IsShortage(status)) {
-    const uint64_t step = NextPieceBytes(row.covered_bytes(), 0, 1);
+  const uint64_t end = begin + std::min(bytes, region_bytes_ - begin);
+  uint64_t had = begin;
+  for (uint64_t step = kLargestStep; had < end && step >= device_.memory().granularity();) {
     const uint64_t next = std::min(end, had + step);
-    if (!Grow({region, had, next}, &shortage).ok()) break;
-    had = next;
+    Shortage shortage;
+    const absl::Status status = Grow({region, had, next}, &shortage);
+    if (status.ok()) {
+      had = next;
+    } else if (IsShortage(status)) {
+      step /= 2;
+    } else {
+      return status;
+    }
   }
-  if (!status.ok() && !IsShortage(status)) return status;
-  const uint64_t shortfall = begin + bytes - had;
+  const uint64_t shortfall = bytes - (had - begin);
+  stats_.initial_bytes += bytes;
   stats_.initial_shortfall += shortfall;
   return shortfall;
 }
@@ -247,38 +180,51 @@ uint64_t Pool::BytesToWake() {
   return bytes;
 }
 
-absl::Status Pool::Pin(AddressRange range) { return ChangePins(range, true); }
-absl::Status Pool::Unpin(AddressRange range) { return ChangePins(range, false); }
-
-absl::Status Pool::ChangePins(AddressRange range, bool pin) {
+absl::Status Pool::Pin(AddressRange range) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
-  std::vector<std::pair<Region, uint32_t>> pieces;
-  uint64_t covered = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
-    for (uint32_t i = 0; i < row(region).count(); ++i) {
-      if (!row(region).RangeOf(i).Overlaps(range)) continue;
-      const Piece& piece = row(region).piece(i);
-      if (pin ? !piece.is_mapped() : piece.pins == 0) {
-        return absl::FailedPreconditionError(absl::StrCat(
-            "memory at ", row(region).RangeOf(i).base, " is not ", pin ? "mapped" : "pinned"));
-      }
-      pieces.emplace_back(region, i);
-      const AddressRange here = row(region).RangeOf(i);
-      covered += std::min(here.end(), range.end()) - std::max(here.base, range.base);
-    }
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Piece*> pieces, PiecesUnder(range));
+  for (Piece* piece : pieces) ++piece->pins;
+  pins_.push_back(range);
+  return absl::OkStatus();
+}
+
+// Other ranges may be pinned in the same pieces, so it is ranges that are remembered.
+absl::Status Pool::Unpin(AddressRange range) {
+  const ThreadGuard::Entry entry(guard_);
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  const auto pin = std::find(pins_.begin(), pins_.end(), range);
+  if (pin == pins_.end()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "[", range.base, ", ", range.end(), ") is not pinned in pool \"", options_.name,
+        "\". Unpin exactly what was pinned."));
   }
-  if (range.empty() || !reserved_.Contains(range) || pieces.empty()) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Piece*> pieces, PiecesUnder(range));
+  for (Piece* piece : pieces) --piece->pins;
+  pins_.erase(pin);
+  return absl::OkStatus();
+}
+
+// Fails unless all of the range is mapped.
+absl::StatusOr<std::vector<Piece*>> Pool::PiecesUnder(AddressRange range) {
+  if (range.empty() || !reserved_.Contains(range)) {
     return absl::InvalidArgumentError(absl::StrCat("[", range.base, ", ", range.end(),
                                                    ") is not memory of pool \"", options_.name,
                                                    "\""));
   }
-  if (covered != range.bytes) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "of the ", range.bytes, " bytes at ", range.base, " only ", covered, " are mapped"));
+  std::vector<Piece*> pieces;
+  uint64_t covered = 0;
+  for (Region region : {Region::kStep, Region::kKept}) {
+    for (uint32_t i = 0; i < row(region).count(); ++i) {
+      const AddressRange here = row(region).RangeOf(i);
+      if (!here.Overlaps(range) || !row(region).piece(i).is_mapped()) continue;
+      pieces.push_back(&row(region).piece(i));
+      covered += std::min(here.end(), range.end()) - std::max(here.base, range.base);
+    }
   }
-  for (auto [region, i] : pieces) row(region).piece(i).pins += pin ? 1 : -1;
-  return absl::OkStatus();
+  if (covered == range.bytes) return pieces;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "of the ", range.bytes, " bytes at ", range.base, " only ", covered, " are mapped"));
 }
 
 void Pool::FillFree(Region region, OomReport* report) const {

@@ -97,6 +97,22 @@ TEST_F(PoolMemoryTest, ReserveAheadIsBestEffortAndCountsItsShortfall) {
   EXPECT_EQ(pool_->Stats().initial_shortfall, missing);
 }
 
+TEST_F(PoolMemoryTest, ReserveAheadCountsNeitherHolesNorWhatTheLimitForbids) {
+  Open({.address_bytes = 512 * kMiB});
+  EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
+  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->SetLimit(20 * kMiB), IsOk());
+  const uint64_t missing = *pool_->ReserveAhead(60 * kMiB);
+  EXPECT_EQ(missing, 60 * kMiB - mapped());
+  EXPECT_GT(mapped(), 0u);
+  EXPECT_LE(mapped(), 20 * kMiB);
+  EXPECT_THAT(pool_->SetLimit(0), IsOk());
+  EXPECT_EQ(*pool_->ReserveAhead(60 * kMiB), 0u);
+  EXPECT_GE(mapped(), 60 * kMiB);
+  EXPECT_GT(*pool_->ReserveAhead(~uint64_t{0}), ~uint64_t{0} - 512 * kMiB) << "no wrapping round";
+}
+
 TEST_F(PoolMemoryTest, LimitBelowWhatIsLiveIsRefused) {
   const Block block = Allocate(30 * kMiB);
   EXPECT_THAT(pool_->SetLimit(10 * kMiB),
@@ -268,6 +284,7 @@ TEST_F(PoolMemoryTest, ServerMayFreeButNotRestoreParkOrClose) {
   Open({.limit_bytes = 16 * kMiB, .before_out_of_memory = [&](const MemoryWanted&) {
           refused = {pool_->Restore(here), pool_->Park(ParkContents::kDrop), pool_->Wake(),
                      pool_->Close(), CaptureScope::Begin(*pool_).status(),
+                     pool_->Take().status(),
                      pool_->Free(pool_->ledger().IdOf(1))};  // the block that is being made
           EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_),
                       FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
@@ -278,7 +295,7 @@ TEST_F(PoolMemoryTest, ServerMayFreeButNotRestoreParkOrClose) {
   EXPECT_EQ(block.id.index, 0u);
   EXPECT_THAT(pool_->Allocate(32 * kMiB, *stream_),
               FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
-  ASSERT_EQ(refused.size(), 6u);
+  ASSERT_EQ(refused.size(), 7u);
   for (const absl::Status& status : refused) {
     EXPECT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "ask")) << status.ToString();
   }
@@ -297,6 +314,36 @@ TEST_F(PoolMemoryTest, PinsCoverWholeRangesAndKeepThePoolOpen) {
   EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "pinned"));
   EXPECT_THAT(pool_->Unpin(a.range), IsOk());
   EXPECT_THAT(pool_->Close(), IsOk());
+}
+
+// They lie in one piece.
+TEST_F(PoolMemoryTest, UnpinningANeighbourThatWasNeverPinnedIsRefused) {
+  const Block a = Allocate(100 << 10), b = Allocate(100 << 10);
+  EXPECT_THAT(pool_->Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->Unpin(b.range), FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_GT(mapped(), 0u) << "a is pinned still";
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->Pin(b.range), IsOk());
+  EXPECT_THAT(pool_->Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->Unpin(b.range), IsOk());
+}
+
+TEST_F(PoolMemoryTest, LargeAlignmentsAreThoseOfAddresses) {
+  for (const Address wished : {Address{0}, pool_->base() + 2 * kMiB}) {
+    Open({.address_bytes = 512 * kMiB, .wished_base = wished});
+    if (wished != 0) {
+      EXPECT_EQ(pool_->base(), wished) << "an arena that is not aligned itself";
+    }
+    std::vector<Block> blocks;
+    for (uint64_t alignment = 4096; alignment <= 128 * kMiB; alignment *= 2) {
+      for (Region region : {Region::kStep, Region::kKept}) {
+        blocks.push_back(Allocate(1000, {.alignment = alignment, .region = region}));
+        EXPECT_EQ(blocks.back().range.base % alignment, 0u) << alignment;
+      }
+    }
+    pool_->ledger().CheckConsistency();
+  }
 }
 
 // The device is lost if work finds its memory unmapped.

@@ -196,6 +196,22 @@ absl::Status Pool::Wake() {
         "the pool is to be parked once a capture has ended; wake it after that");
   }
   BytesToWake();  // gives up what nobody needs any more
+  if (!MustWriteToWake()) return WakeAll();
+  return deferred_.Do("wake the pool", [this] { return WakeAll(); });
+}
+
+// Mapping is allowed while a capture is open; waiting for copies is not.
+bool Pool::MustWriteToWake() const {
+  for (const PieceRow* row : {&step_, &kept_}) {
+    for (uint32_t i = 0; i < row->count(); ++i) {
+      const Piece& piece = row->piece(i);
+      if (piece.wake && (piece.saved != nullptr || debugger_.modes().canaries)) return true;
+    }
+  }
+  return false;
+}
+
+absl::Status Pool::WakeAll() {
   const auto mapped_in = [](const PieceRow& row) {
     std::vector<bool> mapped(row.count());
     for (uint32_t i = 0; i < row.count(); ++i) mapped[i] = row.piece(i).is_mapped();
@@ -221,17 +237,20 @@ absl::Status Pool::Wake() {
 }
 
 absl::Status Pool::WakeNow() {
+  const bool must_write = MustWriteToWake();
   GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kStep));
   GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kKept));
+  if (!must_write) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kStep));
   GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kKept));
   GRAPHTREE_RETURN_IF_ERROR(RewriteCanaries());
   return copy_stream_ == nullptr ? absl::OkStatus() : copy_stream_->Synchronize();
 }
 
-// Best effort: what cannot be unmapped stays mapped. What has saved contents is not used before a
-// Wake that works brings them back.
+// Best effort: what cannot be unmapped, or may not while a capture is open, stays mapped until it
+// is parked again. What has saved contents is not used before a Wake that works brings them back.
 void Pool::ParkAgain(Region region, const std::vector<bool>& was_mapped) {
+  if (deferred_.must_wait()) return;
   if (copy_stream_ != nullptr && !copy_stream_->Synchronize().ok()) return;
   PieceRow& row = this->row(region);
   for (uint32_t i = 0; i < row.count(); ++i) {

@@ -125,19 +125,98 @@ TEST_F(PoolParkTest, PartThatIsNotAwakeIsNotAllocatedFrom) {
   Write(a, 1);
   EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
   auto other = *Pool::Create(*device_, {});
-  const Block theirs = *other->Allocate(200 * kMiB, *stream_);
+  const Block theirs = *other->Allocate(225 * kMiB, *stream_);
   EXPECT_FALSE(pool_->Wake().ok());
   EXPECT_THAT(pool_->Free(a.id), IsOk());
-  EXPECT_THAT(pool_->Allocate(50 * kMiB, *stream_),
+  EXPECT_THAT(pool_->AllocateAt(a.range.base, 50 * kMiB, *stream_),
               FailsWith(StatusCode::kFailedPrecondition, "parked part"));
+  EXPECT_THAT(pool_->Allocate(50 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "out of memory"))
+      << "neither there nor elsewhere";
   EXPECT_THAT(other->Free(theirs.id), IsOk());
   EXPECT_THAT(other->Close(), IsOk());
+  const Block elsewhere = Allocate(50 * kMiB);
+  EXPECT_FALSE(elsewhere.range.Overlaps(a.range)) << "the search goes on";
+  Write(elsewhere, 2);
   EXPECT_THAT(pool_->Wake(), IsOk());
   const Block again = Allocate(50 * kMiB);
+  EXPECT_EQ(again.range.base, a.range.base);
   Write(again, 3);
   EXPECT_THAT(pool_->Wake(), IsOk()) << "nothing old comes over it";
   EXPECT_EQ(Read(again), 3);
+  EXPECT_EQ(Read(elsewhere), 2);
   EXPECT_THAT(pool_->Free(b.id), IsOk());
+}
+
+TEST_F(PoolParkTest, WhatIsMappedIsFoundBesideAPartThatIsParked) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB), c = Allocate(kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  EXPECT_THAT(pool_->SetLimit(16 * kMiB), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+  // One free run, of which the first half is parked.
+  const Block found = Allocate(3 * kMiB);
+  EXPECT_EQ(found.range.base, b.range.base);
+  Write(found, 2);
+  EXPECT_EQ(Read(found), 2);
+  EXPECT_THAT(pool_->Free(c.id), IsOk());
+}
+
+// Under a limit that the pool kept, with holes between what is used.
+TEST_F(PoolParkTest, DroppedPartsWakeWithNoMoreMemoryThanTheyHad) {
+  std::vector<Block> blocks;
+  for (int i = 0; i < 24; ++i) blocks.push_back(Allocate(2 * kMiB));
+  for (size_t i = 0; i < 24; i += 2) EXPECT_THAT(pool_->Free(blocks[i].id), IsOk());
+  EXPECT_THAT(pool_->Trim(0), IsOk());
+  const uint64_t before = mapped();
+  EXPECT_EQ(before, 24 * kMiB);
+  EXPECT_THAT(pool_->SetLimit(before), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(mapped(), 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(mapped(), before);
+  for (size_t i = 1; i < 24; i += 2) Write(blocks[i], 1);
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+}
+
+// What was trimmed away between them does not make the others' contents lost.
+TEST_F(PoolParkTest, JoinedHolesKeepWhatCheckpointsAreBroken) {
+  const CheckpointId root = *pool_->Take();
+  const Block low = Allocate(2 * kMiB), high = Allocate(2 * kMiB);
+  const CheckpointId recorded = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(root, {.surviving = {low.id}}), IsOk());
+  EXPECT_GT(*pool_->Trim(0, /*break_checkpoints=*/true), 0u);
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  const Block again = Allocate(2 * kMiB), fresh = Allocate(2 * kMiB);
+  EXPECT_EQ(fresh.range, high.range);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_THAT(pool_->Restore(recorded, {.dying = {high.id}}), IsOk()) << "low was never lost";
+  EXPECT_FALSE(pool_->Describe(again.id).ok());
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+}
+
+TEST_F(PoolParkTest, WakingWaitsForAnOpenCaptureWhereItHasToCopy) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  auto stranger = *device_->NewStream();
+  EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(pool_->Stats().deferred, 1u);
+  EXPECT_GT(pool_->Stats().parked_bytes, 0u) << "not yet";
+  EXPECT_THAT(stranger->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+  EXPECT_EQ(pool_->Stats().parked_bytes, 0u) << "done by the next call";
+  EXPECT_EQ(Read(a), 1);
+  // Mapping alone is allowed.
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_THAT(stranger->EndCapture(), IsOk());
 }
 
 // An output of a replay: dead in the books, written all the same, and held by somebody.

@@ -1,4 +1,4 @@
-// Checkpoints of a pool, and captures that may fail.
+// Checkpoints of a pool.
 #include <algorithm>
 #include <utility>
 
@@ -24,6 +24,7 @@ absl::StatusOr<CheckpointTree::NodeId> Pool::NodeOf(CheckpointId id) const {
 absl::StatusOr<CheckpointId> Pool::Take() {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (asks_server_) return NotWhileAsking("take a checkpoint of");
   FreeScratch();
   const CheckpointTree::NodeId node = ledger_.Take(clock_);
   return CheckpointId{node, ledger_.checkpoints().node(node).generation, serial_};
@@ -163,81 +164,6 @@ Pool::Mapped Pool::MappedNow(Region region) const {
     if (!row.piece(i).is_mapped()) mapped.holes.push_back(row.piece(i).offset);
   }
   return mapped;
-}
-
-absl::StatusOr<std::unique_ptr<CaptureScope>> CaptureScope::Begin(Pool& pool) {
-  if (pool.asks_server_) return pool.NotWhileAsking("capture from");
-  GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId start, pool.Take());
-  if (pool.parked_) {
-    pool.Drop(start).IgnoreError();
-    return pool.UsedWhileParked("capturing");
-  }
-  return std::unique_ptr<CaptureScope>(new CaptureScope(pool, start));
-}
-
-CaptureScope::CaptureScope(Pool& pool, CheckpointId start)
-    : pool_(pool),
-      start_(start),
-      step_mapped_(pool.MappedNow(Region::kStep)),
-      kept_mapped_(pool.MappedNow(Region::kKept)),
-      kept_mark_(pool.ledger_.Watch()) {
-  pool_.scopes_.push_back(this);
-  pool_.streams_.EnterCapture();
-  pool_.deferred_.Hold();
-}
-
-CaptureScope::~CaptureScope() {
-  if (is_open_) RollBack().IgnoreError();
-}
-
-void CaptureScope::End() {
-  is_open_ = false;
-  pool_.scopes_.pop_back();
-  pool_.FreeScratch();
-}
-
-std::vector<Stream*> CaptureScope::Commit() {
-  std::vector<Stream*> awaited;
-  if (!is_open_) return awaited;
-  while (pool_.scopes_.back() != this) {
-    const std::vector<Stream*> inner = pool_.scopes_.back()->Commit();
-    awaited.insert(awaited.end(), inner.begin(), inner.end());
-  }
-  End();
-  pool_.ledger_.EndWatch();
-  pool_.Drop(start_).IgnoreError();
-  const std::vector<Stream*> own = pool_.streams_.LeaveCapture();
-  awaited.insert(awaited.end(), own.begin(), own.end());
-  pool_.deferred_.LetGo();
-  pool_.DrainDeferred();
-  return awaited;
-}
-
-absl::Status CaptureScope::RollBack() {
-  if (!is_open_) return absl::OkStatus();
-  const ThreadGuard::Entry entry(pool_.guard_);
-  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
-  while (pool_.scopes_.back() != this) {
-    GRAPHTREE_RETURN_IF_ERROR(pool_.scopes_.back()->RollBack());
-  }
-  End();
-  pool_.streams_.LeaveCapture();
-  Pool& pool = pool_;
-  // Kept memory first: what was declared kept meanwhile must not stand in the way of the step's.
-  RestorePlan& plan = pool.plan_;
-  pool.ledger_.UndoWatch(kept_mark_, pool.streams_.now(), &plan.dies, &plan.wakes);
-  pool.AdoptState();
-  if (pool.tells_device_) pool.TellDevice(plan);
-  const absl::Status restored = pool.RestoreNow(start_, {});
-  const absl::Status dropped = pool.Drop(start_);
-  pool.deferred_.LetGo();
-  GRAPHTREE_RETURN_IF_ERROR(restored);
-  GRAPHTREE_RETURN_IF_ERROR(dropped);
-  return pool.deferred_.Do("return what a failed capture grew by",
-                           [&pool, step = step_mapped_, kept = kept_mapped_] {
-                             GRAPHTREE_RETURN_IF_ERROR(pool.ReturnGrowth(Region::kStep, step));
-                             return pool.ReturnGrowth(Region::kKept, kept);
-                           });
 }
 
 // What was not mapped before, unless something lives there by now.

@@ -1,6 +1,8 @@
 // What a capture's scope leaves when it fails: nothing, in the step region and in the kept one.
+#include <functional>
 #include <memory>
 #include <random>
+#include <thread>
 #include <vector>
 
 #include "allocator/block_record.h"
@@ -162,6 +164,110 @@ TEST_F(PoolScopeTest, GrowthInHolesIsReturnedToo) {
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_TRUE(Picture(*pool_) == before);
   EXPECT_THAT(pool_->Free(high.id), IsOk());
+}
+
+// Whoever freed it does not know of the capture, and does not free it again.
+TEST_F(PoolScopeTest, WhatAnotherThreadFreedStaysFreedWhenTheCaptureFails) {
+  const Block step = *pool_->Allocate(kMiB, *stream_);
+  const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kKept});
+  const Block own = *pool_->Allocate(kMiB, *stream_);
+  for (int ending = 0; ending < 3; ++ending) {
+    auto outer = *CaptureScope::Begin(*pool_);
+    auto inner = *CaptureScope::Begin(*pool_);
+    if (ending == 0) {
+      EXPECT_THAT(pool_->Free(own.id), IsOk());
+      std::thread([&] {
+        for (const Block* block : {&step, &kept}) EXPECT_THAT(pool_->Free(block->id), IsOk());
+      }).join();
+    }
+    const Block inside = *pool_->Allocate(kMiB, *stream_);
+    EXPECT_EQ(inside.range.base, step.range.base) << "its memory is used at once";
+    if (ending == 1) {
+      inner->Commit();
+    } else {
+      EXPECT_THAT(inner->RollBack(), IsOk());
+    }
+    EXPECT_THAT(outer->RollBack(), IsOk());
+    EXPECT_FALSE(pool_->Describe(step.id).ok());
+    EXPECT_FALSE(pool_->Describe(kept.id).ok());
+    EXPECT_THAT(pool_->Describe(own.id), IsOk()) << "the capture's own deed is undone";
+    EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+    EXPECT_EQ(pool_->Stats().live_bytes, kMiB);
+    EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
+    pool_->ledger().CheckConsistency();
+  }
+  EXPECT_THAT(pool_->Free(own.id), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
+TEST_F(PoolScopeTest, ScopeMayOutliveItsPool) {
+  auto outer = *CaptureScope::Begin(*pool_);
+  auto inner = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
+  pool_.reset();
+  EXPECT_THAT(inner->RollBack(), FailsWith(StatusCode::kFailedPrecondition, "end of its pool"));
+  EXPECT_TRUE(outer->Commit().empty());
+}
+
+class PoolAskingTest : public PoolScopeTest {
+ protected:
+  // Calls `during` while an allocation of 32 MiB asks for memory, and lets it fail.
+  void WhileAsking(const std::function<void()>& during) {
+    during_ = during;
+    EXPECT_THAT(pool_->Allocate(32 * kMiB, *stream_),
+                FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
+    during_ = nullptr;
+  }
+  void SetUp() override {
+    PoolScopeTest::SetUp();
+    pool_ = *Pool::Create(*device_, {.limit_bytes = 16 * kMiB,
+                                     .before_out_of_memory = [this](const MemoryWanted&) {
+                                       if (during_ != nullptr) during_();
+                                       return false;
+                                     }});
+  }
+
+  std::function<void()> during_;
+};
+
+TEST_F(PoolAskingTest, ScopesAreRolledBackOnlyBehindTheAllocation) {
+  const Block before = *pool_->Allocate(kMiB, *stream_);
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
+  WhileAsking([&] {
+    EXPECT_THAT(scope->RollBack(), FailsWith(StatusCode::kFailedPrecondition, "asks for memory"));
+    EXPECT_THAT(pool_->Take(), FailsWith(StatusCode::kFailedPrecondition, "asks for memory"));
+  });
+  EXPECT_EQ(pool_->Stats().live_blocks, 2u);
+  pool_->ledger().CheckConsistency();
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_THAT(pool_->Free(before.id), IsOk());
+}
+
+TEST_F(PoolAskingTest, ScopeThatGoesWhileAskingIsRolledBackByTheNextCall) {
+  const Block before = *pool_->Allocate(kMiB, *stream_);
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
+  WhileAsking([&] { scope.reset(); });
+  EXPECT_EQ(pool_->Stats().live_blocks, 2u) << "not yet";
+  const CheckpointId here = *pool_->Take();
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_EQ(pool_->Stats().checkpoints, 1u);
+  EXPECT_THAT(pool_->Restore(here), IsOk()) << "no scope is open any more";
+  EXPECT_THAT(pool_->Describe(before.id), IsOk());
+  pool_->ledger().CheckConsistency();
+}
+
+TEST_F(PoolAskingTest, CommitWhileAskingLeavesWhatIsQueuedForLater) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  WhileAsking([&] {
+    scope->Commit();
+    EXPECT_FALSE(pool_->is_parked()) << "an allocation is half done";
+  });
+  EXPECT_FALSE(pool_->Allocate(1, *stream_).ok());
+  EXPECT_TRUE(pool_->is_parked());
 }
 
 // Programs of random calls inside a scope, of which nothing may be left.

@@ -350,5 +350,21 @@ TEST_F(PoolTest, KeptMemoryIsUntouchedByRestores) {
   EXPECT_THAT(pool_->Describe(kept.id), IsOk());
 }
 
+TEST_F(PoolTest, ClosedPoolTakesNoFreesFromAnyThread) {
+  const Block block = Allocate(1000);
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  const auto refused = FailsWith(StatusCode::kFailedPrecondition, "is closed");
+  EXPECT_THAT(pool_->Free(block.id), refused);
+  std::thread([&] { EXPECT_THAT(pool_->Free(block.id), refused); }).join();
+}
+
+TEST_F(PoolTest, HistoryBeyondReasonIsRefused) {
+  EXPECT_THAT(Pool::Create(*device_, {.history_entries = uint64_t{1} << 40}),
+              FailsWith(StatusCode::kInvalidArgument, "1099511627776 entries"));
+  EXPECT_THAT(Pool::Create(*device_, {.history_entries = ~uint64_t{0}}),
+              FailsWith(StatusCode::kInvalidArgument, "entries"));
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -47,7 +47,8 @@ struct MemoryWanted {
   int attempt = 0;       // 0, 1, ... for one request
 };
 // Returns true if it gave something back, so that another attempt makes sense. It may call the pool
-// to free, drop checkpoints and trim; restoring, parking, waking and closing is refused meanwhile.
+// to free, drop checkpoints and trim; taking checkpoints, restoring, rolling back, parking, waking
+// and closing is refused meanwhile.
 using MemoryCallback = std::function<bool(const MemoryWanted&)>;
 
 struct PoolOptions {
@@ -92,6 +93,7 @@ struct PoolStats {
   uint64_t initial_shortfall = 0;  // of these, not had
   uint64_t bookkeeping_bytes = 0;
   uint64_t forgotten_words = 0;
+  uint64_t unpoisoned_frees = 0;  // whose bytes could not be overwritten, with poison_on_free
 };
 
 struct RestoreOptions {

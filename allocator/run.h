@@ -37,12 +37,6 @@ struct alignas(32) Run {
   // Whose block a live run is; kNoOwner until somebody says so.
   uint32_t owner() const { return role & ~kLiveBit; }
   uint32_t end() const { return offset + length; }
-  // Whether `wanted` quanta fit in it at a multiple of `alignment`.
-  bool Holds(uint32_t wanted, uint32_t alignment) const {
-    const uint64_t start = (uint64_t{offset} + alignment - 1) & ~(uint64_t{alignment} - 1);
-    return start + wanted <= end();
-  }
-
   uint32_t offset = 0;  // in quanta, like every length here
   uint32_t length = 0;
   RunId previous = kNoId;

@@ -16,11 +16,14 @@ class ScratchMemory {
   explicit ScratchMemory(Memory* memory) : memory_(*memory) {}
   ScratchMemory(const ScratchMemory&) = delete;
   ScratchMemory& operator=(const ScratchMemory&) = delete;
-  // A failure here can be told to nobody and leaves no more than what the device's Close names.
+  // A call that failed once may work the next time; what stays is named when the device is closed.
   ~ScratchMemory() {
-    if (is_mapped_) memory_.Unmap(range_).IgnoreError();
+    constexpr int kAttempts = 3;
+    for (int i = 0; i < kAttempts && is_mapped_; ++i) is_mapped_ = !memory_.Unmap(range_).ok();
     physical_.reset();
-    if (!range_.empty()) memory_.Release(range_).IgnoreError();
+    for (int i = 0; i < kAttempts && !range_.empty(); ++i) {
+      if (memory_.Release(range_).ok()) range_ = {};
+    }
   }
 
   absl::Status Map(uint64_t bytes) {

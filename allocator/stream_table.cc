@@ -139,6 +139,16 @@ absl::Status StreamTable::SynchronizeAndForget() {
   return first;
 }
 
+std::unique_ptr<Stream> StreamTable::CarryAll() {
+  for (const Slot& slot : slots_) {
+    for (Stream* stream : slot.streams) {
+      const auto info = stream->Capture();
+      if (info.ok() && info->state == CaptureState::kNone) Carry(*stream).IgnoreError();
+    }
+  }
+  return std::move(courier_);
+}
+
 bool StreamTable::AnyIsCapturing() const {
   for (const Slot& slot : slots_) {
     for (Stream* stream : slot.streams) {

@@ -57,6 +57,9 @@ class StreamTable {
   // The same, and forgets the streams that were waited for, and those of a lost device. The others
   // stay, and are told.
   absl::Status SynchronizeAndForget();
+  // A stream that carries all work there is, but for that of streams that are capturing; null if
+  // there is none. The table is of no more use.
+  std::unique_ptr<Stream> CarryAll();
   // Whether one of the streams is in a capture.
   bool AnyIsCapturing() const;
 

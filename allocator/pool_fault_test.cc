@@ -1,0 +1,205 @@
+// One call of the device fails: what the pool must not do then.
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "allocator/block_record.h"
+#include "allocator/left_behind.h"
+#include "allocator/pool.h"
+#include "allocator/pool_types.h"
+#include "device/base/status_matchers.h"
+#include "device/error.h"
+#include "device/fault/every_call.h"
+#include "device/fault/fault_device.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
+class PoolFaultTest : public testing::Test {
+ protected:
+  void SetUp() override { Open({}); }
+  void TearDown() override {
+    plan().Clear();
+    pool_.reset();
+    stream_.reset();
+    other_.reset();
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  void Open(PoolOptions options) {
+    pool_.reset();
+    stream_.reset();
+    other_.reset();
+    device_ = std::make_unique<FaultDevice>(*OpenHostDevice({.memory_bytes = 256 * kMiB}));
+    stream_ = *device_->NewStream();
+    other_ = *device_->NewStream();
+    pool_ = *Pool::Create(*device_, std::move(options));
+  }
+  FaultPlan& plan() { return device_->plan(); }
+  void FailNext(absl::string_view name) { plan().FailCallOf(name, 1, ErrorCode::kUnknown); }
+  uint64_t calls(absl::string_view name) { return plan().calls_of(name); }
+  Block Allocate(uint64_t bytes) { return *pool_->Allocate(bytes, *stream_); }
+
+  std::unique_ptr<FaultDevice> device_;
+  std::unique_ptr<Stream> stream_, other_;
+  std::unique_ptr<Pool> pool_;
+};
+
+TEST_F(PoolFaultTest, GrowthThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
+  for (bool with_scope : {false, true}) {
+    std::unique_ptr<CaptureScope> scope;
+    if (with_scope) scope = *CaptureScope::Begin(*pool_);
+    EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+    plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
+    EXPECT_FALSE(pool_->Allocate(100 * kMiB, *stream_).ok());
+    EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
+    EXPECT_EQ(calls("Memory.Unmap"), unmaps);
+    EXPECT_EQ(calls("Stream.Synchronize"), waits);
+    EXPECT_THAT(other_->EndCapture(), IsOk());
+    if (with_scope) scope->Commit();
+    EXPECT_THAT(pool_->Take(), IsOk()) << "the next call";
+    EXPECT_EQ(pool_->Stats().mapped_bytes, 0u) << "returned";
+    EXPECT_THAT(pool_->first_deferred_failure(), IsOk());
+  }
+}
+
+// Whoever opened the scope may capture on a stream of his own.
+TEST_F(PoolFaultTest, GrowthReleasesNothingWhileAScopeIsOpen) {
+  Open({.limit_bytes = 32 * kMiB});
+  const Block low = Allocate(16 * kMiB), high = Allocate(kMiB);
+  EXPECT_THAT(pool_->Free(low.id), IsOk());
+  auto scope = *CaptureScope::Begin(*pool_);
+  const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+  EXPECT_FALSE(pool_->Allocate(20 * kMiB, *stream_).ok());
+  EXPECT_EQ(calls("Memory.Unmap"), unmaps);
+  EXPECT_EQ(calls("Stream.Synchronize"), waits);
+  scope->Commit();
+  EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk()) << "low's memory has gone there";
+  EXPECT_THAT(pool_->Free(high.id), IsOk());
+}
+
+TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
+  const Block step = Allocate(20 * kMiB);
+  EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+  pool_.reset();
+  EXPECT_EQ(calls("Memory.Unmap"), unmaps);
+  EXPECT_EQ(calls("Stream.Synchronize"), waits);
+  EXPECT_THAT(LeftBehind::Release(*device_), IsOk());
+  EXPECT_EQ(calls("Memory.Unmap"), unmaps) << "not yet";
+  EXPECT_THAT(other_->EndCapture(), IsOk());
+  plan().FailCallOf("Memory.Unmap", 2, ErrorCode::kUnknown);
+  EXPECT_FALSE(LeftBehind::Release(*device_).ok());
+  EXPECT_THAT(LeftBehind::Release(*device_), IsOk()) << "the rest";
+  EXPECT_THAT(stream_->Synchronize(), IsOk()) << "its memory was there";
+  // The next pool does it, too.
+  Open({});
+  Allocate(kMiB);
+  EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  pool_.reset();
+  EXPECT_THAT(other_->EndCapture(), IsOk());
+  pool_ = *Pool::Create(*device_, {});
+}
+
+TEST_F(PoolFaultTest, FreeWorksThoughItsBytesCannotBePoisoned) {
+  Open({.debug = {.poison_on_free = true}});
+  const Block block = Allocate(kMiB);
+  EXPECT_THAT(pool_->Scratch(1000, *stream_), IsOk());
+  plan().FailEveryCallOf("Stream.Fill", ErrorCode::kUnknown);
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  pool_->EndScratch();
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "no scratch is leaked either";
+  EXPECT_EQ(pool_->Stats().unpoisoned_frees, 2u);
+}
+
+// The first guard is being written when the second cannot be.
+TEST_F(PoolFaultTest, GuardsOfABlockThatFailedAreAwaitedByTheNext) {
+  Open({.debug = {.guard_gaps = true, .canaries = true}});
+  plan().FailCallOf("Stream.Fill", 2, ErrorCode::kUnknown);
+  EXPECT_FALSE(pool_->Allocate(kMiB, *stream_).ok());
+  const Block block = *pool_->Allocate(kMiB, *other_);
+  EXPECT_EQ(pool_->Stats().cross_stream_reuses, 1u);
+  EXPECT_THAT(other_->Synchronize(), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(device_->health(), IsOk()) << "no two fills of the same bytes in no order";
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+}
+
+TEST_F(PoolFaultTest, CanariesAreCheckedWithMemoryThatStaysUntilItsKernelsAreDone) {
+  for (const char* name : {"Stream.Launch", "Stream.Copy", "Stream.Synchronize"}) {
+    for (uint64_t n : {1, 2}) {
+      SCOPED_TRACE(testing::Message() << name << " " << n);
+      Open({.debug = {.guard_gaps = true, .canaries = true}});
+      Allocate(kMiB);
+      plan().FailCallOf(name, n, ErrorCode::kUnknown);
+      if (n == 1 || std::strcmp(name, "Stream.Launch") == 0) {
+        EXPECT_FALSE(pool_->CheckCanaries(*stream_).ok());
+      }
+      plan().Clear();
+      EXPECT_THAT(stream_->Synchronize(), IsOk());
+      EXPECT_THAT(device_->health(), IsOk());
+      EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+      EXPECT_THAT(pool_->CheckCanaries(*other_), IsOk());
+    }
+  }
+}
+
+// Every call of a pool's whole life with all debug modes on.
+TEST_F(PoolFaultTest, AnySingleFailingCallUnderDebugModesLosesNothing) {
+  const auto make = [] { return *OpenHostDevice({.memory_bytes = 128 * kMiB}); };
+  const uint64_t faults = ForEveryFailingCall(make, [](FaultDevice& device) {
+    auto stream = device.NewStream();
+    if (!stream.ok()) return;
+    auto other = device.NewStream();
+    if (!other.ok()) return;
+    auto pool = Pool::Create(device, {.address_bytes = 64 * kMiB,
+                                      .initial_bytes = 2 * kMiB,
+                                      .debug = {.poison_on_free = true,
+                                                .guard_gaps = true,
+                                                .canaries = true,
+                                                .seal_dead_memory = true,
+                                                .remember_frees = true}});
+    if (!pool.ok()) return;
+    std::vector<Block> live;
+    for (uint64_t i = 0; i < 6; ++i) {
+      auto block = (*pool)->Allocate(i * 700000, i % 2 == 0 ? **stream : **other);
+      if (block.ok()) live.push_back(*block);
+    }
+    (*pool)->CheckCanaries(**stream).IgnoreError();
+    while (live.size() > 2) {
+      EXPECT_THAT((*pool)->Free(live.back().id), IsOk());
+      live.pop_back();
+    }
+    (*pool)->SealDeadMemory().IgnoreError();
+    (*pool)->Park(ParkContents::kToHost).IgnoreError();
+    if (!(*pool)->Wake().ok()) {
+      EXPECT_THAT((*pool)->Wake(), IsOk());
+    }
+    (*pool)->CheckCanaries(**other).IgnoreError();
+    if (auto scope = CaptureScope::Begin(**pool); scope.ok()) {
+      (*pool)->Allocate(3 * kMiB, **other).status().IgnoreError();
+      (*scope)->RollBack().IgnoreError();
+    }
+    EXPECT_EQ((*pool)->Stats().live_blocks, live.size());
+    for (const Block& block : live) EXPECT_THAT((*pool)->Free(block.id), IsOk());
+    (*pool)->ledger().CheckConsistency();
+    (*pool)->ForgetStream(**other).IgnoreError();
+    if (!(*pool)->WaitAndForgetStreams().ok()) {
+      EXPECT_THAT((*pool)->WaitAndForgetStreams(), IsOk());
+    }
+    EXPECT_THAT(device.health(), IsOk());
+  });
+  EXPECT_GT(faults, 60u);
+}
+
+}  // namespace
+}  // namespace graphtree
