@@ -217,17 +217,21 @@ void Pool::DebugFreed(BlockId id, const BlockRecord& record) {
   if (!Poison(record).ok()) ++stats_.unpoisoned_frees;
 }
 
+// On one of the streams that used the block: in a capture not each of them can wait for the others.
 absl::Status Pool::Poison(const BlockRecord& record) {
-  Stream* stream = streams_.AnyOf(record.streams);
-  if (stream == nullptr) {
-    return absl::FailedPreconditionError("all streams that used the block were forgotten");
-  }
+  absl::Status status =
+      absl::FailedPreconditionError("all streams that used the block were forgotten");
   const LastUse use = {record.streams, streams_.now()};
-  const uint32_t number = streams_.NumberOf(*stream);
-  if (streams_.MustOrder(number, use)) {
-    GRAPHTREE_RETURN_IF_ERROR(streams_.Order(number, *stream, use));
+  for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
+    Stream* stream = streams_.AnyOf(bits & -bits);
+    if (stream == nullptr) continue;
+    const uint32_t number = streams_.NumberOf(*stream);
+    uint32_t users = 0;
+    const bool must_order = streams_.MustOrder(number, use);
+    status = must_order ? streams_.Order(number, *stream, use, &users) : absl::OkStatus();
+    if (status.ok()) return debugger_.Poison(ToldRange(record), *stream);
   }
-  return debugger_.Poison(ToldRange(record), *stream);
+  return status;
 }
 
 absl::Status Pool::CheckCanaries(Stream& stream) {

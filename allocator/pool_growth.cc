@@ -92,7 +92,9 @@ absl::Status Pool::MakeReadyHere(Making* making) {
   const uint32_t number = streams_.NumberOf(making->stream);
   if (!streams_.MustOrder(number, making->last_use)) return absl::OkStatus();
   const uint32_t before = streams_.now();
-  GRAPHTREE_RETURN_IF_ERROR(streams_.Order(number, making->stream, making->last_use));
+  GRAPHTREE_RETURN_IF_ERROR(
+      streams_.Order(number, making->stream, making->last_use,
+                     &ledger_.mutable_record(making->block.index).streams));
   if (streams_.now() != before) ++stats_.cross_stream_reuses;
   return absl::OkStatus();
 }

@@ -241,6 +241,8 @@ absl::Status Pool::WakeNow() {
   GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kStep));
   GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kKept));
   if (!must_write) return absl::OkStatus();
+  // Blocks that were made since may have had their guards written.
+  GRAPHTREE_RETURN_IF_ERROR(Quiesce());
   GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kStep));
   GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kKept));
   GRAPHTREE_RETURN_IF_ERROR(RewriteCanaries());

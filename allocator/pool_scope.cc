@@ -83,6 +83,8 @@ std::vector<Stream*> Pool::Commit(const OpenScope& scope) {
 }
 
 absl::Status Pool::RollBack(const OpenScope& scope) {
+  // While the handles are good: what the capture itself made may be among them.
+  GRAPHTREE_RETURN_IF_ERROR(DrainQueuedFrees());
   while (scopes_.back().get() != &scope) GRAPHTREE_RETURN_IF_ERROR(RollBackInnermost());
   return RollBackInnermost();
 }

@@ -194,6 +194,29 @@ TEST_F(PoolLaunchTest, WaitsForUsersOfWhatWasAllocatedInTheScopeBeforeItsCapture
   EverythingIsInOrder();
 }
 
+// The launch that was to wait for them never came.
+TEST_F(PoolLaunchTest, EarlierUsersAreAwaitedByTheNextIfNothingIsLaunched) {
+  for (bool commit : {false, true}) {
+    const Block used = UsedOn(*stream_);
+    auto scope = *CaptureScope::Begin(*pool_);
+    EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    const Block inside = *pool_->Allocate(kMiB, *capturing_);
+    EXPECT_EQ(inside.range, used.range);
+    EXPECT_THAT(capturing_->EndCapture(), IsOk());
+    if (commit) {
+      EXPECT_FALSE(scope->Commit().empty());
+      EXPECT_THAT(pool_->Free(inside.id), IsOk());
+    } else {
+      EXPECT_THAT(scope->RollBack(), IsOk());
+    }
+    const Block next = *pool_->Allocate(kMiB, *launcher_);
+    EXPECT_EQ(next.range, used.range);
+    EXPECT_THAT(FillOn(*launcher_, next), IsOk());
+    EverythingIsInOrder();
+    EXPECT_THAT(pool_->Free(next.id), IsOk());
+  }
+}
+
 // Without a scope too: an edge of a graph orders nothing outside of it.
 TEST_F(PoolLaunchTest, EdgeInsideACaptureIsNoWaitOutsideOfIt) {
   for (bool with_scope : {false, true}) {

@@ -208,17 +208,21 @@ StreamTable::Matrix& StreamTable::SyncedIn(uint64_t capture) {
   return synced_inside_;
 }
 
-absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_use) {
+absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_use,
+                                uint32_t* users) {
   last_use.Merge(everywhere_);
   const uint32_t all = OthersOf(number, last_use.streams);
-  if (all != 0) GRAPHTREE_RETURN_IF_ERROR(OrderBehind(all, number, stream, last_use.time));
+  if (all != 0) {
+    GRAPHTREE_RETURN_IF_ERROR(OrderBehind(all, number, stream, last_use.time, users));
+  }
   NoteForLaunches(last_use.streams);
   return absl::OkStatus();
 }
 
 absl::Status StreamTable::OrderBehind(uint32_t all, uint32_t number, Stream& stream,
-                                      uint32_t time) {
+                                      uint32_t time, uint32_t* users) {
   GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
+  if (info.id != 0) *users |= all;
   Matrix& synced = SyncedIn(info.id);
   for (uint32_t others = all; others != 0; others &= others - 1) {
     const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));

@@ -73,8 +73,9 @@ class StreamTable {
     return others != 0 && HasUnordered(number, others, last_use.time);
   }
   // Lets the stream's next work run after all other users of the bytes. Fails, having done nothing
-  // that matters, if that cannot be expressed.
-  absl::Status Order(uint32_t number, Stream& stream, LastUse last_use);
+  // that matters, if that cannot be expressed. Those that only launches will wait for are added to
+  // `users`: as long as none has, whoever gets the bytes next has to wait for them too.
+  absl::Status Order(uint32_t number, Stream& stream, LastUse last_use, uint32_t* users);
   // The bits of those behind whose work `stream` cannot be ordered now: another capture has them.
   absl::StatusOr<uint32_t> OutOfReach(Stream& stream) const;
   // From here on any bytes may be in use on that stream: a graph that was launched there touches
@@ -107,7 +108,8 @@ class StreamTable {
     return streams & (shared_ | ~(1u << number));
   }
   bool HasUnordered(uint32_t number, uint32_t others, uint32_t time) const;
-  absl::Status OrderBehind(uint32_t all, uint32_t number, Stream& stream, uint32_t time);
+  absl::Status OrderBehind(uint32_t all, uint32_t number, Stream& stream, uint32_t time,
+                           uint32_t* users);
   void NoteForLaunches(uint32_t streams);
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
