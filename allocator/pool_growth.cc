@@ -14,6 +14,15 @@
 #include "device/base/status_macros.h"
 
 namespace graphtree {
+namespace {
+
+// Memory for the block, not for something else that a device may be short of.
+template <typename Making>
+bool LacksMemory(const Making& making, const absl::Status& status) {
+  return status.code() == absl::StatusCode::kResourceExhausted && making.shortage.missing > 0;
+}
+
+}  // namespace
 
 bool Pool::IsShortage(const absl::Status& status) {
   return status.code() == absl::StatusCode::kResourceExhausted;
@@ -76,7 +85,7 @@ bool Pool::IsBarred(const Extent& extent) const {
 absl::Status Pool::MakeReady(Making* making) {
   absl::Status status = MakeReadyHere(making);
   if (!status.ok()) status = SearchOn(making, std::move(status));
-  if (IsShortage(status)) status = AskServer(making, std::move(status));
+  if (LacksMemory(*making, status)) status = AskServer(making, std::move(status));
   // Looked up again: whoever was asked may have forgotten streams.
   const uint32_t bit = 1u << streams_.NumberOf(making->stream);
   ledger_.mutable_record(making->block.index).streams |= bit;
@@ -86,8 +95,10 @@ absl::Status Pool::MakeReady(Making* making) {
 // Memory and order for the block where it lies.
 absl::Status Pool::MakeReadyHere(Making* making) {
   const Extent extent = ExtentOf(ledger_.record(making->block.index));
+  making->shortage = {};
   if (!IsReady(extent)) {
     GRAPHTREE_RETURN_IF_ERROR(GrowAfterReleasing(extent, &making->shortage));
+    making->shortage = {};
   }
   const uint32_t number = streams_.NumberOf(making->stream);
   if (!streams_.MustOrder(number, making->last_use)) return absl::OkStatus();
@@ -107,7 +118,7 @@ absl::Status Pool::SearchOn(Making* making, absl::Status status) {
   const BlockRecord& record = ledger_.record(making->block.index);
   const bool is_barred =
       IsBarred(ExtentOf(record)) || (making->last_use.streams & *out_of_reach) != 0;
-  if (!is_barred && !IsShortage(status)) return status;
+  if (!is_barred && !LacksMemory(*making, status)) return status;
   Search search = {record.region,
                    record.length,
                    std::max<uint64_t>(1, making->alignment / kQuantum),
@@ -162,7 +173,7 @@ uint32_t Pool::FirstPlace(const Search& search, uint32_t begin, uint32_t end,
 
 absl::Status Pool::AskServer(Making* making, absl::Status status) {
   constexpr int kMostAttempts = 16;
-  for (int attempt = 0; IsShortage(status) && attempt < kMostAttempts; ++attempt) {
+  for (int attempt = 0; LacksMemory(*making, status) && attempt < kMostAttempts; ++attempt) {
     if (!options_.before_out_of_memory || asks_server_) break;
     const Extent extent = ExtentOf(ledger_.record(making->block.index));
     asked_for_ = making->block;

@@ -106,7 +106,10 @@ TreeCore::~TreeCore() {
   }
   path_.EndAlive();
   // The memory that queued work uses goes with the tree, on whatever streams it was called.
-  memory_->pool().WaitAndForgetStreams().IgnoreError();
+  // A call that failed once may work the next time.
+  constexpr int kAttempts = 3;
+  for (int i = 0; i < kAttempts && !memory_->pool().WaitAndForgetStreams().ok(); ++i) {
+  }
   if (order_.last() != nullptr) order_.last()->Synchronize().IgnoreError();
   TellOfTheEnd();
 }
