@@ -23,7 +23,12 @@ absl::StatusOr<std::unique_ptr<Rehearsal>> Rehearsal::For(Memory& memory,
 }
 
 Rehearsal::~Rehearsal() {
-  for (const AddressRange& range : reserved_) memory_.Release(range).IgnoreError();
+  // A call that failed once may work the next time.
+  constexpr int kAttempts = 3;
+  for (const AddressRange& range : reserved_) {
+    for (int i = 0; i < kAttempts && !memory_.Release(range).ok(); ++i) {
+    }
+  }
 }
 
 Address Rehearsal::PlaceOf(uint32_t input, Address own) const {
