@@ -50,6 +50,10 @@ class GrowingArray {
     for (size_t i = size_; i < size; ++i) data_[i] = fill;
     size_ = size;
   }
+  // Room for so many, which costs no memory before they come.
+  void Reserve(size_t size) {
+    if (size > capacity_) Allocate(size);
+  }
   void Truncate(size_t size) { size_ = size; }
   void Clear() {
     std::free(data_);
@@ -79,7 +83,10 @@ class GrowingArray {
   }
   void Grow(size_t needed) {
     const size_t wanted = capacity_ + capacity_ / 2 + 16;
-    capacity_ = wanted < needed ? needed : wanted;
+    Allocate(wanted < needed ? needed : wanted);
+  }
+  void Allocate(size_t capacity) {
+    capacity_ = capacity;
     data_ = static_cast<T*>(std::realloc(static_cast<void*>(data_), capacity_ * sizeof(T)));
     GRAPHTREE_CHECK(data_ != nullptr) << "no memory for " << capacity_ * sizeof(T) << " bytes";
   }

@@ -16,6 +16,10 @@ constexpr ptrdiff_t kLongestOpcode = 9;  // with its fixed operand
 constexpr size_t kMaxNesting = 1000;
 constexpr uint64_t kFreeBytes = 256 << 20;
 constexpr uint64_t kBytesPerByte = 8;  // of memory, for each of the file
+// What a file has room for is reserved, as far as growing would copy and not move pages.
+constexpr uint64_t kMostReservedFor = 4 << 20;  // bytes of file
+constexpr uint64_t kBytesPerEntry = 128;
+constexpr uint64_t kBytesPerMemo = 32;
 
 const Value kUnset(static_cast<Value::Tag>(15), 0);  // a memo slot that nothing was put into
 
@@ -54,7 +58,11 @@ PickleMachine::PickleMachine(ByteSource& source, const char* p, RecordBuilder& b
       p_(p),
       end_(source.end()),
       start_offset_(source.Offset(p)),
-      opcode_at_(p) {}
+      opcode_at_(p) {
+  const uint64_t size = std::min(source.total(), kMostReservedFor);
+  snapshot_.entries.Reserve(size / kBytesPerEntry);
+  memo_.Reserve(size / kBytesPerMemo);
+}
 
 template <typename T>
 T PickleMachine::Take() {

@@ -13,6 +13,10 @@ namespace {
 using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes are this file's words
 
 constexpr uint64_t kMostLongBytes = 7;
+// SHORT_BINUNICODE 3 "N/A" MEMOIZE: PyTorch writes it anew for every entry.
+constexpr uint64_t kNotAvailableBytes = 0x94412f4e038c;
+constexpr uint64_t kNotAvailableMask = 0xffffffffffff;
+constexpr ptrdiff_t kNotAvailableSize = 6;
 
 template <typename T>
 T Load(const char* p) {
@@ -88,6 +92,12 @@ bool HasColumn(Object::Kind kind, StringId key) {
 }
 
 [[gnu::always_inline]] inline bool PickleMachine::TakeText(const char*& p, StringId& text) {
+  if ((Load<uint64_t>(p) & kNotAvailableMask) == kNotAvailableBytes) {
+    text = words::kNotAvailable;
+    memo_.Push(Value(Value::kString, text));
+    p += kNotAvailableSize;
+    return true;
+  }
   Value value;
   const bool is_new = ByteAt(p) == kShortBinUnicode || ByteAt(p) == kBinUnicode;
   if (!(is_new ? ReadText(p, value) : TakeReference(p, value))) return false;

@@ -96,10 +96,17 @@ bool PickleMachine::Dict() {
     stack_.Push(snapshot_.values.NewObject(Object::kNewDict));
     return true;
   }
-  const size_t slot = memo_.size();
-  memo_.Push(kBeingRead);
-  p_ = p + 1;
-  return PatternedRow(p_, slot) || DictByPairs(slot);
+  // Rows that follow each other need not go through the general loop.
+  for (;;) {
+    const size_t slot = memo_.size();
+    memo_.Push(kBeingRead);
+    p_ = p + 1;
+    if (!PatternedRow(p_, slot)) return DictByPairs(slot);
+    if (end_ - p_ <= kPairBytes || ByteAt(p_) != kEmptyDict) return true;
+    p = SkipPut(p_ + 1);
+    if (p == nullptr || *p != kMark) return true;
+    opcode_at_ = p_;
+  }
 }
 
 bool PickleMachine::DictByPairs(size_t slot) {

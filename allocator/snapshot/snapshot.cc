@@ -7,11 +7,6 @@
 namespace graphtree::snapshot {
 namespace {
 
-bool SameDetails(const EntryDetails& a, const EntryDetails& b) {
-  return a.shape == b.shape && a.internal_metadata == b.internal_metadata &&
-         a.extras == b.extras && a.stream == b.stream;
-}
-
 uint64_t HashDetails(const EntryDetails& details) {
   const uint64_t form = (static_cast<uint64_t>(details.shape) << 32) | details.extras;
   return MixHash(MixHash(MixHash(HashSeed(), form), details.stream.bits()),
@@ -20,10 +15,9 @@ uint64_t HashDetails(const EntryDetails& details) {
 
 }  // namespace
 
-uint32_t DetailsTable::Intern(const EntryDetails& details) {
-  if (last_ != kNoId && SameDetails(details_[last_], details)) return last_;
+uint32_t DetailsTable::Find(const EntryDetails& details) {
   const uint64_t hash = HashDetails(details);
-  last_ = index_.Find(hash, [&](uint32_t id) { return SameDetails(details_[id], details); });
+  last_ = index_.Find(hash, [&](uint32_t id) { return details_[id] == details; });
   if (last_ == kNoId) {
     last_ = static_cast<uint32_t>(details_.size());
     details_.Push(details);

@@ -75,6 +75,11 @@ struct EntryDetails {
   StringId internal_metadata = words::kEmpty;
   ExtrasId extras = 0;
   Value stream;
+
+  bool operator==(const EntryDetails& other) const {
+    return shape == other.shape && internal_metadata == other.internal_metadata &&
+           extras == other.extras && stream == other.stream;
+  }
 };
 
 struct TraceEntry {
@@ -91,11 +96,15 @@ struct TraceEntry {
 
 class DetailsTable {
  public:
-  uint32_t Intern(const EntryDetails& details);
+  uint32_t Intern(const EntryDetails& details) {
+    return last_ != kNoId && details_[last_] == details ? last_ : Find(details);
+  }
   const EntryDetails& operator[](uint32_t id) const { return details_[id]; }
   size_t bytes() const { return details_.bytes() + index_.bytes(); }
 
  private:
+  uint32_t Find(const EntryDetails& details);
+
   GrowingArray<EntryDetails> details_;
   IdTable index_;
   uint32_t last_ = kNoId;

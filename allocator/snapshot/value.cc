@@ -68,13 +68,12 @@ void ValueStore::AddItems(Object& list, const Value* items, size_t count) {
   item_bytes_ += count * sizeof(Value);
 }
 
-Value ValueStore::Settled(Value value) {
-  if (value.is(Value::kRow)) {
-    const Object row = ObjectOfBareRow(value);
+Value ValueStore::ObjectFor(Value bare) {
+  if (bare.is(Value::kRow)) {
+    const Object row = ObjectOfBareRow(bare);
     return NewObject(row.kind, row.index);
   }
-  if (!value.is(Value::kStack)) return value;
-  return value.id() == 0 ? NewObject(Object::kNewList) : NewObject(Object::kUsedStack, value.id());
+  return bare.id() == 0 ? NewObject(Object::kNewList) : NewObject(Object::kUsedStack, bare.id());
 }
 
 bool ValueStore::AddRun(Value list, const Value* items, size_t count) {

@@ -132,7 +132,9 @@ class ValueStore {
   void AddItems(Object& list, const Value* items, size_t count);
 
   // The value itself, or for a bare one an object that stands for the same.
-  Value Settled(Value value);
+  Value Settled(Value value) {
+    return value.is(Value::kRow) || value.is(Value::kStack) ? ObjectFor(value) : value;
+  }
   // Makes a new list a run of bare rows, or makes a run longer. False, and nothing is done, where
   // the items do not follow each other.
   bool AddRun(Value list, const Value* items, size_t count);
@@ -176,6 +178,7 @@ class ValueStore {
   static constexpr int64_t kSmallMin = -(int64_t{1} << 59);
 
   Value Sequence(Object::Kind kind, const Value* items, size_t count);
+  Value ObjectFor(Value bare);
 
   GrowingArray<Object> objects_;
   std::vector<std::vector<DictItem>> dicts_;
