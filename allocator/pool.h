@@ -455,6 +455,8 @@ class CaptureScope {
   // to launch the graph before what was queued meanwhile is done. They may be the pool's own, which
   // goes with it.
   std::vector<Stream*> Commit();
+  // Those so far, of a scope that goes on: for a graph of it that is launched inside it.
+  std::vector<Stream*> Awaited() const;
   // What the destructor does where Commit was not called, with its failure told.
   absl::Status RollBack();
 

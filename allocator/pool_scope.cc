@@ -37,6 +37,10 @@ std::vector<Stream*> CaptureScope::Commit() {
   return entry.ok() ? pool_->Commit(*open_) : std::vector<Stream*>();
 }
 
+std::vector<Stream*> CaptureScope::Awaited() const {
+  return open_ == nullptr ? std::vector<Stream*>() : pool_->streams_.AwaitedAtLaunch();
+}
+
 absl::Status CaptureScope::RollBack() {
   if (pool_ == nullptr) {
     return absl::FailedPreconditionError(

@@ -254,7 +254,7 @@ void StreamTable::EnterCapture() {
   untold_ = ~0u;
 }
 
-std::vector<Stream*> StreamTable::LeaveCapture() {
+std::vector<Stream*> StreamTable::AwaitedAtLaunch() const {
   std::vector<Stream*> awaited;
   bool has_forgotten = false;
   for (uint32_t bits = awaited_.back(); bits != 0; bits &= bits - 1) {
@@ -263,6 +263,11 @@ std::vector<Stream*> StreamTable::LeaveCapture() {
     has_forgotten = has_forgotten || slot.has_forgotten;
   }
   if (has_forgotten) awaited.push_back(courier_.get());
+  return awaited;
+}
+
+std::vector<Stream*> StreamTable::LeaveCapture() {
+  std::vector<Stream*> awaited = AwaitedAtLaunch();
   awaited_.pop_back();
   untold_ = awaited_.empty() ? 0 : ~awaited_.back();
   ++clock_;

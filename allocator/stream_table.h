@@ -89,6 +89,8 @@ class StreamTable {
   void EnterCapture();
   // Returns the streams whose earlier work the graph's launches must wait for.
   std::vector<Stream*> LeaveCapture();
+  // The same, so far, for a graph that is launched inside the capture's scope.
+  std::vector<Stream*> AwaitedAtLaunch() const;
 
  private:
   static constexpr uint32_t kMostSlots = 32;
