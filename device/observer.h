@@ -53,6 +53,8 @@ struct GraphEvent {
   // used again only if that recording failed. What was evicted may be instantiated again.
   absl::string_view function;
   uint64_t recording = 0;
+  // A recording that is cut has a graph for each section; all moments come for each of them.
+  uint64_t section = 0;
   bool ok = true;                          // the thing that ends, or was made, worked
   Stream* stream = nullptr;                // null for kDestroy
   const Graph* graph = nullptr;            // from kInstantiate on, where there is one

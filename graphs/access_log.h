@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "device/graph.h"
 #include "graphs/input_roles.h"
 #include "graphs/launcher.h"
@@ -24,6 +25,7 @@ class AccessLog : public AccessObserver {
   void Launched(const Kernel&, const LaunchShape&, Arguments) override { ++op_; }
   void Copied(const CopyParams&) override { ++op_; }
   void Filled(const FillParams&) override { ++op_; }
+  void Broke(absl::string_view) override { ++op_; }
 
   // By input.
   const std::vector<bool>& written() const { return written_; }

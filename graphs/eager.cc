@@ -9,7 +9,10 @@
 #include "graphs/body_check.h"
 #include "graphs/given_inputs.h"
 #include "graphs/planted_bug.h"
+#include "graphs/spoilt_ranges.h"
 #include "graphs/tree_core.h"
+#include "graphs/undo.h"
+#include "graphs/write_log.h"
 
 namespace graphtree {
 
@@ -67,6 +70,38 @@ absl::Status TreeCore::WarmUp(Call& call) {
   return absl::OkStatus();
 }
 
+namespace {
+
+// A run that is not recorded, of a function that is known to break: what it writes of its caller's
+// is saved, so that a part that fails leaves it as it was.
+class SavedRun {
+ public:
+  SavedRun(StepMemory* memory, Region own, Stream& stream, WordId tag,
+           absl::Span<const Value> inputs, AccessObserver* next)
+      : spoilt_(memory->pool().range_of(own)),
+        undo_(memory, stream, tag),
+        log_(next, [this](AddressRange range) { Save(range); }) {
+    for (const Value& input : inputs) {
+      if (!input.is_tensor()) continue;
+      spoilt_.Show({input.word(), input.layout()->extent_bytes()});
+    }
+  }
+
+  AccessObserver* observer() { return &log_; }
+  void Restore() { undo_.Restore().IgnoreError(); }
+
+ private:
+  void Save(AddressRange range) {
+    for (const AddressRange part : spoilt_.Written(range)) undo_.Save(part).IgnoreError();
+  }
+
+  SpoiltRanges spoilt_;
+  Undo undo_;
+  WriteLog log_;
+};
+
+}  // namespace
+
 // Whatever comes of it, the caller's stream goes on behind it.
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
@@ -78,9 +113,18 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   std::unique_ptr<BodyCheck> check;
   GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call.function, *inputs, stream, &log, &check));
   EagerRandom random;
-  Launcher on(stream, allocator, check != nullptr ? check->observer() : &log, &random);
+  AccessObserver* observer = check != nullptr ? check->observer() : &log;
+  std::unique_ptr<SavedRun> saved;
+  if (call.variant != nullptr && call.variant->breaks()) {
+    saved = std::make_unique<SavedRun>(memory_.get(), allocator.region(), stream,
+                                       TagOf(call.function), *inputs, observer);
+    observer = saved->observer();
+  }
+  Launcher on(stream, allocator, observer, &random);
   run->outputs = RunBody(call.function, on, *inputs);
   if (!on.ok()) random.GiveBack();
+  // Best effort: a run that has begun goes on where there is no memory to save to.
+  if (!on.ok() && saved != nullptr) saved->Restore();
   // A check looks for what nobody declared: it has to come back to be seen.
   const std::vector<bool> all(inputs->size(), true);
   if (on.ok()) {
@@ -94,13 +138,19 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   }
   on.Fail(order_.ContinueOn(call.stream));
   GRAPHTREE_RETURN_IF_ERROR(BodyStatus(call.function, on));
-  if (call.variant != nullptr) Learn(log, random.generators(), call.variant);
+  if (call.variant != nullptr) Learn(log, random, call.variant);
   run->requests = std::move(on.requests());
   return EndCheck(call, stream, check.get());
 }
 
-void TreeCore::Learn(const AccessLog& log, size_t generators, Variant* variant) {
-  variant->generators = std::max(variant->generators, generators);
+void TreeCore::Learn(const AccessLog& log, const EagerRandom& random, Variant* variant) {
+  const std::vector<size_t> generators = random.generators();
+  if (variant->generators.size() < generators.size()) {
+    variant->generators.resize(generators.size(), 0);
+  }
+  for (size_t i = 0; i < generators.size(); ++i) {
+    variant->generators[i] = std::max(variant->generators[i], generators[i]);
+  }
   for (size_t i = 0; i < variant->mutates.size(); ++i) {
     if (IsPlanted(PlantedBug::kForgetsMutation)) continue;
     if (log.written()[i]) variant->mutates[i] = true;

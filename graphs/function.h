@@ -24,9 +24,9 @@ using FunctionId = uint32_t;
 
 // Launches work and returns what it made. `inputs` is the body's to keep or to drop: an input that
 // it empties has died inside the function, and its memory may be used by what follows. Nothing that
-// it computes on the host may depend on device data. It may be called any number of times: once to
-// warm up, once to be recorded, and once more there if a library takes a large input of it (see
-// rehearsal.h).
+// it computes on the host may depend on device data, but for what it does in a Launcher::Break. It
+// may be called any number of times: once to warm up, once to be recorded, and once more there if a
+// library takes a large input of it (see rehearsal.h).
 using Body = std::function<Values(Launcher& on, Values& inputs)>;
 
 // The body takes it that the input starts at a multiple of so many bytes (a power of two).
@@ -80,7 +80,7 @@ struct Variant {
   std::vector<KeptOpaque> opaque;
   bool keeps_by_copy = false;  // a kept output's address stands where nobody said so
   bool warm = false;           // has run once in the pool
-  size_t generators = 0;       // of random numbers that a run drew from
+  std::vector<size_t> generators;  // of random numbers that a run drew from, by section
   uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up
   std::string warm_up_asked_last;  // why, once that was too often; else empty
 
@@ -97,6 +97,8 @@ struct Variant {
     asked_warm_ups = 0;
     warm_up_asked_last.clear();
   }
+  // A run of it had an eager part.
+  bool breaks() const { return generators.size() > 1; }
   bool Mutates(size_t input) const { return input < mutates.size() && mutates[input]; }
 };
 

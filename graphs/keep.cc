@@ -28,11 +28,13 @@ std::vector<size_t> ChooseVictims(absl::Span<const Kept> kept, uint64_t count, u
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return Worth(kept[a]) < Worth(kept[b]); });
   size_t chosen = 0;
+  uint64_t fewer = 0;
   uint64_t freed = 0;
-  while (chosen < order.size() && (chosen < count || freed < bytes)) {
-    freed += kept[order[chosen++]].bytes;
+  for (; chosen < order.size() && (fewer < count || freed < bytes); ++chosen) {
+    fewer += kept[order[chosen]].count;
+    freed += kept[order[chosen]].bytes;
   }
-  if (chosen < count || freed < bytes) chosen = 0;
+  if (fewer < count || freed < bytes) chosen = 0;
   order.resize(chosen);
   return order;
 }

@@ -46,6 +46,7 @@ struct Kept {
   double uses = 0;
   uint64_t bytes = 0;  // that its going gives back
   uint64_t cost = 1;   // of getting it back, in any unit that is the same for all
+  uint64_t count = 1;  // as how many things it counts
   bool pinned = false;
 };
 

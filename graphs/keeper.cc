@@ -19,8 +19,6 @@ constexpr uint64_t kOpBytes = 512;
 constexpr uint64_t kRecordOps = 100;
 constexpr uint64_t kInstantiateOps = 40;
 
-uint64_t OpsOf(const Node& node) { return node.section.op_count(); }
-
 void Erase(std::vector<Node*>* nodes, const Node* node) {
   nodes->erase(std::remove(nodes->begin(), nodes->end(), node), nodes->end());
 }
@@ -69,21 +67,23 @@ double Keeper::UsesBelow(Node* node) {
 
 Kept Keeper::AsNode(Node* node, bool pinned) {
   return {.uses = UsesOf(node),
-          .bytes = node->section.device_bytes() + kNodeBytes + kOpBytes * OpsOf(*node),
-          .cost = kRecordOps + 5 * OpsOf(*node),
+          .bytes = node->device_bytes() + kNodeBytes + kOpBytes * node->op_count(),
+          .cost = kRecordOps + 5 * node->op_count(),
           .pinned = pinned};
 }
 
-Kept Keeper::AsExecutable(Node* node, bool pinned) {
+Kept Keeper::AsExecutables(Node* node, bool pinned) {
+  const uint64_t executables = node->executables();
   return {.uses = UsesOf(node),
-          .bytes = node->section.device_bytes(),
-          .cost = kInstantiateOps + OpsOf(*node),
+          .bytes = node->device_bytes(),
+          .cost = kInstantiateOps * executables + node->op_count(),
+          .count = executables,
           .pinned = pinned};
 }
 
-void Keeper::ExecutableMade(const Node& node) {
-  ++held_.executables;
-  held_.executable_bytes += node.section.device_bytes();
+void Keeper::ExecutablesMade(const Node& node) {
+  held_.executables += node.executables();
+  held_.executable_bytes += node.device_bytes();
 }
 
 absl::Status Keeper::RoomForNode(const Variant& variant) {
@@ -117,32 +117,33 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
   return absl::OkStatus();
 }
 
-absl::Status Keeper::RoomForExecutable(uint64_t ops) {
+absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   const uint64_t bytes = ExecutableBytes(ops);
-  const uint64_t over_count = std::max(held_.executables + 1, budget_.executables) -
-                              budget_.executables;
-  const uint64_t over_bytes = std::max(held_.executable_bytes + bytes, budget_.executable_bytes) -
-                              budget_.executable_bytes;
+  const uint64_t held = held_.executables + node.executables();
+  const uint64_t held_bytes = held_.executable_bytes + node.device_bytes();
+  const uint64_t over_count = std::max(held + 1, budget_.executables) - budget_.executables;
+  const uint64_t over_bytes =
+      std::max(held_bytes + bytes, budget_.executable_bytes) - budget_.executable_bytes;
   if (over_count == 0 && over_bytes == 0) return absl::OkStatus();
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
-  for (Node* node : AllNodes(root_)) {
-    if (node->section.executable == nullptr) continue;
-    nodes.push_back(node);
-    kept.push_back(AsExecutable(node, pinned.contains(node)));
+  for (Node* other : AllNodes(root_)) {
+    if (other == &node || other->executables() == 0) continue;
+    nodes.push_back(other);
+    kept.push_back(AsExecutables(other, pinned.contains(other)));
   }
   const std::vector<size_t> victims = ChooseVictims(kept, over_count, over_bytes);
   if (victims.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
         budget_.executables, " executables of ", budget_.executable_bytes,
-        " bytes together, and what is held beside it (", held_.executables, " of ",
-        held_.executable_bytes, " bytes) is on the path in force; raise TreeBudget::",
+        " bytes together, and what is held beside it (", held, " of ", held_bytes,
+        " bytes) is on the path in force; raise TreeBudget::",
         over_bytes > 0 ? "executable_bytes" : "executables"));
   }
-  Count(over_count > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted, victims.size());
-  for (size_t victim : victims) EvictExecutable(nodes[victim]);
+  const Reason reason = over_count > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
+  for (size_t victim : victims) Count(reason, EvictExecutables(nodes[victim]));
   return absl::OkStatus();
 }
 
@@ -151,21 +152,24 @@ bool Keeper::EvictOneExecutable(Reason reason) {
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
   for (Node* node : AllNodes(root_)) {
-    if (node->section.executable == nullptr || pinned.contains(node)) continue;
+    if (node->executables() == 0 || pinned.contains(node)) continue;
     nodes.push_back(node);
-    kept.push_back(AsExecutable(node, false));
+    kept.push_back(AsExecutables(node, false));
   }
   if (kept.empty()) return false;
-  Count(reason, 1);
-  EvictExecutable(nodes[LeastWorth(kept)]);
+  Count(reason, EvictExecutables(nodes[LeastWorth(kept)]));
   return true;
 }
 
-void Keeper::EvictExecutable(Node* node) {
-  --held_.executables;
-  held_.executable_bytes -= node->section.device_bytes();
-  evicts_(*node);
-  graveyard_.Add(std::move(node->section.executable));
+uint64_t Keeper::EvictExecutables(Node* node) {
+  const uint64_t executables = node->executables();
+  held_.executables -= executables;
+  held_.executable_bytes -= node->device_bytes();
+  if (executables > 0) evicts_(*node);
+  node->VisitSections([this](Section& section) {
+    if (section.executable != nullptr) graveyard_.Add(std::move(section.executable));
+  });
+  return executables;
 }
 
 void Keeper::Detach(Node* node) {
@@ -186,7 +190,7 @@ void Keeper::Detach(Node* node) {
 
 void Keeper::EvictLeaf(Node* node) {
   GRAPHTREE_CHECK(node->children.empty()) << "a node with children is to go";
-  if (node->section.executable != nullptr) EvictExecutable(node);
+  EvictExecutables(node);
   --held_.nodes;
   memory_->Drop(node->checkpoint);
   forget_(node);

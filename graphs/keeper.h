@@ -3,7 +3,7 @@
 //
 //   path in force     root - A - B            pinned: their executables, and they themselves
 //   other nodes              |   `- C         C may go whole; so may D and E, E first
-//                            `- D - E         any executable of C, D, E may go alone
+//                            `- D - E         the executables of any of C, D, E may go alone
 //
 // What goes is taken out of the tree at once and destroyed later (graveyard.h). An eviction for a
 // cause is counted under that cause's reason.
@@ -75,15 +75,16 @@ class Keeper {
   // Room for one recording of the variant behind the path's end. ResourceExhausted, with the
   // figures, where what may go would not do.
   absl::Status RoomForNode(const Variant& variant);
-  // The same for an executable of a graph of that many ops.
-  absl::Status RoomForExecutable(uint64_t ops);
+  // The same for an executable of a graph of that many ops, one of `node`'s. Those that it has
+  // already are not counted yet, and do not go.
+  absl::Status RoomForExecutable(uint64_t ops, const Node& node);
 
-  // The node now hangs in the tree, or has an executable.
+  // The node now hangs in the tree, or has all of its executables: one for each section.
   void NodeMade() { ++held_.nodes; }
-  void ExecutableMade(const Node& node);
+  void ExecutablesMade(const Node& node);
 
-  // Evicts an executable that may go, the least valuable; false if there is none. For a device that
-  // is out of memory.
+  // Evicts the executables of a node that may go, the least valuable; false if there is none. For a
+  // device that is out of memory.
   bool EvictOneExecutable(Reason reason);
 
   Graveyard& graveyard() { return graveyard_; }
@@ -97,11 +98,12 @@ class Keeper {
   uint64_t CountPlaces(const Function& function) const;
   // Kept by node: what a whole node, or its executable alone, would give back.
   Kept AsNode(Node* node, bool pinned);
-  Kept AsExecutable(Node* node, bool pinned);
+  Kept AsExecutables(Node* node, bool pinned);
   double UsesBelow(Node* node);
 
   void Count(Reason reason, uint64_t gone) { (*counts_)[static_cast<size_t>(reason)] += gone; }
-  void EvictExecutable(Node* node);
+  // Returns how many there were.
+  uint64_t EvictExecutables(Node* node);
   void EvictLeaf(Node* node);
   void EvictSubtree(Node* node, Reason reason);
   void EvictShape(Variant* variant);

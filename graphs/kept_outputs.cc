@@ -126,16 +126,15 @@ absl::Status TreeCore::CaptureEgress(const Values& originals, Draft* draft) {
         side_->Launch(plan.kernel(), plan.shape(), absl::MakeSpan(&table, 1)));
     GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<OpToken> last, side_->CaptureFrontier());
     draft->egress.push_back(last.front());
-    node->section.egress.push_back({std::move(plan), 0, std::move(served)});
+    node->last().egress.push_back({std::move(plan), 0, std::move(served)});
   }
   return absl::OkStatus();
 }
 
 absl::Status TreeCore::FindEgressOps(Draft* draft) {
-  Node* node = draft->node.get();
+  Section& last = draft->node->last();
   for (size_t i = 0; i < draft->egress.size(); ++i) {
-    GRAPHTREE_ASSIGN_OR_RETURN(node->section.egress[i].op,
-                               node->section.graph->Find(draft->egress[i]));
+    GRAPHTREE_ASSIGN_OR_RETURN(last.egress[i].op, last.graph->Find(draft->egress[i]));
   }
   return absl::OkStatus();
 }
@@ -163,7 +162,8 @@ absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
         node->places[i],
         NewKept(*node->variant->function, node->kept[i].block.bytes, stream));
   }
-  for (IngestOp& egress : node->section.egress) {
+  Section& last = node->last();
+  for (IngestOp& egress : last.egress) {
     for (size_t copy = 0; copy < egress.inputs.size(); ++copy) {
       const Address target = node->places[egress.inputs[copy]].word();
       if (egress.plan.target(copy) == target) continue;
@@ -172,7 +172,7 @@ absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
     }
     if (!egress.unpatched) continue;
     const Argument table = egress.plan.Table();
-    GRAPHTREE_RETURN_IF_ERROR(node->section.executable->PatchKernel(
+    GRAPHTREE_RETURN_IF_ERROR(last.executable->PatchKernel(
         egress.op, egress.plan.kernel(), egress.plan.shape(), absl::MakeSpan(&table, 1)));
     egress.unpatched = false;
   }

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 
 namespace graphtree {
@@ -127,6 +128,54 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   Passed("fill", stream_.Fill(range.base, byte, 1, range.bytes));
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
+}
+
+void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
+  const std::string name = absl::StrCat("break '", why, "'");
+  BreakRequest request{std::move(why), {}, std::move(part)};
+  for (const Arg& argument : tensors) {
+    if (!ok()) return;
+    if (argument.tensor() == nullptr) {
+      return Fail(absl::InvalidArgumentError(
+          absl::StrCat(name, " was given a value as argument ", request.tensors.size(),
+                       ", where only tensors stand; let the part hold the value")));
+    }
+    if (!Usable(*argument.tensor(), name)) return;
+    request.tensors.push_back(
+        Tensor::Foreign(argument.tensor()->word(), argument.tensor()->layout()));
+  }
+  if (!ok()) return;
+  if (observer_ != nullptr) {
+    int index = 0;
+    for (const Arg& argument : tensors) {
+      observer_->Accessed(argument.access(), *argument.tensor(), index++);
+    }
+    observer_->Broke(request.why);
+  }
+  Fail(cutter_ != nullptr ? cutter_->Cut(std::move(request)) : RunInPlace(request));
+  EndScratch();
+}
+
+absl::Status Launcher::RunPart(const BreakRequest& request) {
+  in_part_ = true;
+  request.run(*this, request.tensors);
+  if (ok()) return absl::OkStatus();
+  absl::Status failed(status_.code(),
+                      absl::StrCat("eager part '", request.why, "': ", status_.message()));
+  status_.ForEachPayload([&failed](absl::string_view url, const absl::Cord& payload) {
+    failed.SetPayload(url, payload);
+  });
+  return failed;
+}
+
+absl::Status Launcher::RunInPlace(const BreakRequest& request) {
+  const bool ends_section = random_ != nullptr && !in_part_;
+  if (ends_section) random_->EndSection();
+  Launcher part(stream_, allocator_, nullptr, random_);
+  part.SetWorkspaces(workspaces_);
+  const absl::Status status = part.RunPart(request);
+  if (ends_section) random_->EndSection();
+  return status;
 }
 
 RandomState Launcher::Random(const GeneratorPtr& generator, uint64_t count) {

@@ -9,6 +9,15 @@
 // inputs a function mutates and which arguments point to an input. Opaque work (a library, another
 // framework) goes onto stream(), and what it touches is declared with Reads and Writes.
 //
+// What no graph can hold, host work or a launch that depends on data, goes into a part of its own:
+//
+//   on.Break("sampling on the host", {In(logits), Out(tokens)},
+//            [](Launcher& part, absl::Span<const Tensor> tensors) { ... });
+//
+// The recording is cut there, and every replay runs the part in its place. The body's own code runs
+// no more then, so a part takes tensors from its arguments and everything else by value. Work that
+// the body has put on other streams is joined before it.
+//
 // Errors are sticky: after the first failure the launcher does nothing more and status() tells what
 // failed; a body needs no checks of its own. Tensors from Empty may then be undefined.
 //
@@ -30,6 +39,7 @@
 #include "device/kernel.h"
 #include "device/stream.h"
 #include "graphs/body_requests.h"
+#include "graphs/eager_part.h"
 #include "graphs/layout.h"
 #include "graphs/random/random_source.h"
 #include "graphs/random/random_state.h"
@@ -86,6 +96,8 @@ class AccessObserver {
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
   virtual void Copied(const CopyParams&) {}
   virtual void Filled(const FillParams&) {}
+  // The body breaks here; its part is given what was just told.
+  virtual void Broke(absl::string_view) {}
 };
 
 class Launcher {
@@ -106,6 +118,9 @@ class Launcher {
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
   void Copy(const Tensor& target, const Tensor& source);  // equal extents, byte by byte
   void Fill(const Tensor& target, uint8_t byte);
+  // Runs `part` behind everything that was launched so far; `why` is for people. Arguments are
+  // tensors only, and say what the part reads and writes, as a launch's do.
+  void Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part);
 
   // The next `count` random numbers of `generator`, for one op: passed to it with Val. Every run of
   // the function, also a replay, draws numbers of its own.
@@ -131,6 +146,10 @@ class Launcher {
 
   // For whoever runs the body. `workspaces` may be null: a body that uses one then fails.
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
+  // May be null: parts then run in their place.
+  void SetCutter(Cutter* cutter) { cutter_ = cutter; }
+  // Runs a part with this launcher, which is not the body's own. The error names the part.
+  absl::Status RunPart(const BreakRequest& request);
   BodyRequests& requests() { return requests_; }
   // "behind op 3 of its body ('attend')": where a body that failed had come to.
   std::string Place() const;
@@ -141,12 +160,15 @@ class Launcher {
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   void EndScratch();
   void Passed(absl::string_view op, absl::Status status);
+  absl::Status RunInPlace(const BreakRequest& request);
 
   Stream& stream_;
   BodyAllocator& allocator_;
   AccessObserver* const observer_;
   RandomSource* const random_;
   const Workspaces* workspaces_ = nullptr;
+  Cutter* cutter_ = nullptr;
+  bool in_part_ = false;
   BodyRequests requests_;
   uint64_t ops_ = 0;
   std::string last_op_;

@@ -6,6 +6,7 @@
 //
 //   before   LiveSet      outputs of the path that may be alive when it starts
 //   inputs   rows, roles  what a call must bring (match.h)
+//   section  graph        what it launches; several where its body breaks (cut.h)
 //   outputs  slots        what a replay hands out: own memory, an alias, or a constant
 //   after    checkpoint   the pool's books when it had been recorded
 //
@@ -21,6 +22,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "allocator/pool.h"
 #include "device/address.h"
+#include "graphs/cut.h"
 #include "graphs/function.h"
 #include "graphs/general_nodes.h"
 #include "graphs/keep.h"
@@ -103,6 +105,33 @@ struct Node {
     }
   }
 
+  Section& last() { return cuts.empty() ? section : cuts.back().behind; }
+  template <typename Visitor>
+  void VisitSections(Visitor visit) {
+    visit(section);
+    for (Cut& cut : cuts) visit(cut.behind);
+  }
+  template <typename Visitor>
+  void VisitSections(Visitor visit) const {
+    visit(section);
+    for (const Cut& cut : cuts) visit(cut.behind);
+  }
+  uint64_t op_count() const {
+    uint64_t ops = 0;
+    VisitSections([&](const Section& one) { ops += one.op_count(); });
+    return ops;
+  }
+  uint64_t executables() const {
+    uint64_t executables = 0;
+    VisitSections([&](const Section& one) { executables += one.executable != nullptr ? 1 : 0; });
+    return executables;
+  }
+  uint64_t device_bytes() const {
+    uint64_t bytes = 0;
+    VisitSections([&](const Section& one) { bytes += one.device_bytes(); });
+    return bytes;
+  }
+
   Node* parent = nullptr;
   uint32_t level = 0;
   uint64_t id = 0;        // recordings count from 0
@@ -123,7 +152,8 @@ struct Node {
 
   std::vector<OutputSlot> outputs;
 
-  Section section;
+  Section section;           // the first one, and nearly always the only one
+  std::vector<Cut> cuts;     // where the body breaks, each with the section behind it
   std::vector<KeptOutput> kept;
   Values places;                         // where the next launch puts them
   std::vector<WorkspaceUse> workspaces;  // of libraries, as they were when it was recorded

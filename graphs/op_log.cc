@@ -34,6 +34,11 @@ void OpLog::Filled(const FillParams& params) {
   next_->Filled(params);
 }
 
+void OpLog::Broke(absl::string_view why) {
+  Name(why);
+  next_->Broke(why);
+}
+
 void OpLog::Name(absl::string_view op) {
   for (; unnamed_ < accesses_.size(); ++unnamed_) {
     std::string& name = accesses_[unnamed_].op;

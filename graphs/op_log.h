@@ -35,6 +35,7 @@ class OpLog : public AccessObserver {
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
   void Copied(const CopyParams& params) override;
   void Filled(const FillParams& params) override;
+  void Broke(absl::string_view why) override;
 
   AccessObserver* next() const { return next_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "device/base/json_writer.h"
 #include "graphs/node.h"
@@ -49,10 +50,18 @@ OutlineNode RowOf(const Node& node, int64_t parent) {
   row.inputs = InputsOf(node);
   row.replays = node.replays;
   row.outputs = node.outputs.size();
-  row.ops = node.section.op_count();
+  row.ops = node.op_count();
   for (const IngestOp& ingest : node.section.ingest) row.copied_inputs += ingest.inputs.size();
-  row.executable_bytes = node.section.device_bytes();
+  row.executable_bytes = node.device_bytes();
+  for (const Cut& cut : node.cuts) row.breaks.push_back(cut.part.why);
   return row;
+}
+
+// ", 3 sections (host, mask)"; empty for one.
+std::string SectionsOf(const OutlineNode& node) {
+  if (node.breaks.empty()) return "";
+  return absl::StrCat(", ", node.breaks.size() + 1, " sections (",
+                      absl::StrJoin(node.breaks, ", "), ")");
 }
 
 bool HasLaterSibling(const Outline& outline, size_t row) {
@@ -107,8 +116,9 @@ std::string DrawOutline(const Outline& outline) {
   }
   std::string text;
   for (size_t i = 0; i < outline.size(); ++i) {
-    absl::StrAppendFormat(&text, "%-*s  %6d replay%s  %5d ops\n", static_cast<int>(width), left[i],
-                          outline[i].replays, outline[i].replays == 1 ? " " : "s", outline[i].ops);
+    absl::StrAppendFormat(&text, "%-*s  %6d replay%s  %5d ops%s\n", static_cast<int>(width),
+                          left[i], outline[i].replays, outline[i].replays == 1 ? " " : "s",
+                          outline[i].ops, SectionsOf(outline[i]));
   }
   return text;
 }
@@ -120,7 +130,8 @@ std::string OutlineAsGraphviz(const Outline& outline) {
   for (size_t i = 0; i < outline.size(); ++i) {
     const OutlineNode& node = outline[i];
     const std::string label = absl::StrCat(node.function, "\n", node.inputs, "\n", node.replays,
-                                           " replays, ", node.ops, " ops");
+                                           " replays, ", node.ops, " ops",
+                                           SectionsOf(node));
     const std::string parent = node.parent < 0 ? "root" : absl::StrCat("n", node.parent);
     absl::StrAppend(&text, "  n", i, " [label=",
                     absl::StrReplaceAll(Quoted(label), {{"\n", "\\n"}}), "];\n  ", parent, " -> n",
@@ -139,7 +150,9 @@ std::string OutlineAsJson(const Outline& outline) {
     json.Key("inputs").String(node.inputs).Key("replays").Unsigned(node.replays);
     json.Key("ops").Unsigned(node.ops).Key("copied_inputs").Unsigned(node.copied_inputs);
     json.Key("outputs").Unsigned(node.outputs);
-    json.Key("executable_bytes").Unsigned(node.executable_bytes).EndObject();
+    json.Key("executable_bytes").Unsigned(node.executable_bytes).Key("breaks").BeginArray();
+    for (const std::string& why : node.breaks) json.String(why);
+    json.EndArray().EndObject();
   }
   json.EndArray().EndObject();
   return json.text();

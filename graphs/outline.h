@@ -28,6 +28,7 @@ struct OutlineNode {
   uint64_t copied_inputs = 0;
   uint64_t outputs = 0;
   uint64_t executable_bytes = 0;  // device memory
+  std::vector<std::string> breaks = {};  // why it is cut, in order; one section more than that
 };
 
 using Outline = std::vector<OutlineNode>;

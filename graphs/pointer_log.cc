@@ -1,6 +1,7 @@
 // Arguments with a mark become slots of the op that was captured last.
 #include "graphs/pointer_log.h"
 
+#include <iterator>
 #include <utility>
 
 #include "device/base/check.h"
@@ -29,14 +30,15 @@ void PointerLog::Forget() {
 }
 
 void PointerLog::Claim(uint64_t serial, Address base, uint32_t input) {
-  for (size_t op = 0; op < ops_.size(); ++op) {
-    for (size_t i = 0; i < serials_[op].size(); ++i) {
-      if (serials_[op][i] != serial) continue;
-      PointerSlot& slot = ops_[op].slots()[i];
-      slot.input = input;
-      slot.offset -= base;
+  const auto claim = [&](const std::vector<uint64_t>& serials, std::vector<PointerSlot>* slots) {
+    for (size_t i = 0; i < serials.size(); ++i) {
+      if (serials[i] != serial) continue;
+      (*slots)[i].input = input;
+      (*slots)[i].offset -= base;
     }
-  }
+  };
+  for (size_t op = 0; op < ops_.size(); ++op) claim(serials_[op], &ops_[op].slots());
+  for (size_t i = 0; i < breaks_.size(); ++i) claim(break_serials_[i], &breaks_[i]);
 }
 
 void PointerLog::Add(PointerOp op) {
@@ -71,13 +73,32 @@ void PointerLog::Filled(const FillParams& params) {
   if (!pending_.empty()) Add(PointerOp(params));
 }
 
-absl::StatusOr<std::vector<PointerOp>> PointerLog::Take(const Graph& graph) {
+void PointerLog::Broke(absl::string_view why) {
+  AccessLog::Broke(why);
+  breaks_.push_back(pending_);
+  break_serials_.push_back(pending_serials_);
+  Forget();
+}
+
+absl::Status PointerLog::EndSection(const Graph& graph) {
   GRAPHTREE_RETURN_IF_ERROR(status_);
-  for (size_t i = 0; i < ops_.size(); ++i) {
+  for (size_t i = ends_.empty() ? 0 : ends_.back(); i < ops_.size(); ++i) {
     GRAPHTREE_ASSIGN_OR_RETURN(const OpId id, graph.Find(tokens_[i]));
     ops_[i].set_id(id);
   }
-  return std::move(ops_);
+  ends_.push_back(ops_.size());
+  return absl::OkStatus();
+}
+
+std::vector<std::vector<PointerOp>> PointerLog::Take() {
+  std::vector<std::vector<PointerOp>> sections;
+  size_t begin = 0;
+  for (const size_t end : ends_) {
+    sections.emplace_back(std::make_move_iterator(ops_.begin() + begin),
+                          std::make_move_iterator(ops_.begin() + end));
+    begin = end;
+  }
+  return sections;
 }
 
 }  // namespace graphtree

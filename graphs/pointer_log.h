@@ -8,6 +8,9 @@
 // For outputs that will be known only at the body's end, all ops can be listed, with the storage
 // that each argument points into; what turns out to be such an output is claimed then.
 //
+// Where the body breaks, the ops so far belong to a graph of their own, a section; the tensors of
+// the part that point to inputs are noted like the arguments of an op.
+//
 // Thread rule: the capture's thread. Cost: asks the stream for the last op at launches that take
 // a marked input, at no others.
 #ifndef GRAPHTREE_GRAPHS_POINTER_LOG_H_
@@ -46,12 +49,19 @@ class PointerLog : public AccessLog {
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
   void Copied(const CopyParams& params) override;
   void Filled(const FillParams& params) override;
+  void Broke(absl::string_view why) override;
 
   // Slots that point into the storage of this serial, which begins at `base`, are `input`'s.
   void Claim(uint64_t serial, Address base, uint32_t input);
 
-  // The ops that take marked inputs, or all, as ops of the captured graph. Once.
-  absl::StatusOr<std::vector<PointerOp>> Take(const Graph& graph);
+  // The ops since the last section ended were captured into `graph`.
+  absl::Status EndSection(const Graph& graph);
+
+  // By section, the ops that take marked inputs, or all, as ops of its graph. Once, behind the end
+  // of the last section.
+  std::vector<std::vector<PointerOp>> Take();
+  // By break, the slots of its part's tensors.
+  const std::vector<std::vector<PointerSlot>>& breaks() const { return breaks_; }
 
  private:
   void Add(PointerOp op);
@@ -65,6 +75,9 @@ class PointerLog : public AccessLog {
   std::vector<PointerOp> ops_;
   std::vector<std::vector<uint64_t>> serials_;  // of each op's slots; 0 for a marked input's
   std::vector<OpToken> tokens_;  // of each
+  std::vector<size_t> ends_;     // of the sections, as places in ops_
+  std::vector<std::vector<PointerSlot>> breaks_;
+  std::vector<std::vector<uint64_t>> break_serials_;
   absl::Status status_;
 };
 

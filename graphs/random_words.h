@@ -30,6 +30,8 @@ namespace graphtree {
 
 class RandomWords {
  public:
+  // The most that a section of the body draws from. All sections use the same words, one after the
+  // other.
   explicit RandomWords(size_t generators) : generators_(generators) {}
   RandomWords(const RandomWords&) = delete;
   RandomWords& operator=(const RandomWords&) = delete;
@@ -43,20 +45,24 @@ class RandomWords {
     return absl::OkStatus();
   }
 
-  // What the first op writes: seed, offset, seed, ...
-  std::vector<IngestScalar> Scalars() const {
+  // What the first op of a section writes that draws from so many: seed, offset, seed, ...
+  std::vector<IngestScalar> Scalars(size_t generators) const {
     std::vector<IngestScalar> scalars;
-    for (size_t i = 0; i < 2 * generators_; ++i) {
+    for (size_t i = 0; i < 2 * generators; ++i) {
       scalars.push_back({base_ + i * sizeof(uint64_t), 0});
     }
     return scalars;
   }
 
+  void BeginSection(size_t generators) {
+    given_ = 0;
+    in_section_ = generators;
+  }
   // The next generator's words.
   absl::StatusOr<Address> Next() {
-    if (given_ == generators_) {
+    if (given_ == in_section_) {
       return absl::FailedPreconditionError(
-          absl::StrCat("it draws from more generators than in the runs before (", generators_,
+          absl::StrCat("it draws from more generators than in the runs before (", in_section_,
                        "); draw from the same ones in every run"));
     }
     return base_ + given_++ * 2 * sizeof(uint64_t);
@@ -64,6 +70,7 @@ class RandomWords {
 
  private:
   const size_t generators_;
+  size_t in_section_ = 0;
   size_t given_ = 0;
   Address base_ = 0;
   Tensor held_;

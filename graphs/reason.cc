@@ -27,7 +27,7 @@ constexpr Row kRows[] = {
     {Reason::kRecordFailed, "record_failed", "its recording failed"},
     {Reason::kSynchronised, "synchronised", "it waits for the device while it is recorded"},
     {Reason::kUnjoinedFork, "unjoined_fork",
-     "it forked work to another stream and did not join it before it returned"},
+     "it forked work to another stream and did not join it before it returned or broke"},
     {Reason::kOutOfPool, "out_of_pool", "the tree's pool had no memory for it"},
     {Reason::kInputMoves, "input_moves",
      "an input that was recorded at one address comes at others, and the function's options ask "
@@ -75,6 +75,7 @@ constexpr Row kRows[] = {
      "it keeps asking to be warmed up again; once a run of it does not ask, it is recorded"},
     {Reason::kUndeclaredWrite, "undeclared_write",
      "it writes to an input that it did not declare as written"},
+    {Reason::kBreak, "break", "parts of it run eagerly, and its recording is cut there"},
 };
 
 const Row& RowOf(Reason reason) {

@@ -45,9 +45,11 @@ enum class Reason : uint8_t {
   kWarmUpAsked,        // it asked to be warmed up again
   kWarmUpForEver,      // ... more often than the limit allows, and runs eagerly
   kUndeclaredWrite,    // checked mode saw it write to an input that it did not declare
+  // Cut where it must run eagerly; this counts the breaks of what was recorded.
+  kBreak,
 };
 
-constexpr size_t kReasonCount = 31;
+constexpr size_t kReasonCount = 32;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

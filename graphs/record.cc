@@ -8,15 +8,21 @@
 #include "device/error.h"
 #include "graphs/given_inputs.h"
 #include "graphs/planted_bug.h"
-#include "graphs/pointer_log.h"
-#include "graphs/random_words.h"
-#include "graphs/rehearsal.h"
+#include "graphs/recorder.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
 namespace {
 
-Reason ReasonOf(const absl::Status& status) {
+uint32_t HandlesIn(const Values& values, const Storage* storage) {
+  uint32_t count = 0;
+  for (const Value& value : values) count += value.storage() == storage ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+Reason TreeCore::ReasonOf(const absl::Status& status) {
   switch (ErrorCodeOf(status)) {
     case ErrorCode::kCaptureUnsupported:
     case ErrorCode::kCapturedEvent: return Reason::kSynchronised;
@@ -27,39 +33,6 @@ Reason ReasonOf(const absl::Status& status) {
     default: return Reason::kRecordFailed;
   }
 }
-
-bool IsRehearsal(const Draft& draft) {
-  return draft.rehearsal != nullptr && !draft.rehearsal->done();
-}
-
-std::vector<uint32_t> SoughtInputs(const InputPlan& plan) {
-  std::vector<uint32_t> sought;
-  for (uint32_t i = 0; i < plan.sought.size(); ++i) {
-    if (plan.sought[i]) sought.push_back(i);
-  }
-  return sought;
-}
-
-void KeepRehearsal(const Graph& graph, Draft* draft) {
-  draft->rehearsal->Keep(graph.ops());
-  draft->status = absl::CancelledError("recorded only to be compared");
-  // Of an empty recording there is nothing to learn.
-  if (IsRehearsal(*draft)) draft->hidden = SoughtInputs(draft->plan);
-}
-
-LiveSet LiveOf(const std::vector<HeldOutput>& held) {
-  std::vector<OutputRef> live;
-  for (const HeldOutput& output : held) live.push_back(output.output);
-  return LiveSet(std::move(live));
-}
-
-uint32_t HandlesIn(const Values& values, const Storage* storage) {
-  uint32_t count = 0;
-  for (const Value& value : values) count += value.storage() == storage ? 1 : 0;
-  return count;
-}
-
-}  // namespace
 
 // Undoes and redoes the pool's books until they show what they showed when `node` had been
 // recorded, less the outputs that have died since; those that live own their blocks again.
@@ -127,38 +100,41 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   Consume(call);
   GivenInputs given(memory_.get(), &path_, true);
   Values to_body = given.Take(plan.roles, &originals);
-  Draft draft =
-      Capture(call, originals, std::move(to_body), &given, std::move(plan), rehearsal);
-  auto give_back = [&] {
-    given.Exhume(&originals);
-    for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
-  };
+  Recorder recorder(*this, call, originals, given, *scope, rehearsal);
+  recorder.Run(std::move(plan), std::move(to_body));
+  Draft& draft = recorder.draft();
   if (draft.status.ok()) {
     // What waits for captures to end waits for this launch, too: it may be to park the memory.
     const DeferredQueue::Holding holding(memory_->pool().deferred());
-    const absl::Status launched = LaunchFirst(scope.get(), originals, call.stream, &draft);
-    if (!launched.ok()) {
-      TellOfDestruction(*draft.node);
-      draft.outputs.clear();
-      GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
-      GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
-      give_back();
-      return launched;
+    const absl::Status launched = LaunchFirst(scope.get(), originals, call.stream, &recorder);
+    if (launched.ok()) {
+      // Only now, behind the launch that reads them, may what the function consumed be gone.
+      NoteConsumed(originals, given, draft.node.get());
+      NoteLasting(draft.node.get());
+      given.LayToRest();
+      ForgetPlaces(draft.node.get());
+      originals.clear();
+      return Attach(call, std::move(draft));
     }
-    // Only now, behind the launch that reads them, may what the function consumed be gone.
-    NoteConsumed(originals, given, draft.node.get());
-    NoteLasting(draft.node.get());
-    given.LayToRest();
-    ForgetPlaces(draft.node.get());
-    originals.clear();
-    return Attach(call, std::move(draft));
+    draft.is_final = true;
+    draft.status = launched;
   }
   draft.outputs.clear();
+  const absl::Status taken_back = recorder.TakeBack();
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
-  give_back();
+  if (draft.was_committed) GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
+  given.Exhume(&originals);
+  for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
+  GRAPHTREE_RETURN_IF_ERROR(taken_back);
+  if (draft.is_final) return draft.status;
   if (rehearsal != nullptr && !was_rehearsed && rehearsal->done()) {
     return RecordFrom(before, call, rehearsal);
   }
+  return GiveUp(call, draft);
+}
+
+// The call has everything that it came with, and runs in another way.
+absl::Status TreeCore::GiveUp(Call& call, const Draft& draft) {
   if (!draft.hidden.empty()) return RecordAgain(draft, call);
   if (draft.reason == Reason::kWarmUpAsked) return WarmUp(call);
   NoteFailure(call.variant);
@@ -179,13 +155,18 @@ absl::Status TreeCore::RecordAgain(const Draft& draft, Call& call) {
 }
 
 absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
-                                   Draft* draft) {
+                                   Recorder* recorder) {
+  Draft* draft = &recorder->draft();
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
+  draft->was_committed = true;
   for (Stream* earlier : scope->Commit()) {
     GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*earlier, stream));
   }
   Node* node = draft->node.get();
-  if (node->section.executable != nullptr) {
+  if (!node->cuts.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(recorder->LaunchLast());
+    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));
+  } else if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
     GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));
   } else {
@@ -202,85 +183,15 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   return absl::OkStatus();
 }
 
-Draft TreeCore::NewDraft(const Call& call, InputPlan plan, Rehearsal* rehearsal) {
-  Draft draft;
-  draft.plan = std::move(plan);
-  draft.rehearsal = rehearsal;
-  draft.node = std::make_unique<Node>();
-  Node* node = draft.node.get();
-  node->parent = path_.current();
-  node->level = path_.next_level();
-  node->variant = call.variant;
-  node->id = stats_.recordings;  // it will be, if all goes well
-  node->live_before = LiveOf(path_.Held());
-  return draft;
-}
-
-Draft TreeCore::Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
-                        InputPlan plan, Rehearsal* rehearsal) {
-  Draft draft = NewDraft(call, std::move(plan), rehearsal);
-  Node* node = draft.node.get();
-  StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
-  RandomWords words(call.variant->generators);
-  draft.status = words.Allocate(&allocator, *side_);
-  if (!draft.status.ok()) {
-    draft.reason = Reason::kOutOfPool;
-    return draft;
-  }
-  Values inputs = PrepareInputs(originals, std::move(to_body), words.Scalars(), &draft, &allocator);
-  for (uint32_t i = 0; i < draft.stand_ins.size(); ++i) {
-    if (node->roles[i] == InputRole::kManaged) draft.stand_ins[i] = given->SerialOf(i);
-  }
-  if (draft.status.ok()) draft.status = side_->BeginCapture(CaptureMode::kThreadLocal);
-  if (!draft.status.ok()) return draft;
-  if (observers_.any()) TellObservers(GraphMoment::kCaptureBegin, *node, side_.get());
-
-  const bool keeps = !call.function.options.kept_outputs.empty();
-  PointerLog log(*side_, inputs, draft.marked, keeps && !call.variant->keeps_by_copy);
-  OpLog ops(&log);
-  RecordedRandom random([&words] { return words.Next(); });
-  AccessObserver* const observer = IsChecked(call.function) ? &ops : ops.next();
-  Launcher on(*side_, allocator, observer, &random);
-  std::vector<OpToken> tokens;
-  LaunchIngest(node, &on, &tokens);
-  allocator.set_make_room([given] { given->BuryDead(); });
-  draft.outputs = RunBody(call.function, on, inputs);
-  inputs.clear();
-  given->BuryDead();  // before anything looks at what is held, and forgets it
-  if (on.ok()) on.Fail(CaptureEgress(originals, &draft));
-  absl::StatusOr<std::unique_ptr<Graph>> graph = side_->EndCapture();
-  draft.status = Placed(on.ok() ? graph.status() : on.status(), on.Place());
-  const bool ended = draft.status.ok();
-  if (observers_.any()) TellObservers(GraphMoment::kCaptureEnd, *node, side_.get(), ended);
-  if (!ended) {
-    draft.reason = ReasonOf(draft.status);
-    if (IsRehearsal(draft)) draft.hidden = SoughtInputs(draft.plan);
-    return draft;
-  }
-  if (!TakeRequests(call, &on.requests(), &draft)) return draft;
-  if (IsRehearsal(draft)) {
-    KeepRehearsal(**graph, &draft);
-    return draft;
-  }
-  if (IsChecked(call.function)) NoteOutside(ops, &draft);
-  node->section.graph = *std::move(graph);
-  for (const RandomUse& use : random.uses()) node->section.random.push_back({use, {}});
-  draft.status = FindInputOps(tokens, originals, &log, &draft);
-  if (draft.status.ok()) draft.status = FindEgressOps(&draft);
-  if (!draft.status.ok() || !Classify(originals, allocator, &draft)) return draft;
-  node->used = allocator.Used();
-  FinishGraph(&draft);
-  return draft;
-}
-
 // A graph of nothing needs no executable: a hit then makes no device call.
 bool TreeCore::FinishGraph(Draft* draft) {
   Node* node = draft->node.get();
-  if (node->section.graph->op_count() == 0) {
-    node->section.graph = nullptr;
+  Section* last = &node->last();
+  if (last->graph->op_count() == 0) {
+    last->graph = nullptr;
     return true;
   }
-  draft->status = MakeExecutable(node);
+  draft->status = MakeExecutable(*node, node->cuts.size(), last);
   if (draft->status.ok()) return true;
   draft->reason = ReasonOf(draft->status);
   if (draft->reason == Reason::kRecordFailed && absl::IsResourceExhausted(draft->status)) {
@@ -390,7 +301,9 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
   node->last_call = stats_.calls;
   node->variant->failures = 0;
   keeper_.NodeMade();
-  if (node->section.executable != nullptr) keeper_.ExecutableMade(*node);
+  keeper_.ExecutablesMade(*node);
+  if (!node->cuts.empty()) NoteBreaks(*node);
+  stats_.sections += node->cuts.size() + 1;
   for (const IngestOp& ingest : node->section.ingest) stats_.copied_inputs += ingest.inputs.size();
   stats_.patched_inputs += node->section.pointers.inputs();
   names_->SetLastRun(call.function.id);

@@ -15,6 +15,12 @@ namespace {
 
 bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
 
+// All of its arguments stay where they are.
+bool TakesNothing(const PointerOp& op) {
+  return std::all_of(op.slots().begin(), op.slots().end(),
+                     [](const PointerSlot& slot) { return slot.input == kNobody; });
+}
+
 }  // namespace
 
 RoleChoice TreeCore::RoleFor(const Call& call, size_t input) const {
@@ -27,6 +33,8 @@ RoleChoice TreeCore::RoleFor(const Call& call, size_t input) const {
   facts.known = variant.warm;
   facts.written = variant.Mutates(input);
   facts.use = variant.uses[input];
+  // A library's are sought by recording twice, and that would run eager parts twice.
+  if (variant.breaks() && facts.use.opaque) facts.use.hidden = true;
   facts.aligned = value.word() % call.function.AlignmentOf(input) == 0;
   const auto moved = path_.current()->moved.find(variant.id);
   facts.moved = moved != path_.current()->moved.end() && moved->second.moved[input];
@@ -142,29 +150,50 @@ Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
   return inputs;
 }
 
-void TreeCore::LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens) {
-  for (const IngestOp& ingest : node->section.ingest) {
+absl::Status TreeCore::LaunchIngest(const Section& section, std::vector<OpToken>* tokens) {
+  for (const IngestOp& ingest : section.ingest) {
     const Argument table = ingest.plan.Table();
-    absl::Status status =
-        side_->Launch(ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1));
-    if (!status.ok()) return on->Fail(status);
-    absl::StatusOr<std::vector<OpToken>> frontier = side_->CaptureFrontier();
-    if (!frontier.ok()) return on->Fail(frontier.status());
-    GRAPHTREE_CHECK(frontier->size() == 1) << "a launch left " << frontier->size() << " ends";
-    tokens->push_back(frontier->front());
+    GRAPHTREE_RETURN_IF_ERROR(
+        side_->Launch(ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1)));
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<OpToken> frontier, side_->CaptureFrontier());
+    GRAPHTREE_CHECK(frontier.size() == 1) << "a launch left " << frontier.size() << " ends";
+    tokens->push_back(frontier.front());
+  }
+  return absl::OkStatus();
+}
+
+// A patched input whose tensor a part has kept: the part would find it where it was recorded.
+void TreeCore::NoteKeptByParts(Draft* draft) {
+  if (draft->node->cuts.empty()) return;
+  for (const MarkedInput& marked : draft->marked) {
+    uint32_t known = 2;  // the draft's own handle, and its log's
+    for (const Value& output : draft->outputs) {
+      known += output.storage() == marked.mark.storage() ? 1 : 0;
+    }
+    if (marked.mark.storage()->outside() > known) draft->hidden.push_back(marked.input);
   }
 }
 
-// Which ops of the graph copy inputs, and which take patched ones. A patched input whose address
-// stands where nobody spoke of it makes the draft fail: it has to be recorded in another way.
-absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Values& originals,
-                                    PointerLog* log, Draft* draft) {
-  Node* node = draft->node.get();
-  std::vector<OpId> ingest;
-  for (size_t i = 0; i < tokens.size(); ++i) {
-    GRAPHTREE_ASSIGN_OR_RETURN(node->section.ingest[i].op, node->section.graph->Find(tokens[i]));
-    ingest.push_back(node->section.ingest[i].op);
+// What of a section's graph points to the ranges beside the known ops; a library's ops join those.
+void TreeCore::FindHidden(const Graph& graph, absl::Span<const OpId> ingest,
+                          absl::Span<const InputRange> ranges, Draft* draft,
+                          std::vector<PointerOp>* ops) {
+  if (draft->rehearsal != nullptr) {
+    MovedWords words = FindMovedWords(graph.ops(), draft->rehearsal->ops(), *ops, ingest,
+                                      draft->rehearsal->moved());
+    std::move(words.ops.begin(), words.ops.end(), std::back_inserter(*ops));
+    draft->hidden.insert(draft->hidden.end(), words.hidden.begin(), words.hidden.end());
   }
+  for (uint32_t input : HiddenPointers(graph.ops(), *ops, ingest, ranges)) {
+    draft->hidden.push_back(input);
+  }
+  graph.ForgetOps();
+}
+
+// Which ops and parts take patched inputs and kept outputs. One whose address stands where nobody
+// spoke of it makes the draft fail: it has to be recorded in another way.
+absl::Status TreeCore::FindInputOps(const Values& originals, PointerLog* log, Draft* draft) {
+  Node* node = draft->node.get();
   const bool follows_kept = !node->kept.empty() && !node->variant->keeps_by_copy;
   if (draft->marked.empty() && !follows_kept) return absl::OkStatus();
   std::vector<InputRange> ranges;
@@ -180,34 +209,30 @@ absl::Status TreeCore::FindInputOps(const std::vector<OpToken>& tokens, const Va
     ranges.push_back({kFirstKept + i, block});
     kept.push_back(block.base);
   }
-  const Graph& graph = *node->section.graph;
-  GRAPHTREE_ASSIGN_OR_RETURN(std::vector<PointerOp> ops, log->Take(graph));
-  if (draft->rehearsal != nullptr) {
-    MovedWords words = FindMovedWords(graph.ops(), draft->rehearsal->ops(), ops, ingest,
-                                      draft->rehearsal->moved());
-    std::move(words.ops.begin(), words.ops.end(), std::back_inserter(ops));
-    draft->hidden = std::move(words.hidden);
+  std::vector<std::vector<PointerOp>> ops = log->Take();
+  NoteKeptByParts(draft);
+  size_t number = 0;
+  node->VisitSections([&](Section& section) {
+    std::vector<PointerOp>& own = ops[number++];
+    // The first one's knows where the inputs are, whether it has ops that take them or not.
+    if (section.graph == nullptr && number > 1) return;
+    std::vector<OpId> ingest;
+    for (const IngestOp& op : section.ingest) ingest.push_back(op.op);
+    if (section.graph != nullptr) FindHidden(*section.graph, ingest, ranges, draft, &own);
+    own.erase(std::remove_if(own.begin(), own.end(), TakesNothing), own.end());
+    section.pointers = PointerTable(std::move(own), patched, originals, kept);
+  });
+  for (size_t i = 0; i < node->cuts.size(); ++i) {
+    for (const PointerSlot& slot : log->breaks()[i]) {
+      if (slot.input == kNobody) continue;
+      node->cuts[i].moving.push_back({slot.argument, {slot.input, slot.offset}});
+    }
   }
-  for (uint32_t input : HiddenPointers(graph.ops(), ops, ingest, ranges)) {
-    draft->hidden.push_back(input);
-  }
-  graph.ForgetOps();
-  if (!draft->hidden.empty()) {
-    const uint32_t first = draft->hidden.front();
-    return absl::InternalError(absl::StrCat(
-        first >= kFirstKept ? "a kept output" : absl::StrCat("input ", first), " of '",
-        node->variant->function->name, "' has its address where no launch declares it"));
-  }
-  ops.erase(std::remove_if(ops.begin(), ops.end(),
-                           [](const PointerOp& op) {
-                             return std::all_of(op.slots().begin(), op.slots().end(),
-                                                [](const PointerSlot& slot) {
-                                                  return slot.input == kNobody;
-                                                });
-                           }),
-            ops.end());
-  node->section.pointers = PointerTable(std::move(ops), patched, originals, kept);
-  return absl::OkStatus();
+  if (draft->hidden.empty()) return absl::OkStatus();
+  const uint32_t first = draft->hidden.front();
+  return absl::InternalError(absl::StrCat(
+      first >= kFirstKept ? "a kept output" : absl::StrCat("input ", first), " of '",
+      node->variant->function->name, "' has its address where no launch declares it"));
 }
 
 void TreeCore::NoteLasting(Node* node) {

@@ -81,10 +81,11 @@ bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs
 }
 
 // Takes the run's random numbers, and writes where they start into the table.
-void TreeCore::DrawRandom(Section* section) {
+void TreeCore::DrawRandom(Section* section, EagerRandom* taken) {
   for (size_t i = 0; i < section->random.size(); ++i) {
     NodeRandom& random = section->random[i];
-    random.taken = random.use.generator->Take(random.use.increment);
+    random.taken = taken != nullptr ? taken->Take(random.use.generator, random.use.increment)
+                                    : random.use.generator->Take(random.use.increment);
     const uint64_t words[] = {random.taken.seed, random.taken.offset};
     for (size_t scalar = 2 * i; scalar < 2 * i + 2; ++scalar) {
       for (IngestOp& ingest : section->ingest) {
@@ -104,18 +105,19 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
   if (status.ok() && follows && section.pointers.Follow(inputs, node->places)) {
     status = section.pointers.Patch(*section.executable);
   }
-  if (status.ok()) status = LaunchSection(*node, section, stream);
+  if (status.ok()) status = LaunchSection(*node, 0, section, stream);
   if (status.ok()) return status;
   for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
   ForgetPlaces(node);
   return status;
 }
 
-absl::Status TreeCore::LaunchSection(const Node& node, const Section& section, Stream& stream) {
+absl::Status TreeCore::LaunchSection(const Node& node, size_t number, const Section& section,
+                                     Stream& stream) {
   const bool watched = observers_.any();
-  if (watched) TellObservers(GraphMoment::kReplayBegin, node, &stream);
+  if (watched) TellObservers(GraphMoment::kReplayBegin, node, number, &stream);
   const absl::Status status = section.executable->Launch(stream);
-  if (watched) TellObservers(GraphMoment::kReplayEnd, node, &stream, status.ok());
+  if (watched) TellObservers(GraphMoment::kReplayEnd, node, number, &stream, status.ok());
   // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
   if (status.ok()) memory_->pool().NoteLaunch(stream);
   return status;
@@ -147,6 +149,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
     GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
     GRAPHTREE_RETURN_IF_ERROR(CheckOutsideLive(*node));
   }
+  if (!node->cuts.empty()) return ReplayCut(node, call);
   if (node->section.executable == nullptr && node->section.graph != nullptr) {
     if (absl::Status back = BringBack(node); !back.ok()) {
       call.variant = node->variant;
@@ -163,6 +166,11 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   } else if (!node->kept.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call.stream));
   }
+  Replayed(node, call);
+  return absl::OkStatus();
+}
+
+void TreeCore::Replayed(Node* node, Call& call) {
   node->parent->last_child = node;
   path_.Append(node, PathState::kReplaying);
   names_->SetLastRun(call.function.id);
@@ -170,7 +178,6 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   node->last_call = stats_.calls;
   ++stats_.replays;
   HandOut(node, call);
-  return absl::OkStatus();
 }
 
 // A replay writes memory that may be free in the pool's books; a device that checks is told that

@@ -85,6 +85,7 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch() override { memory_->pool().EndScratch(); }
   bool spilled() const { return spilled_; }
+  Region region() const { return region_; }
   // All that was allocated so far, dead or alive, whole quanta, in address order and joined.
   std::vector<AddressRange> Used() const;
   // Called before every allocation: what has died by then makes room.

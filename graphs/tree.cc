@@ -17,6 +17,43 @@ uint64_t NodesBelow(const Node& node) {
   return count;
 }
 
+// Appends the ops of a section: those that wait for nothing in it wait for op `behind`.
+void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
+  if (section.graph == nullptr) return;
+  const OpId first = static_cast<OpId>(ops->size());
+  for (Op op : section.graph->ops()) {
+    op.id += first;
+    for (Edge& edge : op.dependencies) edge.from += first;
+    if (op.dependencies.empty() && behind >= 0) {
+      op.dependencies.push_back({static_cast<OpId>(behind)});
+    }
+    ops->push_back(std::move(op));
+  }
+}
+
+std::vector<Op> OpsOfNode(const Node& node) {
+  std::vector<Op> ops;
+  AppendOps(node.section, -1, &ops);
+  int64_t behind = -1;  // the last part
+  for (const Cut& cut : node.cuts) {
+    std::vector<bool> awaited(ops.size(), false);
+    for (const Op& op : ops) {
+      for (const Edge& edge : op.dependencies) awaited[edge.from] = true;
+    }
+    Op part;
+    part.id = static_cast<OpId>(ops.size());
+    part.kind = OpKind::kHost;
+    part.name = absl::StrCat("eager part: ", cut.part.why);
+    for (const Op& op : ops) {
+      if (!awaited[op.id]) part.dependencies.push_back({op.id});
+    }
+    behind = part.id;
+    ops.push_back(std::move(part));
+    AppendOps(cut.behind, behind, &ops);
+  }
+  return ops;
+}
+
 }  // namespace
 
 Tree::Tree(std::unique_ptr<TreeCore> core) : core_(std::move(core)) {}
@@ -72,9 +109,7 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   while (!open.empty()) {
     const Node& node = *open.back();
     open.pop_back();
-    if (&node != &core_->root() && node.id == recording) {
-      return node.section.graph == nullptr ? std::vector<Op>() : node.section.graph->ops();
-    }
+    if (&node != &core_->root() && node.id == recording) return OpsOfNode(node);
     for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
   }
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));

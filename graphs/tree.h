@@ -97,7 +97,9 @@ struct TreeOptions {
 struct TreeStats {
   uint64_t calls = 0;
   uint64_t replays = 0;
-  uint64_t recordings = 0;   // graphs recorded
+  uint64_t recordings = 0;
+  uint64_t sections = 0;     // of those recordings: one each, and one more for every break
+  uint64_t eager_parts = 0;  // that recordings and replays have run where they are cut
   uint64_t warm_ups = 0;
   uint64_t eager = 0;
   uint64_t restores = 0;     // of the pool's books to a node of the tree
@@ -150,7 +152,8 @@ class Tree {
   std::vector<uint64_t> descendants() const;
   // Every recording, to look at.
   Outline outline() const;
-  // The ops of one recording, by its id in the outline; for export see graph_export.h.
+  // The ops of one recording, by its id in the outline; for export see graph_export.h. Where it is
+  // cut an op of kind host stands for the eager part, between the ops of the sections.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
   // The memory of each, and who holds it (tree_snapshot.h writes it into a file).
   std::vector<SnapshotNode> memory();

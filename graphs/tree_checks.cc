@@ -32,12 +32,16 @@ absl::Status TreeCore::Placed(const absl::Status& status, absl::string_view wher
   return placed;
 }
 
-Values TreeCore::RunBody(Function& function, Launcher& on, Values& inputs) {
+void TreeCore::SetRunning(const Function* function) {
   running_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
-  running_.store(&function, std::memory_order_release);
+  running_.store(function, std::memory_order_release);
+}
+
+Values TreeCore::RunBody(Function& function, Launcher& on, Values& inputs) {
+  SetRunning(&function);
   on.SetWorkspaces(&workspaces_);
   Values outputs = function.body(on, inputs);
-  running_.store(nullptr, std::memory_order_release);
+  SetRunning(nullptr);
   if (outputs.size() > function.options.most_outputs) {
     on.Fail(absl::InvalidArgumentError(
         absl::StrCat("it returned ", outputs.size(), " outputs and declared at most ",
@@ -187,22 +191,28 @@ void TreeCore::NoteWarmUp(Call& call, const std::string& asked) {
   if (++variant.asked_warm_ups > options_.warm_up_limit) variant.warm_up_asked_last = asked;
 }
 
-void TreeCore::TellObservers(GraphMoment moment, const Node& node, Stream* stream, bool ok) {
+void TreeCore::TellObservers(GraphMoment moment, const Node& node, size_t section,
+                             Stream* stream, bool ok) {
+  const Section& told = section == 0 ? node.section : node.cuts[section - 1].behind;
   GraphEvent event;
   event.moment = moment;
   event.function = node.variant->function->name;
   event.recording = node.id;
+  event.section = section;
   event.ok = ok;
   event.stream = stream;
-  event.graph = node.section.graph.get();
-  event.executable = node.section.executable.get();
+  event.graph = told.graph.get();
+  event.executable = told.executable.get();
   observers_.Tell(event);
 }
 
 void TreeCore::TellOfDestruction(const Node& node) {
-  if (!observers_.any() || node.section.executable == nullptr) return;
-  if (IsPlanted(PlantedBug::kForgetsDestroy)) return;
-  TellObservers(GraphMoment::kDestroy, node, nullptr);
+  if (!observers_.any() || IsPlanted(PlantedBug::kForgetsDestroy)) return;
+  size_t number = 0;
+  node.VisitSections([&](const Section& section) {
+    if (section.executable != nullptr) TellObservers(GraphMoment::kDestroy, node, number, nullptr);
+    ++number;
+  });
 }
 
 // A stack of its own: paths may be hundreds of levels deep.

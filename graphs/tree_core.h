@@ -1,10 +1,12 @@
 // The tree's inside: one call, from the decision to the outputs.
 //
 //   Run --> Replay                      replay.cc     the hot path: match, patch, launch, hand out
+//       |                               breaks.cc     ... of a recording that is cut
 //       \-> RunSlow                     tree_core.cc  which of the four routes
 //             |-> Replay
 //             |-> WarmUp, RunEagerly    eager.cc      the body runs now
 //             |-> Record                record.cc     the body is captured, then launched once
+//             |                         recorder.cc   ... section by section, where it breaks
 //             |                         record_inputs.cc   what the body is given for each input
 //             \-> budgets               upkeep.cc     over keeper.h, which decides what goes
 //                                       tree_checks.cc  checked mode, requests, errors
@@ -90,6 +92,8 @@ struct Draft {
   std::vector<uint32_t> hidden;  // patched inputs whose address stands where nobody said so
   absl::Status status;
   Reason reason = Reason::kRecordFailed;
+  bool is_final = false;  // the failure is the call's, and no eager run would mend it
+  bool was_committed = false;  // the pool's scope was: it cannot roll back any more
 };
 
 class TreeCore {
@@ -112,6 +116,8 @@ class TreeCore {
   Path& path() { return path_; }
 
  private:
+  class Recorder;  // recorder.h
+  class CutRun;    // breaks.cc
   struct Call {
     Function& function;
     Variant* variant;  // null on the hot path
@@ -142,11 +148,15 @@ class TreeCore {
   Node* FindExact(Call& call);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   absl::Status Replay(Node* node, Call& call);
-  // REQUIRES: the node has an executable.
+  // It was launched: the path goes on with it, and the call gets its outputs.
+  void Replayed(Node* node, Call& call);
+  // REQUIRES: the node has one section, with an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
   // REQUIRES: likewise, and nothing of it is unpatched.
-  absl::Status LaunchSection(const Node& node, const Section& section, Stream& stream);
-  static void DrawRandom(Section* section);
+  absl::Status LaunchSection(const Node& node, size_t number, const Section& section,
+                             Stream& stream);
+  // With `taken`, for a call that gives back what all of its sections took.
+  static void DrawRandom(Section* section, EagerRandom* taken = nullptr);
   static absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs);
   // Whether an input is at another address than at the last replay.
   static bool AnyMoved(const Node& node, absl::Span<const Value> inputs);
@@ -155,6 +165,10 @@ class TreeCore {
   void RenewStorage(Node* node, uint32_t output);
   // Takes the tree's own tensors out of the caller's hands, but for static ones.
   static void Consume(const Call& call);
+
+  // breaks.cc
+  absl::Status ReplayCut(Node* node, Call& call);
+  void NoteBreaks(const Node& node);
 
   WordId TagOf(const Function& function) { return memory_->pool().Word(function.name); }
 
@@ -171,11 +185,13 @@ class TreeCore {
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                       BodyRun* run);
   // What a run has shown of the function.
-  static void Learn(const AccessLog& log, size_t generators, Variant* variant);
+  static void Learn(const AccessLog& log, const EagerRandom& random, Variant* variant);
 
   // tree_checks.cc
   static absl::Status Placed(const absl::Status& status, absl::string_view where);
   Values RunBody(Function& function, Launcher& on, Values& inputs);
+  // Whose body or part runs now; null: nobody's any more.
+  void SetRunning(const Function* function);
   static absl::Status BodyStatus(const Function& function, const Launcher& on);
   absl::Status WhyBusy(FunctionId id) const;
   bool IsInOwnBody() const;
@@ -194,8 +210,9 @@ class TreeCore {
   absl::Status AwaitChecked(const Function& function, Stream& stream);
   void NoteWarmUp(Call& call, const std::string& asked);
   // REQUIRES: observers_.any(), for the caller's sake.
-  void TellObservers(GraphMoment moment, const Node& node, Stream* stream, bool ok = true);
-  // Of one executable, which is not launched any more.
+  void TellObservers(GraphMoment moment, const Node& node, size_t section, Stream* stream,
+                     bool ok = true);
+  // Of the executables of one node, which are not launched any more.
   void TellOfDestruction(const Node& node);
   void TellOfTheEnd();
   // False if what the body asks for forbids that it becomes a node.
@@ -205,12 +222,13 @@ class TreeCore {
   absl::Status BooksTo(Node* node);
   absl::Status Record(Call& call);
   absl::Status RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal);
+  // Why a recording was given up, from what failed.
+  static Reason ReasonOf(const absl::Status& status);
+  absl::Status GiveUp(Call& call, const Draft& draft);
   absl::Status RecordAgain(const Draft& draft, Call& call);
-  Draft NewDraft(const Call& call, InputPlan plan, Rehearsal* rehearsal);
-  Draft Capture(Call& call, const Values& originals, Values to_body, GivenInputs* given,
-                InputPlan plan, Rehearsal* rehearsal);
   absl::Status LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
-                           Draft* draft);
+                           Recorder* recorder);
+  // Of the draft's last section.
   bool FinishGraph(Draft* draft);
   bool Classify(const Values& originals, const StepAllocator& allocator, Draft* draft);
   bool FindSource(const Values& originals, const Draft& draft, uint32_t output, OutputSlot* slot);
@@ -227,9 +245,12 @@ class TreeCore {
   Values PrepareInputs(const Values& originals, Values to_body,
                        const std::vector<IngestScalar>& scalars, Draft* draft,
                        StepAllocator* allocator);
-  void LaunchIngest(Node* node, Launcher* on, std::vector<OpToken>* tokens);
-  absl::Status FindInputOps(const std::vector<OpToken>& tokens, const Values& originals,
-                            PointerLog* log, Draft* draft);
+  absl::Status LaunchIngest(const Section& section, std::vector<OpToken>* tokens);
+  absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft);
+  static void FindHidden(const Graph& graph, absl::Span<const OpId> ingest,
+                         absl::Span<const InputRange> ranges, Draft* draft,
+                         std::vector<PointerOp>* ops);
+  static void NoteKeptByParts(Draft* draft);
   static void NoteLasting(Node* node);
   void FileNode(const InputPlan& plan, Node* node);
 
@@ -254,9 +275,10 @@ class TreeCore {
   bool IsRerecordedTooOften(const Variant& variant);
   void NoteFailure(Variant* variant);
   bool GiveMemoryBack(int executables);
-  // REQUIRES: the node has a graph. ResourceExhausted if the budget has no room.
-  absl::Status MakeExecutable(Node* node);
-  // Again, after an eviction.
+  // Of a section that has a graph. ResourceExhausted if the budget has no room beside the node's
+  // other ones, which are not counted yet.
+  absl::Status MakeExecutable(const Node& node, size_t number, Section* section);
+  // All that the node lacks after an eviction; all or none.
   absl::Status BringBack(Node* node);
 
   Device& device_;

@@ -62,29 +62,41 @@ bool TreeCore::GiveMemoryBack(int executables) {
   return true;
 }
 
-absl::Status TreeCore::MakeExecutable(Node* node) {
-  GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(node->section.graph->op_count()));
-  absl::StatusOr<std::unique_ptr<Executable>> made = node->section.graph->Instantiate();
+absl::Status TreeCore::MakeExecutable(const Node& node, size_t number, Section* section) {
+  GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(section->graph->op_count(), node));
+  absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
   for (int more = 1; more <= 64; more *= 4) {
     if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more)) break;
-    made = node->section.graph->Instantiate();
+    made = section->graph->Instantiate();
   }
   GRAPHTREE_RETURN_IF_ERROR(made.status());
-  node->section.executable = *std::move(made);
-  if (observers_.any()) TellObservers(GraphMoment::kInstantiate, *node, side_.get());
+  section->executable = *std::move(made);
+  if (observers_.any()) TellObservers(GraphMoment::kInstantiate, node, number, side_.get());
   return absl::OkStatus();
 }
 
 // A fresh executable has the arguments that were captured, whatever was patched since.
 absl::Status TreeCore::BringBack(Node* node) {
   keeper_.SetNow(stats_.calls);
-  GRAPHTREE_RETURN_IF_ERROR(MakeExecutable(node));
-  keeper_.ExecutableMade(*node);
-  ++stats_.instantiated_again;
-  if (IsPlanted(PlantedBug::kForgetsEviction)) return absl::OkStatus();
-  for (IngestOp& ingest : node->section.ingest) ingest.unpatched = true;
-  for (IngestOp& egress : node->section.egress) egress.unpatched = true;
-  node->section.pointers.ForgetPatches();
+  absl::Status status;
+  size_t number = 0;
+  node->VisitSections([&](Section& section) {
+    if (status.ok() && section.graph != nullptr) status = MakeExecutable(*node, number, &section);
+    ++number;
+    if (IsPlanted(PlantedBug::kForgetsEviction)) return;
+    for (IngestOp& ingest : section.ingest) ingest.unpatched = true;
+    for (IngestOp& egress : section.egress) egress.unpatched = true;
+    section.pointers.ForgetPatches();
+  });
+  if (!status.ok()) {
+    TellOfDestruction(*node);
+    node->VisitSections([this](Section& section) {
+      if (section.executable != nullptr) keeper_.graveyard().Add(std::move(section.executable));
+    });
+    return status;
+  }
+  keeper_.ExecutablesMade(*node);
+  stats_.instantiated_again += node->executables();
   return absl::OkStatus();
 }
 

@@ -19,19 +19,30 @@ absl::Status CheckGenerator(const GeneratorPtr& generator, uint64_t count) {
 
 absl::StatusOr<RandomState> EagerRandom::Draw(const GeneratorPtr& generator, uint64_t count) {
   GRAPHTREE_RETURN_IF_ERROR(CheckGenerator(generator, count));
-  const RandomPiece piece = generator->Take(count);
-  pieces_.emplace_back(generator, piece);
+  const RandomPiece piece = Take(generator, count);
   return RandomState{nullptr, piece.seed, piece.offset};
 }
 
-size_t EagerRandom::generators() const {
-  size_t count = 0;
-  for (size_t i = 0; i < pieces_.size(); ++i) {
-    bool known = false;
-    for (size_t j = 0; j < i; ++j) known |= pieces_[j].first == pieces_[i].first;
-    count += known ? 0 : 1;
+RandomPiece EagerRandom::Take(const GeneratorPtr& generator, uint64_t count) {
+  const RandomPiece piece = generator->Take(count);
+  pieces_.emplace_back(generator, piece);
+  return piece;
+}
+
+std::vector<size_t> EagerRandom::generators() const {
+  std::vector<size_t> counts;
+  for (size_t section = 0; section <= ends_.size(); section += 2) {
+    const size_t begin = section == 0 ? 0 : ends_[section - 1];
+    const size_t end = section == ends_.size() ? pieces_.size() : ends_[section];
+    size_t count = 0;
+    for (size_t i = begin; i < end; ++i) {
+      bool known = false;
+      for (size_t j = begin; j < i; ++j) known |= pieces_[j].first == pieces_[i].first;
+      count += known ? 0 : 1;
+    }
+    counts.push_back(count);
   }
-  return count;
+  return counts;
 }
 
 void EagerRandom::GiveBack() {

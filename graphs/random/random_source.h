@@ -7,6 +7,9 @@
 //   RecordedRandom   takes nothing; gives each op its place behind two device words, and notes how
 //                    much every run of the recording takes and where its words are
 //
+// Where a body is cut each section takes its own, so that what a part between them draws comes
+// between theirs in every run.
+//
 //   recording                                         a replay
 //   Draw(g, 10) -> {words of g, offset 0}             piece = g->Take(14)
 //   Draw(g, 4)  -> {words of g, offset 10}            scalar words[0] = piece.seed
@@ -37,20 +40,26 @@ class RandomSource {
   virtual ~RandomSource() = default;
   // The next `count` numbers of `generator`, for one op.
   virtual absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) = 0;
+  // A section of the body ends here and an eager part begins, or the other way round.
+  virtual void EndSection() {}
 };
 
 // Eager runs and warm-ups.
 class EagerRandom : public RandomSource {
  public:
   absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) override;
+  void EndSection() override { ends_.push_back(pieces_.size()); }
 
+  // For whoever draws for a recorded section: the piece is given back with the others.
+  RandomPiece Take(const GeneratorPtr& generator, uint64_t count);
   // Puts the generators back to where they were, for a run that failed and is done again.
   void GiveBack();
-  // Different ones that were drawn from.
-  size_t generators() const;
+  // Different ones that were drawn from, by section; what eager parts drew is not counted.
+  std::vector<size_t> generators() const;
 
  private:
   std::vector<std::pair<GeneratorPtr, RandomPiece>> pieces_;
+  std::vector<size_t> ends_;  // of sections and parts in turn, as places in pieces_
 };
 
 // What each run of a recording takes from one generator.
@@ -70,6 +79,8 @@ class RecordedRandom : public RandomSource {
   absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) override;
 
   const std::vector<RandomUse>& uses() const { return uses_; }
+  // Of the section that ends here; the next one begins with none.
+  std::vector<RandomUse> TakeUses() { return std::exchange(uses_, {}); }
 
  private:
   const std::function<absl::StatusOr<Address>()> new_words_;

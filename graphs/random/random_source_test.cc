@@ -76,11 +76,41 @@ TEST(RandomSourceTest, AFailedRunGivesBackWhatItTook) {
   generator->Take(100);
   EagerRandom source;
   const std::vector<float> numbers = Body(source, generator);
-  EXPECT_EQ(source.generators(), 1u);
+  EXPECT_EQ(source.generators(), std::vector<size_t>{1});
   source.GiveBack();
   EXPECT_EQ(generator->offset(), 100u);
   EagerRandom again;
   EXPECT_EQ(Body(again, generator), numbers);
+}
+
+// section: a, b, a | part: c | section: nothing | part: a | section: b
+TEST(RandomSourceTest, GeneratorsAreCountedBySection) {
+  const auto a = std::make_shared<Generator>(1), b = std::make_shared<Generator>(2);
+  const auto c = std::make_shared<Generator>(3);
+  EagerRandom source;
+  for (const auto& generator : {a, b, a}) ASSERT_TRUE(source.Draw(generator, 5).ok());
+  source.EndSection();
+  ASSERT_TRUE(source.Draw(c, 5).ok());
+  source.EndSection();
+  source.EndSection();
+  ASSERT_TRUE(source.Draw(a, 5).ok());
+  source.EndSection();
+  ASSERT_TRUE(source.Draw(b, 5).ok());
+  EXPECT_EQ(source.generators(), (std::vector<size_t>{2, 0, 1}));
+  source.GiveBack();
+  EXPECT_EQ(a->offset() + b->offset() + c->offset(), 0u);
+}
+
+TEST(RandomSourceTest, EverySectionOfARecordingHasItsOwnUses) {
+  const auto a = std::make_shared<Generator>(1);
+  RecordedRandom recording([] { return Address{1000}; });
+  ASSERT_TRUE(recording.Draw(a, 3).ok());
+  EXPECT_EQ(recording.TakeUses().size(), 1u);
+  const absl::StatusOr<RandomState> second = recording.Draw(a, 4);
+  ASSERT_TRUE(second.ok());
+  EXPECT_EQ(second->offset, 0u);
+  ASSERT_EQ(recording.uses().size(), 1u);
+  EXPECT_EQ(recording.uses()[0].increment, 4u);
 }
 
 TEST(RandomSourceTest, NumbersThatSomebodyElseFollowedAreNotGivenBack) {

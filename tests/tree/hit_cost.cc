@@ -328,6 +328,26 @@ TEST_F(SilentHitTest, NorDoesOneWhoseInputsMove) {
   EXPECT_EQ(cost.locks, 0u);
 }
 
+TEST_F(SilentHitTest, NorDoesOneThatIsCut) {
+  int parts = 0;
+  const FunctionId cut = tree_->Register("cut", {}, [&parts](Launcher& on, Values& inputs) {
+    const Tensor twice = Sum(on, inputs[0], inputs[0]);
+    on.Break("counts", {In(twice)},
+             [&parts](Launcher&, absl::Span<const Tensor> tensors) { parts += tensors.size(); });
+    return Values{Sum(on, twice, inputs[0])};
+  });
+  Values inputs(1), outputs;
+  const Tensor places[] = {Given(0), Given(1), Given(2)};
+  const Cost cost = CostOfSteps([&](int turn) {
+    outputs.clear();
+    inputs[0] = places[turn % 3];
+    Run(cut, &inputs, &outputs);
+  });
+  EXPECT_EQ(cost.allocations, 0u);
+  EXPECT_EQ(cost.locks, 0u);
+  EXPECT_GT(parts, kHits);
+}
+
 TEST_F(SilentHitTest, NorDoesAPathOfThree) {
   const FunctionId first = tree_->Register("first", {}, Twice);
   const FunctionId next = tree_->Register("next", {}, ConsumeTwice);

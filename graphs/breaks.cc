@@ -1,0 +1,148 @@
+// Replaying a recording that is cut: section, part, section, part, section, in one stream's order.
+//
+//   section 0      what it writes of the caller's is saved first
+//   part 0         is given today's addresses, and memory of its own from the kept region
+//   section 1      ...
+//   any of them fails: random numbers are given back, what was saved is restored, and the node is
+//   as good as before; nothing was handed out or consumed
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+#include "graphs/tree_core.h"
+#include "graphs/undo.h"
+
+namespace graphtree {
+namespace {
+
+// All of its executables or none.
+bool IsEvicted(const Node& node) {
+  if (node.section.graph != nullptr) return node.section.executable == nullptr;
+  for (const Cut& cut : node.cuts) {
+    if (cut.behind.graph != nullptr) return cut.behind.executable == nullptr;
+  }
+  return false;
+}
+
+}  // namespace
+
+// One run of a node's sections and parts.
+class TreeCore::CutRun {
+ public:
+  CutRun(TreeCore& tree, Node* node, Call& call)
+      : tree_(tree),
+        node_(node),
+        call_(call),
+        undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
+        allocator_(tree.memory_.get(), Region::kKept, tree.TagOf(call.function)),
+        on_(call.stream, allocator_, nullptr, &taken_) {
+    on_.SetWorkspaces(&tree.workspaces_);
+  }
+
+  absl::Status Launch() {
+    if (!node_->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(tree_.PlaceKept(node_, call_.stream));
+    Section* section = &node_->section;
+    for (size_t i = 0; i < node_->cuts.size(); ++i) {
+      Cut& cut = node_->cuts[i];
+      for (const SpoiltBytes& spoilt : cut.spoilt) {
+        GRAPHTREE_RETURN_IF_ERROR(undo_.Save({AddressOf(spoilt.place), spoilt.bytes}));
+      }
+      GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
+      GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
+      section = &cut.behind;
+    }
+    return LaunchSection(node_->cuts.size(), section);
+  }
+
+  // Why the call failed, and whether its traces are gone.
+  absl::Status TakeBack(const absl::Status& why) {
+    taken_.GiveBack();
+    ForgetPlaces(node_);
+    const absl::Status undone = undo_.Restore();
+    if (undone.ok()) return why;
+    return Placed(why, absl::StrCat("what the call had written before it failed could not be "
+                                    "taken back (", undone.message(), ")"));
+  }
+
+ private:
+  Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
+
+  absl::Status LaunchSection(size_t number, Section* section) {
+    if (section->executable == nullptr) return absl::OkStatus();
+    DrawRandom(section, &taken_);
+    GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, call_.inputs));
+    const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
+    if (follows && section->pointers.Follow(call_.inputs, node_->places)) {
+      GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
+    }
+    return tree_.LaunchSection(*node_, number, *section, call_.stream);
+  }
+
+  absl::Status RunPart(Cut* cut) {
+    std::vector<Tensor>& tensors = cut->part.tensors;
+    for (const MovingTensor& moving : cut->moving) {
+      Tensor& tensor = tensors[moving.tensor];
+      tensor = Tensor::Foreign(AddressOf(moving.place), tensor.layout());
+    }
+    if (tree_.tells_device_) {
+      // The part's launches are held to what the books say, which is some other state's.
+      Memory& memory = tree_.device_.memory();
+      for (const Tensor& tensor : tensors) {
+        if (memory.CheckLive(tensor.raw_bytes()).ok()) continue;
+        memory.NoteRevived(tensor.raw_bytes(), call_.function.name);
+      }
+    }
+    ++tree_.stats_.eager_parts;
+    return on_.RunPart(cut->part);
+  }
+
+  TreeCore& tree_;
+  Node* const node_;
+  Call& call_;
+  EagerRandom taken_;
+  Undo undo_;
+  StepAllocator allocator_;
+  Launcher on_;
+};
+
+absl::Status TreeCore::ReplayCut(Node* node, Call& call) {
+  if (IsEvicted(*node)) {
+    if (absl::Status back = BringBack(node); !back.ok()) {
+      call.variant = node->variant;
+      return RunEagerly(call, Reason::kOverBudget, std::string(back.message()));
+    }
+  }
+  if (!IsPlanted(PlantedBug::kForgetsStreamOrder)) {
+    GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
+  }
+  if (tells_device_) TellOutputs(*node);
+  CutRun run(*this, node, call);
+  SetRunning(&call.function);
+  const absl::Status status = run.Launch();
+  SetRunning(nullptr);
+  if (!status.ok()) return run.TakeBack(Placed(status, absl::StrCat("'", call.function.name, "'")));
+  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, call.stream));
+  Replayed(node, call);
+  return absl::OkStatus();
+}
+
+// Counts the breaks, and says once how a function is recorded and why.
+void TreeCore::NoteBreaks(const Node& node) {
+  stats_.reasons[static_cast<size_t>(Reason::kBreak)] += node.cuts.size();
+  Function& function = *node.variant->function;
+  uint64_t ops = 0;
+  std::string places;
+  const Section* section = &node.section;
+  for (const Cut& cut : node.cuts) {
+    ops += section->op_count();
+    absl::StrAppend(&places, places.empty() ? "" : ", ", "'", cut.part.why, "' behind op ", ops);
+    section = &cut.behind;
+  }
+  Tell(function, Reason::kBreak,
+       absl::StrCat("'", function.name, "' is recorded in ", node.cuts.size() + 1,
+                    " sections, because parts of it run eagerly: ", places));
+}
+
+}  // namespace graphtree

@@ -1,0 +1,306 @@
+// Capturing, cutting, and taking back.
+#include "graphs/recorder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/error.h"
+
+namespace graphtree {
+namespace {
+
+// As many generators as any section draws from.
+size_t MostGenerators(const Variant& variant) {
+  size_t most = 0;
+  for (const size_t generators : variant.generators) most = std::max(most, generators);
+  return most;
+}
+
+std::vector<uint32_t> SoughtInputs(const InputPlan& plan) {
+  std::vector<uint32_t> sought;
+  for (uint32_t i = 0; i < plan.sought.size(); ++i) {
+    if (plan.sought[i]) sought.push_back(i);
+  }
+  return sought;
+}
+
+}  // namespace
+
+TreeCore::Recorder::Recorder(TreeCore& tree, Call& call, const Values& originals,
+                             GivenInputs& given, CaptureScope& scope, Rehearsal* rehearsal)
+    : tree_(tree),
+      call_(call),
+      originals_(originals),
+      given_(given),
+      scope_(scope),
+      side_(*tree.side_),
+      allocator_(tree.memory_.get(), Region::kStep, tree.TagOf(call.function)),
+      words_(MostGenerators(*call.variant)),
+      random_([this] { return words_.Next(); }),
+      spoilt_(tree.memory_->pool().range_of(Region::kStep)),
+      undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)) {
+  draft_.rehearsal = rehearsal;
+}
+
+void TreeCore::Recorder::StartNode(InputPlan plan) {
+  draft_.plan = std::move(plan);
+  draft_.node = std::make_unique<Node>();
+  Node* node = draft_.node.get();
+  node->parent = tree_.path_.current();
+  node->level = tree_.path_.next_level();
+  node->variant = call_.variant;
+  node->id = tree_.stats_.recordings;  // it will be, if all goes well
+  std::vector<OutputRef> live;
+  for (const HeldOutput& held : tree_.path_.Held()) {
+    live.push_back(held.output);
+    spoilt_.Show(held.storage->range());
+  }
+  node->live_before = LiveSet(std::move(live));
+}
+
+// What the call brought may be written to, by whatever lies there behind it, and must come back.
+void TreeCore::Recorder::ShowInputs() {
+  for (uint32_t i = 0; i < originals_.size(); ++i) {
+    const InputRole role = draft_.node->roles[i];
+    if (!originals_[i].is_tensor() || role == InputRole::kCopied) continue;
+    spoilt_.Show({originals_[i].word(), originals_[i].layout()->extent_bytes()});
+  }
+}
+
+void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
+  StartNode(std::move(plan));
+  draft_.status = words_.Allocate(&allocator_, side_);
+  if (!draft_.status.ok()) {
+    draft_.reason = Reason::kOutOfPool;
+    return;
+  }
+  Values inputs = tree_.PrepareInputs(originals_, std::move(to_body),
+                                      words_.Scalars(GeneratorsOf(0)), &draft_, &allocator_);
+  for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
+    if (draft_.node->roles[i] == InputRole::kManaged) draft_.stand_ins[i] = given_.SerialOf(i);
+  }
+  if (!draft_.status.ok()) return;
+  ShowInputs();
+  const bool follows = !call_.function.options.kept_outputs.empty() &&
+                       !call_.variant->keeps_by_copy;
+  log_ = std::make_unique<PointerLog>(side_, inputs, draft_.marked, follows);
+  ops_ = std::make_unique<OpLog>(log_.get());
+  const bool checked = tree_.IsChecked(call_.function);
+  AccessObserver* const observer = checked ? static_cast<AccessObserver*>(ops_.get()) : log_.get();
+  write_log_ = std::make_unique<WriteLog>(
+      observer, [this](AddressRange range) { writes_.push_back(range); });
+  Launcher on(side_, allocator_, write_log_.get(), &random_);
+  on.SetCutter(this);
+  Capture(&on, &inputs);
+  if (draft_.status.ok()) Finish(&on);
+}
+
+void TreeCore::Recorder::Capture(Launcher* on, Values* inputs) {
+  draft_.status = BeginSection();
+  if (!draft_.status.ok() && !capturing_) return;
+  on->Fail(draft_.status);
+  allocator_.set_make_room([this] { given_.BuryDead(); });
+  draft_.outputs = tree_.RunBody(call_.function, *on, *inputs);
+  inputs->clear();
+  given_.BuryDead();  // before anything looks at what is held, and forgets it
+  if (on->ok()) on->Fail(tree_.CaptureEgress(originals_, &draft_));
+  absl::Status ended = capturing_ ? EndSection(on->status()) : on->status();
+  draft_.status = Placed(ended, on->Place());
+  if (draft_.status.ok()) return;
+  if (draft_.is_final) {
+    draft_.status = BodyStatus(call_.function, *on);
+  } else if (draft_.reason == Reason::kRecordFailed) {
+    draft_.reason = ReasonOf(draft_.status);
+  }
+  if (is_rehearsal()) draft_.hidden = SoughtInputs(draft_.plan);
+}
+
+void TreeCore::Recorder::KeepRehearsal() {
+  draft_.rehearsal->Keep(draft_.node->section.graph->ops());
+  draft_.status = absl::CancelledError("recorded only to be compared");
+  // Of an empty recording there is nothing to learn.
+  if (is_rehearsal()) draft_.hidden = SoughtInputs(draft_.plan);
+}
+
+void TreeCore::Recorder::Finish(Launcher* on) {
+  if (!tree_.TakeRequests(call_, &on->requests(), &draft_)) return;
+  if (is_rehearsal()) return KeepRehearsal();
+  if (tree_.IsChecked(call_.function)) tree_.NoteOutside(*ops_, &draft_);
+  draft_.status = tree_.FindInputOps(originals_, log_.get(), &draft_);
+  if (draft_.status.ok()) draft_.status = FindEgressOps(&draft_);
+  if (!draft_.status.ok() || !tree_.Classify(originals_, allocator_, &draft_)) return;
+  draft_.node->used = allocator_.Used();
+  tree_.FinishGraph(&draft_);
+}
+
+size_t TreeCore::Recorder::GeneratorsOf(size_t section) const {
+  const std::vector<size_t>& generators = call_.variant->generators;
+  return section < generators.size() ? generators[section] : 0;
+}
+
+absl::Status TreeCore::Recorder::BeginSection() {
+  Node* node = draft_.node.get();
+  Section* section = &node->last();
+  words_.BeginSection(GeneratorsOf(section_number()));
+  if (section_number() > 0) {
+    for (IngestPlan& plan : IngestPlan::For({}, words_.Scalars(GeneratorsOf(section_number())))) {
+      section->ingest.push_back({std::move(plan), 0, {}});
+    }
+  }
+  GRAPHTREE_RETURN_IF_ERROR(side_.BeginCapture(CaptureMode::kThreadLocal));
+  capturing_ = true;
+  if (tree_.observers_.any()) {
+    tree_.TellObservers(GraphMoment::kCaptureBegin, *node, section_number(), &side_);
+  }
+  tokens_.clear();
+  return tree_.LaunchIngest(*section, &tokens_);
+}
+
+absl::Status TreeCore::Recorder::EndSection(const absl::Status& body) {
+  Node* node = draft_.node.get();
+  Section* section = &node->last();
+  capturing_ = false;
+  absl::StatusOr<std::unique_ptr<Graph>> graph = side_.EndCapture();
+  const absl::Status status = body.ok() ? graph.status() : body;
+  if (tree_.observers_.any()) {
+    tree_.TellObservers(GraphMoment::kCaptureEnd, *node, section_number(), &side_, status.ok());
+  }
+  GRAPHTREE_RETURN_IF_ERROR(status);
+  section->graph = *std::move(graph);
+  for (const RandomUse& use : random_.TakeUses()) section->random.push_back({use, {}});
+  for (size_t i = 0; i < tokens_.size(); ++i) {
+    GRAPHTREE_ASSIGN_OR_RETURN(section->ingest[i].op, section->graph->Find(tokens_[i]));
+  }
+  return log_->EndSection(*section->graph);
+}
+
+// The names of the ops of the open capture that no other op waits for.
+std::string TreeCore::Recorder::OpenEnds() {
+  const absl::StatusOr<std::vector<Op>> ops = side_.CapturedOps();
+  if (!ops.ok()) return "";
+  std::vector<bool> awaited(ops->size(), false);
+  for (const Op& op : *ops) {
+    for (const Edge& edge : op.dependencies) awaited[edge.from] = true;
+  }
+  std::string ends;
+  for (const Op& op : *ops) {
+    if (awaited[op.id]) continue;
+    absl::StrAppend(&ends, ends.empty() ? "" : ", ", "op ", op.id, " ('", op.name, "')");
+  }
+  return ends;
+}
+
+absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
+  Node* node = draft_.node.get();
+  if (is_rehearsal()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "break '", request.why, "' comes in a recording that is only compared, and did not in the "
+        "runs before"));
+  }
+  const std::string ends = OpenEnds();
+  if (absl::Status ended = EndSection(absl::OkStatus()); !ended.ok()) {
+    if (ErrorCodeOf(ended) != ErrorCode::kCaptureUnjoined) return ended;
+    return Placed(ended, absl::StrCat("break '", request.why, "' comes inside a fork that is not "
+                                      "joined before it; its work ends in ", ends));
+  }
+  if (!tree_.FinishGraph(&draft_)) return draft_.status;
+  graphtree::Cut cut;
+  GRAPHTREE_RETURN_IF_ERROR(SaveSpoilt(&cut));
+  // From here on there are effects, and a failure is the call's own.
+  draft_.is_final = true;
+  GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
+  // What the next section reads is there already, though the books may give its place to others
+  // before that section is launched.
+  for (const AddressRange range : allocator_.Used()) tree_.memory_->pool().Shield(range);
+  ++tree_.stats_.eager_parts;
+  StepAllocator kept(tree_.memory_.get(), Region::kKept, tree_.TagOf(call_.function));
+  Launcher on(call_.stream, kept, nullptr, &taken_);
+  on.SetWorkspaces(&tree_.workspaces_);
+  GRAPHTREE_RETURN_IF_ERROR(on.RunPart(request));
+  draft_.is_final = false;
+  cut.part = std::move(request);
+  node->cuts.push_back(std::move(cut));
+  return BeginSection();
+}
+
+// Of a patched input, where it is then; else the address.
+SpoiltBytes TreeCore::Recorder::SpoiltAt(AddressRange range) const {
+  for (const MarkedInput& marked : draft_.marked) {
+    if (!marked.mark.raw_bytes().Contains(range)) continue;
+    return {{marked.input, range.base - marked.mark.word()}, range.bytes};
+  }
+  return {{kNobody, range.base}, range.bytes};
+}
+
+absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
+  std::vector<AddressRange> writes = std::exchange(writes_, {});
+  // Where and when opaque work writes to them nobody says.
+  for (const uint32_t input : call_.function.options.mutated_inputs) {
+    if (input >= originals_.size() || !originals_[input].is_tensor()) continue;
+    if (draft_.node->roles[input] == InputRole::kCopied) continue;
+    writes.push_back({originals_[input].word(), originals_[input].layout()->extent_bytes()});
+  }
+  for (const AddressRange write : writes) {
+    for (const AddressRange range : spoilt_.Written(write)) {
+      cut->spoilt.push_back(SpoiltAt(range));
+      if (absl::Status saved = undo_.Save(range); !saved.ok()) {
+        draft_.reason = ReasonOf(saved);
+        return saved;
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The one that ended last. Its executable is fresh: it has this call's own addresses.
+absl::Status TreeCore::Recorder::LaunchSection() {
+  Node* node = draft_.node.get();
+  Section* section = &node->last();
+  GRAPHTREE_RETURN_IF_ERROR(tree_.order_.ContinueOn(call_.stream));
+  for (Stream* earlier : scope_.Awaited()) {
+    GRAPHTREE_RETURN_IF_ERROR(tree_.order_.WaitFor(*earlier, call_.stream));
+  }
+  if (section->executable == nullptr) return absl::OkStatus();
+  DrawRandom(section, &taken_);
+  GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, originals_));
+  return tree_.LaunchSection(*node, section_number(), *section, call_.stream);
+}
+
+// Outputs that are kept were made where they were recorded, as the sections before could not know
+// of it. They are copied out behind the last section, which is therefore not sure to be the last
+// thing that can fail.
+absl::Status TreeCore::Recorder::LaunchLast() {
+  Node* node = draft_.node.get();
+  std::vector<size_t> to_copy;
+  for (size_t i = 0; i < node->kept.size(); ++i) {
+    if (!node->places[i].is_none()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(
+        node->places[i],
+        tree_.NewKept(call_.function, node->kept[i].block.bytes, call_.stream));
+    to_copy.push_back(i);
+  }
+  graphtree::Cut unused;
+  if (!to_copy.empty()) GRAPHTREE_RETURN_IF_ERROR(SaveSpoilt(&unused));
+  GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
+  for (const size_t i : to_copy) {
+    const AddressRange block = node->kept[i].block;
+    GRAPHTREE_RETURN_IF_ERROR(
+        call_.stream.Copy(node->places[i].word(), block.base, block.bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::Recorder::TakeBack() {
+  taken_.GiveBack();
+  const absl::Status undone = undo_.Restore();
+  // Sections may still run; what the parts hold goes now, while the books know of it.
+  for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;
+  ForgetPlaces(draft_.node.get());
+  tree_.TellOfDestruction(*draft_.node);
+  if (draft_.node->executables() > 0) tree_.keeper_.graveyard().Add(std::move(draft_.node));
+  return Placed(undone, "what the call had written before it failed could not be taken back");
+}
+
+}  // namespace graphtree

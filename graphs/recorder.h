@@ -1,0 +1,96 @@
+// A body under capture, section by section.
+//
+//   Run          BeginSection   a capture opens on the tree's own stream
+//                body ...       its ops are captured
+//                Cut            the capture ends; the section is instantiated and launched on the
+//                               caller's stream, so that the part sees real data, and the part runs
+//                               there; BeginSection
+//                body ...
+//                               the last section is captured, and not launched yet
+//   LaunchLast   behind the pool's scope
+//   TakeBack     if anything failed: the random numbers that were drawn and the bytes of the
+//                caller's that were written are as they were before the call
+//
+// Nearly all bodies have no break and one section. What the body is given and where its memory
+// lies does not change at a cut: it is one recording, in one scope of the pool.
+//
+// Threads: the tree's caller. Used once.
+#ifndef GRAPHTREE_GRAPHS_RECORDER_H_
+#define GRAPHTREE_GRAPHS_RECORDER_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graphs/eager_part.h"
+#include "graphs/given_inputs.h"
+#include "graphs/op_log.h"
+#include "graphs/pointer_log.h"
+#include "graphs/random_words.h"
+#include "graphs/rehearsal.h"
+#include "graphs/spoilt_ranges.h"
+#include "graphs/tree_core.h"
+#include "graphs/undo.h"
+#include "graphs/write_log.h"
+
+namespace graphtree {
+
+class TreeCore::Recorder : public Cutter {
+ public:
+  // All outlive the recorder. `originals` are the call's inputs without what the body is given.
+  // `rehearsal` may be null; one that is not done makes this recording one that is only compared.
+  Recorder(TreeCore& tree, Call& call, const Values& originals, GivenInputs& given,
+           CaptureScope& scope, Rehearsal* rehearsal);
+
+  // What came of it is in the draft, with its status.
+  void Run(InputPlan plan, Values to_body);
+  Draft& draft() { return draft_; }
+
+  absl::Status Cut(BreakRequest request) override;
+  // REQUIRES: the draft is good, and the caller's stream is behind all that it must wait for.
+  absl::Status LaunchLast();
+  // The draft's node is gone after it.
+  absl::Status TakeBack();
+
+ private:
+  void StartNode(InputPlan plan);
+  void ShowInputs();
+  void Capture(Launcher* on, Values* inputs);
+  void Finish(Launcher* on);
+  absl::Status BeginSection();
+  // Ends the capture; a body that has failed already gives its own error.
+  absl::Status EndSection(const absl::Status& body);
+  absl::Status LaunchSection();
+  absl::Status SaveSpoilt(graphtree::Cut* cut);
+  SpoiltBytes SpoiltAt(AddressRange range) const;
+  std::string OpenEnds();
+  bool is_rehearsal() const { return draft_.rehearsal != nullptr && !draft_.rehearsal->done(); }
+  void KeepRehearsal();
+  size_t GeneratorsOf(size_t section) const;
+  size_t section_number() const { return draft_.node->cuts.size(); }
+
+  TreeCore& tree_;
+  Call& call_;
+  const Values& originals_;
+  GivenInputs& given_;
+  CaptureScope& scope_;
+  Stream& side_;
+  Draft draft_;
+  StepAllocator allocator_;
+  RandomWords words_;
+  RecordedRandom random_;
+  EagerRandom taken_;  // by the sections that were launched, and by the parts
+  SpoiltRanges spoilt_;
+  Undo undo_;
+  std::unique_ptr<PointerLog> log_;
+  std::unique_ptr<OpLog> ops_;
+  std::unique_ptr<WriteLog> write_log_;
+  std::vector<AddressRange> writes_;  // since the last cut
+  std::vector<OpToken> tokens_;  // of this section's ingest ops
+  bool capturing_ = false;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RECORDER_H_

@@ -1,0 +1,41 @@
+// Copies there and back.
+#include "graphs/undo.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+absl::Status Undo::Save(AddressRange range) {
+  absl::StatusOr<Storage*> storage =
+      memory_->Allocate(Region::kKept, tag_, range.bytes, stream_);
+  if (!storage.ok()) {
+    return absl::Status(storage.status().code(),
+                        absl::StrCat("saving ", range.bytes, " bytes that a part before a break "
+                                     "overwrites, in case the call fails behind it: ",
+                                     storage.status().message()));
+  }
+  // A handle without a layout: nobody looks at it.
+  Value copy = Tensor::Over(*storage, nullptr, (*storage)->range().base);
+  GRAPHTREE_RETURN_IF_ERROR(stream_.Copy(copy.word(), range.base, range.bytes));
+  saved_.push_back({range, std::move(copy)});
+  return absl::OkStatus();
+}
+
+absl::Status Undo::Restore() {
+  absl::Status first;
+  for (const Saved& saved : saved_) {
+    // Its block may be dead in the books by now.
+    Memory& device = memory_->pool().device().memory();
+    if (!device.CheckLive(saved.range).ok()) {
+      device.NoteRevived(saved.range, memory_->pool().Text(tag_));
+    }
+    first.Update(stream_.Copy(saved.range.base, saved.copy.word(), saved.range.bytes));
+  }
+  saved_.clear();
+  return first;
+}
+
+}  // namespace graphtree
