@@ -18,16 +18,22 @@ dim3 Dim(const Dim3& dim) { return dim3(dim.x, dim.y, dim.z); }
 
 class BareGraphOnCuda : public BareGraph {
  public:
+  explicit BareGraphOnCuda(BareGraph* beside)
+      : lender_(static_cast<BareGraphOnCuda*>(beside)) {}
   ~BareGraphOnCuda() override {
     if (stream_ != nullptr) Note(cudaStreamSynchronize(stream_));
     if (executable_ != nullptr) Note(cudaGraphExecDestroy(executable_));
     if (graph_ != nullptr) Note(cudaGraphDestroy(graph_));
-    if (stream_ != nullptr) Note(cudaStreamDestroy(stream_));
+    if (stream_ != nullptr && lender_ == nullptr) Note(cudaStreamDestroy(stream_));
   }
 
   absl::Status Make(const std::vector<BareLaunch>& launches) {
     Note(cudaSetDevice(0));
-    Note(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    if (lender_ != nullptr) {
+      stream_ = lender_->stream_;
+    } else {
+      Note(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
+    }
     Note(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
     for (const BareLaunch& launch : launches) {
       LaunchOne(launch);
@@ -84,6 +90,7 @@ class BareGraphOnCuda : public BareGraph {
     nodes_.push_back(count == 1 ? nodes[0] : nullptr);
   }
 
+  BareGraphOnCuda* const lender_;  // of the stream; or null
   cudaStream_t stream_ = nullptr;
   cudaGraph_t graph_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
@@ -94,8 +101,8 @@ class BareGraphOnCuda : public BareGraph {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::Capture(
-    const std::vector<BareLaunch>& launches) {
-  auto graph = std::make_unique<BareGraphOnCuda>();
+    const std::vector<BareLaunch>& launches, BareGraph* beside) {
+  auto graph = std::make_unique<BareGraphOnCuda>(beside);
   const absl::Status status = graph->Make(launches);
   if (!status.ok()) return status;
   return std::unique_ptr<BareGraph>(std::move(graph));

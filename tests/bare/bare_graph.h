@@ -6,8 +6,9 @@
 //   graph->Launch();             // cudaGraphLaunch
 //   graph->Synchronize();
 //
-// It has a stream of its own on device 0. Errors of Patch, Launch and Copy are not looked at, as a
-// bench would time that too; Synchronize returns them. In a build without CUDA nothing works.
+// It has a stream of its own on device 0, or shares that of another one. Errors of Patch, Launch
+// and Copy are not looked at, as a bench would time that too; Synchronize returns them. In a build
+// without CUDA nothing works.
 #ifndef GRAPHTREE_TESTS_BARE_BARE_GRAPH_H_
 #define GRAPHTREE_TESTS_BARE_BARE_GRAPH_H_
 
@@ -31,8 +32,9 @@ struct BareLaunch {
 
 class BareGraph {
  public:
+  // `beside`, if there is one, lends its stream and outlives the graph.
   static absl::StatusOr<std::unique_ptr<BareGraph>> Capture(
-      const std::vector<BareLaunch>& launches);
+      const std::vector<BareLaunch>& launches, BareGraph* beside = nullptr);
   virtual ~BareGraph() = default;
 
   virtual void Launch() = 0;

@@ -3,7 +3,8 @@
 
 namespace graphtree {
 
-absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::Capture(const std::vector<BareLaunch>&) {
+absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::Capture(const std::vector<BareLaunch>&,
+                                                              BareGraph*) {
   return absl::UnimplementedError("this build has no CUDA");
 }
 
