@@ -11,12 +11,14 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/block_record.h"
 #include "allocator/checkpoint_tree.h"
+#include "allocator/piece_row.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "allocator/snapshot/analysis/check.h"
 #include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/words.h"
+#include "device/address.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/stream.h"
@@ -194,6 +196,24 @@ TEST_F(PoolSnapshotTest, ExactAddressesCarryAnInternalMark) {
   EXPECT_THAT(pool_->AllocateAt(last_.range.end() + (4 << 20), 100, *stream_), IsOk());
   EXPECT_NE(PoolSnapshotJson(*pool_).find("\"internal_metadata\":\"mallocWithAddress\""),
             std::string::npos);
+}
+
+// The segment is one; which of its bytes are parked is said to the byte.
+TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
+  EXPECT_NE(PoolSnapshotJson(*pool_).find("\"parked_ranges\":[]"), std::string::npos);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {weights_.range}), IsOk());
+  const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
+  std::string expected;
+  for (uint32_t i = 0; i < row.count(); ++i) {
+    const AddressRange range = row.RangeOf(i);
+    if (!range.Overlaps(weights_.range)) continue;
+    absl::StrAppend(&expected, expected.empty() ? "" : ",", "[", range.base, ",", range.bytes, "]");
+  }
+  const std::string json = PoolSnapshotJson(*pool_);
+  EXPECT_NE(json.find(absl::StrCat("\"parked_ranges\":[", expected, "]")), std::string::npos)
+      << expected;
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_NE(PoolSnapshotJson(*pool_).find("\"parked_ranges\":[]"), std::string::npos);
 }
 
 }  // namespace
