@@ -1,4 +1,4 @@
-// Addresses without memory.
+// Addresses with hardly any memory.
 #include "graphs/rehearsal.h"
 
 #include "device/base/status_macros.h"
@@ -17,18 +17,32 @@ absl::StatusOr<std::unique_ptr<Rehearsal>> Rehearsal::For(Memory& memory,
     const uint64_t bytes = (into + here.bytes + granularity - 1) / granularity * granularity;
     GRAPHTREE_ASSIGN_OR_RETURN(const AddressRange range, memory.Reserve(bytes, {}));
     rehearsal->reserved_.push_back(range);
+    GRAPHTREE_RETURN_IF_ERROR(rehearsal->Fill(range));
     rehearsal->moved_.push_back({i, here, range.base + into});
   }
   return rehearsal;
 }
 
+absl::Status Rehearsal::Fill(AddressRange range) {
+  if (piece_ == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(piece_, memory_.Create(memory_.granularity()));
+  }
+  for (uint64_t at = 0; at < range.bytes; at += piece_->bytes()) {
+    GRAPHTREE_RETURN_IF_ERROR(memory_.Map(range.base + at, *piece_));
+    mapped_.push_back({range.base + at, piece_->bytes()});
+  }
+  return memory_.SetAccess(range, MemoryAccess::kReadWrite);
+}
+
 Rehearsal::~Rehearsal() {
   // A call that failed once may work the next time.
-  constexpr int kAttempts = 3;
-  for (const AddressRange& range : reserved_) {
-    for (int i = 0; i < kAttempts && !memory_.Release(range).ok(); ++i) {
+  const auto insist = [](auto call) {
+    constexpr int kAttempts = 3;
+    for (int i = 0; i < kAttempts && !call().ok(); ++i) {
     }
-  }
+  };
+  for (const AddressRange& range : mapped_) insist([&] { return memory_.Unmap(range); });
+  for (const AddressRange& range : reserved_) insist([&] { return memory_.Release(range); });
 }
 
 Address Rehearsal::PlaceOf(uint32_t input, Address own) const {

@@ -1,8 +1,12 @@
 // A recording that is made only to be compared: the body's inputs that a library takes are
 // elsewhere in it, so that the two recordings show where the library puts their addresses.
 //
-//   rehearsal   inputs at reserved addresses that have no memory: a capture launches nothing
+//   rehearsal   inputs at addresses of their own     |[piece][piece][piece] ...   one small piece of
+//                                                                                memory, many times
 //   recording   inputs where they are; FindMovedWords (moved_words.h) compares
+//
+// A capture launches nothing, so what lies there does not matter; but there must be something, as
+// libraries and the driver ask what kind of memory an address is.
 //
 // The two differ in nothing else, as the pool's books are put back between them and the same
 // requests give the same addresses. An address of a rehearsal has the low bits of its input's own,
@@ -49,9 +53,12 @@ class Rehearsal {
 
  private:
   explicit Rehearsal(Memory& memory) : memory_(memory) {}
+  absl::Status Fill(AddressRange range);
 
   Memory& memory_;
+  std::unique_ptr<PhysicalMemory> piece_;
   std::vector<AddressRange> reserved_;
+  std::vector<AddressRange> mapped_;
   std::vector<MovedInput> moved_;
   std::vector<Op> ops_;
 };
