@@ -1,8 +1,8 @@
 // A recording that is made only to be compared: the body's inputs that a library takes are
 // elsewhere in it, so that the two recordings show where the library puts their addresses.
 //
-//   rehearsal   inputs at addresses of their own     |[piece][piece][piece] ...   one small piece of
-//                                                                                memory, many times
+//   rehearsal   inputs at addresses of their own: one small piece of memory, mapped many times
+//               |[piece][piece][piece] ...
 //   recording   inputs where they are; FindMovedWords (moved_words.h) compares
 //
 // A capture launches nothing, so what lies there does not matter; but there must be something, as

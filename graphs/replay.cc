@@ -16,7 +16,9 @@ bool TreeCore::Matches(const Node& node, Call& call) {
   call.brings_storage = comparison.any_storage;
   if (comparison.any_storage && !IsPlanted(PlantedBug::kLaunchesStale)) {
     for (const Value& input : call.inputs) {
-      if (input.storage() != nullptr && input.storage()->stale()) return false;
+      const Storage* storage = input.storage();
+      if (storage == nullptr) continue;
+      if (storage->stale() || storage->IsElsewhere(place_.id)) return false;
     }
   }
   for (const KeptOpaque& kept : node.variant->opaque) {

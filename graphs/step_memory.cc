@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/run.h"
 #include "device/base/status_macros.h"
+#include "graphs/device_place.h"
 
 namespace graphtree {
 
@@ -21,7 +22,8 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   std::shared_ptr<Pool> pool = std::move(made);
   // The releaser holds the pool, so that it lives as long as the last output.
   StorageHome* home = StorageHome::Make(
-      [pool](uint64_t block) { pool->Free(Unpack(block)).IgnoreError(); }, std::move(explain));
+      [pool](uint64_t block) { pool->Free(Unpack(block)).IgnoreError(); }, std::move(explain),
+      DevicePlaceOf(device));
   return std::unique_ptr<StepMemory>(new StepMemory(std::move(pool), home));
 }
 

@@ -46,14 +46,18 @@ class StorageOwner {
   virtual void Unreferenced(Storage* storage) = 0;
   // Why `storage` may not be used: who made it, when, and who overwrote it.
   virtual std::string WhyStale(const Storage& storage) const = 0;
+  // The device that its storages lie on; empty if they lie nowhere in particular.
+  virtual std::string DeviceName() const { return ""; }
 };
 
 enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
 
 class Storage {
  public:
-  Storage(StorageOwner* owner, AddressRange range, StorageState state)
-      : owner_(owner), range_(range), state_(state) {}
+  // `place` is the id of a DevicePlace.
+  Storage(StorageOwner* owner, AddressRange range, StorageState state,
+          const void* place = nullptr)
+      : owner_(owner), place_(place), range_(range), state_(state) {}
   Storage(const Storage&) = delete;
   Storage& operator=(const Storage&) = delete;
 
@@ -61,6 +65,7 @@ class Storage {
   StorageState state() const { return state_.load(std::memory_order_acquire); }
   bool stale() const { return state() == StorageState::kStale; }
   StorageOwner* owner() const { return owner_; }
+  bool IsElsewhere(const void* place) const { return place_ != nullptr && place_ != place; }
 
   bool held_outside() const { return outside() > 0; }
   uint32_t outside() const {
@@ -105,6 +110,7 @@ class Storage {
   static constexpr uint64_t kInside = uint64_t{1} << 32;
 
   StorageOwner* const owner_;
+  const void* const place_;
   AddressRange range_;
   std::atomic<StorageState> state_;
   std::atomic<uint64_t> count_{0};

@@ -5,13 +5,13 @@
 
 namespace graphtree {
 
-StorageHome::StorageHome(Releaser release, Explainer explain)
-    : release_(std::move(release)), explain_(std::move(explain)) {}
+StorageHome::StorageHome(Releaser release, Explainer explain, DevicePlace place)
+    : release_(std::move(release)), explain_(std::move(explain)), place_(std::move(place)) {}
 
 StorageHome::~StorageHome() = default;
 
-StorageHome* StorageHome::Make(Releaser release, Explainer explain) {
-  return new StorageHome(std::move(release), std::move(explain));
+StorageHome* StorageHome::Make(Releaser release, Explainer explain, DevicePlace place) {
+  return new StorageHome(std::move(release), std::move(explain), std::move(place));
 }
 
 void StorageHome::Close() { LetGo(); }
@@ -28,7 +28,7 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
     spare_ = storage->next;
     storage->Reset(range, state);
   } else {
-    storage = &storages_.emplace_back(this, range, state);
+    storage = &storages_.emplace_back(this, range, state, place_.id);
   }
   storage->next = nullptr;
   storage->block = block;

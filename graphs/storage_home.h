@@ -14,6 +14,7 @@
 #include <functional>
 #include <string>
 
+#include "graphs/device_place.h"
 #include "graphs/storage.h"
 
 namespace graphtree {
@@ -27,7 +28,7 @@ class StorageHome : public StorageOwner {
 
   // Deletes itself once it is closed and its last storage has come back. Both functions must work
   // until then, on any thread.
-  static StorageHome* Make(Releaser release, Explainer explain);
+  static StorageHome* Make(Releaser release, Explainer explain, DevicePlace place = {});
   // The tree is gone: no New any more.
   void Close();
 
@@ -44,14 +45,16 @@ class StorageHome : public StorageOwner {
 
   void Unreferenced(Storage* storage) override;
   std::string WhyStale(const Storage& storage) const override;
+  std::string DeviceName() const override { return place_.name; }
 
  private:
-  StorageHome(Releaser release, Explainer explain);
+  StorageHome(Releaser release, Explainer explain, DevicePlace place);
   ~StorageHome() override;
   void LetGo();
 
   const Releaser release_;
   const Explainer explain_;
+  const DevicePlace place_;
   std::atomic<Storage*> returned_{nullptr};
   std::atomic<uint64_t> kept_bytes_{0};
   // Storages that are out, plus one while the home is open.

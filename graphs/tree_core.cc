@@ -76,6 +76,7 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
     : device_(device),
       options_(options),
       tells_device_(device.info().architecture == "host"),
+      place_(DevicePlaceOf(device)),
       names_(std::move(names)),
       memory_(std::move(memory)),
       side_(std::move(side)),
@@ -188,7 +189,14 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
 absl::Status TreeCore::CheckInputs(const Call& call) const {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     const Storage* storage = call.inputs[i].storage();
-    if (storage != nullptr && storage->stale() && !IsPlanted(PlantedBug::kLaunchesStale)) {
+    if (storage == nullptr) continue;
+    if (storage->IsElsewhere(place_.id)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " of '", call.function.name, "' lies on another device, ",
+                       storage->owner()->DeviceName(), "; this tree's is ", place_.name,
+                       ": copy it there first"));
+    }
+    if (storage->stale() && !IsPlanted(PlantedBug::kLaunchesStale)) {
       return absl::FailedPreconditionError(
           absl::StrCat("input ", i, " of '", call.function.name, "' may not be used: ",
                        storage->owner()->WhyStale(*storage)));

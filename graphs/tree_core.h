@@ -35,6 +35,7 @@
 #include "device/observer.h"
 #include "graphs/access_log.h"
 #include "graphs/body_check.h"
+#include "graphs/device_place.h"
 #include "graphs/function.h"
 #include "graphs/given_inputs.h"
 #include "graphs/input_roles.h"
@@ -284,6 +285,7 @@ class TreeCore {
   Device& device_;
   const TreeOptions options_;
   const bool tells_device_;  // of live bytes: the host device checks them
+  const DevicePlace place_;
   const std::shared_ptr<StepNames> names_;
   const std::unique_ptr<StepMemory> memory_;
   const std::unique_ptr<Stream> side_;

@@ -1,6 +1,6 @@
 // What a kept output costs a replay: the outputs of the last step are held while the next one runs,
-// so that each replay puts them at another place: beside a launch of the same ops that does not, and
-// beside one whose ops are patched by bare calls, which is the least that a new place can cost.
+// so that each replay puts them at another place: beside a launch of the same ops that does not,
+// and beside one whose ops are patched by bare calls, which is the least that a new place costs.
 #include <memory>
 #include <string>
 #include <utility>

@@ -1,5 +1,6 @@
 // What is refused, and with which words; and that the function runs all the same where it can.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -150,6 +151,50 @@ TEST_P(RefusalsTest, AnOutputAsInputAfterItsStep) {
     EXPECT_THAT(refusal, FailsWith(StatusCode::kFailedPrecondition, "output 0 of 'make'"));
   }
   EXPECT_GT(replays(), 0u);
+}
+
+// A GPU is the same device whoever opened it; a host device's memory is its own.
+TEST_P(RefusalsTest, AnInputOfAnotherDevice) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> elsewhere, GetParam().open());
+  const bool is_the_same = device().info().architecture != "host";
+  const FunctionId use = Register("use", {}, Twice);
+  const Tensor x = Given(1);
+  for (int step = 0; step < 3; ++step) CallInSteps(1, use, {x});
+  {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> stream, elsewhere->NewStream());
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> tree, Tree::Create(*elsewhere, {}));
+    const FunctionId make = tree->Register("make", {}, [](Launcher& on, Values&) {
+      return Values{Filled(on, 3, kWords)};
+    });
+    ASSERT_OK_AND_ASSIGN(const Values made, tree->Run(make, {}, *stream));
+    ASSERT_THAT(stream->Synchronize(), IsOk());
+    NewStep();
+    const absl::Status status = Refusal(use, {made[0]});
+    if (is_the_same) {
+      EXPECT_THAT(status, IsOk());
+    } else {
+      EXPECT_THAT(status, FailsWith(StatusCode::kInvalidArgument,
+                                    "input 0 of 'use' lies on another device, "));
+    }
+    ASSERT_THAT(a().Synchronize(), IsOk());
+  }
+  EXPECT_THAT(elsewhere->Close(), IsOk());
+  EXPECT_EQ(Read(CallInSteps(1, use, {x})[0]), Times(PatternOf(1), 2));
+}
+
+// What was held when its step ended stays an error after its tree is gone, for other trees too.
+TEST_P(RefusalsTest, AnOverwrittenInputOfADeadTree) {
+  const FunctionId use = Register("use", {}, Twice);
+  Value old;
+  {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> gone, Tree::Create(device(), {}));
+    const FunctionId make = gone->Register("make", {}, Twice);
+    ASSERT_OK_AND_ASSIGN(const Values made, gone->Run(make, {Given(1)}, a()));
+    old = made[0];
+    gone->BeginStep();
+  }
+  EXPECT_THAT(Refusal(use, {old}),
+              FailsWith(StatusCode::kFailedPrecondition, "output 0 of 'make'"));
 }
 
 TEST_P(RefusalsTest, AFunctionThatIsNotThere) {
