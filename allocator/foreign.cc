@@ -91,15 +91,23 @@ absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, NativeStream 
 
 absl::Status ForeignAllocator::Free(Address address, Stream& stream) {
   if (address == 0) return absl::OkStatus();
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  return Noted(GiveBack(address, stream));
+  absl::Status status;
+  {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    status = Noted(GiveBack(address, stream));
+  }
+  Freed();
+  return status;
 }
 
 absl::Status ForeignAllocator::Free(Address address, NativeStream native) {
   if (address == 0) return absl::OkStatus();
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  GRAPHTREE_ASSIGN_OR_RETURN(Stream * stream, Adopt(native));
-  return Free(address, *stream);
+  absl::StatusOr<Stream*> stream;
+  {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    stream = Adopt(native);
+  }
+  return stream.ok() ? Free(address, **stream) : stream.status();
 }
 
 absl::Status ForeignAllocator::UseOn(Address address, Stream& stream) {

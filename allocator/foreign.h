@@ -59,6 +59,8 @@ class ForeignAllocator {
   // Where the memory comes from and goes to; called with the lock held.
   virtual absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream);
   virtual absl::Status GiveBack(Address address, Stream& stream);
+  // A call of Free is over, and the lock is let go: the allocator may delete itself here.
+  virtual void Freed() {}
 
   Pool& pool_;
   // Recursive: a server that is asked for memory frees through here, inside of its own call.

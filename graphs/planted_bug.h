@@ -28,6 +28,7 @@ enum class PlantedBug : uint8_t {
   kMixesObjects,        // a match does not ask which object came with the version
   kForgetsDead,         // checked mode does not ask whether inputs are still there
   kForgetsDestroy,      // observers are not told of what is evicted
+  kForgetsForeign,      // a recording does not hold the foreign blocks that it points to
 };
 
 #ifdef GRAPHTREE_PLANTED_BUGS

@@ -92,6 +92,7 @@ absl::Status TreeCore::Record(Call& call) {
 absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CaptureScope> scope,
                              CaptureScope::Begin(memory_->pool()));
+  foreign_->BeginRecording();
   books_at_ = nullptr;
   // The call's own references move here, and on to the body where they may die.
   Values originals(call.inputs.begin(), call.inputs.end());
@@ -123,9 +124,11 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   const absl::Status taken_back = recorder.TakeBack();
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
   if (draft.was_committed) GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
+  const absl::Status retaken = foreign_->RolledBack();
   given.Exhume(&originals);
   for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
   GRAPHTREE_RETURN_IF_ERROR(taken_back);
+  GRAPHTREE_RETURN_IF_ERROR(retaken);
   if (draft.is_final) return draft.status;
   if (rehearsal != nullptr && !was_rehearsed && rehearsal->done()) {
     return RecordFrom(before, call, rehearsal);
@@ -154,15 +157,27 @@ absl::Status TreeCore::RecordAgain(const Draft& draft, Call& call) {
   return MustRunEagerly(call, &reason) ? RunEagerly(call, reason) : Record(call);
 }
 
+void TreeCore::HoldForeign(Node* node) {
+  std::vector<const Graph*> graphs;
+  node->VisitSections([&graphs](const Section& section) {
+    if (section.graph != nullptr) graphs.push_back(section.graph.get());
+  });
+  std::shared_ptr<void> held = foreign_->Commit(graphs);
+  if (held == nullptr || IsPlanted(PlantedBug::kForgetsForeign)) return;
+  node->keep_alive.push_back(std::move(held));
+}
+
 absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
                                    Recorder* recorder) {
   Draft* draft = &recorder->draft();
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
   draft->was_committed = true;
-  for (Stream* earlier : scope->Commit()) {
+  const std::vector<Stream*> before = scope->Commit();
+  Node* node = draft->node.get();
+  HoldForeign(node);
+  for (Stream* earlier : before) {
     GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*earlier, stream));
   }
-  Node* node = draft->node.get();
   if (!node->cuts.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(recorder->LaunchLast());
     GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));

@@ -59,6 +59,7 @@ class StepMemory {
   InputRole RoleOf(const Value& input, bool is_static) const;
   bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
   Pool& pool() { return *pool_; }
+  const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
  private:
   StepMemory(std::shared_ptr<Pool> pool, StorageHome* home)

@@ -102,6 +102,8 @@ std::vector<uint64_t> Tree::descendants() const {
 Outline Tree::outline() const { return OutlineOf(core_->root()); }
 
 
+ForeignAllocator& Tree::foreign_allocator() { return core_->foreign(); }
+
 Observers& Tree::observers() { return core_->observers(); }
 
 absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {

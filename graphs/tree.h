@@ -115,8 +115,10 @@ struct TreeStats {
   uint64_t pool_reserved_bytes = 0;  // physical memory
   uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them
   uint64_t kept_bytes = 0;  // of outputs that are held beyond their step, or may be
+  uint64_t foreign_held_bytes = 0;  // of foreign code's blocks that recordings hold
 };
 
+class ForeignAllocator;
 class Pool;
 class TreeCore;
 
@@ -160,6 +162,10 @@ class Tree {
   // The memory that it records into, to look at: snapshots, statistics, history.
   Pool& pool();
   const char* state() const;
+  // For the allocator callbacks of foreign code that runs inside bodies: a recording may go on
+  // using what they gave (foreign_memory.h). Good until the tree is closed, and as long as the
+  // foreign code holds blocks.
+  ForeignAllocator& foreign_allocator();
   // Whoever joins is told what becomes of its graphs; functions that launch nothing have none.
   Observers& observers();
 

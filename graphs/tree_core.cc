@@ -79,6 +79,7 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       place_(DevicePlaceOf(device)),
       names_(std::move(names)),
       memory_(std::move(memory)),
+      foreign_(ForeignMemory::Make(memory_->shared_pool())),
       side_(std::move(side)),
       order_(std::move(event)),
       path_(&root_),
@@ -339,6 +340,7 @@ TreeStats TreeCore::Stats() {
   const PoolStats pool = memory_->pool().Stats();
   stats_.pool_reserved_bytes = pool.mapped_bytes;
   stats_.pool_live_bytes = pool.live_bytes;
+  stats_.foreign_held_bytes = foreign_->held_bytes();
   return stats_;
 }
 

@@ -36,6 +36,7 @@
 #include "graphs/access_log.h"
 #include "graphs/body_check.h"
 #include "graphs/device_place.h"
+#include "graphs/foreign_memory.h"
 #include "graphs/function.h"
 #include "graphs/given_inputs.h"
 #include "graphs/input_roles.h"
@@ -115,6 +116,7 @@ class TreeCore {
   Workspaces& workspaces() { return workspaces_; }
   Observers& observers() { return observers_; }
   Path& path() { return path_; }
+  ForeignMemory& foreign() { return *foreign_; }
 
  private:
   class Recorder;  // recorder.h
@@ -227,6 +229,8 @@ class TreeCore {
   static Reason ReasonOf(const absl::Status& status);
   absl::Status GiveUp(Call& call, const Draft& draft);
   absl::Status RecordAgain(const Draft& draft, Call& call);
+  // The recording is good: it holds the foreign blocks that it needs.
+  void HoldForeign(Node* node);
   absl::Status LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
                            Recorder* recorder);
   // Of the draft's last section.
@@ -288,6 +292,7 @@ class TreeCore {
   const DevicePlace place_;
   const std::shared_ptr<StepNames> names_;
   const std::unique_ptr<StepMemory> memory_;
+  const ForeignMemory::Ptr foreign_;  // outlives the nodes, which hold what is its
   const std::unique_ptr<Stream> side_;
   StreamOrder order_;
   std::atomic<bool> inside_{false};

@@ -84,6 +84,43 @@ void BodyRunner::Fork(Launcher& on, const Tensor& out, const Tensor& a, const Te
   on.Fail(status);
 }
 
+// As another framework would do it: its allocator calls back, its kernels go onto the raw stream.
+absl::Status BodyRunner::AddByWayOf(Address block, Launcher& on, const Tensor& out,
+                                    const Tensor& a, const Tensor& b) {
+  on.Reads(a);
+  on.Reads(b);
+  on.Writes(out);
+  const uint64_t bytes = out.raw_bytes().bytes;
+  const std::vector<Argument> arguments = {
+      Argument::Out({block, bytes}), Argument::In(a.raw_bytes()), Argument::In(b.raw_bytes()),
+      Argument::Value(elements_)};
+  GRAPHTREE_RETURN_IF_ERROR(on.stream().Launch(AddKernel(), ShapeFor(elements_), arguments));
+  return on.stream().Copy(out.raw_bytes().base, block, bytes);
+}
+
+void BodyRunner::AddForeign(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
+  const absl::StatusOr<Address> block =
+      foreign_->Allocate(out.raw_bytes().bytes, on.stream());
+  if (!block.ok()) return on.Fail(block.status());
+  on.Fail(AddByWayOf(*block, on, out, a, b));
+  on.Fail(foreign_->Free(*block, on.stream()));
+}
+
+void BodyRunner::AddInLibrary(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
+  if (library_ == 0) {
+    const absl::StatusOr<Address> block =
+        foreign_->Allocate(out.raw_bytes().bytes, on.stream());
+    if (!block.ok()) return on.Fail(block.status());
+    library_ = *block;
+  }
+  on.Fail(AddByWayOf(library_, on, out, a, b));
+}
+
+absl::Status BodyRunner::CleanLibrary(Stream& stream) {
+  if (library_ == 0) return absl::OkStatus();
+  return foreign_->Free(std::exchange(library_, 0), stream);
+}
+
 Tensor BodyRunner::NewTensor(const OpSpec& op, Launcher& on, const Values& registers,
                              uint32_t key) {
   const Tensor out = on.Empty(DType::kI32, {elements_});
@@ -96,10 +133,11 @@ Tensor BodyRunner::NewTensor(const OpSpec& op, Launcher& on, const Values& regis
   }
   const Tensor a = Tensor::From(registers[op.a]);
   const Tensor b = Tensor::From(registers[op.b]);
-  if (op.kind == OpSpecKind::kFork) {
-    Fork(on, out, a, b);
-  } else {
-    on.Launch(AddKernel(), shape, {Out(out), In(a), In(b), Val(elements_)});
+  switch (op.kind) {
+    case OpSpecKind::kFork: Fork(on, out, a, b); break;
+    case OpSpecKind::kForeign: AddForeign(on, out, a, b); break;
+    case OpSpecKind::kLibrary: AddInLibrary(on, out, a, b); break;
+    default: on.Launch(AddKernel(), shape, {Out(out), In(a), In(b), Val(elements_)}); break;
   }
   return out;
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "allocator/foreign.h"
 #include "device/device.h"
 #include "device/stream.h"
 #include "graphs/launcher.h"
@@ -38,11 +39,17 @@ constexpr uint64_t kAligned = 16;  // bytes, where a function declares it
 std::vector<Seen> ModelOf(const FunctionSpec& spec, const std::vector<Seen>& arguments,
                           uint32_t elements);
 
-// The same as a body. Runs of all bodies of one world, one at a time.
+// The same as a body. Runs of all bodies of one world, one at a time. Foreign code in them gets its
+// memory from the allocator that is named.
 class BodyRunner {
  public:
   BodyRunner(Device& device, uint32_t elements) : device_(device), elements_(elements) {}
   absl::Status Open();
+  void UseForeign(ForeignAllocator* foreign) { foreign_ = foreign; }
+  ForeignAllocator& foreign() { return *foreign_; }
+  bool library_holds() const { return library_ != 0; }
+  // The library gives its blocks back.
+  absl::Status CleanLibrary(Stream& stream);
 
   // Waits for forks that a failure left alone.
   absl::Status Synchronize() { return fork_ == nullptr ? absl::OkStatus() : fork_->Synchronize(); }
@@ -52,12 +59,18 @@ class BodyRunner {
  private:
   Tensor NewTensor(const OpSpec& op, Launcher& on, const Values& registers, uint32_t key);
   void Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
+  void AddForeign(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
+  void AddInLibrary(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
+  absl::Status AddByWayOf(Address block, Launcher& on, const Tensor& out, const Tensor& a,
+                          const Tensor& b);
 
   Device& device_;
   const uint32_t elements_;
   std::unique_ptr<Stream> fork_;
   std::unique_ptr<Event> forked_;
   std::unique_ptr<Event> joined_;
+  ForeignAllocator* foreign_ = nullptr;
+  Address library_ = 0;  // the block that the library keeps
 };
 
 }  // namespace graphtree::simulation

@@ -9,7 +9,9 @@ namespace {
 
 class Drawer {
  public:
-  Drawer(uint32_t seed, bool checked) : random_(seed), checked_(checked) {}
+  // `checked`: there are secrets and dead memory. `foreign`: there is foreign code.
+  Drawer(uint32_t seed, bool checked, bool foreign)
+      : random_(seed), checked_(checked), foreign_(foreign) {}
 
   uint32_t Below(uint32_t n) { return random_() % n; }
   bool OneIn(uint32_t n) { return Below(n) == 0; }
@@ -57,6 +59,9 @@ class Drawer {
       case 5: action.kind = OneIn(3) ? ActionKind::kRestream : ActionKind::kDrop; break;
       case 6: action.kind = OneIn(3) ? ActionKind::kRenew : ActionKind::kDrop; break;
       case 7: action.kind = checked_ ? ActionKind::kKill : ActionKind::kCall; break;
+      case 8:
+        if (foreign_) action.kind = OneIn(4) ? ActionKind::kClean : ActionKind::kHoard;
+        break;
       default: break;
     }
     action.function = Below(functions.size());
@@ -75,8 +80,9 @@ class Drawer {
       static constexpr OpSpecKind kKinds[] = {OpSpecKind::kAdd,  OpSpecKind::kAdd,
                                               OpSpecKind::kAdd,  OpSpecKind::kFill,
                                               OpSpecKind::kIncrement, OpSpecKind::kDrop,
-                                              OpSpecKind::kFork};
-      op.kind = kKinds[Below(7)];
+                                              OpSpecKind::kFork, OpSpecKind::kForeign,
+                                              OpSpecKind::kLibrary};
+      op.kind = kKinds[Below(foreign_ ? 9 : 7)];
       if (checked_ && op.kind == OpSpecKind::kIncrement && OneIn(2)) op.kind = OpSpecKind::kSecret;
       op.a = (*readable)[Below(readable->size())];
       op.b = (*readable)[Below(readable->size())];
@@ -95,6 +101,7 @@ class Drawer {
 
   std::mt19937 random_;
   const bool checked_;
+  const bool foreign_;
 };
 
 }  // namespace
@@ -114,7 +121,7 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
   Program program;
   program.seed = seed;
   program.checked = seed % 4 == 3;
-  Drawer drawer(seed, program.checked);
+  Drawer drawer(seed, program.checked, seed % 5 < 2);
   static constexpr uint32_t kElements[] = {1, 30, 128, 700};
   program.elements = kElements[drawer.Below(4)];
   program.restless = drawer.OneIn(2);

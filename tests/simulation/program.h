@@ -27,14 +27,16 @@ enum class OpSpecKind : uint8_t {
   kIncrement,
   kSecret,  // an increment that is declared as a read; in checked programs only
   kDrop,
-  kFork,  // an addition on another stream, joined again
+  kFork,     // an addition on another stream, joined again
+  kForeign,  // an addition by way of memory of the tree's foreign allocator, given back
+  kLibrary,  // the same by way of a block that a library keeps, once it has it
 };
 
-// Registers: the inputs first, then one for each kAdd, kFill and kFork.
+// Registers: the inputs first, then one for each addition and kFill.
 struct OpSpec {
   OpSpecKind kind;
-  int a = 0;  // kAdd, kFork: operand; kIncrement, kSecret, kDrop: register
-  int b = 0;  // kAdd, kFork: operand
+  int a = 0;  // additions: operand; kIncrement, kSecret, kDrop: register
+  int b = 0;  // additions: operand
   uint32_t immediate = 0;
 };
 
@@ -64,6 +66,8 @@ enum class ActionKind : uint8_t {
   kRewrite,   // a foreign buffer gets other contents
   kRenew,     // an opaque object is replaced, with a version of its own
   kKill,      // a foreign buffer is given back, or taken again; in checked programs only
+  kHoard,     // foreign code takes a block outside of any body, or gives one back
+  kClean,     // the library gives its blocks back
   kRestream,  // the next calls go to the other stream
 };
 

@@ -28,6 +28,8 @@ std::string OpText(const OpSpec& op) {
       return absl::StrCat("secretly increment ", op.a, " by ", op.immediate);
     case OpSpecKind::kDrop: return absl::StrCat("drop ", op.a);
     case OpSpecKind::kFork: return absl::StrCat("add on a fork ", op.a, " ", op.b);
+    case OpSpecKind::kForeign: return absl::StrCat("add in foreign memory ", op.a, " ", op.b);
+    case OpSpecKind::kLibrary: return absl::StrCat("add in a library ", op.a, " ", op.b);
   }
   return "?";
 }
@@ -40,6 +42,8 @@ const char* ActionName(ActionKind kind) {
     case ActionKind::kRewrite: return "rewrite";
     case ActionKind::kRenew: return "renew";
     case ActionKind::kKill: return "kill";
+    case ActionKind::kHoard: return "hoard";
+    case ActionKind::kClean: return "clean";
     case ActionKind::kRestream: return "other stream";
   }
   return "?";

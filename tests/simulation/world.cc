@@ -15,6 +15,7 @@ namespace {
 
 constexpr size_t kThings = 2;
 constexpr size_t kMostStale = 8;
+constexpr size_t kMostHoarded = 3;
 constexpr uint64_t kWarmUpLimit = 4;
 
 size_t ForeignTensorsIn(const Values& inputs) {
@@ -61,6 +62,7 @@ absl::Status World::SetUp() {
     RenewThing(i, i);
   }
   GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(device_, options_));
+  bodies_.UseForeign(&tree_->foreign_allocator());
   if (program_.watched) tree_->observers().Join(&watcher_);
   RegisterFunctions();
   return absl::OkStatus();
@@ -96,12 +98,41 @@ absl::Status World::TearDown() {
   live_.clear();
   stale_.clear();
   GRAPHTREE_RETURN_IF_ERROR(Synchronize());
+  // Foreign code holds its blocks until the tree is gone, or gives them back before.
+  if (program_.seed % 2 == 0) GRAPHTREE_RETURN_IF_ERROR(GiveForeignBack());
   tree_ = nullptr;
+  GRAPHTREE_RETURN_IF_ERROR(GiveForeignBack());
   GRAPHTREE_RETURN_IF_ERROR(memory_.Close());
   if (watcher_.wrong().empty() && watcher_.executables() == 0) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
       "when the tree was gone, ", watcher_.executables(), " executables were left; ",
       watcher_.wrong()));
+}
+
+// Nothing is called behind the last block: the allocator goes with it.
+absl::Status World::GiveForeignBack() {
+  if (tree_ == nullptr && hoard_.empty() && !bodies_.library_holds()) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(bodies_.CleanLibrary(*streams_[0]));
+  for (const Seen& seen : std::exchange(hoard_, {})) {
+    GRAPHTREE_RETURN_IF_ERROR(bodies_.foreign().Free(seen.handle.word(), *streams_[0]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status World::Hoard(const Action& action) {
+  Stream& stream = *streams_[stream_];
+  if (hoard_.size() >= kMostHoarded) {
+    const size_t which = action.picks[0] % hoard_.size();
+    const Address address = hoard_[which].handle.word();
+    hoard_.erase(hoard_.begin() + which);
+    return bodies_.foreign().Free(address, stream);
+  }
+  const uint64_t bytes = program_.elements * sizeof(uint32_t);
+  GRAPHTREE_ASSIGN_OR_RETURN(const Address address, bodies_.foreign().Allocate(bytes, stream));
+  const Layout* layout = Layout::Of(DType::kI32, {program_.elements});
+  hoard_.push_back(
+      {Tensor::Foreign(address, layout), std::make_shared<Cell>(program_.elements)});
+  return memory_.Rewrite(hoard_.back(), action.picks[1], stream);
 }
 
 absl::Status World::Run() {
@@ -130,6 +161,10 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kRenew:
       RenewThing(action.picks[0], action.picks[1]);
       return absl::OkStatus();
+    case ActionKind::kHoard: return Hoard(action);
+    case ActionKind::kClean:
+      GRAPHTREE_RETURN_IF_ERROR(Synchronize());
+      return bodies_.CleanLibrary(*streams_[stream_]);
     case ActionKind::kRewrite:
     case ActionKind::kKill: break;
   }
@@ -286,6 +321,8 @@ absl::Status World::RunTree(uint32_t function, Values* inputs, const Action& act
   const absl::Status status =
       tree_->Run(function, absl::MakeSpan(*inputs), *streams_[stream_], outputs);
   plan_->Clear();
+  // What the device did not take back stays: nobody asks it twice.
+  done_ |= plan_->fired_in() == "Memory.Release";
   return status;
 }
 
@@ -322,7 +359,9 @@ absl::Status World::AfterFault(const FunctionSpec& spec, const Values& inputs, s
   // not order it, or the body could not join its fork.
   const std::string where = plan_->fired_in();
   const bool unordered = where == "Stream.Record" || where == "Stream.Wait";
-  done_ = spec.Mutates() || spec.Has(OpSpecKind::kFork) || unordered;
+  // A block that a recording lost when it failed may be gone under the library's hands.
+  const bool library = spec.Has(OpSpecKind::kLibrary);
+  done_ = spec.Mutates() || spec.Has(OpSpecKind::kFork) || library || unordered;
   return absl::OkStatus();
 }
 

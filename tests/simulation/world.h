@@ -57,6 +57,8 @@ class World {
   absl::Status TearDown();
   absl::Status Act(const Action& action);
   absl::Status Synchronize();
+  absl::Status Hoard(const Action& action);
+  absl::Status GiveForeignBack();
 
   // Picks the arguments; false if the program asks for one that is not there.
   bool PickArguments(const FunctionSpec& spec, const Action& action, Brought* brought);
@@ -100,6 +102,7 @@ class World {
   std::unique_ptr<Tree> tree_;
   std::vector<Seen> live_;   // outputs that the caller holds
   std::vector<Seen> stale_;  // outputs of ended steps that it has not let go
+  std::vector<Seen> hoard_;  // blocks that foreign code has taken outside of bodies
   std::vector<VersionedThing> things_;
   uint64_t last_version_ = 0;
   std::set<uint64_t> lied_about_;  // versions that two objects came with

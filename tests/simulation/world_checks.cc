@@ -34,7 +34,8 @@ absl::Status World::CheckBooks() {
   const std::string state = tree_->state();
   if (state != "recording" && state != "warm-up") return absl::OkStatus();
   for (const FunctionSpec& spec : program_.functions) {
-    if (!spec.kept.empty()) return absl::OkStatus();
+    const bool foreign = spec.Has(OpSpecKind::kForeign) || spec.Has(OpSpecKind::kLibrary);
+    if (foreign || !spec.kept.empty() || !hoard_.empty()) return absl::OkStatus();
   }
   std::vector<const Storage*> held;
   for (const Seen& seen : live_) {
@@ -67,6 +68,9 @@ absl::Status World::CheckAll() {
   GRAPHTREE_RETURN_IF_ERROR(Synchronize());
   for (size_t i = 0; i < live_.size(); ++i) {
     GRAPHTREE_RETURN_IF_ERROR(CheckOne(live_[i], absl::StrCat("output ", i)));
+  }
+  for (size_t i = 0; i < hoard_.size(); ++i) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckOne(hoard_[i], absl::StrCat("foreign block ", i)));
   }
   for (size_t i = 0; i < memory_.statics().size(); ++i) {
     GRAPHTREE_RETURN_IF_ERROR(CheckOne(memory_.statics()[i], absl::StrCat("static tensor ", i)));
