@@ -65,6 +65,8 @@ class PickleMachine {
   const char* SkipPut(const char* p) const;
   // pickle_patterns.cc.
   bool PatternedRow(const char* p, size_t slot);
+  template <typename TakeValue>
+  bool TakeRow(const RowPattern& pattern, const char*& p, const TakeValue& take);
   bool PatternedFrame(const RowPattern& pattern, const char*& p, Value& row);
   bool PatternedBlock(const RowPattern& pattern, const char*& p, Value& row);
   bool PatternedEntry(const RowPattern& pattern, const char*& p, Value& row);

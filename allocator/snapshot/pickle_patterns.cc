@@ -123,24 +123,32 @@ bool HasColumn(Object::Kind kind, StringId key) {
   return value.is(Value::kPair);
 }
 
-bool PickleMachine::PatternedFrame(const RowPattern& pattern, const char*& p, Value& row) {
-  Frame frame;
-  frame.shape = pattern.shape;
-  uint64_t line = 0;
+// The keys of a row in the pattern's order, each value by `take`, up to the opcode that ends it.
+template <typename TakeValue>
+[[gnu::always_inline]] inline bool PickleMachine::TakeRow(const RowPattern& pattern,
+                                                          const char*& p, const TakeValue& take) {
   const char* const last = end_ - kPairBytes;
   const RowPattern::Key* const end = pattern.keys + pattern.key_count;
   for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
     if (p > last || !key->Matches(p)) return false;
     p += key->size;
-    bool ok = true;
-    switch (key->word) {
-      case words::kName: ok = TakeText(p, frame.name); break;
-      case words::kFilename: ok = TakeText(p, frame.filename); break;
-      default: ok = TakeNumber(p, line); break;
-    }
-    if (!ok) return false;
+    if (!take(key->word)) return false;
   }
-  if (p == end_ || ByteAt(p) != kSetItems) return false;
+  return p != end_ && ByteAt(p) == kSetItems;
+}
+
+bool PickleMachine::PatternedFrame(const RowPattern& pattern, const char*& p, Value& row) {
+  Frame frame;
+  frame.shape = pattern.shape;
+  uint64_t line = 0;
+  const auto take = [&](StringId word) {
+    switch (word) {
+      case words::kName: return TakeText(p, frame.name);
+      case words::kFilename: return TakeText(p, frame.filename);
+      default: return TakeNumber(p, line);
+    }
+  };
+  if (!TakeRow(pattern, p, take)) return false;
   frame.line = static_cast<int64_t>(line);
   row = Value(Value::kFrame, snapshot_.frames.Intern(frame));
   return true;
@@ -149,22 +157,16 @@ bool PickleMachine::PatternedFrame(const RowPattern& pattern, const char*& p, Va
 bool PickleMachine::PatternedBlock(const RowPattern& pattern, const char*& p, Value& row) {
   Block block;
   block.shape = pattern.shape;
-  const char* const last = end_ - kPairBytes;
-  const RowPattern::Key* const end = pattern.keys + pattern.key_count;
-  for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
-    if (p > last || !key->Matches(p)) return false;
-    p += key->size;
-    bool ok = true;
-    switch (key->word) {
-      case words::kAddress: ok = TakeNumber(p, block.address); break;
-      case words::kSize: ok = TakeSize(p, block.size); break;
-      case words::kRequestedSize: ok = TakeSize(p, block.requested_size); break;
-      case words::kState: ok = TakeText(p, block.state); break;
-      default: ok = TakeStack(p, block.stack); break;
+  const auto take = [&](StringId word) {
+    switch (word) {
+      case words::kAddress: return TakeNumber(p, block.address);
+      case words::kSize: return TakeSize(p, block.size);
+      case words::kRequestedSize: return TakeSize(p, block.requested_size);
+      case words::kState: return TakeText(p, block.state);
+      default: return TakeStack(p, block.stack);
     }
-    if (!ok) return false;
-  }
-  if (p == end_ || ByteAt(p) != kSetItems) return false;
+  };
+  if (!TakeRow(pattern, p, take)) return false;
   row = BareRow(Object::kBlock, static_cast<uint32_t>(snapshot_.blocks.size()));
   snapshot_.blocks.Push(block);
   return true;
@@ -174,26 +176,20 @@ bool PickleMachine::PatternedEntry(const RowPattern& pattern, const char*& p, Va
   TraceEntry entry;
   uint64_t time = 0;
   uint64_t stream = 0;
-  const char* const last = end_ - kPairBytes;
-  const RowPattern::Key* const end = pattern.keys + pattern.key_count;
-  for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
-    if (p > last || !key->Matches(p)) return false;
-    p += key->size;
-    bool ok = true;
-    switch (key->word) {
-      case words::kAction: ok = TakeText(p, entry.action); break;
-      case words::kAddr: ok = TakeNumber(p, entry.addr); break;
-      case words::kSize: ok = TakeSize(p, entry.size); break;
-      case words::kTimeUs: ok = TakeNumber(p, time); break;
-      case words::kStream: ok = TakeNumber(p, stream); break;
-      case words::kCompileContext: ok = TakeText(p, entry.compile_context); break;
-      case words::kUserMetadata: ok = TakeText(p, entry.user_metadata); break;
-      case words::kPoolId: ok = TakePool(p, entry.pool); break;
-      default: ok = TakeStack(p, entry.stack); break;
+  const auto take = [&](StringId word) {
+    switch (word) {
+      case words::kAction: return TakeText(p, entry.action);
+      case words::kAddr: return TakeNumber(p, entry.addr);
+      case words::kSize: return TakeSize(p, entry.size);
+      case words::kTimeUs: return TakeNumber(p, time);
+      case words::kStream: return TakeNumber(p, stream);
+      case words::kCompileContext: return TakeText(p, entry.compile_context);
+      case words::kUserMetadata: return TakeText(p, entry.user_metadata);
+      case words::kPoolId: return TakePool(p, entry.pool);
+      default: return TakeStack(p, entry.stack);
     }
-    if (!ok) return false;
-  }
-  if (p == end_ || ByteAt(p) != kSetItems) return false;
+  };
+  if (!TakeRow(pattern, p, take)) return false;
   entry.time_us = static_cast<int64_t>(time);
   entry.details = snapshot_.details.Intern(
       {.shape = pattern.shape, .stream = Value(Value::kInteger, stream)});
