@@ -25,6 +25,8 @@ const char* HistoryActionName(HistoryAction action) {
     case HistoryAction::kSnapshot: return "snapshot";
     case HistoryAction::kOutOfMemory: return "oom";
     case HistoryAction::kNote: return "annotate";
+    case HistoryAction::kRestoreGone: return "restore_gone";
+    case HistoryAction::kRestoreBack: return "restore_back";
     case HistoryAction::kCheckpointRestore: return "checkpoint_restore";
     case HistoryAction::kPark: return "park";
     case HistoryAction::kWake: return "wake";

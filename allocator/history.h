@@ -22,6 +22,8 @@ enum class HistoryAction : uint8_t {
   kSnapshot,       // a snapshot was taken; bytes: what was live
   kOutOfMemory,    // bytes: what was asked for; address: what the device had free
   kNote,           // a note was put on a live block
+  kRestoreGone,        // a block that went by the restore that follows
+  kRestoreBack,        // a block that came back by it
   kCheckpointRestore,  // bytes: what is live now
   kPark,
   kWake,

@@ -133,10 +133,16 @@ absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& opt
   return absl::OkStatus();
 }
 
-// Counts what the plan changed; peaks and totals of calls stay as they are.
+// Counts and notes what the plan changed; peaks and totals of calls stay as they are.
 void Pool::AdoptState() {
-  for (uint32_t index : plan_.dies) CountDead(ledger_.record(index));
-  for (uint32_t index : plan_.wakes) CountBack(ledger_.record(index));
+  for (uint32_t index : plan_.dies) {
+    CountDead(ledger_.record(index));
+    Log(HistoryAction::kRestoreGone, ledger_.record(index));
+  }
+  for (uint32_t index : plan_.wakes) {
+    CountBack(ledger_.record(index));
+    Log(HistoryAction::kRestoreBack, ledger_.record(index));
+  }
 }
 
 // Bytes that come back to life hold what was written to them, also while the books had them dead: a

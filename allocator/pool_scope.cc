@@ -122,6 +122,9 @@ void Pool::FreeAgain(const std::vector<BlockId>& freed_elsewhere) {
     const BlockRecord& record = ledger_.record(id.index);
     if (tells_device_) device_.memory().NoteDead(ToldRange(record), words_[record.tag]);
     CountDead(record);
+    // The restore brought it back; its free is told a second time, or it would seem to live.
+    Log(HistoryAction::kFreeRequested, record);
+    Log(HistoryAction::kFreeCompleted, record);
     ledger_.FreeLive(id, streams_.now());
     if (!scopes_.empty()) scopes_.back()->freed_elsewhere.push_back(id);
   }

@@ -178,9 +178,27 @@ class SnapshotWriter {
   void WriteTrace() {
     json_.BeginArray();
     if (options_.with_history) {
-      for (const HistoryEntry& entry : pool_.history().Entries()) WriteEntry(entry);
+      for (const HistoryEntry& entry : pool_.history().Entries()) {
+        if (entry.action == HistoryAction::kRestoreGone) {
+          gone_.push_back({entry.address, entry.bytes});
+        } else if (entry.action == HistoryAction::kRestoreBack) {
+          back_.push_back({entry.address, entry.bytes});
+        } else {
+          WriteEntry(entry);
+        }
+      }
     }
     json_.EndArray();
+  }
+
+  // A restore is one entry, which names the blocks that went and came by it.
+  void WriteMoved(absl::string_view key, std::vector<AddressRange>& moved) {
+    json_.Key(key).BeginArray();
+    for (const AddressRange& block : moved) {
+      json_.BeginArray().Unsigned(block.base).Unsigned(block.bytes).EndArray();
+    }
+    json_.EndArray();
+    moved.clear();
   }
 
   void WriteEntry(const HistoryEntry& entry) {
@@ -199,6 +217,10 @@ class SnapshotWriter {
     json_.Key("pool_id");
     WritePoolId();
     WriteFrames(entry.tag, entry.note);
+    if (entry.action == HistoryAction::kCheckpointRestore) {
+      WriteMoved("gone", gone_);
+      WriteMoved("back", back_);
+    }
     json_.EndObject();
   }
 
@@ -270,6 +292,7 @@ class SnapshotWriter {
   const int64_t device_;
   absl::flat_hash_map<uint64_t, const SnapshotNode*> node_of_;
   int64_t last_us_ = 0;
+  std::vector<AddressRange> gone_, back_;  // by the restore that comes next
   JsonWriter json_;
 };
 

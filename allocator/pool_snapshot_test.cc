@@ -15,6 +15,7 @@
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "allocator/snapshot/analysis/check.h"
+#include "allocator/snapshot/analysis/history.h"
 #include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/words.h"
@@ -52,6 +53,18 @@ class PoolSnapshotTest : public testing::Test {
       actions.emplace_back(snapshot.Text(entry.action));
     }
     return actions;
+  }
+
+  void ExpectHistoryLeadsToWhatIsLive(const snapshot::Snapshot& snapshot) {
+    const auto history = snapshot::BuildHistories(snapshot, snapshot.gpu).at(0);
+    EXPECT_FALSE(history.losses.any());
+    EXPECT_EQ(history.allocated_at_start, 0u) << "recorded from the beginning";
+    int64_t requested = 0;
+    for (uint32_t event = 0; event < history.rows.size(); ++event) {
+      requested += snapshot::ChangeOf(snapshot, history, event).allocated;
+    }
+    EXPECT_EQ(static_cast<uint64_t>(requested), pool_->Stats().requested_bytes);
+    EXPECT_GE(history.allocated_peak.bytes, pool_->Stats().peak_requested_bytes);
   }
 
   std::unique_ptr<Device> device_;
@@ -104,7 +117,7 @@ TEST_F(PoolSnapshotTest, HistoryIsToldInThePeersWords) {
   for (size_t i = 1; i < entries.size(); ++i) EXPECT_GE(entries[i].time_us, entries[i - 1].time_us);
 }
 
-TEST_F(PoolSnapshotTest, ARestoreIsOneEntryAndChangesNoBlock) {
+TEST_F(PoolSnapshotTest, ARestoreIsOneEntryThatNamesWhatWentAndCame) {
   const CheckpointId here = *pool_->Take();
   const std::string before = PoolSnapshotJson(*pool_, {.with_history = false});
   EXPECT_THAT(pool_->Allocate(12345, *stream_), IsOk());
@@ -114,6 +127,10 @@ TEST_F(PoolSnapshotTest, ARestoreIsOneEntryAndChangesNoBlock) {
   const std::string end = "\"graphtree\"";
   EXPECT_EQ(before.substr(0, before.find(end)), after.substr(0, after.find(end)));
   EXPECT_EQ(Actions(**TakePoolSnapshot(*pool_)).end()[-3], "checkpoint_restore");
+  const std::string whole = PoolSnapshotJson(*pool_);
+  EXPECT_NE(whole.find(",12345]],\"back\":[["), std::string::npos) << whole;
+  EXPECT_NE(whole.find(absl::StrCat("\"back\":[[", weights_.range.base, ",3000001]]")),
+            std::string::npos) << whole;
 }
 
 // What a pool writes of itself is in order, whatever it went through.
@@ -156,11 +173,13 @@ TEST_F(PoolSnapshotTest, EverySnapshotOfARandomProgramIsConsistent) {
         EXPECT_THAT(pool_->Wake(), IsOk());
       }
     }
-    const auto result = snapshot::Check(**TakePoolSnapshot(*pool_));
+    const auto taken = *TakePoolSnapshot(*pool_);
+    const auto result = snapshot::Check(*taken);
     for (const snapshot::Finding& finding : result.findings) {
       ADD_FAILURE() << finding.where << ": " << finding.what;
     }
     EXPECT_GT(result.entries, 80u);
+    ExpectHistoryLeadsToWhatIsLive(*taken);
   }
 }
 

@@ -53,4 +53,16 @@ std::string IntegerText(const ValueStore& values, Value value) {
   return absl::StrCat(values.AsInteger(value).value_or(0));
 }
 
+std::optional<std::pair<uint64_t, uint64_t>> TwoIntegers(const ValueStore& values, Value value) {
+  if (value.is(Value::kPair)) {
+    const uint64_t* pair = values.pair(value.id());
+    return std::make_pair(pair[0], pair[1]);
+  }
+  const std::vector<Value>* items = values.ListItems(value);
+  if (items == nullptr || items->size() != 2) return std::nullopt;
+  const auto first = values.AsUnsigned((*items)[0]), second = values.AsUnsigned((*items)[1]);
+  if (!first.has_value() || !second.has_value()) return std::nullopt;
+  return std::make_pair(*first, *second);
+}
+
 }  // namespace graphtree::snapshot

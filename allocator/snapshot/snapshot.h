@@ -161,6 +161,9 @@ struct Snapshot {
 // Streams and other integers that a file may write in any width.
 std::string IntegerText(const ValueStore& values, Value value);
 
+// Two integers that are not negative, as a tuple or a list.
+std::optional<std::pair<uint64_t, uint64_t>> TwoIntegers(const ValueStore& values, Value value);
+
 }  // namespace graphtree::snapshot
 
 #endif  // GRAPHTREE_ALLOCATOR_SNAPSHOT_SNAPSHOT_H_

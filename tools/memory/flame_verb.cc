@@ -58,7 +58,10 @@ Summed SumHistory(const Selection& selection) {
   summed.moment = "allocated over the whole history";
   for (const snapshot::DeviceHistory& history : selection.histories) {
     for (const snapshot::Allocation& allocation : history.allocations) {
-      if (allocation.placeholder || allocation.born == snapshot::kNever) continue;
+      // What a restore brought back was not allocated again.
+      const bool allocated =
+          allocation.born != snapshot::kNever && allocation.born == allocation.alloc;
+      if (allocation.placeholder || !allocated) continue;
       summed.stacks.emplace_back(allocation.stack, allocation.size);
     }
   }

@@ -180,7 +180,7 @@ void LaneWriter::WriteEvents(JsonWriter& json) {
 }
 
 uint64_t LaneWriter::StreamOf(const Allocation& allocation) {
-  for (const uint32_t event : {allocation.born, allocation.freed, allocation.gone}) {
+  for (const uint32_t event : {allocation.alloc, allocation.freed, allocation.gone}) {
     if (event != kNever) return shared_.tables.Stream(StreamOf(Entry(event)));
   }
   const Segment* segment = segments_.Find(allocation.address);
@@ -188,8 +188,8 @@ uint64_t LaneWriter::StreamOf(const Allocation& allocation) {
 }
 
 uint64_t LaneWriter::NodeOf(const Allocation& allocation) {
-  if (allocation.born != kNever) {
-    const TraceEntry& entry = Entry(allocation.born);
+  if (allocation.alloc != kNever) {
+    const TraceEntry& entry = Entry(allocation.alloc);
     const uint64_t node = shared_.tables.Node(snapshot_.details[entry.details].extras);
     if (node != 0) return node;
   }
@@ -215,7 +215,8 @@ void LaneWriter::WriteAllocations(JsonWriter& json) {
   for (const uint32_t i : order_) {
     const Allocation& a = history_.allocations[i];
     const int64_t start = a.born == kNever ? -1 : number_[a.born];
-    const bool assumed = a.gone != kNever && history_.allocation[a.gone] != i;
+    const uint32_t ender = a.gone == kNever ? kNever : history_.allocation[a.gone];
+    const bool assumed = ender != kNever && ender != i;
     const int64_t end = a.gone == kNever ? start : number_[a.gone] - (assumed ? 1 : 0);
     const bool asked = a.freed != kNever && a.freed != a.gone;
     placed.start.push_back(static_cast<uint64_t>(start + 1));

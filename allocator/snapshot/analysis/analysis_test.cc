@@ -184,7 +184,9 @@ TEST(CheckTest, WhatCameAndWentByARestoreIsNoContradiction) {
   text.Segment(0, 2048).Block(1024, kLive).Block(1024, "inactive");
   text.Entry("segment_map", 0, 2048).Entry("alloc", 0, 1024);
   text.Entry("free_requested", 0, 1024).Entry("free_completed", 0, 1024);
-  text.Entry("alloc", 0, 512).Entry("alloc", 512, 512).Entry("checkpoint_restore", 0, 1024);
+  text.Entry("alloc", 0, 512).Entry("alloc", 512, 512);
+  text.Entry("checkpoint_restore", 0, 1024, "",
+             "\"gone\":[[0,512],[512,512]],\"back\":[[0,1024]]");
   text.Entry("annotate", 0, 1024).Entry("alloc", 1024, 512).Entry("free_requested", 1024, 512);
   text.Entry("free_completed", 1024, 512).Entry("park", 0, 0).Entry("wake", 0, 0);
   const CheckResult result = Check(*text.Parse());
@@ -197,12 +199,11 @@ TEST(CheckTest, WhatARestoreCannotExplainIsFound) {
       {SnapshotText().Segment(0, 1024).Block(1024, "inactive").Entry("segment_map", 0, 1024)
            .Entry("checkpoint_restore", 0, 0).Entry("alloc", 512, 512),
        "device_traces[0][2]: 512 bytes at 0x200 were allocated and never freed"},
-      {SnapshotText().Segment(0, 512).Block(512, kLive).Entry("checkpoint_restore", 0, 0)
-           .Entry("alloc", 0, 256),
+      {SnapshotText().Segment(0, 512).Block(512, kLive)
+           .Entry("checkpoint_restore", 0, 0, "", "\"back\":[[0,256]]"),
        "allocated 256 bytes at 0x0, but its block was requested with 512"},
-      {SnapshotText().Segment(0, 512).Block(512, "inactive")
-           .Entry("alloc", 0, 512, "", "\"pool_id\":[0,7]")
-           .Entry("checkpoint_restore", 0, 0, "", "\"pool_id\":[0,8]"),
+      {SnapshotText().Segment(0, 512).Block(512, "inactive").Entry("alloc", 0, 512)
+           .Entry("checkpoint_restore", 0, 0, "", "\"gone\":[[512,512]],\"back\":7"),
        "512 bytes at 0x0 were allocated and never freed"},
       {SnapshotText().Segment(0, 1024).Block(1024, "inactive").Entry("segment_map", 0, 4096)
            .Entry("segment_unmap", 2048, 2048),

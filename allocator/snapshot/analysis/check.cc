@@ -5,7 +5,6 @@
 #include <map>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/analysis/address_map.h"
 #include "allocator/snapshot/analysis/history.h"
@@ -51,55 +50,6 @@ class Ranges {
   std::map<uint64_t, Rest> ranges_;
 };
 
-// What the restores of a history explain.
-class Restores {
- public:
-  Restores(const Snapshot& snapshot, const DeviceHistory& history) {
-    for (uint32_t event = 0; event < history.rows.size(); ++event) {
-      const TraceEntry& entry = history.Entry(snapshot, event);
-      if (entry.action < words::kCount || snapshot.Text(entry.action) != kRestoreWord) continue;
-      events_[entry.pool].push_back(event);
-    }
-    if (events_.empty()) return;
-    for (const Allocation& life : history.allocations) {
-      if (life.born != kNever) births_[life.address].push_back(&life);
-    }
-  }
-  // Whether one came after `after` (kNever: the beginning) and before `before` (kNever: the end).
-  bool Between(uint32_t after, uint32_t before, PoolId pool) const {
-    return std::any_of(events_.begin(), events_.end(), [&](const auto& of_pool) {
-      if (pool != kNoId && of_pool.first != kNoId && of_pool.first != pool) return false;
-      const std::vector<uint32_t>& events = of_pool.second;
-      const auto next = after == kNever ? events.begin()
-                                        : std::upper_bound(events.begin(), events.end(), after);
-      return next != events.end() && *next < before;
-    });
-  }
-  // Whether what `life` shows before `event` without a birth was born earlier and came back.
-  bool BroughtBack(const Allocation& life, uint32_t event) const {
-    return CameBack(life.address, event, life.pool,
-                    [&](const Allocation& birth) { return birth.size == life.size; });
-  }
-  bool BroughtBackAt(uint64_t address, uint32_t event) const {
-    return CameBack(address, event, kNoId, [](const Allocation&) { return true; });
-  }
-
- private:
-  // The first birth that fits leaves most room for a restore behind it.
-  template <typename Fits>
-  bool CameBack(uint64_t address, uint32_t event, PoolId pool, Fits fits) const {
-    const auto births = births_.find(address);
-    if (births == births_.end()) return false;
-    for (const Allocation* birth : births->second) {
-      if (fits(*birth)) return birth->born < event && Between(birth->born, event, pool);
-    }
-    return false;
-  }
-
-  std::map<PoolId, std::vector<uint32_t>> events_;
-  absl::flat_hash_map<uint64_t, std::vector<const Allocation*>> births_;
-};
-
 class Checker {
  public:
   explicit Checker(const Snapshot& snapshot) : snapshot_(snapshot) {}
@@ -134,13 +84,11 @@ class Checker {
   void CheckBlock(const Block& block, const std::string& where);
   void CheckOverlaps();
   void CheckHistory(const DeviceHistory& history);
-  void CheckLives(const DeviceHistory& history, const AddressMap& map, const Restores& restores,
-                  const std::string& name);
+  void CheckLives(const DeviceHistory& history, const AddressMap& map, const std::string& name);
   void CheckReserved(const DeviceHistory& history, const AddressMap& map, const std::string& name);
   void CheckActions(const DeviceHistory& history, const AddressMap& map, const std::string& name);
   bool IsKnown(StringId action) const;
-  void CheckLosses(const DeviceHistory& history, const Restores& restores,
-                   const std::string& name);
+  void CheckLosses(const DeviceHistory& history, const std::string& name);
   uint64_t SegmentsOfOldMemory(const DeviceHistory& history, const AddressMap& map) const;
 
   const Snapshot& snapshot_;
@@ -224,11 +172,9 @@ void Checker::CheckOverlaps() {
 }
 
 void Checker::CheckLives(const DeviceHistory& history, const AddressMap& map,
-                         const Restores& restores, const std::string& name) {
+                         const std::string& name) {
   for (const Allocation& life : history.allocations) {
     if (life.freed != kNever || life.born == kNever) continue;
-    // It may have gone by a restore, and another block of before have come back in its place.
-    if (restores.Between(life.born, kNever, life.pool)) continue;
     const std::string where = absl::StrCat(name, "[", life.born, "]");
     if (life.block == kNever) {
       // Host memory pinned outside the allocator is in the history only.
@@ -313,13 +259,12 @@ void Checker::CheckHistory(const DeviceHistory& history) {
   result_.entries += history.rows.size();
   if (history.rows.empty()) return;
   const AddressMap map(*side_, history.device);
-  const Restores restores(snapshot_, history);
   const std::string name =
       is_host_ ? "host_traces" : absl::StrCat("device_traces[", history.device, "]");
-  CheckLives(history, map, restores, name);
+  CheckLives(history, map, name);
   CheckReserved(history, map, name);
   CheckActions(history, map, name);
-  CheckLosses(history, restores, name);
+  CheckLosses(history, name);
   const uint64_t segments = SegmentsOfOldMemory(history, map);
   if (segments != 0) {
     Say(Finding::kIncomplete, name,
@@ -330,36 +275,15 @@ void Checker::CheckHistory(const DeviceHistory& history) {
   }
 }
 
-// What a restore explains is no loss.
-void Checker::CheckLosses(const DeviceHistory& history, const Restores& restores,
-                          const std::string& name) {
+void Checker::CheckLosses(const DeviceHistory& history, const std::string& name) {
   const Losses& lost = history.losses;
-  uint64_t live = lost.blocks_without_alloc, frees = lost.frees_without_alloc;
-  uint64_t over = lost.allocs_over_live, notes = lost.notes_without_alloc;
-  for (const Allocation& life : history.allocations) {
-    if (life.ends != kNever) {
-      const Allocation& old = history.allocations[life.ends];
-      if (restores.Between(old.born, life.born, old.pool)) --over;
-    }
-    if (life.born != kNever || !restores.BroughtBack(life, life.freed)) continue;
-    if (life.freed != kNever) {
-      --frees;
-    } else if (life.block != kNever && snapshot_.blocks[life.block].allocated()) {
-      --live;
-    }
-  }
-  for (const Note& note : history.notes) {
-    if (note.allocation != kNever) continue;
-    const uint64_t address = history.Entry(snapshot_, note.event).addr;
-    if (restores.BroughtBackAt(address, note.event)) --notes;
-  }
   const auto incomplete = [&](uint64_t count, absl::string_view what) {
     if (count != 0) Say(Finding::kIncomplete, name, absl::StrCat(count, " ", what));
   };
-  incomplete(live, "live blocks were allocated before the first entry");
-  incomplete(frees, "frees of memory whose allocation is not in it");
-  incomplete(over, "allocations where something was live: frees are missing");
-  incomplete(notes, "notes on allocations that are not in it");
+  incomplete(lost.blocks_without_alloc, "live blocks were allocated before the first entry");
+  incomplete(lost.frees_without_alloc, "frees of memory whose allocation is not in it");
+  incomplete(lost.allocs_over_live, "allocations where something was live: frees are missing");
+  incomplete(lost.notes_without_alloc, "notes on allocations that are not in it");
 }
 
 }  // namespace

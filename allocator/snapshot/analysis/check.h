@@ -4,10 +4,6 @@
 // not add up, an allocation that the history ends with and the blocks do not have. Incomplete is
 // what a ring that was full or a recording that began late explains. Unknown is what this program
 // has no rule for.
-//
-// A pool that goes back to a checkpoint says so in one entry ("checkpoint_restore") and lists no
-// block: behind it blocks of its pool may be gone or back without a word. What comes after the last
-// restore is held to every rule.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_CHECK_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_CHECK_H_
 

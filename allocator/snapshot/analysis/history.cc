@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
+#include <utility>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
@@ -15,7 +16,9 @@ namespace {
 class HistoryBuilder {
  public:
   HistoryBuilder(const Snapshot& snapshot, const Side& side, int64_t device)
-      : snapshot_(snapshot), map_(side, device) {
+      : snapshot_(snapshot),
+        map_(side, device),
+        restore_(snapshot.strings.Find("checkpoint_restore")) {
     history_.device = device;
   }
 
@@ -28,6 +31,9 @@ class HistoryBuilder {
   void Born(uint32_t event, const TraceEntry& entry);
   void Freed(uint32_t event, const TraceEntry& entry, bool requested, bool completed);
   void Noted(uint32_t event, const TraceEntry& entry);
+  void Restored(uint32_t event, const TraceEntry& entry);
+  void WentByRestore(uint32_t event, const TraceEntry& entry, uint64_t address, uint64_t size);
+  void CameByRestore(uint32_t event, const TraceEntry& entry, uint64_t address, uint64_t size);
   uint32_t EndAt(uint32_t event, uint64_t address);
   uint32_t AddUnborn(uint64_t address, uint64_t size);
   PoolId PoolOf(uint64_t address, PoolId said);
@@ -38,9 +44,12 @@ class HistoryBuilder {
 
   const Snapshot& snapshot_;
   AddressMap map_;
+  const StringId restore_;  // kNoId where the file has no restores
   DeviceHistory history_;
   absl::flat_hash_map<uint64_t, uint32_t> live_;     // address to allocation
   absl::flat_hash_map<uint64_t, uint32_t> pending_;  // freed, not yet completed
+  // By address and size the last allocation, in a file that has restores.
+  absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint32_t> last_;
 };
 
 void HistoryBuilder::AddTrace(const Trace& trace) {
@@ -78,13 +87,14 @@ void HistoryBuilder::Born(uint32_t event, const TraceEntry& entry) {
   Allocation allocation;
   allocation.address = entry.addr;
   allocation.size = entry.size;
-  allocation.born = event;
+  allocation.born = allocation.alloc = event;
   allocation.stack = entry.stack;
   allocation.user_metadata = entry.user_metadata;
   allocation.compile_context = entry.compile_context;
   allocation.pool = PoolOf(entry.addr, entry.pool);
   allocation.ends = EndAt(event, entry.addr);
   live_[entry.addr] = index;
+  if (restore_ != kNoId) last_[{entry.addr, entry.size}] = index;
   history_.allocations.push_back(allocation);
   history_.allocation[event] = index;
 }
@@ -145,6 +155,62 @@ void HistoryBuilder::Noted(uint32_t event, const TraceEntry& entry) {
   if (found != live_.end()) history_.allocation[event] = found->second;
 }
 
+void HistoryBuilder::WentByRestore(uint32_t event, const TraceEntry& entry, uint64_t address,
+                                   uint64_t size) {
+  auto& from = live_.contains(address) ? live_ : pending_;
+  const auto found = from.find(address);
+  uint32_t index;
+  if (found != from.end()) {
+    index = found->second;
+    from.erase(found);
+  } else {
+    ++history_.losses.frees_without_alloc;
+    index = AddUnborn(address, size);
+    history_.allocations[index].pool = entry.pool;
+  }
+  Allocation& allocation = history_.allocations[index];
+  if (allocation.freed == kNever) allocation.freed = event;
+  allocation.gone = event;
+  history_.moved.push_back({event, index});
+}
+
+void HistoryBuilder::CameByRestore(uint32_t event, const TraceEntry& entry, uint64_t address,
+                                   uint64_t size) {
+  const uint32_t index = static_cast<uint32_t>(history_.allocations.size());
+  Allocation allocation;
+  const auto last = last_.find({address, size});
+  if (last != last_.end()) {
+    allocation = history_.allocations[last->second];
+    allocation.freed = allocation.gone = allocation.ends = kNever;
+  } else {
+    allocation.address = address;
+    allocation.size = size;
+    allocation.pool = entry.pool;
+  }
+  allocation.born = event;
+  EndAt(event, address);
+  live_[address] = last_[{address, size}] = index;
+  history_.allocations.push_back(allocation);
+  history_.moved.push_back({event, index});
+}
+
+void HistoryBuilder::Restored(uint32_t event, const TraceEntry& entry) {
+  const ExtrasId extras = snapshot_.details[entry.details].extras;
+  const auto for_each = [&](absl::string_view key, auto what) {
+    const StringId id = snapshot_.strings.Find(key);
+    const auto list = id == kNoId ? std::nullopt : snapshot_.extras.Get(extras, id);
+    const std::vector<Value>* blocks =
+        list.has_value() ? snapshot_.values.ListItems(*list) : nullptr;
+    if (blocks == nullptr) return;
+    for (const Value block : *blocks) {
+      const auto range = TwoIntegers(snapshot_.values, block);
+      if (range.has_value()) (this->*what)(event, entry, range->first, range->second);
+    }
+  };
+  for_each("gone", &HistoryBuilder::WentByRestore);
+  for_each("back", &HistoryBuilder::CameByRestore);
+}
+
 void HistoryBuilder::Step(uint32_t event) {
   const TraceEntry& entry = history_.Entry(snapshot_, event);
   switch (entry.action) {
@@ -153,8 +219,9 @@ void HistoryBuilder::Step(uint32_t event) {
     case words::kFreeCompleted: return Freed(event, entry, false, true);
     case words::kFree: return Freed(event, entry, true, true);
     case words::kAnnotate: return Noted(event, entry);
-    default: return;
+    default: break;
   }
+  if (entry.action == restore_) Restored(event, entry);
 }
 
 // Ties what is alive at the end to its block; blocks without a life were allocated before.
@@ -254,7 +321,31 @@ void AddEnd(const Allocation& allocation, uint32_t event, Change& change) {
   if (event == allocation.gone) change.active -= bytes;
 }
 
+Change ChangeOfMoved(const DeviceHistory& history, uint32_t event) {
+  Change change;
+  for (const Moved& moved : history.MovedAt(event)) {
+    const Allocation& allocation = history.allocations[moved.allocation];
+    if (allocation.placeholder) continue;
+    if (event == allocation.born) {
+      change.allocated += static_cast<int64_t>(allocation.size);
+      change.active += static_cast<int64_t>(allocation.size);
+    } else {
+      AddEnd(allocation, event, change);
+    }
+  }
+  return change;
+}
+
 }  // namespace
+
+absl::Span<const Moved> DeviceHistory::MovedAt(uint32_t event) const {
+  const auto first = std::lower_bound(
+      moved.begin(), moved.end(), event,
+      [](const Moved& one, uint32_t wanted) { return one.event < wanted; });
+  auto end = first;
+  while (end != moved.end() && end->event == event) ++end;
+  return absl::MakeConstSpan(moved.data() + (first - moved.begin()), end - first);
+}
 
 Change ChangeOf(const Snapshot& snapshot, const DeviceHistory& history, uint32_t event) {
   const TraceEntry& entry = history.Entry(snapshot, event);
@@ -266,7 +357,8 @@ Change ChangeOf(const Snapshot& snapshot, const DeviceHistory& history, uint32_t
     case words::kSegmentUnmap: return {.reserved = -size};
     default: break;
   }
-  if (history.allocation[event] == kNever || entry.action == words::kAnnotate) return {};
+  if (history.allocation[event] == kNever) return ChangeOfMoved(history, event);
+  if (entry.action == words::kAnnotate) return {};
   const Allocation& allocation = history.allocations[history.allocation[event]];
   if (allocation.placeholder) return {};
   Change change;

@@ -10,6 +10,10 @@
 // finding is counted in Losses instead of being guessed away. Entries out of order are sorted by
 // their time.
 //
+// A pool of ours that goes back to a checkpoint says so in one entry, "checkpoint_restore", which
+// names the blocks that went by it (its key "gone") and those that came back ("back"): lists of
+// (address, requested bytes). What came back has a life of its own from there on.
+//
 // Placeholders are allocations that PyTorch makes and frees itself to reach an exact address (both
 // the alloc and the free carry an internal tag). They are no user's memory and are left out of all
 // byte counts.
@@ -22,6 +26,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
 #include "allocator/snapshot/snapshot.h"
 
 namespace graphtree::snapshot {
@@ -32,6 +37,7 @@ struct Allocation {
   uint64_t address = 0;
   uint64_t size = 0;  // as requested
   uint32_t born = kNever;   // the event of its alloc; kNever: before the history begins
+  uint32_t alloc = kNever;  // the same; of what a restore brought back, the first life's
   uint32_t freed = kNever;  // of its free_requested; kNever: not in the history
   uint32_t gone = kNever;   // of its free_completed
   uint32_t block = kNever;  // the row of the block that holds it at the end
@@ -53,6 +59,12 @@ struct Allocation {
 struct Note {
   uint32_t allocation = kNever;  // kNever: its allocation is not in the history
   uint32_t event = kNever;
+};
+
+// A restore of a checkpoint ended this life, or began it.
+struct Moved {
+  uint32_t event = kNever;
+  uint32_t allocation = kNever;
 };
 
 // What the history cannot tell, and how it was seen.
@@ -89,6 +101,7 @@ struct DeviceHistory {
   std::vector<uint32_t> allocation;   // by event; kNever where the event is about none
   std::vector<Allocation> allocations;
   std::vector<Note> notes;            // by event
+  std::vector<Moved> moved;           // by event
   Losses losses;
   PoolSources pools;
   uint64_t allocated_at_start = 0;    // requested bytes
@@ -99,6 +112,7 @@ struct DeviceHistory {
   const TraceEntry& Entry(const Snapshot& snapshot, uint32_t event) const {
     return snapshot.entries[rows[event]];
   }
+  absl::Span<const Moved> MovedAt(uint32_t event) const;
 };
 
 // What one event does to the totals.

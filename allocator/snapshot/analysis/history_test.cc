@@ -66,6 +66,32 @@ TEST(HistoryTest, PlaceholdersOfAnExactAddressAreInNoPeak) {
   EXPECT_EQ(HoldingsAfter(*snapshot, history, 2).size(), 1u);
 }
 
+TEST(HistoryTest, ARestoreEndsLivesAndBeginsOthers) {
+  SnapshotText text;
+  text.Segment(0, 4096).Block(1024, "active_allocated", "a").Block(3072, "inactive");
+  text.Entry("segment_map", 0, 4096).Entry("alloc", 0, 1024, "a");
+  text.Entry("annotate", 0, 1024, "", "\"user_metadata\":\"first\"");
+  text.Entry("free_requested", 0, 1024).Entry("free_completed", 0, 1024);
+  text.Entry("alloc", 0, 2048, "b").Entry("alloc", 2048, 512, "b");
+  text.Entry("checkpoint_restore", 0, 1024, "",
+             "\"gone\":[[0,2048],[2048,512]],\"back\":[[0,1024]]");
+  text.Entry("alloc", 1024, 256).Entry("free_requested", 1024, 256);
+  text.Entry("free_completed", 1024, 256);
+  const auto snapshot = text.Parse();
+  const DeviceHistory history = OnlyHistory(*snapshot);
+  EXPECT_FALSE(history.losses.any());
+  EXPECT_EQ(history.allocated_at_start, 0u);
+  EXPECT_EQ(history.allocated_peak.bytes, 2560u);
+  EXPECT_EQ(history.allocated_peak.event, 6u);
+  EXPECT_EQ(ChangeOf(*snapshot, history, 7).allocated, 1024 - 2560);
+  EXPECT_EQ(ChangeOf(*snapshot, history, 7).active, 1024 - 2560);
+  const auto held = HoldingsAfter(*snapshot, history, 7);
+  ASSERT_EQ(held.size(), 1u);
+  EXPECT_EQ(held[0].bytes, 1024u);
+  EXPECT_EQ(held[0].notes.size(), 1u);
+  EXPECT_EQ(held[0].stack, snapshot->blocks[0].stack) << "that of its first life";
+}
+
 TEST(HistoryTest, NotesBelongToTheLifeTheyWerePutOn) {
   SnapshotText text;
   text.Segment(0, 1024).Block(512, "active_allocated", "b").Block(512, "active_allocated", "old");

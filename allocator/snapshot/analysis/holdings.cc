@@ -8,12 +8,19 @@ namespace {
 
 using NotesByAllocation = absl::flat_hash_map<uint32_t, std::vector<StringId>>;
 
+// The life that began with an alloc, of one that a restore brought back: notes outlast restores.
+uint32_t FirstLife(const DeviceHistory& history, uint32_t index) {
+  const uint32_t alloc = history.allocations[index].alloc;
+  return alloc == kNever ? index : history.allocation[alloc];
+}
+
 NotesByAllocation NotesOf(const Snapshot& snapshot, const DeviceHistory& history,
                           uint32_t last_event) {
   NotesByAllocation notes;
   for (const Note& note : history.notes) {
     if (note.allocation == kNever || note.event > last_event) continue;
-    notes[note.allocation].push_back(history.Entry(snapshot, note.event).user_metadata);
+    const StringId text = history.Entry(snapshot, note.event).user_metadata;
+    notes[FirstLife(history, note.allocation)].push_back(text);
   }
   return notes;
 }
@@ -24,7 +31,7 @@ void AddLife(const DeviceHistory& history, uint32_t index, const NotesByAllocati
   holding.allocation = index;
   holding.user_metadata = life.user_metadata;
   holding.compile_context = life.compile_context;
-  const auto found = notes.find(index);
+  const auto found = notes.find(FirstLife(history, index));
   if (found != notes.end()) holding.notes = found->second;
 }
 

@@ -66,16 +66,8 @@ const std::vector<Value>& NodeReader::List(Value dict, absl::string_view key) co
 std::vector<Range> NodeReader::RangesOf(Value dict, absl::string_view key) const {
   std::vector<Range> ranges;
   for (Value item : List(dict, key)) {
-    uint64_t address = 0, bytes = 0;
-    if (item.is(Value::kPair)) {
-      address = snapshot_.values.pair(item.id())[0];
-      bytes = snapshot_.values.pair(item.id())[1];
-    } else if (const std::vector<Value>* pair = snapshot_.values.ListItems(item);
-               pair != nullptr && pair->size() == 2) {
-      const auto begin = snapshot_.values.AsUnsigned((*pair)[0]);
-      address = begin.value_or(0);
-      bytes = begin.has_value() ? snapshot_.values.AsUnsigned((*pair)[1]).value_or(0) : 0;
-    }
+    const auto [address, bytes] =
+        TwoIntegers(snapshot_.values, item).value_or(std::make_pair(uint64_t{0}, uint64_t{0}));
     if (bytes != 0 && address + bytes > address) ranges.push_back({address, address + bytes});
   }
   std::sort(ranges.begin(), ranges.end());

@@ -59,8 +59,8 @@ PolicyRequest Replayer::RequestFor(uint32_t index) {
   request.size = life.size;
   request.pool = PoolNumber(life.pool);
   Value stream(Value::kInteger, 0);
-  if (life.born != kNever) {
-    stream = snapshot_.details[history_.Entry(snapshot_, life.born).details].stream;
+  if (life.alloc != kNever) {
+    stream = snapshot_.details[history_.Entry(snapshot_, life.alloc).details].stream;
   } else if (const Segment* segment = map_.Find(life.address); segment != nullptr) {
     stream = segment->stream;
   }
@@ -116,6 +116,10 @@ void Replayer::Step(uint32_t event) {
     result_.peak_reserved = std::max(result_.peak_reserved, policy_.reserved());
     if (*result_.fits_failed_request) policy_.Free(request.key);
     return;
+  }
+  for (const Moved& moved : history_.MovedAt(event)) {
+    const bool came = history_.allocations[moved.allocation].born == event;
+    came ? Allocate(moved.allocation, event) : Free(moved.allocation);
   }
   const uint32_t index = history_.allocation[event];
   if (index == kNever || entry.action == words::kAnnotate) return;
