@@ -56,6 +56,21 @@ class JsonFormat {
     first_ = false;
   }
   absl::Status Key(Value key);
+  // Keys that are bytes or tuples, or, where only we read the text, anything but texts.
+  bool NeedsPairs(const std::vector<DictItem>& items) const {
+    return std::any_of(items.begin(), items.end(), [this](const DictItem& item) {
+      return keeps_tuples_ ? !item.key.is(Value::kString)
+                           : item.key.is(Value::kBytes) || IsTuple(item.key);
+    });
+  }
+  void BeginPairs() {
+    sink_.Write(absl::StrCat("{\"", kDictKey, "\": "));
+    Begin('[');
+  }
+  void EndPairs() {
+    End(']');
+    sink_.Byte('}');
+  }
 
   void None() { sink_.Write("null"); }
   void Bool(bool value) { sink_.Write(value ? "true" : "false"); }
@@ -85,6 +100,10 @@ class JsonFormat {
   void ObjectBegun(Value) {}
 
  private:
+  bool IsTuple(Value value) const {
+    return value.is(Value::kPair) || (value.is(Value::kObject) &&
+                                      snapshot_.values.object(value).kind == Object::kTuple);
+  }
   void Begin(char bracket) {
     sink_.Byte(bracket);
     first_ = true;

@@ -1,8 +1,9 @@
 // Writes a snapshot as JSON: what Python's json.dump makes of the pickle.
 //
 // Tuples become arrays, and every stack is written in full wherever it is used, so that any tool
-// can read the text; it is many times the size of the pickle. Raw bytes, which json.dump refuses,
-// are an object with the one key "(bytes)" and base64 (json_reader.h).
+// can read the text; it is many times the size of the pickle. What json.dump refuses, raw bytes
+// and keys that are bytes or tuples, is an object with one key, "(bytes)" or "(dict)"
+// (json_reader.h).
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 

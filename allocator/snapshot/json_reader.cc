@@ -18,6 +18,7 @@ constexpr uint64_t kFreeBytes = 256 << 20;
 // In the place of a key, which is a text otherwise.
 const Value kBytesMark(Value::kBool, 0);
 const Value kTupleMark(Value::kBool, 1);
+const Value kDictMark(Value::kBool, 2);
 constexpr uint64_t kBytesPerByte = 16;  // an empty list and its comma are two bytes
 
 }  // namespace
@@ -123,8 +124,8 @@ bool JsonReader::Key() {
   if (!String(scratch_)) return false;
   absl::string_view key = scratch_;
   const bool marks_tuple = with_tuples_ && key == kTupleKey;
-  if (marks_tuple || key == kBytesKey) {
-    stack_.Push(marks_tuple ? kTupleMark : kBytesMark);
+  if (marks_tuple || key == kBytesKey || key == kDictKey) {
+    stack_.Push(marks_tuple ? kTupleMark : key == kBytesKey ? kBytesMark : kDictMark);
     ++marks_;
   } else {
     if (absl::StartsWith(key, "((") && IsEscapedKey(key, with_tuples_)) {
@@ -170,11 +171,13 @@ bool JsonReader::Marked(const Level& level, Value& value) {
   const size_t count = stack_.size() - level.first;
   bool is_one = false;
   for (size_t i = 0; i < count; i += 2) {
-    const bool marks_tuple = items[i] == kTupleMark;
-    if (!marks_tuple && !(items[i] == kBytesMark)) continue;
+    if (!items[i].is(Value::kBool)) continue;
     --marks_;
-    is_one = is_one || IsTuple(items, count, value) || IsBytes(items, count, value);
-    const absl::string_view key = marks_tuple ? kTupleKey : kBytesKey;
+    is_one = is_one || IsTuple(items, count, value) || IsBytes(items, count, value) ||
+             IsDict(items, count, value);
+    const absl::string_view key = items[i] == kTupleMark   ? kTupleKey
+                                  : items[i] == kBytesMark ? kBytesKey
+                                                           : kDictKey;
     if (!is_one) items[i] = Value(Value::kString, snapshot_.strings.Intern(key));
   }
   return is_one;
@@ -204,20 +207,53 @@ bool JsonReader::IsTuple(const Value* items, size_t count, Value& tuple) {
   } else {
     return false;
   }
+  tuple = TupleOf(parts);
+  return true;
+}
+
+Value JsonReader::TupleOf(const std::vector<Value>& parts) {
   const auto is_small = [](Value part) {
     return part.is(Value::kInteger) && part.small_integer() >= 0;
   };
-  tuple = parts.size() == 2 && is_small(parts[0]) && is_small(parts[1])
-              ? values.Pair(parts[0].payload(), parts[1].payload())
-              : values.Tuple(parts.data(), parts.size());
+  return parts.size() == 2 && is_small(parts[0]) && is_small(parts[1])
+             ? snapshot_.values.Pair(parts[0].payload(), parts[1].payload())
+             : snapshot_.values.Tuple(parts.data(), parts.size());
+}
+
+// {"(dict)": [[key, value], ...]}, and nothing else in it; at least one key is no text.
+bool JsonReader::IsDict(const Value* items, size_t count, Value& dict) {
+  if (count != 2 || !(items[0] == kDictMark)) return false;
+  const std::vector<Value>* const pairs = snapshot_.values.ListItems(items[1]);
+  if (pairs == nullptr) return false;
+  std::vector<Value> flat;
+  bool only_texts = true;
+  for (const Value pair : *pairs) {
+    const std::vector<Value>* const both = snapshot_.values.ListItems(pair);
+    if (both == nullptr || both->size() != 2) return false;
+    flat.insert(flat.end(), both->begin(), both->end());
+    only_texts = only_texts && both->front().is(Value::kString);
+  }
+  if (only_texts) return false;
+  for (size_t i = 0; i < flat.size(); i += 2) flat[i] = HashableKey(flat[i]);
+  dict = builder_.FillDict(snapshot_.values.NewObject(Object::kNewDict), flat.data(),
+                           flat.size() / 2);
   return true;
+}
+
+// No deeper than the text itself, which has a limit.
+Value JsonReader::HashableKey(Value key) {
+  const std::vector<Value>* const list = snapshot_.values.ListItems(key);
+  if (list == nullptr) return key;
+  std::vector<Value> parts = *list;  // the lists may move
+  for (Value& part : parts) part = HashableKey(part);
+  return TupleOf(parts);
 }
 
 bool IsEscapedKey(absl::string_view key, bool with_tuples) {
   if (!absl::StartsWith(key, kEscape)) return false;
   if (with_tuples) return true;
   key.remove_prefix(std::min(key.find_first_not_of(kEscape), key.size()));
-  return key == kBytesKey.substr(kEscape.size());
+  return key == kBytesKey.substr(kEscape.size()) || key == kDictKey.substr(kEscape.size());
 }
 
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,

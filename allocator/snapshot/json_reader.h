@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -43,6 +44,9 @@ class JsonReader {
   bool Close(char c);
   bool IsTuple(const Value* items, size_t count, Value& tuple);
   bool IsBytes(const Value* items, size_t count, Value& bytes);
+  bool IsDict(const Value* items, size_t count, Value& dict);
+  Value TupleOf(const std::vector<Value>& parts);
+  Value HashableKey(Value key);
   bool Marked(const Level& level, Value& value);
   bool AfterValue(char c);
   bool Scalar(char c);
@@ -77,13 +81,17 @@ absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& buil
 //
 //   {"(bytes)": "AP8="}      raw bytes, in base64
 //   {"(tuple)": [1, 2]}      a tuple, in the texts inside an SQLite file only
+//   {"(dict)": [[[1, 2], 3]]}  a dictionary with keys that are no texts, as pairs; where tuples are
+//                              not marked a key's lists are tuples, since no key is a list
 //
 // So that a file's own keys are never taken for these, one that could be gets another kEscape in
 // front when it is written, and loses it when it is read.
 inline constexpr absl::string_view kEscape = "(";
 inline constexpr absl::string_view kBytesKey = "(bytes)";
 inline constexpr absl::string_view kTupleKey = "(tuple)";
-// With tuples all keys that begin with kEscape are escaped; without, only those of bytes.
+inline constexpr absl::string_view kDictKey = "(dict)";
+// With tuples all keys that begin with kEscape are escaped; without, only those of bytes and
+// dictionaries.
 bool IsEscapedKey(absl::string_view key, bool with_tuples);
 
 }  // namespace graphtree::snapshot

@@ -57,12 +57,19 @@ class PickleFormat {
       case Value::kNone: None(); break;
       case Value::kPair: Pool(key.id()); break;
       case Value::kBytes: return Bytes(key.id());
+      case Value::kObject:
+        if (snapshot_.values.object(key).kind == Object::kTuple) break;  // its items follow
+        [[fallthrough]];
       default:
         return absl::InvalidArgumentError(
-            absl::StrCat("a dictionary key that is ", TypeName(snapshot_.values, key)));
+            absl::StrCat("the file's unknown parts have a dictionary with a key that is ",
+                         TypeName(snapshot_.values, key), ", which Python cannot hold"));
     }
     return absl::OkStatus();
   }
+  bool NeedsPairs(const std::vector<DictItem>&) const { return false; }
+  void BeginPairs() {}
+  void EndPairs() {}
   void Item() {
     if (open_.back().filler == kAppends) Next(kAppends);
   }

@@ -45,6 +45,10 @@ class SqliteStatement {
     sqlite3_bind_text(statement_.get(), ++next_, text.data(), static_cast<int>(text.size()),
                       SQLITE_STATIC);
   }
+  void BindBlob(absl::string_view bytes) {
+    sqlite3_bind_blob(statement_.get(), ++next_, bytes.data(), static_cast<int>(bytes.size()),
+                      SQLITE_STATIC);
+  }
   void BindNull() { sqlite3_bind_null(statement_.get(), ++next_); }
 
   // Runs an INSERT and makes it ready for the next one.
@@ -61,6 +65,7 @@ class SqliteStatement {
     return sqlite3_step(statement_.get());
   }
   bool IsNull(int column) { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+  bool IsBlob(int column) { return sqlite3_column_type(statement_.get(), column) == SQLITE_BLOB; }
   bool IsInteger(int column) {
     return sqlite3_column_type(statement_.get(), column) == SQLITE_INTEGER;
   }

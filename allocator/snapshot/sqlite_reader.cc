@@ -295,9 +295,13 @@ absl::StatusOr<Value> SqliteReader::ReadRoot() {
   GRAPHTREE_RETURN_IF_ERROR(
       ForEach("SELECT key, value FROM root ORDER BY position",
               [&](SqliteStatement& row) -> absl::Status {
-                const Value key = Text(row.Text(0));
-                Value value;
-                switch (key.id()) {
+                Value key, value;
+                if (row.IsBlob(0)) {
+                  GRAPHTREE_ASSIGN_OR_RETURN(key, Json(row.Text(0)));
+                } else {
+                  key = Text(row.Text(0));
+                }
+                switch (key.is(Value::kString) ? key.id() : words::kEmpty) {
                   case words::kSegments: value = ListOf(gpu_segments_); break;
                   case words::kHostSegments: value = ListOf(host_segments_); break;
                   case words::kDeviceTraces: value = ListOf(gpu_traces_); break;

@@ -5,11 +5,13 @@
 //   stacks (id, depth, frame_id) ---< frames      blocks.stack_id, trace_entries.stack_id
 //   stack_text                      a view: a stack as lines "file:line name", innermost first
 //   shapes                          which keys a row had, in order, as a JSON array
-//   root                            every other key of the file, as JSON
+//   root                            every other key of the file, as JSON; a key that is no text is
+//                                   a blob of JSON
 //
 // A column is NULL where its key is absent. `extras` holds the keys that have no column, as a JSON
-// object; a tuple in there is {"(tuple)": [...]}, and a key that begins with "(" has one more of
-// it. Addresses of 2^63 and more wrap to negative integers, as SQLite has no others.
+// object; a tuple in there is {"(tuple)": [...]}, a dictionary with keys that are no texts
+// {"(dict)": [[key, value], ...]}, and a key that begins with "(" has one more of it. Addresses of
+// 2^63 and more wrap to negative integers, as SQLite has no others.
 //
 //   SELECT text, sum(size) FROM blocks JOIN stack_text USING (stack_id)
 //   WHERE state = 'active_allocated' GROUP BY stack_id ORDER BY 2 DESC LIMIT 10;

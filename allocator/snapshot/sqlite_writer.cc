@@ -154,11 +154,14 @@ absl::Status SqliteWriter::WriteAbout() {
   GRAPHTREE_RETURN_IF_ERROR(Insert("root", 3, root));
   for (size_t i = 0; i < snapshot_.root.size(); ++i) {
     const DictItem& item = snapshot_.root[i];
-    if (!item.key.is(Value::kString)) {
-      return absl::InvalidArgumentError("a key of the file is no text; SQLite cannot hold it");
-    }
     root.Bind(uint64_t{i});
-    root.Bind(snapshot_.Text(item.key.id()));
+    std::string key;
+    if (item.key.is(Value::kString)) {
+      root.Bind(snapshot_.Text(item.key.id()));
+    } else {
+      GRAPHTREE_ASSIGN_OR_RETURN(key, JsonOf(snapshot_, item.key));
+      root.BindBlob(key);
+    }
     GRAPHTREE_ASSIGN_OR_RETURN(const std::string value, JsonOf(snapshot_, item.value));
     root.Bind(value);
     GRAPHTREE_RETURN_IF_ERROR(Done(root.Run()));

@@ -34,12 +34,7 @@ class TreeWriter {
       WriteSegments(snapshot_.gpu.segments);
       return status_;
     }
-    format_.BeginDict(snapshot_.root.size());
-    for (const DictItem& item : snapshot_.root) {
-      WriteKey(item.key);
-      WriteRootValue(item);
-    }
-    format_.EndDict();
+    WriteRoot();
     return status_;
   }
 
@@ -90,7 +85,38 @@ class TreeWriter {
     }
   }
 
-  void WriteKey(Value key) { Keep(format_.Key(key)); }
+  // A tuple is written like any other value, where the format has a place for it.
+  void WriteKey(Value key) {
+    Keep(format_.Key(key));
+    if (status_.ok() && key.is(Value::kObject)) WriteValue(key);
+  }
+
+  template <typename WriteItem>
+  void WritePairs(const std::vector<DictItem>& items, const WriteItem& write) {
+    format_.BeginPairs();
+    for (const DictItem& item : items) {
+      if (!status_.ok()) return;
+      format_.Item();
+      format_.BeginList(2);
+      format_.Item();
+      WriteValue(item.key);
+      format_.Item();
+      write(item);
+      format_.EndList();
+    }
+    format_.EndPairs();
+  }
+
+  void WriteRoot() {
+    const auto write = [this](const DictItem& item) { WriteRootValue(item); };
+    if (format_.NeedsPairs(snapshot_.root)) return WritePairs(snapshot_.root, write);
+    format_.BeginDict(snapshot_.root.size());
+    for (const DictItem& item : snapshot_.root) {
+      WriteKey(item.key);
+      write(item);
+    }
+    format_.EndDict();
+  }
 
   void WriteRootValue(const DictItem& item) {
     const bool is_last = IsLast(item);
@@ -266,6 +292,9 @@ class TreeWriter {
 
   void WriteDict(Value value) {
     const std::vector<DictItem>& items = *snapshot_.values.DictItems(value);
+    if (format_.NeedsPairs(items)) {
+      return WritePairs(items, [this](const DictItem& item) { WriteValue(item.value); });
+    }
     format_.BeginDict(items.size());
     format_.ObjectBegun(value);
     for (const DictItem& item : items) {

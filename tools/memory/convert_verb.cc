@@ -85,8 +85,9 @@ cli::Verb ConvertVerb() {
           "The kind of the output is told by its ending (.pickle .pkl .p .pt, .json, .sqlite "
           ".sqlite3 .db) or by --to. Pickles open in Python and in PyTorch's viewers; protocol 4 "
           "opens everywhere. JSON is the same structure with tuples as arrays, raw bytes as "
-          "{\"(bytes)\": \"base64\"} and every stack in full. SQLite has the tables segments, "
-          "blocks, trace_entries, stacks and frames, and the view stack_text.\n\n"
+          "{\"(bytes)\": \"base64\"}, dictionaries with bytes or tuples as keys as "
+          "{\"(dict)\": [[key, value], ...]}, and every stack in full. SQLite has the tables "
+          "segments, blocks, trace_entries, stacks and frames, and the view stack_text.\n\n"
           "Keys and actions that this program does not know are kept, in SQLite with their tuples. "
           "The output appears whole or not at all, and never in the place of the input.",
       .operands = {in, {.name = "OUT", .help = "What to write; - is the standard output."}},
