@@ -105,13 +105,17 @@ int Registry::RefuseUnknown(const std::vector<std::string>& args, Console& conso
     const std::string first = verb.name.substr(0, verb.name.find(' '));
     if (names.back() != first) names.push_back(first);
   }
+  const auto without_family = std::find_if(verbs_.begin(), verbs_.end(), [&](const Verb& verb) {
+    return absl::EndsWith(verb.name, absl::StrCat(" ", args[0]));
+  });
   const bool in_family = !Family(args[0]).empty();
   if (in_family && args.size() == 1) {
     console.err << RenderOverview(Family(args[0]), args[0]);
     return kWrongUse;
   }
   const std::string wanted = in_family ? absl::StrCat(args[0], " ", args[1]) : args[0];
-  const std::string nearest = Nearest(wanted, names);
+  const std::string nearest =
+      without_family != verbs_.end() ? without_family->name : Nearest(wanted, names);
   console.err << "graphtree: there is no verb \"" << wanted << "\""
               << (nearest.empty() ? "" : absl::StrCat("; did you mean \"", nearest, "\"?"))
               << "\n`graphtree --help` lists all of them.\n";

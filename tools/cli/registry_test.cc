@@ -95,6 +95,7 @@ TEST(RegistryTest, UnknownVerbNamesTheNearest) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr("no verb \"verzion\"; did you mean \"version\"?"));
   EXPECT_THAT(RunWords("memory dif").err, HasSubstr("did you mean \"memory diff\"?"));
+  EXPECT_THAT(RunWords("diff a b").err, HasSubstr("did you mean \"memory diff\"?"));
   EXPECT_THAT(RunWords("help memroy").err, HasSubstr("did you mean \"memory\"?"));
   EXPECT_THAT(RunWords("zebra").err, Not(HasSubstr("did you mean")));
 }

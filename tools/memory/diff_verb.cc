@@ -118,6 +118,7 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
     console.err << "graphtree memory diff: --limit counts from 1\n";
     return cli::kWrongUse;
   }
+  if (!StandardInputOnce(arguments.operands(), "memory diff", console)) return cli::kWrongUse;
   std::unique_ptr<snapshot::Snapshot> files[2];
   std::vector<snapshot::Holding> holdings[2];
   for (size_t i = 0; i < 2; ++i) {

@@ -97,6 +97,10 @@ std::string ToJson(const Snapshot& snapshot, const Summed& summed, uint64_t tota
   return json.EndArray().EndObject().text();
 }
 
+bool IsPicture(const cli::Arguments& arguments) {
+  return arguments.Has("--svg") || absl::EndsWith(arguments.Text("--out", "-"), ".svg");
+}
+
 absl::Status Write(const Snapshot& snapshot, const Summed& summed, const cli::Arguments& arguments,
                    cli::Console& console) {
   FlameTree tree("all");
@@ -107,8 +111,7 @@ absl::Status Write(const Snapshot& snapshot, const Summed& summed, const cli::Ar
   if (arguments.Has("--json")) {
     return cli::WriteOutput(out, ToJson(snapshot, summed, tree.root().value) + "\n", console);
   }
-  const bool picture = arguments.Has("--svg") || absl::EndsWith(out, ".svg");
-  if (!picture) return cli::WriteOutput(out, FoldedText(tree), console);
+  if (!IsPicture(arguments)) return cli::WriteOutput(out, FoldedText(tree), console);
   FlameLook look;
   look.value = [&](uint64_t value) {
     return summed.counts ? Plural(value, "block", "blocks") : Bytes(value);
@@ -123,6 +126,10 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
   const std::string in = arguments.OperandAt(0);
   if (SameFile(in, arguments.Text("--out", "-"))) {
     console.err << "graphtree memory flame: " << SameFileText(in, arguments.Text("--out"));
+    return cli::kWrongUse;
+  }
+  if (arguments.Has("--json") && IsPicture(arguments)) {
+    console.err << "graphtree memory flame: --json and a picture are two outputs: ask for one\n";
     return cli::kWrongUse;
   }
   const auto loaded = Load(in, console);

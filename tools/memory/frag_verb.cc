@@ -55,9 +55,11 @@ void PrintClasses(const Fragments& fragments, const Look& look, std::ostream& ou
          Count(sum.holes), Bytes(sum.largest_hole), Bytes(sum.stranded), Bytes(sum.releasable)});
   }
   out << table.Render(look)
-      << "\n  A free block serves only requests of its own pool, stream and kind. Stranded bytes "
-         "lie in segments that hold\n  something; the others could go back to the driver "
-         "(torch.cuda.empty_cache), but not while a graph owns their pool.\n\n";
+      << "\n"
+      << Paragraph("A free block serves only requests of its own pool, stream and kind. Stranded "
+                   "bytes lie in segments that hold something; the others could go back to the "
+                   "driver (torch.cuda.empty_cache), but not while a graph owns their pool.", look)
+      << "\n";
 }
 
 void PrintHoles(const Fragments& fragments, const Look& look, std::ostream& out) {
@@ -108,8 +110,8 @@ void PrintPins(const Snapshot& snapshot, const std::vector<PlacedSegment>& layou
              Count(pinner.blocks), Bytes(pinner.bytes), StackLine(snapshot, pinner.stack)});
   }
   out << who.Render(look)
-      << "  alone: stranded in segments that only this stack holds; with others: in segments that "
-         "it shares\n";
+      << Paragraph("alone: stranded in segments that only this stack holds; with others: in "
+                   "segments that it shares", look);
 }
 
 void PrintAnswer(const RequestAnswer& answer, const Look& look, std::ostream& out) {
@@ -124,17 +126,19 @@ void PrintAnswer(const RequestAnswer& answer, const Look& look, std::ostream& ou
         << Address(answer.hole_address) << ".\n";
     return;
   }
-  out << "  fits into no hole: the largest of its kind ("
-      << (answer.asked.small ? "small" : "large") << ") is " << Bytes(answer.largest_hole)
-      << ", of " << Bytes(answer.class_free) << " free there and " << Bytes(answer.all_free)
-      << " free on the device.\n  A new segment of " << Bytes(answer.new_segment)
-      << " would be asked of the driver.\n";
+  out << Paragraph(
+      absl::StrCat("fits into no hole: the largest of its kind (",
+                   answer.asked.small ? "small" : "large", ") is ", Bytes(answer.largest_hole),
+                   ", of ", Bytes(answer.class_free), " free there and ", Bytes(answer.all_free),
+                   " free on the device. A new segment of ", Bytes(answer.new_segment),
+                   " would be asked of the driver."), look);
   const uint64_t others =
       answer.other_pool_holes + answer.other_stream_holes + answer.other_kind_holes;
   if (others != 0) {
-    out << "  Long enough, but not for this request: " << answer.other_pool_holes
-        << " holes in other pools, " << answer.other_stream_holes << " of other streams, "
-        << answer.other_kind_holes << " in segments of the other kind.\n";
+    out << Paragraph(
+        absl::StrCat("Long enough, but not for this request: ", answer.other_pool_holes,
+                     " holes in other pools, ", answer.other_stream_holes, " of other streams, ",
+                     answer.other_kind_holes, " in segments of the other kind."), look);
   }
 }
 

@@ -21,7 +21,9 @@ std::string LossesText(const Snapshot& snapshot, const DeviceHistory& history, c
   if (history.rows.empty() || !history.losses.any()) return "";
   const Losses& lost = history.losses;
   std::string text;
-  const auto say = [&](const std::string& what) { absl::StrAppend(&text, "    ", what, "\n"); };
+  const auto say = [&](const std::string& what) {
+    absl::StrAppend(&text, Paragraph(what, look, 4));
+  };
   if (lost.blocks_without_alloc != 0) {
     say(absl::StrCat(Plural(lost.blocks_without_alloc, "live block", "live blocks"), " (",
                      Bytes(lost.blocks_without_alloc_bytes),
@@ -48,8 +50,9 @@ std::string LossesText(const Snapshot& snapshot, const DeviceHistory& history, c
       "\n  ",
       look.Paint(Tone::kWarning,
                  absl::StrCat("The history of device ", history.device, " is not complete")),
-      " (recording began late, or its ring was full):\n", text,
-      "    So peaks are lower bounds where memory came and went before the first entry.\n");
+      "\n  (recording began late, or its ring was full):\n", text,
+      Paragraph("So peaks are lower bounds where memory came and went before the first entry.",
+                look, 4));
 }
 
 void WriteLosses(const DeviceHistory& history, JsonWriter& json) {

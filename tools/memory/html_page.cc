@@ -102,8 +102,8 @@ absl::StatusOr<std::string> RenderHtml(const std::vector<HtmlSource>& sources,
   if (!parts.missing.empty()) {
     return absl::FailedPreconditionError(
         absl::StrCat("this graphtree was built without its page: ", parts.missing,
-                     ". tools/setup fetches what the page is made of; then build graphtree again "
-                     "(bazel build //tools:graphtree)"));
+                     ". Then build graphtree again (bazel shutdown, as a server that runs does not "
+                     "look again; bazel build //tools:graphtree)"));
   }
   const HtmlData data = RenderHtmlData(sources);
   if (data.columns.size() > kMostColumnBytes) {

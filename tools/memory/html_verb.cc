@@ -59,6 +59,10 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
     console.err << "graphtree memory html: " << RenderHtml({}, Parts()).status().message() << "\n";
     return cli::kWrongUse;
   }
+  if (!StandardInputOnce({arguments.OperandAt(0), arguments.Text("--against")}, "memory html",
+                         console)) {
+    return cli::kWrongUse;
+  }
   const std::string out = arguments.Text("--out", DefaultOutput(arguments.OperandAt(0)));
   for (const std::string& in : {arguments.OperandAt(0), arguments.Text("--against", "-")}) {
     if (!SameFile(in, out)) continue;

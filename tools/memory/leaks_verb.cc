@@ -79,8 +79,9 @@ void PrintText(const std::vector<Leak>& leaks, size_t intervals, Frames frames, 
     out << StackLines(*leak.at.snapshot, leak.stack, frames, look, 6);
   }
   if (intervals == 1) {
-    out << "\nTwo snapshots show growth, not a leak: a third one, later, tells caches that fill "
-           "from what never stops.\n";
+    out << "\n"
+        << Paragraph("Two snapshots show growth, not a leak: a third one, later, tells caches that "
+                     "fill from what never stops.", look, 0);
   }
 }
 
@@ -90,6 +91,7 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
     console.err << "graphtree memory leaks: at least two snapshots are needed\n";
     return cli::kWrongUse;
   }
+  if (!StandardInputOnce(paths, "memory leaks", console)) return cli::kWrongUse;
   std::vector<std::unique_ptr<snapshot::Snapshot>> files;
   std::vector<std::vector<snapshot::Holding>> holdings(paths.size());
   std::vector<snapshot::Moment> moments;

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
@@ -50,6 +51,15 @@ cli::Operand SnapshotOperand() {
           .help = "A snapshot: a pickle written by torch.cuda.memory._dump_snapshot or by "
                   "Graphtree, its JSON, or an SQLite file of `graphtree memory convert`; - reads "
                   "the standard input."};
+}
+
+bool StandardInputOnce(const std::vector<std::string>& paths, absl::string_view verb,
+                       cli::Console& console) {
+  if (std::count(paths.begin(), paths.end(), "-") <= 1) return true;
+  console.err << "graphtree " << verb
+              << ": only one snapshot can come through the standard input: name a file for the "
+                 "others\n";
+  return false;
 }
 
 }  // namespace graphtree::memory

@@ -4,8 +4,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "allocator/snapshot/snapshot.h"
 #include "tools/cli/verb.h"
 
@@ -18,6 +20,11 @@ absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> Load(const std::string& path
 
 // The operand that most verbs have.
 cli::Operand SnapshotOperand();
+
+// False, with the reason said, where more than one of the paths is the standard input, which can be
+// read once only.
+bool StandardInputOnce(const std::vector<std::string>& paths, absl::string_view verb,
+                       cli::Console& console);
 
 }  // namespace graphtree::memory
 

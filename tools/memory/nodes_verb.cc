@@ -135,9 +135,9 @@ void PrintTree(const NodeReport& report, size_t limit, const Look& look, std::os
   }
   out << table.Render(look);
   PrintRest(shown.size(), limit, "node that uses less", "nodes that use less", out);
-  out << "  uses: all that was allocated while it was recorded, live now or not. alone: used by "
-         "no\n  other node, so forgetting the node gives it back. shared: used by others at other "
-         "times.\n";
+  out << Paragraph("uses: all that was allocated while it was recorded, live now or not. alone: "
+                   "used by no other node, so forgetting the node gives it back. shared: used by "
+                   "others at other times.", look);
   if (parked) out << "  parked: of it, what has addresses and no memory until the pool wakes.\n";
   if (state) out << "  path: the nodes that this step has run.\n";
 }
@@ -223,10 +223,12 @@ int Run(const cli::Arguments& arguments, cli::Console& console) {
   }
   if (report.nodes.empty()) {
     const bool ours = (*loaded)->Get(snapshot::words::kGraphtree).has_value();
-    console.out << (ours ? "The snapshot is one of ours, of a pool alone: it lists no tree, and no "
-                           "live block says its node."
-                         : "The snapshot has no tree nodes: only Graphtree's own can have them.")
-                << " `graphtree memory top` groups by stack.\n";
+    const std::string why =
+        ours ? "The snapshot is one of ours, of a pool alone: it lists no tree, and no live block "
+               "says its node."
+             : "The snapshot has no tree nodes: only Graphtree's own can have them.";
+    console.out << Paragraph(why + " `graphtree memory top` groups by stack.",
+                             LookOf(arguments, console), 0);
     return cli::kFine;
   }
   PrintText(report, static_cast<size_t>(arguments.Integer("--limit", kShownByDefault)),

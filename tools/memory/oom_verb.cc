@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "allocator/snapshot/analysis/oom.h"
 #include "allocator/snapshot/analysis/top.h"
 #include "tools/cli/arguments.h"
@@ -59,21 +58,6 @@ std::string CauseText(const OomCase& oom) {
                           Bytes(oom.answer.new_segment), ".");
   }
   return "";
-}
-
-// Sentences wrapped at the terminal's edge.
-void PrintParagraph(absl::string_view text, const Look& look, std::ostream& out) {
-  size_t column = 1;
-  out << " ";
-  for (absl::string_view word : absl::StrSplit(text, ' ')) {
-    if (column + 1 + word.size() > static_cast<size_t>(look.columns)) {
-      out << "\n ";
-      column = 1;
-    }
-    out << " " << word;
-    column += 1 + word.size();
-  }
-  out << "\n";
 }
 
 void PrintFacts(const OomCase& oom, const Look& look, std::ostream& out) {
@@ -172,8 +156,8 @@ void PrintSettings(const OomCase& oom, const Look& look, std::ostream& out) {
   } else {
     out << (on.empty() ? "nothing" : absl::StrJoin(on, ", ")) << ".\n";
   }
-  out << "  garbage_collection_threshold and torch.cuda.empty_cache() would not: before it fails, "
-         "PyTorch gives\n  back every segment that nothing lies in.\n";
+  out << Paragraph("garbage_collection_threshold and torch.cuda.empty_cache() would not: before it "
+                   "fails, PyTorch gives back every segment that nothing lies in.", look);
 }
 
 void PrintCase(const Snapshot& snapshot, const DeviceHistory& history, const OomCase& oom,
@@ -182,9 +166,10 @@ void PrintCase(const Snapshot& snapshot, const DeviceHistory& history, const Oom
                                              WhenText(snapshot, history, oom.event)))
       << "\n";
   const snapshot::StackId stack = history.Entry(snapshot, oom.event).stack;
-  out << "  " << Bytes(oom.asked) << " (" << Count(oom.asked) << " bytes) were asked for at "
-      << StackLine(snapshot, stack) << "\n\n";
-  PrintParagraph(CauseText(oom), look, out);
+  out << Paragraph(absl::StrCat(Bytes(oom.asked), " (", Count(oom.asked),
+                                " bytes) were asked for at ", StackLine(snapshot, stack)), look)
+      << "\n";
+  out << Paragraph(CauseText(oom), look);
   out << "\n";
   PrintFacts(oom, look, out);
   PrintHolders(snapshot, history, oom, look, out);

@@ -78,8 +78,9 @@ void PrintDevice(const Snapshot& snapshot, const DeviceHistory& history,
   }
   out << table.Render(look);
   if (history.pools.unknown != 0) {
-    out << "  The pool of " << Plural(history.pools.unknown, "allocation", "allocations")
-        << " is not known; they were replayed in the default pool.\n";
+    out << Paragraph(
+        absl::StrCat("The pool of ", Plural(history.pools.unknown, "allocation", "allocations"),
+                     " is not known; they were replayed in the default pool."), look);
   }
   out << LossesText(snapshot, history, look);
 }

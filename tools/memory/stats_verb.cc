@@ -95,10 +95,11 @@ void PrintTotals(const SideStats& stats, const Look& look, std::ostream& out) {
                                             " in segments that nobody uses")});
   out << table.Render(look);
   if (all.free() != 0) {
-    out << "\n  fragmentation   " << Percent(scattered.largest_hole)
-        << " (1 - largest hole / free)   " << Percent(scattered.squares)
-        << " (1 - sum(hole^2) / free^2)   " << Percent(scattered.stranded)
-        << " of reserved stranded beside live blocks\n";
+    Table fragments({{"fragmentation"}, {"", Side::kLeft}});
+    fragments.Add({Percent(scattered.largest_hole), "1 - largest hole / free"});
+    fragments.Add({Percent(scattered.squares), "1 - sum(hole^2) / free^2"});
+    fragments.Add({Percent(scattered.stranded), "of reserved is stranded beside live blocks"});
+    out << "\n" << fragments.Render(look);
   }
 }
 
@@ -108,11 +109,11 @@ void PrintHistory(const Snapshot& snapshot, const SideStats& stats, const Look& 
     out << "  No history was recorded.\n";
     return;
   }
-  out << "  " << Plural(stats.trace_entries, "entry", "entries") << ":";
+  std::string entries = absl::StrCat(Plural(stats.trace_entries, "entry", "entries"), ":");
   for (const auto& [action, count] : stats.actions) {
-    out << " " << Safe(action) << " " << Count(count);
+    absl::StrAppend(&entries, " ", Safe(action), " ", Count(count));
   }
-  out << "\n\n";
+  out << Paragraph(entries, look) << "\n";
   using Side = Table::Side;
   Table table({{"peak", Side::kLeft}, {"bytes"}, {"at"}, {"", Side::kLeft}});
   for (const DeviceHistory& history : stats.histories) {
@@ -135,9 +136,11 @@ void PrintHistory(const Snapshot& snapshot, const SideStats& stats, const Look& 
 void PrintSide(const Snapshot& snapshot, const SideStats& stats, const Look& look,
                std::ostream& out) {
   PrintTotals(stats, look, out);
-  out << "\n  blocks by state:";
-  for (const auto& [state, count] : stats.states) out << " " << Safe(state) << " " << Count(count);
-  out << "\n\n";
+  std::string states = "blocks by state:";
+  for (const auto& [state, count] : stats.states) {
+    absl::StrAppend(&states, " ", Safe(state), " ", Count(count));
+  }
+  out << "\n" << Paragraph(states, look) << "\n";
   PrintGroups(stats, look, out);
   out << look.Paint(Tone::kStrong, "History") << "\n";
   PrintHistory(snapshot, stats, look, out);

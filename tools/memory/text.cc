@@ -11,6 +11,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/str_format.h"
 
 namespace graphtree::memory {
@@ -164,6 +165,7 @@ std::string Table::Render(const Look& look, int indent) const {
       absl::StrAppend(&text, right ? std::string(gap, ' ') : "", shown,
                       !right && !last ? std::string(gap, ' ') : "", last ? "" : "  ");
     }
+    text.resize(text.find_last_not_of(' ') + 1);
     return absl::StrCat(look.Paint(tone, text), "\n");
   };
   std::string text = line([&](size_t i) { return columns_[i].title; }, Tone::kDim);
@@ -195,6 +197,22 @@ std::string Table::RenderNarrow(const Look& look, int indent) const {
     absl::StrAppend(&text, look.Paint(row.tone, line), "\n");
   }
   return text;
+}
+
+std::string Paragraph(absl::string_view text, const Look& look, int indent) {
+  const std::string margin(static_cast<size_t>(indent), ' ');
+  std::string lines;
+  std::string line;
+  for (absl::string_view word : absl::StrSplit(text, ' ')) {
+    const size_t width = margin.size() + Width(line) + 1 + Width(word);
+    if (!line.empty() && width > static_cast<size_t>(look.columns)) {
+      line.resize(line.find_last_not_of(' ') + 1);
+      absl::StrAppend(&lines, margin, line, "\n");
+      line.clear();
+    }
+    absl::StrAppend(&line, line.empty() ? "" : " ", word);
+  }
+  return absl::StrCat(lines, margin, line, "\n");
 }
 
 std::string Bar(double fraction, int columns) {

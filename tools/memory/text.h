@@ -71,6 +71,9 @@ class Table {
   std::vector<Row> rows_;
 };
 
+// Sentences wrapped at the terminal's edge, with the line's end.
+std::string Paragraph(absl::string_view text, const Look& look, int indent = 2);
+
 // A bar of `columns` cells, filled to the fraction.
 std::string Bar(double fraction, int columns);
 

@@ -78,7 +78,7 @@ void PrintChart(const Snapshot& snapshot, const DeviceHistory& history, snapshot
   }
   const uint32_t last = static_cast<uint32_t>(history.rows.size() - 1);
   out << std::string(kLabelColumns + 1, ' ')
-      << look.Paint(Tone::kDim, absl::StrCat("█ requested  · reserved    from ",
+      << look.Paint(Tone::kDim, absl::StrCat("█ requested  · reserved  ",
                                              WhenText(snapshot, history, 0), " to ",
                                              WhenText(snapshot, history, last)))
       << "\n";
@@ -99,8 +99,8 @@ void PrintDevice(const Snapshot& snapshot, const DeviceHistory& history, bool ho
                                   : snapshot::Axis::kEvents;
   PrintChart(snapshot, history, axis, look, out);
   out << "\n  Peak: " << look.Paint(Tone::kStrong, Bytes(history.allocated_peak.bytes))
-      << " requested at " << WhenText(snapshot, history, history.allocated_peak.event) << "; "
-      << Bytes(history.reserved_peak.bytes) << " reserved at "
+      << " requested at " << WhenText(snapshot, history, history.allocated_peak.event) << ",\n"
+      << "        " << Bytes(history.reserved_peak.bytes) << " reserved at "
       << WhenText(snapshot, history, history.reserved_peak.event) << "\n  Alive at the peak:\n";
   const std::vector<Holder> holders = HoldersAtPeak(snapshot, history);
   Table table({{"bytes"}, {"share"}, {"blocks"}, {"holder", Table::Side::kLeft}});

@@ -74,6 +74,19 @@ class VerbsTest(unittest.TestCase):
             if line.startswith("  device "):
                 self.assertLessEqual(len(line), 40)
 
+    def test_no_line_is_wider_than_the_terminal(self):
+        for words in (("stats",), ("top",), ("map",), ("timeline",), ("frag", "--request", "8MiB"),
+                      ("oom",), ("replay",), ("nodes",), ("check",), ("query", "--limit", "3")):
+            for path in FILES:
+                for line in run_in(80, words[0], path, *words[1:]).splitlines():
+                    with self.subTest(words=words, path=path):
+                        self.assertLessEqual(len(line), 80, line)
+                        if words != ("timeline",):  # whose chart has an edge
+                            self.assertEqual(line, line.rstrip())
+        for verb in ("diff", "leaks"):
+            text = run_in(80, verb, DATA + "leak_step9.pickle", DATA + "leak_step39.pickle")
+            self.assertLessEqual(max(map(len, text.splitlines())), 80)
+
     def test_a_full_disk_behind_the_output_is_an_error(self):
         for words in (("stats",), ("top", "--json"), ("flame", "--svg"), ("query", "--json")):
             with open("/dev/full", "w") as full:
@@ -207,6 +220,8 @@ class VerbsTest(unittest.TestCase):
                 (("frag", "--stream", "0"), "--request"),
                 (("top", "--field", "x"), "--by tag"),
                 (("top", "--by", "tag", "--depth", "3"), "--by stack"),
+                (("flame", "--json", "--svg"), "two outputs"),
+                (("flame", "--json", "--out", self.folder + "/x.svg"), "two outputs"),
                 (("top", "--at", "26"), "0 to 25"),
                 (("map", "--at", "26"), "0 to 25"),
                 (("flame", "--at", "26"), "0 to 25")):
@@ -214,6 +229,11 @@ class VerbsTest(unittest.TestCase):
                 done = run(words[0], path, *words[1:])
                 self.assertEqual((done.returncode, done.stdout), (2, ""))
                 self.assertIn(named, done.stderr)
+        for words in (("diff", "-", "-"), ("leaks", "-", path, "-"),
+                      ("html", "-", "--against", "-", "-o", self.folder + "/x.html")):
+            done = run(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""))
+            self.assertIn("only one snapshot", done.stderr)
         self.assertEqual(run("map", path, "--at", "25").returncode, 0)
         self.assertEqual(run("flame", path, "--device", "7").returncode, 3)
 
