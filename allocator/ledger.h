@@ -155,13 +155,14 @@ class Ledger {
   // Notes that a block touches `place` on the way to the next checkpoint. References count the
   // checkpoints (and the way to the next one) that touched a place.
   void Touch(uint32_t place) {
-    if (base_ == kNoId) return;
+    if (!notes_places()) return;
     if (place >= place_epoch_.size()) GrowPlaces(place);
     if (place_epoch_[place] == epoch_) return;
     place_epoch_[place] = epoch_;
     ++place_references_[place];
     footprint_.push_back(place);
   }
+  bool notes_places() const { return base_ != kNoId; }
   uint32_t place_references(uint32_t place) const {
     return place < place_references_.size() ? place_references_[place] : 0;
   }

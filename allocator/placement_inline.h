@@ -76,7 +76,7 @@ inline Placed Placement::Carve(RunId id, uint32_t offset, uint32_t length) {
   return {PlaceOutcome::kPlaced, InsertAfter(last_, offset, length, {}), tail_last_use_};
 }
 
-inline Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
+[[gnu::always_inline]] inline Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
   GRAPHTREE_CHECK(length > 0 && IsPowerOfTwo(alignment))
       << "length " << length << ", alignment " << alignment;
   RunId id = free_runs_.Find(length);
@@ -109,7 +109,7 @@ inline Placed Placement::Allocate(uint32_t length, uint32_t alignment) {
   }
 }
 
-inline void Placement::Free(RunId id, LastUse last_use) {
+[[gnu::always_inline]] inline void Placement::Free(RunId id, LastUse last_use) {
   GRAPHTREE_CHECK(runs_[id].is_live())
       << "run " << id << " at offset " << runs_[id].offset << " is free";
   // Field by field: a copy of the whole run would wait for the stores that just made it.

@@ -183,10 +183,11 @@ absl::Status Pool::Close() {
 }
 
 // What is not the usual case.
-absl::Status Pool::EnterSlow(const ThreadGuard::Entry& entry) {
-  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+absl::Status Pool::EnterSlow(ThreadGuard::Entry::Kind entry) {
+  using Entry = ThreadGuard::Entry;
+  if (entry == Entry::Kind::kSecondThread) return Entry::TwoThreads();
   // Not from a callback: the call around it has begun already.
-  if (entry.is_outermost()) {
+  if (entry == Entry::Kind::kOutermost) {
     EndAbandonedScopes();
     DrainDeferred();
   }
@@ -220,7 +221,7 @@ absl::Status Pool::NotWhileAsking(absl::string_view what) const {
     GRAPHTREE_RETURN_IF_ERROR(MakeUsable(got, alignment, stream));
     extent = ExtentOf(ledger_.record(index));  // it may have been moved to where memory is
   }
-  if (extent.region == Region::kStep) {
+  if (extent.region == Region::kStep && ledger_.notes_places()) {
     const uint64_t last = (extent.end - 1) >> kSectorShift;
     for (uint64_t s = extent.begin >> kSectorShift; s <= last; ++s) {
       ledger_.Touch(static_cast<uint32_t>(s));
@@ -241,7 +242,7 @@ absl::Status Pool::NotWhileAsking(absl::string_view what) const {
 
 absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (parked_) return UsedWhileParked("allocate");
   const uint32_t number = streams_.NumberOf(stream);
   const BlockRequest request = {.bytes = bytes,
@@ -259,7 +260,7 @@ absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const Block
 absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& stream,
                                        const BlockOptions& options) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (parked_) return UsedWhileParked("allocate");
   if (!reserved_.Contains(address)) {
     return absl::InvalidArgumentError(
@@ -360,7 +361,7 @@ absl::Status Pool::Free(BlockId id) {
   }
   const ThreadGuard::Entry entry(guard_);
   if (!IsUnusual(entry)) return FreeNow(id);
-  GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   return FreeUnlessAsked(id);
 }
 
@@ -413,7 +414,7 @@ absl::Status Pool::WhyNotFreed(BlockId id, FreeOutcome outcome) const {
 
 absl::Status Pool::FreeAddress(Address address) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, Find(address));
   if (block.range.base != address) {
     return absl::InvalidArgumentError(

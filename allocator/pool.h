@@ -197,7 +197,7 @@ class Pool {
     return !entry.ok() || is_special_ || deferred_.is_pending() ||
            queued_count_.load(std::memory_order_relaxed) != 0;
   }
-  absl::Status EnterSlow(const ThreadGuard::Entry& entry);
+  absl::Status EnterSlow(ThreadGuard::Entry::Kind entry);
   absl::Status IsClosed() const;
   // While the server is asked for memory an allocation is half done.
   absl::Status NotWhileAsking(absl::string_view what) const;

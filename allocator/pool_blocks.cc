@@ -42,7 +42,7 @@ absl::StatusOr<Block> Pool::Describe(BlockId id) const {
 
 absl::Status Pool::UseOn(BlockId id, Stream& stream) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   ledger_.mutable_record(id.index).streams |= 1u << streams_.NumberOf(stream);
@@ -97,7 +97,7 @@ void Pool::NoteLaunch(Stream& stream) { streams_.UsedEverywhereOn(streams_.Numbe
 
 absl::Status Pool::SetKept(BlockId id, bool kept) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   ledger_.SetKeep(id, kept);
@@ -125,7 +125,7 @@ std::vector<WordId> Pool::NamedWords() const {
 
 absl::Status Pool::Annotate(BlockId id, absl::string_view note) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
   BlockRecord& record = ledger_.mutable_record(id.index);
@@ -236,7 +236,7 @@ absl::Status Pool::Poison(const BlockRecord& record) {
 
 absl::Status Pool::CheckCanaries(Stream& stream) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (parked_) return UsedWhileParked("checking canaries");
   if (deferred_.must_wait()) {
     return absl::FailedPreconditionError("canaries are checked by waiting for a kernel; a capture "

@@ -69,7 +69,7 @@ absl::Status Pool::ReleasePiece(Region region, uint32_t index) {
 
 absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   FreeScratch();
   if (!deferred_.must_wait()) {
     GRAPHTREE_RETURN_IF_ERROR(Quiesce());
@@ -98,7 +98,7 @@ absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints)
 // Best effort: large pieces as long as there is memory for them, then smaller ones.
 absl::StatusOr<uint64_t> Pool::ReserveAhead(uint64_t bytes, Region region) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (parked_) return UsedWhileParked("reserving");
   const uint64_t begin = uint64_t{ledger_.placement(region).end()} * kQuantum;
   const uint64_t end = begin + std::min(bytes, region_bytes_ - begin);
@@ -123,7 +123,7 @@ absl::StatusOr<uint64_t> Pool::ReserveAhead(uint64_t bytes, Region region) {
 
 absl::Status Pool::SealDeadMemory() {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (!options_.debug.seal_dead_memory || parked_) return absl::OkStatus();
   if (deferred_.must_wait()) {
     return absl::FailedPreconditionError("dead memory is sealed behind its work, and a capture is "
@@ -143,7 +143,7 @@ absl::Status Pool::SealDeadMemory() {
 
 absl::Status Pool::SetLimit(uint64_t bytes) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (bytes > 0 && bytes < mapped_bytes() && !deferred_.must_wait()) {
     GRAPHTREE_RETURN_IF_ERROR(Quiesce());
     ReleaseFreePieces(bytes, /*break_checkpoints=*/false);
@@ -182,7 +182,7 @@ uint64_t Pool::BytesToWake() {
 
 absl::Status Pool::Pin(AddressRange range) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Piece*> pieces, PiecesUnder(range));
   for (Piece* piece : pieces) ++piece->pins;
   pins_.push_back(range);
@@ -192,7 +192,7 @@ absl::Status Pool::Pin(AddressRange range) {
 // Other ranges may be pinned in the same pieces, so it is ranges that are remembered.
 absl::Status Pool::Unpin(AddressRange range) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   const auto pin = std::find(pins_.begin(), pins_.end(), range);
   if (pin == pins_.end()) {
     return absl::FailedPreconditionError(absl::StrCat(

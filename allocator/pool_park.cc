@@ -21,7 +21,7 @@ bool IsAmong(AddressRange piece, const std::vector<AddressRange>& ranges) {
 
 absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ranges) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (asks_server_) return NotWhileAsking("park");
   FreeScratch();
   if (parked_) return absl::OkStatus();
@@ -189,7 +189,7 @@ absl::StatusOr<Stream*> Pool::CopyStream() {
 
 absl::Status Pool::Wake() {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (asks_server_) return NotWhileAsking("wake");
   if (deferred_.is_pending()) {
     return absl::FailedPreconditionError(

@@ -23,7 +23,7 @@ absl::StatusOr<CheckpointTree::NodeId> Pool::NodeOf(CheckpointId id) const {
 
 absl::StatusOr<CheckpointId> Pool::Take() {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (asks_server_) return NotWhileAsking("take a checkpoint of");
   FreeScratch();
   const CheckpointTree::NodeId node = ledger_.Take(clock_);
@@ -32,7 +32,7 @@ absl::StatusOr<CheckpointId> Pool::Take() {
 
 absl::Status Pool::Drop(CheckpointId checkpoint) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
   ledger_.Drop(node);
   return absl::OkStatus();
@@ -40,7 +40,7 @@ absl::Status Pool::Drop(CheckpointId checkpoint) {
 
 absl::StatusOr<bool> Pool::IsAt(CheckpointId checkpoint) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
   ledger_.Plan(node, {}, {}, &plan_);
   return plan_.dies.empty() && plan_.wakes.empty();
@@ -48,7 +48,7 @@ absl::StatusOr<bool> Pool::IsAt(CheckpointId checkpoint) {
 
 absl::StatusOr<bool> Pool::HasItsMemory(CheckpointId checkpoint) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId id, NodeOf(checkpoint));
   const CheckpointTree::Node& node = ledger_.checkpoints().node(id);
   for (uint32_t sector : node.footprint) {
@@ -97,7 +97,7 @@ absl::Status Pool::CheckContents(const RestorePlan& plan) const {
 
 absl::Status Pool::Restore(CheckpointId checkpoint, const RestoreOptions& options) {
   const ThreadGuard::Entry entry(guard_);
-  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry));
+  if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (asks_server_) return NotWhileAsking("restore");
   if (IsCapturedFrom()) {
     return absl::FailedPreconditionError(absl::StrCat(

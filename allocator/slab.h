@@ -27,7 +27,7 @@ class Slab {
 
  public:
   // The id of a record as its last user left it, but for its first four bytes.
-  uint32_t Take() {
+  [[gnu::always_inline]] uint32_t Take() {
     const uint32_t id = free_head_;
     ++taken_;
     if (id == kNoId) return TakeNew();
@@ -50,7 +50,7 @@ class Slab {
   size_t bytes() const { return records_.capacity() * sizeof(Record); }
 
  private:
-  uint32_t TakeNew() {
+  [[gnu::noinline]] uint32_t TakeNew() {
     const size_t size = records_.size();
     if (size == records_.capacity()) records_.reserve(size + size / 8 + 64);
     records_.emplace_back();

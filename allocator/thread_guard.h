@@ -27,25 +27,32 @@ class ThreadGuard {
 
   class Entry {
    public:
-    explicit Entry(ThreadGuard& guard) : guard_(guard) {
+    enum class Kind : uint8_t {
+      kOutermost,
+      kInner,  // of a callback of the owner's own call
+      kSecondThread,
+    };
+
+    [[gnu::always_inline]] explicit Entry(ThreadGuard& guard) : guard_(guard) {
       const uintptr_t me = ThisThread();
       const uintptr_t inside = guard.inside_.load(std::memory_order_relaxed);
-      // The owner may come in again from a callback of its own call.
-      outermost_ = inside == 0;
-      ok_ = outermost_ || inside == me;
-      if (!outermost_) return;
+      if (inside != 0) {
+        kind_ = inside == me ? Kind::kInner : Kind::kSecondThread;
+        return;
+      }
+      kind_ = Kind::kOutermost;
       guard.inside_.store(me, std::memory_order_relaxed);
       guard.owner_.store(me, std::memory_order_relaxed);
     }
-    ~Entry() {
-      if (outermost_) guard_.inside_.store(0, std::memory_order_release);
+    [[gnu::always_inline]] ~Entry() {
+      if (is_outermost()) guard_.inside_.store(0, std::memory_order_release);
     }
     Entry(const Entry&) = delete;
     Entry& operator=(const Entry&) = delete;
 
-    bool ok() const { return ok_; }
-    // False inside of a callback of the owner's own call.
-    bool is_outermost() const { return outermost_; }
+    Kind kind() const { return kind_; }
+    bool ok() const { return kind_ != Kind::kSecondThread; }
+    bool is_outermost() const { return kind_ == Kind::kOutermost; }
     static absl::Status TwoThreads() {
       return absl::FailedPreconditionError(
           "two threads use one pool at the same time. Let one call end before the other begins; "
@@ -54,8 +61,7 @@ class ThreadGuard {
 
    private:
     ThreadGuard& guard_;
-    bool outermost_;
-    bool ok_;
+    Kind kind_;
   };
 
   bool IsOwner() const { return owner_.load(std::memory_order_relaxed) == ThisThread(); }
