@@ -55,6 +55,7 @@ struct BlockRecord {
   bool touched : 1 = false;   // while a restore is planned
   bool wanted : 1 = false;    // live in the state that is planned
   bool doomed : 1 = false;    // named as dying in the plan
+  bool unguarded : 1 = false;  // came back, and its guards may hold what others wrote there
 };
 
 }  // namespace graphtree

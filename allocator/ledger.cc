@@ -59,6 +59,7 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, ui
   record.touched = false;
   record.wanted = false;
   record.doomed = false;
+  record.unguarded = false;
   record.unused = 0;
   record.unused = static_cast<uint16_t>(record.requested_bytes() - request.bytes);
   if (request.region == Region::kKept) {

@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -157,7 +158,8 @@ class Pool {
   void SetContext(WordId word) { context_ = word; }
   absl::Status Annotate(BlockId id, absl::string_view note);
 
-  // Debugging; see PoolDebug.
+  // Debugging; see PoolDebug. A block that a restore brings back has its guards written anew: what
+  // ran over them before that is told no more.
   absl::Status CheckCanaries(Stream& stream);
   // Waits for the pool's work and takes the access rights of pieces without a live block, so that a
   // stale use faults. Allocating gives them back. With seal_dead_memory only.
@@ -267,7 +269,11 @@ class Pool {
   std::vector<WordId> NamedWords() const;
   absl::Status DebugAllocated(const BlockRecord& record, Stream& stream);
   void DebugFreed(BlockId id, const BlockRecord& record);
-  absl::Status Poison(const BlockRecord& record);
+  absl::Status WriteGuards(const BlockRecord& record, Stream& stream);
+  void GuardAgain(const std::vector<uint32_t>& blocks);
+  absl::Status ListGuards(Stream& stream, std::vector<PoolDebugger::Guard>* guards);
+  absl::Status BehindItsUsers(const BlockRecord& record,
+                              const std::function<absl::Status(Stream&)>& work);
 
   // pool_growth.cc: memory for what is allocated
   struct Shortage {

@@ -197,12 +197,31 @@ std::string Pool::NameOf(const BlockRecord& record) const {
 
 absl::Status Pool::DebugAllocated(const BlockRecord& record, Stream& stream) {
   if (!debugger_.modes().canaries || record.guard == 0) return absl::OkStatus();
+  TellOfLife(record);
+  return WriteGuards(record, stream);
+}
+
+absl::Status Pool::WriteGuards(const BlockRecord& record, Stream& stream) {
   const AddressRange whole = WholeRange(record);
   const Address user = AddressOfQuantum(record.user_offset());
-  TellOfLife(record);
   GRAPHTREE_RETURN_IF_ERROR(
       debugger_.WriteCanary({whole.base, user - whole.base}, stream));
   return debugger_.WriteCanary({whole.end() - kQuantum, kQuantum}, stream);
+}
+
+// While a block was dead its guards may have been other blocks' bytes. What cannot be written now,
+// because it would go into somebody's capture, is written by the next check.
+void Pool::GuardAgain(const std::vector<uint32_t>& blocks) {
+  if (!debugger_.modes().canaries) return;
+  for (uint32_t index : blocks) {
+    BlockRecord& record = ledger_.mutable_record(index);
+    if (record.guard == 0) continue;
+    record.unguarded = true;
+    if (deferred_.must_wait() || !IsReady(ExtentOf(record))) continue;
+    const absl::Status status =
+        BehindItsUsers(record, [&](Stream& stream) { return WriteGuards(record, stream); });
+    record.unguarded = !status.ok();
+  }
 }
 
 // Best effort: a block is free whether or not its bytes could be written over.
@@ -214,11 +233,14 @@ void Pool::DebugFreed(BlockId id, const BlockRecord& record) {
   }
   // What is parked has no bytes to poison.
   if (!debugger_.modes().poison_on_free || !IsReady(ExtentOf(record))) return;
-  if (!Poison(record).ok()) ++stats_.unpoisoned_frees;
+  const absl::Status poisoned = BehindItsUsers(
+      record, [&](Stream& stream) { return debugger_.Poison(ToldRange(record), stream); });
+  if (!poisoned.ok()) ++stats_.unpoisoned_frees;
 }
 
 // On one of the streams that used the block: in a capture not each of them can wait for the others.
-absl::Status Pool::Poison(const BlockRecord& record) {
+absl::Status Pool::BehindItsUsers(const BlockRecord& record,
+                                  const std::function<absl::Status(Stream&)>& work) {
   absl::Status status =
       absl::FailedPreconditionError("all streams that used the block were forgotten");
   const LastUse use = {record.streams, streams_.now()};
@@ -229,7 +251,7 @@ absl::Status Pool::Poison(const BlockRecord& record) {
     uint32_t users = 0;
     const bool must_order = streams_.MustOrder(number, use);
     status = must_order ? streams_.Order(number, *stream, use, &users) : absl::OkStatus();
-    if (status.ok()) return debugger_.Poison(ToldRange(record), *stream);
+    if (status.ok()) return work(*stream);
   }
   return status;
 }
@@ -242,24 +264,32 @@ absl::Status Pool::CheckCanaries(Stream& stream) {
     return absl::FailedPreconditionError("canaries are checked by waiting for a kernel; a capture "
                                          "is open. Check after it.");
   }
+  GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // guards are written on their blocks' streams
   std::vector<PoolDebugger::Guard> guards;
+  absl::Status status = ListGuards(stream, &guards);
+  if (status.ok()) status = debugger_.CheckCanaries(guards, stream);
+  // What fails may leave work there that touches guards.
+  if (!status.ok()) streams_.UsedEverywhereOn(streams_.NumberOf(stream));
+  return status;
+}
+
+// Writes those, too, of blocks that came back and could not have them written then.
+absl::Status Pool::ListGuards(Stream& stream, std::vector<PoolDebugger::Guard>* guards) {
   for (Region region : {Region::kStep, Region::kKept}) {
     const Placement& placement = ledger_.placement(region);
     for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
       if (!placement.run(id).is_live()) continue;
-      const BlockRecord& record = ledger_.record(placement.run(id).owner());
+      BlockRecord& record = ledger_.mutable_record(placement.run(id).owner());
       if (record.guard == 0 || !IsReady(ExtentOf(record))) continue;
+      if (record.unguarded) GRAPHTREE_RETURN_IF_ERROR(WriteGuards(record, stream));
+      record.unguarded = false;
       const AddressRange whole = WholeRange(record);
       const Address user = AddressOfQuantum(record.user_offset());
-      guards.push_back({{whole.base, user - whole.base}, NameOf(record), true});
-      guards.push_back({{whole.end() - kQuantum, kQuantum}, NameOf(record), false});
+      guards->push_back({{whole.base, user - whole.base}, NameOf(record), true});
+      guards->push_back({{whole.end() - kQuantum, kQuantum}, NameOf(record), false});
     }
   }
-  GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // guards are written on their blocks' streams
-  const absl::Status status = debugger_.CheckCanaries(guards, stream);
-  // What fails may leave kernels there that read guards.
-  if (!status.ok()) streams_.UsedEverywhereOn(streams_.NumberOf(stream));
-  return status;
+  return absl::OkStatus();
 }
 
 }  // namespace graphtree

@@ -99,6 +99,41 @@ TEST_F(PoolDebugTest, CanariesAreNotCheckedWhileACaptureIsOpen) {
   EXPECT_THAT(stream_->EndCapture(), IsOk());
 }
 
+TEST_F(PoolDebugTest, GuardsOfBlocksThatARestoreBringsBackAreWrittenAgain) {
+  Open({.canaries = true});
+  auto other_stream = *device_->NewStream();
+  const Block block = Allocate(1000, {.tag = pool_->Word("weights")});
+  const CheckpointId here = *pool_->Take();
+  EXPECT_THAT(pool_->Free(block.id), IsOk());
+  const Block over = *pool_->Allocate(1 << 20, *other_stream);
+  ASSERT_LT(over.range.base, block.range.end());
+  EXPECT_THAT(other_stream->Fill(over.range.base, 1, 1, over.range.bytes), IsOk());
+  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  std::memset(PointerTo(block.range.base - 3), 7, 3);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+              FailsWith(StatusCode::kDataLoss, "over: 3 bytes in front of block \"weights\""));
+  std::memset(PointerTo(block.range.base - 3), 0xC3, 3);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  pool_.reset();
+}
+
+TEST_F(PoolDebugTest, GuardsThatComeBackWhileACaptureIsOpenAreWrittenByTheNextCheck) {
+  Open({.canaries = true});
+  const Block kept = Allocate(1000, {.region = Region::kKept});
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Free(kept.id), IsOk());
+  const Block over = Allocate(1 << 20, {.region = Region::kKept});
+  EXPECT_THAT(stream_->Fill(over.range.base, 1, 1, over.range.bytes), IsOk());
+  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  std::memset(PointerTo(kept.range.end() + 24), 7, 5);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+              FailsWith(StatusCode::kDataLoss, "over: 5 bytes behind"));
+}
+
 TEST_F(PoolDebugTest, StaleHandlesNameWhoFreedThem) {
   Open({.remember_frees = true});
   const Block block = Allocate(1000, {.tag = pool_->Word("logits")});

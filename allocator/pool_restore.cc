@@ -128,6 +128,7 @@ absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& opt
   }
   AdoptState();
   if (tells_device_) TellDevice(plan_);
+  GuardAgain(plan_.wakes);
   ++stats_.restores;
   LogEvent(HistoryAction::kCheckpointRestore, 0, stats_.live_bytes, nullptr);
   return absl::OkStatus();

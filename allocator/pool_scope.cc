@@ -101,6 +101,7 @@ absl::Status Pool::RollBackInnermost() {
   ledger_.UndoWatch(ended->kept_mark, streams_.now(), &plan_.dies, &plan_.wakes);
   AdoptState();
   if (tells_device_) TellDevice(plan_);
+  GuardAgain(plan_.wakes);
   const absl::Status restored = RestoreNow(ended->start, {});
   const absl::Status dropped = Drop(ended->start);
   FreeAgain(ended->freed_elsewhere);
