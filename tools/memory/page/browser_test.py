@@ -79,6 +79,17 @@ class LooksTest(PageCase):
         page.move(5, 5)
         self.assertTrue(page.evaluate("document.querySelector('.tooltip').hidden"))
 
+    def test_slow_machine_draws_coarsely_and_then_finely(self):
+        page = self.open("train_step7")
+        raster = "graphtreePage.app.panes[0].timeline.raster"
+        fine = page.evaluate(f"{raster}.canvas.width")
+        page.evaluate(f"{raster}.lastMs = 1000")
+        left, top, width, height = self.box(page, ".timeline .overlay")
+        page.mouse("mouseWheel", left + width / 2, top + 50, deltaX=0, deltaY=-400)
+        page.wait_for(f"{raster}.canvas.width < {fine}", 5)
+        page.settle()
+        self.assertEqual(page.evaluate(f"{raster}.canvas.width"), fine)
+
     def test_click_pins_and_escape_lets_go(self):
         page = self.open("train_step7")
         # Two workspaces of the same size: which covers more pixels would be a matter of rounding.

@@ -114,6 +114,7 @@ class Page:
         self.session = session
         self.errors = []
         self.requests = []
+        self.at_rest = "true"  # an expression that becomes true when nothing more will be drawn
         browser.listeners.append(self.hear)
 
     def hear(self, message):
@@ -171,8 +172,12 @@ class Page:
             time.sleep(0.02)
 
     def settle(self):
-        """Waits for two frames, so that what was asked for has been drawn."""
-        self.evaluate("new Promise(r => requestAnimationFrame(() => requestAnimationFrame(r)))")
+        """Waits for two frames, so that what was asked for has been drawn, and for the page to
+        come to rest: on a busy machine it first draws a coarse picture."""
+        self.evaluate(f"""new Promise(done => {{
+            const look = () => ({self.at_rest}) ? done() : requestAnimationFrame(look);
+            requestAnimationFrame(() => requestAnimationFrame(look));
+        }})""")
 
     def mouse(self, kind, x, y, **more):
         self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, **more)

@@ -49,6 +49,7 @@ class PageCase(unittest.TestCase):
     def open(self, snapshot, *more, **look):
         page = self.browser.open(self.write(snapshot, *more), **look)
         page.wait_for("window.graphtreePage !== undefined")
+        page.at_rest = "!graphtreePage.app.panes.some(pane => pane.timeline.raster.coarse)"
         page.settle()
         self.addCleanup(self.check_quiet, page)
         return page
