@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "device/base/check.h"
 #include "device/error.h"
 #include "device/host/fault_guard.h"
 
@@ -102,6 +101,7 @@ void Engine::Issue(Lock& lock, StreamQueue& queue, Unit* unit) {
     replay.last_clock = queue.knowledge.back().clock;
   }
   unit->sequence = ++queue.issued;
+  unit->number = ++issued_;
   if (queue.tail != nullptr) queue.tail->next = unit;
   queue.tail = unit;
   ++pending_;
@@ -158,27 +158,21 @@ bool Engine::Touches(Unit& unit, AddressRange range) const {
 }
 
 void Engine::FillInOrder(AddressRange range, uint8_t byte) {
-  auto job = std::make_shared<FillJob>(FillJob{range, byte, 0});
+  std::vector<Unit*> before;
   for (const auto& queue : queues_) {
     Unit* last = nullptr;
     for (Unit* unit = queue->head; unit != nullptr; unit = unit->next) {
       if (Touches(*unit, range)) last = unit;
     }
-    if (last == nullptr) continue;
-    ++job->units_before;
-    last->poisons = true;
-    fill_jobs_[last].push_back(job);
+    if (last != nullptr) before.push_back(last);
   }
-  if (job->units_before == 0) checks_.Fill(range, byte);
+  if (before.empty()) return FillNow({{range, byte}});
+  waiting_fills_.Add({range, byte}, issued_, before);
 }
 
-void Engine::RunFillJobs(Unit* unit) {
-  const auto found = fill_jobs_.find(unit);
-  GRAPHTREE_CHECK(found != fill_jobs_.end());
-  for (const std::shared_ptr<FillJob>& job : found->second) {
-    if (--job->units_before == 0 && health_.ok()) checks_.Fill(job->range, job->byte);
-  }
-  fill_jobs_.erase(found);
+void Engine::FillNow(const std::vector<ByteFill>& fills) {
+  if (!health_.ok()) return;
+  for (const ByteFill& fill : fills) checks_.Fill(fill.range, fill.byte);
 }
 
 }  // namespace graphtree::host

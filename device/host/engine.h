@@ -26,12 +26,12 @@
 #include <thread>
 #include <vector>
 
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "device/host/capture.h"
 #include "device/host/checks.h"
 #include "device/host/host_options.h"
 #include "device/host/stream_queue.h"
+#include "device/host/waiting_fills.h"
 
 namespace graphtree::host {
 
@@ -80,7 +80,8 @@ class Engine {
   // The caller knows that this is done: so does everything that is issued from now on.
   void HostKnows(Ticket ticket, const VectorClock& clock);
 
-  // Fills `range` once nothing that was issued before can touch it any more.
+  // Fills `range` once nothing that was issued before can touch it any more, but never behind what
+  // is issued later (waiting_fills.h).
   void FillInOrder(AddressRange range, uint8_t byte);
 
   // Ends the threads. REQUIRES: nothing is pending.
@@ -90,11 +91,6 @@ class Engine {
   struct ReadyItem {
     StreamQueue* queue;
     uint32_t op;  // kWhole unless the front is a replay
-  };
-  struct FillJob {
-    AddressRange range;
-    uint8_t byte;
-    int units_before;
   };
   static constexpr uint32_t kWhole = ~uint32_t{0};
 
@@ -124,7 +120,7 @@ class Engine {
   void LearnFromHost(StreamQueue& queue);
   void AfterIssue(Lock& lock, StreamQueue& queue);
   bool Touches(Unit& unit, AddressRange range) const;
-  void RunFillJobs(Unit* unit);
+  void FillNow(const std::vector<ByteFill>& fills);
 
   const HostOptions options_;
   std::mutex mutex_;
@@ -140,6 +136,7 @@ class Engine {
   StreamQueue* legacy_ = nullptr;
   uint32_t streams_named_ = 0;
   UnitPool units_;
+  uint64_t issued_ = 0;   // units, to all streams
   uint64_t pending_ = 0;  // units issued and not completed
   uint64_t taken_ = 0;    // items picked and not finished
   std::vector<ReadyItem> ready_;
@@ -150,7 +147,7 @@ class Engine {
   VectorClock host_clock_;
   uint64_t host_version_ = 0;
 
-  absl::flat_hash_map<Unit*, std::vector<std::shared_ptr<FillJob>>> fill_jobs_;
+  WaitingFills waiting_fills_;
 
   std::vector<std::thread::id> host_calls_;  // the threads that run one now
   std::thread callback_thread_;

@@ -85,7 +85,7 @@ void Engine::CompleteFront(StreamQueue& queue) {
   queue.front_taken = false;
   --pending_;
   if (unit->kind == UnitKind::kReplay) unit->replay->Over();
-  if (unit->poisons) RunFillJobs(unit);
+  if (unit->poisons) FillNow(waiting_fills_.Over(*unit));
   units_.Give(unit);
   for (size_t i = 0; i < queue.waiters.size();) {
     if (queue.waiters[i].sequence > queue.completed) {
@@ -128,6 +128,7 @@ bool Engine::Admit(StreamQueue& queue, Unit& unit, uint32_t op, const Work& work
   if (options_.trace) {
     options_.trace({queue.name(), work.name(), unit.sequence, replayed, replayed ? op : 0});
   }
+  if (!waiting_fills_.empty()) FillNow(waiting_fills_.Starts(unit.number, work));
   if (work.footprints().empty()) return true;
   Moment now;
   now.ticket = {queue.slot, unit.sequence};

@@ -252,6 +252,61 @@ TEST(HostChecksTest, PoisonDoesNotWaitForDeclaredWorkElsewhere) {
   EXPECT_EQ(device.at(1), 0xCBCBCBCBCBCBCBCBu);
 }
 
+// The opaque op's stream has nothing to do with the others: poison that waits for it, as nobody
+// knows what it touches, must not come over what they write meanwhile.
+class PoisonBehindAnOpaqueOpTest : public testing::TestWithParam<uint64_t> {
+ protected:
+  PoisonBehindAnOpaqueOpTest() : device_(OptionsFor(GetParam())) {
+    for (int i = 0; i < 4; ++i) device_.at(i) = 0;
+    EXPECT_THAT(device_.Secret(0, device_.word(9).base), IsOk());
+    device_.memory().NoteLive({device_.word(1).base, 16}, "fresh");
+  }
+  static HostOptions OptionsFor(uint64_t seed) {
+    HostOptions options;
+    options.seed = seed;
+    return options;
+  }
+  void FinishAll() {
+    for (const int stream : {1, 0}) EXPECT_THAT(device_.stream(stream).Synchronize(), IsOk());
+  }
+
+  TestDevice device_;
+};
+INSTANTIATE_TEST_SUITE_P(Seeds, PoisonBehindAnOpaqueOpTest, testing::Range<uint64_t>(1, 9));
+
+TEST_P(PoisonBehindAnOpaqueOpTest, ComesBeforeAnOpThatNamesTheBytes) {
+  ASSERT_THAT(device_.stream(1).Copy(device_.word(0).base, device_.word(1).base, 8), IsOk());
+  ASSERT_THAT(device_.stream(1).Fill(device_.word(1).base, 1, 4, 2), IsOk());
+  FinishAll();
+  EXPECT_EQ(device_.at(0), 0xCBCBCBCBCBCBCBCBu) << "nobody had written what was read";
+  EXPECT_EQ(device_.at(1), 0x0000000100000001u);
+  EXPECT_EQ(device_.at(2), 0xCBCBCBCBCBCBCBCBu) << "nobody has written the rest";
+}
+
+TEST_P(PoisonBehindAnOpaqueOpTest, ComesBeforeAReplayThatNamesTheBytes) {
+  const auto graph = device_.Capture(2, [&] {
+    EXPECT_THAT(device_.stream(2).Fill(device_.word(1).base, 1, 4, 2), IsOk());
+  });
+  const auto executable = graph->Instantiate().value();
+  ASSERT_THAT(executable->Launch(device_.stream(1)), IsOk());
+  FinishAll();
+  EXPECT_EQ(device_.at(1), 0x0000000100000001u);
+  EXPECT_EQ(device_.at(2), 0xCBCBCBCBCBCBCBCBu);
+}
+
+TEST_P(PoisonBehindAnOpaqueOpTest, IsNotWrittenOverWhatAnotherOpaqueOpWrote) {
+  ASSERT_THAT(device_.Secret(1, device_.word(2).base), IsOk());
+  FinishAll();
+  EXPECT_EQ(device_.at(2), 1u);
+}
+
+TEST_P(PoisonBehindAnOpaqueOpTest, ARaceForTheBytesIsFoundAllTheSame) {
+  ASSERT_THAT(device_.Digit(2, 1, 1), IsOk());
+  ASSERT_THAT(device_.Digit(1, 1, 2), IsOk());
+  device_.stream(1).Synchronize().IgnoreError();
+  EXPECT_THAT(device_.stream(2).Synchronize(), HasCode(kLost, "race"));
+}
+
 TEST(HostChecksTest, ChecksCanBeOff) {
   HostOptions options;
   options.poison = false;

@@ -40,7 +40,8 @@ enum class UnitKind : uint8_t { kWork, kReplay, kWait, kStamp };
 struct Unit {
   UnitKind kind = UnitKind::kWork;
   bool poisons = false;  // some bytes are filled when it is done
-  uint64_t sequence = 0;
+  uint64_t sequence = 0;  // in its stream
+  uint64_t number = 0;    // of all that was issued to any stream
   Unit* next = nullptr;
   Work work;
   std::shared_ptr<Replay> replay;
