@@ -352,17 +352,19 @@ bool Pool::IsShielded(AddressRange range) const {
 }
 
 absl::Status Pool::Free(BlockId id) {
-  if (!guard_.IsOwner()) {
-    const std::lock_guard<std::mutex> lock(queue_mutex_);
-    if (!takes_frees_) return IsClosed();
-    queued_frees_.push_back(id);
-    CountQueued();
-    return absl::OkStatus();
-  }
+  if (!guard_.IsOwner()) return FreeLater(id);
   const ThreadGuard::Entry entry(guard_);
   if (!IsUnusual(entry)) return FreeNow(id);
   GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   return FreeUnlessAsked(id);
+}
+
+absl::Status Pool::FreeLater(BlockId id) {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  if (!takes_frees_) return IsClosed();
+  queued_frees_.push_back(id);
+  CountQueued();
+  return absl::OkStatus();
 }
 
 absl::Status Pool::FreeUnlessAsked(BlockId id) {

@@ -75,6 +75,9 @@ class Pool {
   // From any thread. Refused, and nothing changed: twice, stale, of another pool. What another
   // thread frees stays freed, whatever becomes of a capture's scope that is open.
   absl::Status Free(BlockId id);
+  // The same by whoever comes in next. A thread that called the pool before and may free while
+  // another one calls it now frees like this: Free takes the last caller for the present one.
+  absl::Status FreeLater(BlockId id);
   // It looks the block up, so one thread at a time.
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.

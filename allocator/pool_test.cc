@@ -292,6 +292,30 @@ TEST_F(PoolTest, AnotherThreadFreesWhileTheOwnerAllocates) {
   EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
 }
 
+TEST_F(PoolTest, WhatIsFreedLaterIsFreedByTheNextCall) {
+  const Block block = Allocate(1000);
+  EXPECT_THAT(pool_->FreeLater(block.id), IsOk());
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_EQ(pool_->Stats().queued_frees, 1u);
+  EXPECT_EQ(Allocate(1000).range, block.range);
+  EXPECT_EQ(pool_->Stats().queued_frees, 0u);
+}
+
+// The last one to call is as free to be anywhere as any other thread, once another one calls.
+TEST_F(PoolTest, TheLastCallerFreesLaterWhileAnotherThreadAllocates) {
+  constexpr int kRounds = 2000;
+  std::vector<BlockId> handed(kRounds);
+  for (BlockId& id : handed) id = Allocate(1000).id;
+  std::thread next([&] {
+    for (int i = 0; i < kRounds; ++i) EXPECT_THAT(pool_->Free(Allocate(500).id), IsOk());
+  });
+  for (const BlockId id : handed) EXPECT_THAT(pool_->FreeLater(id), IsOk());
+  next.join();
+  EXPECT_THAT(pool_->Free(Allocate(1).id), IsOk()) << "takes note of what is queued";
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
+}
+
 TEST_F(PoolTest, RestoreIsSilent) {
   const Block a = Allocate(3000001, {.tag = pool_->Word("x"), .note = pool_->Word("n")});
   const CheckpointId here = *pool_->Take();

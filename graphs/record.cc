@@ -1,6 +1,7 @@
 // The body is captured into a graph, the graph becomes a node, and is launched once.
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/deferred.h"
 #include "device/base/check.h"
@@ -42,11 +43,13 @@ absl::Status TreeCore::BooksTo(Node* node) {
     return absl::OkStatus();
   }
   if (books_at_ == node && node->live_after.empty()) return absl::OkStatus();
+  // Looked at once: what other threads drop from here on counts as alive.
+  const std::vector<HeldOutput>& all_held = path_.Held();
   std::vector<BlockId> dying;
   std::vector<std::pair<const HeldOutput*, BlockId>> surviving;
   for (const LiveBlock& live : node->live_after) {
     const HeldOutput* holder = nullptr;
-    for (const HeldOutput& held : path_.Held()) {
+    for (const HeldOutput& held : all_held) {
       if (held.output == live.output) holder = &held;
     }
     if (holder == nullptr && IsPlanted(PlantedBug::kForgetsDying)) continue;
@@ -298,12 +301,28 @@ void TreeCore::NoteConsumed(const Values& originals, const GivenInputs& given, N
   }
 }
 
+// What somebody dropped in the middle, the body or another thread, is not in the books behind the
+// recording: where it is alive at a replay, its memory would be given away. So it must be dead.
+void TreeCore::NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node) {
+  if (IsPlanted(PlantedBug::kForgetsConsumed)) return;
+  std::vector<OutputRef> live;
+  for (const OutputRef output : node->live_before.outputs()) {
+    const auto is_it = [output](const auto& other) { return other.output == output; };
+    if (absl::c_any_of(held, is_it) || absl::c_any_of(node->consumed, is_it)) {
+      live.push_back(output);
+    }
+  }
+  if (live.size() < node->live_before.outputs().size()) node->live_before = LiveSet(live);
+}
+
 absl::Status TreeCore::Attach(Call& call, Draft draft) {
   Node* node = draft.node.get();
   HoldOutputs(node, draft.outputs);
-  for (const HeldOutput& held : path_.Held()) {
+  const std::vector<HeldOutput>& all_held = path_.Held();
+  for (const HeldOutput& held : all_held) {
     node->live_after.push_back({held.output, Unpack(held.storage->block)});
   }
+  NoteDeadMeanwhile(all_held, node);
   GRAPHTREE_ASSIGN_OR_RETURN(node->checkpoint, memory_->Take());
   Node* parent = path_.current();
   FileNode(draft.plan, node);

@@ -20,11 +20,21 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   options.initial_bytes = initial_bytes;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
   std::shared_ptr<Pool> pool = std::move(made);
+  auto caller = std::make_shared<std::atomic<std::thread::id>>();
   // The releaser holds the pool, so that it lives as long as the last output.
-  StorageHome* home = StorageHome::Make(
-      [pool](uint64_t block) { pool->Free(Unpack(block)).IgnoreError(); }, std::move(explain),
-      DevicePlaceOf(device));
-  return std::unique_ptr<StepMemory>(new StepMemory(std::move(pool), home));
+  const auto release = [pool, caller](uint64_t block, StorageHome::Dropped dropped) {
+    const BlockId id = Unpack(block);
+    const bool in_call =
+        dropped == StorageHome::Dropped::kInCall || *caller == std::this_thread::get_id();
+    // Outside of calls the pool may be in another thread's hands.
+    if (!in_call) return pool->FreeLater(id).IgnoreError();
+    // Asking makes this thread the pool's caller. So the bytes are dead now, and not some time
+    // behind a replay that writes to them.
+    if (pool->Describe(id).ok()) pool->Free(id).IgnoreError();
+  };
+  StorageHome* home = StorageHome::Make(release, std::move(explain), DevicePlaceOf(device));
+  return std::unique_ptr<StepMemory>(
+      new StepMemory(std::move(pool), home, std::move(caller)));
 }
 
 // The pool itself ends with the last output; see the releaser.

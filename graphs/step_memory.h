@@ -3,14 +3,17 @@
 //   step region   what functions allocate; follows the path, shared by all branches
 //   kept region   what eager runs outside the tree allocate; no restore touches it
 //
-// A storage in state kOwning owns one block; the block is freed when its last handle goes, on any
-// thread. Storages, and with them the pool, outlive the tree while somebody holds an output.
+// A storage in state kOwning owns one block; the block is freed when its last handle goes: at once
+// in a call of the tree, and else, as any thread may drop it, by the next one. Storages, and with
+// them the pool, outlive the tree while somebody holds an output.
 #ifndef GRAPHTREE_GRAPHS_STEP_MEMORY_H_
 #define GRAPHTREE_GRAPHS_STEP_MEMORY_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -32,6 +35,20 @@ inline BlockId Unpack(uint64_t word) {
 
 class StepMemory {
  public:
+  // While it lives this thread is in a call of the tree, and what it lets go is free at once.
+  class InCall {
+   public:
+    explicit InCall(StepMemory& memory) : caller_(*memory.caller_) {
+      caller_ = std::this_thread::get_id();
+    }
+    ~InCall() { caller_ = std::thread::id(); }
+    InCall(const InCall&) = delete;
+    InCall& operator=(const InCall&) = delete;
+
+   private:
+    std::atomic<std::thread::id>& caller_;
+  };
+
   // `bytes` at most, of which `initial_bytes` are mapped now as far as there is so much.
   static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, uint64_t bytes,
                                                             uint64_t initial_bytes,
@@ -62,14 +79,18 @@ class StepMemory {
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
  private:
-  StepMemory(std::shared_ptr<Pool> pool, StorageHome* home)
+  using Caller = std::shared_ptr<std::atomic<std::thread::id>>;
+
+  StepMemory(std::shared_ptr<Pool> pool, StorageHome* home, Caller caller)
       : pool_(std::move(pool)),
         home_(home),
+        caller_(std::move(caller)),
         step_(pool_->range_of(Region::kStep)),
         kept_(pool_->range_of(Region::kKept)) {}
 
   const std::shared_ptr<Pool> pool_;
   StorageHome* const home_;
+  const Caller caller_;  // the thread that is in a call, for as long as it may allocate
   absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
 
   const AddressRange step_;  // the step region

@@ -44,6 +44,8 @@ class StorageOwner {
   virtual ~StorageOwner() = default;
   // No handle is left, outside or inside. The owner deletes or reuses the storage.
   virtual void Unreferenced(Storage* storage) = 0;
+  // The same where the last one was inside: this is the thread of the tree's call.
+  virtual void UnreferencedInside(Storage* storage) { Unreferenced(storage); }
   // Why `storage` may not be used: who made it, when, and who overwrote it.
   virtual std::string WhyStale(const Storage& storage) const = 0;
   // The device that its storages lie on; empty if they lie nowhere in particular.
@@ -84,7 +86,7 @@ class Storage {
   void DropInside() {
     if (--inside_ > 0) return;
     if (count_.fetch_sub(kInside, std::memory_order_acq_rel) == kInside) {
-      owner_->Unreferenced(this);
+      owner_->UnreferencedInside(this);
     }
   }
 

@@ -4,7 +4,9 @@
 //   New() <-- spare list <-- exchange -- returned stack <-- Unreferenced()
 //
 // The home outlives the tree for as long as handles do. A storage that owns a block of the pool
-// gives it back through the releaser, on the thread that dropped the last handle.
+// gives it back through the releaser, on the thread that dropped the last handle: while the tree's
+// call runs on another thread, perhaps, and allocates. Where the tree itself let go last it is the
+// call's own thread.
 #ifndef GRAPHTREE_GRAPHS_STORAGE_HOME_H_
 #define GRAPHTREE_GRAPHS_STORAGE_HOME_H_
 
@@ -21,8 +23,10 @@ namespace graphtree {
 
 class StorageHome : public StorageOwner {
  public:
-  // Frees the block of a storage in state kOwning; called on any thread.
-  using Releaser = std::function<void(uint64_t block)>;
+  enum class Dropped : uint8_t { kAnywhere, kInCall };
+
+  // Frees the block of a storage in state kOwning; called on any thread, where it was dropped.
+  using Releaser = std::function<void(uint64_t block, Dropped dropped)>;
   // The sentence for a stale storage.
   using Explainer = std::function<std::string(const Storage&)>;
 
@@ -43,13 +47,15 @@ class StorageHome : public StorageOwner {
   // Storages that are out. Exact on the tree's thread when no handle is being dropped.
   int64_t outstanding() const { return holders_.load(std::memory_order_acquire) - 1; }
 
-  void Unreferenced(Storage* storage) override;
+  void Unreferenced(Storage* storage) override { TakeBack(storage, Dropped::kAnywhere); }
+  void UnreferencedInside(Storage* storage) override { TakeBack(storage, Dropped::kInCall); }
   std::string WhyStale(const Storage& storage) const override;
   std::string DeviceName() const override { return place_.name; }
 
  private:
   StorageHome(Releaser release, Explainer explain, DevicePlace place);
   ~StorageHome() override;
+  void TakeBack(Storage* storage, Dropped dropped);
   void LetGo();
 
   const Releaser release_;

@@ -10,19 +10,26 @@
 namespace graphtree {
 namespace {
 
+using Dropped = StorageHome::Dropped;
+
 const Layout* Bytes(int64_t n) { return Layout::Of(DType::kU8, {n}); }
 
 class StorageHomeTest : public testing::Test {
  protected:
   StorageHomeTest()
-      : home_(StorageHome::Make([this](uint64_t block) { freed_.push_back(block); },
-                                [](const Storage&) { return std::string("made long ago"); })) {}
+      : home_(StorageHome::Make(
+            [this](uint64_t block, Dropped dropped) {
+              freed_.push_back(block);
+              dropped_.push_back(dropped);
+            },
+            [](const Storage&) { return std::string("made long ago"); })) {}
   Tensor MakeTensor(StorageState state, uint64_t block) {
     Storage* storage = home_->New({0x1000, 64}, state, block);
     return Tensor::Over(storage, Bytes(64), 0x1000);
   }
 
   std::vector<uint64_t> freed_;
+  std::vector<Dropped> dropped_;
   StorageHome* home_;
 };
 
@@ -70,6 +77,18 @@ TEST_F(StorageHomeTest, StoragesAreReused) {
   home_->Close();
 }
 
+// A handle outside may be dropped while the tree runs elsewhere; one inside is the tree's own.
+TEST_F(StorageHomeTest, WhoeverFreesIsToldWhoLetGoLast) {
+  MakeTensor(StorageState::kOwning, 1);
+  Storage* storage = home_->New({0x1000, 64}, StorageState::kOwning, 2);
+  storage->AddInside();
+  { Tensor tensor = Tensor::Over(storage, Bytes(64), 0x1000); }
+  storage->DropInside();
+  EXPECT_EQ(freed_, (std::vector<uint64_t>{1, 2}));
+  EXPECT_EQ(dropped_, (std::vector<Dropped>{Dropped::kAnywhere, Dropped::kInCall}));
+  home_->Close();
+}
+
 TEST_F(StorageHomeTest, UsingAStaleTensorIsAnErrorThatExplains) {
   Tensor tensor = MakeTensor(StorageState::kView, 0);
   EXPECT_TRUE(tensor.bytes().ok());
@@ -88,7 +107,7 @@ TEST_F(StorageHomeTest, HandlesMayOutliveTheHomesOwner) {
 
 TEST(StorageHomeThreadTest, HandlesMayBeDroppedOnAnyThread) {
   std::atomic<int> freed{0};
-  StorageHome* home = StorageHome::Make([&](uint64_t) { ++freed; },
+  StorageHome* home = StorageHome::Make([&](uint64_t, Dropped) { ++freed; },
                                         [](const Storage&) { return std::string(); });
   constexpr int kRounds = 2000;
   for (int round = 0; round < kRounds; ++round) {

@@ -239,6 +239,7 @@ class TreeCore {
   bool FindSource(const Values& originals, const Draft& draft, uint32_t output, OutputSlot* slot);
   static Value ViewOfInput(const Value& input, const OutputSlot& slot);
   void NoteConsumed(const Values& originals, const GivenInputs& given, Node* node);
+  static void NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node);
   absl::Status Attach(Call& call, Draft draft);
 
   // record_inputs.cc

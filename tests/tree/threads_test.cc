@@ -1,0 +1,226 @@
+// Several threads: each with a tree of its own, all with one tree, and trees that meet inside of
+// each other's bodies.
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+constexpr int kThreads = 8;
+
+class TreeThreadsTest : public TreeTest {
+ protected:
+  static void OnEveryThread(const std::function<void(int)>& body) {
+    std::vector<std::thread> threads;
+    for (int t = 0; t < kThreads; ++t) threads.emplace_back(body, t);
+    for (std::thread& thread : threads) thread.join();
+  }
+  std::unique_ptr<Tree> NewTree() {
+    auto tree = Tree::Create(device(), {.pool_bytes = 8 << 20});
+    EXPECT_THAT(tree, IsOk());
+    return tree.ok() ? *std::move(tree) : nullptr;
+  }
+  // One for each thread, as the fixture's helpers serve one thread.
+  std::vector<Tensor> GivenToEach() {
+    std::vector<Tensor> given;
+    for (int t = 0; t < kThreads; ++t) given.push_back(Given(t + 1));
+    EXPECT_THAT(a().Synchronize(), IsOk());
+    return given;
+  }
+  Words ReadOn(Stream& stream, const Value& value) {
+    Words words(kWords);
+    const auto buffer = memory().AllocateHost(kWords * sizeof(uint32_t));
+    EXPECT_THAT(buffer, IsOk());
+    if (!buffer.ok()) return {};
+    EXPECT_THAT(stream.Copy((*buffer)->range().base, value.word(), (*buffer)->bytes()), IsOk());
+    EXPECT_THAT(stream.Synchronize(), IsOk());
+    std::memcpy(words.data(), (*buffer)->data(), (*buffer)->bytes());
+    return words;
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(TreeThreadsTest);
+
+// Trees record, replay, go back and close side by side.
+TEST_P(TreeThreadsTest, EachWithATreeOfItsOwn) {
+  const std::vector<Tensor> given = GivenToEach();
+  OnEveryThread([&](int t) {
+    auto stream = device().NewStream();
+    ASSERT_THAT(stream, IsOk());
+    for (int life = 0; life < 2; ++life) {
+      const std::unique_ptr<Tree> tree = NewTree();
+      ASSERT_NE(tree, nullptr);
+      const FunctionId twice = tree->Register("twice", {}, Twice);
+      const FunctionId thrice = tree->Register("thrice", {}, Thrice);
+      for (int step = 0; step < 6; ++step) {
+        tree->BeginStep();
+        const auto first = tree->Run(twice, {given[t]}, **stream);
+        ASSERT_THAT(first, IsOk());
+        const auto second = tree->Run(step % 2 == 0 ? twice : thrice, {(*first)[0]}, **stream);
+        ASSERT_THAT(second, IsOk());
+        const uint32_t factor = step % 2 == 0 ? 4 : 6;
+        EXPECT_EQ(ReadOn(**stream, (*second)[0]), Times(PatternOf(t + 1), factor));
+      }
+      EXPECT_GT(tree->stats().replays, 0u);
+    }
+  });
+}
+
+// Whoever comes while somebody is inside gets an error, and may try again.
+TEST_P(TreeThreadsTest, AllWithOneTree) {
+  const std::vector<Tensor> given = GivenToEach();
+  const FunctionId twice = Register("twice", {}, Twice);
+  std::vector<std::unique_ptr<Stream>> streams;  // the tree's last one outlives its thread
+  for (int t = 0; t < kThreads; ++t) {
+    ASSERT_OK_AND_ASSIGN(streams.emplace_back(), device().NewStream());
+  }
+  constexpr int kCalls = 12;
+  OnEveryThread([&](int t) {
+    for (int call = 0; call < kCalls;) {
+      Values values = {given[t]};
+      const absl::Status status =
+          tree().Run(twice, absl::MakeSpan(values), *streams[t], &values);
+      if (!status.ok()) {
+        ASSERT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "one caller at a time"));
+        EXPECT_EQ(values.size(), 1u) << "a call that is refused consumes nothing";
+        std::this_thread::yield();
+        continue;
+      }
+      ++call;
+      // Held outputs are nobody else's, and are dropped on this thread while others call.
+      EXPECT_EQ(ReadOn(*streams[t], values[0]), Times(PatternOf(t + 1), 2));
+    }
+  });
+  EXPECT_GE(tree().stats().calls, uint64_t{kThreads} * kCalls);
+  CloseTree();
+}
+
+// Nothing of the tree is one thread's own: what one has recorded another replays.
+TEST_P(TreeThreadsTest, OneTreeOnOneThreadAfterTheOther) {
+  const Tensor x = Given(1);
+  const FunctionId twice = Register("twice", {}, Twice);
+  Values outputs;
+  for (int t = 0; t < kThreads; ++t) {
+    std::thread([&] {
+      outputs = CallInSteps(1, twice, {x});
+      EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 2));
+    }).join();
+  }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), uint64_t{kThreads} - 2);
+}
+
+// What was handed out on one thread is dropped on another, while the tree goes on.
+TEST_P(TreeThreadsTest, OutputsAreDroppedOnOtherThreads) {
+  const Tensor x = Given(1);
+  const FunctionId twice = Register("twice", {}, Twice);
+  std::vector<std::thread> droppers;
+  for (int round = 0; round < 5 * kThreads; ++round) {
+    if (round % 3 == 0) NewStep();
+    Values outputs = Call(twice, {x});
+    EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 2));
+    droppers.emplace_back([held = std::move(outputs)]() mutable { held.clear(); });
+  }
+  for (std::thread& dropper : droppers) dropper.join();
+  NewStep();
+  EXPECT_EQ(live(), 0u);
+}
+
+// A recording that began around an output which is dropped in its middle, on whatever thread, knows
+// nothing of it at its end: it may not be replayed where that output is alive.
+TEST_P(TreeThreadsTest, AnOutputIsDroppedWhileAnotherFunctionIsRecorded) {
+  const Tensor x = Given(1), y = Given(2);
+  Value held;
+  bool drops = true;
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId behind = Register("behind", {}, Thrice);
+  const FunctionId next = Register("next", {}, [&](Launcher& on, Values& inputs) {
+    if (drops) std::thread([&] { held = Value(); }).join();
+    return Thrice(on, inputs);
+  });
+  CallInSteps(1, behind, {y});
+  for (int step = 0; step < 2; ++step) {
+    held = CallInSteps(1, make, {x})[0];
+    Call(next, {y});
+  }
+  drops = false;
+  for (int step = 0; step < 3; ++step) {
+    held = CallInSteps(1, make, {x})[0];
+    const Value second = Call(next, {y})[0];
+    const Value third = Call(behind, {y})[0];
+    EXPECT_EQ(Read(held), Times(PatternOf(1), 2)) << "step " << step;
+    EXPECT_EQ(Read(second), Times(PatternOf(2), 3)) << "step " << step;
+    EXPECT_EQ(Read(third), Times(PatternOf(2), 3)) << "step " << step;
+  }
+}
+
+// The other tree works on a stream of its own: it may, whatever the outer tree does at the time.
+TEST_P(TreeThreadsTest, ABodyCallsAnotherTree) {
+  ASSERT_OK_AND_ASSIGN(const auto stream, device().NewStream());
+  const std::unique_ptr<Tree> inner = NewTree();
+  const FunctionId thrice = inner->Register("thrice", {}, Thrice);
+  const Tensor x = Given(1), y = Given(2);
+  EXPECT_THAT(a().Synchronize(), IsOk());
+  const FunctionId outer = Register("outer", {}, [&](Launcher& on, Values& inputs) {
+    inner->BeginStep();
+    const auto out = inner->Run(thrice, {y}, *stream);
+    if (!out.ok()) on.Fail(out.status());
+    return Twice(on, inputs);
+  });
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, outer, {x})[0]), Times(PatternOf(1), 2));
+    inner->BeginStep();
+    const auto out = inner->Run(thrice, {y}, *stream);
+    ASSERT_THAT(out, IsOk());
+    EXPECT_EQ(ReadOn(*stream, (*out)[0]), Times(PatternOf(2), 3));
+  }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 3u);
+  EXPECT_GT(inner->stats().replays, 0u);
+}
+
+// A tree that closes while another one's capture is open takes nothing away from it.
+TEST_P(TreeThreadsTest, ATreeClosesInTheBodyOfAnother) {
+  const Tensor x = Given(1);
+  EXPECT_THAT(a().Synchronize(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const auto stream, device().NewStream());
+  for (const bool on_another_thread : {false, true}) {
+    OpenTree({});
+    std::unique_ptr<Tree> other;
+    Value held;
+    const FunctionId outer = Register("outer", {}, [&](Launcher& on, Values& inputs) {
+      if (on_another_thread) {
+        std::thread([&] { other.reset(); }).join();
+      } else {
+        other.reset();
+      }
+      return Twice(on, inputs);
+    });
+    for (int step = 0; step < 4; ++step) {
+      other = NewTree();
+      const FunctionId thrice = other->Register("thrice", {}, Thrice);
+      for (int call = 0; call < 3; ++call) {
+        other->BeginStep();
+        const auto out = other->Run(thrice, {x}, *stream);
+        ASSERT_THAT(out, IsOk());
+        held = (*out)[0];
+      }
+      EXPECT_EQ(Read(CallInSteps(1, outer, {x})[0]), Times(PatternOf(1), 2))
+          << "step " << step << ", " << on_another_thread << ", " << tree().state();
+      EXPECT_EQ(ReadOn(*stream, held), Times(PatternOf(1), 3)) << "it outlives its tree";
+      held = Value();
+    }
+    EXPECT_EQ(graphs(), 1u) << (on_another_thread ? "on another thread" : "on the same thread");
+  }
+}
+
+}  // namespace
+}  // namespace graphtree
