@@ -71,13 +71,7 @@ class TreeCore::CutRun {
 
   absl::Status LaunchSection(size_t number, Section* section) {
     if (section->executable == nullptr) return absl::OkStatus();
-    DrawRandom(section, &taken_);
-    GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, call_.inputs));
-    const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
-    if (follows && section->pointers.Follow(call_.inputs, node_->places)) {
-      GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
-    }
-    return tree_.LaunchSection(*node_, number, *section, call_.stream);
+    return tree_.LaunchFor(node_, number, section, call_.inputs, &taken_, call_.stream);
   }
 
   absl::Status RunPart(Cut* cut) {

@@ -119,12 +119,14 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
 
 absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   const uint64_t bytes = ExecutableBytes(ops);
-  const uint64_t held = held_.executables + node.executables();
-  const uint64_t held_bytes = held_.executable_bytes + node.device_bytes();
-  const uint64_t over_count = std::max(held + 1, budget_.executables) - budget_.executables;
-  const uint64_t over_bytes =
-      std::max(held_bytes + bytes, budget_.executable_bytes) - budget_.executable_bytes;
-  if (over_count == 0 && over_bytes == 0) return absl::OkStatus();
+  uint64_t held, held_bytes, over_count, over_bytes;
+  do {
+    held = held_.executables + node.executables();
+    held_bytes = held_.executable_bytes + node.device_bytes();
+    over_count = std::max(held + 1, budget_.executables) - budget_.executables;
+    over_bytes = std::max(held_bytes + bytes, budget_.executable_bytes) - budget_.executable_bytes;
+    if (over_count == 0 && over_bytes == 0) return absl::OkStatus();
+  } while (DropSpares() > 0);
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
@@ -147,7 +149,38 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   return absl::OkStatus();
 }
 
+bool Keeper::HasRoomForSpare(uint64_t ops) const {
+  return held_.executables < budget_.executables &&
+         held_.executable_bytes + ExecutableBytes(ops) <= budget_.executable_bytes;
+}
+
+void Keeper::SpareMade(const Executable& spare) {
+  ++held_.executables;
+  held_.executable_bytes += spare.device_bytes();
+  ++spares_;
+}
+
+uint64_t Keeper::DropSpares() {
+  if (spares_ == 0) return 0;
+  const uint64_t before = held_.executables;
+  for (Node* node : AllNodes(root_)) {
+    size_t number = 0;
+    node->VisitSections([&](Section& section) {
+      if (section.spare != nullptr) {
+        Evict(*node, number, std::move(section.spare->executable));
+        section.NoSpare();
+      }
+      ++number;
+    });
+  }
+  const uint64_t gone = before - held_.executables;
+  spares_ = 0;
+  Count(Reason::kSpareDropped, gone);
+  return gone;
+}
+
 bool Keeper::EvictOneExecutable(Reason reason) {
+  if (DropSpares() > 0) return true;
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
@@ -163,13 +196,23 @@ bool Keeper::EvictOneExecutable(Reason reason) {
 
 uint64_t Keeper::EvictExecutables(Node* node) {
   const uint64_t executables = node->executables();
-  held_.executables -= executables;
-  held_.executable_bytes -= node->device_bytes();
-  if (executables > 0) evicts_(*node);
-  node->VisitSections([this](Section& section) {
-    if (section.executable != nullptr) graveyard_.Add(std::move(section.executable));
+  size_t number = 0;
+  node->VisitSections([&](Section& section) {
+    if (section.executable != nullptr) Evict(*node, number, std::move(section.executable));
+    if (section.spare != nullptr) {
+      Evict(*node, number, std::move(section.spare->executable));
+      section.spare = nullptr;
+    }
+    ++number;
   });
   return executables;
+}
+
+void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable) {
+  --held_.executables;
+  held_.executable_bytes -= executable->device_bytes();
+  evicts_(node, section, *executable);
+  graveyard_.Add(std::move(executable));
 }
 
 void Keeper::Detach(Node* node) {

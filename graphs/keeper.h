@@ -4,6 +4,7 @@
 //   path in force     root - A - B            pinned: their executables, and they themselves
 //   other nodes              |   `- C         C may go whole; so may D and E, E first
 //                            `- D - E         the executables of any of C, D, E may go alone
+//   spares (section.h)                        of A to E: go before any of these
 //
 // What goes is taken out of the tree at once and destroyed later (graveyard.h). An eviction for a
 // cause is counted under that cause's reason.
@@ -44,10 +45,11 @@ struct Held {
 class Keeper {
  public:
   // None owned; all outlive the keeper. Evictions are counted in `counts`; `forget` is told of
-  // every node that leaves the tree, `evicts` of every executable that does, while it is there.
+  // every node that leaves the tree, `evicts` of every executable that does, while it is there,
+  // with the number of its section.
   Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
          ReasonCounts* counts, std::function<void(const Node*)> forget,
-         std::function<void(const Node&)> evicts)
+         std::function<void(const Node&, size_t, const Executable&)> evicts)
       : budget_(budget),
         memory_(memory),
         path_(path),
@@ -83,8 +85,12 @@ class Keeper {
   void NodeMade() { ++held_.nodes; }
   void ExecutablesMade(const Node& node);
 
-  // Evicts the executables of a node that may go, the least valuable; false if there is none. For a
-  // device that is out of memory.
+  // Whether a spare fits without that anything goes.
+  bool HasRoomForSpare(uint64_t ops) const;
+  void SpareMade(const Executable& spare);
+
+  // Evicts the spares, or else the executables of a node that may go, the least valuable; false if
+  // there is none. For a device that is out of memory.
   bool EvictOneExecutable(Reason reason);
 
   Graveyard& graveyard() { return graveyard_; }
@@ -102,6 +108,9 @@ class Keeper {
   double UsesBelow(Node* node);
 
   void Count(Reason reason, uint64_t gone) { (*counts_)[static_cast<size_t>(reason)] += gone; }
+  void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
+  // All there are: what only saves time goes first, also on the path in force. Returns how many.
+  uint64_t DropSpares();
   // Returns how many there were.
   uint64_t EvictExecutables(Node* node);
   void EvictLeaf(Node* node);
@@ -115,9 +124,10 @@ class Keeper {
   Node* const root_;
   ReasonCounts* const counts_;
   const std::function<void(const Node*)> forget_;
-  const std::function<void(const Node&)> evicts_;
+  const std::function<void(const Node&, size_t, const Executable&)> evicts_;
   uint64_t now_ = 0;
   Held held_;
+  uint64_t spares_ = 0;  // made since the last time that all went; some may be gone
   std::vector<Variant*> placed_;  // the variants that have a place
   Graveyard graveyard_;
 };

@@ -9,7 +9,7 @@
 //
 // What runs later sees the kept place only, so that a step may end, or the path be restored, under
 // it. The place is free again when the last handle goes; the next run then gets the same one and
-// patches nothing.
+// patches nothing. Where two places alternate, two executables take turns (turns.cc).
 #include <algorithm>
 #include <utility>
 
@@ -162,17 +162,20 @@ absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
         node->places[i],
         NewKept(*node->variant->function, node->kept[i].block.bytes, stream));
   }
-  Section& last = node->last();
-  for (IngestOp& egress : last.egress) {
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::PatchEgress(Section* section, const Values& places) {
+  for (IngestOp& egress : section->egress) {
     for (size_t copy = 0; copy < egress.inputs.size(); ++copy) {
-      const Address target = node->places[egress.inputs[copy]].word();
+      const Address target = places[egress.inputs[copy]].word();
       if (egress.plan.target(copy) == target) continue;
       egress.plan.SetTarget(copy, target);
       egress.unpatched = true;
     }
     if (!egress.unpatched) continue;
     const Argument table = egress.plan.Table();
-    GRAPHTREE_RETURN_IF_ERROR(last.executable->PatchKernel(
+    GRAPHTREE_RETURN_IF_ERROR(section->executable->PatchKernel(
         egress.op, egress.plan.kernel(), egress.plan.shape(), absl::MakeSpan(&table, 1)));
     egress.unpatched = false;
   }

@@ -106,6 +106,9 @@ struct Node {
   }
 
   Section& last() { return cuts.empty() ? section : cuts.back().behind; }
+  const Section& SectionAt(size_t number) const {
+    return number == 0 ? section : cuts[number - 1].behind;
+  }
   template <typename Visitor>
   void VisitSections(Visitor visit) {
     visit(section);
@@ -123,7 +126,7 @@ struct Node {
   }
   uint64_t executables() const {
     uint64_t executables = 0;
-    VisitSections([&](const Section& one) { executables += one.executable != nullptr ? 1 : 0; });
+    VisitSections([&](const Section& one) { executables += one.executables(); });
     return executables;
   }
   uint64_t device_bytes() const {

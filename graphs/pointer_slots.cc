@@ -91,6 +91,18 @@ PointerOp::PointerOp(const Kernel& kernel, const LaunchShape& shape, Arguments a
   }
 }
 
+PointerOp PointerOp::ForAnother() const {
+  PointerOp other(kind_);
+  if (kernel_ != nullptr) other = PointerOp(*kernel_, shape_, arguments_);
+  other.id_ = id_;
+  other.unpatched_ = true;
+  other.bytes_ = bytes_;
+  other.copy_ = copy_;
+  other.fill_ = fill_;
+  other.slots_ = slots_;
+  return other;
+}
+
 void PointerOp::Follow(uint32_t input, Address address) {
   unpatched_ = true;
   for (const PointerSlot& slot : slots_) {
@@ -142,6 +154,7 @@ PointerTable::PointerTable(std::vector<PointerOp> ops, absl::Span<const uint32_t
 }
 
 void PointerTable::Follow(PatchedInput& patched, Address address) {
+  patched.before = patched.now;
   patched.now = address;
   for (uint32_t op : patched.ops) {
     ops_[op].Follow(patched.input, address);
@@ -160,6 +173,15 @@ absl::Status PointerTable::Patch(Executable& executable) {
 void PointerTable::ForgetPatches() {
   for (PointerOp& op : ops_) op.set_unpatched();
   unpatched_ = !ops_.empty();
+}
+
+PointerTable PointerTable::ForAnother() const {
+  PointerTable other;
+  for (const PointerOp& op : ops_) other.ops_.push_back(op.ForAnother());
+  other.patched_ = patched_;
+  other.kept_ = kept_;
+  other.unpatched_ = !ops_.empty();
+  return other;
 }
 
 std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<const PointerOp> known,

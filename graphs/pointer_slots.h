@@ -59,6 +59,8 @@ class PointerOp {
       : kind_(OpKind::kKernel), bytes_(std::move(argument_bytes)) {}
   explicit PointerOp(const CopyParams& copy) : kind_(OpKind::kCopy), copy_(copy) {}
   explicit PointerOp(const FillParams& fill) : kind_(OpKind::kFill), fill_(fill) {}
+  // The same op for another executable, which knows nothing yet.
+  PointerOp ForAnother() const;
   PointerOp(PointerOp&&) = default;
   PointerOp& operator=(PointerOp&&) = default;
 
@@ -76,6 +78,8 @@ class PointerOp {
   absl::Status Patch(Executable& executable);
 
  private:
+  explicit PointerOp(OpKind kind) : kind_(kind) {}
+
   OpKind kind_;
   OpId id_ = 0;
   bool unpatched_ = false;
@@ -110,16 +114,32 @@ class PointerTable {
     }
     return false;
   }
-  // True if ops must be patched before the next launch. `places` are those of the kept outputs.
-  bool Follow(absl::Span<const Value> inputs, absl::Span<const Value> places = {}) {
-    for (PatchedInput& patched : patched_) {
-      const bool is_kept = patched.input >= kFirstKept;
-      const Address address =
-          is_kept ? places[patched.input - kFirstKept].word() : inputs[patched.input].word();
-      if (address != patched.now) Follow(patched, address);
+  // The same for kept outputs, too. `places` are theirs.
+  bool Moved(absl::Span<const Value> inputs, absl::Span<const Value> places) const {
+    for (const PatchedInput& patched : patched_) {
+      if (AddressOf(patched, inputs, places) != patched.now) return true;
     }
+    return false;
+  }
+  // True if ops must be patched before the next launch.
+  bool Follow(absl::Span<const Value> inputs, absl::Span<const Value> places = {}) {
+    bool moved = false;
+    bool back = true;
+    for (PatchedInput& patched : patched_) {
+      const Address address = AddressOf(patched, inputs, places);
+      if (address == patched.now) continue;
+      moved = true;
+      back &= address == patched.before;
+      Follow(patched, address);
+    }
+    if (moved) returns_ = back ? returns_ + 1 : 0;
     return unpatched_;
   }
+  // How often in a row all that moved went back to where it was before it moved last.
+  uint64_t returns() const { return returns_; }
+  void ForgetReturns() { returns_ = 0; }
+  // The same table for another executable, which is fresh.
+  PointerTable ForAnother() const;
   // Patches what Follow changed, and what an earlier call failed to patch.
   absl::Status Patch(Executable& executable);
   // The executable was made again from its graph: it has the recorded addresses.
@@ -129,14 +149,21 @@ class PointerTable {
   struct PatchedInput {
     uint32_t input = 0;
     Address now = 0;
+    Address before = 0;  // where it was before it moved last
     std::vector<uint32_t> ops;
   };
 
+  static Address AddressOf(const PatchedInput& patched, absl::Span<const Value> inputs,
+                           absl::Span<const Value> places) {
+    return patched.input >= kFirstKept ? places[patched.input - kFirstKept].word()
+                                       : inputs[patched.input].word();
+  }
   void Follow(PatchedInput& patched, Address address);
 
   std::vector<PointerOp> ops_;
   std::vector<PatchedInput> patched_;  // inputs before kept outputs
   size_t kept_ = 0;
+  uint64_t returns_ = 0;
   bool unpatched_ = false;
 };
 

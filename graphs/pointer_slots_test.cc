@@ -161,6 +161,32 @@ TEST_F(PointerSlotsTest, AnExecutableThatWasMadeAgainIsPatchedWhole) {
   EXPECT_EQ(executable.Take().size(), 3u);
 }
 
+TEST_F(PointerSlotsTest, ReturnsAreCountedWhileAllThatMovesGoesBack) {
+  PointerTable table = MakeTable();
+  for (const Address x : {kX2, kX, kX2, kX}) table.Follow(At(x, kY));
+  EXPECT_EQ(table.returns(), 3u) << "the first move was to a new place";
+  table.Follow(At(kX, kY));
+  EXPECT_EQ(table.returns(), 3u) << "nothing moved";
+  table.Follow(At(kX2, kY2));
+  EXPECT_EQ(table.returns(), 0u) << "one of the two has never been there";
+  table.Follow(At(kX, kY));
+  EXPECT_EQ(table.returns(), 1u);
+}
+
+TEST_F(PointerSlotsTest, ATableForAnotherExecutablePatchesItWholeAndByItself) {
+  PointerTable table = MakeTable();
+  Patches executable, fresh;
+  ASSERT_TRUE(table.Follow(At(kX2, kY)));
+  ASSERT_TRUE(table.Patch(executable).ok());
+  PointerTable other = table.ForAnother();
+  ASSERT_TRUE(other.Follow(At(kX2, kY2)));
+  ASSERT_TRUE(other.Patch(fresh).ok());
+  EXPECT_EQ(fresh.Take(),
+            (std::vector<Patch>{{0, {kOut, kX2 + 8}}, {1, {kX2 + 32, kY2}}, {2, {kY2}}}));
+  EXPECT_FALSE(table.Follow(At(kX2, kY)));
+  EXPECT_FALSE(other.Follow(At(kX2, kY2)));
+}
+
 TEST_F(PointerSlotsTest, AKernelKnownByItsBytesIsPatchedByThem) {
   std::vector<uint8_t> bytes(16, 0xee);
   std::vector<PointerOp> ops;

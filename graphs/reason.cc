@@ -65,6 +65,9 @@ constexpr Row kRows[] = {
     {Reason::kBytesEvicted, "bytes_evicted",
      "an executable went to make room for another, because the tree's executables took as much "
      "device memory as TreeBudget::executable_bytes allows; its recording stays"},
+    {Reason::kSpareDropped, "spare_dropped",
+     "the second executable of a recording, which spares it patches where addresses alternate, "
+     "went to make room for others or could not be made; the first one is patched again"},
     {Reason::kWorkspaceMoved, "workspace_moved",
      "a library's workspace that it was recorded with has other memory now"},
     {Reason::kCaptureBroken, "capture_broken",

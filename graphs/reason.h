@@ -39,6 +39,7 @@ enum class Reason : uint8_t {
   kShapeEvicted,       // a recording, for the budgets of shapes
   kExecutableEvicted,  // an executable, for the budget of executables
   kBytesEvicted,       // an executable, for the budget of their bytes
+  kSpareDropped,       // a second executable of a recording, for any of these, or not made
   kWorkspaceMoved,     // a library's workspace that it points to has other memory now
   // Bodies that ask or do what they should not.
   kCaptureBroken,      // a call that no capture allows, or another thread's, spoiled its recording
@@ -49,7 +50,7 @@ enum class Reason : uint8_t {
   kBreak,
 };
 
-constexpr size_t kReasonCount = 32;
+constexpr size_t kReasonCount = 33;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

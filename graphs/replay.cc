@@ -100,18 +100,31 @@ void TreeCore::DrawRandom(Section* section, EagerRandom* taken) {
 
 absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream) {
   Section& section = node->section;
-  DrawRandom(&section);
-  absl::Status status = PatchIngest(&section, inputs);
-  if (status.ok() && !node->kept.empty()) status = PlaceKept(node, stream);
-  const bool follows = !section.pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
-  if (status.ok() && follows && section.pointers.Follow(inputs, node->places)) {
-    status = section.pointers.Patch(*section.executable);
+  absl::Status status;
+  if (!node->kept.empty()) status = PlaceKept(node, stream);
+  if (status.ok()) {
+    status = LaunchFor(node, 0, &section, inputs, nullptr, stream);
+    if (status.ok()) return status;
+    for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
   }
-  if (status.ok()) status = LaunchSection(*node, 0, section, stream);
-  if (status.ok()) return status;
-  for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
   ForgetPlaces(node);
   return status;
+}
+
+// Random numbers are taken from the generators themselves where `taken` is null.
+absl::Status TreeCore::LaunchFor(Node* node, size_t number, Section* section,
+                                 absl::Span<const Value> inputs, EagerRandom* taken,
+                                 Stream& stream) {
+  TakeTurn(section, inputs, node->places);
+  DrawRandom(section, taken);
+  GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, inputs));
+  GRAPHTREE_RETURN_IF_ERROR(PatchEgress(section, node->places));
+  const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
+  const bool moved = follows && section->pointers.Follow(inputs, node->places);
+  if (moved) GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
+  GRAPHTREE_RETURN_IF_ERROR(LaunchSection(*node, number, *section, stream));
+  if (moved) ConsiderSpare(*node, number, section);
+  return absl::OkStatus();
 }
 
 absl::Status TreeCore::LaunchSection(const Node& node, size_t number, const Section& section,

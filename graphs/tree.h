@@ -74,6 +74,10 @@ struct TreeOptions {
   // An input of the caller's with at least so many bytes for each op that takes it is patched into
   // those ops when it moves; a smaller one is copied by the graph's first op.
   uint64_t patch_bytes = kDefaultPatchBytes;
+  // A recording whose patched addresses went back to where they were before in so many replays in a
+  // row gets a second executable, if the budget has room: the two take turns and are not patched.
+  // 0: never.
+  uint64_t spare_after = 4;
   // Bytes of outputs that are kept beyond their step at a time; 0: no limit. A call that would need
   // more is an error.
   uint64_t kept_bytes = 0;
@@ -111,6 +115,7 @@ struct TreeStats {
   uint64_t executable_bytes = 0;   // device memory
   uint64_t shapes = 0;             // that have a place among those that may be recorded
   uint64_t instantiated_again = 0;  // ever: evicted executables that came back
+  uint64_t spares = 0;  // ever: second executables of recordings whose addresses alternate
   uint64_t live_blocks = 0;  // outputs of this path that are held
   uint64_t pool_reserved_bytes = 0;  // physical memory
   uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them

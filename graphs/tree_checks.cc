@@ -192,8 +192,7 @@ void TreeCore::NoteWarmUp(Call& call, const std::string& asked) {
 }
 
 void TreeCore::TellObservers(GraphMoment moment, const Node& node, size_t section,
-                             Stream* stream, bool ok) {
-  const Section& told = section == 0 ? node.section : node.cuts[section - 1].behind;
+                             const Executable* executable, Stream* stream, bool ok) {
   GraphEvent event;
   event.moment = moment;
   event.function = node.variant->function->name;
@@ -201,16 +200,21 @@ void TreeCore::TellObservers(GraphMoment moment, const Node& node, size_t sectio
   event.section = section;
   event.ok = ok;
   event.stream = stream;
-  event.graph = told.graph.get();
-  event.executable = told.executable.get();
+  event.graph = node.SectionAt(section).graph.get();
+  event.executable = executable;
   observers_.Tell(event);
 }
 
-void TreeCore::TellOfDestruction(const Node& node) {
+void TreeCore::TellOfDestruction(const Node& node, size_t section, const Executable& executable) {
   if (!observers_.any() || IsPlanted(PlantedBug::kForgetsDestroy)) return;
+  TellObservers(GraphMoment::kDestroy, node, section, &executable, nullptr, true);
+}
+
+void TreeCore::TellOfDestruction(const Node& node) {
   size_t number = 0;
   node.VisitSections([&](const Section& section) {
-    if (section.executable != nullptr) TellObservers(GraphMoment::kDestroy, node, number, nullptr);
+    if (section.executable != nullptr) TellOfDestruction(node, number, *section.executable);
+    if (section.spare != nullptr) TellOfDestruction(node, number, *section.spare->executable);
     ++number;
   });
 }

@@ -87,7 +87,9 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
               [this](const Node* gone) {
                 if (books_at_ == gone) books_at_ = nullptr;
               },
-              [this](const Node& node) { TellOfDestruction(node); }) {}
+              [this](const Node& node, size_t section, const Executable& executable) {
+                TellOfDestruction(node, section, executable);
+              }) {}
 
 void TreeCore::Close(std::unique_ptr<TreeCore> core) {
   if (core->IsInOwnBody()) {

@@ -155,6 +155,9 @@ class TreeCore {
   void Replayed(Node* node, Call& call);
   // REQUIRES: the node has one section, with an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
+  // One section, with all that moved followed. REQUIRES: it has an executable.
+  absl::Status LaunchFor(Node* node, size_t number, Section* section,
+                         absl::Span<const Value> inputs, EagerRandom* taken, Stream& stream);
   // REQUIRES: likewise, and nothing of it is unpatched.
   absl::Status LaunchSection(const Node& node, size_t number, const Section& section,
                              Stream& stream);
@@ -214,8 +217,13 @@ class TreeCore {
   void NoteWarmUp(Call& call, const std::string& asked);
   // REQUIRES: observers_.any(), for the caller's sake.
   void TellObservers(GraphMoment moment, const Node& node, size_t section, Stream* stream,
-                     bool ok = true);
-  // Of the executables of one node, which are not launched any more.
+                     bool ok = true) {
+    TellObservers(moment, node, section, node.SectionAt(section).executable.get(), stream, ok);
+  }
+  void TellObservers(GraphMoment moment, const Node& node, size_t section,
+                     const Executable* executable, Stream* stream, bool ok);
+  // Executables that are not launched any more: one, or all of a node.
+  void TellOfDestruction(const Node& node, size_t section, const Executable& executable);
   void TellOfDestruction(const Node& node);
   void TellOfTheEnd();
   // False if what the body asks for forbids that it becomes a node.
@@ -271,7 +279,13 @@ class TreeCore {
   static Value ViewOfKept(const Node& node, const OutputSlot& slot);
   // Gives every kept output a place for the next launch.
   absl::Status PlaceKept(Node* node, Stream& stream);
+  static absl::Status PatchEgress(Section* section, const Values& places);
   static void ForgetPlaces(Node* node);
+
+  // turns.cc
+  // Which of a section's executables is launched next, and whether it should have a second one.
+  static void TakeTurn(Section* section, absl::Span<const Value> inputs, const Values& places);
+  void ConsiderSpare(const Node& node, size_t number, Section* section);
 
   // After so many eager runs because an input moved, the function is recorded once more.
   static constexpr uint32_t kEagerRunsUntilRetry = 64;

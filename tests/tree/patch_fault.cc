@@ -51,9 +51,13 @@ class PatchFaultTest : public testing::Test {
   }
   Words Read(const Value& value) {
     Words found(kWords);
-    EXPECT_THAT(stream_->Copy(AddressOf(found.data()), value.word(), kWords * 4), IsOk());
-    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    EXPECT_THAT(TryToRead(value, &found), IsOk());
     return found;
+  }
+  absl::Status TryToRead(const Value& value, Words* found) {
+    const absl::Status copied =
+        stream_->Copy(AddressOf(found->data()), value.word(), kWords * 4);
+    return copied.ok() ? stream_->Synchronize() : copied;
   }
   Words Expected(uint32_t half) {
     Words half_words(words() + half * kWords, words() + (half + 1) * kWords);
@@ -105,6 +109,55 @@ TEST_F(PatchFaultTest, AnyPatchOfAnInputThatIsNotCopiedMayFail) {
     }
     EXPECT_EQ(tree_->stats().recordings, 1u);
   }
+}
+
+// An input that alternates, so that a second executable is made and the two take turns: any call of
+// all that may fail, the spare's own making without the caller seeing it.
+TEST_F(PatchFaultTest, AnyCallMayFailWhileTwoExecutablesTakeTurns) {
+  uint64_t quiet = 0;
+  for (uint64_t n = 1;; ++n) {
+    OpenTree(1);
+    for (int i = 0; i < 3; ++i) ASSERT_THAT(Run(0), IsOk());
+    device_->plan().FailCall(n, ErrorCode::kOutOfMemory);
+    const uint64_t before = device_->plan().fired();
+    int failed = 0;
+    for (uint32_t step = 0; step < 14; ++step) {
+      absl::StatusOr<Values> run = Run(step % 2);
+      if (!run.ok()) {
+        ++failed;
+        run = Run(step % 2);
+      }
+      ASSERT_THAT(run, IsOk()) << "step " << step << ", failing call " << n;
+      Words found(kWords);
+      if (!TryToRead((*run)[0], &found).ok()) found = Read((*run)[0]);
+      EXPECT_EQ(found, Expected(step % 2)) << "step " << step << ", failing call " << n;
+    }
+    const bool fired = device_->plan().fired() > before;
+    device_->plan().Clear();
+    EXPECT_LE(failed, fired ? 1 : 0);
+    quiet += fired && failed == 0 ? 1 : 0;
+    EXPECT_EQ(tree_->stats().recordings, 1u);
+    if (!fired) {
+      EXPECT_EQ(tree_->stats().spares, 1u);
+      break;
+    }
+  }
+  EXPECT_GE(quiet, 1u) << "the making of the spare";
+}
+
+TEST_F(PatchFaultTest, TwoExecutablesThatTakeTurnsAreNotPatched) {
+  OpenTree(1);
+  for (uint32_t step = 0; step < 12; ++step) ASSERT_THAT(Run(step % 2), IsOk());
+  ASSERT_EQ(tree_->stats().spares, 1u);
+  const auto patches = [this] { return device_->plan().calls_of("Executable.PatchKernel"); };
+  const uint64_t before = patches();
+  EXPECT_GT(before, 0u);
+  for (uint32_t step = 0; step < 6; ++step) {
+    const absl::StatusOr<Values> run = Run(step % 2);
+    ASSERT_THAT(run, IsOk());
+    EXPECT_EQ(Read((*run)[0]), Expected(step % 2));
+  }
+  EXPECT_EQ(patches(), before);
 }
 
 }  // namespace
