@@ -66,14 +66,33 @@ TEST_F(PoolStreamTest, StreamsThatShareABitAreOrderedAmongEachOther) {
   EverythingIsInOrder();
 }
 
+TEST_F(PoolStreamTest, WhoeverSharesABitWithTheLastUserIsAStrangerToIt) {
+  std::vector<Stream*> streams;
+  for (int i = 0; i < 64; ++i) streams.push_back(&New());
+  const Block hole = Allocate(kMiB);
+  Allocate(kMiB);
+  Write(hole, 1);
+  EXPECT_THAT(pool_->Free(hole.id), IsOk());
+  for (size_t i = 0; i < 32; ++i) {
+    for (size_t j = 32; j < 64; ++j) {
+      EXPECT_EQ(UsedOn(*streams[i]).range, hole.range);
+      EXPECT_EQ(UsedOn(*streams[j]).range, hole.range);
+    }
+  }
+  EverythingIsInOrder();
+}
+
 TEST_F(PoolStreamTest, WaitOfOneStreamIsNoWaitOfAnotherThatSharesItsBit) {
   std::vector<Stream*> first;
   for (int i = 0; i < 32; ++i) first.push_back(&New());
   for (Stream* stream : first) UsedOn(*stream);
   std::vector<Stream*> second;
   for (int i = 0; i < 32; ++i) second.push_back(&New());
-  // A long block of one stream, of which others take parts in turn.
+  for (Stream* stream : second) UsedOn(*stream);
+  // A long block of one stream, of which others take parts in turn. What lies behind it keeps its
+  // bytes apart from those that all streams have used.
   const Block whole = *pool_->Allocate(64 * kMiB, *first[0]);
+  Allocate(kMiB);
   EXPECT_THAT(FillOn(*first[0], whole), IsOk());
   EXPECT_THAT(pool_->Free(whole.id), IsOk());
   for (auto* streams : {&first, &second}) {
@@ -196,8 +215,13 @@ TEST_F(PoolLaunchTest, WaitsForUsersOfWhatWasAllocatedInTheScopeBeforeItsCapture
 
 // The launch that was to wait for them never came.
 TEST_F(PoolLaunchTest, EarlierUsersAreAwaitedByTheNextIfNothingIsLaunched) {
+  // Behind the last block lie bytes that all have used: a hole between two remembers its own.
+  const Block hole = Allocate(kMiB);
+  Allocate(kMiB);
+  EXPECT_THAT(pool_->Free(hole.id), IsOk());
   for (bool commit : {false, true}) {
     const Block used = UsedOn(*stream_);
+    EXPECT_EQ(used.range, hole.range);
     auto scope = *CaptureScope::Begin(*pool_);
     EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
     const Block inside = *pool_->Allocate(kMiB, *capturing_);
