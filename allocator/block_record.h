@@ -34,6 +34,9 @@ struct BlockRecord {
   uint32_t guards() const { return guard == 0 ? 0 : front_guard() + 1; }
   // What the caller sees: the first quantum and the bytes that were asked for.
   uint32_t user_offset() const { return offset + front_guard(); }
+  bool IsInside(uint32_t quantum) const {
+    return quantum - user_offset() < length - guards();  // in front: a very large number
+  }
   uint64_t requested_bytes() const { return uint64_t{length - guards()} * kQuantum - unused; }
 
   // First, because the slab writes over it when the record is free: everything else about a block

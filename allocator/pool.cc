@@ -253,8 +253,22 @@ absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const Block
                                 .tag = options.tag,
                                 .note = options.note};
   const Allocation got = ledger_.Allocate(request);
+  if (got.outcome == AllocateOutcome::kOutOfSpace) return AllocateByAsking(request, stream);
   if (got.outcome != AllocateOutcome::kAllocated) return WhyNotAllocated(got.outcome, request);
   return Finish(got, options.alignment, number, stream);
+}
+
+// Addresses are used up. There is no place for the block yet, so whatever the server does to the
+// pool is fine; it may have forgotten streams.
+absl::StatusOr<Block> Pool::AllocateByAsking(BlockRequest request, Stream& stream) {
+  for (int attempt = 0; ServerGives({request.bytes, /*missing=*/0, attempt}, {}); ++attempt) {
+    const uint32_t number = streams_.NumberOf(stream);
+    request.streams = 1u << number;
+    const Allocation got = ledger_.Allocate(request);
+    if (got.outcome != AllocateOutcome::kAllocated) continue;
+    return Finish(got, request.alignment, number, stream);
+  }
+  return WhyNotAllocated(AllocateOutcome::kOutOfSpace, request);
 }
 
 absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& stream,
@@ -266,6 +280,10 @@ absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& 
     return absl::InvalidArgumentError(
         absl::StrCat("address ", address, " is not one of pool \"", options_.name, "\": it has [",
                      reserved_.base, ", ", reserved_.end(), ")"));
+  }
+  if (options.alignment != 0 && address % options.alignment != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("address ", address, " is not aligned to ",
+                                                   options.alignment, " bytes, as was asked for"));
   }
   const uint64_t offset = address - reserved_.base;
   const uint32_t number = streams_.NumberOf(stream);

@@ -70,6 +70,7 @@ class Pool {
 
   // Blocks. The bytes may be used on `stream` at once, and on others with UseOn.
   absl::StatusOr<Block> Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options = {});
+  // The region is the address's, and no guards are laid.
   absl::StatusOr<Block> AllocateAt(Address address, uint64_t bytes, Stream& stream,
                                    const BlockOptions& options = {});
   // From any thread. Refused, and nothing changed: twice, stale, of another pool. What another
@@ -92,7 +93,7 @@ class Pool {
   // The same, and forgets every stream that could be waited for, and all if the device is lost, so
   // that the pool can outlive them. What it could not wait for stays, and is told.
   absl::Status WaitAndForgetStreams();
-  // The live block that covers an address; NotFound if none does.
+  // The live block that covers an address, rounded up to a quantum; NotFound if none does.
   absl::StatusOr<Block> Find(Address address) const;
   absl::StatusOr<Block> Describe(BlockId id) const;
 
@@ -213,6 +214,7 @@ class Pool {
   void LeaveEverythingBehind();
   absl::StatusOr<Block> Finish(const Allocation& got, uint64_t alignment, uint32_t number,
                                Stream& stream);
+  absl::StatusOr<Block> AllocateByAsking(BlockRequest request, Stream& stream);
   absl::Status MakeUsable(const Allocation& got, uint64_t alignment, Stream& stream);
   bool IsShielded(AddressRange range) const;
   void TellOfAllocation(const BlockRecord& record);
@@ -322,6 +324,8 @@ class Pool {
   bool MoveTo(const Search& search, bool with_tail, Making* making);
   uint32_t FirstPlace(const Search& search, uint32_t begin, uint32_t end, LastUse last_use) const;
   bool IsBarred(const Extent& extent) const;
+  // Asks it, once; false if nothing was given.
+  bool ServerGives(const MemoryWanted& wanted, BlockId wanted_for);
   absl::Status AskServer(Making* making, absl::Status status);
   bool ReleaseForGrowth(uint64_t bytes);
   static bool IsShortage(const absl::Status& status);
@@ -408,7 +412,7 @@ class Pool {
   bool closed_ = false;
   bool closing_ = false;       // once the open capture has ended
   bool asks_server_ = false;   // right now, for memory
-  BlockId asked_for_;          // the block that is not made yet
+  BlockId asked_for_;          // the block that is not made yet; none if it has no place
   std::atomic<uint32_t> queued_count_{0};  // of queued_frees_ and abandoned_
   Ledger ledger_;
   PieceRow step_;

@@ -25,8 +25,10 @@ absl::StatusOr<Block> Pool::Find(Address address) const {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   if (reserved_.Contains(address)) {
-    const BlockId id = ledger_.Find(static_cast<uint32_t>((address - reserved_.base) / kQuantum));
-    if (id.index != kNoId) return BlockOf(id);
+    const uint32_t quantum = static_cast<uint32_t>((address - reserved_.base) / kQuantum);
+    const BlockId id = ledger_.Find(quantum);
+    // A guard belongs to nobody.
+    if (id.index != kNoId && ledger_.record(id.index).IsInside(quantum)) return BlockOf(id);
   }
   return absl::NotFoundError(absl::StrCat("no live block of pool \"", options_.name,
                                           "\" covers address ", address));
@@ -264,6 +266,7 @@ absl::Status Pool::CheckCanaries(Stream& stream) {
     return absl::FailedPreconditionError("canaries are checked by waiting for a kernel; a capture "
                                          "is open. Check after it.");
   }
+  if (!debugger_.modes().canaries) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // guards are written on their blocks' streams
   std::vector<PoolDebugger::Guard> guards;
   absl::Status status = ListGuards(stream, &guards);

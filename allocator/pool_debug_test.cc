@@ -54,6 +54,18 @@ TEST_F(PoolDebugTest, GuardGapsKeepBlocksApart) {
   EXPECT_GE(b.range.base, a.range.end() + 2 * 512);
   EXPECT_EQ(b.range.base % 4096, 0u);
   EXPECT_EQ(pool_->Stats().requested_bytes, 1024u);
+  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk()) << "these gaps hold no canaries";
+}
+
+TEST_F(PoolDebugTest, AGuardBelongsToNobody) {
+  Open({.guard_gaps = true});
+  const Block block = Allocate(1000, {.alignment = 4096});
+  EXPECT_EQ(pool_->Find(block.range.base)->id, block.id);
+  EXPECT_EQ(pool_->Find(block.range.base + 999)->id, block.id);
+  EXPECT_THAT(pool_->Find(block.range.base - 1), FailsWith(StatusCode::kNotFound, "no live block"));
+  EXPECT_THAT(pool_->Find(block.range.base + 1024),
+              FailsWith(StatusCode::kNotFound, "no live block"));
+  EXPECT_EQ(pool_->Find(Allocate(0).range.base)->range.bytes, 0u);
 }
 
 TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {

@@ -4,6 +4,8 @@
 //   map --> release free pieces elsewhere, map --> lie where memory is --> lie anywhere below, map
 //       --> ask the server, and once more
 //
+// Where no addresses are left the server is asked, too.
+//
 // A place is barred if its contents wait for a wake, or if its bytes were used by a capture that is
 // open elsewhere. Then the search goes on too, and behind the last block.
 #include <algorithm>
@@ -171,18 +173,23 @@ uint32_t Pool::FirstPlace(const Search& search, uint32_t begin, uint32_t end,
   }
 }
 
-absl::Status Pool::AskServer(Making* making, absl::Status status) {
+bool Pool::ServerGives(const MemoryWanted& wanted, BlockId wanted_for) {
   constexpr int kMostAttempts = 16;
-  for (int attempt = 0; LacksMemory(*making, status) && attempt < kMostAttempts; ++attempt) {
-    if (!options_.before_out_of_memory || asks_server_) break;
+  if (!options_.before_out_of_memory || asks_server_ || wanted.attempt >= kMostAttempts) {
+    return false;
+  }
+  asked_for_ = wanted_for;
+  asks_server_ = is_special_ = true;
+  const bool has_given = options_.before_out_of_memory(wanted);
+  asks_server_ = is_special_ = false;
+  return has_given && DrainQueuedFrees().ok();
+}
+
+absl::Status Pool::AskServer(Making* making, absl::Status status) {
+  for (int attempt = 0; LacksMemory(*making, status); ++attempt) {
     const Extent extent = ExtentOf(ledger_.record(making->block.index));
-    asked_for_ = making->block;
-    asks_server_ = is_special_ = true;
-    const bool has_given = options_.before_out_of_memory(
-        {extent.end - extent.begin, making->shortage.missing, attempt});
-    asks_server_ = is_special_ = false;
-    if (!has_given) break;
-    GRAPHTREE_RETURN_IF_ERROR(DrainQueuedFrees());
+    const MemoryWanted wanted = {extent.end - extent.begin, making->shortage.missing, attempt};
+    if (!ServerGives(wanted, making->block)) break;
     status = MakeReadyHere(making);
     if (!status.ok()) status = SearchOn(making, std::move(status));
   }

@@ -143,6 +143,27 @@ TEST_F(PoolMemoryTest, ServerIsAskedBeforeAnAllocationFails) {
   EXPECT_TRUE(cache.empty());
 }
 
+TEST_F(PoolMemoryTest, ServerIsAskedBeforeAddressesAreUsedUp) {
+  std::vector<BlockId> cache;
+  int asked = 0;
+  Open({.address_bytes = 32 * kMiB, .before_out_of_memory = [&](const MemoryWanted& wanted) {
+          EXPECT_EQ(wanted.attempt, asked);
+          EXPECT_EQ(wanted.missing, 0u);
+          ++asked;
+          if (cache.empty()) return false;
+          EXPECT_THAT(pool_->Free(cache.back()), IsOk());
+          cache.pop_back();
+          return true;
+        }});
+  for (int i = 0; i < 3; ++i) cache.push_back(Allocate(10 * kMiB).id);
+  EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk());
+  EXPECT_EQ(asked, 2) << "as often as it took";
+  asked = 0;
+  EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_),
+              FailsWith(StatusCode::kResourceExhausted, "addresses are used up"));
+  EXPECT_EQ(asked, 2) << "until there was nothing to give";
+}
+
 TEST_F(PoolMemoryTest, OutOfMemoryIsAReportInWordsAndJson) {
   Open({.name = "kv", .limit_bytes = 64 * kMiB});
   std::vector<Block> blocks;

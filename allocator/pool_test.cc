@@ -152,6 +152,9 @@ TEST_F(PoolTest, ExactAddressIsGivenOrRefused) {
   EXPECT_THAT(pool_->AllocateAt(64, 100, *stream_),
               FailsWith(StatusCode::kInvalidArgument, "is not one of pool"));
   EXPECT_EQ(pool_->Find(wanted + 99)->range.base, wanted);
+  EXPECT_THAT(pool_->AllocateAt(wanted + 512, 100, *stream_, {.alignment = 4096}),
+              FailsWith(StatusCode::kInvalidArgument, "is not aligned to 4096"));
+  EXPECT_THAT(pool_->AllocateAt(wanted + 4096, 100, *stream_, {.alignment = 4096}), IsOk());
 }
 
 TEST_F(PoolTest, BytesFreedOnOneStreamAreSafeOnAnotherWithoutWaiting) {

@@ -43,7 +43,7 @@ struct PoolDebug {
 // What a pool that is short of memory asks of its server before it gives up.
 struct MemoryWanted {
   uint64_t bytes = 0;    // of the request
-  uint64_t missing = 0;  // physical memory that could not be had
+  uint64_t missing = 0;  // physical memory that could not be had; 0: addresses are used up
   int attempt = 0;       // 0, 1, ... for one request
 };
 // Returns true if it gave something back, so that another attempt makes sense. It may call the pool
