@@ -8,6 +8,7 @@
 #include "allocator/block_record.h"
 #include "allocator/left_behind.h"
 #include "allocator/pool.h"
+#include "allocator/pool_fixture.h"
 #include "allocator/pool_types.h"
 #include "device/base/status_matchers.h"
 #include "device/error.h"
@@ -108,6 +109,21 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   pool_.reset();
   EXPECT_THAT(other_->EndCapture(), IsOk());
   pool_ = *Pool::Create(*device_, {});
+}
+
+TEST_F(PoolFaultTest, WhatAFailedWakeLeavesMappedIsNotSavedOverWhatWasSaved) {
+  const Block block = Allocate(4 * kMiB);
+  EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {block.range}), IsOk());
+  plan().FailEveryCallOf("Memory.Unmap", ErrorCode::kUnknown);
+  FailNext("Stream.Copy");
+  EXPECT_FALSE(pool_->Wake().ok());
+  plan().Clear();
+  EXPECT_GT(pool_->Stats().mapped_bytes, 0u) << "what could not be unmapped";
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);
 }
 
 TEST_F(PoolFaultTest, FreeWorksThoughItsBytesCannotBePoisoned) {

@@ -99,6 +99,22 @@ TEST_F(PoolParkTest, WakingWithTooLittleMemoryCanBeTriedAgain) {
   EXPECT_EQ(Read(block), 4);
 }
 
+TEST_F(PoolParkTest, FailedWakeGivesBackWhatItHadMapped) {
+  const Block a = Allocate(60 * kMiB), between = Allocate(20 * kMiB), b = Allocate(60 * kMiB);
+  for (const Block& block : {a, between, b}) Write(block, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range, b.range}), IsOk());
+  const uint64_t parked = mapped();
+  auto other = *Pool::Create(*device_, {});
+  // There is memory for the first, and not for the second.
+  const Block theirs = *other->Allocate(256 * kMiB - parked - 96 * kMiB, *stream_);
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_EQ(mapped(), parked);
+  EXPECT_THAT(other->Free(theirs.id), IsOk());
+  EXPECT_THAT(other->Close(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  for (const Block& block : {a, between, b}) EXPECT_EQ(Read(block), 1);
+}
+
 TEST_F(PoolParkTest, FailedWakeLosesNothingAndIsAsIfItHadNotBeen) {
   const Block a = Allocate(60 * kMiB), b = Allocate(60 * kMiB);
   Write(a, 1);
