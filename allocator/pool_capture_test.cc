@@ -300,6 +300,7 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
   EXPECT_EQ(eager.range.base, temporary.range.base);
   EXPECT_THAT(Fill(*other_, eager, 9), IsOk());
   EXPECT_THAT(other_->Synchronize(), IsOk());
+  EXPECT_THAT(launcher->Synchronize(), IsOk());
   EXPECT_EQ(Read(eager), 9);
   EXPECT_THAT(device_->health(), IsOk());
   EXPECT_THAT(pool_->ForgetStream(*launcher), IsOk());
