@@ -54,7 +54,7 @@ class LaneWriter {
  public:
   LaneWriter(const HtmlShared& shared, const Side& side, const DeviceHistory& history)
       : shared_(shared), snapshot_(shared.snapshot), history_(history),
-        segments_(side, history.device) {}
+        segments_(side, history.segments) {}
 
   void Write(const std::string& name, JsonWriter& json);
 

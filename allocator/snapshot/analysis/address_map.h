@@ -7,18 +7,27 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "allocator/snapshot/snapshot.h"
 
 namespace graphtree::snapshot {
 
+// The rows of each device's segments, in one pass: a file may name as many devices as segments.
+inline std::map<int64_t, std::vector<uint32_t>> SegmentsByDevice(const Side& side) {
+  std::map<int64_t, std::vector<uint32_t>> rows;
+  for (uint32_t row = 0; row < side.segments.size(); ++row) {
+    rows[side.segments[row].device].push_back(row);
+  }
+  return rows;
+}
+
 class AddressMap {
  public:
-  AddressMap(const Side& side, int64_t device) {
-    for (const Segment& segment : side.segments) {
-      if (segment.device == device) segments_.push_back(&segment);
-    }
+  // Of these rows of the side's segments.
+  AddressMap(const Side& side, const std::vector<uint32_t>& rows) {
+    for (const uint32_t row : rows) segments_.push_back(&side.segments[row]);
     std::stable_sort(segments_.begin(), segments_.end(),
                      [](const Segment* a, const Segment* b) { return a->address < b->address; });
   }

@@ -155,10 +155,8 @@ void Checker::CheckTotals(const Segment& segment) {
 }
 
 void Checker::CheckOverlaps() {
-  std::map<int64_t, bool> devices;
-  for (const Segment& segment : side_->segments) devices[segment.device] = true;
-  for (const auto& [device, unused] : devices) {
-    const AddressMap map(*side_, device);
+  for (const auto& [device, rows] : SegmentsByDevice(*side_)) {
+    const AddressMap map(*side_, rows);
     const auto& sorted = map.segments();
     for (size_t i = 1; i < sorted.size(); ++i) {
       const uint64_t end = sorted[i - 1]->address + sorted[i - 1]->total_size;
@@ -258,7 +256,7 @@ void Checker::CheckActions(const DeviceHistory& history, const AddressMap& map,
 void Checker::CheckHistory(const DeviceHistory& history) {
   result_.entries += history.rows.size();
   if (history.rows.empty()) return;
-  const AddressMap map(*side_, history.device);
+  const AddressMap map(*side_, history.segments);
   const std::string name =
       is_host_ ? "host_traces" : absl::StrCat("device_traces[", history.device, "]");
   CheckLives(history, map, name);

@@ -15,11 +15,13 @@ namespace {
 
 class HistoryBuilder {
  public:
-  HistoryBuilder(const Snapshot& snapshot, const Side& side, int64_t device)
+  HistoryBuilder(const Snapshot& snapshot, const Side& side, int64_t device,
+                 std::vector<uint32_t> segments)
       : snapshot_(snapshot),
-        map_(side, device),
+        map_(side, segments),
         restore_(snapshot.strings.Find("checkpoint_restore")) {
     history_.device = device;
+    history_.segments = std::move(segments);
   }
 
   void AddTrace(const Trace& trace);
@@ -371,14 +373,15 @@ Change ChangeOf(const Snapshot& snapshot, const DeviceHistory& history, uint32_t
 }
 
 std::vector<DeviceHistory> BuildHistories(const Snapshot& snapshot, const Side& side) {
+  std::map<int64_t, std::vector<uint32_t>> segments = SegmentsByDevice(side);
   std::map<int64_t, std::vector<const Trace*>> devices;
-  for (const Segment& segment : side.segments) devices[segment.device];
+  for (const auto& [device, rows] : segments) devices[device];
   for (const Trace& trace : side.traces) {
     if (trace.entry_count != 0) devices[trace.device].push_back(&trace);
   }
   std::vector<DeviceHistory> histories;
   for (const auto& [device, traces] : devices) {
-    HistoryBuilder builder(snapshot, side, device);
+    HistoryBuilder builder(snapshot, side, device, std::move(segments[device]));
     for (const Trace* trace : traces) builder.AddTrace(*trace);
     histories.push_back(builder.Finish());
   }

@@ -97,6 +97,7 @@ struct Peak {
 
 struct DeviceHistory {
   int64_t device = 0;
+  std::vector<uint32_t> segments;     // rows of the side's, of this device
   std::vector<uint32_t> rows;         // of the snapshot's entries, in time order
   std::vector<uint32_t> allocation;   // by event; kNever where the event is about none
   std::vector<Allocation> allocations;

@@ -1,8 +1,10 @@
 // Lives of allocations: peaks, placeholders, notes, pools, and what a trace may have lost.
 #include "allocator/snapshot/analysis/history.h"
 
+#include <ctime>
 #include <random>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/analysis/holdings.h"
@@ -90,6 +92,23 @@ TEST(HistoryTest, ARestoreEndsLivesAndBeginsOthers) {
   EXPECT_EQ(held[0].bytes, 1024u);
   EXPECT_EQ(held[0].notes.size(), 1u);
   EXPECT_EQ(held[0].stack, snapshot->blocks[0].stack) << "that of its first life";
+}
+
+// As many devices as segments: no work for each pair of them.
+TEST(HistoryTest, ManyDevicesTakeNoLongerThanManySegments) {
+  constexpr int kDevices = 30000;
+  std::string json = "{\"segments\":[";
+  for (int device = 0; device < kDevices; ++device) {
+    absl::StrAppend(&json, device == 0 ? "" : ",", "{\"device\":", device,
+                    ",\"address\":512,\"total_size\":512,\"blocks\":[]}");
+  }
+  const auto snapshot = *ParseSnapshot(json + "]}");
+  const auto start = std::clock();
+  const auto histories = BuildHistories(*snapshot, snapshot->gpu);
+  ASSERT_EQ(histories.size(), static_cast<size_t>(kDevices));
+  EXPECT_EQ(histories[7].segments, std::vector<uint32_t>{7});
+  EXPECT_EQ(histories[7].reserved_at_start, 512u);
+  EXPECT_LT(std::clock() - start, 3 * CLOCKS_PER_SEC) << "pairs took seven seconds";
 }
 
 TEST(HistoryTest, NotesBelongToTheLifeTheyWerePutOn) {

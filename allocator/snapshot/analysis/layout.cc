@@ -120,9 +120,7 @@ void Complete(PlacedSegment& segment) {
 Ranges RangesAfter(const Snapshot& snapshot, const Side& side, const DeviceHistory& history,
                    uint32_t event) {
   Ranges ranges;
-  for (const Segment& segment : side.segments) {
-    if (segment.device == history.device) ranges.Add(Placed(snapshot, segment));
-  }
+  for (const uint32_t row : history.segments) ranges.Add(Placed(snapshot, side.segments[row]));
   const uint32_t first = event == kNever ? 0 : event + 1;
   for (uint32_t later = static_cast<uint32_t>(history.rows.size()); later-- > first;) {
     const TraceEntry& entry = history.Entry(snapshot, later);

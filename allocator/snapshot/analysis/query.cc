@@ -78,7 +78,7 @@ void FindBlocks(const Snapshot& snapshot, const Side& side,
 void FindEntries(const Snapshot& snapshot, const Side& side, const DeviceHistory& history,
                  const Filter& filter, Searcher& searcher, Found& found) {
   if (history.rows.empty()) return;
-  const AddressMap map(side, history.device);
+  const AddressMap map(side, history.segments);
   const int64_t start = history.Entry(snapshot, 0).time_us;
   for (uint32_t event = filter.first_entry;
        event < history.rows.size() && event <= filter.last_entry; ++event) {

@@ -15,7 +15,7 @@ class Replayer {
   Replayer(const Snapshot& snapshot, const Side& side, const DeviceHistory& history,
            Policy& policy)
       : snapshot_(snapshot),
-        map_(side, history.device),
+        map_(side, history.segments),
         history_(history),
         policy_(policy),
         inside_(history.allocations.size(), false) {}
@@ -171,7 +171,7 @@ ReplayResult AsRecorded(const Snapshot& snapshot, const Side& side,
       result.fits_failed_request = false;
     }
   }
-  const AddressMap map(side, history.device);
+  const AddressMap map(side, history.segments);
   for (const Segment* segment : map.segments()) {
     result.reserved_at_end += segment->total_size;
     for (const Block& block : snapshot.BlocksOf(*segment)) {
