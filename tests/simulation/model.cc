@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "device/base/status_macros.h"
 #include "tests/kernels/kernels.h"
 
@@ -116,6 +117,24 @@ void BodyRunner::AddInLibrary(Launcher& on, const Tensor& out, const Tensor& a, 
   on.Fail(AddByWayOf(library_, on, out, a, b));
 }
 
+void BodyRunner::AddOnHost(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
+  on.Break("host", {In(a), In(b), Out(out)},
+           [elements = elements_](Launcher& part, absl::Span<const Tensor> tensors) {
+             Stream& stream = part.stream();
+             Cell words[2] = {Cell(elements), Cell(elements)};
+             for (int i = 0; i < 2; ++i) {
+               const Address target = AddressOf(words[i].data());
+               part.Fail(stream.Copy(target, tensors[i].word(), elements * sizeof(uint32_t)));
+             }
+             part.Fail(stream.Synchronize());
+             if (!part.ok()) return;
+             for (uint32_t e = 0; e < elements; ++e) words[0][e] += words[1][e];
+             part.Fail(stream.Copy(tensors[2].word(), AddressOf(words[0].data()),
+                                   elements * sizeof(uint32_t)));
+             part.Fail(stream.Synchronize());
+           });
+}
+
 absl::Status BodyRunner::CleanLibrary(Stream& stream) {
   if (library_ == 0) return absl::OkStatus();
   return foreign_->Free(std::exchange(library_, 0), stream);
@@ -137,6 +156,7 @@ Tensor BodyRunner::NewTensor(const OpSpec& op, Launcher& on, const Values& regis
     case OpSpecKind::kFork: Fork(on, out, a, b); break;
     case OpSpecKind::kForeign: AddForeign(on, out, a, b); break;
     case OpSpecKind::kLibrary: AddInLibrary(on, out, a, b); break;
+    case OpSpecKind::kBreak: AddOnHost(on, out, a, b); break;
     default: on.Launch(AddKernel(), shape, {Out(out), In(a), In(b), Val(elements_)}); break;
   }
   return out;
@@ -152,6 +172,7 @@ Values BodyRunner::Run(const FunctionSpec& spec, Launcher& on, Values& inputs) {
   }
   for (const OpSpec& op : spec.ops) {
     if (!on.ok()) return {};
+    between_();
     switch (op.kind) {
       case OpSpecKind::kDrop: registers[op.a] = Value(); break;
       case OpSpecKind::kIncrement:

@@ -6,7 +6,9 @@
 #define GRAPHTREE_TESTS_SIMULATION_MODEL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,6 +47,8 @@ class BodyRunner {
  public:
   BodyRunner(Device& device, uint32_t elements) : device_(device), elements_(elements) {}
   absl::Status Open();
+  // Called before every op of a body.
+  void set_between(std::function<void()> between) { between_ = std::move(between); }
   void UseForeign(ForeignAllocator* foreign) { foreign_ = foreign; }
   ForeignAllocator& foreign() { return *foreign_; }
   bool library_holds() const { return library_ != 0; }
@@ -60,6 +64,7 @@ class BodyRunner {
   Tensor NewTensor(const OpSpec& op, Launcher& on, const Values& registers, uint32_t key);
   void Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
   void AddForeign(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
+  void AddOnHost(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
   void AddInLibrary(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b);
   absl::Status AddByWayOf(Address block, Launcher& on, const Tensor& out, const Tensor& a,
                           const Tensor& b);
@@ -69,6 +74,7 @@ class BodyRunner {
   std::unique_ptr<Stream> fork_;
   std::unique_ptr<Event> forked_;
   std::unique_ptr<Event> joined_;
+  std::function<void()> between_ = [] {};
   ForeignAllocator* foreign_ = nullptr;
   Address library_ = 0;  // the block that the library keeps
 };

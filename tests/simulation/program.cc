@@ -9,9 +9,10 @@ namespace {
 
 class Drawer {
  public:
-  // `checked`: there are secrets and dead memory. `foreign`: there is foreign code.
-  Drawer(uint32_t seed, bool checked, bool foreign)
-      : random_(seed), checked_(checked), foreign_(foreign) {}
+  // `checked`: there are secrets and dead memory. `foreign`: there is foreign code. `breaks`: there
+  // are parts that run eagerly.
+  Drawer(uint32_t seed, bool checked, bool foreign, bool breaks)
+      : random_(seed), checked_(checked), foreign_(foreign), breaks_(breaks) {}
 
   uint32_t Below(uint32_t n) { return random_() % n; }
   bool OneIn(uint32_t n) { return Below(n) == 0; }
@@ -84,6 +85,7 @@ class Drawer {
                                               OpSpecKind::kLibrary};
       op.kind = kKinds[Below(foreign_ ? 9 : 7)];
       if (checked_ && op.kind == OpSpecKind::kIncrement && OneIn(2)) op.kind = OpSpecKind::kSecret;
+      if (breaks_ && op.kind == OpSpecKind::kAdd && OneIn(3)) op.kind = OpSpecKind::kBreak;
       op.a = (*readable)[Below(readable->size())];
       op.b = (*readable)[Below(readable->size())];
     }
@@ -102,6 +104,7 @@ class Drawer {
   std::mt19937 random_;
   const bool checked_;
   const bool foreign_;
+  const bool breaks_;
 };
 
 }  // namespace
@@ -121,7 +124,7 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
   Program program;
   program.seed = seed;
   program.checked = seed % 4 == 3;
-  Drawer drawer(seed, program.checked, seed % 5 < 2);
+  Drawer drawer(seed, program.checked, seed % 5 < 2, seed % 5 == 4);
   static constexpr uint32_t kElements[] = {1, 30, 128, 700};
   program.elements = kElements[drawer.Below(4)];
   program.restless = drawer.OneIn(2);

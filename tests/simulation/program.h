@@ -30,6 +30,7 @@ enum class OpSpecKind : uint8_t {
   kFork,     // an addition on another stream, joined again
   kForeign,  // an addition by way of memory of the tree's foreign allocator, given back
   kLibrary,  // the same by way of a block that a library keeps, once it has it
+  kBreak,    // an addition on the host, which no graph can make: the recording is cut there
 };
 
 // Registers: the inputs first, then one for each addition and kFill.

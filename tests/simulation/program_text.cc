@@ -30,6 +30,7 @@ std::string OpText(const OpSpec& op) {
     case OpSpecKind::kFork: return absl::StrCat("add on a fork ", op.a, " ", op.b);
     case OpSpecKind::kForeign: return absl::StrCat("add in foreign memory ", op.a, " ", op.b);
     case OpSpecKind::kLibrary: return absl::StrCat("add in a library ", op.a, " ", op.b);
+    case OpSpecKind::kBreak: return absl::StrCat("break and add ", op.a, " ", op.b);
   }
   return "?";
 }

@@ -2,7 +2,9 @@
 #ifndef GRAPHTREE_TESTS_SIMULATION_RUN_PROGRAM_H_
 #define GRAPHTREE_TESTS_SIMULATION_RUN_PROGRAM_H_
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tests/simulation/program.h"
 
@@ -12,6 +14,10 @@ namespace graphtree::simulation {
 // scheduler takes the program's seed.
 std::string FailureOnHost(const Program& program);
 std::string FailureOnGpu(const Program& program);
+// Programs of several trees on one host device, each on a thread of its own: in an order that the
+// seed picks, which changes between actions and within bodies, or as the threads come. Nothing is
+// made to fail.
+std::string FailureTogether(const std::vector<Program>& programs, uint32_t seed, bool in_turns);
 
 }  // namespace graphtree::simulation
 

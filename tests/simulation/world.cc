@@ -51,6 +51,22 @@ World::~World() {
   tree_ = nullptr;  // before the streams that it ran on, also where tearing down failed
 }
 
+void World::set_between(std::function<void()> actions, std::function<void()> ops) {
+  between_ = std::move(actions);
+  bodies_.set_between(std::move(ops));
+}
+
+absl::Status World::Intrude() {
+  Values none;
+  // A function that is not there: one that is let in is told so, and nothing runs.
+  const auto nobody = static_cast<FunctionId>(program_.functions.size());
+  const absl::Status status = tree_->Run(nobody, absl::MakeSpan(none), *streams_[0], &none);
+  const bool refused = absl::IsFailedPrecondition(status) &&
+                       absl::StrContains(status.message(), "a second thread entered");
+  if (refused) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("a second caller was let in: ", status.ToString()));
+}
+
 absl::Status World::SetUp() {
   for (auto& stream : streams_) {
     GRAPHTREE_ASSIGN_OR_RETURN(stream, device_.NewStream());
@@ -138,6 +154,7 @@ absl::Status World::Hoard(const Action& action) {
 absl::Status World::Run() {
   GRAPHTREE_RETURN_IF_ERROR(SetUp());
   for (size_t i = 0; i < program_.actions.size() && !done_; ++i) {
+    between_();
     absl::Status status = Act(program_.actions[i]);
     if (status.ok()) status = CheckInvariants();
     if (status.ok() && program_.actions[i].look && !done_) status = CheckAll();

@@ -8,6 +8,7 @@
 #define GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -31,8 +32,12 @@ class World {
   World(Device& device, FaultPlan* plan, const Program& program, TreeOptions options);
   ~World();
 
+  // Called between any two actions, and between any two ops of a body.
+  void set_between(std::function<void()> actions, std::function<void()> ops);
   // OK, or the first thing that the caller saw and should not have.
   absl::Status Run();
+  // From another thread while a body runs: calls its tree, which must be refused.
+  absl::Status Intrude();
 
  private:
   // What a call brings, and why it may be refused.
@@ -94,6 +99,7 @@ class World {
   TreeOptions options_;
   std::string false_alarm_;  // a warning of a write that no function makes
   bool done_ = false;
+  std::function<void()> between_ = [] {};
   Watcher watcher_;
   std::unique_ptr<Stream> streams_[2];
   uint32_t stream_ = 0;
