@@ -29,6 +29,8 @@ enum class PlantedBug : uint8_t {
   kForgetsDead,         // checked mode does not ask whether inputs are still there
   kForgetsDestroy,      // observers are not told of what is evicted
   kForgetsForeign,      // a recording does not hold the foreign blocks that it points to
+  kKeepsPlaces,         // a replayed part is given its tensors where they were when recorded
+  kLetsAllIn,           // a second caller may enter while the first one is inside
 };
 
 #ifdef GRAPHTREE_PLANTED_BUGS

@@ -19,7 +19,9 @@ namespace {
 class Entry {
  public:
   explicit Entry(std::atomic<bool>* inside)
-      : inside_(inside), entered_(!inside->exchange(true, std::memory_order_acquire)) {}
+      : inside_(inside),
+        entered_(!inside->exchange(true, std::memory_order_acquire) ||
+                 IsPlanted(PlantedBug::kLetsAllIn)) {}
   ~Entry() {
     if (entered_) inside_->store(false, std::memory_order_release);
   }

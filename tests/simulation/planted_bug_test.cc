@@ -6,8 +6,10 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <functional>
 #include <ostream>
 #include <string>
+#include <vector>
 
 #include "tests/simulation/program.h"
 #include "tests/simulation/run_program.h"
@@ -23,14 +25,14 @@ constexpr uint32_t kSeeds = 4000;
 constexpr size_t kMostText = 1000;
 
 // In a process of its own, as a bug may also be found by one of the tree's own checks.
-std::string FailureWith(PlantedBug bug, const Program& program) {
-  if (bug == PlantedBug::kNone) return FailureOnHost(program);
+std::string FailureWith(PlantedBug bug, const std::function<std::string()>& run) {
+  if (bug == PlantedBug::kNone) return run();
   int ends[2];
   if (pipe(ends) != 0) return "no pipe";
   const pid_t child = fork();
   if (child == 0) {
     ThePlantedBug() = bug;
-    const std::string failure = FailureOnHost(program).substr(0, kMostText);
+    const std::string failure = run().substr(0, kMostText);
     const bool told = write(ends[1], failure.data(), failure.size()) ==
                       static_cast<ssize_t>(failure.size());
     _exit(told ? 0 : 1);
@@ -43,6 +45,10 @@ std::string FailureWith(PlantedBug bug, const Program& program) {
   waitpid(child, &status, 0);
   if (length > 0) return std::string(text, length);
   return status == 0 ? "" : "a check of the tree's";
+}
+
+std::string FailureWith(PlantedBug bug, const Program& program) {
+  return FailureWith(bug, [&program] { return FailureOnHost(program); });
 }
 
 void ExpectFound(PlantedBug bug) {
@@ -92,14 +98,31 @@ constexpr Planted kPlanted[] = {
     {"ForgetsDead", PlantedBug::kForgetsDead},
     {"ForgetsDestroy", PlantedBug::kForgetsDestroy},
     {"ForgetsForeign", PlantedBug::kForgetsForeign},
+    {"KeepsPlaces", PlantedBug::kKeepsPlaces},
 };
 
-class PlantedBugTest : public testing::TestWithParam<Planted> {};
+class OnePlantedBugTest : public testing::TestWithParam<Planted> {};
 
-TEST_P(PlantedBugTest, IsFound) { ExpectFound(GetParam().bug); }
+TEST_P(OnePlantedBugTest, IsFound) { ExpectFound(GetParam().bug); }
 
-INSTANTIATE_TEST_SUITE_P(Tree, PlantedBugTest, testing::ValuesIn(kPlanted),
+INSTANTIATE_TEST_SUITE_P(Tree, OnePlantedBugTest, testing::ValuesIn(kPlanted),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// It takes other threads to show.
+TEST(PlantedBugTest, ASecondCallerIsLetIn) {
+  constexpr uint32_t kFewSeeds = 20;
+  for (uint32_t seed = 1; seed <= kFewSeeds; ++seed) {
+    const std::vector<Program> programs = {MakeProgram(2 * seed, 60),
+                                            MakeProgram(2 * seed + 1, 60)};
+    const auto run = [&] { return FailureTogether(programs, seed, true); };
+    const std::string failure = FailureWith(PlantedBug::kLetsAllIn, run);
+    if (failure.empty()) continue;
+    EXPECT_EQ(FailureWith(PlantedBug::kNone, run), "");
+    std::printf("seed %u: %s\n", seed, failure.c_str());
+    return;
+  }
+  FAIL() << "not found within " << kFewSeeds << " seeds";
+}
 
 }  // namespace
 }  // namespace graphtree::simulation
