@@ -26,15 +26,15 @@ const Layout* BytesLayout(uint64_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<Tensor> TreeCore::NewKept(const Function& function, uint64_t bytes,
-                                         Stream& stream) {
+absl::StatusOr<Tensor> TreeCore::NewKept(const Function& function, WordId tag,
+                                         const Layout* bytes, Stream& stream) {
   absl::StatusOr<Storage*> storage =
-      memory_->AllocateKept(TagOf(function), bytes, stream, options_.kept_bytes);
+      memory_->AllocateKept(tag, bytes->extent_bytes(), stream, options_.kept_bytes);
   if (!storage.ok()) {
     return absl::Status(storage.status().code(), absl::StrCat("'", function.name, "': ",
                                                               storage.status().message()));
   }
-  return Tensor::Over(*storage, BytesLayout(bytes), (*storage)->range().base);
+  return Tensor::Over(*storage, bytes, (*storage)->range().base);
 }
 
 // Whether an output is memory that the run itself made in the step region; an error if it is
@@ -62,7 +62,8 @@ absl::Status TreeCore::MoveKept(const Function& function, Stream& stream, Values
     if (!move) continue;
     Storage* storage = (*outputs)[output].storage();
     const AddressRange from = storage->range();
-    GRAPHTREE_ASSIGN_OR_RETURN(const Tensor place, NewKept(function, from.bytes, stream));
+    GRAPHTREE_ASSIGN_OR_RETURN(
+        const Tensor place, NewKept(function, TagOf(function), BytesLayout(from.bytes), stream));
     GRAPHTREE_RETURN_IF_ERROR(stream.Copy(place.word(), from.base, from.bytes));
     for (Value& value : *outputs) {
       if (value.storage() != storage) continue;
@@ -112,11 +113,13 @@ absl::Status TreeCore::CaptureEgress(const Values& originals, Draft* draft) {
         [storage](const KeptOutput& kept) { return kept.serial == storage->serial; });
     if (known) continue;
     const AddressRange block = storage->range();
-    node->kept.push_back({block, storage->serial});
+    const Layout* const bytes = BytesLayout(block.bytes);
+    node->kept.push_back({block, storage->serial, bytes});
     node->places.emplace_back();
     if (!node->variant->keeps_by_copy) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(node->places.back(), NewKept(function, block.bytes, *side_));
-    copies.push_back({node->places.back().word(), block.base, BytesLayout(block.bytes)});
+    GRAPHTREE_ASSIGN_OR_RETURN(node->places.back(),
+                               NewKept(function, TagOf(function), bytes, *side_));
+    copies.push_back({node->places.back().word(), block.base, bytes});
   }
   for (IngestPlan& plan : IngestPlan::For(copies, {})) {
     std::vector<uint32_t> served;
@@ -156,11 +159,13 @@ Value TreeCore::ViewOfKept(const Node& node, const OutputSlot& slot) {
 }
 
 absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
+  if (node->kept.empty()) return absl::OkStatus();
+  const Function& function = *node->variant->function;
+  const WordId tag = TagOf(function);
   for (size_t i = 0; i < node->kept.size(); ++i) {
     if (!node->places[i].is_none()) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(
-        node->places[i],
-        NewKept(*node->variant->function, node->kept[i].block.bytes, stream));
+    GRAPHTREE_ASSIGN_OR_RETURN(node->places[i],
+                               NewKept(function, tag, node->kept[i].bytes, stream));
   }
   return absl::OkStatus();
 }

@@ -80,6 +80,7 @@ struct LiveBlock {
 struct KeptOutput {
   AddressRange block;   // where it was recorded
   uint64_t serial = 0;  // of that block's storage, while it is recorded
+  const Layout* bytes = nullptr;  // of each place: as many bytes
 };
 
 // How often a variant was recorded again at one place, and refused for it since.

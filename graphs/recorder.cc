@@ -278,7 +278,8 @@ absl::Status TreeCore::Recorder::LaunchLast() {
     if (!node->places[i].is_none()) continue;
     GRAPHTREE_ASSIGN_OR_RETURN(
         node->places[i],
-        tree_.NewKept(call_.function, node->kept[i].block.bytes, call_.stream));
+        tree_.NewKept(call_.function, tree_.TagOf(call_.function), node->kept[i].bytes,
+                      call_.stream));
     to_copy.push_back(i);
   }
   graphtree::Cut unused;

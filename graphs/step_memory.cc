@@ -25,7 +25,8 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   const auto release = [pool, caller](uint64_t block, StorageHome::Dropped dropped) {
     const BlockId id = Unpack(block);
     const bool in_call =
-        dropped == StorageHome::Dropped::kInCall || *caller == std::this_thread::get_id();
+        dropped == StorageHome::Dropped::kInCall ||
+        caller->load(std::memory_order_relaxed) == std::this_thread::get_id();
     // Outside of calls the pool may be in another thread's hands.
     if (!in_call) return pool->FreeLater(id).IgnoreError();
     // Asking makes this thread the pool's caller. So the bytes are dead now, and not some time

@@ -35,18 +35,21 @@ inline BlockId Unpack(uint64_t word) {
 
 class StepMemory {
  public:
-  // While it lives this thread is in a call of the tree, and what it lets go is free at once.
+  // While it lives this thread is in a call of the tree, and what it lets go is free at once. May
+  // be nested. (Relaxed: another thread need only not read this one's id, which it never can.)
   class InCall {
    public:
-    explicit InCall(StepMemory& memory) : caller_(*memory.caller_) {
-      caller_ = std::this_thread::get_id();
+    explicit InCall(StepMemory& memory)
+        : caller_(*memory.caller_), before_(caller_.load(std::memory_order_relaxed)) {
+      caller_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     }
-    ~InCall() { caller_ = std::thread::id(); }
+    ~InCall() { caller_.store(before_, std::memory_order_relaxed); }
     InCall(const InCall&) = delete;
     InCall& operator=(const InCall&) = delete;
 
    private:
     std::atomic<std::thread::id>& caller_;
+    const std::thread::id before_;
   };
 
   // `bytes` at most, of which `initial_bytes` are mapped now as far as there is so much.

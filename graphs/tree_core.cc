@@ -171,7 +171,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
         "'", functions_[id].name, "' was called while the tree's memory is parked. Wake it."));
   }
   ++stats_.calls;
-  if (!LiesIn(*outputs, inputs)) outputs->clear();
+  if (!LiesIn(*outputs, inputs)) LetGo(outputs);
   Call call{functions_[id], nullptr, inputs, stream, outputs};
   Node* node = path_.current()->last_child;
   const bool replayable =

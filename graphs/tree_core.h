@@ -168,6 +168,7 @@ class TreeCore {
   static bool AnyMoved(const Node& node, absl::Span<const Value> inputs);
   void TellOutputs(const Node& node);
   void HandOut(Node* node, const Call& call);
+  void LetGo(Values* values);
   void RenewStorage(Node* node, uint32_t output);
   // Takes the tree's own tensors out of the caller's hands, but for static ones.
   static void Consume(const Call& call);
@@ -269,7 +270,8 @@ class TreeCore {
   void FileNode(const InputPlan& plan, Node* node);
 
   // kept_outputs.cc
-  absl::StatusOr<Tensor> NewKept(const Function& function, uint64_t bytes, Stream& stream);
+  absl::StatusOr<Tensor> NewKept(const Function& function, WordId tag, const Layout* bytes,
+                                 Stream& stream);
   absl::StatusOr<bool> MustMove(const Function& function, uint32_t output, const Values& outputs);
   absl::Status MoveKept(const Function& function, Stream& stream, Values* outputs);
   absl::Status CountKept(const Function& function, const Values& outputs);

@@ -314,6 +314,20 @@ TEST_F(SilentHitTest, AHitAllocatesNothingAndTakesNoLock) {
   EXPECT_EQ(cost.locks, 0u);
 }
 
+// Each step's outputs are held through the next.
+TEST_F(SilentHitTest, NorDoesOneThatKeepsItsOutputs) {
+  FunctionOptions keeping;
+  keeping.kept_outputs = {0, 1};
+  const FunctionId keeps = tree_->Register("keeps", keeping, [](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    return Values{sum, Sum(on, sum, inputs[0])};
+  });
+  Values inputs = {Given(0)}, held[2];
+  const Cost cost = CostOfSteps([&](int turn) { Run(keeps, &inputs, &held[turn % 2]); });
+  EXPECT_EQ(cost.allocations, 0u);
+  EXPECT_EQ(cost.locks, 0u);
+}
+
 TEST_F(SilentHitTest, NorDoesOneWhoseInputsMove) {
   const FunctionId copied = tree_->Register("copied", {}, AddBoth);
   Values inputs(2), outputs;
