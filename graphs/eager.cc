@@ -76,14 +76,16 @@ namespace {
 // is saved, so that a part that fails leaves it as it was.
 class SavedRun {
  public:
-  SavedRun(StepMemory* memory, Region own, Stream& stream, WordId tag,
+  SavedRun(StepMemory* memory, Region own, Stream& stream, const Variant& variant, WordId tag,
            absl::Span<const Value> inputs, AccessObserver* next)
       : spoilt_(memory->pool().range_of(own)),
         undo_(memory, stream, tag),
         log_(next, [this](AddressRange range) { Save(range); }) {
     for (const Value& input : inputs) {
-      if (!input.is_tensor()) continue;
-      spoilt_.Show({input.word(), input.layout()->extent_bytes()});
+      if (input.is_tensor()) spoilt_.Show(RangeOf(input));
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (variant.mutates_somewhere[i] && inputs[i].is_tensor()) Save(RangeOf(inputs[i]));
     }
   }
 
@@ -91,6 +93,9 @@ class SavedRun {
   void Restore() { undo_.Restore().IgnoreError(); }
 
  private:
+  static AddressRange RangeOf(const Value& tensor) {
+    return {tensor.word(), tensor.layout()->extent_bytes()};
+  }
   void Save(AddressRange range) {
     for (const AddressRange part : spoilt_.Written(range)) undo_.Save(part).IgnoreError();
   }
@@ -116,7 +121,7 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   AccessObserver* observer = check != nullptr ? check->observer() : &log;
   std::unique_ptr<SavedRun> saved;
   if (call.variant != nullptr && call.variant->breaks()) {
-    saved = std::make_unique<SavedRun>(memory_.get(), allocator.region(), stream,
+    saved = std::make_unique<SavedRun>(memory_.get(), allocator.region(), stream, *call.variant,
                                        TagOf(call.function), *inputs, observer);
     observer = saved->observer();
   }

@@ -50,9 +50,10 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
     if (inputs[i].has_version()) variant->opaque.push_back({i, inputs[i]});
   }
   variant->mutates.assign(inputs.size(), false);
+  variant->mutates_somewhere.assign(inputs.size(), false);
   variant->uses.resize(inputs.size());
   for (uint32_t input : function->options.mutated_inputs) {
-    if (input < inputs.size()) variant->mutates[input] = true;
+    if (input < inputs.size()) variant->mutates[input] = variant->mutates_somewhere[input] = true;
   }
   ++function->variant_count;
   ++function->variants_seen;

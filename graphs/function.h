@@ -76,6 +76,9 @@ struct Variant {
   uint32_t id = 0;             // counts the tree's variants
   Values key;                  // integers as they are, tensors with their layouts alone
   std::vector<bool> mutates;   // by input: declared, or seen in a run
+  // Of those, the ones of which nobody says when: declared for the whole body, or found out by
+  // checked mode.
+  std::vector<bool> mutates_somewhere;
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<KeptOpaque> opaque;
   bool keeps_by_copy = false;  // a kept output's address stands where nobody said so

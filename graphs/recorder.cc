@@ -236,9 +236,9 @@ SpoiltBytes TreeCore::Recorder::SpoiltAt(AddressRange range) const {
 
 absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
   std::vector<AddressRange> writes = std::exchange(writes_, {});
-  // Where and when opaque work writes to them nobody says.
-  for (const uint32_t input : call_.function.options.mutated_inputs) {
-    if (input >= originals_.size() || !originals_[input].is_tensor()) continue;
+  const Variant& variant = *draft_.node->variant;
+  for (size_t input = 0; input < originals_.size(); ++input) {
+    if (!variant.mutates_somewhere[input] || !originals_[input].is_tensor()) continue;
     if (draft_.node->roles[input] == InputRole::kCopied) continue;
     writes.push_back({originals_[input].word(), originals_[input].layout()->extent_bytes()});
   }

@@ -120,6 +120,7 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
   for (const UndeclaredWrite& write : writes) {
     if (call.variant != nullptr && !IsPlanted(PlantedBug::kForgetsSecretWrite)) {
       call.variant->mutates[write.input] = true;
+      call.variant->mutates_somewhere[write.input] = true;
       if (write.ops.empty()) call.variant->uses[write.input].opaque = true;
     }
     absl::StrAppend(&text, "writes to an input without declaring it: ", ToString(write), "; ");

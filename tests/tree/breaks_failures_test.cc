@@ -9,6 +9,7 @@
 #include "graphs/random/philox.h"
 #include "graphs/random/random_source.h"
 #include "graphs/random/uniform.h"
+#include "tests/kernels/kernels.h"
 #include "tests/tree/breaks_fixture.h"
 
 namespace graphtree {
@@ -141,6 +142,30 @@ TEST_P(BreaksFailuresTest, ARecordingThatFailsBehindACutWritesOnce) {
   }
   EXPECT_EQ(reasons(Reason::kSynchronised), 2u);
   EXPECT_EQ(graphs(), 0u);
+}
+
+// The first run shows the write; from then on it is saved like those that are declared.
+TEST_P(BreaksFailuresTest, AWriteThatCheckedModeFoundOutIsTakenBackToo) {
+  OpenTree({.check = true});
+  const FunctionId function =
+      Register("f", {.static_inputs = {0}}, [this](Launcher& on, Values& inputs) {
+        const Tensor x = Tensor::From(inputs[0]);
+        if (!on.ok()) return Values{};
+        const uint32_t by = 5, count = kWords;
+        on.Launch(IncrementKernel(), TestShape(), {In(x), Val(by), Val(count)});
+        HostBump(on, inputs[0], 10);
+        const Tensor out = Sum(on, inputs[0], inputs[0]);
+        on.Fail(on.stream().Synchronize());
+        return Values{out};
+      });
+  const Tensor x = Given(1);
+  Words words = PatternOf(1);
+  for (int step = 0; step < 3; ++step) {
+    words = Plus(words, Words(kWords, 15));
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(words, 2));
+    EXPECT_EQ(Read(x), words);
+  }
+  EXPECT_EQ(reasons(Reason::kSynchronised), 2u);
 }
 
 TEST_P(BreaksFailuresTest, ABreakInsideAForkThatDoesNotJoin) {
