@@ -2,14 +2,6 @@
 #include "graphs/access_log.h"
 
 namespace graphtree {
-namespace {
-
-AddressRange RangeOf(const Value& value) {
-  return value.is_tensor() ? AddressRange{value.word(), value.layout()->extent_bytes()}
-                           : AddressRange{};
-}
-
-}  // namespace
 
 AccessLog::AccessLog(absl::Span<const Value> inputs)
     : written_(inputs.size(), false), uses_(inputs.size()), last_op_(inputs.size(), 0) {

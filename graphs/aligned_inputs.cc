@@ -11,11 +11,6 @@
 namespace graphtree {
 namespace {
 
-AddressRange RangeOf(const Value& value) {
-  return value.is_tensor() ? AddressRange{value.word(), value.layout()->extent_bytes()}
-                           : AddressRange{};
-}
-
 absl::Status CopyOn(Stream& stream, const IngestCopy& copy) {
   for (const IngestPlan& plan : IngestPlan::For({&copy, 1}, {})) {
     const Argument table = plan.Table();

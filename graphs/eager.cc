@@ -81,11 +81,10 @@ class SavedRun {
       : spoilt_(memory->pool().range_of(own)),
         undo_(memory, stream, tag),
         log_(next, [this](AddressRange range) { Save(range); }) {
-    for (const Value& input : inputs) {
-      if (input.is_tensor()) spoilt_.Show(RangeOf(input));
-    }
     for (size_t i = 0; i < inputs.size(); ++i) {
-      if (variant.mutates_somewhere[i] && inputs[i].is_tensor()) Save(RangeOf(inputs[i]));
+      if (!inputs[i].is_tensor()) continue;
+      spoilt_.Show(RangeOf(inputs[i]));
+      if (variant.mutates_somewhere[i]) Save(RangeOf(inputs[i]));
     }
   }
 
@@ -93,9 +92,6 @@ class SavedRun {
   void Restore() { undo_.Restore().IgnoreError(); }
 
  private:
-  static AddressRange RangeOf(const Value& tensor) {
-    return {tensor.word(), tensor.layout()->extent_bytes()};
-  }
   void Save(AddressRange range) {
     for (const AddressRange part : spoilt_.Written(range)) undo_.Save(part).IgnoreError();
   }

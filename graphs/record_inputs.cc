@@ -114,7 +114,7 @@ Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
       inputs.push_back(node->roles[i] == InputRole::kManaged ? std::move(to_body[i]) : input);
       continue;
     }
-    AddressRange bytes = {input.word(), input.layout()->extent_bytes()};
+    AddressRange bytes = RangeOf(input);
     if (draft->rehearsal != nullptr && !draft->rehearsal->done()) {
       bytes.base = draft->rehearsal->PlaceOf(i, bytes.base);
     }

@@ -65,7 +65,7 @@ void TreeCore::Recorder::ShowInputs() {
   for (uint32_t i = 0; i < originals_.size(); ++i) {
     const InputRole role = draft_.node->roles[i];
     if (!originals_[i].is_tensor() || role == InputRole::kCopied) continue;
-    spoilt_.Show({originals_[i].word(), originals_[i].layout()->extent_bytes()});
+    spoilt_.Show(RangeOf(originals_[i]));
   }
 }
 
@@ -240,7 +240,7 @@ absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
   for (size_t input = 0; input < originals_.size(); ++input) {
     if (!variant.mutates_somewhere[input] || !originals_[input].is_tensor()) continue;
     if (draft_.node->roles[input] == InputRole::kCopied) continue;
-    writes.push_back({originals_[input].word(), originals_[input].layout()->extent_bytes()});
+    writes.push_back(RangeOf(originals_[input]));
   }
   for (const AddressRange write : writes) {
     for (const AddressRange range : spoilt_.Written(write)) {

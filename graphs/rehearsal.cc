@@ -12,7 +12,7 @@ absl::StatusOr<std::unique_ptr<Rehearsal>> Rehearsal::For(Memory& memory,
   const uint64_t granularity = memory.granularity();
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (!sought[i]) continue;
-    const AddressRange here = {inputs[i].word(), inputs[i].layout()->extent_bytes()};
+    const AddressRange here = RangeOf(inputs[i]);
     const uint64_t into = here.base % granularity;
     const uint64_t bytes = (into + here.bytes + granularity - 1) / granularity * granularity;
     GRAPHTREE_ASSIGN_OR_RETURN(const AddressRange range, memory.Reserve(bytes, {}));

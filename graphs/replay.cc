@@ -70,13 +70,10 @@ bool TreeCore::AnyMoved(const Node& node, absl::Span<const Value> inputs) {
 // apart, or there would be no recording.
 bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
   if (!AnyMoved(node, inputs)) return false;
-  auto range_of = [&](size_t i) {
-    return AddressRange{inputs[i].word(), inputs[i].layout()->extent_bytes()};
-  };
   for (uint32_t written : node.written) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (i == written || !inputs[i].is_tensor()) continue;
-      if (range_of(written).Overlaps(range_of(i))) return true;
+      if (RangeOf(inputs[written]).Overlaps(RangeOf(inputs[i]))) return true;
     }
   }
   return false;

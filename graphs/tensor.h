@@ -152,6 +152,12 @@ class Tensor : public Value {
 
 using Values = std::vector<Value>;
 
+// A tensor's bytes, as raw_bytes(); none of anything else.
+inline AddressRange RangeOf(const Value& value) {
+  return value.is_tensor() ? AddressRange{value.word(), value.layout()->extent_bytes()}
+                           : AddressRange{};
+}
+
 }  // namespace graphtree
 
 #endif  // GRAPHTREE_GRAPHS_TENSOR_H_
