@@ -117,16 +117,24 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
   return absl::OkStatus();
 }
 
+Keeper::Excess Keeper::ExcessWith(const Held& held, uint64_t bytes) const {
+  return {std::max(held.executables + 1, budget_.executables) - budget_.executables,
+          std::max(held.executable_bytes + bytes, budget_.executable_bytes) -
+              budget_.executable_bytes};
+}
+
 absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   const uint64_t bytes = ExecutableBytes(ops);
-  uint64_t held, held_bytes, over_count, over_bytes;
-  do {
-    held = held_.executables + node.executables();
-    held_bytes = held_.executable_bytes + node.device_bytes();
-    over_count = std::max(held + 1, budget_.executables) - budget_.executables;
-    over_bytes = std::max(held_bytes + bytes, budget_.executable_bytes) - budget_.executable_bytes;
-    if (over_count == 0 && over_bytes == 0) return absl::OkStatus();
-  } while (DropSpares() > 0);
+  const auto held_with_node = [&] {
+    Held held = held_;
+    held.executables += node.executables();
+    held.executable_bytes += node.device_bytes();
+    return held;
+  };
+  if (ExcessWith(held_with_node(), bytes).any()) DropSpares();
+  const Held held = held_with_node();
+  const Excess over = ExcessWith(held, bytes);
+  if (!over.any()) return absl::OkStatus();
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
@@ -135,23 +143,22 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
     nodes.push_back(other);
     kept.push_back(AsExecutables(other, pinned.contains(other)));
   }
-  const std::vector<size_t> victims = ChooseVictims(kept, over_count, over_bytes);
+  const std::vector<size_t> victims = ChooseVictims(kept, over.executables, over.bytes);
   if (victims.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
         budget_.executables, " executables of ", budget_.executable_bytes,
-        " bytes together, and what is held beside it (", held, " of ", held_bytes,
-        " bytes) is on the path in force; raise TreeBudget::",
-        over_bytes > 0 ? "executable_bytes" : "executables"));
+        " bytes together, and what is held beside it (", held.executables, " of ",
+        held.executable_bytes, " bytes) is on the path in force; raise TreeBudget::",
+        over.bytes > 0 ? "executable_bytes" : "executables"));
   }
-  const Reason reason = over_count > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
+  const Reason reason = over.executables > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
   for (size_t victim : victims) Count(reason, EvictExecutables(nodes[victim]));
   return absl::OkStatus();
 }
 
 bool Keeper::HasRoomForSpare(uint64_t ops) const {
-  return held_.executables < budget_.executables &&
-         held_.executable_bytes + ExecutableBytes(ops) <= budget_.executable_bytes;
+  return !ExcessWith(held_, ExecutableBytes(ops)).any();
 }
 
 void Keeper::SpareMade(const Executable& spare) {
@@ -161,22 +168,20 @@ void Keeper::SpareMade(const Executable& spare) {
 }
 
 uint64_t Keeper::DropSpares() {
-  if (spares_ == 0) return 0;
-  const uint64_t before = held_.executables;
+  const uint64_t all = spares_;
+  if (all == 0) return 0;
   for (Node* node : AllNodes(root_)) {
     size_t number = 0;
     node->VisitSections([&](Section& section) {
       if (section.spare != nullptr) {
-        Evict(*node, number, std::move(section.spare->executable));
+        EvictSpare(*node, number, &section);
         section.NoSpare();
       }
       ++number;
     });
   }
-  const uint64_t gone = before - held_.executables;
-  spares_ = 0;
-  Count(Reason::kSpareDropped, gone);
-  return gone;
+  Count(Reason::kSpareDropped, all);
+  return all;
 }
 
 bool Keeper::EvictOneExecutable(Reason reason) {
@@ -199,13 +204,16 @@ uint64_t Keeper::EvictExecutables(Node* node) {
   size_t number = 0;
   node->VisitSections([&](Section& section) {
     if (section.executable != nullptr) Evict(*node, number, std::move(section.executable));
-    if (section.spare != nullptr) {
-      Evict(*node, number, std::move(section.spare->executable));
-      section.spare = nullptr;
-    }
+    if (section.spare != nullptr) EvictSpare(*node, number, &section);
     ++number;
   });
   return executables;
+}
+
+void Keeper::EvictSpare(const Node& node, size_t number, Section* section) {
+  Evict(node, number, std::move(section->spare->executable));
+  section->spare = nullptr;
+  --spares_;
 }
 
 void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable) {

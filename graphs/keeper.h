@@ -96,6 +96,12 @@ class Keeper {
   Graveyard& graveyard() { return graveyard_; }
 
  private:
+  // By how much something is over a budget.
+  struct Excess {
+    uint64_t executables = 0;
+    uint64_t bytes = 0;
+    bool any() const { return executables > 0 || bytes > 0; }
+  };
   using NodeSet = absl::flat_hash_set<const Node*>;
 
   std::vector<Node*> AllNodes(Node* from) const;  // parents before children
@@ -108,7 +114,10 @@ class Keeper {
   double UsesBelow(Node* node);
 
   void Count(Reason reason, uint64_t gone) { (*counts_)[static_cast<size_t>(reason)] += gone; }
+  // With one executable of so many bytes more.
+  Excess ExcessWith(const Held& held, uint64_t bytes) const;
   void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
+  void EvictSpare(const Node& node, size_t number, Section* section);
   // All there are: what only saves time goes first, also on the path in force. Returns how many.
   uint64_t DropSpares();
   // Returns how many there were.
@@ -127,7 +136,7 @@ class Keeper {
   const std::function<void(const Node&, size_t, const Executable&)> evicts_;
   uint64_t now_ = 0;
   Held held_;
-  uint64_t spares_ = 0;  // made since the last time that all went; some may be gone
+  uint64_t spares_ = 0;  // of the executables
   std::vector<Variant*> placed_;  // the variants that have a place
   Graveyard graveyard_;
 };

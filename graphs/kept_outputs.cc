@@ -159,7 +159,6 @@ Value TreeCore::ViewOfKept(const Node& node, const OutputSlot& slot) {
 }
 
 absl::Status TreeCore::PlaceKept(Node* node, Stream& stream) {
-  if (node->kept.empty()) return absl::OkStatus();
   const Function& function = *node->variant->function;
   const WordId tag = TagOf(function);
   for (size_t i = 0; i < node->kept.size(); ++i) {

@@ -77,6 +77,25 @@ PointerOp::PointerOp(const Kernel& kernel, const LaunchShape& shape, Arguments a
       kernel_(&kernel),
       shape_(shape),
       arguments_(arguments.begin(), arguments.end()) {
+  OwnLargeValues();
+}
+
+PointerOp::PointerOp(const PointerOp& other)
+    : kind_(other.kind_),
+      id_(other.id_),
+      unpatched_(other.unpatched_),
+      kernel_(other.kernel_),
+      shape_(other.shape_),
+      arguments_(other.arguments_),
+      bytes_(other.bytes_),
+      copy_(other.copy_),
+      fill_(other.fill_),
+      slots_(other.slots_) {
+  OwnLargeValues();
+}
+
+// The arguments that are larger than a word point to where they were copied from.
+void PointerOp::OwnLargeValues() {
   size_t bytes = 0;
   for (const Argument& argument : arguments_) {
     if (argument.bytes() > sizeof(uint64_t)) bytes += argument.bytes();
@@ -89,18 +108,6 @@ PointerOp::PointerOp(const Kernel& kernel, const LaunchShape& shape, Arguments a
     argument = Argument::Bytes(next, argument.bytes());
     next += argument.bytes();
   }
-}
-
-PointerOp PointerOp::ForAnother() const {
-  PointerOp other(kind_);
-  if (kernel_ != nullptr) other = PointerOp(*kernel_, shape_, arguments_);
-  other.id_ = id_;
-  other.unpatched_ = true;
-  other.bytes_ = bytes_;
-  other.copy_ = copy_;
-  other.fill_ = fill_;
-  other.slots_ = slots_;
-  return other;
 }
 
 void PointerOp::Follow(uint32_t input, Address address) {
@@ -173,15 +180,6 @@ absl::Status PointerTable::Patch(Executable& executable) {
 void PointerTable::ForgetPatches() {
   for (PointerOp& op : ops_) op.set_unpatched();
   unpatched_ = !ops_.empty();
-}
-
-PointerTable PointerTable::ForAnother() const {
-  PointerTable other;
-  for (const PointerOp& op : ops_) other.ops_.push_back(op.ForAnother());
-  other.patched_ = patched_;
-  other.kept_ = kept_;
-  other.unpatched_ = !ops_.empty();
-  return other;
 }
 
 std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<const PointerOp> known,

@@ -59,8 +59,7 @@ class PointerOp {
       : kind_(OpKind::kKernel), bytes_(std::move(argument_bytes)) {}
   explicit PointerOp(const CopyParams& copy) : kind_(OpKind::kCopy), copy_(copy) {}
   explicit PointerOp(const FillParams& fill) : kind_(OpKind::kFill), fill_(fill) {}
-  // The same op for another executable, which knows nothing yet.
-  PointerOp ForAnother() const;
+  PointerOp(const PointerOp& other);
   PointerOp(PointerOp&&) = default;
   PointerOp& operator=(PointerOp&&) = default;
 
@@ -78,7 +77,7 @@ class PointerOp {
   absl::Status Patch(Executable& executable);
 
  private:
-  explicit PointerOp(OpKind kind) : kind_(kind) {}
+  void OwnLargeValues();
 
   OpKind kind_;
   OpId id_ = 0;
@@ -138,11 +137,9 @@ class PointerTable {
   // How often in a row all that moved went back to where it was before it moved last.
   uint64_t returns() const { return returns_; }
   void ForgetReturns() { returns_ = 0; }
-  // The same table for another executable, which is fresh.
-  PointerTable ForAnother() const;
   // Patches what Follow changed, and what an earlier call failed to patch.
   absl::Status Patch(Executable& executable);
-  // The executable was made again from its graph: it has the recorded addresses.
+  // The executable has just been made from its graph: it has the recorded addresses.
   void ForgetPatches();
 
  private:

@@ -53,6 +53,15 @@ struct Spare {
   std::vector<IngestOp> egress;
 };
 
+// Of a section or a spare whose executable is fresh: that one has the arguments that were captured,
+// whatever the tables say.
+template <typename Patched>
+void ForgetPatches(Patched* patched) {
+  for (IngestOp& ingest : patched->ingest) ingest.unpatched = true;
+  for (IngestOp& egress : patched->egress) egress.unpatched = true;
+  patched->pointers.ForgetPatches();
+}
+
 struct Section {
   std::unique_ptr<Graph> graph;            // null if nothing was launched
   std::unique_ptr<Executable> executable;  // likewise, and if it was evicted

@@ -23,19 +23,15 @@ void TreeCore::ConsiderSpare(const Node& node, size_t number, Section* section) 
   if (section->pointers.returns() < options_.spare_after * section->patience) return;
   if (device_.open_captures() > 0) return;
   if (!keeper_.HasRoomForSpare(section->op_count())) return section->NoSpare();
-  auto spare = std::make_unique<Spare>();
   absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
   if (!made.ok()) {
     // The call went well without it.
     ++stats_.reasons[static_cast<size_t>(Reason::kSpareDropped)];
     return section->NoSpare();
   }
-  spare->executable = *std::move(made);
-  spare->ingest = section->ingest;
-  spare->egress = section->egress;
-  spare->pointers = section->pointers.ForAnother();
-  for (IngestOp& ingest : spare->ingest) ingest.unpatched = true;
-  for (IngestOp& egress : spare->egress) egress.unpatched = true;
+  auto spare = std::make_unique<Spare>(
+      Spare{*std::move(made), section->ingest, section->pointers, section->egress});
+  ForgetPatches(spare.get());
   keeper_.SpareMade(*spare->executable);
   ++stats_.spares;
   if (observers_.any()) {

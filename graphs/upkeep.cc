@@ -75,7 +75,6 @@ absl::Status TreeCore::MakeExecutable(const Node& node, size_t number, Section* 
   return absl::OkStatus();
 }
 
-// A fresh executable has the arguments that were captured, whatever was patched since.
 absl::Status TreeCore::BringBack(Node* node) {
   keeper_.SetNow(stats_.calls);
   absl::Status status;
@@ -84,9 +83,7 @@ absl::Status TreeCore::BringBack(Node* node) {
     if (status.ok() && section.graph != nullptr) status = MakeExecutable(*node, number, &section);
     ++number;
     if (IsPlanted(PlantedBug::kForgetsEviction)) return;
-    for (IngestOp& ingest : section.ingest) ingest.unpatched = true;
-    for (IngestOp& egress : section.egress) egress.unpatched = true;
-    section.pointers.ForgetPatches();
+    ForgetPatches(&section);
   });
   if (!status.ok()) {
     TellOfDestruction(*node);
