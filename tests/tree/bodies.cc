@@ -36,6 +36,12 @@ void Bump(Launcher& on, const Value& data, uint32_t by) {
   on.Launch(IncrementKernel(), TestShape(), {InOut(tensor), Val(by), Val(CountOf(tensor))});
 }
 
+void BumpInSecret(Launcher& on, const Value& data, uint32_t by) {
+  if (!on.ok()) return;
+  const Tensor tensor = Tensor::From(data);
+  on.Launch(IncrementKernel(), TestShape(), {In(tensor), Val(by), Val(CountOf(tensor))});
+}
+
 Tensor Slice(const Value& tensor, int64_t first, int64_t count) {
   if (!tensor.is_tensor()) return Tensor();
   return Tensor::From(tensor).View(WordsLayout(count), first * sizeof(uint32_t));

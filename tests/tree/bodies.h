@@ -21,6 +21,8 @@ const Layout* WordsLayout(int64_t count);
 Tensor Sum(Launcher& on, const Value& a, const Value& b);
 Tensor Filled(Launcher& on, uint32_t seed, int64_t count);
 void Bump(Launcher& on, const Value& data, uint32_t by);
+// The same, saying that it only reads.
+void BumpInSecret(Launcher& on, const Value& data, uint32_t by);
 // `count` words of it, from the word `first` on.
 Tensor Slice(const Value& tensor, int64_t first, int64_t count);
 
