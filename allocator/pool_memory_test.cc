@@ -20,7 +20,16 @@ namespace {
 using absl::StatusCode;
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 
-class PoolMemoryTest : public PoolFixture {};
+class PoolMemoryTest : public PoolFixture {
+ protected:
+  // As a server that is asked for memory: frees one of its blocks, if it has any.
+  bool GiveFrom(std::vector<BlockId>* cache) {
+    if (cache->empty()) return false;
+    EXPECT_THAT(pool_->Free(cache->back()), IsOk());
+    cache->pop_back();
+    return true;
+  }
+};
 
 TEST_F(PoolMemoryTest, TrimGivesBackWhatNobodyUses) {
   const Block low = Allocate(4 * kMiB), high = Allocate(40 * kMiB);
@@ -130,10 +139,7 @@ TEST_F(PoolMemoryTest, ServerIsAskedBeforeAnAllocationFails) {
   Open({.limit_bytes = 32 * kMiB, .before_out_of_memory = [&](const MemoryWanted& wanted) {
           ++asked;
           EXPECT_GT(wanted.missing, 0u);
-          if (cache.empty()) return false;
-          EXPECT_THAT(pool_->Free(cache.back()), IsOk());
-          cache.pop_back();
-          return true;
+          return GiveFrom(&cache);
         }});
   for (int i = 0; i < 3; ++i) cache.push_back(Allocate(10 * kMiB).id);
   EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk());
@@ -150,10 +156,7 @@ TEST_F(PoolMemoryTest, ServerIsAskedBeforeAddressesAreUsedUp) {
           EXPECT_EQ(wanted.attempt, asked);
           EXPECT_EQ(wanted.missing, 0u);
           ++asked;
-          if (cache.empty()) return false;
-          EXPECT_THAT(pool_->Free(cache.back()), IsOk());
-          cache.pop_back();
-          return true;
+          return GiveFrom(&cache);
         }});
   for (int i = 0; i < 3; ++i) cache.push_back(Allocate(10 * kMiB).id);
   EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk());
