@@ -37,7 +37,9 @@ class HistoryBuilder {
   void WentByRestore(uint32_t event, const TraceEntry& entry, uint64_t address, uint64_t size);
   void CameByRestore(uint32_t event, const TraceEntry& entry, uint64_t address, uint64_t size);
   uint32_t EndAt(uint32_t event, uint64_t address);
-  uint32_t AddUnborn(uint64_t address, uint64_t size);
+  using ByAddress = absl::flat_hash_map<uint64_t, uint32_t>;  // to allocation
+  uint32_t Take(ByAddress& from, uint64_t address);
+  uint32_t AddUnborn(uint64_t address, uint64_t size, PoolId pool);
   PoolId PoolOf(uint64_t address, PoolId said);
   bool IsInternal(const TraceEntry& entry) const;
   void ExplainBlocks();
@@ -48,8 +50,8 @@ class HistoryBuilder {
   AddressMap map_;
   const StringId restore_;  // kNoId where the file has no restores
   DeviceHistory history_;
-  absl::flat_hash_map<uint64_t, uint32_t> live_;     // address to allocation
-  absl::flat_hash_map<uint64_t, uint32_t> pending_;  // freed, not yet completed
+  ByAddress live_;
+  ByAddress pending_;  // freed, not yet completed
   // By address and size the last allocation, in a file that has restores.
   absl::flat_hash_map<std::pair<uint64_t, uint64_t>, uint32_t> last_;
 };
@@ -115,27 +117,34 @@ uint32_t HistoryBuilder::EndAt(uint32_t event, uint64_t address) {
   return index;
 }
 
-uint32_t HistoryBuilder::AddUnborn(uint64_t address, uint64_t size) {
+// What ends at an address; kNever, and that is counted, if nothing is known to be there.
+uint32_t HistoryBuilder::Take(ByAddress& from, uint64_t address) {
+  const auto found = from.find(address);
+  if (found == from.end()) {
+    ++history_.losses.frees_without_alloc;
+    return kNever;
+  }
+  const uint32_t index = found->second;
+  from.erase(found);
+  return index;
+}
+
+uint32_t HistoryBuilder::AddUnborn(uint64_t address, uint64_t size, PoolId pool) {
   Allocation allocation;
   allocation.address = address;
   allocation.size = size;
+  allocation.pool = pool;
   history_.allocations.push_back(allocation);
   return static_cast<uint32_t>(history_.allocations.size() - 1);
 }
 
 void HistoryBuilder::Freed(uint32_t event, const TraceEntry& entry, bool requested,
                            bool completed) {
-  auto& from = requested || !pending_.contains(entry.addr) ? live_ : pending_;
-  const auto found = from.find(entry.addr);
-  uint32_t index;
-  if (found != from.end()) {
-    index = found->second;
-    from.erase(found);
-  } else {
-    ++history_.losses.frees_without_alloc;
+  ByAddress& from = requested || !pending_.contains(entry.addr) ? live_ : pending_;
+  uint32_t index = Take(from, entry.addr);
+  if (index == kNever) {
     if (!requested) return;  // the user had freed it before the history begins
-    index = AddUnborn(entry.addr, entry.size);
-    history_.allocations[index].pool = PoolOf(entry.addr, entry.pool);
+    index = AddUnborn(entry.addr, entry.size, PoolOf(entry.addr, entry.pool));
   }
   Allocation& allocation = history_.allocations[index];
   history_.allocation[event] = index;
@@ -159,17 +168,8 @@ void HistoryBuilder::Noted(uint32_t event, const TraceEntry& entry) {
 
 void HistoryBuilder::WentByRestore(uint32_t event, const TraceEntry& entry, uint64_t address,
                                    uint64_t size) {
-  auto& from = live_.contains(address) ? live_ : pending_;
-  const auto found = from.find(address);
-  uint32_t index;
-  if (found != from.end()) {
-    index = found->second;
-    from.erase(found);
-  } else {
-    ++history_.losses.frees_without_alloc;
-    index = AddUnborn(address, size);
-    history_.allocations[index].pool = entry.pool;
-  }
+  uint32_t index = Take(live_.contains(address) ? live_ : pending_, address);
+  if (index == kNever) index = AddUnborn(address, size, entry.pool);
   Allocation& allocation = history_.allocations[index];
   if (allocation.freed == kNever) allocation.freed = event;
   allocation.gone = event;
@@ -239,9 +239,8 @@ void HistoryBuilder::ExplainBlocks() {
       if (found != from.end()) {
         index = found->second;
       } else {
-        index = AddUnborn(block.address, block.requested_size);
+        index = AddUnborn(block.address, block.requested_size, segment->pool);
         history_.allocations[index].stack = block.stack;
-        history_.allocations[index].pool = segment->pool;
         if (block.pending()) continue;
         ++history_.losses.blocks_without_alloc;
         history_.losses.blocks_without_alloc_bytes += block.size;
