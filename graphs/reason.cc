@@ -23,7 +23,7 @@ constexpr Row kRows[] = {
      "two inputs share bytes and the function writes to one of them"},
     {Reason::kRerecordLimit, "rerecord_limit",
      "it was recorded too often after the same function, because its inputs or what is alive keep "
-     "changing; keep addresses stable or raise the limit"},
+     "changing; keep addresses stable or raise TreeOptions::rerecord_limit"},
     {Reason::kRecordFailed, "record_failed", "its recording failed"},
     {Reason::kSynchronised, "synchronised", "it waits for the device while it is recorded"},
     {Reason::kUnjoinedFork, "unjoined_fork",

@@ -13,6 +13,17 @@ namespace graphtree {
 
 class BreaksFixture : public TreeTest {
  protected:
+  // What a part on the host begins and ends with.
+  static Words FromDevice(Launcher& on, const Tensor& tensor) {
+    Words words(tensor.shape().elements());
+    on.Fail(on.stream().Copy(AddressOf(words.data()), tensor.word(), words.size() * 4));
+    on.Fail(on.stream().Synchronize());
+    return words;
+  }
+  static void ToDevice(Launcher& on, const Words& words, const Tensor& tensor) {
+    on.Fail(on.stream().Copy(tensor.word(), AddressOf(words.data()), words.size() * 4));
+    on.Fail(on.stream().Synchronize());
+  }
   // A new tensor of x times `factor`, by a part named "host".
   Tensor HostTimes(Launcher& on, const Value& x, uint32_t factor) {
     if (!on.ok()) return Tensor();
@@ -39,18 +50,6 @@ class BreaksFixture : public TreeTest {
   absl::Status Failure(FunctionId function, Values& inputs) {
     Values outputs;
     return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
-  }
-
- private:
-  static Words FromDevice(Launcher& on, const Tensor& tensor) {
-    Words words(tensor.shape().elements());
-    on.Fail(on.stream().Copy(AddressOf(words.data()), tensor.word(), words.size() * 4));
-    on.Fail(on.stream().Synchronize());
-    return words;
-  }
-  static void ToDevice(Launcher& on, const Words& words, const Tensor& tensor) {
-    on.Fail(on.stream().Copy(tensor.word(), AddressOf(words.data()), words.size() * 4));
-    on.Fail(on.stream().Synchronize());
   }
 };
 

@@ -321,8 +321,9 @@ TEST_P(BudgetsTest, WhatWasRecordedTooOftenIsTriedAgain) {
   const FunctionId many = Register("many", {}, Twice);
   const FunctionId second = Register("second", {}, Twice);
   x_ = Given(1);
+  uint64_t recorded_by_then = 0;  // when it was refused first
   // What is alive in front of the second one differs every time.
-  for (int round = 0; round < 60; ++round) {
+  for (int round = 0; round < 400; ++round) {
     NewStep();
     std::vector<Values> held;
     for (int i = 0; i < 1 + round % 5; ++i) held.push_back(Call(many, {x_}));
@@ -332,7 +333,10 @@ TEST_P(BudgetsTest, WhatWasRecordedTooOftenIsTriedAgain) {
       if ((round >> i & 1) != 0) held[i].clear();
     }
     EXPECT_EQ(Read(Call(second, {last[0]})[0]), Times(PatternOf(1), 4));
+    if (recorded_by_then == 0 && reasons(Reason::kRerecordLimit) > 0) recorded_by_then = graphs();
   }
+  EXPECT_GT(recorded_by_then, 0u) << "it was refused";
+  EXPECT_GT(graphs(), recorded_by_then) << "and not for ever";
   EXPECT_LE(stats().nodes, 200u);
 }
 

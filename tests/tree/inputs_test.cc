@@ -173,6 +173,26 @@ TEST_P(InputsTest, AnOpaqueInputIsHandedThroughAndNotCompared) {
   EXPECT_TRUE(watch.expired());
 }
 
+// Rows 175, 181: an object, something without memory and a tensor, in the two calls that a tree
+// needs before it replays, and in the replay.
+TEST_P(InputsTest, OpaqueValueInputCudagraph) {
+  const FunctionId function = Register("opaque", {}, [](Launcher& on, Values& inputs) {
+    EXPECT_TRUE(inputs[1].is_none());
+    const Tensor sum = Sum(on, inputs[2], inputs[2]);
+    Bump(on, sum, inputs[0].opaque<uint32_t>());
+    return Values{sum, inputs[1]};
+  });
+  const Value five = Value::Opaque(std::make_shared<uint32_t>(5));
+  for (uint32_t call = 1; call <= 3; ++call) {
+    const Values out = CallInSteps(1, function, {five, Value(), Given(call)});
+    EXPECT_EQ(Read(out[0]), Plus(Times(PatternOf(call), 2), Words(kWords, 5)));
+    EXPECT_TRUE(out[1].is_none());
+    EXPECT_EQ(graphs(), call == 1 ? 0u : 1u);
+  }
+  EXPECT_EQ(replays(), 1u);
+  EXPECT_EQ(eager(), 0u);
+}
+
 TEST_P(InputsTest, TheVersionOfAnOpaqueInputIsPartOfTheKey) {
   const FunctionId function = Register("version", {}, [&](Launcher& on, Values& inputs) {
     const Tensor sum = Sum(on, inputs[0], inputs[0]);

@@ -109,6 +109,22 @@ TEST_P(PathsTest, DynamicBackward) {
   EXPECT_EQ(descendants(), (Counts{1, 1}));
 }
 
+// Three calls are enough: nothing is recorded any more, and the body does not run again.
+TEST_P(PathsTest, FrozenFn) {
+  int bodies = 0;
+  const FunctionId function = Register("frozen", {}, [&bodies](Launcher& on, Values& inputs) {
+    ++bodies;
+    return Thrice(on, inputs);
+  });
+  const Tensor x = Given(3);
+  for (const uint64_t replayed : {1, 4}) {
+    EXPECT_EQ(Read(CallInSteps(3, function, {x})[0]), Times(PatternOf(3), 3));
+    EXPECT_EQ(graphs(), 1u);
+    EXPECT_EQ(replays(), replayed);
+    EXPECT_EQ(bodies, 2);
+  }
+}
+
 // Branches on what the prefix computed: the other branch is warmed up and recorded behind a prefix
 // that was replayed. The pool's books hold 1, 1, 1, 0 and 0 blocks: a replay owns nothing.
 TEST_P(PathsTest, ExecutionIntoRecording) {
