@@ -2,6 +2,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -215,6 +216,24 @@ TEST_F(PoolFaultTest, AnySingleFailingCallUnderDebugModesLosesNothing) {
     EXPECT_THAT(device.health(), IsOk());
   });
   EXPECT_GT(faults, 60u);
+}
+
+// Siblings remember the same bytes; a tree has many of them.
+TEST_F(PoolFaultTest, OverlappingMemoriesAreCopiedOnceEachWay) {
+  Open({.tell_device = false});
+  const CheckpointId root = *pool_->Take();
+  for (uint64_t bytes : {2 * kMiB, 3 * kMiB, 6 * kMiB}) {
+    EXPECT_THAT(pool_->Restore(root), IsOk());
+    Allocate(bytes);
+    for (int i = 0; i < 4; ++i) Allocate(kMiB / 2);
+    EXPECT_THAT(pool_->Take(), IsOk());
+  }
+  const uint64_t pieces = std::as_const(*pool_).row(Region::kStep).count();
+  const uint64_t before = calls("Stream.Copy");
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_EQ(calls("Stream.Copy"), before + pieces);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(calls("Stream.Copy"), before + 2 * pieces);
 }
 
 }  // namespace

@@ -207,6 +207,31 @@ TEST_F(PoolScopeTest, WhatAnotherThreadFreedStaysFreedWhenTheCaptureFails) {
   EXPECT_THAT(pool_->Close(), IsOk());
 }
 
+// The inner capture worked, the one around it did not.
+TEST_F(PoolScopeTest, WhatAnotherThreadFreedInACommittedInnerScopeStaysFreed) {
+  const Block step = *pool_->Allocate(kMiB, *stream_);
+  const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kKept});
+  const Block later = *pool_->Allocate(kMiB, *stream_);
+  auto outer = *CaptureScope::Begin(*pool_);
+  {
+    auto inner = *CaptureScope::Begin(*pool_);
+    std::thread([&] {
+      for (const Block* block : {&step, &kept}) EXPECT_THAT(pool_->Free(block->id), IsOk());
+    }).join();
+    EXPECT_EQ(pool_->Allocate(kMiB, *stream_)->range.base, step.range.base);
+    inner->Commit();
+  }
+  std::thread([&] { EXPECT_THAT(pool_->Free(later.id), IsOk()); }).join();
+  EXPECT_THAT(outer->RollBack(), IsOk());
+  for (const Block* block : {&step, &kept, &later}) {
+    EXPECT_FALSE(pool_->Describe(block->id).ok());
+    EXPECT_TRUE(device_->memory().UsableParts(block->range).empty())
+        << "a device that checks takes it for dead, too";
+  }
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
 TEST_F(PoolScopeTest, ScopeMayOutliveItsPool) {
   auto outer = *CaptureScope::Begin(*pool_);
   auto inner = *CaptureScope::Begin(*pool_);
