@@ -385,6 +385,12 @@ absl::Status Pool::FreeLater(BlockId id) {
   return absl::OkStatus();
 }
 
+absl::Status Pool::FreeQueued() {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  return closed_ || closing_ ? IsClosed() : DrainQueuedFrees();
+}
+
 absl::Status Pool::FreeUnlessAsked(BlockId id) {
   if (asks_server_ && id == asked_for_) {
     return absl::FailedPreconditionError(

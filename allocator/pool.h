@@ -79,6 +79,8 @@ class Pool {
   // The same by whoever comes in next. A thread that called the pool before and may free while
   // another one calls it now frees like this: Free takes the last caller for the present one.
   absl::Status FreeLater(BlockId id);
+  // Does what is queued of both now, and nothing else that waits for the next call.
+  absl::Status FreeQueued();
   // It looks the block up, so one thread at a time.
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
@@ -106,8 +108,8 @@ class Pool {
 
   // Bytes that a graph reads which is captured and not launched yet, while their block is given to
   // others in the books: until Unshield a device that poisons fresh and freed bytes leaves them.
-  void Shield(AddressRange range) { shielded_.push_back(range); }
-  void Unshield() { shielded_.clear(); }
+  void Shield(AddressRange range);
+  void Unshield();
 
   // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the
   // kept region need no declaration.
@@ -126,8 +128,9 @@ class Pool {
   // and has not been trimmed away since. If not, a graph recorded on that way must not be launched.
   absl::StatusOr<bool> HasItsMemory(CheckpointId checkpoint);
 
-  // A graph was launched on `stream` that uses memory which is free in the books.
-  void NoteLaunch(Stream& stream);
+  // A graph is launched on `stream` that uses memory which is free in the books. Called before the
+  // launch, which must not be made if this fails.
+  absl::Status NoteLaunch(Stream& stream);
 
   // Physical memory.
   //
@@ -159,7 +162,7 @@ class Pool {
   WordId Word(absl::string_view text);
   absl::string_view Text(WordId word) const { return words_[word]; }
   // Goes into every entry of the history until it is changed.
-  void SetContext(WordId word) { context_ = word; }
+  void SetContext(WordId word);
   absl::Status Annotate(BlockId id, absl::string_view note);
 
   // Debugging; see PoolDebug. A block that a restore brings back has its guards written anew: what
@@ -170,7 +173,7 @@ class Pool {
   absl::Status SealDeadMemory();
 
   // Writes into the history that a snapshot was taken.
-  void NoteSnapshot() { LogEvent(HistoryAction::kSnapshot, 0, stats_.live_bytes, nullptr); }
+  absl::Status NoteSnapshot();
 
   PoolStats Stats() const;
   uint64_t serial() const { return serial_; }  // tells the pools of a process apart
@@ -181,6 +184,9 @@ class Pool {
   const OomReport& last_out_of_memory() const { return last_out_of_memory_; }
   // The first free from another thread that had to be refused; OK if none had.
   const absl::Status& first_refused_free() const { return first_refused_free_; }
+  // The first call of a second thread that did nothing and could not say so: Word (which gave the
+  // empty word), SetContext, Shield, Unshield. OK if there was none.
+  absl::Status first_refused_call() const;
   // The first failure of queued work (a trim, a park, a close) that nobody waited for.
   const absl::Status& first_deferred_failure() const { return first_deferred_failure_; }
   Device& device() const { return device_; }
@@ -204,6 +210,8 @@ class Pool {
            queued_count_.load(std::memory_order_relaxed) != 0;
   }
   absl::Status EnterSlow(ThreadGuard::Entry::Kind entry);
+  // Keeps a refusal that cannot be returned.
+  bool IsRefused(const ThreadGuard::Entry& entry, absl::string_view call);
   absl::Status IsClosed() const;
   // While the server is asked for memory an allocation is half done.
   absl::Status NotWhileAsking(absl::string_view what) const;
@@ -423,6 +431,7 @@ class Pool {
   std::vector<BlockId> queued_frees_;
   std::vector<OpenScope*> abandoned_;            // scopes to be rolled back by the next call
   std::vector<std::unique_ptr<Stream>> guests_;  // until they can be forgotten
+  absl::Status first_refused_call_;
   StreamTable streams_;
   DeferredQueue deferred_;
   History history_;

@@ -95,7 +95,37 @@ absl::Status Pool::WaitAndForgetStreams() {
   return status.ok() ? copied : status;
 }
 
-void Pool::NoteLaunch(Stream& stream) { streams_.UsedEverywhereOn(streams_.NumberOf(stream)); }
+absl::Status Pool::NoteLaunch(Stream& stream) {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  streams_.UsedEverywhereOn(streams_.NumberOf(stream));
+  return absl::OkStatus();
+}
+
+bool Pool::IsRefused(const ThreadGuard::Entry& entry, absl::string_view call) {
+  if (entry.ok()) return false;
+  const absl::Status why = ThreadGuard::Entry::TwoThreads();
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  if (first_refused_call_.ok()) {
+    first_refused_call_ = absl::Status(why.code(), absl::StrCat(call, ": ", why.message()));
+  }
+  return true;
+}
+
+absl::Status Pool::first_refused_call() const {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  return first_refused_call_;
+}
+
+void Pool::Shield(AddressRange range) {
+  const ThreadGuard::Entry entry(guard_);
+  if (!IsRefused(entry, "Shield")) shielded_.push_back(range);
+}
+
+void Pool::Unshield() {
+  const ThreadGuard::Entry entry(guard_);
+  if (!IsRefused(entry, "Unshield")) shielded_.clear();
+}
 
 absl::Status Pool::SetKept(BlockId id, bool kept) {
   const ThreadGuard::Entry entry(guard_);
@@ -107,10 +137,17 @@ absl::Status Pool::SetKept(BlockId id, bool kept) {
 }
 
 WordId Pool::Word(absl::string_view text) {
+  const ThreadGuard::Entry entry(guard_);
   WordId word = 0;
+  if (IsRefused(entry, "Word")) return word;
   if (words_.Find(text, &word)) return word;
   if (words_.is_full()) words_.Collect(NamedWords());
   return words_.Add(text);
+}
+
+void Pool::SetContext(WordId word) {
+  const ThreadGuard::Entry entry(guard_);
+  if (!IsRefused(entry, "SetContext")) context_ = word;
 }
 
 std::vector<WordId> Pool::NamedWords() const {
@@ -153,7 +190,16 @@ void Pool::LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
   history_.Add(entry);
 }
 
+absl::Status Pool::NoteSnapshot() {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  LogEvent(HistoryAction::kSnapshot, 0, stats_.live_bytes, nullptr);
+  return absl::OkStatus();
+}
+
 PoolStats Pool::Stats() const {
+  const ThreadGuard::Entry entry(guard_);
+  if (!entry.ok()) return {.is_busy = true};
   PoolStats stats = stats_;
   stats.mapped_bytes = mapped_bytes();
   stats.kept_bytes = uint64_t{ledger_.placement(Region::kKept).live_length()} * kQuantum;

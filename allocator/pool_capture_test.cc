@@ -295,7 +295,7 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
   auto executable = *graph->Instantiate();
   auto launcher = *device_->NewStream();
   EXPECT_THAT(executable->Launch(*launcher), IsOk());
-  pool_->NoteLaunch(*launcher);
+  EXPECT_THAT(pool_->NoteLaunch(*launcher), IsOk());
   const Block eager = *pool_->Allocate(kMiB, *other_);
   EXPECT_EQ(eager.range.base, temporary.range.base);
   EXPECT_THAT(Fill(*other_, eager, 9), IsOk());

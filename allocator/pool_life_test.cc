@@ -287,7 +287,7 @@ class Life {
       if (!earlier->Record(*event_).ok() || !launcher.Wait(*event_).ok()) return false;
     }
     if (!(*executable)->Launch(launcher).ok()) return false;
-    pool_->NoteLaunch(launcher);
+    EXPECT_THAT(pool_->NoteLaunch(launcher), IsOk());
     for (auto& [index, held] : live_) {
       EXPECT_THAT(pool_->UseOn(held.block.id, launcher), IsOk());
     }

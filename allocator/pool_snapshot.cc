@@ -298,14 +298,15 @@ class SnapshotWriter {
 
 }  // namespace
 
-std::string PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options) {
-  pool.NoteSnapshot();
+absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options) {
+  GRAPHTREE_RETURN_IF_ERROR(pool.NoteSnapshot());
   return SnapshotWriter(pool, options).Write();
 }
 
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> TakePoolSnapshot(
     Pool& pool, const PoolSnapshotOptions& options) {
-  return snapshot::ParseSnapshot(PoolSnapshotJson(pool, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::string json, PoolSnapshotJson(pool, options));
+  return snapshot::ParseSnapshot(json);
 }
 
 absl::Status WritePoolSnapshot(Pool& pool, const std::string& path,

@@ -43,7 +43,7 @@ struct PoolSnapshotOptions {
 };
 
 // As JSON.
-std::string PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options = {});
+absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options = {});
 
 // As rows and columns, to look at or to write in any form (snapshot/write.h).
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> TakePoolSnapshot(

@@ -119,15 +119,15 @@ TEST_F(PoolSnapshotTest, HistoryIsToldInThePeersWords) {
 
 TEST_F(PoolSnapshotTest, ARestoreIsOneEntryThatNamesWhatWentAndCame) {
   const CheckpointId here = *pool_->Take();
-  const std::string before = PoolSnapshotJson(*pool_, {.with_history = false});
+  const std::string before = *PoolSnapshotJson(*pool_, {.with_history = false});
   EXPECT_THAT(pool_->Allocate(12345, *stream_), IsOk());
   EXPECT_THAT(pool_->Free(weights_.id), IsOk());
   EXPECT_THAT(pool_->Restore(here), IsOk());
-  const std::string after = PoolSnapshotJson(*pool_, {.with_history = false});
+  const std::string after = *PoolSnapshotJson(*pool_, {.with_history = false});
   const std::string end = "\"graphtree\"";
   EXPECT_EQ(before.substr(0, before.find(end)), after.substr(0, after.find(end)));
   EXPECT_EQ(Actions(**TakePoolSnapshot(*pool_)).end()[-3], "checkpoint_restore");
-  const std::string whole = PoolSnapshotJson(*pool_);
+  const std::string whole = *PoolSnapshotJson(*pool_);
   EXPECT_NE(whole.find(",12345]],\"back\":[["), std::string::npos) << whole;
   EXPECT_NE(whole.find(absl::StrCat("\"back\":[[", weights_.range.base, ",3000001]]")),
             std::string::npos) << whole;
@@ -185,7 +185,7 @@ TEST_F(PoolSnapshotTest, EverySnapshotOfARandomProgramIsConsistent) {
 
 TEST_F(PoolSnapshotTest, OurFieldsSayWhoMadeABlockAndWhatIsParked) {
   EXPECT_THAT(pool_->Park(ParkContents::kToHost, {last_.range}), IsOk());
-  const std::string json = PoolSnapshotJson(*pool_, {.origin = [&](const Block& block) {
+  const std::string json = *PoolSnapshotJson(*pool_, {.origin = [&](const Block& block) {
     return block.id == weights_.id ? BlockOrigin{"node 4", "decode"} : BlockOrigin{};
   }});
   EXPECT_NE(json.find("\"node\":\"node 4\",\"function\":\"decode\""), std::string::npos) << json;
@@ -213,13 +213,13 @@ TEST_F(PoolSnapshotTest, FilesOfEveryKindReadBackTheSame) {
 
 TEST_F(PoolSnapshotTest, ExactAddressesCarryAnInternalMark) {
   EXPECT_THAT(pool_->AllocateAt(last_.range.end() + (4 << 20), 100, *stream_), IsOk());
-  EXPECT_NE(PoolSnapshotJson(*pool_).find("\"internal_metadata\":\"mallocWithAddress\""),
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"internal_metadata\":\"mallocWithAddress\""),
             std::string::npos);
 }
 
 // The segment is one; which of its bytes are parked is said to the byte.
 TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
-  EXPECT_NE(PoolSnapshotJson(*pool_).find("\"parked_ranges\":[]"), std::string::npos);
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\":[]"), std::string::npos);
   EXPECT_THAT(pool_->Park(ParkContents::kDrop, {weights_.range}), IsOk());
   const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
   std::string expected;
@@ -228,11 +228,11 @@ TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
     if (!range.Overlaps(weights_.range)) continue;
     absl::StrAppend(&expected, expected.empty() ? "" : ",", "[", range.base, ",", range.bytes, "]");
   }
-  const std::string json = PoolSnapshotJson(*pool_);
+  const std::string json = *PoolSnapshotJson(*pool_);
   EXPECT_NE(json.find(absl::StrCat("\"parked_ranges\":[", expected, "]")), std::string::npos)
       << expected;
   EXPECT_THAT(pool_->Wake(), IsOk());
-  EXPECT_NE(PoolSnapshotJson(*pool_).find("\"parked_ranges\":[]"), std::string::npos);
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\":[]"), std::string::npos);
 }
 
 }  // namespace

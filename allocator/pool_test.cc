@@ -1,11 +1,9 @@
 // The pool on the host device: blocks, streams, checkpoints, refusals.
 #include "allocator/pool.h"
 
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "allocator/block_record.h"
@@ -236,89 +234,6 @@ TEST_F(PoolTest, WordsAndMemoriesOfFreesAreBounded) {
   EXPECT_THAT(pool_->Free(block.id), IsOk());
 }
 
-TEST_F(PoolTest, FreesFromOtherThreadsAreQueuedAndSecondThreadsRefused) {
-  const Block a = Allocate(1000), b = Allocate(1000);
-  std::thread([&] {
-    EXPECT_THAT(pool_->Free(a.id), IsOk());
-    EXPECT_THAT(pool_->Free(a.id), IsOk()) << "nobody has looked yet";
-  }).join();
-  EXPECT_EQ(pool_->Stats().queued_frees, 2u);
-  const Block c = Allocate(1000);
-  EXPECT_EQ(c.range.base, a.range.base);
-  EXPECT_EQ(pool_->Stats().refused_queued_frees, 1u);
-  EXPECT_THAT(pool_->first_refused_free(),
-              FailsWith(StatusCode::kFailedPrecondition, "freed before"));
-  EXPECT_THAT(pool_->Free(b.id), IsOk());
-}
-
-TEST_F(PoolTest, AddressesAreFreedByTheThreadThatHasThePool) {
-  const Block a = Allocate(1);
-  absl::Status first, second;
-  std::thread([&] {
-    first = pool_->FreeAddress(a.range.base);
-    second = pool_->FreeAddress(a.range.base);
-  }).join();
-  EXPECT_THAT(first, IsOk());
-  EXPECT_THAT(second, FailsWith(StatusCode::kNotFound, "no live block"));
-  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
-}
-
-TEST_F(PoolTest, SecondThreadInsideIsAnErrorAndNotARace) {
-  absl::Status other_threads_call;
-  Open({.limit_bytes = 4 << 20, .before_out_of_memory = [&](const MemoryWanted&) {
-          std::thread([&] {
-            other_threads_call = pool_->Allocate(1, *stream_).status();
-          }).join();
-          return false;
-        }});
-  EXPECT_FALSE(pool_->Allocate(8 << 20, *stream_).ok());
-  EXPECT_THAT(other_threads_call, FailsWith(StatusCode::kFailedPrecondition, "two threads"));
-}
-
-TEST_F(PoolTest, AnotherThreadFreesWhileTheOwnerAllocates) {
-  constexpr int kBlocks = 2000;
-  std::vector<BlockId> handed(kBlocks);
-  std::atomic<int> ready{0};
-  std::thread freer([&] {
-    for (int i = 0; i < kBlocks; ++i) {
-      while (ready.load(std::memory_order_acquire) <= i) std::this_thread::yield();
-      EXPECT_THAT(pool_->Free(handed[static_cast<size_t>(i)]), IsOk());
-    }
-  });
-  for (int i = 0; i < kBlocks; ++i) {
-    handed[static_cast<size_t>(i)] = Allocate(1000).id;
-    ready.store(i + 1, std::memory_order_release);
-  }
-  freer.join();
-  EXPECT_THAT(pool_->Free(Allocate(1).id), IsOk()) << "takes note of what is queued";
-  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
-  EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
-}
-
-TEST_F(PoolTest, WhatIsFreedLaterIsFreedByTheNextCall) {
-  const Block block = Allocate(1000);
-  EXPECT_THAT(pool_->FreeLater(block.id), IsOk());
-  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  EXPECT_EQ(pool_->Stats().queued_frees, 1u);
-  EXPECT_EQ(Allocate(1000).range, block.range);
-  EXPECT_EQ(pool_->Stats().queued_frees, 0u);
-}
-
-// The last one to call is as free to be anywhere as any other thread, once another one calls.
-TEST_F(PoolTest, TheLastCallerFreesLaterWhileAnotherThreadAllocates) {
-  constexpr int kRounds = 2000;
-  std::vector<BlockId> handed(kRounds);
-  for (BlockId& id : handed) id = Allocate(1000).id;
-  std::thread next([&] {
-    for (int i = 0; i < kRounds; ++i) EXPECT_THAT(pool_->Free(Allocate(500).id), IsOk());
-  });
-  for (const BlockId id : handed) EXPECT_THAT(pool_->FreeLater(id), IsOk());
-  next.join();
-  EXPECT_THAT(pool_->Free(Allocate(1).id), IsOk()) << "takes note of what is queued";
-  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
-  EXPECT_EQ(pool_->Stats().refused_queued_frees, 0u);
-}
-
 TEST_F(PoolTest, RestoreIsSilent) {
   const Block a = Allocate(3000001, {.tag = pool_->Word("x"), .note = pool_->Word("n")});
   const CheckpointId here = *pool_->Take();
@@ -375,15 +290,6 @@ TEST_F(PoolTest, KeptMemoryIsUntouchedByRestores) {
   EXPECT_THAT(pool_->Restore(here), IsOk());
   EXPECT_THAT(pool_->Describe(moved.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
   EXPECT_THAT(pool_->Describe(kept.id), IsOk());
-}
-
-TEST_F(PoolTest, ClosedPoolTakesNoFreesFromAnyThread) {
-  const Block block = Allocate(1000);
-  EXPECT_THAT(pool_->Free(block.id), IsOk());
-  EXPECT_THAT(pool_->Close(), IsOk());
-  const auto refused = FailsWith(StatusCode::kFailedPrecondition, "is closed");
-  EXPECT_THAT(pool_->Free(block.id), refused);
-  std::thread([&] { EXPECT_THAT(pool_->Free(block.id), refused); }).join();
 }
 
 TEST_F(PoolTest, HistoryBeyondReasonIsRefused) {

@@ -69,6 +69,8 @@ struct PoolOptions {
 };
 
 struct PoolStats {
+  // Another thread was inside a call, and nothing else is filled in.
+  bool is_busy = false;
   uint64_t allocations = 0;  // ever
   uint64_t frees = 0;
   uint64_t live_blocks = 0;

@@ -126,12 +126,12 @@ absl::Status TreeCore::LaunchFor(Node* node, size_t number, Section* section,
 
 absl::Status TreeCore::LaunchSection(const Node& node, size_t number, const Section& section,
                                      Stream& stream) {
+  // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
+  GRAPHTREE_RETURN_IF_ERROR(memory_->pool().NoteLaunch(stream));
   const bool watched = observers_.any();
   if (watched) TellObservers(GraphMoment::kReplayBegin, node, number, &stream);
   const absl::Status status = section.executable->Launch(stream);
   if (watched) TellObservers(GraphMoment::kReplayEnd, node, number, &stream, status.ok());
-  // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
-  if (status.ok()) memory_->pool().NoteLaunch(stream);
   return status;
 }
 

@@ -342,12 +342,9 @@ TreeStats TreeCore::Stats() {
   stats_.shapes = held.shapes;
   stats_.live_blocks = path_.Held().size();
   stats_.kept_bytes = memory_->kept_bytes();
-  PoolStats pool = memory_->pool().Stats();
-  if (pool.queued_frees > 0) {
-    // What was let go outside of calls is done by the pool's next one: this, which changes nothing.
-    if (const absl::StatusOr<CheckpointId> now = memory_->Take(); now.ok()) memory_->Drop(*now);
-    pool = memory_->pool().Stats();
-  }
+  // What was let go outside of calls is nobody's any more.
+  memory_->pool().FreeQueued().IgnoreError();
+  const PoolStats pool = memory_->pool().Stats();
   stats_.pool_reserved_bytes = pool.mapped_bytes;
   stats_.pool_live_bytes = pool.live_bytes;
   stats_.foreign_held_bytes = foreign_->held_bytes();
