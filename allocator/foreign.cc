@@ -92,11 +92,13 @@ absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, NativeStream 
 absl::Status ForeignAllocator::Free(Address address, Stream& stream) {
   if (address == 0) return absl::OkStatus();
   absl::Status status;
+  bool is_over = false;
   {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     status = Noted(GiveBack(address, stream));
+    is_over = IsOver();
   }
-  Freed();
+  if (is_over) Leave();
   return status;
 }
 

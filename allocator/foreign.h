@@ -59,8 +59,10 @@ class ForeignAllocator {
   // Where the memory comes from and goes to; called with the lock held.
   virtual absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream);
   virtual absl::Status GiveBack(Address address, Stream& stream);
-  // A call of Free is over, and the lock is let go: the allocator may delete itself here.
-  virtual void Freed() {}
+  // Called with the lock held, behind GiveBack: whether that was the last thing that anybody wants
+  // of the allocator. Then one Leave follows, with the lock let go: it may delete itself there.
+  virtual bool IsOver() const { return false; }
+  virtual void Leave() {}
 
   Pool& pool_;
   // Recursive: a server that is asked for memory frees through here, inside of its own call.

@@ -25,21 +25,18 @@ ForeignMemory::ForeignMemory(std::shared_ptr<Pool> pool)
     : ForeignAllocator(pool.get()), owner_(std::move(pool)), tag_(owner_->Word("foreign")) {}
 
 void ForeignMemory::Close() {
+  bool is_over = false;
   {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     closed_ = true;
+    is_over = IsOver();
   }
-  Freed();
+  if (is_over) Leave();
 }
 
-// Called behind every free, with no lock held. The streams that were adopted leave the pool last.
-void ForeignMemory::Freed() {
-  bool last = false;
-  {
-    const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    last = closed_ && pieces_.empty();
-  }
-  if (!last) return;
+// Whoever let go last is here, and nobody else any more. The streams that were adopted leave the
+// pool last.
+void ForeignMemory::Leave() {
   const std::shared_ptr<Pool> pool = owner_;
   const std::unique_ptr<ForeignMemory> self(this);
 }
@@ -173,6 +170,8 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   if (elsewhere && !recording_ && !closed_ && !piece.lost) {
     GRAPHTREE_RETURN_IF_ERROR(pool_.UseOn(piece.id, stream));
   }
+  // A pool without a tree knows no stream any more that its memory's end would have to wait for.
+  if (closed_) stream.Synchronize().IgnoreError();
   piece.in_use = false;
   piece.stream = &stream;
   if (!recording_) return Release(address);
@@ -186,7 +185,8 @@ absl::Status ForeignMemory::Release(Address address) {
   const BlockId id = piece.id;
   const bool lost = piece.lost;
   pieces_.erase(address);
-  return lost ? absl::OkStatus() : pool_.Free(id);
+  // This may be any thread, and the pool in another one's hands.
+  return lost ? absl::OkStatus() : pool_.FreeLater(id);
 }
 
 void ForeignMemory::LetGo(const std::vector<Address>& pieces) {

@@ -15,11 +15,13 @@
 // pool: what the foreign code still has of it is taken again, at the same address (its bytes may be
 // anything), what it freed is forgotten, and what it freed of older blocks is freed now.
 //
-// Foreign code may hold blocks when the tree is closed: their memory goes with the last of them.
+// Foreign code may hold blocks when the tree is closed: their memory goes with the last of them,
+// and freeing one waits for its stream.
 //
 // Threads: callbacks may come from any thread and take turns, but the pool is one caller's: while a
 // call of the tree runs only its own thread may allocate. A block may be freed on any thread on the
-// stream that it was allocated on.
+// stream that it was allocated on, also beside a call and while the tree is closed: the pool's next
+// call frees it.
 #ifndef GRAPHTREE_GRAPHS_FOREIGN_MEMORY_H_
 #define GRAPHTREE_GRAPHS_FOREIGN_MEMORY_H_
 
@@ -63,7 +65,8 @@ class ForeignMemory : public ForeignAllocator {
  protected:
   absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream) override;
   absl::Status GiveBack(Address address, Stream& stream) override;
-  void Freed() override;
+  bool IsOver() const override { return closed_ && pieces_.empty(); }
+  void Leave() override;
 
  private:
   struct Piece {

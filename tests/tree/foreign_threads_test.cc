@@ -1,0 +1,137 @@
+// Foreign code frees on other threads, beside calls of the tree and beside its end.
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "allocator/foreign.h"
+#include "allocator/pool.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+class ForeignThreadsTest : public TreeTest {
+ protected:
+  static constexpr uint64_t kBytes = kWords * sizeof(uint32_t);
+
+  ForeignAllocator& foreign() { return tree().foreign_allocator(); }
+  AddressRange Allocate(Stream& stream) {
+    auto address = foreign().Allocate(kBytes, stream);
+    EXPECT_THAT(address, IsOk());
+    return {address.value_or(0), kBytes};
+  }
+  std::vector<AddressRange> AllocateMany(int count) {
+    std::vector<AddressRange> blocks;
+    for (int i = 0; i < count; ++i) blocks.push_back(Allocate(a()));
+    return blocks;
+  }
+  static void OnAnotherThread(const std::function<void()>& body) { std::thread(body).join(); }
+  void FreeElsewhere(AddressRange block) {
+    OnAnotherThread([&] { EXPECT_THAT(foreign().Free(block.base, a()), IsOk()); });
+  }
+  uint64_t foreign_blocks() {
+    const uint64_t held = live();  // forgets what has died
+    return tree().pool().Stats().live_blocks - held;
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(ForeignThreadsTest);
+
+// Whoever frees has called the pool last, and is as free to be anywhere as any other thread once
+// the tree is called.
+TEST_P(ForeignThreadsTest, WhoAllocatedLastFreesWhileAnotherThreadCalls) {
+  constexpr int kRounds = 30, kBlocks = 40;
+  const FunctionId function = Register("twice", {}, Twice);
+  const Tensor x = Given(1);
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<bool> begin{false};
+    std::atomic<int> ready{0};
+    std::thread other([&] {
+      const std::vector<AddressRange> blocks = AllocateMany(kBlocks);
+      ++ready;
+      while (!begin) {
+      }
+      for (const AddressRange& block : blocks) {
+        EXPECT_THAT(foreign().Free(block.base, a()), IsOk());
+      }
+    });
+    while (ready == 0) std::this_thread::yield();
+    begin = true;
+    for (int call = 0; call < 4; ++call) {
+      EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+    }
+    other.join();
+    EXPECT_EQ(foreign_blocks(), 0u);
+  }
+  EXPECT_THAT(tree().pool().first_refused_free(), IsOk());
+}
+
+// In a warm-up, in a recording that works, and in one that fails.
+TEST_P(ForeignThreadsTest, BlocksAreFreedElsewhereInTheMiddleOfABody) {
+  std::vector<AddressRange> old = AllocateMany(4);
+  bool fails = true;
+  const FunctionId function = Register("frees", {}, [&](Launcher& on, Values& inputs) {
+    if (!old.empty()) {
+      FreeElsewhere(old.back());
+      old.pop_back();
+    }
+    if (fails && old.size() == 2) on.Fail(on.stream().Synchronize());
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  CallInSteps(1, function, {x});
+  EXPECT_EQ(foreign_blocks(), 3u) << "a warm-up";
+  CallInSteps(1, function, {x});
+  EXPECT_EQ(foreign_blocks(), old.size()) << "a recording that failed, and an eager run";
+  fails = false;
+  const uint64_t before = graphs();
+  while (graphs() == before) CallInSteps(1, function, {x});
+  EXPECT_TRUE(old.empty());
+  EXPECT_EQ(foreign_blocks() * kBytes, tree().stats().foreign_held_bytes)
+      << "the recording may use what was freed in it";
+  for (int step = 0; step < 3; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_THAT(foreign().last_error(), IsOk());
+}
+
+// One of them frees the last block, and the allocator goes with it.
+TEST_P(ForeignThreadsTest, TheLastBlocksAreFreedOnSeveralThreadsWhileTheTreeIsClosed) {
+  constexpr int kRounds = 15, kThreads = 3;
+  for (int round = 0; round < kRounds; ++round) {
+    OpenTree({.pool_bytes = 8 << 20});
+    ForeignAllocator& allocator = foreign();
+    const std::vector<AddressRange> blocks = AllocateMany(kThreads);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (const AddressRange& block : blocks) {
+      threads.emplace_back([&, address = block.base] {
+        ++ready;
+        while (ready <= kThreads) {
+        }
+        EXPECT_THAT(allocator.Free(address, a()), IsOk());
+      });
+    }
+    while (ready < kThreads) std::this_thread::yield();
+    ++ready;
+    CloseTree();
+    for (std::thread& thread : threads) thread.join();
+  }
+  OpenTree({.pool_bytes = 8 << 20});
+}
+
+// What was put on the stream before the free is done before the memory goes.
+TEST_P(ForeignThreadsTest, TheLastBlockIsFreedBehindWorkThatUsesIt) {
+  const AddressRange block = Allocate(a());
+  ForeignAllocator& allocator = foreign();
+  CloseTree();
+  for (int i = 0; i < 20; ++i) EXPECT_THAT(FillPattern(a(), block, 5), IsOk());
+  OnAnotherThread([&] { EXPECT_THAT(allocator.Free(block.base, a()), IsOk()); });
+  EXPECT_THAT(a().Synchronize(), IsOk());
+  EXPECT_THAT(device().health(), IsOk());
+}
+
+}  // namespace
+}  // namespace graphtree
