@@ -1,4 +1,4 @@
-// Lays out help text: two columns, wrapped at 80.
+// Lays out help text: two columns, wrapped.
 #include "tools/cli/help.h"
 
 #include <algorithm>
@@ -7,33 +7,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "tools/cli/wrap.h"
 
 namespace graphtree::cli {
 namespace {
 
-constexpr size_t kColumns = 80;
 constexpr size_t kWidestLeft = 28;
 
 using Rows = std::vector<std::pair<std::string, std::string>>;
-
-// Breaks a paragraph between words; every line but the first starts with the indent.
-std::string Wrap(absl::string_view paragraph, size_t start, size_t indent) {
-  std::string text;
-  size_t column = start;
-  for (absl::string_view word : absl::StrSplit(paragraph, ' ', absl::SkipEmpty())) {
-    const bool at_start = column == start && text.empty();
-    if (!at_start && column + 1 + word.size() > kColumns) {
-      absl::StrAppend(&text, "\n", std::string(indent, ' '));
-      column = indent;
-    } else if (!at_start) {
-      absl::StrAppend(&text, " ");
-      ++column;
-    }
-    absl::StrAppend(&text, word);
-    column += word.size();
-  }
-  return text;
-}
 
 // A heading and two columns; the right one starts at the same place in every row.
 std::string Section(absl::string_view heading, const Rows& rows) {
@@ -84,9 +65,13 @@ std::string UsageLine(const Verb& verb) {
   return line;
 }
 
+std::string RenderUsage(const Verb& verb) {
+  return absl::StrCat("Usage: ", Wrap(UsageLine(verb), 7, 9), "\n");
+}
+
 std::string RenderHelp(const Verb& verb) {
   std::string text =
-      absl::StrCat("Usage: ", Wrap(UsageLine(verb), 7, 9), "\n\n", Wrap(verb.summary, 0, 0), "\n");
+      absl::StrCat(RenderUsage(verb), "\n", Wrap(verb.summary, 0, 0), "\n");
   for (absl::string_view paragraph : absl::StrSplit(verb.description, "\n\n", absl::SkipEmpty())) {
     absl::StrAppend(&text, "\n", Wrap(absl::StrJoin(absl::StrSplit(paragraph, '\n'), " "), 0, 0),
                     "\n");

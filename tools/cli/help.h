@@ -1,6 +1,4 @@
 // Help as text, made from the data in a Verb. Nothing else in the project writes help by hand.
-//
-// Text is wrapped at 80 columns, so that it fits any terminal and needs no look at this one.
 #ifndef GRAPHTREE_TOOLS_CLI_HELP_H_
 #define GRAPHTREE_TOOLS_CLI_HELP_H_
 
@@ -20,6 +18,9 @@ std::string RenderOverview(const std::vector<const Verb*>& verbs, absl::string_v
 
 // "graphtree diff [--json] BEFORE AFTER"
 std::string UsageLine(const Verb& verb);
+
+// The same for people: "Usage: " and the line, wrapped.
+std::string RenderUsage(const Verb& verb);
 
 // "--out FILE", "--format json|text", "--json"
 std::string OptionForm(const Option& option);

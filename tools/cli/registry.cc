@@ -153,7 +153,7 @@ int Registry::Dispatch(const std::vector<std::string>& args, Console& console) c
       ParseArguments(*verb, {args.begin() + static_cast<ptrdiff_t>(words), args.end()});
   if (!arguments.ok()) {
     console.err << "graphtree " << verb->name << ": " << arguments.status().message()
-                << "\nUsage: " << UsageLine(*verb) << "\n`graphtree " << verb->name
+                << "\n" << RenderUsage(*verb) << "`graphtree " << verb->name
                 << " --help` tells more.\n";
     return kWrongUse;
   }

@@ -1,13 +1,17 @@
 // Puts the figures into words and into JSON.
 #include "tools/demo_model/report.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "device/base/json_writer.h"
 #include "graphs/outline.h"
 #include "graphs/reason.h"
+#include "graphs/tree.h"
+#include "tools/cli/wrap.h"
 #include "tools/demo_model/kernels/dims.h"
 
 namespace graphtree::demo {
@@ -21,32 +25,48 @@ std::string Bytes(uint64_t bytes) {
 
 double Percent(double part, double whole) { return whole > 0 ? 100 * part / whole : 0; }
 
+std::string Count(uint64_t count, const char* what) {
+  return absl::StrCat(count, " ", what, count == 1 ? "" : "s");
+}
+
+// Two lines: the name of a device may be long.
 std::string Heading(const Comparison& comparison) {
-  return absl::StrFormat(
-      "A transformer of %d layers decodes for %d requests on %s (%s): %d tokens in %d steps.\n",
-      kLayers, comparison.requests, comparison.device.name, comparison.device.model,
-      comparison.eager.generated, comparison.eager.steps.size());
+  return absl::StrFormat("A transformer of %d layers decodes for %s: %s in %s,\non %s (%s).\n",
+                         kLayers, Count(comparison.requests, "request"),
+                         Count(comparison.eager.generated, "token"),
+                         Count(comparison.eager.steps.size(), "step"), comparison.device.name,
+                         comparison.device.model);
+}
+
+// "3.5x less"; without the word where it is none, and nothing where there is nothing to compare.
+std::string Ratio(double more, double less, const char* word) {
+  if (more <= 0 || less <= 0) return "";
+  const std::string ratio = absl::StrFormat(" %9.1fx", more / less);
+  return more / less >= 1.05 ? absl::StrCat(ratio, " ", word) : ratio;
 }
 
 std::string FiguresText(const Comparison& comparison, const Summary& summary) {
   const Figures& eager = summary.eager;
   const Figures& tree = summary.tree;
+  if (summary.replayed_steps == 0) {
+    return absl::StrFormat(
+        "\n  No step was replayed whole, so there is nothing to compare; they took\n"
+        "  %.1f ms of host time.\n",
+        summary.other_host_ns / 1e6);
+  }
   std::string text = absl::StrFormat("\n  %-24s %12s %12s\n", "", "eager", "tree");
-  absl::StrAppendFormat(&text, "  %-24s %12.0f %12.0f %9.1fx fewer\n", "launches per step",
-                        eager.launches, tree.launches,
-                        tree.launches > 0 ? eager.launches / tree.launches : 0);
-  absl::StrAppendFormat(&text, "  %-24s %9.1f us %9.1f us %9.1fx less\n", "host time per step",
-                        eager.host_ns / 1000, tree.host_ns / 1000, summary.host_ratio());
+  absl::StrAppendFormat(&text, "  %-24s %12.0f %12.0f%s\n", "launches per step", eager.launches,
+                        tree.launches, Ratio(eager.launches, tree.launches, "fewer"));
+  absl::StrAppendFormat(&text, "  %-24s %9.1f us %9.1f us%s\n", "host time per step",
+                        eager.host_ns / 1000, tree.host_ns / 1000,
+                        Ratio(eager.host_ns, tree.host_ns, "less"));
+  absl::StrAppendFormat(&text, "  %-24s %12.0f %12.0f%s\n", "tokens per second",
+                        eager.tokens_per_second, tree.tokens_per_second,
+                        Ratio(tree.tokens_per_second, eager.tokens_per_second, "more"));
   absl::StrAppendFormat(
-      &text, "  %-24s %12.0f %12.0f %9.1fx more\n", "tokens per second", eager.tokens_per_second,
-      tree.tokens_per_second,
-      eager.tokens_per_second > 0 ? tree.tokens_per_second / eager.tokens_per_second : 0);
-  absl::StrAppendFormat(&text,
-                        "  Medians over the %d steps that were replayed whole; the other %d took "
-                        "%.1f ms of host time.\n",
-                        summary.replayed_steps,
-                        comparison.tree.steps.size() - summary.replayed_steps,
-                        summary.other_host_ns / 1e6);
+      &text, "  Medians over %s replayed whole; the other %d took %.1f ms of host time.\n",
+      Count(summary.replayed_steps, "step"),
+      comparison.tree.steps.size() - summary.replayed_steps, summary.other_host_ns / 1e6);
   return text;
 }
 
@@ -57,29 +77,53 @@ std::string TokensText(const Comparison& comparison) {
   return absl::StrFormat("\n  Tokens: DIFFERENT from step %d on.\n", *comparison.first_difference);
 }
 
+// Why calls were not replayed. Two causes come with every function and count no reason.
+struct Cause {
+  uint64_t count;
+  const char* name;
+  const char* sentence;
+};
+
+std::vector<Cause> CausesOf(const TreeStats& stats) {
+  std::vector<Cause> causes = {
+      {stats.warm_ups, "warm_up", "a function's first call with such inputs runs eagerly"},
+      {stats.recordings, "recording", "nothing recorded matched the call: it was recorded"}};
+  for (size_t i = 0; i < kReasonCount; ++i) {
+    const Reason reason = static_cast<Reason>(i);
+    causes.push_back({stats.reasons[i], ReasonName(reason), ReasonSentence(reason)});
+  }
+  causes.erase(std::remove_if(causes.begin(), causes.end(),
+                              [](const Cause& cause) { return cause.count == 0; }),
+               causes.end());
+  return causes;
+}
+
 std::string CallsText(const TreeStats& stats) {
   std::string text = absl::StrFormat(
       "\n  Calls: %d, replayed %d (%.1f %%), warmed up %d, recorded %d, eager %d.\n", stats.calls,
       stats.replays, Percent(static_cast<double>(stats.replays), static_cast<double>(stats.calls)),
       stats.warm_ups, stats.recordings, stats.eager);
-  for (size_t i = 0; i < kReasonCount; ++i) {
-    if (stats.reasons[i] == 0) continue;
-    const Reason reason = static_cast<Reason>(i);
-    absl::StrAppendFormat(&text, "    %6d %s: %s\n", stats.reasons[i], ReasonName(reason),
-                          ReasonSentence(reason));
+  for (const Cause& cause : CausesOf(stats)) {
+    const std::string words = absl::StrCat(cause.name, ": ", cause.sentence);
+    absl::StrAppendFormat(&text, "    %6d %s\n", cause.count, cli::Wrap(words, 11, 11));
   }
   return text;
 }
 
 std::string BytesText(const Comparison& comparison) {
   const TreeStats& stats = comparison.stats;
-  return absl::StrFormat("  Bytes: pool %s mapped, %s live; executables %s; model and caches %s.\n",
-                         Bytes(stats.pool_reserved_bytes), Bytes(stats.pool_live_bytes),
-                         Bytes(stats.executable_bytes), Bytes(comparison.model_bytes));
+  return absl::StrCat(
+      "  ",
+      cli::Wrap(absl::StrFormat(
+                    "Bytes: pool %s mapped, %s live; executables %s; model %s.",
+                    Bytes(stats.pool_reserved_bytes), Bytes(stats.pool_live_bytes),
+                    Bytes(stats.executable_bytes), Bytes(comparison.model_bytes)),
+                2, 4),
+      "\n");
 }
 
 std::string TreeText(const Outline& outline) {
-  std::string text = absl::StrFormat("\n  The tree (%d recordings):\n", outline.size());
+  std::string text = absl::StrFormat("\n  The tree (%s):\n", Count(outline.size(), "recording"));
   const std::string drawing = DrawOutline(outline);
   for (size_t begin = 0; begin < drawing.size();) {
     const size_t end = drawing.find('\n', begin);
@@ -100,10 +144,7 @@ void WriteStats(const TreeStats& stats, JsonWriter& json) {
   json.Key("replayed").Unsigned(stats.replays).Key("warmed_up").Unsigned(stats.warm_ups);
   json.Key("recorded").Unsigned(stats.recordings).Key("eager").Unsigned(stats.eager);
   json.Key("reasons").BeginObject();
-  for (size_t i = 0; i < kReasonCount; ++i) {
-    if (stats.reasons[i] == 0) continue;
-    json.Key(ReasonName(static_cast<Reason>(i))).Unsigned(stats.reasons[i]);
-  }
+  for (const Cause& cause : CausesOf(stats)) json.Key(cause.name).Unsigned(cause.count);
   json.EndObject().EndObject();
   json.Key("bytes").BeginObject().Key("pool_mapped").Unsigned(stats.pool_reserved_bytes);
   json.Key("pool_live").Unsigned(stats.pool_live_bytes);

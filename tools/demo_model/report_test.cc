@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "graphs/reason.h"
 #include "gtest/gtest.h"
@@ -61,7 +63,8 @@ TEST(SummaryTest, ADayWithoutAReplayHasNoFiguresAndNoFault) {
   Comparison comparison = MadeUp();
   for (StepRecord& step : comparison.tree.steps) step.replayed = false;
   EXPECT_EQ(Summarise(comparison).host_ratio(), 0);
-  EXPECT_THAT(ReportText(comparison), HasSubstr("Medians over the 0 steps"));
+  EXPECT_THAT(ReportText(comparison), HasSubstr("No step was replayed whole"));
+  EXPECT_THAT(ReportText(comparison), Not(HasSubstr("launches per step")));
   EXPECT_THAT(ReportJson(comparison), HasSubstr(R"("host_time_ratio":0)"));
 }
 
@@ -71,6 +74,55 @@ TEST(ReportTest, SaysWhyCallsWereNotReplayed) {
   EXPECT_THAT(text, HasSubstr("4 static_moved: a static input came at another address"));
   EXPECT_THAT(text, Not(HasSubstr("mutated_input")));
   EXPECT_THAT(text, HasSubstr("10.0x less"));
+}
+
+// Also where no option was given that makes others: warming up and recording are reasons, too.
+TEST(ReportTest, WarmingUpAndRecordingAreReasons) {
+  Comparison comparison = MadeUp();
+  comparison.stats.reasons = {};
+  comparison.stats.warm_ups = 22;
+  comparison.stats.recordings = 20;
+  const std::string text = ReportText(comparison);
+  EXPECT_THAT(text, HasSubstr("    22 warm_up: a function's first call"));
+  EXPECT_THAT(text, HasSubstr("    20 recording: nothing recorded matched"));
+  EXPECT_THAT(ReportJson(comparison), HasSubstr(R"("reasons":{"warm_up":22,"recording":20})"));
+}
+
+TEST(ReportTest, ARatioSaysMoreOnlyWhereItIsMore) {
+  Comparison comparison = MadeUp();
+  EXPECT_THAT(ReportText(comparison), HasSubstr("      1.0x\n")) << "tokens per second";
+  for (StepRecord& step : comparison.tree.steps) step.whole_ns *= 1.25;
+  EXPECT_THAT(ReportText(comparison), HasSubstr("      0.8x\n"));
+  for (StepRecord& step : comparison.tree.steps) step.whole_ns /= 2.5;
+  EXPECT_THAT(ReportText(comparison), HasSubstr("      2.0x more\n"));
+  for (StepRecord& step : comparison.tree.steps) step.generated = 0;
+  for (StepRecord& step : comparison.eager.steps) step.generated = 0;
+  EXPECT_THAT(ReportText(comparison), HasSubstr("           0            0\n")) << "no ratio";
+}
+
+TEST(ReportTest, OneIsNotCountedInThePlural) {
+  Comparison comparison = MadeUp();
+  comparison.requests = 1;
+  comparison.eager.generated = 1;
+  EXPECT_THAT(ReportText(comparison), HasSubstr("decodes for 1 request: 1 token in 4 steps,\n"));
+  comparison.requests = 2;
+  comparison.eager.generated = 30;
+  EXPECT_THAT(ReportText(comparison), HasSubstr("The tree (0 recordings):"));
+  EXPECT_THAT(ReportText(comparison), HasSubstr("for 2 requests: 30 tokens in 4 steps,\n"));
+}
+
+// With the longest sentences, the largest figures and the name of a real device.
+TEST(ReportTest, NoLineIsWiderThanATerminal) {
+  Comparison comparison = MadeUp();
+  comparison.device.name = "cuda:15";
+  comparison.device.model = "NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition";
+  comparison.model_bytes = comparison.stats.pool_reserved_bytes = uint64_t{200} << 30;
+  comparison.stats.pool_live_bytes = comparison.stats.executable_bytes = uint64_t{100} << 30;
+  comparison.stats.reasons.fill(123456);
+  for (StepRecord& step : comparison.tree.steps) step.host_ns *= 1e6;
+  for (const absl::string_view line : absl::StrSplit(ReportText(comparison), '\n')) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
 }
 
 TEST(ReportTest, DifferentTokensCannotBeMissed) {

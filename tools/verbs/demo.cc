@@ -16,6 +16,7 @@
 #include "graphs/tree_snapshot.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/output_file.h"
+#include "tools/cli/progress.h"
 #include "tools/cli/registry.h"
 #include "tools/demo_model/comparison.h"
 #include "tools/demo_model/kernels/dims.h"
@@ -54,7 +55,10 @@ absl::StatusOr<int> InRange(const cli::Arguments& arguments, const char* option,
 }
 
 absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
-                                              cli::Console& console) {
+                                              cli::ProgressLine& progress) {
+  if (arguments.Text("--json") == "-" && arguments.Text("--tree") == "-") {
+    return absl::InvalidArgumentError("--json and --tree cannot both go to the console");
+  }
   demo::DemoOptions options;
   GRAPHTREE_ASSIGN_OR_RETURN(options.steps,
                              InRange(arguments, "--steps", options.steps, 1, kMostSteps));
@@ -69,8 +73,8 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
     options.at_the_end = [path](Tree& tree) { return WriteTreeSnapshot(tree, path); };
   }
   if (!arguments.Has("--quiet")) {
-    options.progress = [&console](const std::string& way, int step) {
-      if (step % 20 == 0) console.err << "\r" << way << ": " << step << " steps " << std::flush;
+    options.progress = [&progress](const std::string& way, int step) {
+      if (step % 20 == 0) progress.Show(absl::StrCat(way, ": ", step, " steps"));
     };
   }
   return options;
@@ -98,7 +102,8 @@ absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison&
 }
 
 int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
-  const absl::StatusOr<demo::DemoOptions> options = OptionsFrom(arguments, console);
+  cli::ProgressLine progress(console.err);
+  const absl::StatusOr<demo::DemoOptions> options = OptionsFrom(arguments, progress);
   if (!options.ok()) {
     console.err << "graphtree demo: " << options.status().message() << "\n";
     return cli::kWrongUse;
@@ -107,7 +112,7 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
   if (!writable.ok()) return cli::BadInput(console, "demo", writable);
   const absl::StatusOr<demo::Comparison> comparison = RunOn(
       arguments.Has("--device") ? arguments.Text("--device") : DefaultDevice(), *options);
-  if (!arguments.Has("--quiet")) console.err << "\r                    \r";
+  progress.Clear();
   if (!comparison.ok()) return cli::BadInput(console, "demo", comparison.status());
   // A script that reads one of the files from the console gets nothing else there.
   const bool console_is_taken = arguments.Text("--json") == "-" || arguments.Text("--tree") == "-";
@@ -143,7 +148,7 @@ cli::Verb DemoVerb() {
                       NumberOption("--rows", "The most requests in one step, 1 to 8; 8."),
                       NumberOption("--seed", "Another seed is another day; 1."),
                       {.name = "--greedy", .help = "No request draws its tokens at random."},
-                      {.name = "--quiet", .help = "Show no progress."},
+                      {.name = "--quiet", .help = "Show no progress; a terminal is shown some."},
                       FileOption("--snapshot",
                                  "Write the memory of the pool and of each tree node: .pickle, "
                                  ".json or .sqlite. `graphtree memory nodes FILE` shows whose it "

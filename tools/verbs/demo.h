@@ -1,4 +1,4 @@
-// `graphtree demo`: a chain of small kernels, eager against replay, on every device that is there.
+// `graphtree demo`: a day of a small server's, eagerly and through a tree, on one device.
 #ifndef GRAPHTREE_TOOLS_VERBS_DEMO_H_
 #define GRAPHTREE_TOOLS_VERBS_DEMO_H_
 
