@@ -11,7 +11,8 @@
 #
 # It closes with one line, `N passed, N failed, N skipped`, counted in test cases; a binary that
 # crashed or ran out of time counts as one failed case. Exit codes: 0 all passed, 1 not all, 2 wrong
-# use. Set GRAPHTREE_NVRTC to the folder of libnvrtc.so.13 if it is not found.
+# use. Set GRAPHTREE_NVRTC to the folder of libnvrtc.so.13 if it is not found, and
+# GRAPHTREE_CUBLAS to that of libcublas.so.13.
 
 set -euo pipefail
 caller=$PWD
@@ -38,15 +39,13 @@ trap 'rm -rf "$work"' EXIT
 out=${out:-$work}
 mkdir -p "$out"
 
-# A wheel of PyTorch brings NVRTC along; the system's own comes first.
-find_nvrtc() {
+# find_library VARIABLE FILE: exports the folder of it, unless the caller named one. A wheel of
+# PyTorch brings such libraries along; the system's own come first.
+find_library() {
   local found
-  [ -z "${GRAPHTREE_NVRTC:-}" ] || return 0
-  found=$(find /usr/local /usr/lib /opt -name libnvrtc.so.13 -print -quit 2>/dev/null || true)
-  if [ -n "$found" ]; then
-    GRAPHTREE_NVRTC=$(dirname "$found")
-    export GRAPHTREE_NVRTC
-  fi
+  [ -z "${!1:-}" ] || return 0
+  found=$(find /usr/local /usr/lib /opt -name "$2" -print -quit 2>/dev/null || true)
+  if [ -n "$found" ]; then export "$1=$(dirname "$found")"; fi
 }
 
 passed=0
@@ -113,7 +112,8 @@ report() {
 
 # Binaries travel packed: each has its own copy of the libraries.
 find bin -name '*.gz' -exec gunzip --force {} +
-find_nvrtc
+find_library GRAPHTREE_NVRTC libnvrtc.so.13
+find_library GRAPHTREE_CUBLAS libcublas.so.13
 export LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 bin/tools/graphtree devices || true
 
