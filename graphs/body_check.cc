@@ -10,9 +10,10 @@ namespace graphtree {
 
 absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stream& stream,
                                                             absl::Span<const Value> inputs,
-                                                            AccessObserver* next) {
+                                                            AccessObserver* next,
+                                                            CallStacks* stacks) {
   GRAPHTREE_ASSIGN_OR_RETURN(ContentReader reader, ContentReader::Make(device, stream));
-  auto check = std::unique_ptr<BodyCheck>(new BodyCheck(std::move(reader), next));
+  auto check = std::unique_ptr<BodyCheck>(new BodyCheck(std::move(reader), next, stacks));
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) continue;
     const AddressRange range = Tensor::From(inputs[i]).raw_bytes();
@@ -37,7 +38,7 @@ absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uin
     }
     if (changed.empty()) continue;
     found.push_back({watched.input, changed, changed.base - watched.range.base,
-                     log_.OpsThatTouch(changed)});
+                     log_.OpsThatTouch(changed), log_.SitesThatTouch(changed)});
   }
   return found;
 }

@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "device/device.h"
+#include "graphs/call_stack.h"
 #include "graphs/content_digest.h"
 #include "graphs/op_log.h"
 #include "graphs/tensor.h"
@@ -34,15 +35,17 @@ struct UndeclaredWrite {
   AddressRange range;  // from the first to the last byte that changed
   uint64_t offset = 0;  // of the range in the input
   std::string ops;  // that were given the bytes: "'attend'"; empty if none was
+  std::vector<OpSite> sites;  // where the body launched them
 };
 
 class BodyCheck {
  public:
   // Before the body: reads the inputs in the order of `stream`. `next` is told everything, too; all
-  // three outlive the check.
+  // of these outlive the check.
   static absl::StatusOr<std::unique_ptr<BodyCheck>> Begin(Device& device, Stream& stream,
                                                           absl::Span<const Value> inputs,
-                                                          AccessObserver* next);
+                                                          AccessObserver* next,
+                                                          CallStacks* stacks);
   BodyCheck(const BodyCheck&) = delete;
   BodyCheck& operator=(const BodyCheck&) = delete;
 
@@ -60,7 +63,8 @@ class BodyCheck {
     Value held;
   };
 
-  BodyCheck(ContentReader reader, AccessObserver* next) : reader_(std::move(reader)), log_(next) {}
+  BodyCheck(ContentReader reader, AccessObserver* next, CallStacks* stacks)
+      : reader_(std::move(reader)), log_(next, stacks) {}
 
   ContentReader reader_;
   OpLog log_;

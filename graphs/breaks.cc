@@ -117,8 +117,11 @@ absl::Status TreeCore::ReplayCut(Node* node, Call& call) {
   SetRunning(&call.function);
   const absl::Status status = run.Launch();
   SetRunning(nullptr);
-  if (!status.ok()) return run.TakeBack(Placed(status, absl::StrCat("'", call.function.name, "'")));
-  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, call.stream));
+  if (!status.ok()) {
+    return run.TakeBack(WithStacks(Placed(status, absl::StrCat("'", call.function.name, "'")),
+                                   call, node->sites));
+  }
+  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, call.stream));
   Replayed(node, call);
   return absl::OkStatus();
 }

@@ -55,14 +55,14 @@ absl::Status TreeCore::WarmUp(Call& call) {
   }
   NoteWarmUp(call, run.requests.warm_up);
   ++stats_.warm_ups;
-  names_->SetLastRun(call.function.id);
+  NoteRun(call, allocator.Used());
   auto node = std::make_unique<Node>();
   node->parent = path_.current();
   node->level = path_.next_level();
   node->variant = call.variant;
   node->warm_up = true;
   node->keep_alive = std::move(run.requests.keep_alive);
-  HoldOutputs(path_.AppendWarmUp(std::move(node)), run.outputs);
+  HoldOutputs(call, path_.AppendWarmUp(std::move(node)), run.outputs);
   inputs.clear();
   given.BuryDead();
   given.LayToRest();
@@ -138,7 +138,10 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
                                    : CountKept(call.function, run->outputs));
   }
   on.Fail(order_.ContinueOn(call.stream));
-  GRAPHTREE_RETURN_IF_ERROR(BodyStatus(call.function, on));
+  if (!on.ok()) {
+    return WithStacks(BodyStatus(call.function, on), call,
+                      check == nullptr ? std::vector<OpSite>() : check->log().sites());
+  }
   if (call.variant != nullptr) Learn(log, random, call.variant);
   run->requests = std::move(on.requests());
   return EndCheck(call, stream, check.get());
@@ -200,7 +203,7 @@ void TreeCore::Tell(Function& function, Reason reason, const std::string& text) 
   options_.warn(text);
 }
 
-void TreeCore::HoldOutputs(Node* node, const Values& outputs) {
+void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs) {
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     Storage* storage = outputs[i].storage();
     if (storage == nullptr || !memory_->InStepRegion(storage->range())) continue;
@@ -210,6 +213,7 @@ void TreeCore::HoldOutputs(Node* node, const Values& outputs) {
     storage->producer = node->variant->function->id;
     storage->output = i;
     storage->step = step_;
+    storage->made_at = call.from;
     path_.Hold(storage, {node->level, i}, nullptr);
   }
 }

@@ -90,6 +90,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
                       std::initializer_list<Arg> arguments) {
   if (!ok() || !Resolve(kernel, arguments)) return;
   if (observer_ != nullptr) {
+    observer_->Launching(kernel.name());
     int index = 0;
     for (const Arg& argument : arguments) {
       if (argument.tensor() != nullptr) {
@@ -113,6 +114,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
     return;
   }
   if (observer_ != nullptr) {
+    observer_->Launching("copy");
     observer_->Accessed(Access::kWrite, target, 0);
     observer_->Accessed(Access::kRead, source, 1);
   }
@@ -123,7 +125,10 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
 
 void Launcher::Fill(const Tensor& target, uint8_t byte) {
   if (!ok() || !Usable(target, "fill")) return;
-  if (observer_ != nullptr) observer_->Accessed(Access::kWrite, target, 0);
+  if (observer_ != nullptr) {
+    observer_->Launching("fill");
+    observer_->Accessed(Access::kWrite, target, 0);
+  }
   const AddressRange range = target.raw_bytes();
   Passed("fill", stream_.Fill(range.base, byte, 1, range.bytes));
   EndScratch();
@@ -146,6 +151,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
   }
   if (!ok()) return;
   if (observer_ != nullptr) {
+    observer_->Launching(request.why);
     int index = 0;
     for (const Arg& argument : tensors) {
       observer_->Accessed(argument.access(), *argument.tensor(), index++);

@@ -89,6 +89,8 @@ class BodyAllocator {
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
+  // The op that the body launches now; its accesses follow.
+  virtual void Launching(absl::string_view) {}
   // `argument` counts the op's arguments; -1 for a declaration of opaque work. A copy's target is
   // its argument 0 and its source 1; a fill has its target.
   virtual void Accessed(Access access, const Tensor& tensor, int argument) = 0;

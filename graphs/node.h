@@ -22,6 +22,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "allocator/pool.h"
 #include "device/address.h"
+#include "graphs/call_stack.h"
 #include "graphs/cut.h"
 #include "graphs/function.h"
 #include "graphs/general_nodes.h"
@@ -94,6 +95,7 @@ struct OutsideUse {
   std::string op;
   Access access = Access::kRead;
   AddressRange range;
+  StackId at = 0;  // where the body launched the op
 };
 
 struct Node {
@@ -162,6 +164,7 @@ struct Node {
   Values places;                         // where the next launch puts them
   std::vector<WorkspaceUse> workspaces;  // of libraries, as they were when it was recorded
   std::vector<OutsideUse> outside;
+  std::vector<OpSite> sites;  // of all its ops; likewise
   std::vector<std::shared_ptr<void>> keep_alive;
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;

@@ -1,4 +1,4 @@
-// Accesses come before the launch that names them.
+// An op is named first, then come its accesses.
 #include "graphs/op_log.h"
 
 #include <algorithm>
@@ -10,40 +10,30 @@ namespace {
 
 constexpr size_t kMostNames = 4;
 
+bool Has(const std::vector<OpSite>& sites, const OpSite& site) {
+  return std::any_of(sites.begin(), sites.end(), [&site](const OpSite& one) {
+    return one.at == site.at && one.op == site.op;
+  });
+}
+
 bool Writes(Access access) { return access == Access::kWrite || access == Access::kReadWrite; }
 
 }  // namespace
 
+void OpLog::Launching(absl::string_view op) {
+  launching_ = {std::string(op), stacks_.Here()};
+  if (!Has(sites_, launching_)) sites_.push_back(launching_);
+  next_->Launching(op);
+}
+
 void OpLog::Accessed(Access access, const Tensor& tensor, int argument) {
-  accesses_.push_back({argument < 0 ? "opaque work" : "", access, tensor.raw_bytes()});
+  if (argument < 0) launching_ = {"opaque work", stacks_.Here()};
+  accesses_.push_back({launching_.op, access, tensor.raw_bytes(), launching_.at});
   next_->Accessed(access, tensor, argument);
 }
 
 void OpLog::Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) {
-  Name(kernel.name());
   next_->Launched(kernel, shape, arguments);
-}
-
-void OpLog::Copied(const CopyParams& params) {
-  Name("copy");
-  next_->Copied(params);
-}
-
-void OpLog::Filled(const FillParams& params) {
-  Name("fill");
-  next_->Filled(params);
-}
-
-void OpLog::Broke(absl::string_view why) {
-  Name(why);
-  next_->Broke(why);
-}
-
-void OpLog::Name(absl::string_view op) {
-  for (; unnamed_ < accesses_.size(); ++unnamed_) {
-    std::string& name = accesses_[unnamed_].op;
-    if (name.empty()) name.assign(op.data(), op.size());
-  }
 }
 
 std::string OpLog::OpsThatTouch(AddressRange range) const {
@@ -62,6 +52,17 @@ std::string OpLog::OpsThatTouch(AddressRange range) const {
     absl::StrAppend(&text, " and ", names.size() - kMostNames, " more");
   }
   return text;
+}
+
+std::vector<OpSite> OpLog::SitesThatTouch(AddressRange range) const {
+  std::vector<OpSite> sites;
+  for (const LoggedAccess& access : accesses_) {
+    const OpSite site = {access.op, access.at};
+    if (!access.range.Overlaps(range) || Has(sites, site)) continue;
+    sites.push_back(site);
+    if (sites.size() == kMostNames) break;
+  }
+  return sites;
 }
 
 bool OpLog::DeclaresWriteTo(AddressRange range) const {

@@ -1,4 +1,5 @@
-// Every access that a body declared in one run, with the name of the op that declared it.
+// Every access that a body declared in one run, with the name of the op that declared it and where
+// the body launched that.
 //
 //   attend   reads    [0x7f00..., +4096)
 //   attend   writes   [0x6000..., +512)
@@ -17,6 +18,7 @@
 #include "device/address.h"
 #include "device/graph.h"
 #include "device/kernel.h"
+#include "graphs/call_stack.h"
 #include "graphs/launcher.h"
 
 namespace graphtree {
@@ -25,31 +27,38 @@ struct LoggedAccess {
   std::string op;
   Access access = Access::kRead;
   AddressRange range;
+  StackId at = 0;
 };
 
 class OpLog : public AccessObserver {
  public:
-  explicit OpLog(AccessObserver* next) : next_(next) {}
+  // Both outlive the log.
+  OpLog(AccessObserver* next, CallStacks* stacks) : next_(next), stacks_(*stacks) {}
 
+  void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
-  void Copied(const CopyParams& params) override;
-  void Filled(const FillParams& params) override;
-  void Broke(absl::string_view why) override;
+  void Copied(const CopyParams& params) override { next_->Copied(params); }
+  void Filled(const FillParams& params) override { next_->Filled(params); }
+  void Broke(absl::string_view why) override { next_->Broke(why); }
 
   AccessObserver* next() const { return next_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
   std::string OpsThatTouch(AddressRange range) const;
+  // The first of them, with where they were launched.
+  std::vector<OpSite> SitesThatTouch(AddressRange range) const;
+  // Of all ops, each place once.
+  const std::vector<OpSite>& sites() const { return sites_; }
   // Whether a declared write touches it.
   bool DeclaresWriteTo(AddressRange range) const;
 
  private:
-  void Name(absl::string_view op);
-
   AccessObserver* const next_;
+  CallStacks& stacks_;
   std::vector<LoggedAccess> accesses_;
-  size_t unnamed_ = 0;  // accesses from here on wait for their kernel's name
+  std::vector<OpSite> sites_;
+  OpSite launching_;
 };
 
 }  // namespace graphtree

@@ -96,9 +96,10 @@ bool Path::DiesWith(OutputRef output, const Node& node, absl::Span<const Value> 
   return true;
 }
 
-void Path::EndStale(uint64_t step) {
+void Path::EndStale(uint64_t step, uint32_t at) {
   for (const HeldOutput& held : Held()) {
     held.storage->ended_in = step;
+    held.storage->ended_at = at;
     held.storage->set_state(StorageState::kStale);
   }
   Reset();

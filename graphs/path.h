@@ -75,7 +75,8 @@ class Path {
   Fit Fits(const Node& node, absl::Span<const Value> inputs);
 
   // Everything on the path that is still held goes stale. The path is empty after it.
-  void EndStale(uint64_t step);
+  // `at` is where from: a stack, or 0.
+  void EndStale(uint64_t step, uint32_t at);
   // REQUIRES: nothing is held.
   void EndDead();
   // Forgets what is held without a word: the tree is closed, and its outputs live on.

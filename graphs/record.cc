@@ -110,7 +110,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   if (draft.status.ok()) {
     // What waits for captures to end waits for this launch, too: it may be to park the memory.
     const DeferredQueue::Holding holding(memory_->pool().deferred());
-    const absl::Status launched = LaunchFirst(scope.get(), originals, call.stream, &recorder);
+    const absl::Status launched = LaunchFirst(scope.get(), originals, call, &recorder);
     if (launched.ok()) {
       // Only now, behind the launch that reads them, may what the function consumed be gone.
       NoteConsumed(originals, given, draft.node.get());
@@ -170,9 +170,10 @@ void TreeCore::HoldForeign(Node* node) {
   node->keep_alive.push_back(std::move(held));
 }
 
-absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
-                                   Recorder* recorder) {
+absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
+                                   const Call& call, Recorder* recorder) {
   Draft* draft = &recorder->draft();
+  Stream& stream = call.stream;
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
   draft->was_committed = true;
   const std::vector<Stream*> before = scope->Commit();
@@ -183,10 +184,10 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   }
   if (!node->cuts.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(recorder->LaunchLast());
-    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));
+    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, stream));
   } else if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
-    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(*node->variant->function, stream));
+    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, stream));
   } else {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, stream));
   }
@@ -317,7 +318,7 @@ void TreeCore::NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node) 
 
 absl::Status TreeCore::Attach(Call& call, Draft draft) {
   Node* node = draft.node.get();
-  HoldOutputs(node, draft.outputs);
+  HoldOutputs(call, node, draft.outputs);
   const std::vector<HeldOutput>& all_held = path_.Held();
   for (const HeldOutput& held : all_held) {
     node->live_after.push_back({held.output, Unpack(held.storage->block)});
@@ -340,7 +341,7 @@ absl::Status TreeCore::Attach(Call& call, Draft draft) {
   stats_.sections += node->cuts.size() + 1;
   for (const IngestOp& ingest : node->section.ingest) stats_.copied_inputs += ingest.inputs.size();
   stats_.patched_inputs += node->section.pointers.inputs();
-  names_->SetLastRun(call.function.id);
+  NoteRun(call, node->used);
   *call.outputs = std::move(draft.outputs);
   return absl::OkStatus();
 }

@@ -86,7 +86,7 @@ void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
   const bool follows = !call_.function.options.kept_outputs.empty() &&
                        !call_.variant->keeps_by_copy;
   log_ = std::make_unique<PointerLog>(side_, inputs, draft_.marked, follows);
-  ops_ = std::make_unique<OpLog>(log_.get());
+  ops_ = std::make_unique<OpLog>(log_.get(), &tree_.history_->stacks());
   const bool checked = tree_.IsChecked(call_.function);
   AccessObserver* const observer = checked ? static_cast<AccessObserver*>(ops_.get()) : log_.get();
   write_log_ = std::make_unique<WriteLog>(
@@ -110,7 +110,7 @@ void TreeCore::Recorder::Capture(Launcher* on, Values* inputs) {
   draft_.status = Placed(ended, on->Place());
   if (draft_.status.ok()) return;
   if (draft_.is_final) {
-    draft_.status = BodyStatus(call_.function, *on);
+    draft_.status = tree_.WithStacks(BodyStatus(call_.function, *on), call_, ops_->sites());
   } else if (draft_.reason == Reason::kRecordFailed) {
     draft_.reason = ReasonOf(draft_.status);
   }

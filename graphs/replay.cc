@@ -158,8 +158,9 @@ absl::Status TreeCore::PatchIngest(Section* section, absl::Span<const Value> inp
 absl::Status TreeCore::Replay(Node* node, Call& call) {
   const bool checked = IsChecked(call.function);
   if (checked) {
+    NoteCaller(&call);
     GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
-    GRAPHTREE_RETURN_IF_ERROR(CheckOutsideLive(*node));
+    GRAPHTREE_RETURN_IF_ERROR(CheckOutsideLive(*node, call));
   }
   if (!node->cuts.empty()) return ReplayCut(node, call);
   if (node->section.executable == nullptr && node->section.graph != nullptr) {
@@ -174,7 +175,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   if (tells_device_) TellOutputs(*node);
   if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
-    if (checked) GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, call.stream));
+    if (checked) GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, call.stream));
   } else if (!node->kept.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call.stream));
   }
@@ -185,7 +186,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
 void TreeCore::Replayed(Node* node, Call& call) {
   node->parent->last_child = node;
   path_.Append(node, PathState::kReplaying);
-  names_->SetLastRun(call.function.id);
+  NoteRun(call, node->used);
   ++node->replays;
   node->last_call = stats_.calls;
   ++stats_.replays;
@@ -212,7 +213,7 @@ void TreeCore::HandOut(Node* node, const Call& call) {
         made.push_back(slot.constant);
         break;
       case OutputKind::kOwn:
-        RenewStorage(node, i);
+        RenewStorage(node, i, call.from);
         made.push_back(Tensor::Over(slot.storage, slot.layout, slot.address));
         path_.Hold(slot.storage, {node->level, i}, &slot);
         break;
@@ -256,7 +257,7 @@ void TreeCore::Consume(const Call& call) {
   }
 }
 
-void TreeCore::RenewStorage(Node* node, uint32_t output) {
+void TreeCore::RenewStorage(Node* node, uint32_t output, StackId from) {
   OutputSlot& slot = node->outputs[output];
   Storage* storage = slot.storage;
   // One that went stale is as good as new once nobody holds it.
@@ -264,6 +265,7 @@ void TreeCore::RenewStorage(Node* node, uint32_t output) {
       (!storage->held_outside() || IsPlanted(PlantedBug::kRevivesStale))) {
     storage->set_state(StorageState::kView);
     storage->step = step_;
+    if (from != 0) storage->made_at = from;
     return;
   }
   if (storage != nullptr) storage->DropInside();
@@ -272,6 +274,7 @@ void TreeCore::RenewStorage(Node* node, uint32_t output) {
   storage->producer = node->variant->function->id;
   storage->output = output;
   storage->step = step_;
+  storage->made_at = from;
   slot.storage = storage;
 }
 

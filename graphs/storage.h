@@ -106,6 +106,8 @@ class Storage {
   uint32_t output = 0;     // which of its outputs
   uint64_t step = 0;       // made in
   uint64_t ended_in = 0;   // the step whose begin made it stale
+  uint32_t made_at = 0;    // the call that made it, and where its step was ended: stacks that
+  uint32_t ended_at = 0;   // checked mode takes (call_stack.h)
   Storage* next = nullptr;  // in the owner's list of spare ones
 
  private:

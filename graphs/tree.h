@@ -92,7 +92,8 @@ struct TreeOptions {
   // Checked mode, which waits for the device in every call. An eager run or a warm-up that changes
   // an input without declaring it is told (an error if strict), and the input counts as mutated
   // from then on. Memory of the caller's that is gone is an error that names it, before anything is
-  // launched on it. A failure of the device names the function that it happened in.
+  // launched on it. A failure of the device names the function that it happened in. These errors,
+  // and those of stale outputs, come with call stacks (call_stack.h): both ends of what went wrong.
   bool check = false;
   // Told once per function and reason. May be empty.
   std::function<void(const std::string&)> warn = {};

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/cord.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/body_check.h"
@@ -20,16 +21,39 @@ const char* Verb(Access access) {
   }
 }
 
+absl::Status Reworded(const absl::Status& status, absl::string_view text) {
+  absl::Status reworded(status.code(), text);
+  status.ForEachPayload([&reworded](absl::string_view url, const absl::Cord& payload) {
+    reworded.SetPayload(url, payload);
+  });
+  return reworded;
+}
+
 }  // namespace
 
 // The same failure, with where it happened before it.
 absl::Status TreeCore::Placed(const absl::Status& status, absl::string_view where) {
-  if (status.ok()) return status;
-  absl::Status placed(status.code(), absl::StrCat(where, ": ", status.message()));
-  status.ForEachPayload([&placed](absl::string_view url, const absl::Cord& payload) {
-    placed.SetPayload(url, payload);
-  });
-  return placed;
+  return status.ok() ? status : Reworded(status, absl::StrCat(where, ": ", status.message()));
+}
+
+void TreeCore::NoteCaller(Call* call) {
+  if (call->from == 0) call->from = history_->stacks().Here();
+}
+
+absl::Status TreeCore::WithStacks(const absl::Status& status, const Call& call,
+                                  absl::Span<const OpSite> sites) const {
+  if (status.ok() || call.from == 0) return status;
+  std::vector<OpSite> named;
+  for (const OpSite& site : sites) {
+    if (absl::StrContains(status.message(), site.op)) named.push_back(site);
+  }
+  return Reworded(status, absl::StrCat(status.message(), history_->stacks().Told(named),
+                                       ToldCaller(call)));
+}
+
+std::string TreeCore::ToldCaller(const Call& call) const {
+  return history_->stacks().Told(absl::StrCat("'", call.function.name, "' was called at"),
+                                 call.from);
 }
 
 void TreeCore::SetRunning(const Function* function) {
@@ -105,14 +129,15 @@ absl::Status TreeCore::BeginCheck(const Function& function, absl::Span<const Val
                                   Stream& stream, AccessLog* log,
                                   std::unique_ptr<BodyCheck>* check) {
   if (!IsChecked(function)) return absl::OkStatus();
-  GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(device_, stream, inputs, log));
+  GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(device_, stream, inputs, log,
+                                                      &history_->stacks()));
   return absl::OkStatus();
 }
 
 // An input that was found to be written counts as mutated from here on, said or not.
 absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
   if (check == nullptr) return absl::OkStatus();
-  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call.function, stream));
+  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, check->log().sites(), stream));
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
                              check->End(call.function.options.mutated_inputs));
   if (writes.empty()) return absl::OkStatus();
@@ -126,6 +151,10 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
     absl::StrAppend(&text, "writes to an input without declaring it: ", ToString(write), "; ");
   }
   absl::StrAppend(&text, "declare it with Out, InOut or Launcher::Writes");
+  for (const UndeclaredWrite& write : writes) {
+    absl::StrAppend(&text, history_->stacks().Told(write.sites));
+  }
+  absl::StrAppend(&text, ToldCaller(call));
   ++stats_.reasons[static_cast<size_t>(Reason::kUndeclaredWrite)];
   if (options_.strict) return absl::FailedPreconditionError(text);
   Tell(call.function, Reason::kUndeclaredWrite, text);
@@ -138,24 +167,29 @@ absl::Status TreeCore::CheckInputsLive(const Call& call) {
     const Value& input = call.inputs[i];
     if (!input.is_tensor() || input.storage() != nullptr) continue;
     if (IsPlanted(PlantedBug::kForgetsDead)) continue;
-    const absl::Status live = device_.memory().CheckLive(Tensor::From(input).raw_bytes());
-    if (live.ok()) continue;
+    const AddressRange range = RangeOf(input);
+    const absl::Status live = device_.memory().CheckLive(range);
+    if (live.ok()) {
+      history_->NoteAlive(range, {call.function.id, step_, call.from});
+      continue;
+    }
     return absl::FailedPreconditionError(
         absl::StrCat("input ", i, " of '", call.function.name, "', ",
                      call.function.IsStatic(i) ? "a static one, " : "", "is dead memory: ",
-                     live.message()));
+                     live.message(), ToldCaller(call), history_->ToldAlive(range)));
   }
   return absl::OkStatus();
 }
 
-absl::Status TreeCore::CheckOutsideLive(const Node& node) {
+absl::Status TreeCore::CheckOutsideLive(const Node& node, const Call& call) {
   for (const OutsideUse& use : node.outside) {
     const absl::Status live = device_.memory().CheckLive(use.range);
     if (live.ok()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat("'", node.variant->function->name, "' was not launched: '", use.op, "' ",
                      Verb(use.access), " memory outside of the tree that is dead: ",
-                     live.message()));
+                     live.message(), history_->stacks().Told({{use.op, use.at}}),
+                     ToldCaller(call)));
   }
   return absl::OkStatus();
 }
@@ -163,6 +197,7 @@ absl::Status TreeCore::CheckOutsideLive(const Node& node) {
 // What its ops point to outside of the step's memory, each range once, but for inputs that may be
 // elsewhere at the next call.
 void TreeCore::NoteOutside(const OpLog& log, Draft* draft) {
+  draft->node->sites = log.sites();
   std::vector<OutsideUse>& outside = draft->node->outside;
   for (const LoggedAccess& access : log.accesses()) {
     bool known = access.range.empty() || memory_->InStepRegion(access.range);
@@ -170,14 +205,16 @@ void TreeCore::NoteOutside(const OpLog& log, Draft* draft) {
     for (const MarkedInput& moving : draft->marked) {
       known |= moving.mark.raw_bytes().Overlaps(access.range);
     }
-    if (!known) outside.push_back({access.op, access.access, access.range});
+    if (!known) outside.push_back({access.op, access.access, access.range, access.at});
   }
 }
 
 // In checked mode a failure of the device comes to light in the call that caused it.
-absl::Status TreeCore::AwaitChecked(const Function& function, Stream& stream) {
-  if (!IsChecked(function)) return absl::OkStatus();
-  return Placed(stream.Synchronize(), absl::StrCat("the device failed in '", function.name, "'"));
+absl::Status TreeCore::AwaitChecked(const Call& call, absl::Span<const OpSite> sites,
+                                    Stream& stream) {
+  if (!IsChecked(call.function)) return absl::OkStatus();
+  const std::string where = absl::StrCat("the device failed in '", call.function.name, "'");
+  return WithStacks(Placed(stream.Synchronize(), where), call, sites);
 }
 
 // A run that asks is no warm-up that counts. What was asked is forgotten when a recording comes to

@@ -41,45 +41,32 @@ bool LiesIn(const Values& values, absl::Span<const Value> inputs) {
 
 }  // namespace
 
-void StepNames::AddFunction(const std::string& name) {
-  std::lock_guard<std::mutex> lock(mutex_);
-  names_.push_back(name);
-}
-
-std::string StepNames::Explain(const Storage& storage) const {
-  std::lock_guard<std::mutex> lock(mutex_);
-  return absl::StrCat(
-      "output ", storage.output, " of '", names_[storage.producer], "' was made in step ",
-      storage.step, ", which ended when step ", storage.ended_in,
-      " began: its memory belongs to what runs since (last: '", names_[last_run_.load()],
-      "'). Use it within its step, or copy it before the next one begins");
-}
-
 absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
                                                            const TreeOptions& options) {
   GRAPHTREE_RETURN_IF_ERROR(CheckBudget(options.budget));
-  auto names = std::make_shared<StepNames>();
+  auto history = std::make_shared<StepHistory>();
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<StepMemory> memory,
       StepMemory::Create(device, options.pool_bytes, options.initial_bytes,
-                         [names](const Storage& storage) { return names->Explain(storage); }));
+                         [history](const Storage& storage) { return history->Explain(storage); }));
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> side, device.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));
   auto core = std::unique_ptr<TreeCore>(new TreeCore(
-      device, options, std::move(memory), std::move(names), std::move(side), std::move(event)));
+      device, options, std::move(memory), std::move(history), std::move(side), std::move(event)));
   GRAPHTREE_ASSIGN_OR_RETURN(core->root_.checkpoint, core->memory_->Take());
   core->books_at_ = &core->root_;
   return core;
 }
 
 TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<StepMemory> memory,
-                   std::shared_ptr<StepNames> names, std::unique_ptr<Stream> side,
+                   std::shared_ptr<StepHistory> history, std::unique_ptr<Stream> side,
                    std::unique_ptr<Event> event)
     : device_(device),
       options_(options),
       tells_device_(device.info().architecture == "host"),
       place_(DevicePlaceOf(device)),
-      names_(std::move(names)),
+      history_(std::move(history)),
+      any_checked_(options.check),
       memory_(std::move(memory)),
       foreign_(ForeignMemory::Make(memory_->shared_pool())),
       side_(std::move(side)),
@@ -142,7 +129,8 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
     }
     function.alignments[aligned.input] = aligned.bytes;
   }
-  names_->AddFunction(function.name);
+  any_checked_ |= function.options.check;
+  history_->AddFunction(function.name);
   return function.id;
 }
 
@@ -152,7 +140,7 @@ void TreeCore::BeginStep() {
   ++step_;
   // Blocks of warm-ups and recordings that went stale are still in the books.
   if (!path_.empty()) books_at_ = nullptr;
-  path_.EndStale(step_);
+  path_.EndStale(step_, any_checked_ ? history_->stacks().Here() : 0);
   if (!keeper_.graveyard().empty()) keeper_.graveyard().Tidy(order_.last());
 }
 
@@ -299,7 +287,10 @@ absl::Status TreeCore::RunSlow(Call& call) {
   const StepMemory::InCall in_call(*memory_);
   GRAPHTREE_RETURN_IF_ERROR(call.function.refusal);
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
-  if (IsChecked(call.function)) GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
+  if (IsChecked(call.function)) {
+    NoteCaller(&call);
+    GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
+  }
   keeper_.SetNow(stats_.calls);
   keeper_.graveyard().Tidy(order_.last());
   if (options_.enabled && !call.function.options.exclude &&

@@ -35,6 +35,7 @@
 #include "device/observer.h"
 #include "graphs/access_log.h"
 #include "graphs/body_check.h"
+#include "graphs/call_stack.h"
 #include "graphs/device_place.h"
 #include "graphs/foreign_memory.h"
 #include "graphs/function.h"
@@ -46,25 +47,13 @@
 #include "graphs/pointer_log.h"
 #include "graphs/rehearsal.h"
 #include "graphs/section.h"
+#include "graphs/step_history.h"
 #include "graphs/step_memory.h"
 #include "graphs/stream_order.h"
 #include "graphs/tree.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {
-
-// The names behind a stale output's sentence. Outlives the tree with its storages.
-class StepNames {
- public:
-  void AddFunction(const std::string& name);
-  void SetLastRun(FunctionId function) { last_run_.store(function, std::memory_order_relaxed); }
-  std::string Explain(const Storage& storage) const;
-
- private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> names_;  // guarded by mutex_
-  std::atomic<FunctionId> last_run_{0};
-};
 
 // How a recording takes its inputs, one entry for each.
 struct InputPlan {
@@ -128,10 +117,11 @@ class TreeCore {
     Stream& stream;
     Values* outputs;
     bool brings_storage = true;  // false only if no input is known to be a tensor of a tree's
+    StackId from = 0;            // taken in checked mode
   };
 
   TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<StepMemory> memory,
-           std::shared_ptr<StepNames> names, std::unique_ptr<Stream> side,
+           std::shared_ptr<StepHistory> history, std::unique_ptr<Stream> side,
            std::unique_ptr<Event> event);
 
   // tree_core.cc
@@ -169,7 +159,7 @@ class TreeCore {
   void TellOutputs(const Node& node);
   void HandOut(Node* node, const Call& call);
   void LetGo(Values* values);
-  void RenewStorage(Node* node, uint32_t output);
+  void RenewStorage(Node* node, uint32_t output, StackId from);
   // Takes the tree's own tensors out of the caller's hands, but for static ones.
   static void Consume(const Call& call);
 
@@ -188,7 +178,7 @@ class TreeCore {
   void Warn(Function& function, Reason reason, const std::string& detail);
   // Once for each function and reason.
   void Tell(Function& function, Reason reason, const std::string& text);
-  void HoldOutputs(Node* node, const Values& outputs);
+  void HoldOutputs(const Call& call, Node* node, const Values& outputs);
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                       BodyRun* run);
   // What a run has shown of the function.
@@ -211,10 +201,21 @@ class TreeCore {
   absl::Status BeginCheck(const Function& function, absl::Span<const Value> inputs,
                           Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check);
   absl::Status EndCheck(Call& call, Stream& stream, BodyCheck* check);
+  // Once for each call that is checked, before anything else of it is.
+  void NoteCaller(Call* call);
+  // It went well: who ran last, and which bytes of the steps' memory it was given.
+  void NoteRun(const Call& call, absl::Span<const AddressRange> used) {
+    history_->SetLastRun(call.function.id);
+    if (call.from != 0) history_->NoteWrites(used, {call.function.id, step_, call.from});
+  }
   absl::Status CheckInputsLive(const Call& call);
-  absl::Status CheckOutsideLive(const Node& node);
+  absl::Status CheckOutsideLive(const Node& node, const Call& call);
   void NoteOutside(const OpLog& log, Draft* draft);
-  absl::Status AwaitChecked(const Function& function, Stream& stream);
+  // The same failure, with where the ops that it names were launched, and the function called.
+  absl::Status WithStacks(const absl::Status& status, const Call& call,
+                          absl::Span<const OpSite> sites) const;
+  std::string ToldCaller(const Call& call) const;
+  absl::Status AwaitChecked(const Call& call, absl::Span<const OpSite> sites, Stream& stream);
   void NoteWarmUp(Call& call, const std::string& asked);
   // REQUIRES: observers_.any(), for the caller's sake.
   void TellObservers(GraphMoment moment, const Node& node, size_t section, Stream* stream,
@@ -240,7 +241,7 @@ class TreeCore {
   absl::Status RecordAgain(const Draft& draft, Call& call);
   // The recording is good: it holds the foreign blocks that it needs.
   void HoldForeign(Node* node);
-  absl::Status LaunchFirst(CaptureScope* scope, const Values& originals, Stream& stream,
+  absl::Status LaunchFirst(CaptureScope* scope, const Values& originals, const Call& call,
                            Recorder* recorder);
   // Of the draft's last section.
   bool FinishGraph(Draft* draft);
@@ -307,7 +308,8 @@ class TreeCore {
   const TreeOptions options_;
   const bool tells_device_;  // of live bytes: the host device checks them
   const DevicePlace place_;
-  const std::shared_ptr<StepNames> names_;
+  const std::shared_ptr<StepHistory> history_;
+  bool any_checked_;  // a function, or all
   const std::unique_ptr<StepMemory> memory_;
   const ForeignMemory::Ptr foreign_;  // outlives the nodes, which hold what is its
   const std::unique_ptr<Stream> side_;

@@ -20,6 +20,7 @@ class WriteLog : public AccessObserver {
 
   WriteLog(AccessObserver* next, Sink sink) : next_(next), sink_(std::move(sink)) {}
 
+  void Launching(absl::string_view op) override { next_->Launching(op); }
   void Accessed(Access access, const Tensor& tensor, int argument) override {
     const bool writes = access == Access::kWrite || access == Access::kReadWrite;
     if (writes) sink_(tensor.raw_bytes());

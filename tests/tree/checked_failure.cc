@@ -13,11 +13,24 @@
 #include "tests/tree/bodies.h"
 
 namespace graphtree {
+
+constexpr uint32_t kCount = 16;
+
+// Places to be found in stacks.
+[[gnu::noinline]] void LaunchesHidden(Launcher& on, Address hidden) {
+  on.Launch(IncrementKernel(), TestShape(), {Val(hidden), Val(uint32_t{1}), Val(kCount)});
+  asm volatile("");
+}
+[[gnu::noinline]] absl::Status StepsHere(Tree& tree, FunctionId function, Stream& stream) {
+  Values outputs;
+  absl::Status status = tree.Run(function, {}, stream, &outputs);
+  asm volatile("");
+  return status;
+}
+
 namespace {
 
 using absl::StatusCode;
-
-constexpr uint32_t kCount = 16;
 
 class CheckedFailureTest : public testing::TestWithParam<HostScheduler> {
  protected:
@@ -37,14 +50,24 @@ class CheckedFailureTest : public testing::TestWithParam<HostScheduler> {
     // A pointer that nobody declares, as one hidden in a structure would be.
     const Address hidden = range_.base;
     function_ = tree_->Register("hides_a_pointer", {}, [hidden](Launcher& on, Values&) {
-      on.Launch(IncrementKernel(), TestShape(), {Val(hidden), Val(uint32_t{1}), Val(kCount)});
+      LaunchesHidden(on, hidden);
       return Values{};
     });
   }
   absl::Status Step() {
     tree_->BeginStep();
-    Values outputs;
-    return tree_->Run(function_, {}, *stream_, &outputs);
+    return StepsHere(*tree_, function_, *stream_);
+  }
+
+  void ExpectBothStacks(const absl::Status& status) {
+    const std::string text(status.message());
+    const size_t launched = text.find("'increment' was launched at:\n    ");
+    const size_t called = text.find("'hides_a_pointer' was called at:\n    ");
+    ASSERT_NE(launched, std::string::npos) << text;
+    ASSERT_NE(called, std::string::npos) << text;
+    EXPECT_LT(launched, called) << text;
+    EXPECT_LT(text.find("LaunchesHidden", launched), called) << text;
+    EXPECT_NE(text.find("StepsHere", called), std::string::npos) << text;
   }
 
   std::unique_ptr<Device> device_;
@@ -65,6 +88,7 @@ TEST_P(CheckedFailureTest, AReplayThatFaultsIsNamedWithItsOp) {
   const absl::Status status = Step();
   EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "'hides_a_pointer'"));
   EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "increment"));
+  ExpectBothStacks(status);
   EXPECT_FALSE(device_->health().ok());
 }
 
@@ -73,6 +97,7 @@ TEST_P(CheckedFailureTest, SoIsAWarmUp) {
   const absl::Status status = Step();
   EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "'hides_a_pointer'"));
   EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "increment"));
+  ExpectBothStacks(status);
 }
 
 }  // namespace

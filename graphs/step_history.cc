@@ -1,0 +1,57 @@
+// Sentences.
+#include "graphs/step_history.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphtree {
+
+void StepHistory::AddFunction(const std::string& name) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  names_.push_back(name);
+}
+
+void StepHistory::NoteWrites(absl::Span<const AddressRange> ranges, const RangeUse& use) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  for (const AddressRange range : ranges) writes_.Note(range, use);
+}
+
+void StepHistory::NoteAlive(AddressRange range, const RangeUse& use) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  alive_.Note(range, use);
+}
+
+std::string StepHistory::ToldAlive(AddressRange range) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const RangeUse* use = alive_.Find(range);
+  if (use == nullptr) return "";
+  return stacks_.Told(absl::StrCat("it was alive in step ", use->step, ", when a call of '",
+                                   names_[use->function], "' brought it at"),
+                      use->at);
+}
+
+std::string StepHistory::ToldOverwritten(const Storage& storage) const {
+  const RangeUse* use = writes_.Find(storage.range());
+  if (use == nullptr || use->step < storage.ended_in) {
+    return "\n  no checked call has been given its bytes since";
+  }
+  return stacks_.Told(absl::StrCat("its bytes were given to '", names_[use->function],
+                                   "' in step ", use->step, " by the call at"),
+                      use->at);
+}
+
+std::string StepHistory::Explain(const Storage& storage) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const std::string text = absl::StrCat(
+      "output ", storage.output, " of '", names_[storage.producer], "' was made in step ",
+      storage.step, ", which ended when step ", storage.ended_in,
+      " began: its memory belongs to what runs since (last: '", names_[last_run_.load()],
+      "'). Use it within its step, or copy it before the next one begins");
+  if (storage.made_at == 0) {
+    return absl::StrCat(text, " (TreeOptions::check tells from where each was called)");
+  }
+  return absl::StrCat(text, stacks_.Told("it was made by the call at", storage.made_at),
+                      stacks_.Told("its step was ended at", storage.ended_at),
+                      ToldOverwritten(storage));
+}
+
+}  // namespace graphtree
