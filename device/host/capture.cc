@@ -210,6 +210,19 @@ absl::Status Captures::MayTime(const CaptureMark& mark) const {
   return DeviceError(ErrorCode::kCapturedEvent, "timing an event that a capture recorded");
 }
 
+absl::Status Captures::MayCallUnsafely(std::thread::id thread, absl::string_view what) {
+  absl::Status status;
+  for (const std::shared_ptr<Capture>& capture : open_) {
+    const bool forbids = capture->mode == CaptureMode::kGlobal ||
+                         (capture->mode == CaptureMode::kThreadLocal && capture->thread == thread);
+    if (!forbids) continue;
+    Spoil(*capture, what);
+    status = DeviceError(ErrorCode::kCaptureUnsupported,
+                         absl::StrCat(what, " while a capture is open that forbids it"));
+  }
+  return status;
+}
+
 int Captures::open() const {
   return static_cast<int>(std::count_if(open_.begin(), open_.end(),
                                         [](const auto& capture) { return capture->ours; }));

@@ -22,13 +22,14 @@
 //   begin on the legacy stream                                   900    -
 //   begin on a stream that captures, end one that does not       401    as before
 //   end on a stream that joined it                               903    invalidated
+//   allocate past the device, forbidden by the capture's mode    900    invalidated
 //   end on another thread, unless relaxed                        908    gone
 //   end with work that the first stream does not come after      904    gone
 //   destroy the stream that began it                             -      gone
 //
 // CUDA also refuses to wait for streams outside of a capture, in every thread or in the one that
 // has the capture, unless the thread says that it may. A Device always says so, hence the mode
-// decides only who may end a capture.
+// decides only who may end a capture and what code that knows nothing of a Device may do.
 //
 // Pure bookkeeping: no lock; callers say which thread they are.
 #ifndef GRAPHTREE_DEVICE_HOST_CAPTURE_H_
@@ -102,6 +103,8 @@ class Captures {
   absl::Status MayWaitFor(CapturePart& part, absl::string_view what);
   absl::Status MayWaitFor(const CaptureMark& mark, absl::string_view what);
   absl::Status MayTime(const CaptureMark& mark) const;
+  // May a thread make a call that is unsafe in captures, and did not say that it may?
+  absl::Status MayCallUnsafely(std::thread::id thread, absl::string_view what);
 
   // Begun through our interface.
   int open() const;

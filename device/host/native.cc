@@ -1,10 +1,12 @@
 // A queue with a caller as its owner.
 #include "device/host/native.h"
 
+#include <string>
 #include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
 #include "device/host/device_impl.h"
@@ -65,16 +67,31 @@ class NativeQueue : public HostNativeStream {
 }  // namespace
 }  // namespace host
 
-absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& device) {
+namespace {
+
+absl::StatusOr<host::HostDevice*> HostDeviceOf(Device& device, absl::string_view what) {
   auto* const ours = dynamic_cast<host::HostDevice*>(&device);
-  if (ours == nullptr) {
-    return DeviceError(ErrorCode::kInvalidDevice,
-                       absl::StrCat("making a native host stream on ", device.info().name));
-  }
+  if (ours != nullptr) return ours;
+  return DeviceError(ErrorCode::kInvalidDevice, absl::StrCat(what, " on ", device.info().name));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& device) {
+  GRAPHTREE_ASSIGN_OR_RETURN(host::HostDevice* const ours,
+                             HostDeviceOf(device, "making a native host stream"));
   const host::Engine::Lock lock = ours->core()->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(ours->core()->MayMake("making a native host stream"));
   return std::make_unique<host::NativeQueue>(
       ours->core(), ours->core()->engine.NewQueue("native stream", /*ours=*/false));
+}
+
+absl::Status AllocateNatively(Device& device, uint64_t bytes) {
+  const std::string what = absl::StrCat("allocating ", bytes, " bytes past the device");
+  GRAPHTREE_ASSIGN_OR_RETURN(host::HostDevice* const ours, HostDeviceOf(device, what));
+  const host::Engine::Lock lock = ours->core()->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(ours->core()->MayMake(what));
+  return ours->core()->engine.captures().MayCallUnsafely(std::this_thread::get_id(), what);
 }
 
 }  // namespace graphtree

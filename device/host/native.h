@@ -1,5 +1,6 @@
-// A caller's own stream on the host device, used without the Stream interface: what a cudaStream_t
-// is on CUDA, and what a library such as cuBLAS does with one.
+// What code does that knows nothing of a Device, on the host device: a caller's own stream, used
+// without the Stream interface, as a library such as cuBLAS uses a cudaStream_t, and memory as from
+// cudaMalloc.
 //
 //   absl::StatusOr<std::unique_ptr<HostNativeStream>> theirs = NewHostNativeStream(*device);
 //   device->AdoptStream((*theirs)->handle());     // a view; the native stream stays the caller's
@@ -10,6 +11,7 @@
 #ifndef GRAPHTREE_DEVICE_HOST_NATIVE_H_
 #define GRAPHTREE_DEVICE_HOST_NATIVE_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -43,6 +45,10 @@ class HostNativeStream {
 
 // Refused if the device is not a host device.
 absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& device);
+
+// What cudaMalloc and cudaFree of so many bytes come to: refused while a capture is open whose mode
+// forbids it to this thread, which spoils the capture.
+absl::Status AllocateNatively(Device& device, uint64_t bytes);
 
 }  // namespace graphtree
 

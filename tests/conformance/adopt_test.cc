@@ -1,6 +1,6 @@
 // A caller's own streams: used and never destroyed, and captures that the caller opened on them.
 #include "tests/conformance/conformance.h"
-#include "tests/conformance/native_streams.h"
+#include "tests/conformance/native_calls.h"
 
 namespace graphtree {
 namespace {
@@ -10,7 +10,7 @@ class AdoptTest : public ConformanceTest {
   void SetUp() override {
     ConformanceTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    streams_ = GetParam().native_streams(device());
+    streams_ = GetParam().native_calls(device());
     native_ = streams_->Create();
     ASSERT_NE(native_, nullptr);
     ASSERT_OK_AND_ASSIGN(adopted_, device().AdoptStream(native_));
@@ -30,7 +30,7 @@ class AdoptTest : public ConformanceTest {
     return info.value_or(CaptureInfo{});
   }
 
-  std::unique_ptr<NativeStreams> streams_;
+  std::unique_ptr<NativeCalls> streams_;
   NativeStream native_ = nullptr;
   std::unique_ptr<Stream> adopted_;
 };
@@ -115,7 +115,7 @@ TEST_P(AdoptTest, BeginningOursInTheCallersIsRefused) {
 
 TEST_P(AdoptTest, ItNeedsNoClosingOfTheDevice) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> other, GetParam().open());
-  const std::unique_ptr<NativeStreams> streams = GetParam().native_streams(*other);
+  const std::unique_ptr<NativeCalls> streams = GetParam().native_calls(*other);
   const NativeStream native = streams->Create();
   ASSERT_NE(native, nullptr);
   ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> adopted, other->AdoptStream(native));

@@ -1,8 +1,10 @@
 // What a capture forbids: the code, the sentence, the state afterwards, and that nothing else
 // breaks.
+#include <memory>
 #include <thread>
 
 #include "tests/conformance/conformance.h"
+#include "tests/conformance/native_calls.h"
 
 namespace graphtree {
 namespace {
@@ -225,6 +227,26 @@ TEST_P(CaptureErrorsTest, CopyingOrdinaryHostMemory) {
               HasError(ErrorCode::kCaptureUnsupported, "page-locked"));
   EXPECT_THAT(a().Copy(AddressOf(ordinary.data()), words.base, words.bytes),
               HasError(ErrorCode::kCaptureUnsupported, "page-locked"));
+  ExpectIntact(a());
+}
+
+// By code that knows nothing of the device, in the thread that captures.
+TEST_P(CaptureErrorsTest, AllocatingPastTheDevice) {
+  const std::unique_ptr<NativeCalls> native = GetParam().native_calls(device());
+  EXPECT_THAT(native->Allocate(4096), IsOk());
+  Begin(a());
+  EXPECT_THAT(native->Allocate(4096), HasError(ErrorCode::kCaptureUnsupported, "4096 bytes"));
+  ExpectInvalidated(a());
+  EXPECT_THAT(a().BeginCapture(CaptureMode::kRelaxed), IsOk());
+  EXPECT_THAT(Empty(a()), IsOk());
+  EXPECT_THAT(native->Allocate(4096), IsOk());
+  ExpectIntact(a());
+}
+
+TEST_P(CaptureErrorsTest, AllocatingPastTheDeviceOnAnotherThread) {
+  const std::unique_ptr<NativeCalls> native = GetParam().native_calls(device());
+  Begin(a());
+  std::thread([&] { EXPECT_THAT(native->Allocate(4096), IsOk()); }).join();
   ExpectIntact(a());
 }
 

@@ -31,4 +31,12 @@ int EndCudaCapture(void* stream) {
   return counted && destroyed ? static_cast<int>(nodes) : -1;
 }
 
+int AllocateCudaMemory(uint64_t bytes) {
+  void* memory = nullptr;
+  const cudaError_t made = cudaMalloc(&memory, bytes);
+  if (made == cudaSuccess) return static_cast<int>(cudaFree(memory));
+  cudaGetLastError();
+  return static_cast<int>(made);
+}
+
 }  // namespace graphtree

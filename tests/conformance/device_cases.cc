@@ -26,7 +26,7 @@ DeviceCase HostCase(std::string name, HostScheduler scheduler, uint64_t seed) {
   };
   if (scheduler != HostScheduler::kSeeded) device_case.open_racing = nullptr;
   device_case.reports_races = true;
-  device_case.native_streams = HostNativeStreams;
+  device_case.native_calls = NativeCallsOnHost;
   device_case.concurrent = scheduler == HostScheduler::kThreads;
   return device_case;
 }
@@ -42,7 +42,7 @@ std::vector<DeviceCase> AllCases() {
   cuda.name = "Cuda0";
   cuda.open = [] { return OpenCudaDevice(0, {}); };
   cuda.open_racing = [](uint64_t) { return OpenCudaDevice(0, {}); };
-  cuda.native_streams = [](Device&) { return CudaNativeStreams(); };
+  cuda.native_calls = [](Device&) { return NativeCallsOnCuda(); };
   cuda.may_be_missing = true;
   cuda.concurrent = true;
   cases.push_back(std::move(cuda));

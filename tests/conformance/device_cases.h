@@ -12,7 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "device/device.h"
-#include "tests/conformance/native_streams.h"
+#include "tests/conformance/native_calls.h"
 
 namespace graphtree {
 
@@ -23,7 +23,7 @@ struct DeviceCase {
   // Null where work runs in the order of the calls, and where the race would be this process's own.
   std::function<absl::StatusOr<std::unique_ptr<Device>>(uint64_t seed)> open_racing;
   // How a caller makes streams of its own for a device of this kind.
-  std::function<std::unique_ptr<NativeStreams>(Device& device)> native_streams;
+  std::function<std::unique_ptr<NativeCalls>(Device& device)> native_calls;
   // A race loses the device, and its status names the ops.
   bool reports_races = false;
   // The machine need not have it: the tests are then skipped with the reason.

@@ -1,10 +1,12 @@
-// A caller's streams on CUDA and on the host device.
-#include "tests/conformance/native_streams.h"
+// A caller's calls on CUDA and on the host device.
+#include "tests/conformance/native_calls.h"
 
 #include <map>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "device/error.h"
 #include "device/graph.h"
 #include "device/host/native.h"
 #include "tests/conformance/cuda_native.h"
@@ -12,18 +14,24 @@
 namespace graphtree {
 namespace {
 
-class CudaStreams : public NativeStreams {
+class CallsOnCuda : public NativeCalls {
  public:
   NativeStream Create() override { return CreateCudaStream(); }
   bool Destroy(NativeStream stream) override { return DestroyCudaStream(stream); }
   bool Synchronize(NativeStream stream) override { return SynchronizeCudaStream(stream); }
   bool BeginCapture(NativeStream stream) override { return BeginCudaCapture(stream); }
   int EndCapture(NativeStream stream) override { return EndCudaCapture(stream); }
+  absl::Status Allocate(uint64_t bytes) override {
+    const int code = AllocateCudaMemory(bytes);
+    if (code == 0) return absl::OkStatus();
+    return DeviceError(static_cast<ErrorCode>(code),
+                       absl::StrCat("cudaMalloc of ", bytes, " bytes"));
+  }
 };
 
-class HostStreams : public NativeStreams {
+class CallsOnHost : public NativeCalls {
  public:
-  explicit HostStreams(Device& device) : device_(device) {}
+  explicit CallsOnHost(Device& device) : device_(device) {}
 
   NativeStream Create() override {
     absl::StatusOr<std::unique_ptr<HostNativeStream>> stream = NewHostNativeStream(device_);
@@ -41,6 +49,7 @@ class HostStreams : public NativeStreams {
     const absl::StatusOr<std::unique_ptr<Graph>> graph = streams_.at(stream)->EndCapture();
     return graph.ok() ? static_cast<int>((*graph)->ops().size()) : -1;
   }
+  absl::Status Allocate(uint64_t bytes) override { return AllocateNatively(device_, bytes); }
 
  private:
   Device& device_;
@@ -49,10 +58,10 @@ class HostStreams : public NativeStreams {
 
 }  // namespace
 
-std::unique_ptr<NativeStreams> CudaNativeStreams() { return std::make_unique<CudaStreams>(); }
+std::unique_ptr<NativeCalls> NativeCallsOnCuda() { return std::make_unique<CallsOnCuda>(); }
 
-std::unique_ptr<NativeStreams> HostNativeStreams(Device& device) {
-  return std::make_unique<HostStreams>(device);
+std::unique_ptr<NativeCalls> NativeCallsOnHost(Device& device) {
+  return std::make_unique<CallsOnHost>(device);
 }
 
 }  // namespace graphtree
