@@ -25,7 +25,8 @@ struct TreeBudget {
   uint64_t executables = 2048;
   uint64_t executable_bytes = uint64_t{1} << 30;  // device memory
   // Recordings of one shape of a function after one node: they differ in addresses and in what is
-  // alive. A static input that comes at ever new addresses makes ever new ones.
+  // alive. A static input that is written to and may not be patched makes one for each address, up
+  // to TreeOptions::rerecord_limit.
   uint64_t siblings = 128;
   // Shapes (combinations of layouts and integers) that may be recorded, of one function and of the
   // tree. Others run eagerly until they are used more than one that has a place.
@@ -33,8 +34,9 @@ struct TreeBudget {
   uint64_t shapes = 1024;
   // A use counts half after so many calls of the tree.
   uint64_t half_life = 4096;
-  // A function that is refused for being recorded too often, or because its recordings fail, is
-  // tried again after so many calls at the latest.
+  // A function that is refused for being recorded too often, because its recordings fail, or
+  // because an address that would have to be patched is hidden, is tried again after so many calls
+  // at the latest.
   uint64_t retry_after = 1024;
 };
 

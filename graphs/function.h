@@ -82,10 +82,13 @@ struct Variant {
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<KeptOpaque> opaque;
   bool keeps_by_copy = false;  // a kept output's address stands where nobody said so
+  uint64_t doubts_hidden_at = 0;  // in `calls`: then it is looked again where addresses stand
   bool warm = false;           // has run once in the pool
   std::vector<size_t> generators;  // of random numbers that a run drew from, by section
   uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up
   std::string warm_up_asked_last;  // why, once that was too often; else empty
+  uint64_t step = 0;           // in which it was last called
+  uint64_t misses_in_step = 0;  // calls in that step that were not replays
 
   // For the budgets. Calls are those that were not replays.
   bool has_place = false;      // among the shapes that may be recorded
@@ -95,6 +98,12 @@ struct Variant {
   uint64_t failures = 0;       // of its recording, in a row
   uint64_t pause = 0;          // calls to come before it is recorded again
 
+  // Hidden addresses are sought again: the body may have changed its ways.
+  void DoubtHidden() {
+    if (calls < doubts_hidden_at) return;
+    for (InputUse& use : uses) use.hidden = false;
+    keeps_by_copy = false;
+  }
   // A run did not ask for another warm-up.
   void SettleWarmUps() {
     asked_warm_ups = 0;
@@ -113,6 +122,7 @@ struct Function {
   absl::Status refusal;  // what is wrong with its options; every call is that error
   std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
   std::vector<uint64_t> alignments;  // by input, likewise
+  size_t inputs_named = 0;  // a call has to bring so many: the options speak of the last of them
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
   uint64_t variant_count = 0;   // now
   uint64_t variants_seen = 0;   // ever, with what was forgotten and came again

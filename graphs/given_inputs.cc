@@ -58,7 +58,7 @@ void GivenInputs::GiveBackLiving(Values* originals) {
     bool dead = false;
     for (const Buried& buried : buried_) dead |= buried.held.storage == given.storage;
     Value& original = (*originals)[given.input];
-    original = dead ? Value()
+    original = dead ? Value::Consumed()
                     : Value(Tensor::Over(given.storage, original.layout(), original.word()));
   }
   LayToRest();

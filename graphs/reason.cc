@@ -25,7 +25,8 @@ constexpr Row kRows[] = {
      "it was recorded too often after the same function, because its inputs or what is alive keep "
      "changing; keep addresses stable or raise TreeOptions::rerecord_limit"},
     {Reason::kRecordFailed, "record_failed", "its recording failed"},
-    {Reason::kSynchronised, "synchronised", "it waits for the device while it is recorded"},
+    {Reason::kForbiddenCall, "forbidden_call",
+     "it waits for the device, or allocates outside of the tree's pool, while it is recorded"},
     {Reason::kUnjoinedFork, "unjoined_fork",
      "it forked work to another stream and did not join it before it returned or broke"},
     {Reason::kOutOfPool, "out_of_pool", "the tree's pool had no memory for it"},
@@ -76,6 +77,9 @@ constexpr Row kRows[] = {
     {Reason::kWarmUpAsked, "warm_up_asked", "it asked to be warmed up once more"},
     {Reason::kWarmUpForEver, "warm_up_for_ever",
      "it keeps asking to be warmed up again; once a run of it does not ask, it is recorded"},
+    {Reason::kLongStep, "long_step",
+     "outputs of a step are held that does not end, and while they are nothing of it is replayed; "
+     "call BeginStep where a pass of the loop begins, or let go of the outputs"},
     {Reason::kUndeclaredWrite, "undeclared_write",
      "it writes to an input that it did not declare as written"},
     {Reason::kBreak, "break", "parts of it run eagerly, and its recording is cut there"},

@@ -17,7 +17,7 @@ enum class Reason : uint8_t {
   kOverlappingInputs,  // two inputs share bytes and it writes to one of them
   kRerecordLimit,      // recorded too often at this place
   kRecordFailed,       // its recording failed
-  kSynchronised,       // it synchronises while it is recorded
+  kForbiddenCall,      // it does what no recording allows: waits, or allocates past the pool
   kUnjoinedFork,       // it left work on another stream that was not joined
   kOutOfPool,          // the pool had no memory for it
   kInputMoves,         // an input that was pinned comes at other addresses, and its options say so
@@ -45,12 +45,13 @@ enum class Reason : uint8_t {
   kCaptureBroken,      // a call that no capture allows, or another thread's, spoiled its recording
   kWarmUpAsked,        // it asked to be warmed up again
   kWarmUpForEver,      // ... more often than the limit allows, and runs eagerly
+  kLongStep,           // it is called on and on in a step that does not end
   kUndeclaredWrite,    // checked mode saw it write to an input that it did not declare
   // Cut where it must run eagerly; this counts the breaks of what was recorded.
   kBreak,
 };
 
-constexpr size_t kReasonCount = 33;
+constexpr size_t kReasonCount = 34;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

@@ -26,7 +26,7 @@ uint32_t HandlesIn(const Values& values, const Storage* storage) {
 Reason TreeCore::ReasonOf(const absl::Status& status) {
   switch (ErrorCodeOf(status)) {
     case ErrorCode::kCaptureUnsupported:
-    case ErrorCode::kCapturedEvent: return Reason::kSynchronised;
+    case ErrorCode::kCapturedEvent: return Reason::kForbiddenCall;
     case ErrorCode::kCaptureImplicit:
     case ErrorCode::kCaptureInvalidated: return Reason::kCaptureBroken;
     case ErrorCode::kCaptureUnjoined: return Reason::kUnjoinedFork;
@@ -149,6 +149,7 @@ absl::Status TreeCore::GiveUp(Call& call, const Draft& draft) {
 
 // What was to be patched, and is not all known, is copied.
 absl::Status TreeCore::RecordAgain(const Draft& draft, Call& call) {
+  call.variant->doubts_hidden_at = call.variant->calls + options_.budget.retry_after;
   for (uint32_t input : draft.hidden) {
     if (input >= kFirstKept) {
       call.variant->keeps_by_copy = true;

@@ -252,7 +252,7 @@ void TreeCore::Consume(const Call& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     if (call.inputs[i].storage() == nullptr || call.inputs[i].is_opaque()) continue;
     if (!call.function.IsStatic(i)) {
-      call.inputs[i] = Value();
+      call.inputs[i] = Value::Consumed();
     }
   }
 }

@@ -1,9 +1,11 @@
 // A Tensor is a handle: a layout over bytes of a storage. A Value is what goes into a function and
-// comes out of it: a tensor, an integer, something opaque, or nothing.
+// comes out of it: a tensor, an integer, something opaque, or nothing. What a call consumed leaves
+// a mark where it was, so that passing it again is told from passing nothing.
 //
 //   Tensor   | storage* | layout* | word |        24 bytes; word = address of the first element
 //   Value    | null     | kInt    | word |        word = the integer itself
 //   Value    | null     | null    | 0    |        nothing
+//   Value    | null     | null    | 1    |        a tensor that a call has taken out of here
 //   Value    | holder*  | kOpaque | word |        word = a version, if it has one (opaque.h)
 //
 // One form for all lets a call be compared with a recording in one loop over pairs of words.
@@ -46,6 +48,8 @@ class Value {
   static Value Opaque(std::shared_ptr<const void> object, uint64_t version) {
     return Value(OpaqueHolder::Make(std::move(object)), VersionedLayout(), version);
   }
+  // What a call leaves in the place of a tensor that it took.
+  static Value Consumed() { return Value(nullptr, nullptr, kConsumedWord); }
   Value(const Value& other)
       : storage_(other.storage_), layout_(other.layout_), word_(other.word_) {
     if (storage_ != nullptr) storage_->AddOutside();
@@ -64,11 +68,12 @@ class Value {
     if (storage_ != nullptr) storage_->DropOutside();
   }
 
-  bool is_none() const { return layout_ == nullptr; }
+  bool is_none() const { return layout_ == nullptr && word_ == 0; }
+  bool is_consumed() const { return layout_ == nullptr && word_ == kConsumedWord; }
   bool is_integer() const { return layout_ == IntegerLayout(); }
   bool is_opaque() const { return layout_ == OpaqueLayout() || has_version(); }
   bool has_version() const { return layout_ == VersionedLayout(); }
-  bool is_tensor() const { return !is_none() && !is_integer() && !is_opaque(); }
+  bool is_tensor() const { return layout_ != nullptr && !is_integer() && !is_opaque(); }
   int64_t integer() const { return static_cast<int64_t>(word_); }
 
   // REQUIRES: is_opaque(), and what Opaque was given was a T.
@@ -90,6 +95,8 @@ class Value {
   }
 
  private:
+  static constexpr uint64_t kConsumedWord = 1;
+
   static const Layout* IntegerLayout() {
     static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 7});
     return layout;

@@ -22,8 +22,8 @@
 // Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
 // tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it
 // can die inside the function, and what the function allocates behind that may take its place; pass
-// a copy to keep it. A call that fails consumes nothing, but for what a body has dropped in a run
-// that is not recorded before it failed.
+// a copy to keep it. What was consumed is an error where it is passed again. A call that fails
+// consumes nothing, but for what a body has dropped in a run that is not recorded before it failed.
 // Beware of a braced list as the argument: it keeps a copy of every value until the statement ends.
 //
 // Outputs live until BeginStep, but for those that their function keeps. Used after it they are an
@@ -68,8 +68,9 @@ struct TreeOptions {
   uint64_t initial_bytes = 0;
   // Off: every call runs eagerly, with the same results.
   bool enabled = true;
-  // Recordings of one function after one node that were caused by anything but static inputs that
-  // moved. Behind the limit the function runs eagerly there.
+  // Recordings of one function after one node that were caused by anything but a static input that
+  // moved and is taken at any address from then on. Behind the limit the function runs eagerly
+  // there.
   uint64_t rerecord_limit = 128;
   // An input of the caller's with at least so many bytes for each op that takes it is patched into
   // those ops when it moves; a smaller one is copied by the graph's first op.

@@ -1,6 +1,7 @@
 // Which route a call takes.
 #include "graphs/tree_core.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -113,7 +114,12 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
   function.name = std::move(name);
   function.options = std::move(options);
   function.body = std::move(body);
+  const auto name_input = [&function](uint32_t input) {
+    function.inputs_named = std::max<size_t>(function.inputs_named, size_t{input} + 1);
+  };
+  for (uint32_t input : function.options.mutated_inputs) name_input(input);
   for (uint32_t input : function.options.static_inputs) {
+    name_input(input);
     if (function.is_static.size() <= input) function.is_static.resize(input + 1, false);
     function.is_static[input] = true;
   }
@@ -124,6 +130,7 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
           aligned.bytes, " bytes, which is no power of two"));
       continue;
     }
+    name_input(aligned.input);
     if (function.alignments.size() <= aligned.input) {
       function.alignments.resize(aligned.input + 1, 1);
     }
@@ -180,7 +187,19 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
 }
 
 absl::Status TreeCore::CheckInputs(const Call& call) const {
+  if (call.inputs.size() < call.function.inputs_named) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "'", call.function.name, "' was called with ", call.inputs.size(),
+        " inputs, and its options speak of input ", call.function.inputs_named - 1,
+        " (static_inputs, mutated_inputs or alignments; inputs count from 0)"));
+  }
   for (size_t i = 0; i < call.inputs.size(); ++i) {
+    if (call.inputs[i].is_consumed()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", i, " of '", call.function.name, "' was consumed by an earlier call: a call "
+          "takes the tensors that a tree made out of its caller's inputs. Pass a copy of the "
+          "handle to the earlier one to keep it"));
+    }
     const Storage* storage = call.inputs[i].storage();
     if (storage == nullptr) continue;
     if (storage->IsElsewhere(place_.id)) {
@@ -272,9 +291,31 @@ Reason TreeCore::WhyNot(const Node& node, const Call& call) {
 bool TreeCore::HasUnexpectedSibling(const Call& call) {
   const auto siblings = path_.current()->by_variant.find(call.variant->id);
   if (siblings == path_.current()->by_variant.end()) return false;
-  const Reason reason = WhyNot(*siblings->second.back(), call);
+  const Node& last = *siblings->second.back();
+  const Reason reason = WhyNot(last, call);
   ++stats_.reasons[static_cast<size_t>(reason)];
-  return reason != Reason::kStaticMoved && reason != Reason::kWorkspaceMoved;
+  if (reason == Reason::kWorkspaceMoved) return false;
+  if (reason != Reason::kStaticMoved) return true;
+  // Expected where the next recording takes it at any address, which is the last of its kind then.
+  const size_t moved = FirstMismatch(last.inputs.rows(), call.inputs);
+  return RoleFor(call, moved).role == InputRole::kStatic;
+}
+
+// A caller that never begins a step and holds what it gets stays on one path for ever, where
+// nothing is replayed.
+void TreeCore::NoteLongStep(const Call& call) {
+  Variant& variant = *call.variant;
+  if (variant.step != step_) {
+    variant.step = step_;
+    variant.misses_in_step = 0;
+  }
+  const size_t held = path_.Held().size();
+  if (held == 0 || ++variant.misses_in_step <= kUsualMissesInStep) return;
+  ++stats_.reasons[static_cast<size_t>(Reason::kLongStep)];
+  Tell(call.function, Reason::kLongStep,
+       absl::StrCat("'", call.function.name, "' was not replayed in its last ",
+                    variant.misses_in_step, " calls: ", ReasonSentence(Reason::kLongStep), " (",
+                    held, " are held)"));
 }
 
 void TreeCore::EndPathIfDead() {
@@ -301,6 +342,7 @@ absl::Status TreeCore::RunSlow(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
     EndPathIfDead();
+    NoteLongStep(call);
   }
   for (;;) {
     Reason reason;
@@ -315,11 +357,11 @@ absl::Status TreeCore::RunSlow(Call& call) {
       EndPathIfDead();
       continue;
     }
+    NoteMoves(call);
     if (replayable && HasUnexpectedSibling(call) &&
         ++path_.current()->unexpected[call.variant->id].count > options_.rerecord_limit) {
       return RunEagerly(call, Reason::kRerecordLimit);
     }
-    NoteMoves(call);
     if (RefusalOf(call) == RoleRefusal::kMoves) return RunEagerly(call, Reason::kInputMoves);
     return Record(call);
   }

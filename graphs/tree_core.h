@@ -133,6 +133,7 @@ class TreeCore {
   bool HasUnexpectedSibling(const Call& call);
   Reason WhyNot(const Node& node, const Call& call);
   void EndPathIfDead();
+  void NoteLongStep(const Call& call);
 
   // replay.cc
   bool Matches(const Node& node, Call& call);
@@ -290,6 +291,8 @@ class TreeCore {
   static void TakeTurn(Section* section, absl::Span<const Value> inputs, const Values& places);
   void ConsiderSpare(const Node& node, size_t number, Section* section);
 
+  // One step calls a function of one shape as often as it has layers that are alike.
+  static constexpr uint64_t kUsualMissesInStep = 256;
   // After so many eager runs because an input moved, the function is recorded once more.
   static constexpr uint32_t kEagerRunsUntilRetry = 64;
 

@@ -17,6 +17,7 @@ void TreeCore::FindVariant(Call& call) {
   const uint64_t seen_before = function.variants_seen;
   call.variant = VariantFor(&function, call.inputs, &next_variant_);
   keeper_.Called(call.variant);
+  call.variant->DoubtHidden();
   if (function.variants_seen == seen_before) return;
   keeper_.BoundShapes(&function, call.variant);
   const bool many = function.variants_seen > options_.shape_warn_limit;

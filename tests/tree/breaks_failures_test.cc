@@ -43,7 +43,7 @@ class BreaksFailuresTest : public BreaksFixture {
       EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(words, 2));
       EXPECT_EQ(Read(x), words);
     }
-    EXPECT_EQ(reasons(Reason::kSynchronised), 2u);
+    EXPECT_EQ(reasons(Reason::kForbiddenCall), 2u);
   }
   bool fails_ = false;
 };

@@ -154,7 +154,7 @@ TEST_P(BreaksRowsTest, IncompatibleCudagraphOpsItem) {
               Plus(Times(PatternOf(1), 2), Words(kWords, item)));
   }
   EXPECT_EQ(graphs(), 0u);
-  EXPECT_EQ(reasons(Reason::kSynchronised), eager());
+  EXPECT_EQ(reasons(Reason::kForbiddenCall), eager());
   ASSERT_EQ(warnings().size(), 1u);
   EXPECT_NE(warnings()[0].find("'f' runs eagerly: it waits for the device"), std::string::npos)
       << warnings()[0];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graphs/budget.h"
+#include "tests/kernels/kernels.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -97,6 +98,40 @@ TEST_P(BudgetsTest, AnExecutableThatComesBackPlacesKeptOutputsAnew) {
     EXPECT_EQ(Read(kept[round]), Times(PatternOf(10 + round), 2)) << "round " << round;
   }
   EXPECT_GT(stats().instantiated_again, 3u);
+}
+
+// It writes to an input that comes at any address, and once gave the address where nobody could see
+// it: eager, until it is looked again.
+TEST_P(BudgetsTest, AHiddenAddressIsNoVerdictForEver) {
+  OpenWith({.retry_after = 8});
+  bool hides = true;
+  const FunctionId function = Register("hides", {}, [&hides](Launcher& on, Values& inputs) {
+    const Tensor x = Tensor::From(inputs[0]);
+    const Address address = x.word();
+    const uint32_t count = kWords;
+    on.Launch(IncrementKernel(), TestShape(), {InOut(x), Val(uint32_t{1}), Val(count)});
+    if (hides) {
+      on.Launch(IncrementKernel(), TestShape(), {Val(address), Val(uint32_t{0}), Val(count)});
+    }
+    return Values{};
+  });
+  uint32_t written = 0;
+  const Tensor buffers[] = {Given(3), Given(4)};
+  const auto run = [&](int calls) {
+    for (int call = 0; call < calls; ++call) {
+      CallInSteps(1, function, {buffers[call % 2]});
+      ++written;
+    }
+  };
+  run(20);
+  EXPECT_EQ(graphs(), 0u);
+  EXPECT_GT(reasons(Reason::kMutatedInput), 10u);
+  hides = false;
+  run(20);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_GT(replays(), 8u);
+  EXPECT_EQ(Read(buffers[0]), Plus(PatternOf(3), Words(kWords, written / 2)));
+  EXPECT_EQ(Read(buffers[1]), Plus(PatternOf(4), Words(kWords, written / 2)));
 }
 
 TEST_P(BudgetsTest, BytesBoundExecutables) {
@@ -308,8 +343,8 @@ TEST_P(BudgetsTest, ARecordingThatFailsIsTriedAgainLessAndLessOften) {
   });
   for (int call = 0; call < 64; ++call) CallAlone(function);
   EXPECT_GT(reasons(Reason::kPaused), 40u);
-  EXPECT_EQ(reasons(Reason::kPaused) + reasons(Reason::kSynchronised), 63u);
-  EXPECT_EQ(runs, 64 + reasons(Reason::kSynchronised));
+  EXPECT_EQ(reasons(Reason::kPaused) + reasons(Reason::kForbiddenCall), 63u);
+  EXPECT_EQ(runs, 64 + reasons(Reason::kForbiddenCall));
   waits = false;
   for (int call = 0; call < 10; ++call) CallAlone(function);
   EXPECT_EQ(graphs(), 1u) << "no verdict is for ever";

@@ -157,7 +157,7 @@ TEST_P(ConsumedTest, ARecordingThatFailsGivesItBack) {
     EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 8)) << "step " << step;
     EXPECT_EQ(live(), step == 0 ? 1u : 0u) << "an eager run's output is no part of the path";
   }
-  EXPECT_EQ(reasons(Reason::kSynchronised), 3u);
+  EXPECT_EQ(reasons(Reason::kForbiddenCall), 3u);
 }
 
 // A long chain in which everything dies early needs the room of two, however long it is.

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "tests/conformance/native_calls.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -213,11 +214,9 @@ TEST_P(RefusalsTest, ABodyThatSynchronisesWhileItIsRecorded) {
     EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
   }
   EXPECT_EQ(graphs(), 0u);
-  EXPECT_EQ(reasons(Reason::kSynchronised), 2u);
+  EXPECT_EQ(reasons(Reason::kForbiddenCall), 2u);
   ASSERT_EQ(warnings().size(), 1u);
-  EXPECT_NE(warnings()[0].find("'waits' runs eagerly: it waits for the device"),
-            std::string::npos)
-      << warnings()[0];
+  EXPECT_THAT(warnings()[0], testing::HasSubstr("'waits' runs eagerly: it waits for the device"));
 }
 
 TEST_P(RefusalsTest, AForkThatDoesNotJoin) {
@@ -274,6 +273,108 @@ TEST_P(RefusalsTest, ABodyThatHidesThatItSynchronised) {
   EXPECT_NE(warnings()[0].find("'hides' runs eagerly: a call that no capture allows"),
             std::string::npos)
       << warnings()[0];
+}
+
+// With memory of CUDA's own, as a library does that was never warmed up.
+TEST_P(RefusalsTest, ABodyThatAllocatesOutsideOfThePoolWhileItIsRecorded) {
+  const std::unique_ptr<NativeCalls> native = GetParam().native_calls(device());
+  for (const bool hides : {false, true}) {
+    OpenTree({});
+    const FunctionId function = Register("mallocs", {}, [&](Launcher& on, Values& inputs) {
+      const Tensor sum = Sum(on, inputs[0], inputs[0]);
+      const absl::Status allocated = native->Allocate(4096);
+      if (!hides) on.Fail(allocated);
+      return Values{sum};
+    });
+    const size_t told = warnings().size();
+    const Tensor x = Given(1);
+    for (int step = 0; step < 3; ++step) {
+      EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+    }
+    EXPECT_EQ(graphs(), 0u);
+    EXPECT_EQ(reasons(hides ? Reason::kCaptureBroken : Reason::kForbiddenCall), 2u);
+    ASSERT_EQ(warnings().size(), told + 1);
+    EXPECT_THAT(warnings().back(), testing::HasSubstr("allocat"));
+    if (hides) continue;
+    EXPECT_THAT(warnings().back(), testing::HasSubstr("outside of the tree's pool"));
+    EXPECT_THAT(warnings().back(), testing::HasSubstr("behind op 1 of its body ('add')"));
+    EXPECT_THAT(warnings().back(), testing::HasSubstr("4096 bytes"));
+  }
+}
+
+TEST_P(RefusalsTest, AnInputThatWasConsumedAlready) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId use = Register("use", {}, Thrice);
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    NewStep();
+    Values made = Call(make, {x}), first, second;
+    ASSERT_THAT(tree().Run(use, absl::MakeSpan(made), a(), &first), IsOk());
+    EXPECT_THAT(tree().Run(use, absl::MakeSpan(made), a(), &second),
+                FailsWith(StatusCode::kInvalidArgument,
+                          "input 0 of 'use' was consumed by an earlier call"))
+        << "step " << step;
+    EXPECT_EQ(Read(first[0]), Times(PatternOf(1), 6)) << "and nothing is lost";
+  }
+  EXPECT_GT(replays(), 0u);
+  EXPECT_EQ(graphs(), 2u);
+}
+
+TEST_P(RefusalsTest, OptionsThatSpeakOfAnInputThatIsNotThere) {
+  const FunctionOptions options[] = {
+      {.static_inputs = {0, 2}}, {.mutated_inputs = {2}}, {.alignments = {{2, 64}}}};
+  for (const FunctionOptions& option : options) {
+    const FunctionId function = Register("speaks", option, Twice);
+    for (int call = 0; call < 2; ++call) {
+      EXPECT_THAT(Refusal(function, {Given(1)}),
+                  FailsWith(StatusCode::kInvalidArgument,
+                            "'speaks' was called with 1 inputs, and its options speak of input 2"));
+    }
+    const Tensor x = Given(2);
+    EXPECT_EQ(Read(CallInSteps(3, function, {x, x, x})[0]), Times(PatternOf(2), 2));
+  }
+}
+
+// A static input that no recording can take at any address, because the function writes to it and
+// may not be patched: one recording for each address, up to the limit.
+TEST_P(RefusalsTest, AStaticInputThatMovesOnEveryCall) {
+  constexpr uint64_t kLimit = 3;
+  OpenTree({.rerecord_limit = kLimit});
+  const FunctionId function = Register(
+      "moves", {.static_inputs = {0}, .moving = Moving::kCopy}, [](Launcher& on, Values& inputs) {
+        Bump(on, inputs[0], 2);
+        return Values{Sum(on, inputs[0], inputs[0])};
+      });
+  for (uint32_t call = 0; call < 12; ++call) {
+    const Tensor buffer = Given(call);
+    const Words expected = Plus(PatternOf(call), Words(kWords, 2));
+    const Values out = CallInSteps(1, function, {buffer});
+    EXPECT_EQ(Read(buffer), expected);
+    EXPECT_EQ(Read(out[0]), Times(expected, 2));
+  }
+  EXPECT_EQ(graphs(), 1 + kLimit);
+  EXPECT_EQ(eager(), 12u - 1 - (1 + kLimit)) << "all behind the warm-up and the recordings";
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_THAT(warnings()[0], testing::HasSubstr("'moves' runs eagerly: it was recorded too often"));
+}
+
+// Nobody begins a step and the last output is held: each call lengthens the path.
+TEST_P(RefusalsTest, AStepThatNeverEndsIsTold) {
+  const FunctionId function = Register("decode", {}, Twice);
+  const Tensor x = Given(1);
+  Values held;
+  for (int call = 0; call < 300; ++call) {
+    Values next = Call(function, {x});
+    held = std::move(next);
+  }
+  EXPECT_EQ(Read(held[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(replays(), 0u);
+  EXPECT_GT(reasons(Reason::kLongStep), 0u);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_THAT(warnings()[0], testing::HasSubstr("'decode' was not replayed in its last 257 calls"));
+  EXPECT_THAT(warnings()[0], testing::HasSubstr("BeginStep"));
+  EXPECT_EQ(Read(CallInSteps(3, function, {x})[0]), Times(PatternOf(1), 2));
+  EXPECT_GT(replays(), 0u);
 }
 
 TEST_P(RefusalsTest, ACaptureThatAnotherThreadsLegacyStreamBreaks) {

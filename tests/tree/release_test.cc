@@ -84,7 +84,7 @@ TEST_P(ReleaseTest, CountersAddUp) {
   EXPECT_EQ(stats.replays + stats.recordings + stats.warm_ups + stats.eager, stats.calls);
   uint64_t eager_reasons = 0;
   for (const Reason reason :
-       {Reason::kExcluded, Reason::kMutatedInput, Reason::kSizeNotListed, Reason::kSynchronised,
+       {Reason::kExcluded, Reason::kMutatedInput, Reason::kSizeNotListed, Reason::kForbiddenCall,
         Reason::kPaused, Reason::kRecordFailed}) {
     eager_reasons += reasons(reason);
   }
