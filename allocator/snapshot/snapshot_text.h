@@ -30,6 +30,11 @@ class SnapshotText {
     device_ = device;
     return *this;
   }
+  // Of the frames from here on; "f" before.
+  SnapshotText& Function(absl::string_view name) {
+    function_ = std::string(name);
+    return *this;
+  }
   // Extra keys as JSON: "\"stream\": 7".
   SnapshotText& Segment(uint64_t address, uint64_t size, absl::string_view more = "") {
     FinishSegment();
@@ -84,9 +89,10 @@ class SnapshotText {
   static std::string Also(absl::string_view more) {
     return more.empty() ? "" : absl::StrCat(",", more);
   }
-  static std::string Frames(absl::string_view file) {
+  std::string Frames(absl::string_view file) const {
     if (file.empty()) return "[]";
-    return absl::StrCat("[{\"name\":\"f\",\"filename\":\"", file, "\",\"line\":1}]");
+    return absl::StrCat("[{\"name\":\"", function_, "\",\"filename\":\"", file,
+                        "\",\"line\":1}]");
   }
   void FinishSegment() {
     if (head_.empty()) return;
@@ -100,6 +106,7 @@ class SnapshotText {
   int64_t device_ = 0;
   uint64_t next_ = 0;
   int64_t time_ = 0;
+  std::string function_ = "f";
   std::string head_;
   std::string root_;
   std::vector<std::string> blocks_, segments_, host_segments_, host_entries_;

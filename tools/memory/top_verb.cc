@@ -55,6 +55,7 @@ std::string ToJson(const Snapshot& snapshot, const std::vector<Holder>& holders,
   for (const Holder& holder : holders) {
     json.BeginObject().Key("key").String(holder.key).Key("bytes").Unsigned(holder.bytes);
     json.Key("requested_bytes").Unsigned(holder.requested).Key("blocks").Unsigned(holder.blocks);
+    if (grouping.by == GroupBy::kNode) json.Key("by_place").Unsigned(holder.by_place);
     if (ByStack(grouping)) {
       json.Key("stack");
       WriteStack(snapshot, holder.stack, json);
@@ -80,6 +81,17 @@ std::string Label(const Snapshot& snapshot, const Holder& holder, const Grouping
     return culprit == snapshot::kNoId ? holder.key : snapshot::ShortFrameText(snapshot, culprit);
   }
   return absl::StrJoin(absl::StrSplit(holder.key, '\n'), " < ");
+}
+
+void PrintHowNodesAreKnown(const std::vector<Holder>& holders, const Look& look,
+                           std::ostream& out) {
+  uint64_t by_place = 0;
+  for (const Holder& holder : holders) by_place += holder.by_place;
+  if (by_place == 0) return;
+  out << look.Paint(Tone::kDim,
+                    absl::StrCat("  ", Plural(by_place, "block is", "blocks are"),
+                                 " gone by the end, so the node is told by function and place"))
+      << "\n";
 }
 
 void PrintText(const Snapshot& snapshot, const std::vector<Holder>& holders,
@@ -113,6 +125,7 @@ void PrintText(const Snapshot& snapshot, const std::vector<Holder>& holders,
     table = Table(columns);
   }
   if (!table.empty()) out << table.Render(look);
+  if (grouping.by == GroupBy::kNode) PrintHowNodesAreKnown(holders, look, out);
   if (holders.size() > shown) {
     uint64_t rest = 0;
     for (size_t i = shown; i < holders.size(); ++i) rest += holders[i].bytes;
@@ -193,8 +206,13 @@ cli::Verb TopVerb() {
               "Every block that is allocated is counted for one holder. A stack is shown as the "
               "innermost line of Python outside installed packages, and the operator that asked; "
               "--stacks shows its frames. Notes that were put on live memory stand below.\n\n"
+              "A block that is held at the end says which node it is of. Of one that is gone by "
+              "then the history knows the function and the address: it is counted for the node "
+              "of this function whose recording lies there, or for \"one of\" several, which use "
+              "the same memory one after the other.\n\n"
               "--json writes: moment, holders (a list of key, bytes, requested_bytes, blocks, "
-              "notes, and stack where holders are stacks). The key of a stack has one frame a "
+              "notes; stack where holders are stacks; by_place where they are nodes: the blocks "
+              "whose node was told by function and address). The key of a stack has one frame a "
               "line, innermost first.",
           .operands = {SnapshotOperand()},
           .options = Options(),

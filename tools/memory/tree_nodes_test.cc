@@ -29,6 +29,7 @@
 #include "tools/cli/registry.h"
 #include "tools/memory/check_verb.h"
 #include "tools/memory/nodes_verb.h"
+#include "tools/memory/top_verb.h"
 
 namespace graphtree::memory {
 namespace {
@@ -96,6 +97,7 @@ class TreeNodesTest : public testing::Test {
     cli::Registry registry;
     registry.Add(NodesVerb());
     registry.Add(CheckVerb());
+    registry.Add(TopVerb());
     std::istringstream in;
     std::ostringstream out, err;
     EXPECT_EQ(registry.Run(args, {in, out, err}), cli::kFine) << out.str() << err.str();
@@ -155,6 +157,19 @@ TEST_F(TreeNodesTest, TheScreenReadsTheSameFromEveryKindOfFile) {
     EXPECT_EQ(Said({"memory", "nodes", Written(ending)}), said) << ending;
   }
   EXPECT_THAT(Said({"memory", "check", path}), HasSubstr("Consistent"));
+}
+
+// Scratch of a recording is dead when it ends, and what was largest is long gone.
+TEST_F(TreeNodesTest, NodesOfThePeakAreFoundThoughTheirBlocksAreGone) {
+  RecordBoth();
+  for (const char* ending : {".json", ".pickle", ".sqlite"}) {
+    const std::string said =
+        Said({"memory", "top", Written(ending), "--by", "node", "--at", "peak"});
+    EXPECT_THAT(said, ContainsRegex("9.00 KiB .* 2  1\n")) << said;
+    EXPECT_THAT(said, ContainsRegex("4.00 KiB .* 1  0\n")) << said;
+    EXPECT_THAT(said, HasSubstr("told by function and place")) << said;
+    EXPECT_THAT(said, Not(HasSubstr("(no node)"))) << said;
+  }
 }
 
 // Behind a recording the books are true: the held output is a block, and is counted once.

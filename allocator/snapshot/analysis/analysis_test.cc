@@ -1,6 +1,9 @@
 // Groups, comparisons, checks, frames and totals on small snapshots made for them.
+#include <cstdint>
+#include <map>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/analysis/check.h"
@@ -79,6 +82,41 @@ TEST(TopTest, NodesComeFromBlocksOfOurOwn) {
   ASSERT_EQ(holders.size(), 2u);
   EXPECT_EQ(holders[0].key, "3");
   EXPECT_EQ(holders[1].key, "root");
+}
+
+// Freed since: the history has the function for a frame, and the nodes' recordings say where.
+TEST(TopTest, NodesOfBlocksThatAreGoneAreToldByFunctionAndPlace) {
+  SnapshotText text;
+  text.Segment(0, 8192).Block(512, kLive, "", "\"node\": 1").Block(7680, "inactive");
+  text.Function("decode").Entry("alloc", 0, 512, "-");
+  const std::vector<std::pair<uint64_t, const char*>> gone = {
+      {1024, "decode"},   // one recording of it lies there
+      {2048, "decode"},   // two do
+      {4096, "decode"},   // none does
+      {4608, "prefill"},  // nor one of that name
+      {1536, "eager"},
+      {3584, "prefill"}};
+  for (const auto& [address, function] : gone) {
+    text.Function(function).Entry("alloc", address, 512, "-");
+  }
+  text.Entry("alloc", 7168, 512);
+  for (const auto& [address, function] : gone) text.Entry("free_completed", address, 512);
+  text.Entry("free_completed", 7168, 512);
+  text.Root(R"("graphtree": {"nodes": [
+      {"id": 0, "function": "prefill", "ranges": [[3584, 512], [4608, 511]]},
+      {"id": 1, "function": "decode", "ranges": [[0, 512], [1024, 1536]]},
+      {"id": 2, "function": "decode", "ranges": [[2048, 512]]}]})");
+  const auto snapshot = text.Parse();
+  const auto histories = BuildHistories(*snapshot, snapshot->gpu);
+  const auto held =
+      HoldingsAfter(*snapshot, histories.front(), histories.front().allocated_peak.event);
+  std::map<std::string, std::pair<uint64_t, uint64_t>> found;
+  for (const Holder& holder : GroupHoldings(*snapshot, held, {.by = GroupBy::kNode})) {
+    found[holder.key] = {holder.blocks, holder.by_place};
+  }
+  const std::map<std::string, std::pair<uint64_t, uint64_t>> expected = {
+      {"0", {1, 1}}, {"1", {2, 1}}, {"one of 1, 2", {1, 1}}, {"(no node)", {4, 0}}};
+  EXPECT_EQ(found, expected);
 }
 
 TEST(TagFieldTest, FieldsOfJsonTags) {

@@ -84,6 +84,7 @@ std::vector<Holding> HoldingsAfter(const Snapshot& snapshot, const DeviceHistory
     holding.bytes = holding.requested = life.size;
     holding.stack = life.stack;
     holding.pool = life.pool;
+    holding.block = life.block;
     AddLife(history, i, notes, holding);
     holdings.push_back(std::move(holding));
   }

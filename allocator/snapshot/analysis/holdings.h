@@ -23,7 +23,7 @@ struct Holding {
   PoolId pool = kNoId;
   StringId user_metadata = words::kEmpty;
   StringId compile_context = words::kEmpty;
-  uint32_t block = kNever;       // the row, at the end
+  uint32_t block = kNever;       // the row, if it is held at the end
   uint32_t allocation = kNever;  // in its device's history
   std::vector<StringId> notes;   // oldest first
 };

@@ -2,6 +2,7 @@
 #include "allocator/snapshot/analysis/nodes.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 
@@ -50,7 +51,6 @@ class NodeReader {
 
   const Snapshot& snapshot_;
   NodeReport report_;
-  std::vector<std::vector<Range>> ranges_;  // of each node, sorted, apart from each other
   std::vector<std::vector<Range>> live_;    // of each node, its live blocks
   std::map<std::string, size_t> by_id_;
 };
@@ -104,9 +104,9 @@ void NodeReader::ReadNode(Value node) {
   row.replays = Number(node, "replays");
   row.executable_bytes = Number(node, "executable_bytes");
   for (Value output : List(node, "outputs")) row.outputs.push_back(OutputOf(output));
-  ranges_.push_back(RangesOf(node, "ranges"));
+  row.ranges = RangesOf(node, "ranges");
   live_.emplace_back();
-  for (const Range& range : ranges_.back()) row.bytes += range.second - range.first;
+  for (const Range& range : row.ranges) row.bytes += range.second - range.first;
   by_id_.try_emplace(row.id, report_.nodes.size());
   report_.nodes.push_back(std::move(row));
 }
@@ -127,7 +127,6 @@ void NodeReader::CountLiveBlocks() {
         found = by_id_.emplace(id, report_.nodes.size()).first;
         report_.nodes.emplace_back();
         report_.nodes.back().id = id;
-        ranges_.emplace_back();
         live_.emplace_back();
       }
       NodeRow& row = report_.nodes[found->second];
@@ -171,9 +170,9 @@ std::vector<Range> NodeReader::Parked() const {
 
 void NodeReader::CountParked() {
   const std::vector<Range> parked = Parked();
-  for (size_t i = 0; i < ranges_.size(); ++i) {
+  for (size_t i = 0; i < report_.nodes.size(); ++i) {
     size_t at = 0;
-    for (const Range& range : ranges_[i]) {
+    for (const Range& range : report_.nodes[i].ranges) {
       while (at < parked.size() && parked[at].second <= range.first) ++at;
       for (size_t j = at; j < parked.size() && parked[j].first < range.second; ++j) {
         report_.nodes[i].parked += std::min(range.second, parked[j].second) -
@@ -192,8 +191,8 @@ void NodeReader::CountAlone() {
     bool begins;
   };
   std::vector<Border> borders;
-  for (size_t i = 0; i < ranges_.size(); ++i) {
-    for (const Range& range : ranges_[i]) {
+  for (size_t i = 0; i < report_.nodes.size(); ++i) {
+    for (const Range& range : report_.nodes[i].ranges) {
       borders.push_back({range.first, i, true});
       borders.push_back({range.second, i, false});
     }
@@ -262,6 +261,13 @@ NodeReport NodeReader::Run() {
 }
 
 }  // namespace
+
+bool NodeRow::Covers(uint64_t address, uint64_t size) const {
+  const auto behind = std::upper_bound(
+      ranges.begin(), ranges.end(), address,
+      [](uint64_t at, const Range& range) { return at < range.first; });
+  return behind != ranges.begin() && address + size <= std::prev(behind)->second;
+}
 
 NodeReport NodesOf(const Snapshot& snapshot) { return NodeReader(snapshot).Run(); }
 

@@ -55,6 +55,10 @@ struct NodeRow {
   uint64_t live_bytes = 0;   // of blocks that it allocated and that are live, and of its outputs
   uint64_t live_blocks = 0;
   std::vector<NodeOutput> outputs;
+  // Begin and end of each, in address order, apart from each other.
+  std::vector<std::pair<uint64_t, uint64_t>> ranges;
+  // Whether all of these bytes are among them.
+  bool Covers(uint64_t address, uint64_t size) const;
   uint64_t shared() const { return bytes - alone; }
 };
 

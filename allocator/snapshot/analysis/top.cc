@@ -2,10 +2,15 @@
 #include "allocator/snapshot/analysis/top.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "allocator/snapshot/analysis/frames.h"
+#include "allocator/snapshot/analysis/nodes.h"
 #include "allocator/snapshot/analysis/tag_field.h"
 
 namespace graphtree::snapshot {
@@ -13,6 +18,7 @@ namespace {
 
 constexpr char kNoStack[] = "(no stack was recorded)";
 constexpr char kNoTag[] = "(no tag)";
+constexpr char kNoNode[] = "(no node)";
 
 std::string FromCulprit(const Snapshot& snapshot, StackId stack, size_t depth) {
   const std::vector<FrameId> frames = VisibleFrames(snapshot, stack);
@@ -39,13 +45,40 @@ std::string SizeKey(uint64_t bytes) {
   return absl::StrCat("<= ", bound);
 }
 
-std::string NodeKey(const Snapshot& snapshot, const Holding& holding) {
-  if (holding.block == kNever) return "(no node)";
-  const auto node = snapshot.extras.Get(snapshot.blocks[holding.block].extras, words::kNode);
-  if (!node.has_value()) return "(no node)";
-  return node->is(Value::kString) ? std::string(snapshot.Text(node->id()))
-                                  : IntegerText(snapshot.values, *node);
-}
+// Which node a block was, said by itself or by its function and place.
+class NodeKeys {
+ public:
+  explicit NodeKeys(const Snapshot& snapshot) : snapshot_(snapshot) {
+    for (const NodeRow& node : NodesOf(snapshot).nodes) of_function_[node.function].push_back(node);
+  }
+
+  std::string KeyOf(const Holding& holding, bool* by_place) const {
+    *by_place = false;
+    if (holding.block != kNever) return OfBlock(snapshot_.blocks[holding.block]);
+    const absl::Span<const FrameId> frames = snapshot_.stacks[holding.stack];
+    if (frames.empty()) return kNoNode;
+    const auto nodes = of_function_.find(snapshot_.Text(snapshot_.frames[frames.front()].name));
+    if (nodes == of_function_.end()) return kNoNode;
+    std::vector<std::string> ids;
+    for (const NodeRow& node : nodes->second) {
+      if (node.Covers(holding.address, holding.bytes)) ids.push_back(node.id);
+    }
+    if (ids.empty()) return kNoNode;
+    *by_place = true;
+    return ids.size() == 1 ? ids.front() : absl::StrCat("one of ", absl::StrJoin(ids, ", "));
+  }
+
+ private:
+  std::string OfBlock(const Block& block) const {
+    const auto node = snapshot_.extras.Get(block.extras, words::kNode);
+    if (!node.has_value()) return kNoNode;
+    return node->is(Value::kString) ? std::string(snapshot_.Text(node->id()))
+                                    : IntegerText(snapshot_.values, *node);
+  }
+
+  const Snapshot& snapshot_;
+  std::map<std::string, std::vector<NodeRow>, std::less<>> of_function_;
+};
 
 std::string TagKey(const Snapshot& snapshot, const Holding& holding, const Grouping& grouping) {
   const std::string tag(snapshot.Text(holding.user_metadata));
@@ -60,7 +93,7 @@ std::string KeyOf(const Snapshot& snapshot, const Holding& holding, const Groupi
                                  : FromCulprit(snapshot, holding.stack, grouping.depth);
     case GroupBy::kLine: return FromCulprit(snapshot, holding.stack, 1);
     case GroupBy::kTag: return TagKey(snapshot, holding, grouping);
-    case GroupBy::kNode: return NodeKey(snapshot, holding);
+    case GroupBy::kNode: break;  // NodeKeys
     case GroupBy::kPool: return PoolKey(snapshot, holding.pool);
     case GroupBy::kSize: return SizeKey(holding.bytes);
   }
@@ -83,11 +116,18 @@ std::vector<Holder> GroupHoldings(const Snapshot& snapshot, const std::vector<Ho
   // The text of a stack may be long: it is made and looked up once, not for every holding.
   std::map<StackId, Holder*> of_stack;
   std::map<std::string, Holder> groups;
+  std::optional<NodeKeys> nodes;
+  if (grouping.by == GroupBy::kNode) nodes.emplace(snapshot);
   for (const Holding& holding : holdings) {
     Holder* unseen = nullptr;
     Holder*& found = by_stack ? of_stack[holding.stack] : unseen;
-    if (found == nullptr) found = &groups[KeyOf(snapshot, holding, grouping)];
+    bool by_place = false;
+    if (found == nullptr) {
+      found = &groups[nodes.has_value() ? nodes->KeyOf(holding, &by_place)
+                                        : KeyOf(snapshot, holding, grouping)];
+    }
     Holder& holder = *found;
+    holder.by_place += by_place ? 1 : 0;
     holder.bytes += holding.bytes;
     holder.requested += holding.requested;
     ++holder.blocks;

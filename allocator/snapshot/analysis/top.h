@@ -1,4 +1,9 @@
 // Top: holdings grouped by what a person asks for, largest first.
+//
+// Nodes are ours. A block that is held at the end says its node; of one that is gone by then the
+// history knows the function (its tag) and the place, and the node is that of this function whose
+// recording lies there. Recordings of one function may use the same memory one after the other:
+// such a block is counted for "one of" them.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_TOP_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ANALYSIS_TOP_H_
 
@@ -29,6 +34,7 @@ struct Holder {
   StackId stack = 0;  // of its largest holding
   uint64_t largest = 0;
   std::vector<StringId> notes;  // different ones, in order of appearance
+  uint64_t by_place = 0;        // kNode: blocks whose node was found by function and place
 };
 
 std::vector<Holder> GroupHoldings(const Snapshot& snapshot, const std::vector<Holding>& holdings,
