@@ -164,6 +164,21 @@ TEST_F(PoolParkTest, PartThatIsNotAwakeIsNotAllocatedFrom) {
   EXPECT_THAT(pool_->Free(b.id), IsOk());
 }
 
+// Reserving ahead maps it, trimming takes it again: nobody needs what was saved of it.
+TEST_F(PoolParkTest, SavedContentsOfATrimmedPieceAreForgotten) {
+  const Block a = Allocate(20 * kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_EQ(*pool_->ReserveAhead(20 * kMiB), 0u);
+  EXPECT_GT(*pool_->Trim(0), 0u);
+  const Block b = Allocate(20 * kMiB);
+  EXPECT_EQ(b.range, a.range) << "it waits for no wake";
+  Write(b, 2);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(b), 2);
+}
+
 TEST_F(PoolParkTest, WhatIsMappedIsFoundBesideAPartThatIsParked) {
   const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB), c = Allocate(kMiB);
   Write(a, 1);
@@ -264,6 +279,19 @@ TEST_F(PoolParkTest, OverlappingMemoriesOfSiblingsAreSavedOnce) {
   EXPECT_EQ(Read(branches.back().second), 5);
   EXPECT_THAT(pool_->Restore(branches.front().first), IsOk());
   EXPECT_EQ(Read(branches.front().second), 5) << "the bytes that lie there";
+}
+
+TEST_F(PoolParkTest, ARecordingsMemoryIsNotThereWhileAPartOfItIsParked) {
+  Allocate(20 * kMiB);
+  const CheckpointId root = *pool_->Take();
+  const Block block = Allocate(3 * kMiB);
+  const CheckpointId recorded = *pool_->Take();
+  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_TRUE(*pool_->HasItsMemory(recorded));
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {block.range}), IsOk());
+  EXPECT_FALSE(*pool_->HasItsMemory(recorded));
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_TRUE(*pool_->HasItsMemory(recorded));
 }
 
 TEST_F(PoolParkTest, DroppedContentsDoNotKeepARestoreFromWorking) {

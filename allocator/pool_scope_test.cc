@@ -3,11 +3,13 @@
 #include <memory>
 #include <random>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "allocator/block_record.h"
 #include "allocator/free_runs.h"
 #include "allocator/history.h"
+#include "allocator/piece_row.h"
 #include "allocator/placement.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
@@ -171,6 +173,46 @@ TEST_F(PoolScopeTest, GrowthInHolesIsReturnedToo) {
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_TRUE(Picture(*pool_) == before);
   EXPECT_THAT(pool_->Free(high.id), IsOk());
+}
+
+// So that what comes next is mapped as if nothing had been.
+TEST_F(PoolScopeTest, PiecesOfAFailedCapturesGrowthAreForgotten) {
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
+  const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
+  const uint32_t pieces = row.count();
+  auto scope = *CaptureScope::Begin(*pool_);
+  for (int i = 0; i < 8; ++i) EXPECT_THAT(pool_->Allocate(5 * kMiB, *stream_), IsOk());
+  EXPECT_GT(row.count(), pieces);
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_EQ(row.count(), pieces);
+}
+
+TEST_F(PoolScopeTest, GrowthThatSomebodyPinnedMeanwhileStays) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  const Block block = *pool_->Allocate(20 * kMiB, *stream_);
+  const AddressRange registered = {block.range.base, kMiB};
+  EXPECT_THAT(pool_->Pin(registered), IsOk());
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  EXPECT_GE(pool_->Stats().mapped_bytes, kMiB);
+  EXPECT_THAT(pool_->Unpin(registered), IsOk());
+  EXPECT_GT(*pool_->Trim(0), 0u);
+}
+
+// The growth is returned when the last capture ends, and somebody may have moved in by then.
+TEST_F(PoolScopeTest, GrowthThatSomebodyUsesMeanwhileStays) {
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk());
+  EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(scope->RollBack(), IsOk());
+  const Block block = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_THAT(stream_->Fill(block.range.base, 1, 1, block.range.bytes), IsOk());
+  EXPECT_THAT(other_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Take(), IsOk()) << "what was queued is done";
+  EXPECT_EQ(pool_->Stats().deferred, 0u);
+  EXPECT_GE(pool_->Stats().mapped_bytes, kMiB);
+  EXPECT_LT(pool_->Stats().mapped_bytes, 20 * kMiB) << "and the rest is gone";
+  EXPECT_THAT(stream_->Fill(block.range.base, 2, 1, block.range.bytes), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
 }
 
 // Whoever freed it does not know of the capture, and does not free it again.

@@ -209,7 +209,18 @@ TEST_F(PoolTest, ScratchLastsUntilItsOpIsLaunched) {
   EXPECT_EQ(pool_->Scratch(1000, *stream_)->base, first.base);
   EXPECT_THAT(pool_->Take(), IsOk()) << "no checkpoint remembers scratch";
   EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  pool_->EndScratch();
+  const CheckpointId here = *pool_->Take();
+  EXPECT_THAT(pool_->Scratch(1000, *stream_), IsOk());
+  EXPECT_THAT(pool_->Restore(here, {.dying = {BlockId{12345, 0}}}),
+              FailsWith(StatusCode::kInvalidArgument, "Nothing was restored"));
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u) << "but its scratch has ended";
+  EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
+  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_THAT(pool_->Wake(), IsOk());
   EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
   EXPECT_THAT(pool_->Free(output.id), IsOk());
   EXPECT_THAT(pool_->Close(), IsOk());
