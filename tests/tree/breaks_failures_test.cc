@@ -155,17 +155,9 @@ TEST_P(BreaksFailuresTest, AWriteThatCheckedModeFoundOutIsTakenBackToo) {
 
 TEST_P(BreaksFailuresTest, ABreakInsideAForkThatDoesNotJoin) {
   const FunctionId function = Register("f", {}, [this](Launcher& on, Values& inputs) {
-    const Tensor x = Tensor::From(inputs[0]);
-    const Tensor out = on.Empty(x.layout());
-    if (!on.ok()) return Values{};
-    on.Fail(on.stream().Record(event()));
-    on.Fail(b().Wait(event()));
-    on.Reads(x);
-    on.Writes(out);
-    on.Fail(Add(b(), out.raw_bytes(), x.raw_bytes(), x.raw_bytes()));
+    const Tensor out = TwiceOnSide(on, inputs[0]);
     on.Break("host", {}, [](Launcher&, absl::Span<const Tensor>) {});
-    on.Fail(b().Record(other_event()));
-    on.Fail(on.stream().Wait(other_event()));
+    JoinSide(on);
     return Values{out};
   });
   const Tensor x = Given(1);
@@ -183,16 +175,8 @@ TEST_P(BreaksFailuresTest, ABreakInsideAForkThatDoesNotJoin) {
 
 TEST_P(BreaksFailuresTest, AForkThatJoinsBeforeTheBreak) {
   const FunctionId function = Register("f", {}, [this](Launcher& on, Values& inputs) {
-    const Tensor x = Tensor::From(inputs[0]);
-    const Tensor out = on.Empty(x.layout());
-    if (!on.ok()) return Values{};
-    on.Fail(on.stream().Record(event()));
-    on.Fail(b().Wait(event()));
-    on.Reads(x);
-    on.Writes(out);
-    on.Fail(Add(b(), out.raw_bytes(), x.raw_bytes(), x.raw_bytes()));
-    on.Fail(b().Record(other_event()));
-    on.Fail(on.stream().Wait(other_event()));
+    const Tensor out = TwiceOnSide(on, inputs[0]);
+    JoinSide(on);
     return Values{Sum(on, HostTimes(on, out, 3), out)};
   });
   const Tensor x = Given(1);

@@ -170,17 +170,9 @@ TEST_P(StepsTest, WarmupStreamSync) {
 // The function forks a stream of the caller's and joins it again.
 TEST_P(StepsTest, SideStreamMemoryAllocation) {
   const FunctionId function = Register("forks", {}, [this](Launcher& on, Values& inputs) {
-    const Tensor x = Tensor::From(inputs[0]);
-    const Tensor side = on.Empty(x.layout());
-    if (!on.ok()) return Values{};
-    on.Fail(on.stream().Record(event()));
-    on.Fail(b().Wait(event()));
-    on.Reads(x);
-    on.Writes(side);
-    on.Fail(Add(b(), side.raw_bytes(), x.raw_bytes(), x.raw_bytes()));
-    const Tensor main = Sum(on, x, x);
-    on.Fail(b().Record(other_event()));
-    on.Fail(on.stream().Wait(other_event()));
+    const Tensor side = TwiceOnSide(on, inputs[0]);
+    const Tensor main = Sum(on, inputs[0], inputs[0]);
+    JoinSide(on);
     return Values{Sum(on, main, side), side};
   });
   const Tensor x = Given(1);

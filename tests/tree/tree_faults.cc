@@ -1,103 +1,68 @@
 // The n-th device call fails, for every n: whatever fails in whatever state, the caller sees an
 // error or the right bytes, the tree goes on, and it closes with nothing left.
-#include <cstring>
-#include <memory>
+#include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/types/span.h"
 #include "device/base/status_matchers.h"
-#include "device/fault/every_call.h"
-#include "device/fault/fault_device.h"
-#include "device/host/host_device.h"
+#include "device/error.h"
 #include "gmock/gmock.h"
-#include "graphs/tree.h"
+#include "graphs/budget.h"
 #include "gtest/gtest.h"
-#include "tests/kernels/kernels.h"
-#include "tests/tree/bodies.h"
+#include "tests/tree/fault_caller.h"
 
 namespace graphtree {
 namespace {
 
-constexpr int64_t kWords = 16;
-
-std::unique_ptr<Device> MakeHost() { return OpenHostDevice().value(); }
-
-// A caller with a tree of two functions: one copies its input in, one consumes and mutates.
-class Caller {
+// A caller with a tree of two functions that are called after each other: one makes two tensors,
+// one consumes them and changes what it made of them. And one that is called alone.
+class Caller : public FaultCaller {
  public:
-  explicit Caller(FaultDevice& device) : device_(device) {}
-  ~Caller() {
-    tree_.reset();
-    stream_.reset();
-    host_.reset();
-  }
+  using FaultCaller::FaultCaller;
 
   // False if something that is not the tree's failed.
-  bool Open() {
-    auto stream = device_.NewStream();
-    auto host = device_.memory().AllocateHost(kWords * sizeof(uint32_t));
-    if (!stream.ok() || !host.ok()) return false;
-    stream_ = *std::move(stream);
-    host_ = *std::move(host);
-    TreeOptions options;
-    options.pool_bytes = 32 << 20;
-    auto tree = Tree::Create(device_, options);
-    if (!tree.ok()) return false;
-    tree_ = *std::move(tree);
-    first_ = tree_->Register("first", {}, [](Launcher& on, Values&) {
+  bool Open(TreeBudget budget = {}) {
+    if (!OpenTree({.budget = budget})) return false;
+    first_ = tree().Register("first", {}, [](Launcher& on, Values&) {
       return Values{Filled(on, 7, kWords), Filled(on, 8, kWords)};
     });
-    second_ = tree_->Register("second", {}, [](Launcher& on, Values& inputs) {
+    second_ = tree().Register("second", {}, [](Launcher& on, Values& inputs) {
       Tensor sum = Sum(on, inputs[0], inputs[1]);
       inputs.clear();
       Bump(on, sum, 1);
       return Values{sum};
     });
+    alone_ = tree().Register("alone", {}, Twice);
     return true;
   }
 
-  // One step of both functions. True if both ran; what they gave is then right.
+  // One step of the two functions. True if both ran; what they gave is then right.
   bool Step() {
-    tree_->BeginStep();
+    tree().BeginStep();
     Values outputs;
-    if (!tree_->Run(first_, {}, *stream_, &outputs).ok()) return false;
+    if (!tree().Run(first_, {}, stream(), &outputs).ok()) return false;
     EXPECT_EQ(outputs.size(), 2u);
     const Value kept = outputs[0];
-    if (!tree_->Run(second_, absl::MakeSpan(outputs), *stream_, &outputs).ok()) {
+    if (!tree().Run(second_, absl::MakeSpan(outputs), stream(), &outputs).ok()) {
       EXPECT_EQ(outputs.size(), 2u) << "a call that fails consumes nothing";
       return false;
     }
     EXPECT_EQ(outputs.size(), 1u);
-    const Words sum = Plus(Pattern(7), Pattern(8));
-    return Holds(kept, Pattern(7)) && Holds(outputs[0], Plus(sum, Words(kWords, 1)));
+    const Words sum = Plus(PatternOf(7), PatternOf(8));
+    return Holds(kept, PatternOf(7)) && Holds(outputs[0], Plus(sum, Words(kWords, 1)));
   }
-
-  Tree& tree() { return *tree_; }
-  void Close() { tree_.reset(); }
+  // One step of the function that is alone. It copies its input in.
+  bool StepAlone() {
+    tree().BeginStep();
+    Values values = {Tensor::Foreign(counter(), WordsLayout(kWords))};
+    if (!tree().Run(alone_, absl::MakeSpan(values), stream(), &values).ok()) return false;
+    return Holds(values[0], Words(kWords, 0));
+  }
 
  private:
-  static Words Pattern(uint32_t seed) {
-    Words words(kWords);
-    for (uint32_t i = 0; i < kWords; ++i) words[i] = PatternWord(seed, i);
-    return words;
-  }
-  // False if it could not be looked at; fails the test if it was looked at and is wrong.
-  bool Holds(const Value& value, const Words& expected) {
-    if (!stream_->Copy(host_->range().base, value.word(), host_->bytes()).ok()) return false;
-    if (!stream_->Synchronize().ok()) return false;
-    Words found(kWords);
-    std::memcpy(found.data(), host_->data(), host_->bytes());
-    EXPECT_EQ(found, expected) << "in state " << tree_->state();
-    return true;
-  }
-
-  FaultDevice& device_;
-  std::unique_ptr<Stream> stream_;
-  std::unique_ptr<HostBuffer> host_;
-  std::unique_ptr<Tree> tree_;
   FunctionId first_ = 0;
   FunctionId second_ = 0;
+  FunctionId alone_ = 0;
 };
 
 // One fault anywhere in a tree's whole life, from opening to closing.
@@ -120,6 +85,37 @@ TEST(TreeFaultTest, AnyOneCallOfAWholeLifeMayFail) {
   });
   EXPECT_GE(calls, 40u);
   RecordProperty("calls", static_cast<int>(calls));
+}
+
+// The same with room for two executables, and with room for two recordings: two paths take it from
+// each other, so that something goes or comes back in nearly every step.
+void FaultsUnder(const TreeBudget& budget, uint64_t (*come_back)(const TreeStats&)) {
+  const uint64_t calls = ForEveryFailingCall(MakeHost, [&](FaultDevice& device) {
+    Caller caller(device);
+    if (!caller.Open(budget)) return;
+    int failed = 0;
+    for (int round = 0; round < 5; ++round) {
+      failed += caller.Step() ? 0 : 1;
+      failed += caller.StepAlone() ? 0 : 1;
+    }
+    EXPECT_LE(failed, 1) << "one fault spoils one step at most; in " << device.plan().fired_in();
+    for (int round = 0; round < 2 && device.plan().fired() > 0; ++round) {
+      EXPECT_TRUE(caller.Step()) << "the tree is usable; " << device.plan().fired_in();
+      EXPECT_TRUE(caller.StepAlone()) << "the tree is usable; " << device.plan().fired_in();
+    }
+    const TreeStats stats = caller.tree().stats();
+    EXPECT_LE(stats.executables, budget.executables);
+    EXPECT_LE(stats.nodes, budget.nodes);
+    EXPECT_GE(come_back(stats), 2u) << device.plan().fired_in();
+  });
+  EXPECT_GE(calls, 80u);
+}
+
+TEST(TreeFaultTest, AnyCallMayFailWhereExecutablesGoAndComeBack) {
+  FaultsUnder({.executables = 2}, [](const TreeStats& stats) { return stats.instantiated_again; });
+}
+TEST(TreeFaultTest, AnyCallMayFailWhereRecordingsGoAndComeBack) {
+  FaultsUnder({.nodes = 2}, [](const TreeStats& stats) { return stats.recordings - 2; });
 }
 
 // Faults in one state of a path: the tree is brought there first, and the steps before work.
@@ -170,7 +166,7 @@ TEST(TreeFaultTest, AnyCallOfARestoreMayFail) {
     int failed = 0;
     for (int step = 0; step < 3; ++step) failed += caller.Step() ? 0 : 1;
     const FunctionId other = caller.tree().Register(
-        "other", {}, [](Launcher& on, Values&) { return Values{Filled(on, 9, kWords)}; });
+        "other", {}, [](Launcher& on, Values&) { return Values{Filled(on, 9, 16)}; });
     auto stream = device.NewStream();
     if (!stream.ok()) return;
     for (int step = 0; step < 6; ++step) {
@@ -190,31 +186,8 @@ TEST(TreeFaultTest, AnyCallOfARestoreMayFail) {
   EXPECT_GE(calls, 60u);
 }
 
-// A device that is lost fails everything; the tree still closes and leaves nothing.
 TEST(TreeFaultTest, TheDeviceMayBeLostAtAnyCall) {
-  EveryCallOptions options;
-  options.code = ErrorCode::kIllegalAddress;
-  // From behind the opening on: what a lost device does not take back is no fault of the tree's.
-  {
-    FaultDevice device(MakeHost());
-    Caller caller(device);
-    ASSERT_TRUE(caller.Open());
-    options.first = device.plan().calls() + 1;
-  }
-  ForEveryFailingCall(
-      MakeHost,
-      [](FaultDevice& device) {
-        Caller caller(device);
-        if (!caller.Open()) return;
-        bool lost = false;
-        for (int step = 0; step < 4; ++step) {
-          const bool ran = caller.Step();
-          EXPECT_FALSE(lost && ran) << "a lost device ran a step";
-          lost = !device.plan().lost().ok();
-        }
-        device.plan().Clear();
-      },
-      options);
+  LoseTheDeviceAtAnyCall<Caller>([](Caller&) {});
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/types/span.h"
+#include "tests/kernels/launches.h"
 
 namespace graphtree {
 
@@ -47,6 +48,24 @@ Values TreeTest::CallInSteps(int steps, FunctionId function, const Values& input
 
 Tensor TreeTest::Given(uint32_t seed, int64_t words) {
   return Tensor::Foreign(NewWordsWith(Pattern(seed, words)).base, WordsLayout(words));
+}
+
+Tensor TreeTest::TwiceOnSide(Launcher& on, const Value& x) {
+  const Tensor in = Tensor::From(x);
+  const Tensor out = on.Empty(in.layout());
+  if (!on.ok()) return Tensor();
+  on.Fail(on.stream().Record(event()));
+  on.Fail(b().Wait(event()));
+  on.Reads(in);
+  on.Writes(out);
+  on.Fail(Add(b(), out.raw_bytes(), in.raw_bytes(), in.raw_bytes()));
+  return out;
+}
+
+void TreeTest::JoinSide(Launcher& on) {
+  if (!on.ok()) return;
+  on.Fail(b().Record(other_event()));
+  on.Fail(on.stream().Wait(other_event()));
 }
 
 Words TreeTest::Read(const Value& value) {

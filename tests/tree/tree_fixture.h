@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "graphs/launcher.h"
 #include "graphs/tree.h"
 #include "tests/conformance/conformance.h"
 #include "tests/tree/bodies.h"
@@ -47,6 +48,9 @@ class TreeTest : public ConformanceTest {
 
   // Memory of the caller's own with Pattern(seed) in it.
   Tensor Given(uint32_t seed, int64_t words = kWords);
+  // x + x on stream b(), forked off the body's; a body that joins it does so by JoinSide.
+  Tensor TwiceOnSide(Launcher& on, const Value& x);
+  void JoinSide(Launcher& on);
   // What a tensor holds once all of the caller's stream is done.
   Words Read(const Value& value);
   Words PatternOf(uint32_t seed) { return Pattern(seed, kWords); }
