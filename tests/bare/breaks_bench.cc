@@ -8,10 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "device/device.h"
-#include "device/open.h"
 #include "graphs/tree.h"
 #include "tests/bare/bare_graph.h"
+#include "tests/bare/bench_device.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/row.h"
 
@@ -38,29 +37,21 @@ class BreaksWorld {
   }
   ~BreaksWorld() {
     outputs_.clear();
-    if (stream_ != nullptr) Drain();
+    if (on_.is_open()) Drain();
     tree_ = nullptr;
     while (!bare_.empty()) bare_.pop_back();  // the first one lends its stream
-    executables_.clear();
-    graphs_.clear();
-    if (!range_.empty()) {
-      device_->memory().Unmap(range_).IgnoreError();
-      device_->memory().Release(range_).IgnoreError();
-    }
   }
 
   absl::Status Step() {
     tree_->BeginStep();
-    return tree_->Run(0, absl::MakeSpan(inputs_), *stream_, &outputs_);
+    return tree_->Run(0, absl::MakeSpan(inputs_), on_.stream(), &outputs_);
   }
   void BareStep() {
     for (const std::unique_ptr<BareGraph>& bare : bare_) bare->Launch();
-    for (const std::unique_ptr<Executable>& executable : executables_) {
-      executable->Launch(*stream_).IgnoreError();
-    }
+    for (const HostGraph& host : host_) host.executable->Launch(on_.stream()).IgnoreError();
   }
   void Drain() {
-    stream_->Synchronize().IgnoreError();
+    on_.stream().Synchronize().IgnoreError();
     if (!bare_.empty()) bare_[0]->Synchronize().IgnoreError();
   }
   absl::Status bare_status() {
@@ -75,17 +66,12 @@ class BreaksWorld {
   Values Body(Launcher& on, const Tensor& target);
 
   const bool mutates_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  AddressRange range_;
-  std::unique_ptr<PhysicalMemory> memory_;
+  BenchDevice on_;
   std::unique_ptr<Tree> tree_;
   Values inputs_;
   Values outputs_;
   std::vector<std::unique_ptr<BareGraph>> bare_;  // on CUDA
-  // On the host, whose own calls are the bare ones.
-  std::vector<std::unique_ptr<Graph>> graphs_;
-  std::vector<std::unique_ptr<Executable>> executables_;
+  std::vector<HostGraph> host_;  // on the host, whose own calls are the bare ones
 };
 
 Values BreaksWorld::Body(Launcher& on, const Tensor& target) {
@@ -99,17 +85,10 @@ Values BreaksWorld::Body(Launcher& on, const Tensor& target) {
 }
 
 absl::Status BreaksWorld::SetUp(const char* device) {
-  GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
-  GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
-  Memory& memory = device_->memory();
-  const uint64_t bytes = memory.granularity();
-  GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
-  GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
-  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
-  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(*device_, {}));
+  GRAPHTREE_RETURN_IF_ERROR(on_.Open(device, kElements * 4));
+  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(on_.device(), {}));
   const Layout* layout = Layout::Of(DType::kI32, {kElements});
-  inputs_.push_back(Tensor::Foreign(range_.base, layout));
+  inputs_.push_back(Tensor::Foreign(on_.memory().base, layout));
   tree_->Register("cut", {.static_inputs = {0}}, [this, layout](Launcher& on, Values& inputs) {
     const Tensor target = mutates_ ? Tensor::From(inputs[0]) : on.Empty(layout);
     return on.ok() ? Body(on, target) : Values();
@@ -118,11 +97,10 @@ absl::Status BreaksWorld::SetUp(const char* device) {
 }
 
 absl::Status BreaksWorld::MakeBare() {
-  const AddressRange out = {range_.base, kElements * 4};
+  const AddressRange out = {on_.memory().base, kElements * 4};
   const uint32_t seed = 1;
-  const bool on_cuda = device_->info().architecture != "host";
   for (uint32_t section = 0; section < kSections; ++section) {
-    if (on_cuda) {
+    if (!on_.is_host()) {
       const BareLaunch launch = {std::get<CudaSymbol>(FillPatternKernel().cuda()).symbol,
                                  kShape.grid, kShape.block, {&out.base, &seed, &kElements}};
       GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<BareGraph> bare,
@@ -131,16 +109,15 @@ absl::Status BreaksWorld::MakeBare() {
       bare_.push_back(std::move(bare));
       continue;
     }
-    GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
     const std::vector<Argument> arguments = {Argument::Out(out), Argument::Value(seed),
                                              Argument::Value(kElements)};
-    for (uint32_t i = 0; i < kKernels; ++i) {
-      GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(FillPatternKernel(), kShape, arguments));
-    }
-    GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Graph> graph, stream_->EndCapture());
-    GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Executable> executable, graph->Instantiate());
-    graphs_.push_back(std::move(graph));
-    executables_.push_back(std::move(executable));
+    GRAPHTREE_ASSIGN_OR_RETURN(HostGraph host, on_.Capture([this, &arguments] {
+      for (uint32_t i = 0; i < kKernels; ++i) {
+        GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(FillPatternKernel(), kShape, arguments));
+      }
+      return absl::OkStatus();
+    }));
+    host_.push_back(std::move(host));
   }
   return absl::OkStatus();
 }

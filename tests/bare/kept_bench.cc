@@ -9,10 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "device/device.h"
-#include "device/open.h"
 #include "graphs/tree.h"
 #include "tests/bare/bare_graph.h"
+#include "tests/bare/bench_device.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/row.h"
 
@@ -36,26 +35,18 @@ class KeptWorld {
   ~KeptWorld() {
     held_[0].clear();
     held_[1].clear();
-    if (stream_ != nullptr) Drain();
-    tree_ = nullptr;
-    bare_ = nullptr;
-    executable_ = nullptr;
-    graph_ = nullptr;
-    if (!range_.empty()) {
-      device_->memory().Unmap(range_).IgnoreError();
-      device_->memory().Release(range_).IgnoreError();
-    }
+    if (on_.is_open()) Drain();
   }
 
   absl::Status Step() {
     tree_->BeginStep();
-    return tree_->Run(0, {}, *stream_, &held_[turn_++ % 2]);
+    return tree_->Run(0, {}, on_.stream(), &held_[turn_++ % 2]);
   }
   void BareStep() {
     if (bare_ != nullptr) {
       bare_->Launch();
     } else {
-      executable_->Launch(*stream_).IgnoreError();
+      host_.executable->Launch(on_.stream()).IgnoreError();
     }
   }
   // Each op is patched to the other of two places first.
@@ -65,13 +56,14 @@ class KeptWorld {
       if (bare_ != nullptr) {
         bare_->Patch(i, launches_[place_]);
       } else {
-        executable_->PatchKernel(i, FillPatternKernel(), kShape, arguments_[place_]).IgnoreError();
+        host_.executable->PatchKernel(i, FillPatternKernel(), kShape, arguments_[place_])
+            .IgnoreError();
       }
     }
     BareStep();
   }
   void Drain() {
-    stream_->Synchronize().IgnoreError();
+    on_.stream().Synchronize().IgnoreError();
     if (bare_ != nullptr) bare_->Synchronize().IgnoreError();
   }
   absl::Status bare_status() {
@@ -85,34 +77,23 @@ class KeptWorld {
   absl::Status MakeBare();
 
   const uint32_t outputs_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  AddressRange range_;
-  std::unique_ptr<PhysicalMemory> memory_;
-  std::unique_ptr<Tree> tree_;
+  BenchDevice on_;
   Values held_[2];
   uint32_t turn_ = 0;
   uint32_t place_ = 0;
   Address places_[2] = {};
   std::vector<BareLaunch> launches_;             // of an op at each place
   std::vector<std::vector<Argument>> arguments_;  // likewise
+  HostGraph host_;  // on the host, whose own calls are the bare ones
   std::unique_ptr<BareGraph> bare_;  // on CUDA
-  std::unique_ptr<Graph> graph_;     // on the host, whose own calls are the bare ones
-  std::unique_ptr<Executable> executable_;
+  std::unique_ptr<Tree> tree_;
 };
 
 absl::Status KeptWorld::SetUp(const char* device) {
-  GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
-  GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
-  Memory& memory = device_->memory();
-  const uint64_t bytes = memory.granularity();
-  GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
-  GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
-  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
+  GRAPHTREE_RETURN_IF_ERROR(on_.Open(device, 2 * kElements * 4));
   TreeOptions options;
   options.pool_bytes = uint64_t{1} << 30;
-  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(*device_, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(on_.device(), options));
   FunctionOptions keeping;
   for (uint32_t i = 0; i < outputs_; ++i) keeping.kept_outputs.push_back(i);
   tree_->Register("kept", keeping, [this](Launcher& on, Values&) {
@@ -131,10 +112,10 @@ absl::Status KeptWorld::SetUp(const char* device) {
 absl::Status KeptWorld::MakeBare() {
   static const uint32_t kSeed = 1;
   for (uint32_t i = 0; i < 2; ++i) {
-    places_[i] = range_.base + i * kElements * 4;
+    places_[i] = on_.memory().base + i * kElements * 4;
     arguments_.push_back({Argument::Out({places_[i], kElements * 4}), Argument::Value(kSeed),
                           Argument::Value(kElements)});
-    if (device_->info().architecture == "host") continue;
+    if (on_.is_host()) continue;
     launches_.push_back({std::get<CudaSymbol>(FillPatternKernel().cuda()).symbol, kShape.grid,
                          kShape.block, {&places_[i], &kSeed, &kElements}});
   }
@@ -143,12 +124,12 @@ absl::Status KeptWorld::MakeBare() {
         bare_, BareGraph::Capture(std::vector<BareLaunch>(outputs_, launches_[0])));
     return absl::OkStatus();
   }
-  GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
-  for (uint32_t i = 0; i < outputs_; ++i) {
-    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(FillPatternKernel(), kShape, arguments_[0]));
-  }
-  GRAPHTREE_ASSIGN_OR_RETURN(graph_, stream_->EndCapture());
-  GRAPHTREE_ASSIGN_OR_RETURN(executable_, graph_->Instantiate());
+  GRAPHTREE_ASSIGN_OR_RETURN(host_, on_.Capture([this] {
+    for (uint32_t i = 0; i < outputs_; ++i) {
+      GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(FillPatternKernel(), kShape, arguments_[0]));
+    }
+    return absl::OkStatus();
+  }));
   return absl::OkStatus();
 }
 

@@ -11,10 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "device/device.h"
-#include "device/open.h"
 #include "graphs/tree.h"
 #include "tests/bare/bare_graph.h"
+#include "tests/bare/bench_device.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/row.h"
 
@@ -50,16 +49,7 @@ class MovingWorld {
 
   ~MovingWorld() {
     outputs_.clear();
-    if (stream_ != nullptr) Drain();
-    patching_ = nullptr;
-    copying_ = nullptr;
-    bare_ = nullptr;
-    executable_ = nullptr;
-    graph_ = nullptr;
-    if (!range_.empty()) {
-      device_->memory().Unmap(range_).IgnoreError();
-      device_->memory().Release(range_).IgnoreError();
-    }
+    if (on_.is_open()) Drain();
   }
 
   Tree& patching() { return *patching_; }
@@ -68,16 +58,16 @@ class MovingWorld {
   absl::Status Step(Tree& tree) {
     tree.BeginStep();
     inputs_[0] = Buffer(turn_++ % shape_.buffers);
-    return tree.Run(0, absl::MakeSpan(inputs_), *stream_, &outputs_);
+    return tree.Run(0, absl::MakeSpan(inputs_), on_.stream(), &outputs_);
   }
   absl::Status WarmUp(Tree& tree) {
     for (uint32_t i = 0; i < 2 * shape_.buffers + 2; ++i) GRAPHTREE_RETURN_IF_ERROR(Step(tree));
-    return stream_->Synchronize();
+    return on_.stream().Synchronize();
   }
   // A step and all of its work.
   absl::Status WholeStep(Tree& tree) {
     GRAPHTREE_RETURN_IF_ERROR(Step(tree));
-    return stream_->Synchronize();
+    return on_.stream().Synchronize();
   }
 
   // One patch and one launch.
@@ -88,12 +78,12 @@ class MovingWorld {
       bare_->Launch();
       return;
     }
-    executable_->PatchKernel(0, AddKernel(), kShape, ArgumentsAt(input)).IgnoreError();
-    executable_->Launch(*stream_).IgnoreError();
+    host_.executable->PatchKernel(0, AddKernel(), kShape, ArgumentsAt(input)).IgnoreError();
+    host_.executable->Launch(on_.stream()).IgnoreError();
   }
 
   void Drain() {
-    stream_->Synchronize().IgnoreError();
+    on_.stream().Synchronize().IgnoreError();
     if (bare_ != nullptr) bare_->Synchronize().IgnoreError();
   }
   absl::Status bare_status() {
@@ -105,10 +95,10 @@ class MovingWorld {
 
   // The buffers, then a slot for the bare graph's output.
   Tensor Buffer(uint32_t index) const {
-    return Tensor::Foreign(range_.base + index * shape_.bytes, layout_);
+    return Tensor::Foreign(on_.memory().base + index * shape_.bytes, layout_);
   }
   AddressRange BareOut() const {
-    return {range_.base + shape_.buffers * shape_.bytes, kElements * 4};
+    return {on_.memory().base + shape_.buffers * shape_.bytes, kElements * 4};
   }
   // By reference: the argument's value lives with the caller.
   BareLaunch Adding(const Address* input) const {
@@ -128,33 +118,19 @@ class MovingWorld {
   const MovingShape shape_;
   const Layout* const layout_ =
       Layout::Of(DType::kI32, {static_cast<int64_t>(shape_.bytes / 4)});
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  AddressRange range_;
-  std::unique_ptr<PhysicalMemory> memory_;
-  std::unique_ptr<Tree> patching_;
-  std::unique_ptr<Tree> copying_;
+  BenchDevice on_;
   Values inputs_ = Values(1);
   Values outputs_;
   uint32_t turn_ = 0;
   Address bare_out_ = 0;
-  std::unique_ptr<BareGraph> bare_;          // on CUDA
-  std::unique_ptr<Graph> graph_;             // on the host, whose own calls are the bare ones
-  std::unique_ptr<Executable> executable_;
+  HostGraph host_;  // on the host, whose own calls are the bare ones
+  std::unique_ptr<BareGraph> bare_;  // on CUDA
+  std::unique_ptr<Tree> patching_;
+  std::unique_ptr<Tree> copying_;
 };
 
 absl::Status MovingWorld::SetUp(const char* device) {
-  GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
-  GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
-  Memory& memory = device_->memory();
-  const uint64_t granularity = memory.granularity();
-  const uint64_t wanted = shape_.buffers * shape_.bytes + kElements * 4;
-  const uint64_t bytes = (wanted + granularity - 1) / granularity * granularity;
-  GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
-  GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
-  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
-  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 1, 4, bytes / 4));
+  GRAPHTREE_RETURN_IF_ERROR(on_.Open(device, shape_.buffers * shape_.bytes + kElements * 4));
   bare_out_ = BareOut().base;
   GRAPHTREE_ASSIGN_OR_RETURN(patching_, NewTree(1));
   GRAPHTREE_ASSIGN_OR_RETURN(copying_, NewTree(~uint64_t{0}));
@@ -165,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Tree>> MovingWorld::NewTree(uint64_t patch_bytes)
   TreeOptions options;
   options.pool_bytes = uint64_t{1} << 30;
   options.patch_bytes = patch_bytes;
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Tree> tree, Tree::Create(*device_, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Tree> tree, Tree::Create(on_.device(), options));
   FunctionOptions function;
   if (shape_.is_static) function.static_inputs = {0};
   tree->Register("moving", function, [this](Launcher& on, Values& inputs) {
@@ -187,7 +163,7 @@ absl::StatusOr<std::unique_ptr<Tree>> MovingWorld::NewTree(uint64_t patch_bytes)
 absl::Status MovingWorld::MakeBare() {
   const Address input = Buffer(0).word();
   const uint32_t by = 1;
-  if (device_->info().architecture != "host") {
+  if (!on_.is_host()) {
     std::vector<BareLaunch> launches = {Adding(&input)};
     for (uint32_t k = 1; k < shape_.kernels; ++k) {
       launches.push_back({std::get<CudaSymbol>(IncrementKernel().cuda()).symbol, kShape.grid,
@@ -196,15 +172,15 @@ absl::Status MovingWorld::MakeBare() {
     GRAPHTREE_ASSIGN_OR_RETURN(bare_, BareGraph::Capture(launches));
     return absl::OkStatus();
   }
-  GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
-  GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(AddKernel(), kShape, ArgumentsAt(input)));
-  const std::vector<Argument> increment = {Argument::InOut(BareOut()), Argument::Value(by),
-                                           Argument::Value(kElements)};
-  for (uint32_t k = 1; k < shape_.kernels; ++k) {
-    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(IncrementKernel(), kShape, increment));
-  }
-  GRAPHTREE_ASSIGN_OR_RETURN(graph_, stream_->EndCapture());
-  GRAPHTREE_ASSIGN_OR_RETURN(executable_, graph_->Instantiate());
+  GRAPHTREE_ASSIGN_OR_RETURN(host_, on_.Capture([&] {
+    GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(AddKernel(), kShape, ArgumentsAt(input)));
+    const std::vector<Argument> increment = {Argument::InOut(BareOut()), Argument::Value(by),
+                                             Argument::Value(kElements)};
+    for (uint32_t k = 1; k < shape_.kernels; ++k) {
+      GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(IncrementKernel(), kShape, increment));
+    }
+    return absl::OkStatus();
+  }));
   return absl::OkStatus();
 }
 

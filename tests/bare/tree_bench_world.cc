@@ -7,7 +7,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "device/open.h"
 #include "tests/kernels/kernels.h"
 
 namespace graphtree {
@@ -44,37 +43,20 @@ absl::StatusOr<std::unique_ptr<BenchWorld>> BenchWorld::Make(const std::string& 
 BenchWorld::~BenchWorld() {
   inputs_.clear();
   outputs_.clear();
-  if (stream_ != nullptr) Drain();
-  tree_ = nullptr;
-  bare_ = nullptr;
-  executable_ = nullptr;
-  graph_ = nullptr;
-  if (!range_.empty()) {
-    device_->memory().Unmap(range_).IgnoreError();
-    device_->memory().Release(range_).IgnoreError();
-  }
+  if (on_.is_open()) Drain();
 }
 
 // Slots: two sets of copied inputs, then the static ones.
 Tensor BenchWorld::TensorAt(uint32_t slot) const {
-  return Tensor::Foreign(range_.base + slot * kSlotBytes, SlotLayout());
+  return Tensor::Foreign(on_.memory().base + slot * kSlotBytes, SlotLayout());
 }
 
 absl::Status BenchWorld::SetUp(const std::string& device) {
-  GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
-  GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
-  Memory& memory = device_->memory();
   const uint64_t slots = 2 * shape_.copied + shape_.statics + shape_.siblings;
-  const uint64_t granularity = memory.granularity();
-  const uint64_t bytes = (slots * kSlotBytes + granularity - 1) / granularity * granularity;
-  GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
-  GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
-  GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
-  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 1, 4, bytes / 4));
+  GRAPHTREE_RETURN_IF_ERROR(on_.Open(device, slots * kSlotBytes));
   TreeOptions options;
   options.pool_bytes = uint64_t{1} << 30;
-  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(*device_, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(tree_, Tree::Create(on_.device(), options));
   FunctionOptions statics;
   for (uint32_t i = 0; i < shape_.statics; ++i) statics.static_inputs.push_back(i);
   const uint32_t kernels = shape_.kernels;
@@ -101,7 +83,7 @@ absl::Status BenchWorld::MakeBare() {
     }
     plan_ = IngestPlan::For(copies, {});
   }
-  if (device_->info().architecture == "host") return MakeBareOnHost();
+  if (on_.is_host()) return MakeBareOnHost();
   std::vector<BareLaunch> launches;
   if (!plan_.empty()) {
     bare_ingest_ = BareIngest(plan_[0]);
@@ -118,24 +100,24 @@ absl::Status BenchWorld::MakeBare() {
 }
 
 absl::Status BenchWorld::MakeBareOnHost() {
-  GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
-  for (const IngestPlan& plan : plan_) {
-    const Argument table = plan.Table();
-    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(plan.kernel(), plan.shape(), {&table, 1}));
-  }
-  const std::vector<Argument> arguments = {Argument::InOut(TensorAt(0).raw_bytes()),
-                                           Argument::Value(uint32_t{1}),
-                                           Argument::Value(kElements)};
-  for (uint32_t k = 0; k < shape_.kernels; ++k) {
-    GRAPHTREE_RETURN_IF_ERROR(stream_->Launch(IncrementKernel(), kShape, arguments));
-  }
-  GRAPHTREE_ASSIGN_OR_RETURN(graph_, stream_->EndCapture());
-  GRAPHTREE_ASSIGN_OR_RETURN(executable_, graph_->Instantiate());
+  GRAPHTREE_ASSIGN_OR_RETURN(host_, on_.Capture([this] {
+    for (const IngestPlan& plan : plan_) {
+      const Argument table = plan.Table();
+      GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(plan.kernel(), plan.shape(), {&table, 1}));
+    }
+    const std::vector<Argument> arguments = {Argument::InOut(TensorAt(0).raw_bytes()),
+                                             Argument::Value(uint32_t{1}),
+                                             Argument::Value(kElements)};
+    for (uint32_t k = 0; k < shape_.kernels; ++k) {
+      GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(IncrementKernel(), kShape, arguments));
+    }
+    return absl::OkStatus();
+  }));
   return absl::OkStatus();
 }
 
 void BenchWorld::Drain() {
-  stream_->Synchronize().IgnoreError();
+  on_.stream().Synchronize().IgnoreError();
   if (bare_ != nullptr) bare_->Synchronize().IgnoreError();
 }
 
@@ -145,7 +127,7 @@ absl::Status BenchWorld::bare_status() {
 
 absl::Status BenchWorld::WarmUp() {
   for (uint32_t i = 0; i < 3 * shape_.siblings + 3; ++i) GRAPHTREE_RETURN_IF_ERROR(Step());
-  return stream_->Synchronize();
+  return on_.stream().Synchronize();
 }
 
 // The static inputs stay; the copied ones alternate between two places; siblings take turns.
@@ -170,7 +152,7 @@ absl::Status BenchWorld::Call(uint32_t function) {
     inputs_.resize(shape_.statics + 1);
     inputs_.back() = std::move(outputs_[0]);
   }
-  return tree_->Run(function, absl::MakeSpan(inputs_), *stream_, &outputs_);
+  return tree_->Run(function, absl::MakeSpan(inputs_), on_.stream(), &outputs_);
 }
 
 absl::Status BenchWorld::Step() {
@@ -206,14 +188,15 @@ void BenchWorld::BareStep() {
       bare_->Patch(0, bare_ingest_);
     } else {
       const Argument table = plan_[0].Table();
-      executable_->PatchKernel(0, plan_[0].kernel(), plan_[0].shape(), {&table, 1}).IgnoreError();
+      host_.executable->PatchKernel(0, plan_[0].kernel(), plan_[0].shape(), {&table, 1})
+          .IgnoreError();
     }
   }
   for (uint32_t f = 0; f < shape_.functions; ++f) {
     if (bare_ != nullptr) {
       bare_->Launch();
     } else {
-      executable_->Launch(*stream_).IgnoreError();
+      host_.executable->Launch(on_.stream()).IgnoreError();
     }
   }
 }

@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "device/device.h"
 #include "graphs/ingest/ingest.h"
 #include "graphs/tree.h"
 #include "tests/bare/bare_graph.h"
+#include "tests/bare/bench_device.h"
 
 namespace graphtree {
 
@@ -63,11 +63,7 @@ class BenchWorld {
   void NextInputs();
 
   const BenchShape shape_;
-  std::unique_ptr<Device> device_;
-  std::unique_ptr<Stream> stream_;
-  AddressRange range_;
-  std::unique_ptr<PhysicalMemory> memory_;
-  std::unique_ptr<Tree> tree_;
+  BenchDevice on_;
   Values inputs_;
   Values outputs_;
   uint32_t turn_ = 0;
@@ -75,10 +71,10 @@ class BenchWorld {
   uint32_t used_siblings_ = 0;  // 0: all
 
   std::vector<IngestPlan> plan_;  // of the bare graph, if inputs are copied
-  std::unique_ptr<BareGraph> bare_;         // on CUDA
+  HostGraph host_;  // on the host, whose own calls are the bare ones
+  std::unique_ptr<BareGraph> bare_;  // on CUDA
   BareLaunch bare_ingest_;
-  std::unique_ptr<Graph> graph_;            // on the host, whose own calls are the bare ones
-  std::unique_ptr<Executable> executable_;
+  std::unique_ptr<Tree> tree_;
 };
 
 }  // namespace graphtree
