@@ -179,7 +179,7 @@ TEST_P(BreaksTest, CustomOpDynamicShapes) {
 TEST_P(BreaksTest, CustomOpNoSplit) {
   const FunctionId function = Register("f", {}, Twice);
   for (const int64_t words : {kWords, kWords - 7, kWords + 9}) {
-    CallInSteps(3, function, {Given(1, words)});
+    EXPECT_EQ(Read(CallInSteps(3, function, {Given(1, words)})[0]), Times(Pattern(1, words), 2));
   }
   EXPECT_EQ(tree().stats().sections, 3u);
   EXPECT_EQ(reasons(Reason::kBreak), 0u);

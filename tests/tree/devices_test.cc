@@ -139,7 +139,7 @@ TEST_P(DevicesTest, CudagraphsAotEagerCompatEqualDeviceOne) {
   for (const bool enabled : {false, true}) {
     OpenOtherTree({.enabled = enabled});
     const auto generator = std::make_shared<Generator>(4);
-    const auto draw = [&generator](Launcher& on, Values&) {
+    const auto draw = [generator](Launcher& on, Values&) {
       const Tensor out = on.Empty(DType::kF32, {kDraws});
       if (!on.ok()) return Values{};
       on.Launch(UniformKernel(), UniformShape(kDraws),

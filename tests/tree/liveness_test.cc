@@ -158,6 +158,7 @@ TEST_P(LivenessTest, CheckpointingResetsPersistentRefs) {
   }
   NewStep();
   Values again = Call(first, {x});
+  EXPECT_NE(again[0].storage(), storage);
   EXPECT_EQ(Read(again[0]), Times(PatternOf(3), 2));
 }
 
