@@ -193,5 +193,31 @@ TEST_P(AliasesTest, UnalignedStaticParameter) {
   EXPECT_EQ(tree().stats().copied_inputs, 1u);
 }
 
+// Rows 26 to 28: misaligned at first and aligned then, in a tree, in one that is off and in an eager
+// run. Nothing is copied in any of them: the body sees the caller's own memory.
+TEST_P(AliasesTest, UnalignedStaticInput) {
+  const Tensor memory = Given(1, kWords + 4);
+  const Tensor crooked = Slice(memory, 1, kWords), straight = Slice(memory, 4, kWords);
+  for (const int way : {0, 1, 2}) {
+    OpenTree({.enabled = way != 1});
+    Address seen = 0;
+    const FunctionId function =
+        Register("static", {.static_inputs = {0}, .exclude = way == 2},
+                 [&seen](Launcher& on, Values& inputs) {
+                   seen = inputs[0].word();
+                   return Values{Sum(on, inputs[0], inputs[0])};
+                 });
+    for (const Tensor& x : {crooked, straight}) {
+      for (int call = 0; call < 3; ++call) {
+        EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(Read(x), 2));
+        EXPECT_EQ(seen, x.word());
+      }
+    }
+    EXPECT_EQ(tree().stats().copied_inputs, 0u);
+    EXPECT_EQ(eager(), way == 0 ? 0u : 6u);
+    EXPECT_EQ(graphs(), way == 0 ? 2u : 0u);
+  }
+}
+
 }  // namespace
 }  // namespace graphtree

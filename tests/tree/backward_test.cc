@@ -159,5 +159,35 @@ TEST_P(BackwardTest, AnEagerBackwardIsAsGood) {
   EXPECT_EQ(live(), 0u);
 }
 
+// Row 50. Two backward passes of a step add to a gradient of the caller's, in place; what one of
+// them gave is as it was when another is added to it out of place.
+TEST_P(BackwardTest, AccumulateGrad) {
+  const FunctionId accumulate =
+      Register("accumulate", {.static_inputs = {0}}, [](Launcher& on, Values& inputs) {
+        if (!on.ok()) return Values{};
+        const Tensor gradient = Tensor::From(inputs[0]);
+        on.Copy(gradient, Sum(on, gradient, inputs[1]));
+        return Values{};
+      });
+  const FunctionId add = Register("add", {}, AddBoth);
+  const Tensor gradient = Given(5);
+  Words expected = PatternOf(5);
+  const Words once = Plus(Times(PatternOf(1), 2), PatternOf(9));
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Values passes[2];
+    for (Values& pass : passes) {
+      pass = Call(backward_, Gathered(Forward(1), GivenOnce(9)));
+      Call(accumulate, {gradient, pass[0]});
+      expected = Plus(expected, once);
+    }
+    EXPECT_EQ(Read(gradient), expected);
+    EXPECT_EQ(Read(Call(add, {passes[0][0], passes[1][0]})[0]), Times(once, 2));
+    EXPECT_EQ(Read(passes[0][0]), once) << "out of place";
+  }
+  EXPECT_EQ(eager(), 0u);
+  EXPECT_GT(replays(), 0u);
+}
+
 }  // namespace
 }  // namespace graphtree
