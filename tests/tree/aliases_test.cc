@@ -193,8 +193,8 @@ TEST_P(AliasesTest, UnalignedStaticParameter) {
   EXPECT_EQ(tree().stats().copied_inputs, 1u);
 }
 
-// Rows 26 to 28: misaligned at first and aligned then, in a tree, in one that is off and in an eager
-// run. Nothing is copied in any of them: the body sees the caller's own memory.
+// Rows 26 to 28: misaligned at first and aligned then, in a tree, in one that is off and in eager
+// runs. Nothing is copied in any of them: the body sees the caller's own memory.
 TEST_P(AliasesTest, UnalignedStaticInput) {
   const Tensor memory = Given(1, kWords + 4);
   const Tensor crooked = Slice(memory, 1, kWords), straight = Slice(memory, 4, kWords);
