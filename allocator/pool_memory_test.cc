@@ -1,4 +1,5 @@
 // Physical memory under a pool: trimming, limits, pins, running out, parking.
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
@@ -51,6 +52,46 @@ TEST_F(PoolMemoryTest, TrimStopsAtItsGoal) {
   EXPECT_GT(*pool_->Trim(50 * kMiB), 0u);
   EXPECT_GT(mapped(), 30 * kMiB);
   EXPECT_LE(mapped(), 50 * kMiB);
+}
+
+// Work that was put on a stream before the free still uses the bytes.
+TEST_F(PoolMemoryTest, WhatGivesMemoryBackWaitsForItsWork) {
+  auto capturing = *device_->NewStream();
+  const std::vector<std::function<void()>> ways = {
+      [&] { EXPECT_GT(*pool_->Trim(0), 0u); },
+      [&] {
+        EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+        EXPECT_GT(*pool_->Trim(0), 0u);
+        EXPECT_THAT(capturing->EndCapture(), IsOk());
+        EXPECT_THAT(pool_->Take(), IsOk()) << "now it is done";
+      },
+      [&] { EXPECT_THAT(pool_->SetLimit(kMiB), IsOk()); },
+      [&] { EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk()); },
+  };
+  for (const auto& give_back : ways) {
+    Open({});
+    const Block block = Allocate(20 * kMiB);
+    for (uint8_t i = 0; i < 20; ++i) Write(block, i);
+    EXPECT_THAT(pool_->Free(block.id), IsOk());
+    give_back();
+    EXPECT_EQ(mapped(), 0u);
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    EXPECT_THAT(device_->health(), IsOk());
+  }
+  pool_.reset();
+}
+
+TEST_F(PoolMemoryTest, ATrimThatWaitsSaysWhatItWillRelease) {
+  EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
+  const uint64_t before = mapped();
+  auto capturing = *device_->NewStream();
+  EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_EQ(*pool_->Trim(before), 0u);
+  EXPECT_EQ(*pool_->Trim(before - 2 * kMiB), 2 * kMiB) << "at least";
+  EXPECT_EQ(mapped(), before);
+  EXPECT_THAT(capturing->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Take(), IsOk());
+  EXPECT_LE(mapped(), before - 2 * kMiB);
 }
 
 TEST_F(PoolMemoryTest, TrimSparesWhatCheckpointsNeedUnlessToldToBreakThem) {
