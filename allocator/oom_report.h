@@ -12,7 +12,8 @@
 namespace graphtree {
 
 struct OomReport {
-  // What the bytes that are not live are there for. Together with `live` they make what is mapped.
+  // What the bytes that are not live are there for. Between blocks, behind them and in the other
+  // region: together with `live` that is what is mapped, unless something live is parked.
   struct FreeBytes {
     uint64_t largest_run = 0;      // free bytes in one piece, below the last live block
     uint64_t between_blocks = 0;   // free, mapped, below the last live block

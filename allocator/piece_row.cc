@@ -38,6 +38,16 @@ uint32_t PieceRow::pinned_count() const {
       pieces_.begin(), pieces_.end(), [](const Piece& piece) { return piece.pins > 0; }));
 }
 
+uint64_t PieceRow::MappedIn(uint64_t begin, uint64_t end) const {
+  uint64_t bytes = 0;
+  for (const Piece& piece : pieces_) {
+    const uint64_t first = std::max(begin, piece.offset);
+    const uint64_t behind = std::min(end, piece.offset + piece.bytes);
+    if (first < behind && piece.is_mapped()) bytes += behind - first;
+  }
+  return bytes;
+}
+
 uint64_t PieceRow::MissingBytes(uint64_t begin, uint64_t end) const {
   uint64_t missing = 0;
   for (const Piece& piece : pieces_) {

@@ -52,6 +52,8 @@ class PieceRow {
   bool IsReady(uint64_t begin, uint64_t end) const {
     return end <= covered_bytes_ && (unready_ == 0 || RangeIsReady(begin, end));
   }
+  // How much of [begin, end) has memory.
+  uint64_t MappedIn(uint64_t begin, uint64_t end) const;
   // Bytes of physical memory that Ready would create.
   uint64_t MissingBytes(uint64_t begin, uint64_t end) const;
   // Maps what is missing, all or nothing; where it may not unmap, a failure leaves mapped what was

@@ -233,8 +233,9 @@ void Pool::FillFree(Region region, OomReport* report) const {
   for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
     const Run& run = placement.run(id);
     if (run.is_live()) continue;
+    const uint64_t begin = uint64_t{run.offset} * kQuantum;
     const uint64_t bytes = uint64_t{run.length} * kQuantum;
-    report->free.between_blocks += bytes;
+    report->free.between_blocks += row.MappedIn(begin, begin + bytes);
     report->free.largest_run = std::max(report->free.largest_run, bytes);
   }
   const std::vector<uint8_t> uses = PieceUses(region);

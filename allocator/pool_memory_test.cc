@@ -81,6 +81,18 @@ TEST_F(PoolMemoryTest, WhatGivesMemoryBackWaitsForItsWork) {
   pool_.reset();
 }
 
+TEST_F(PoolMemoryTest, ALimitReleasesNothingWhileACaptureIsOpen) {
+  EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
+  const uint64_t before = mapped();
+  auto capturing = *device_->NewStream();
+  EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->SetLimit(kMiB),
+              FailsWith(StatusCode::kFailedPrecondition, "below what pool"));
+  EXPECT_EQ(mapped(), before);
+  EXPECT_THAT(capturing->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->SetLimit(kMiB), IsOk());
+}
+
 TEST_F(PoolMemoryTest, ATrimThatWaitsSaysWhatItWillRelease) {
   EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
   const uint64_t before = mapped();
