@@ -8,6 +8,7 @@ namespace graphtree::snapshot {
 
 bool PickleMachine::Target(Object::Kind fresh, Object::Kind filled, Value*& target) {
   target = &stack_[floor_ - 1];
+  if (IsFunction(*target)) return RefuseFunction(*target);
   if (target->is(Value::kObject)) {
     const Object::Kind kind = snapshot_.values.object(*target).kind;
     if (kind == fresh || kind == filled) return true;

@@ -179,6 +179,11 @@ TEST(PickleMachineTest, BytesOfProtocolTwoAreDataAndOtherCallsAreNot) {
               FailsWith(StatusCode::kPermissionDenied, "import _codecs.encode"));
   EXPECT_THAT(around("]c_codecs\nencode\na"),
               FailsWith(StatusCode::kPermissionDenied, "import _codecs.encode"));
+  for (const char* filled : {"Na", "(NNe", "NNs", "(NNu"}) {
+    EXPECT_THAT(around(absl::StrCat("c_codecs\nencode\n", filled)),
+                FailsWith(StatusCode::kPermissionDenied, "import _codecs.encode"))
+        << filled;
+  }
   EXPECT_THAT(around("c_codecs\nencode\nN\x85R"),
               FailsWith(StatusCode::kInvalidArgument, "_codecs.encode is called with"));
   EXPECT_THAT(around("c__builtin__\nbytes\nK\x05\x85R"),
