@@ -179,6 +179,21 @@ TEST_F(PoolParkTest, SavedContentsOfATrimmedPieceAreForgotten) {
   EXPECT_EQ(Read(b), 2);
 }
 
+// A limit counts what a wake would need; what nobody needs any more is given up for good.
+TEST_F(PoolParkTest, AFreedPartIsAllocatedFromOnceALimitHasGivenItUp) {
+  const Block a = Allocate(20 * kMiB), b = Allocate(kMiB);
+  Write(a, 1);
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {a.range}), IsOk());
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->SetLimit(200 * kMiB), IsOk());
+  const Block again = Allocate(20 * kMiB);
+  EXPECT_EQ(again.range, a.range);
+  Write(again, 2);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(again), 2);
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+}
+
 TEST_F(PoolParkTest, WhatIsMappedIsFoundBesideAPartThatIsParked) {
   const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB), c = Allocate(kMiB);
   Write(a, 1);
