@@ -46,7 +46,7 @@ class PoolOomTest : public PoolFixture {
 };
 
 TEST_F(PoolOomTest, EveryMappedByteIsLiveOrFreeForAReason) {
-  const Block a = Allocate(20 * kMiB), b = Allocate(kMiB), c = Allocate(20 * kMiB);
+  const Block a = Allocate(19 * kMiB), b = Allocate(kMiB), c = Allocate(20 * kMiB);
   const Block d = Allocate(kMiB + kMiB / 2);
   const BlockOptions in_kept = {.region = Region::kKept};
   const Block kept = Allocate(5 * kMiB, in_kept);
