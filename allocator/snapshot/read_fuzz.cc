@@ -8,6 +8,7 @@
 
 #include "absl/strings/string_view.h"
 #include "allocator/snapshot/byte_sink.h"
+#include "allocator/snapshot/fuzz_checks.h"
 #include "allocator/snapshot/pickle_writer.h"
 #include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
@@ -18,24 +19,6 @@ namespace {
 
 constexpr int kOldestProtocol = 2;
 constexpr size_t kProtocols = 4;
-
-void CheckSameRows(const Snapshot& first, const Snapshot& second) {
-  GRAPHTREE_CHECK(first.gpu.segments.size() == second.gpu.segments.size());
-  GRAPHTREE_CHECK(first.host.segments.size() == second.host.segments.size());
-  GRAPHTREE_CHECK(first.blocks.size() == second.blocks.size());
-  GRAPHTREE_CHECK(first.entries.size() == second.entries.size());
-  for (size_t i = 0; i < first.blocks.size(); ++i) {
-    GRAPHTREE_CHECK(first.blocks[i].size == second.blocks[i].size);
-    GRAPHTREE_CHECK(first.stacks[first.blocks[i].stack].size() ==
-                    second.stacks[second.blocks[i].stack].size());
-  }
-  for (size_t i = 0; i < first.entries.size(); ++i) {
-    GRAPHTREE_CHECK(first.entries[i].addr == second.entries[i].addr);
-    GRAPHTREE_CHECK(first.Text(first.entries[i].action) == second.Text(second.entries[i].action));
-    GRAPHTREE_CHECK(first.stacks[first.entries[i].stack].size() ==
-                    second.stacks[second.entries[i].stack].size());
-  }
-}
 
 }  // namespace
 }  // namespace graphtree::snapshot
