@@ -265,6 +265,19 @@ TEST_F(PoolParkTest, WakingWaitsForAnOpenCaptureWhereItHasToCopy) {
   EXPECT_THAT(stranger->EndCapture(), IsOk());
 }
 
+TEST_F(PoolParkTest, AParkThatIsStillQueuedCannotBeWokenFrom) {
+  const Block block = Allocate(3 * kMiB);
+  auto stranger = *device_->NewStream();
+  EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->Wake(), FailsWith(StatusCode::kFailedPrecondition, "wake it after that"));
+  EXPECT_THAT(stranger->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_FALSE(pool_->is_parked());
+  Write(block, 1);
+  EXPECT_EQ(Read(block), 1);
+}
+
 // An output of a replay: dead in the books, written all the same, and held by somebody.
 TEST_F(PoolParkTest, BlocksThatARestoreBringsBackKeepTheirBytesThroughParking) {
   const CheckpointId root = *pool_->Take();
@@ -336,7 +349,9 @@ TEST_F(PoolParkTest, AParkedPoolRefusesWhatNeedsItsMemory) {
   EXPECT_THAT(CaptureScope::Begin(*pool_), refused);
   EXPECT_EQ(pool_->Stats().checkpoints, 1u);
   EXPECT_THAT(pool_->Free(block.id), IsOk()) << "books alone";
+  EXPECT_THAT(pool_->Drop(here), IsOk());
   EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(mapped(), 0u) << "nobody needs any";
 }
 
 TEST_F(PoolParkTest, DebugModesLeaveParkedMemoryAlone) {
