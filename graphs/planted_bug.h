@@ -30,6 +30,7 @@ enum class PlantedBug : uint8_t {
   kForgetsDestroy,      // observers are not told of what is evicted
   kForgetsForeign,      // a recording does not hold the foreign blocks that it points to
   kKeepsPlaces,         // a replayed part is given its tensors where they were when recorded
+  kSwapsHalf,           // executables that take turns leave the tables of what they point to behind
   kLetsAllIn,           // a second caller may enter while the first one is inside
 };
 

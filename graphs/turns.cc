@@ -16,6 +16,8 @@ namespace graphtree {
 void TreeCore::TakeTurn(Section* section, absl::Span<const Value> inputs, const Values& places) {
   if (section->spare == nullptr || !section->pointers.Moved(inputs, places)) return;
   section->SwapWithSpare();
+  // What it is known to point to is the other one's.
+  if (IsPlanted(PlantedBug::kSwapsHalf)) std::swap(section->pointers, section->spare->pointers);
 }
 
 void TreeCore::ConsiderSpare(const Node& node, size_t number, Section* section) {

@@ -80,8 +80,11 @@ void BodyRunner::Fork(Launcher& on, const Tensor& out, const Tensor& a, const Te
   absl::Status status = on.stream().Record(*forked_);
   if (status.ok()) status = fork_->Wait(*forked_);
   if (status.ok()) status = fork_->Launch(AddKernel(), ShapeFor(elements_), arguments);
+  const bool runs = status.ok();
   if (status.ok()) status = fork_->Record(*joined_);
   if (status.ok()) status = on.stream().Wait(*joined_);
+  // A fork that cannot be joined is waited for: what the call wrote is taken back behind it.
+  if (runs && !status.ok()) fork_->Synchronize().IgnoreError();
   on.Fail(status);
 }
 

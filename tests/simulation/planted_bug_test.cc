@@ -22,6 +22,7 @@ namespace {
 constexpr uint32_t kActions = 120;
 constexpr size_t kFewActions = 30;
 constexpr uint32_t kSeeds = 4000;
+constexpr int kShrinkTries = 1000;
 constexpr size_t kMostText = 1000;
 
 // In a process of its own, as a bug may also be found by one of the tree's own checks.
@@ -60,7 +61,7 @@ void ExpectFound(PlantedBug bug) {
     const auto shows_it = [bug](const Program& tried) {
       return !FailureWith(bug, tried).empty() && FailureWith(PlantedBug::kNone, tried).empty();
     };
-    const Program small = Shrink(program, shows_it, 400);
+    const Program small = Shrink(program, shows_it, kShrinkTries);
     EXPECT_LE(small.actions.size(), kFewActions) << ToString(small);
     EXPECT_EQ(FailureWith(PlantedBug::kNone, small), "") << ToString(small);
     testing::Test::RecordProperty("seed", static_cast<int>(seed));
@@ -99,6 +100,7 @@ constexpr Planted kPlanted[] = {
     {"ForgetsDestroy", PlantedBug::kForgetsDestroy},
     {"ForgetsForeign", PlantedBug::kForgetsForeign},
     {"KeepsPlaces", PlantedBug::kKeepsPlaces},
+    {"SwapsHalf", PlantedBug::kSwapsHalf},
 };
 
 class OnePlantedBugTest : public testing::TestWithParam<Planted> {};

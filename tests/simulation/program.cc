@@ -128,7 +128,7 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
   static constexpr uint32_t kElements[] = {1, 30, 128, 700};
   program.elements = kElements[drawer.Below(4)];
   program.restless = drawer.OneIn(2);
-  program.patches_all = drawer.OneIn(2);
+  program.patches_all = !drawer.OneIn(3);
   program.watched = drawer.OneIn(4);
   for (uint32_t n = 2 + drawer.Below(4); n > 0; --n) {
     program.functions.push_back(drawer.Function());
@@ -140,9 +140,13 @@ Program MakeProgram(uint32_t seed, uint32_t actions) {
     for (uint32_t n = 1 + drawer.Below(8); n > 0; --n) {
       loop.push_back(drawer.NextAction(program.functions));
     }
-    for (uint32_t rounds = 1 + drawer.Below(6); rounds > 0; --rounds) {
+    // In half of them one argument of each call comes from two places in turn, as of two buffers.
+    const bool alternates = drawer.OneIn(2);
+    const uint32_t argument = drawer.Below(4);
+    for (uint32_t rounds = 1 + drawer.Below(alternates ? 10 : 6); rounds > 0; --rounds) {
       if (!drawer.OneIn(4)) program.actions.push_back(Action{ActionKind::kStep, 0, {}, 0});
       program.actions.insert(program.actions.end(), loop.begin(), loop.end());
+      for (Action& action : loop) action.picks[argument] ^= alternates ? 1 : 0;
     }
   }
   return program;

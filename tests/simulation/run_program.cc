@@ -15,6 +15,7 @@
 #include "graphs/budget.h"
 #include "graphs/tree.h"
 #include "tests/simulation/baton.h"
+#include "tests/simulation/crash_note.h"
 #include "tests/simulation/world.h"
 
 namespace graphtree::simulation {
@@ -24,7 +25,7 @@ namespace {
 TreeBudget BudgetFor(uint32_t seed) {
   if (seed % 3 != 0) return {};
   return {.nodes = 4 + seed % 4,
-          .executables = 1 + seed % 3,
+          .executables = 1 + seed / 3 % 4,
           .executable_bytes = uint64_t{400} << 10,
           .siblings = 1 + seed % 2,
           .shapes_of_function = 1 + seed % 2,
@@ -38,14 +39,18 @@ TreeOptions OptionsFor(const Program& program) {
   options.pool_bytes = 64 << 20;
   options.budget = BudgetFor(program.seed);
   if (program.patches_all) options.patch_bytes = 1;
+  // Executables take turns as soon as they can.
+  options.spare_after = program.seed % 4 == 1 ? 2 : 1;
   return options;
 }
 
-std::string FailureOn(Device& device, FaultPlan* plan, const Program& program) {
+std::string FailureOn(Device& device, FaultPlan* plan, const Program& program,
+                      TreeStats* stats) {
   absl::Status status;
   {
     World world(device, plan, program, OptionsFor(program));
     status = world.Run();
+    if (stats != nullptr) *stats = world.stats();
   }
   const bool leaks = plan != nullptr && plan->fired_in() == "Memory.Release";
   const absl::Status closed = device.Close();
@@ -108,16 +113,21 @@ class Together {
 
 }  // namespace
 
-std::string FailureOnHost(const Program& program) {
+std::string FailureOnHost(const Program& program, TreeStats* stats) {
+  const CrashNote note(RerunOf("tests/simulation/simulation_test", program.seed),
+                       ToString(program));
   HostOptions options;
   options.seed = program.seed;
   absl::StatusOr<std::unique_ptr<Device>> host = OpenHostDevice(options);
   if (!host.ok()) return host.status().ToString();
   FaultDevice device(*std::move(host));
-  return FailureOn(device, &device.plan(), program);
+  return FailureOn(device, &device.plan(), program, stats);
 }
 
 std::string FailureTogether(const std::vector<Program>& programs, uint32_t seed, bool in_turns) {
+  std::string text;
+  for (const Program& program : programs) text += ToString(program);
+  const CrashNote note(RerunOf("tests/simulation/together_test", seed), text);
   HostOptions options;
   options.seed = seed;
   absl::StatusOr<std::unique_ptr<Device>> device = OpenHostDevice(options);
@@ -130,8 +140,10 @@ std::string FailureTogether(const std::vector<Program>& programs, uint32_t seed,
 }
 
 std::string FailureOnGpu(const Program& program) {
+  const CrashNote note(RerunOf("tests/simulation/simulation_test", program.seed),
+                       ToString(program));
   absl::StatusOr<std::unique_ptr<Device>> gpu = OpenDevice("cuda:0");
-  return gpu.ok() ? FailureOn(**gpu, nullptr, program) : gpu.status().ToString();
+  return gpu.ok() ? FailureOn(**gpu, nullptr, program, nullptr) : gpu.status().ToString();
 }
 
 }  // namespace graphtree::simulation

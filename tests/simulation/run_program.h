@@ -6,13 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "graphs/tree.h"
 #include "tests/simulation/program.h"
 
 namespace graphtree::simulation {
 
 // What the caller saw and should not have; empty if nothing. Faults fire on the host device, whose
-// scheduler takes the program's seed.
-std::string FailureOnHost(const Program& program);
+// scheduler takes the program's seed. `stats` may be null; else, what the tree has done.
+std::string FailureOnHost(const Program& program, TreeStats* stats = nullptr);
 std::string FailureOnGpu(const Program& program);
 // Programs of several trees on one host device, each on a thread of its own: in an order that the
 // seed picks, which changes between actions and within bodies, or as the threads come. Nothing is

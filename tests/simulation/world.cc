@@ -9,6 +9,7 @@
 #include "device/base/status_macros.h"
 #include "device/error.h"
 #include "tests/kernels/kernels.h"
+#include "tests/simulation/crash_note.h"
 
 namespace graphtree::simulation {
 namespace {
@@ -155,6 +156,7 @@ absl::Status World::Run() {
   GRAPHTREE_RETURN_IF_ERROR(SetUp());
   for (size_t i = 0; i < program_.actions.size() && !done_; ++i) {
     between_();
+    CrashNote::AtAction(i);
     absl::Status status = Act(program_.actions[i]);
     if (status.ok()) status = CheckInvariants();
     if (status.ok() && program_.actions[i].look && !done_) status = CheckAll();
@@ -162,6 +164,7 @@ absl::Status World::Run() {
       return absl::Status(status.code(), absl::StrCat("action ", i, ": ", status.message()));
     }
   }
+  stats_ = tree_->stats();
   return TearDown();
 }
 

@@ -36,6 +36,8 @@ class World {
   void set_between(std::function<void()> actions, std::function<void()> ops);
   // OK, or the first thing that the caller saw and should not have.
   absl::Status Run();
+  // The tree's, when the program had been run to its end.
+  const TreeStats& stats() const { return stats_; }
   // From another thread while a body runs: calls its tree, which must be refused.
   absl::Status Intrude();
 
@@ -114,6 +116,7 @@ class World {
   std::set<uint64_t> lied_about_;  // versions that two objects came with
   std::vector<uint32_t> runs_;     // of bodies, by function
   bool last_body_asked_ = false;
+  TreeStats stats_;
 };
 
 }  // namespace graphtree::simulation
