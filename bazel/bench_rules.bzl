@@ -5,11 +5,12 @@ also goes into the GPU bundle. The test runs every row once or twice and judges
 no number, so that a bench cannot rot unseen.
 """
 
-def cc_bench(name, srcs, deps = [], data = [], tags = []):
+def cc_bench(name, srcs, deps = [], data = [], tags = [], copts = []):
     native.cc_binary(
         name = name,
         testonly = True,
         srcs = srcs,
+        copts = copts,
         data = data,
         linkstatic = True,
         tags = ["bench"] + tags,

@@ -32,6 +32,9 @@ enum class PlantedBug : uint8_t {
   kKeepsPlaces,         // a replayed part is given its tensors where they were when recorded
   kSwapsHalf,           // executables that take turns leave the tables of what they point to behind
   kLetsAllIn,           // a second caller may enter while the first one is inside
+  // Not to be found, but to be measured (tests/bare/stale_bench.cc): behind replays nothing goes
+  // stale, and nobody asks.
+  kNoStaleChecks,
 };
 
 #ifdef GRAPHTREE_PLANTED_BUGS

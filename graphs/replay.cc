@@ -18,7 +18,8 @@ bool TreeCore::Matches(const Node& node, Call& call) {
     for (const Value& input : call.inputs) {
       const Storage* storage = input.storage();
       if (storage == nullptr) continue;
-      if (storage->stale() || storage->IsElsewhere(place_.id)) return false;
+      if (!IsPlanted(PlantedBug::kNoStaleChecks) && storage->stale()) return false;
+      if (storage->IsElsewhere(place_.id)) return false;
     }
   }
   for (const KeptOpaque& kept : node.variant->opaque) {
@@ -263,6 +264,7 @@ void TreeCore::RenewStorage(Node* node, uint32_t output, StackId from) {
   // One that went stale is as good as new once nobody holds it.
   if (storage != nullptr && storage->state() != StorageState::kOwning &&
       (!storage->held_outside() || IsPlanted(PlantedBug::kRevivesStale))) {
+    if (IsPlanted(PlantedBug::kNoStaleChecks)) return;
     storage->set_state(StorageState::kView);
     storage->step = step_;
     if (from != 0) storage->made_at = from;

@@ -147,7 +147,11 @@ void TreeCore::BeginStep() {
   ++step_;
   // Blocks of warm-ups and recordings that went stale are still in the books.
   if (!path_.empty()) books_at_ = nullptr;
-  path_.EndStale(step_, any_checked_ ? history_->stacks().Here() : 0);
+  if (IsPlanted(PlantedBug::kNoStaleChecks)) {
+    path_.EndAlive();
+  } else {
+    path_.EndStale(step_, any_checked_ ? history_->stacks().Here() : 0);
+  }
   if (!keeper_.graveyard().empty()) keeper_.graveyard().Tidy(order_.last());
 }
 
