@@ -80,7 +80,7 @@ class SavedRun {
            absl::Span<const Value> inputs, AccessObserver* next)
       : spoilt_(memory->pool().range_of(own)),
         undo_(memory, stream, tag),
-        log_(next, [this](AddressRange range) { Save(range); }) {
+        log_(next, [this](const Tensor& tensor) { Save(tensor.raw_bytes()); }) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].is_tensor()) continue;
       spoilt_.Show(RangeOf(inputs[i]));

@@ -33,6 +33,38 @@ uint64_t HashKey(absl::Span<const Value> inputs) {
 
 }  // namespace
 
+absl::Status CheckOptions(const Function& function) {
+  // Far beyond what calls bring; a larger one is a mistake, or -1.
+  constexpr uint32_t kMostInputs = uint32_t{1} << 20;
+  constexpr uint64_t kMostAligned = uint64_t{1} << 30;
+  const auto wrong = [&function](auto... text) {
+    return absl::InvalidArgumentError(absl::StrCat("'", function.name, "' ", text...));
+  };
+  if (!function.body) return wrong("was registered without a body");
+  const FunctionOptions& options = function.options;
+  for (const std::vector<uint32_t>* inputs : {&options.static_inputs, &options.mutated_inputs}) {
+    for (uint32_t input : *inputs) {
+      if (input >= kMostInputs) return wrong("was registered with options for input ", input);
+    }
+  }
+  for (const InputAlignment& aligned : options.alignments) {
+    if (aligned.input >= kMostInputs) {
+      return wrong("was registered with options for input ", aligned.input);
+    }
+    if (aligned.bytes == 0 || (aligned.bytes & (aligned.bytes - 1)) != 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", aligned.input, " of '", function.name, "' is declared aligned to ",
+          aligned.bytes, " bytes, which is no power of two"));
+    }
+    if (aligned.bytes > kMostAligned) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "input ", aligned.input, " of '", function.name, "' is declared aligned to ",
+          aligned.bytes, " bytes; at most ", kMostAligned, " can be had"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id) {
   std::vector<std::unique_ptr<Variant>>& same_hash = function->variants[HashKey(inputs)];
   for (const std::unique_ptr<Variant>& variant : same_hash) {

@@ -135,6 +135,9 @@ struct Function {
   bool IsStatic(size_t input) const { return input < is_static.size() && is_static[input]; }
 };
 
+// What is wrong with a function that was registered so. No call of it is run then.
+absl::Status CheckOptions(const Function& function);
+
 // The function's variant for these inputs; made if it is new, with ids from `next_id`.
 Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id);
 // REQUIRES: nothing refers to the variant.

@@ -1,7 +1,9 @@
 // Checks what a body hands over, tells the observer, and passes it to the stream.
 #include "graphs/launcher.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
@@ -24,28 +26,35 @@ std::string Launcher::Place() const {
 }
 
 Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
+  if (absl::Status possible = CheckSizes(type, sizes); !possible.ok()) {
+    Fail(std::move(possible));
+    return Tensor::Foreign(0, Layout::Of(type, std::vector<int64_t>(sizes.size(), 0)));
+  }
   return Empty(Layout::Of(type, sizes));
 }
 
 Tensor Launcher::Empty(const Layout* layout) {
-  if (!ok()) return Tensor();
+  if (!ok()) return Tensor::Foreign(0, layout);
   absl::StatusOr<Storage*> storage = allocator_.Allocate(layout->extent_bytes(), stream_);
   if (!storage.ok()) {
     Fail(storage.status());
-    return Tensor();
+    return Tensor::Foreign(0, layout);
   }
   return Tensor::Over(*storage, layout, (*storage)->range().base);
 }
 
 Tensor Launcher::Scratch(uint64_t bytes) {
-  if (!ok()) return Tensor();
+  const int64_t size = static_cast<int64_t>(bytes);
+  Fail(CheckSizes(DType::kU8, {size}));
+  const Layout* const layout = Layout::Of(DType::kU8, {std::max<int64_t>(size, 0)});
+  if (!ok()) return Tensor::Foreign(0, layout);
   absl::StatusOr<AddressRange> range = allocator_.Scratch(bytes, stream_);
   if (!range.ok()) {
     Fail(range.status());
-    return Tensor();
+    return Tensor::Foreign(0, layout);
   }
   has_scratch_ = true;
-  return Tensor::Foreign(range->base, Layout::Of(DType::kU8, {static_cast<int64_t>(bytes)}));
+  return Tensor::Foreign(range->base, layout);
 }
 
 void Launcher::EndScratch() {
@@ -137,6 +146,9 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
 
 void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
   const std::string name = absl::StrCat("break '", why, "'");
+  if (part == nullptr) {
+    return Fail(absl::InvalidArgumentError(absl::StrCat(name, " was given nothing to run")));
+  }
   BreakRequest request{std::move(why), {}, std::move(part)};
   for (const Arg& argument : tensors) {
     if (!ok()) return;

@@ -19,7 +19,7 @@
 // the body has put on other streams is joined before it.
 //
 // Errors are sticky: after the first failure the launcher does nothing more and status() tells what
-// failed; a body needs no checks of its own. Tensors from Empty may then be undefined.
+// failed; a body needs no checks of its own. Tensors from Empty then have their shape and no bytes.
 //
 // Threads: used by the body, on the thread that runs it.
 #ifndef GRAPHTREE_GRAPHS_LAUNCHER_H_

@@ -2,6 +2,7 @@
 #include "graphs/layout.h"
 
 #include <algorithm>
+#include <limits>
 #include <mutex>
 #include <utility>
 
@@ -86,6 +87,21 @@ const char* DTypeName(DType type) {
     case DType::kF64: return "f64";
   }
   return "?";
+}
+
+absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes) {
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+  const auto wrong = [&](const char* what) {
+    return absl::InvalidArgumentError(absl::StrCat("a tensor of ", DTypeName(type), "[",
+                                                   absl::StrJoin(sizes, ","), "] ", what));
+  };
+  int64_t bytes = BytesOf(type);
+  for (const int64_t size : sizes) {
+    if (size < 0) return wrong("has a negative size");
+    if (size > 1 && bytes > kMost / size) return wrong("has more bytes than there are addresses");
+    bytes *= std::max<int64_t>(size, 1);
+  }
+  return absl::OkStatus();
 }
 
 Layout::Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides)

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 
 namespace graphtree {
@@ -21,6 +22,10 @@ enum class DType : uint8_t { kU8, kBool, kI32, kI64, kF16, kBF16, kF32, kF64 };
 
 uint32_t BytesOf(DType type);
 const char* DTypeName(DType type);
+
+// Says what is wrong with sizes that no tensor can have: negative, or more bytes than there are
+// addresses.
+absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes);
 
 class Layout {
  public:

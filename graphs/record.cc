@@ -21,6 +21,10 @@ uint32_t HandlesIn(const Values& values, const Storage* storage) {
   return count;
 }
 
+bool IsAmong(const Values& values, const Storage* storage) {
+  return HandlesIn(values, storage) > 0;
+}
+
 }  // namespace
 
 Reason TreeCore::ReasonOf(const absl::Status& status) {
@@ -141,15 +145,19 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
 
 // The call has everything that it came with, and runs in another way.
 absl::Status TreeCore::GiveUp(Call& call, const Draft& draft) {
-  if (!draft.hidden.empty()) return RecordAgain(draft, call);
+  if (!draft.hidden.empty() || !draft.written.empty()) return RecordAgain(draft, call);
   if (draft.reason == Reason::kWarmUpAsked) return WarmUp(call);
   NoteFailure(call.variant);
   return RunEagerly(call, draft.reason, std::string(draft.status.message()));
 }
 
-// What was to be patched, and is not all known, is copied.
+// What was to be patched, and is not all known, is copied; what was copied, and is written to, is
+// taken as what it is.
 absl::Status TreeCore::RecordAgain(const Draft& draft, Call& call) {
-  call.variant->doubts_hidden_at = call.variant->calls + options_.budget.retry_after;
+  for (uint32_t input : draft.written) call.variant->mutates[input] = true;
+  if (!draft.hidden.empty()) {
+    call.variant->doubts_hidden_at = call.variant->calls + options_.budget.retry_after;
+  }
   for (uint32_t input : draft.hidden) {
     if (input >= kFirstKept) {
       call.variant->keeps_by_copy = true;
@@ -233,7 +241,7 @@ bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator,
     const Value& output = draft->outputs[i];
     OutputSlot& slot = node->outputs.emplace_back();
     Storage* storage = output.storage();
-    if (storage == nullptr) {
+    if (storage == nullptr || (output.is_opaque() && !IsAmong(originals, storage))) {
       slot.constant = output;
       continue;
     }
@@ -259,7 +267,8 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
                           OutputSlot* slot) {
   const Storage* storage = draft.outputs[output].storage();
   for (uint32_t input = 0; input < originals.size(); ++input) {
-    const bool is_given = draft.stand_ins[input] == storage->serial;
+    const bool is_given =
+        draft.stand_ins[input] != 0 && draft.stand_ins[input] == storage->serial;
     if (!is_given && originals[input].storage() != storage) continue;
     const bool is_itself = !is_given || draft.node->roles[input] == InputRole::kManaged;
     const Address base = is_itself ? originals[input].word() : storage->range().base;

@@ -90,11 +90,22 @@ void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
   const bool checked = tree_.IsChecked(call_.function);
   AccessObserver* const observer = checked ? static_cast<AccessObserver*>(ops_.get()) : log_.get();
   write_log_ = std::make_unique<WriteLog>(
-      observer, [this](AddressRange range) { writes_.push_back(range); });
+      observer, [this](const Tensor& tensor) { NoteWrite(tensor); });
   Launcher on(side_, allocator_, write_log_.get(), &random_);
   on.SetCutter(this);
   Capture(&on, &inputs);
   if (draft_.status.ok()) Finish(&on);
+}
+
+// A write to the copy of an input would be lost: where no run before this one has shown it, the
+// recording is made again with what it showed.
+void TreeCore::Recorder::NoteWrite(const Tensor& tensor) {
+  writes_.push_back(tensor.raw_bytes());
+  if (tensor.storage() == nullptr) return;
+  for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
+    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
+    if (draft_.stand_ins[i] == tensor.storage()->serial) draft_.written.push_back(i);
+  }
 }
 
 void TreeCore::Recorder::Capture(Launcher* on, Values* inputs) {
@@ -127,6 +138,11 @@ void TreeCore::Recorder::KeepRehearsal() {
 void TreeCore::Recorder::Finish(Launcher* on) {
   if (!tree_.TakeRequests(call_, &on->requests(), &draft_)) return;
   if (is_rehearsal()) return KeepRehearsal();
+  if (!draft_.written.empty()) {
+    draft_.status = absl::AbortedError(
+        absl::StrCat("it writes to input ", draft_.written[0], " for the first time"));
+    return;
+  }
   if (tree_.IsChecked(call_.function)) tree_.NoteOutside(*ops_, &draft_);
   draft_.status = tree_.FindInputOps(originals_, log_.get(), &draft_);
   if (draft_.status.ok()) draft_.status = FindEgressOps(&draft_);

@@ -83,6 +83,8 @@ class TreeCore::Recorder : public Cutter {
   EagerRandom taken_;  // by the sections that were launched, and by the parts
   SpoiltRanges spoilt_;
   Undo undo_;
+  void NoteWrite(const Tensor& tensor);
+
   std::unique_ptr<PointerLog> log_;
   std::unique_ptr<OpLog> ops_;
   std::unique_ptr<WriteLog> write_log_;

@@ -5,8 +5,22 @@
 
 namespace graphtree {
 
+namespace {
+
+// A body may be given tensors of several trees: no two of their storages may be taken for one.
+uint64_t FirstSerial() {
+  static std::atomic<uint64_t> homes{0};
+  constexpr int kSerialBits = 40;
+  return homes.fetch_add(1, std::memory_order_relaxed) << kSerialBits;
+}
+
+}  // namespace
+
 StorageHome::StorageHome(Releaser release, Explainer explain, DevicePlace place)
-    : release_(std::move(release)), explain_(std::move(explain)), place_(std::move(place)) {}
+    : release_(std::move(release)),
+      explain_(std::move(explain)),
+      place_(std::move(place)),
+      next_serial_(FirstSerial()) {}
 
 StorageHome::~StorageHome() = default;
 

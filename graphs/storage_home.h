@@ -68,7 +68,7 @@ class StorageHome : public StorageOwner {
 
   // Tree thread only.
   Storage* spare_ = nullptr;
-  uint64_t next_serial_ = 0;
+  uint64_t next_serial_;  // serials of different homes differ, too
   std::deque<Storage> storages_;
 };
 

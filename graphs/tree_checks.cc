@@ -57,7 +57,6 @@ std::string TreeCore::ToldCaller(const Call& call) const {
 }
 
 void TreeCore::SetRunning(const Function* function) {
-  running_thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
   running_.store(function, std::memory_order_release);
 }
 
@@ -82,6 +81,11 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
   const std::string name =
       id < functions_.size() ? absl::StrCat("'", functions_[id].name, "'") : "the function";
   const Function* running = running_.load(std::memory_order_acquire);
+  if (running == nullptr && IsInOwnCall()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " was not run: a call of its tree was running, and what that call told or let go "
+        "(a warning, an object's end) called the tree again; call it behind that"));
+  }
   if (running == nullptr) {
     return absl::FailedPreconditionError(
         absl::StrCat(name, " was not run: the tree is running a call already, a second thread "
@@ -98,9 +102,12 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
                    "' runs; a tree serves one caller at a time"));
 }
 
+bool TreeCore::IsInOwnCall() const {
+  return inside_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+}
+
 bool TreeCore::IsInOwnBody() const {
-  return running_.load(std::memory_order_acquire) != nullptr &&
-         running_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  return running_.load(std::memory_order_acquire) != nullptr && IsInOwnCall();
 }
 
 void TreeCore::RefuseStep() {
@@ -108,7 +115,9 @@ void TreeCore::RefuseStep() {
   const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", running->name, "'");
   std::lock_guard<std::mutex> lock(refusal_mutex_);
   refusal_ = absl::StrCat("BeginStep was called while ", whose, " was running",
-                          IsInOwnBody() ? ", by its own body" : ", on another thread",
+                          IsInOwnBody()   ? ", by its own body"
+                          : IsInOwnCall() ? ", by what it told or let go"
+                                          : ", on another thread",
                           ": no step began; begin steps between calls");
   has_refusal_.store(true, std::memory_order_relaxed);
 }
@@ -121,8 +130,9 @@ absl::Status TreeCore::TakeRefusal() {
 
 absl::Status TreeCore::ClosedInside(const Function& function) {
   return absl::FailedPreconditionError(
-      absl::StrCat("the body of '", function.name, "' closed its own tree: what the call made is "
-                   "gone with it; close a tree when none of its functions runs"));
+      absl::StrCat("the body of '", function.name, "' closed its own tree, or what the call told "
+                   "or let go did: what the call made is gone with it; close a tree when none of "
+                   "its functions runs"));
 }
 
 absl::Status TreeCore::BeginCheck(const Function& function, absl::Span<const Value> inputs,

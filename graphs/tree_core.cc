@@ -16,15 +16,21 @@
 namespace graphtree {
 namespace {
 
-// Keeps a second caller out for as long as it lives.
+// Keeps a second caller out for as long as it lives. The thread is noted for callers that are
+// called back: no other thread ever reads its own id there.
 class Entry {
  public:
-  explicit Entry(std::atomic<bool>* inside)
+  Entry(std::atomic<bool>* inside, std::atomic<std::thread::id>* thread)
       : inside_(inside),
+        thread_(thread),
         entered_(!inside->exchange(true, std::memory_order_acquire) ||
-                 IsPlanted(PlantedBug::kLetsAllIn)) {}
+                 IsPlanted(PlantedBug::kLetsAllIn)) {
+    if (entered_) thread_->store(std::this_thread::get_id(), std::memory_order_relaxed);
+  }
   ~Entry() {
-    if (entered_) inside_->store(false, std::memory_order_release);
+    if (!entered_) return;
+    thread_->store(std::thread::id(), std::memory_order_relaxed);
+    inside_->store(false, std::memory_order_release);
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
@@ -32,6 +38,7 @@ class Entry {
 
  private:
   std::atomic<bool>* const inside_;
+  std::atomic<std::thread::id>* const thread_;
   const bool entered_;
 };
 
@@ -82,7 +89,7 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
               }) {}
 
 void TreeCore::Close(std::unique_ptr<TreeCore> core) {
-  if (core->IsInOwnBody()) {
+  if (core->IsInOwnCall()) {
     TreeCore& running = *core;
     running.closed_inside_ = std::move(core);
     return;
@@ -114,6 +121,10 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
   function.name = std::move(name);
   function.options = std::move(options);
   function.body = std::move(body);
+  history_->AddFunction(function.name);
+  any_checked_ |= function.options.check;
+  function.refusal = CheckOptions(function);
+  if (!function.refusal.ok()) return function.id;
   const auto name_input = [&function](uint32_t input) {
     function.inputs_named = std::max<size_t>(function.inputs_named, size_t{input} + 1);
   };
@@ -124,25 +135,18 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
     function.is_static[input] = true;
   }
   for (const InputAlignment& aligned : function.options.alignments) {
-    if (aligned.bytes == 0 || (aligned.bytes & (aligned.bytes - 1)) != 0) {
-      function.refusal = absl::InvalidArgumentError(absl::StrCat(
-          "input ", aligned.input, " of '", function.name, "' is declared aligned to ",
-          aligned.bytes, " bytes, which is no power of two"));
-      continue;
-    }
     name_input(aligned.input);
     if (function.alignments.size() <= aligned.input) {
       function.alignments.resize(aligned.input + 1, 1);
     }
     function.alignments[aligned.input] = aligned.bytes;
   }
-  any_checked_ |= function.options.check;
-  history_->AddFunction(function.name);
   return function.id;
 }
 
 void TreeCore::BeginStep() {
-  Entry entry(&inside_);
+  std::unique_ptr<TreeCore> closed;  // by what the step let go
+  Entry entry(&inside_, &inside_thread_);
   if (!entry.entered()) return RefuseStep();
   ++step_;
   // Blocks of warm-ups and recordings that went stale are still in the books.
@@ -153,12 +157,13 @@ void TreeCore::BeginStep() {
     path_.EndStale(step_, any_checked_ ? history_->stacks().Here() : 0);
   }
   if (!keeper_.graveyard().empty()) keeper_.graveyard().Tidy(order_.last());
+  closed = std::move(closed_inside_);
 }
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs) {
   std::unique_ptr<TreeCore> closed;  // goes when nothing of the call is left
-  Entry entry(&inside_);
+  Entry entry(&inside_, &inside_thread_);
   if (!entry.entered()) return WhyBusy(id);
   if (has_refusal_.load(std::memory_order_relaxed)) return TakeRefusal();
   if (id >= functions_.size()) {
@@ -172,6 +177,14 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   ++stats_.calls;
   if (!LiesIn(*outputs, inputs)) LetGo(outputs);
   Call call{functions_[id], nullptr, inputs, stream, outputs};
+  const absl::Status status = Route(call);
+  if (closed_inside_ == nullptr) return status;
+  outputs->clear();
+  closed = std::move(closed_inside_);
+  return ClosedInside(call.function);
+}
+
+absl::Status TreeCore::Route(Call& call) {
   Node* node = path_.current()->last_child;
   const bool replayable =
       path_.state() == PathState::kNone || path_.state() == PathState::kReplaying;
@@ -183,11 +196,22 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     }
     if (Node* other = FindByCall(call)) return Replay(other, call);
   }
-  const absl::Status status = RunSlow(call);
-  if (closed_inside_ == nullptr) return status;
-  outputs->clear();
-  closed = std::move(closed_inside_);
-  return ClosedInside(call.function);
+  return RunSlow(call);
+}
+
+// Hits need no such check: their launch fails, and changes nothing.
+absl::Status TreeCore::CheckStream(const Call& call) const {
+  const DevicePlace place = DevicePlaceOf(call.stream.device());
+  if (place.id != place_.id) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", call.function.name, "' was called on a stream of another device, ",
+                     place.name, "; this tree's is ", place_.name));
+  }
+  const absl::StatusOr<CaptureInfo> capture = call.stream.Capture();
+  if (!capture.ok() || capture->state == CaptureState::kNone) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "'", call.function.name, "' was called on a stream that captures: a tree makes graphs of its "
+      "own, and cannot be part of another's. Call it on another stream, or behind the capture"));
 }
 
 absl::Status TreeCore::CheckInputs(const Call& call) const {
@@ -331,6 +355,7 @@ void TreeCore::EndPathIfDead() {
 absl::Status TreeCore::RunSlow(Call& call) {
   const StepMemory::InCall in_call(*memory_);
   GRAPHTREE_RETURN_IF_ERROR(call.function.refusal);
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(call));
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
   if (IsChecked(call.function)) {
     NoteCaller(&call);

@@ -81,6 +81,7 @@ struct Draft {
   std::vector<MarkedInput> marked;
   std::vector<OpToken> egress;
   std::vector<uint32_t> hidden;  // patched inputs whose address stands where nobody said so
+  std::vector<uint32_t> written;  // copied inputs that it writes to, as no run before it did
   absl::Status status;
   Reason reason = Reason::kRecordFailed;
   bool is_final = false;  // the failure is the call's, and no eager run would mend it
@@ -125,7 +126,9 @@ class TreeCore {
            std::unique_ptr<Event> event);
 
   // tree_core.cc
+  absl::Status Route(Call& call);
   absl::Status RunSlow(Call& call);
+  absl::Status CheckStream(const Call& call) const;
   absl::Status CheckInputs(const Call& call) const;
   absl::Status CheckPromises(const Call& call) const;
   bool MustRunEagerly(const Call& call, Reason* reason);
@@ -192,6 +195,8 @@ class TreeCore {
   void SetRunning(const Function* function);
   static absl::Status BodyStatus(const Function& function, const Launcher& on);
   absl::Status WhyBusy(FunctionId id) const;
+  // Is this thread in a call of the tree already, or in its body?
+  bool IsInOwnCall() const;
   bool IsInOwnBody() const;
   void RefuseStep();
   absl::Status TakeRefusal();
@@ -322,10 +327,10 @@ class TreeCore {
   std::atomic<bool> has_refusal_{false};
   std::mutex refusal_mutex_;
   std::string refusal_;  // guarded by refusal_mutex_
-  // Whose body runs, and where: for the errors of those who come in between.
+  // Who is inside and whose body runs: for those who come in between.
+  std::atomic<std::thread::id> inside_thread_{};
   std::atomic<const Function*> running_{nullptr};
-  std::atomic<std::thread::id> running_thread_{};
-  std::unique_ptr<TreeCore> closed_inside_;  // itself, closed by a body that runs
+  std::unique_ptr<TreeCore> closed_inside_;  // itself, closed by what a call of it runs
   Workspaces workspaces_;
   Observers observers_;
 

@@ -7,23 +7,23 @@
 #include <utility>
 
 #include "absl/strings/string_view.h"
-#include "device/address.h"
 #include "device/graph.h"
 #include "device/kernel.h"
 #include "graphs/launcher.h"
+#include "graphs/tensor.h"
 
 namespace graphtree {
 
 class WriteLog : public AccessObserver {
  public:
-  using Sink = std::function<void(AddressRange)>;
+  using Sink = std::function<void(const Tensor&)>;
 
   WriteLog(AccessObserver* next, Sink sink) : next_(next), sink_(std::move(sink)) {}
 
   void Launching(absl::string_view op) override { next_->Launching(op); }
   void Accessed(Access access, const Tensor& tensor, int argument) override {
     const bool writes = access == Access::kWrite || access == Access::kReadWrite;
-    if (writes) sink_(tensor.raw_bytes());
+    if (writes) sink_(tensor);
     next_->Accessed(access, tensor, argument);
   }
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {

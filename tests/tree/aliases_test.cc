@@ -219,5 +219,46 @@ TEST_P(AliasesTest, UnalignedStaticInput) {
   }
 }
 
+// An object that goes in comes out again, whichever; one that the body made is a constant.
+TEST_P(AliasesTest, OpaqueOutputs) {
+  const auto object = [](int number) { return Value::Opaque(std::make_shared<int>(number)); };
+  const FunctionId second = Register("second", {}, [](Launcher& on, Values& inputs) {
+    return Values{inputs[1], Sum(on, inputs[2], inputs[2])};
+  });
+  const FunctionId makes =
+      Register("makes", {.static_inputs = {0}}, [&](Launcher& on, Values& inputs) {
+        return Values{object(7), Sum(on, inputs[0], inputs[0])};
+      });
+  const Tensor x = Given(1);
+  for (int call = 0; call < 4; ++call) {
+    EXPECT_EQ(CallInSteps(1, second, {object(1), object(2 + call), x})[0].opaque<int>(), 2 + call);
+    EXPECT_EQ(CallInSteps(1, second, {Value::Integer(7), object(5), x})[0].opaque<int>(), 5);
+    EXPECT_EQ(CallInSteps(1, makes, {x})[0].opaque<int>(), 7);
+  }
+  EXPECT_EQ(graphs(), 3u);
+}
+
+// Storages of two trees are told apart, though both count them from the first.
+TEST_P(AliasesTest, AnotherTreesTensorIsNoInputOfThisOne) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other, Tree::Create(device(), {}));
+  const FunctionId make = other->Register("make", {}, Thrice);
+  const Tensor x = Given(1);
+  std::vector<Values> theirs;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_OK_AND_ASSIGN(Values made, other->Run(make, {x}, a()));
+    theirs.push_back(std::move(made));
+  }
+  for (const Values& held : theirs) {
+    const FunctionId function = Register("f", {}, [&](Launcher& on, Values& inputs) {
+      return Values{Sum(on, inputs[0], inputs[0]), held[0]};
+    });
+    for (int step = 0; step < 3; ++step) {
+      Values out = CallInSteps(1, function, {x});
+      EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+      EXPECT_EQ(Read(out[1]), Times(PatternOf(1), 3));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -40,10 +40,6 @@ class BudgetsTest : public TreeTest {
       return Values{Sum(on, inputs[1], inputs[1])};
     });
   }
-  absl::Status Refusal(FunctionId function, Values inputs) {
-    Values outputs;
-    return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
-  }
   TreeStats stats() { return tree().stats(); }
 
   Tensor x_;

@@ -63,7 +63,8 @@ TEST_P(ForeignThreadsTest, WhoAllocatedLastFreesWhileAnotherThreadCalls) {
       EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
     }
     other.join();
-    EXPECT_EQ(foreign_blocks(), 0u);
+    EXPECT_EQ(foreign_blocks() * kBytes, tree().stats().foreign_held_bytes)
+        << "a recording may use what was freed while it was made; everything else is free";
   }
   EXPECT_THAT(tree().pool().first_refused_free(), IsOk());
 }

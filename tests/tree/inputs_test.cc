@@ -12,13 +12,7 @@ namespace {
 
 using absl::StatusCode;
 
-class InputsTest : public TreeTest {
- protected:
-  absl::Status Refusal(FunctionId function, Values inputs) {
-    Values outputs;
-    return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
-  }
-};
+class InputsTest : public TreeTest {};
 GRAPHTREE_ON_EVERY_DEVICE(InputsTest);
 
 // The body looks at what it was promised, in every run.
@@ -211,6 +205,21 @@ TEST_P(InputsTest, TheVersionOfAnOpaqueInputIsPartOfTheKey) {
   EXPECT_EQ(replays(), 4u);
   const absl::Status lie = Refusal(function, {x, Value::Opaque(two, 1)});
   EXPECT_THAT(lie, FailsWith(StatusCode::kInvalidArgument, "input 1 of 'version' has version 1"));
+}
+
+// No run before the recording wrote to it: the write must not land in the copy.
+TEST_P(InputsTest, AWriteThatIsFirstSeenInTheRecording) {
+  int runs = 0;
+  const FunctionId function = Register("late", {}, [&runs](Launcher& on, Values& inputs) {
+    if (runs++ > 0) Bump(on, inputs[0], 1);
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  const Tensor x = Given(1);
+  for (uint32_t call = 0; call < 5; ++call) {
+    const Words expected = Plus(PatternOf(1), Words(kWords, call));
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(expected, 2));
+    EXPECT_EQ(Read(x), expected);
+  }
 }
 
 }  // namespace

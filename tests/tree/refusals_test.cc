@@ -13,13 +13,7 @@ namespace {
 
 using absl::StatusCode;
 
-class RefusalsTest : public TreeTest {
- protected:
-  absl::Status Refusal(FunctionId function, Values inputs) {
-    Values outputs;
-    return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
-  }
-};
+class RefusalsTest : public TreeTest {};
 GRAPHTREE_ON_EVERY_DEVICE(RefusalsTest);
 
 TEST_P(RefusalsTest, ASecondThreadInside) {
@@ -291,39 +285,6 @@ TEST_P(RefusalsTest, ABodyThatAllocatesOutsideOfThePoolWhileItIsRecorded) {
     EXPECT_THAT(warnings().back(), testing::HasSubstr("outside of the tree's pool"));
     EXPECT_THAT(warnings().back(), testing::HasSubstr("behind op 1 of its body ('add')"));
     EXPECT_THAT(warnings().back(), testing::HasSubstr("4096 bytes"));
-  }
-}
-
-TEST_P(RefusalsTest, AnInputThatWasConsumedAlready) {
-  const FunctionId make = Register("make", {}, Twice);
-  const FunctionId use = Register("use", {}, Thrice);
-  const Tensor x = Given(1);
-  for (int step = 0; step < 5; ++step) {
-    NewStep();
-    Values made = Call(make, {x}), first, second;
-    ASSERT_THAT(tree().Run(use, absl::MakeSpan(made), a(), &first), IsOk());
-    EXPECT_THAT(tree().Run(use, absl::MakeSpan(made), a(), &second),
-                FailsWith(StatusCode::kInvalidArgument,
-                          "input 0 of 'use' was consumed by an earlier call"))
-        << "step " << step;
-    EXPECT_EQ(Read(first[0]), Times(PatternOf(1), 6)) << "and nothing is lost";
-  }
-  EXPECT_GT(replays(), 0u);
-  EXPECT_EQ(graphs(), 2u);
-}
-
-TEST_P(RefusalsTest, OptionsThatSpeakOfAnInputThatIsNotThere) {
-  const FunctionOptions options[] = {
-      {.static_inputs = {0, 2}}, {.mutated_inputs = {2}}, {.alignments = {{2, 64}}}};
-  for (const FunctionOptions& option : options) {
-    const FunctionId function = Register("speaks", option, Twice);
-    for (int call = 0; call < 2; ++call) {
-      EXPECT_THAT(Refusal(function, {Given(1)}),
-                  FailsWith(StatusCode::kInvalidArgument,
-                            "'speaks' was called with 1 inputs, and its options speak of input 2"));
-    }
-    const Tensor x = Given(2);
-    EXPECT_EQ(Read(CallInSteps(3, function, {x, x, x})[0]), Times(PatternOf(2), 2));
   }
 }
 

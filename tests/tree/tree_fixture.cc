@@ -37,6 +37,11 @@ Values TreeTest::Call(FunctionId function, Values inputs) {
   return outputs;
 }
 
+absl::Status TreeTest::Refusal(FunctionId function, Values inputs) {
+  Values outputs;
+  return tree_->Run(function, absl::MakeSpan(inputs), a(), &outputs);
+}
+
 Values TreeTest::CallInSteps(int steps, FunctionId function, const Values& inputs) {
   Values outputs;
   for (int step = 0; step < steps; ++step) {

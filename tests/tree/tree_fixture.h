@@ -43,6 +43,8 @@ class TreeTest : public ConformanceTest {
   void NewStep() { tree_->BeginStep(); }
   // Fails the test if the call fails, and returns nothings to go on with.
   Values Call(FunctionId function, Values inputs);
+  // What a call that should fail says.
+  absl::Status Refusal(FunctionId function, Values inputs);
   // A step of its own, as often as that; the last outputs.
   Values CallInSteps(int steps, FunctionId function, const Values& inputs);
 
