@@ -36,6 +36,9 @@ _Unwind_Reason_Code Take(_Unwind_Context* context, void* argument) {
 std::string NameOf(const void* frame) {
   char name[256];
   const void* call = static_cast<const char*>(frame) - 1;
+  // The symboliser locks, too, with a lock that the thread sanitizer does not know.
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
   return absl::Symbolize(call, name, sizeof(name)) ? name : "";
 }
 
