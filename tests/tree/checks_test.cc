@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
+#include "tests/tree/fleeting_memory.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -31,11 +32,7 @@ class ChecksTest : public TreeTest {
   }
   void TearDown() override {
     CloseTree();
-    Unmap();
-    if (piece_.bytes != 0) {
-      EXPECT_THAT(memory().Release(piece_), IsOk());
-    }
-    physical_.reset();
+    fleeting_.Close();
     TreeTest::TearDown();
   }
   void Open(bool check, bool strict) {
@@ -44,36 +41,15 @@ class ChecksTest : public TreeTest {
     options.strict = strict;
     OpenTree(options);
   }
-  absl::Status Try(FunctionId function, Values inputs) {
-    Values outputs;
-    return tree().Run(function, absl::MakeSpan(inputs), a(), &outputs);
-  }
   // A tensor whose memory can be taken away under the tree's hands, and put back.
   Tensor Fleeting(uint32_t seed) {
-    auto range = memory().Reserve(granularity(), {});
-    EXPECT_THAT(range, IsOk());
-    piece_ = *range;
-    Map();
-    const Tensor tensor = Tensor::Foreign(piece_.base, WordsLayout(kWords));
+    fleeting_.Open(memory());
+    const Tensor tensor = Tensor::Foreign(fleeting_.base(), WordsLayout(kWords));
     Write(tensor.raw_bytes(), PatternOf(seed));
     return tensor;
   }
-  void Map() {
-    auto physical = memory().Create(granularity());
-    ASSERT_THAT(physical, IsOk());
-    physical_ = *std::move(physical);
-    ASSERT_THAT(memory().Map(piece_.base, *physical_), IsOk());
-    ASSERT_THAT(memory().SetAccess(piece_, MemoryAccess::kReadWrite), IsOk());
-  }
-  void Unmap() {
-    if (physical_ == nullptr) return;
-    EXPECT_THAT(memory().Unmap(piece_), IsOk());
-    physical_.reset();
-  }
 
- private:
-  AddressRange piece_;
-  std::unique_ptr<PhysicalMemory> physical_;
+  FleetingMemory fleeting_;
 };
 GRAPHTREE_ON_EVERY_DEVICE(ChecksTest);
 
@@ -225,12 +201,12 @@ TEST_P(ChecksTest, ADeadStaticInputIsNamedAndNotLaunched) {
   const FunctionId function = Register("weigh", {.static_inputs = {1}}, AddBoth);
   const Tensor x = Given(1), weight = Fleeting(2);
   CallInSteps(3, function, {x, weight});
-  Unmap();
+  fleeting_.Unmap();
   NewStep();
-  EXPECT_THAT(Try(function, {x, weight}),
+  EXPECT_THAT(Refusal(function, {x, weight}),
               FailsWith(StatusCode::kFailedPrecondition, "input 1 of 'weigh', a static one"));
   EXPECT_THAT(device().health(), IsOk());
-  Map();
+  fleeting_.Map();
   Write(weight.raw_bytes(), PatternOf(3));
   EXPECT_EQ(Read(CallInSteps(1, function, {x, weight})[0]), Plus(PatternOf(1), PatternOf(3)));
   EXPECT_EQ(graphs(), 1u);
@@ -243,13 +219,13 @@ TEST_P(ChecksTest, DeadMemoryThatTheBodyKeptIsNamedWithItsOp) {
   });
   const Tensor x = Given(1);
   CallInSteps(3, function, {x});
-  Unmap();
+  fleeting_.Unmap();
   NewStep();
-  EXPECT_THAT(Try(function, {x}),
+  EXPECT_THAT(Refusal(function, {x}),
               FailsWith(StatusCode::kFailedPrecondition,
                         "'look_up' was not launched: 'add' reads memory outside of the tree"));
   EXPECT_THAT(device().health(), IsOk());
-  Map();
+  fleeting_.Map();
 }
 
 }  // namespace

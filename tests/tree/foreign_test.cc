@@ -6,24 +6,14 @@
 #include "absl/types/span.h"
 #include "allocator/pool.h"
 #include "tests/kernels/launches.h"
+#include "tests/tree/foreign_fixture.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
 namespace {
 
-class ForeignTreeTest : public TreeTest {
+class ForeignTreeTest : public ForeignFixture {
  protected:
-  static constexpr uint64_t kBytes = kWords * sizeof(uint32_t);
-
-  ForeignAllocator& foreign() { return tree().foreign_allocator(); }
-  AddressRange Allocate(Stream& stream) {
-    auto address = foreign().Allocate(kBytes, stream);
-    EXPECT_THAT(address, IsOk());
-    return {address.value_or(0), kBytes};
-  }
-  void Free(AddressRange range, Stream& stream) {
-    EXPECT_THAT(foreign().Free(range.base, stream), IsOk());
-  }
   // x -> x + x + x by way of temporaries that come and go one after the other.
   FunctionId RegisterTemporaries() {
     return Register("temporaries", {}, [this](Launcher& on, Values& inputs) {

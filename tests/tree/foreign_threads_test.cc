@@ -8,21 +8,14 @@
 #include "allocator/foreign.h"
 #include "allocator/pool.h"
 #include "tests/kernels/launches.h"
+#include "tests/tree/foreign_fixture.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
 namespace {
 
-class ForeignThreadsTest : public TreeTest {
+class ForeignThreadsTest : public ForeignFixture {
  protected:
-  static constexpr uint64_t kBytes = kWords * sizeof(uint32_t);
-
-  ForeignAllocator& foreign() { return tree().foreign_allocator(); }
-  AddressRange Allocate(Stream& stream) {
-    auto address = foreign().Allocate(kBytes, stream);
-    EXPECT_THAT(address, IsOk());
-    return {address.value_or(0), kBytes};
-  }
   std::vector<AddressRange> AllocateMany(int count) {
     std::vector<AddressRange> blocks;
     for (int i = 0; i < count; ++i) blocks.push_back(Allocate(a()));
@@ -30,7 +23,7 @@ class ForeignThreadsTest : public TreeTest {
   }
   static void OnAnotherThread(const std::function<void()>& body) { std::thread(body).join(); }
   void FreeElsewhere(AddressRange block) {
-    OnAnotherThread([&] { EXPECT_THAT(foreign().Free(block.base, a()), IsOk()); });
+    OnAnotherThread([&] { Free(block, a()); });
   }
   uint64_t foreign_blocks() {
     const uint64_t held = live();  // forgets what has died

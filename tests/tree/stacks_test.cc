@@ -9,6 +9,7 @@
 #include "device/device.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
+#include "tests/tree/fleeting_memory.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -204,34 +205,17 @@ class DeadMemoryStacksTest : public StacksTest {
  protected:
   void TearDown() override {
     CloseTree();
-    Unmap();
-    if (piece_.bytes != 0) {
-      EXPECT_THAT(memory().Release(piece_), IsOk());
-    }
+    fleeting_.Close();
     StacksTest::TearDown();
   }
   Tensor Fleeting() {
-    auto range = memory().Reserve(granularity(), {});
-    EXPECT_THAT(range, IsOk());
-    piece_ = *range;
-    auto physical = memory().Create(granularity());
-    EXPECT_THAT(physical, IsOk());
-    physical_ = *std::move(physical);
-    EXPECT_THAT(memory().Map(piece_.base, *physical_), IsOk());
-    EXPECT_THAT(memory().SetAccess(piece_, MemoryAccess::kReadWrite), IsOk());
-    const Tensor tensor = Tensor::Foreign(piece_.base, WordsLayout(kWords));
+    fleeting_.Open(memory());
+    const Tensor tensor = Tensor::Foreign(fleeting_.base(), WordsLayout(kWords));
     Write(tensor.raw_bytes(), PatternOf(2));
     return tensor;
   }
-  void Unmap() {
-    if (physical_ == nullptr) return;
-    EXPECT_THAT(memory().Unmap(piece_), IsOk());
-    physical_.reset();
-  }
 
- private:
-  AddressRange piece_;
-  std::unique_ptr<PhysicalMemory> physical_;
+  FleetingMemory fleeting_;
 };
 GRAPHTREE_ON_EVERY_DEVICE(DeadMemoryStacksTest);
 
@@ -242,7 +226,7 @@ TEST_P(DeadMemoryStacksTest, ADeadInputHasItsCallAndTheLastOneThatFoundItAlive) 
     NewStep();
     MadeHere(weigh, {x, weight});
   }
-  Unmap();
+  fleeting_.Unmap();
   NewStep();
   const std::string refused = Refused(weigh, {x, weight});
   EXPECT_THAT(refused, HasSubstr("input 1 of 'weigh', a static one, is dead memory"));
@@ -260,7 +244,7 @@ TEST_P(DeadMemoryStacksTest, DeadMemoryOfTheBodysHasItsLaunchAndItsCall) {
     NewStep();
     MadeHere(look_up, {x});
   }
-  Unmap();
+  fleeting_.Unmap();
   NewStep();
   const std::string refused = Refused(look_up, {x});
   EXPECT_THAT(refused, HasSubstr("'look_up' was not launched"));
