@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "device/base/loaded_library.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -20,12 +21,6 @@ using Handle = void*;
 using Result = int;  // 0 is success
 constexpr int kNotTransposed = 0;
 
-template <typename Function>
-bool Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
-
 // Null, with the loader's words in `tried`, if there is none. Never closed: kernels of it may be in
 // graphs, and it keeps threads.
 void* Open(const std::string& folder, const char* version, std::vector<std::string>* tried) {
@@ -34,10 +29,7 @@ void* Open(const std::string& folder, const char* version, std::vector<std::stri
   dlopen(absl::StrCat(prefix, "libcublasLt.so.", version).c_str(), RTLD_NOW | RTLD_GLOBAL);
   void* library =
       dlopen(absl::StrCat(prefix, "libcublas.so.", version).c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (library == nullptr) {
-    const char* words = dlerror();
-    tried->push_back(words != nullptr ? words : "unknown reason");
-  }
+  if (library == nullptr) tried->push_back(LoaderWords());
   return library;
 }
 
@@ -54,12 +46,12 @@ struct Cublas::Api {
   const char* (*status_string)(Result);
 
   bool FindAll(void* library) {
-    return Find(library, "cublasCreate_v2", &create) &&
-           Find(library, "cublasDestroy_v2", &destroy) &&
-           Find(library, "cublasSetStream_v2", &set_stream) &&
-           Find(library, "cublasSetWorkspace_v2", &set_workspace) &&
-           Find(library, "cublasSgemm_v2", &sgemm) &&
-           Find(library, "cublasGetStatusString", &status_string);
+    return FindSymbol(library, "cublasCreate_v2", &create) &&
+           FindSymbol(library, "cublasDestroy_v2", &destroy) &&
+           FindSymbol(library, "cublasSetStream_v2", &set_stream) &&
+           FindSymbol(library, "cublasSetWorkspace_v2", &set_workspace) &&
+           FindSymbol(library, "cublasSgemm_v2", &sgemm) &&
+           FindSymbol(library, "cublasGetStatusString", &status_string);
   }
 };
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "device/base/loaded_library.h"
 #include "device/error.h"
 
 namespace graphtree {
@@ -39,17 +40,6 @@ void LoadBuiltins(const std::string& folder) {
   closedir(directory);
 }
 
-template <typename Function>
-bool Find(void* library, const char* name, Function* function) {
-  *function = reinterpret_cast<Function>(dlsym(library, name));
-  return *function != nullptr;
-}
-
-std::string LoaderWords() {
-  const char* words = dlerror();
-  return words != nullptr ? words : "unknown reason";
-}
-
 }  // namespace
 
 struct Nvrtc::Api {
@@ -66,17 +56,17 @@ struct Nvrtc::Api {
   Result (*lowered_name)(Program, const char*, const char**);
 
   bool FindAll(void* library) {
-    return Find(library, "nvrtcVersion", &version) &&
-           Find(library, "nvrtcGetErrorString", &error_string) &&
-           Find(library, "nvrtcCreateProgram", &create) &&
-           Find(library, "nvrtcDestroyProgram", &destroy) &&
-           Find(library, "nvrtcCompileProgram", &compile) &&
-           Find(library, "nvrtcGetCUBINSize", &cubin_size) &&
-           Find(library, "nvrtcGetCUBIN", &cubin) &&
-           Find(library, "nvrtcGetProgramLogSize", &log_size) &&
-           Find(library, "nvrtcGetProgramLog", &log) &&
-           Find(library, "nvrtcAddNameExpression", &add_name) &&
-           Find(library, "nvrtcGetLoweredName", &lowered_name);
+    return FindSymbol(library, "nvrtcVersion", &version) &&
+           FindSymbol(library, "nvrtcGetErrorString", &error_string) &&
+           FindSymbol(library, "nvrtcCreateProgram", &create) &&
+           FindSymbol(library, "nvrtcDestroyProgram", &destroy) &&
+           FindSymbol(library, "nvrtcCompileProgram", &compile) &&
+           FindSymbol(library, "nvrtcGetCUBINSize", &cubin_size) &&
+           FindSymbol(library, "nvrtcGetCUBIN", &cubin) &&
+           FindSymbol(library, "nvrtcGetProgramLogSize", &log_size) &&
+           FindSymbol(library, "nvrtcGetProgramLog", &log) &&
+           FindSymbol(library, "nvrtcAddNameExpression", &add_name) &&
+           FindSymbol(library, "nvrtcGetLoweredName", &lowered_name);
   }
 
   std::string Log(Program program) const {
