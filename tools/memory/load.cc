@@ -1,14 +1,12 @@
-// One line of progress that overwrites itself.
+// How far the reading has come, on a line of its own.
 #include "tools/memory/load.h"
 
-#include <unistd.h>
-
 #include <algorithm>
-#include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "allocator/snapshot/read.h"
+#include "tools/cli/progress.h"
 #include "tools/memory/text.h"
 
 namespace graphtree::memory {
@@ -21,19 +19,18 @@ constexpr uint64_t kStepBytes = 16 << 20;
 
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> Load(const std::string& path,
                                                          cli::Console& console) {
-  const bool terminal = &console.err == &std::cerr && isatty(STDERR_FILENO) == 1;
+  cli::ProgressLine line(console.err);
   uint64_t shown = 0;
   snapshot::ByteSource::Progress progress = [&](uint64_t done, uint64_t total) {
     const bool large = total == 0 ? done > kQuietBytes : total > kQuietBytes;
-    if (!terminal || !large || done < shown + kStepBytes) return;
+    if (!large || done < shown + kStepBytes) return;
     shown = done;
-    console.err << "\rreading " << path << ": " << Bytes(done)
-                << (total == 0 ? "" : absl::StrFormat(" of %s (%d %%)", Bytes(total),
-                                                      100 * done / total))
-                << "   " << std::flush;
+    const std::string share =
+        total == 0 ? "" : absl::StrFormat(" of %s (%d %%)", Bytes(total), 100 * done / total);
+    line.Show(absl::StrCat("reading ", path, ": ", Bytes(done), share));
   };
   auto loaded = snapshot::ReadSnapshot(path, progress);
-  if (shown != 0) console.err << "\r\033[K" << std::flush;
+  line.Clear();
   if (!loaded.ok()) {
     return absl::Status(loaded.status().code(),
                         absl::StrCat(path, ": ", loaded.status().message()));
