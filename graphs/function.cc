@@ -51,16 +51,12 @@ absl::Status CheckOptions(const Function& function) {
     if (aligned.input >= kMostInputs) {
       return wrong("was registered with options for input ", aligned.input);
     }
-    if (aligned.bytes == 0 || (aligned.bytes & (aligned.bytes - 1)) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input ", aligned.input, " of '", function.name, "' is declared aligned to ",
-          aligned.bytes, " bytes, which is no power of two"));
-    }
-    if (aligned.bytes > kMostAligned) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "input ", aligned.input, " of '", function.name, "' is declared aligned to ",
-          aligned.bytes, " bytes; at most ", kMostAligned, " can be had"));
-    }
+    const bool is_power = aligned.bytes != 0 && (aligned.bytes & (aligned.bytes - 1)) == 0;
+    if (is_power && aligned.bytes <= kMostAligned) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "input ", aligned.input, " of '", function.name, "' is declared aligned to ", aligned.bytes,
+        is_power ? absl::StrCat(" bytes; at most ", kMostAligned, " can be had")
+                 : " bytes, which is no power of two"));
   }
   return absl::OkStatus();
 }

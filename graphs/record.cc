@@ -21,10 +21,6 @@ uint32_t HandlesIn(const Values& values, const Storage* storage) {
   return count;
 }
 
-bool IsAmong(const Values& values, const Storage* storage) {
-  return HandlesIn(values, storage) > 0;
-}
-
 }  // namespace
 
 Reason TreeCore::ReasonOf(const absl::Status& status) {
@@ -241,7 +237,7 @@ bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator,
     const Value& output = draft->outputs[i];
     OutputSlot& slot = node->outputs.emplace_back();
     Storage* storage = output.storage();
-    if (storage == nullptr || (output.is_opaque() && !IsAmong(originals, storage))) {
+    if (storage == nullptr || (output.is_opaque() && HandlesIn(originals, storage) == 0)) {
       slot.constant = output;
       continue;
     }
