@@ -19,9 +19,9 @@ void Count(uint64_t count, absl::string_view what, absl::string_view details,
 
 }  // namespace
 
-absl::Status Core::MayMake(absl::string_view what) const {
+absl::Status Core::Usable(absl::string_view what) const {
   if (closed) {
-    return DeviceError(ErrorCode::kIllegalState, absl::StrCat(what, ": the device is closed"));
+    return DeviceError(ErrorCode::kNotPermitted, absl::StrCat(what, ": the device is closed"));
   }
   return engine.MayCall();
 }

@@ -34,8 +34,8 @@ struct Core {
   int graphs = 0;
   int executables = 0;
 
-  // May something new be made?
-  absl::Status MayMake(absl::string_view what) const;
+  // May `what` be done, which a closed device refuses?
+  absl::Status Usable(absl::string_view what) const;
   // "2 streams (stream 0, stream 3), 1 event"; empty if nothing is left.
   std::string Leftovers() const;
 };

@@ -51,14 +51,14 @@ HostDevice::~HostDevice() {
 
 absl::StatusOr<std::unique_ptr<Stream>> HostDevice::NewStream() {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("making a stream"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("making a stream"));
   return std::make_unique<HostStream>(core_, core_->engine.NewQueue("stream", /*ours=*/true),
                                       /*adopted=*/false);
 }
 
 absl::StatusOr<std::unique_ptr<Stream>> HostDevice::AdoptStream(NativeStream native) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("adopting a stream"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("adopting a stream"));
   if (native == nullptr) {
     return std::make_unique<HostStream>(core_, core_->engine.LegacyQueue(), /*adopted=*/true);
   }
@@ -74,12 +74,15 @@ absl::StatusOr<std::unique_ptr<Stream>> HostDevice::AdoptStream(NativeStream nat
 
 absl::StatusOr<std::unique_ptr<Event>> HostDevice::NewEvent(const EventOptions& options) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("making an event"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("making an event"));
   return std::make_unique<HostEvent>(core_, options.timing);
 }
 
 absl::Status HostDevice::Load(const Kernel& kernel) {
-  GRAPHTREE_RETURN_IF_ERROR(health());
+  {
+    const Engine::Lock lock = core_->engine.Guard();
+    GRAPHTREE_RETURN_IF_ERROR(core_->Usable(absl::StrCat("loading kernel ", kernel.name())));
+  }
   if (kernel.host()) return absl::OkStatus();
   return DeviceError(ErrorCode::kNoBinaryForGpu,
                      absl::StrCat("kernel ", kernel.name(), " has no body for the host device"));
@@ -101,7 +104,7 @@ absl::Status HostDevice::Close() {
   core_->closed = true;
   const std::string left = core_->Leftovers();
   if (left.empty()) return absl::OkStatus();
-  return DeviceError(ErrorCode::kIllegalState,
+  return DeviceError(ErrorCode::kNotPermitted,
                      absl::StrCat("closing the host device with ", left, " left"));
 }
 

@@ -27,7 +27,8 @@ HostGraph::~HostGraph() {
 absl::StatusOr<OpId> HostGraph::Find(OpToken token) const {
   const uint64_t number = token.value & 0xffffffff;
   if (token.value >> 32 != capture_id_ || number == 0 || number > ops_->size()) {
-    return absl::NotFoundError(
+    return DeviceError(
+        ErrorCode::kNotFound,
         absl::StrCat("op token ", token.value, " is not of the capture that made this graph"));
   }
   return static_cast<OpId>(number - 1);
@@ -35,7 +36,7 @@ absl::StatusOr<OpId> HostGraph::Find(OpToken token) const {
 
 absl::StatusOr<std::unique_ptr<Executable>> HostGraph::Instantiate() const {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("instantiating a graph"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("instantiating a graph"));
   // Charged, so that a program meets its memory limit here about where it would on a GPU.
   const uint64_t bytes = ExecutableBytes(ops_->size());
   GRAPHTREE_RETURN_IF_ERROR(

@@ -68,13 +68,13 @@ class OwnedHostBuffer : public HostBuffer {
 
 absl::StatusOr<MemoryInfo> HostMemory::Info() {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("asking for the free memory"));
   return core_->books.info();
 }
 
 absl::StatusOr<AddressRange> HostMemory::Reserve(uint64_t bytes, const ReserveOptions& options) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("reserving addresses"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("reserving addresses"));
   return core_->books.Reserve(bytes, options);
 }
 
@@ -86,7 +86,7 @@ absl::Status HostMemory::Release(AddressRange range) {
 
 absl::StatusOr<std::unique_ptr<PhysicalMemory>> HostMemory::Create(uint64_t bytes) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("creating physical memory"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("creating physical memory"));
   GRAPHTREE_ASSIGN_OR_RETURN(Piece* const piece, core_->books.Create(bytes));
   return std::make_unique<OwnedPiece>(core_, piece);
 }
@@ -99,7 +99,7 @@ absl::Status HostMemory::Map(Address at, const PhysicalMemory& memory) {
                                     " bytes of physical memory of another device"));
   }
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("mapping memory"));
   return core_->books.Map(at, owned->piece());
 }
 
@@ -110,7 +110,7 @@ absl::Status HostMemory::Unmap(AddressRange range) {
 
 absl::Status HostMemory::SetAccess(AddressRange range, MemoryAccess access) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("setting access"));
   return core_->books.SetAccess(range, access);
 }
 
@@ -119,7 +119,7 @@ absl::StatusOr<std::unique_ptr<HostBuffer>> HostMemory::AllocateHost(uint64_t by
     return DeviceError(ErrorCode::kInvalidValue, "allocating 0 bytes of page-locked host memory");
   }
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->MayMake("allocating page-locked host memory"));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("allocating page-locked host memory"));
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (data == MAP_FAILED) {
     return DeviceError(ErrorCode::kOutOfMemory,

@@ -194,7 +194,7 @@ absl::Status HostStream::Synchronize() { return SynchronizeQueue(core_->engine, 
 
 absl::Status HostStream::BeginCapture(CaptureMode mode) {
   const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
+  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("beginning a capture"));
   return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
                                         /*ours=*/true);
 }

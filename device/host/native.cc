@@ -81,7 +81,7 @@ absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& de
   GRAPHTREE_ASSIGN_OR_RETURN(host::HostDevice* const ours,
                              HostDeviceOf(device, "making a native host stream"));
   const host::Engine::Lock lock = ours->core()->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(ours->core()->MayMake("making a native host stream"));
+  GRAPHTREE_RETURN_IF_ERROR(ours->core()->Usable("making a native host stream"));
   return std::make_unique<host::NativeQueue>(
       ours->core(), ours->core()->engine.NewQueue("native stream", /*ours=*/false));
 }
@@ -90,7 +90,7 @@ absl::Status AllocateNatively(Device& device, uint64_t bytes) {
   const std::string what = absl::StrCat("allocating ", bytes, " bytes past the device");
   GRAPHTREE_ASSIGN_OR_RETURN(host::HostDevice* const ours, HostDeviceOf(device, what));
   const host::Engine::Lock lock = ours->core()->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(ours->core()->MayMake(what));
+  GRAPHTREE_RETURN_IF_ERROR(ours->core()->Usable(what));
   return ours->core()->engine.captures().MayCallUnsafely(std::this_thread::get_id(), what);
 }
 

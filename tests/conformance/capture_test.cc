@@ -290,7 +290,7 @@ TEST_P(CaptureTest, TokensLeadToTheOpsOfTheGraph) {
   }
   const std::unique_ptr<Graph> other = CaptureOn(a(), [&] { Empty(a()).IgnoreError(); });
   ASSERT_NE(other, nullptr);
-  EXPECT_THAT(other->Find(tokens[0]), FailsWith(absl::StatusCode::kNotFound, ""));
+  EXPECT_THAT(other->Find(tokens[0]), HasError(ErrorCode::kNotFound, "capture"));
 }
 
 TEST_P(CaptureTest, AfterAJoinTheFrontierHasSeveralOps) {

@@ -102,11 +102,37 @@ TEST_P(CloseTest, ClosingWaitsForQueuedWork) {
 
 TEST_P(CloseTest, AClosedDeviceRefusesWork) {
   ASSERT_THAT(other_->Close(), IsOk());
-  EXPECT_THAT(other_->NewStream(), FailsWith(absl::StatusCode::kFailedPrecondition, "closed"));
-  EXPECT_THAT(other_->NewEvent({}), FailsWith(absl::StatusCode::kFailedPrecondition, "closed"));
-  EXPECT_THAT(other_->memory().Reserve(1 << 21, {}),
-              FailsWith(absl::StatusCode::kFailedPrecondition, "closed"));
+  const auto refused = HasError(ErrorCode::kNotPermitted, "closed");
+  const uint64_t bytes = other_->memory().granularity();
+  EXPECT_THAT(other_->NewStream(), refused);
+  EXPECT_THAT(other_->AdoptStream(nullptr), refused);
+  EXPECT_THAT(other_->NewEvent({}), refused);
+  EXPECT_THAT(other_->Load(EmptyKernel()), refused);
+  EXPECT_THAT(other_->memory().Info(), refused);
+  EXPECT_THAT(other_->memory().Reserve(bytes, {}), refused);
+  EXPECT_THAT(other_->memory().Create(bytes), refused);
+  EXPECT_THAT(other_->memory().AllocateHost(64), refused);
   EXPECT_THAT(other_->Close(), IsOk()) << "closing again is fine";
+}
+
+TEST_P(CloseTest, WhatIsLeftOfAClosedDeviceStartsNothingAndCanBeGivenBack) {
+  Memory& left = other_->memory();
+  const uint64_t bytes = left.granularity();
+  ASSERT_OK_AND_ASSIGN(const AddressRange range, left.Reserve(bytes, {}));
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<PhysicalMemory> physical, left.Create(bytes));
+  ASSERT_THAT(left.Map(range.base, *physical), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> stream, other_->NewStream());
+  ASSERT_THAT(stream->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Graph> graph, stream->EndCapture());
+
+  const auto refused = HasError(ErrorCode::kNotPermitted, "closed");
+  EXPECT_THAT(other_->Close(), HasError(ErrorCode::kNotPermitted, "left"));
+  EXPECT_THAT(stream->BeginCapture(CaptureMode::kThreadLocal), refused);
+  EXPECT_THAT(graph->Instantiate(), refused);
+  EXPECT_THAT(left.SetAccess(range, MemoryAccess::kReadWrite), refused);
+  EXPECT_THAT(left.Unmap(range), IsOk());
+  EXPECT_THAT(left.Map(range.base, *physical), refused);
+  EXPECT_THAT(left.Release(range), IsOk());
 }
 
 TEST_P(CloseTest, ManyDevicesOpenAndCloseInTurn) {

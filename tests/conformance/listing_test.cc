@@ -91,7 +91,7 @@ TEST_P(ListingTest, AGraphOfNothingHasNoOps) {
   ASSERT_NE(graph, nullptr);
   EXPECT_EQ(graph->op_count(), 0u);
   EXPECT_TRUE(graph->ops().empty());
-  EXPECT_THAT(graph->Find(OpToken{12345}), FailsWith(absl::StatusCode::kNotFound, ""));
+  EXPECT_THAT(graph->Find(OpToken{12345}), HasError(ErrorCode::kNotFound, "capture"));
 }
 
 TEST_P(ListingTest, KernelsShapesAndArguments) {
