@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "device/host/fault_guard.h"
 #include "device/host/host_event.h"
 #include "device/host/host_stream.h"
 
@@ -100,6 +101,7 @@ absl::Status HostDevice::health() const {
 
 absl::Status HostDevice::Close() {
   Engine::Lock lock = core_->engine.Guard();
+  if (IsInside(&core_->engine)) return core_->engine.MayCall();
   core_->engine.WaitForAll(lock);
   core_->closed = true;
   const std::string left = core_->Leftovers();

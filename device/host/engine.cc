@@ -20,6 +20,13 @@ void Engine::Lose(absl::Status why) {
   if (health_.ok()) health_ = std::move(why);
 }
 
+const absl::Status& Engine::MayCall() const {
+  static const absl::Status* const kRefused = new absl::Status(
+      DeviceError(ErrorCode::kNotPermitted,
+                  "a call of the device from inside a kernel or a host call that it runs"));
+  return health_.ok() && IsInside(this) ? *kRefused : health_;
+}
+
 StreamQueue* Engine::NewQueue(std::string prefix, bool ours) {
   StreamQueue* free = nullptr;
   for (const auto& queue : queues_) {

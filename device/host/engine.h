@@ -47,9 +47,9 @@ class Engine {
 
   // OK, or why no call can work: the device is lost or closed.
   const absl::Status& health() const { return health_; }
-  // Likewise for the calling thread: inside a host call no call of the device may be made, since
-  // waiting there for the call's own stream would never end.
-  const absl::Status& MayCall() const { return host_calls_.empty() ? health_ : MayCallHere(); }
+  // Likewise for the calling thread: inside a kernel's body or a host call no call of the device
+  // may be made, since waiting there for the work's own stream would never end.
+  const absl::Status& MayCall() const;
   void Lose(absl::Status why);
 
   Captures& captures() { return captures_; }
@@ -110,7 +110,6 @@ class Engine {
   void RunDownTo(Lock& lock, uint64_t pending);
 
   // engine_threads.cc
-  const absl::Status& MayCallHere() const;
   void HandToCallbacks(Lock& lock, ReadyItem item);
   void CallbackLoop();
   void PollLoop();
@@ -149,7 +148,6 @@ class Engine {
 
   WaitingFills waiting_fills_;
 
-  std::vector<std::thread::id> host_calls_;  // the threads that run one now
   std::thread callback_thread_;
   std::deque<ReadyItem> callbacks_;
   uint64_t callbacks_handed_ = 0;

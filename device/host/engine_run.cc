@@ -3,8 +3,7 @@
 
 #include <utility>
 
-#include "absl/algorithm/container.h"
-#include "absl/strings/str_format.h"
+#include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 #include "device/error.h"
 #include "device/host/engine.h"
@@ -146,20 +145,18 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
   const Work& work = whole ? unit.work : unit.replay->At(item.op, unit.patch);
   if (Admit(*item.queue, unit, item.op, work)) {
     const bool host_call = work.kind() == OpKind::kHost;
-    if (host_call) host_calls_.push_back(std::this_thread::get_id());
     lock.unlock();
-    const Fault fault = RunGuarded([&work] { work.Run(); });
+    const Fault fault = RunGuarded([&work] { work.Run(); }, this);
     if (whole && !fault.happened) unit.work.DropFunction();
     lock.lock();
     if (host_call) {
-      host_calls_.erase(absl::c_find(host_calls_, std::this_thread::get_id()));
       // Who waits for something that a callback says knows that the stream came this far.
       HostKnows({item.queue->slot, unit.sequence}, item.queue->ClockAt(unit.sequence));
     }
     if (fault.happened) {
       Lose(DeviceError(ErrorCode::kIllegalAddress,
-                       absl::StrFormat("%s on %s touched %#x, where no accessible memory is",
-                                       work.name(), item.queue->name(), fault.address)));
+                       absl::StrCat(work.name(), " on ", item.queue->name(), " touched ",
+                                    PlaceOf(fault))));
     }
   }
   FinishItem(item);

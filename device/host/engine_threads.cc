@@ -3,19 +3,11 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/algorithm/container.h"
 #include "device/error.h"
 #include "device/host/engine.h"
 #include "device/host/engine_sleep.h"
 
 namespace graphtree::host {
-
-const absl::Status& Engine::MayCallHere() const {
-  static const absl::Status* const kRefused = new absl::Status(DeviceError(
-      ErrorCode::kNotPermitted, "a call of the device from inside a host call that it runs"));
-  const bool inside = absl::c_linear_search(host_calls_, std::this_thread::get_id());
-  return inside && health_.ok() ? *kRefused : health_;
-}
 
 void Engine::HandToCallbacks(Lock& lock, ReadyItem item) {
   if (!callback_thread_.joinable()) callback_thread_ = std::thread([this] { CallbackLoop(); });

@@ -8,13 +8,17 @@
 #include <csignal>
 #include <mutex>
 
+#include "absl/strings/str_format.h"
+
 namespace graphtree::host {
 namespace {
 
 struct Frame {
   sigjmp_buf back;
-  Address address;
+  Fault fault;
   sigset_t mask;  // as it was before the fault
+  const void* owner;
+  Frame* outer;
 };
 
 thread_local Frame* volatile innermost = nullptr;
@@ -39,7 +43,9 @@ void OnFault(int signal, siginfo_t* info, void* context) {
     Chain(signal == SIGBUS ? previous_bus : previous_segv, signal, info, context);
     return;
   }
-  frame->address = AddressOf(info->si_addr);
+  frame->fault.happened = true;
+  frame->fault.has_address = info->si_code != SI_KERNEL;
+  frame->fault.address = AddressOf(info->si_addr);
   frame->mask = static_cast<const ucontext_t*>(context)->uc_sigmask;
   siglongjmp(frame->back, 1);
 }
@@ -58,19 +64,32 @@ void InstallFaultHandler() {
   });
 }
 
-Fault RunGuarded(void (*function)(void*), void* argument) {
+std::string PlaceOf(const Fault& fault) {
+  if (!fault.has_address) return "an address that no memory can have, such as a poisoned pointer";
+  return absl::StrFormat("%#x, where no accessible memory is", fault.address);
+}
+
+bool IsInside(const void* owner) {
+  for (const Frame* frame = innermost; frame != nullptr; frame = frame->outer) {
+    if (frame->owner == owner) return true;
+  }
+  return false;
+}
+
+Fault RunGuarded(void (*function)(void*), void* argument, const void* owner) {
   Frame frame;
-  frame.address = 0;
+  frame.owner = owner;
+  frame.outer = innermost;
   if (sigsetjmp(frame.back, 0) != 0) {
-    innermost = nullptr;
+    innermost = frame.outer;
     // The handler was left without returning, so what it blocked is still blocked. Saving the mask
     // with every jump point would cost each op a system call.
     pthread_sigmask(SIG_SETMASK, &frame.mask, nullptr);
-    return {true, frame.address};
+    return frame.fault;
   }
   innermost = &frame;
   function(argument);
-  innermost = nullptr;
+  innermost = frame.outer;
   return {};
 }
 

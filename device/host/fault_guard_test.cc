@@ -1,4 +1,5 @@
-// A guarded function survives touching what is not there; others still die.
+// A guarded function survives touching what is not there; others still die. Guards nest, and know
+// for whom they stand.
 #include "device/host/fault_guard.h"
 
 #include <sys/mman.h>
@@ -45,6 +46,44 @@ TEST_F(FaultGuardTest, EachThreadHasItsOwn) {
   std::thread other([&] { EXPECT_TRUE(RunGuarded([&] { nothing_[0] = 1; }).happened); });
   EXPECT_TRUE(RunGuarded([&] { nothing_[1] = 1; }).happened);
   other.join();
+}
+
+TEST_F(FaultGuardTest, AFaultInsideLeavesTheGuardAroundItInPlace) {
+  bool went_on = false;
+  const Fault outer = RunGuarded([&] {
+    EXPECT_TRUE(RunGuarded([&] { nothing_[0] = 1; }).happened);
+    EXPECT_FALSE(RunGuarded([] {}).happened);
+    went_on = true;
+    nothing_[200] = 1;
+  });
+  EXPECT_TRUE(went_on);
+  EXPECT_TRUE(outer.happened);
+  EXPECT_EQ(outer.address, AddressOf(const_cast<char*>(nothing_)) + 200);
+}
+
+TEST_F(FaultGuardTest, WhoRunsIsKnownInsideOnThisThreadOnly) {
+  const int a = 0, b = 0;
+  EXPECT_FALSE(IsInside(&a));
+  RunGuarded(
+      [&] {
+        EXPECT_TRUE(IsInside(&a));
+        EXPECT_FALSE(IsInside(&b));
+        RunGuarded([&] { EXPECT_TRUE(IsInside(&a) && IsInside(&b)); }, &b);
+        EXPECT_FALSE(IsInside(&b));
+        std::thread([&] { EXPECT_FALSE(IsInside(&a)); }).join();
+      },
+      &a);
+  EXPECT_FALSE(IsInside(&a));
+}
+
+TEST_F(FaultGuardTest, APointerThatNoMemoryCanHaveIsNotCalledZero) {
+  volatile char* const poisoned = reinterpret_cast<volatile char*>(0xCBCBCBCBCBCBCBCB);
+  const Fault fault = RunGuarded([&] { static_cast<void>(*poisoned); });
+  EXPECT_TRUE(fault.happened);
+  EXPECT_FALSE(fault.has_address);
+  EXPECT_NE(PlaceOf(fault).find("no memory can have"), std::string::npos) << PlaceOf(fault);
+  const Fault at_zero = RunGuarded([&] { static_cast<void>(*(poisoned - 0xCBCBCBCBCBCBCBCB)); });
+  EXPECT_EQ(PlaceOf(at_zero), "0, where no accessible memory is");
 }
 
 TEST_F(FaultGuardTest, WhatIsNotGuardedStillDies) {

@@ -48,6 +48,14 @@ TEST(HostChecksTest, ACopyFromHostMemoryThatIsNotThereIsReported) {
   }
 }
 
+TEST(HostChecksTest, APoisonedPointerIsReported) {
+  TestDevice device;
+  device.memory().NoteLive(device.word(0), "a pointer that nobody has written");
+  ASSERT_THAT(device.Secret(0, device.at(0)), IsOk());
+  EXPECT_THAT(device.stream(0).Synchronize(),
+              HasCode(ErrorCode::kIllegalAddress, "secret on stream 0 touched an address that no"));
+}
+
 TEST(HostChecksTest, AnUndeclaredWriteInAReplayIsCaughtToo) {
   TestDevice device;
   const auto graph =

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "device/address_map.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
@@ -110,8 +109,8 @@ absl::Status HostStream::Copy(Address target, Address source, uint64_t bytes) {
     if (fault.happened) {
       core_->engine.Lose(DeviceError(
           ErrorCode::kIllegalAddress,
-          absl::StrFormat("copy on %s reads [%#x, +%d): at %#x is no accessible memory",
-                          queue_->name(), source, bytes, fault.address)));
+          absl::StrCat("copy on ", queue_->name(), " reads ", ToString({source, bytes}),
+                       ": it touched ", PlaceOf(fault))));
       return core_->engine.MayCall();
     }
     return IssueWork(lock, [&](Work& work) { work.SetFrozenCopy(copy); });

@@ -135,6 +135,15 @@ TEST_P(CloseTest, WhatIsLeftOfAClosedDeviceStartsNothingAndCanBeGivenBack) {
   EXPECT_THAT(left.Release(range), IsOk());
 }
 
+// Waiting for its own stream would never end.
+TEST_P(CloseTest, ClosingInAHostCallIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> stream, other_->NewStream());
+  absl::Status closed;
+  ASSERT_THAT(stream->CallHost([&] { closed = other_->Close(); }), IsOk());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_THAT(closed, HasError(ErrorCode::kNotPermitted, ""));
+}
+
 TEST_P(CloseTest, ManyDevicesOpenAndCloseInTurn) {
   for (int i = 0; i < 10; ++i) {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> device, GetParam().open());
