@@ -91,6 +91,12 @@ expect 0 --no-cuda --list
 stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do
 [ \$p = libabsl-dev ] || echo \$p installed; done"
 
+# apt-get fails, as it does without a network.
+stand_in sudo <<<'echo "Temporary failure resolving deb.debian.org"; exit 100'
+expect 1 --no-cuda
+expect_text "Temporary failure"
+expect_text "apt-get could not install them"
+
 # No root and no sudo: the command to run is printed.
 rm "$root/bin/sudo"
 if ! PATH=/usr/bin:/bin command -v sudo >/dev/null; then
@@ -103,12 +109,18 @@ echo 'ID=fedora' >"$root/os-release"
 expect 2 --no-cuda
 expect_text "neither Debian nor Ubuntu"
 expect_text "libbenchmark-dev"
+if grep -q "missing" "$root/output"; then fail "it cannot tell what is missing"; fi
+rm "$root/os-release"
+expect 2 --no-cuda
+expect_text "neither Debian nor Ubuntu"
 
 # Wrong use.
 expect 2 --wrong
 expect_text "there is no option --wrong"
-expect 2 nonsense
-expect_text "there is no group nonsense"
+for group in nonsense "" '.*' 'bas' 'base bazel-bootstrap'; do
+  expect 2 --no-cuda "$group"
+  expect_text "there is no group \"$group\""
+done
 
 # An interrupted download leaves nothing that passes for a toolkit.
 echo 'ID=ubuntu' >"$root/os-release"
