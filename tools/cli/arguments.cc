@@ -159,6 +159,7 @@ class ArgumentParser {
       if (option.name == name || (option.short_name == name && !name.empty())) return &option;
       names.push_back(option.name);
     }
+    names.push_back("--help");
     return WrongUse(absl::StrCat(verb_.name, " has no option ", name, DidYouMean(name, names)));
   }
 

@@ -82,6 +82,7 @@ TEST(ArgumentsTest, DoubleDashEndsOptionsAndOneDashIsAnOperand) {
 }
 
 TEST(ArgumentsTest, UnknownOptionNamesTheNearest) {
+  ExpectRefused({"in", "--halp"}, "sample has no option --halp; did you mean --help?");
   ExpectRefused({"in", "--jsn"}, "sample has no option --jsn; did you mean --json?");
   ExpectRefused({"in", "--frobnicate"}, "sample has no option --frobnicate");
   ExpectRefused({"in", "-j"}, "sample has no option -j");

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "allocator/snapshot/write.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "device/open.h"
@@ -36,9 +37,26 @@ std::string DefaultDevice() {
   return "host";
 }
 
+constexpr const char* kFileOptions[] = {"--json", "--tree", "--snapshot"};
+
+// One would be written over the other.
+absl::Status FilesDiffer(const cli::Arguments& arguments) {
+  for (const char* one : kFileOptions) {
+    for (const char* other : kFileOptions) {
+      if (one == other || !arguments.Has(one) || !arguments.Has(other)) continue;
+      const std::string path = arguments.Text(one);
+      if (path != arguments.Text(other)) continue;
+      return absl::InvalidArgumentError(
+          absl::StrCat(one, " and ", other, " cannot both go to ",
+                       path == "-" ? std::string("the console") : path));
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Told before the day is run, not behind it.
 absl::Status FilesMayBeWritten(const cli::Arguments& arguments) {
-  for (const char* option : {"--json", "--tree", "--snapshot"}) {
+  for (const char* option : kFileOptions) {
     if (!arguments.Has(option)) continue;
     GRAPHTREE_RETURN_IF_ERROR(cli::MayWrite(arguments.Text(option)));
   }
@@ -56,9 +74,7 @@ absl::StatusOr<int> InRange(const cli::Arguments& arguments, const char* option,
 
 absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
                                               cli::ProgressLine& progress) {
-  if (arguments.Text("--json") == "-" && arguments.Text("--tree") == "-") {
-    return absl::InvalidArgumentError("--json and --tree cannot both go to the console");
-  }
+  GRAPHTREE_RETURN_IF_ERROR(FilesDiffer(arguments));
   demo::DemoOptions options;
   GRAPHTREE_ASSIGN_OR_RETURN(options.steps,
                              InRange(arguments, "--steps", options.steps, 1, kMostSteps));
@@ -70,6 +86,10 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
   options.sampled = !arguments.Has("--greedy");
   if (arguments.Has("--snapshot")) {
     const std::string path = arguments.Text("--snapshot");
+    if (!snapshot::FileKindOf(path).has_value()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--snapshot \"", path, "\": a snapshot's file ends in .pickle, .json or .sqlite"));
+    }
     options.at_the_end = [path](Tree& tree) { return WriteTreeSnapshot(tree, path); };
   }
   if (!arguments.Has("--quiet")) {

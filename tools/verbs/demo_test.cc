@@ -105,6 +105,22 @@ TEST(DemoTest, TwoFilesDoNotMixOnTheConsole) {
   EXPECT_EQ(outcome.out, "");
 }
 
+TEST(DemoTest, OneFileDoesNotTakeTwoReports) {
+  const std::string path = testing::TempDir() + "/both.json";
+  const Outcome outcome =
+      RunDemo({"demo", "--device=host", "--steps=2", "--json", path, "--snapshot", path});
+  EXPECT_EQ(outcome.code, cli::kWrongUse);
+  EXPECT_THAT(outcome.err, HasSubstr("--json and --snapshot cannot both go to " + path));
+  EXPECT_EQ(outcome.out, "") << "the day was run";
+}
+
+TEST(DemoTest, ASnapshotOfAnUnknownKindIsSaidBeforeTheDayIsRun) {
+  const Outcome outcome =
+      RunDemo({"demo", "--device=host", "--steps=1000000", "--snapshot", "day.txt"});
+  EXPECT_EQ(outcome.code, cli::kWrongUse);
+  EXPECT_THAT(outcome.err, HasSubstr("\"day.txt\": a snapshot's file ends in .pickle"));
+}
+
 TEST(DemoTest, AFileThatCannotBeWrittenIsSaidBeforeTheDayIsRun) {
   for (const char* option : {"--json", "--tree", "--snapshot"}) {
     const Outcome outcome = RunDemo(
