@@ -11,13 +11,18 @@
 #
 # It closes with one line, `N passed, N failed, N skipped`, counted in test cases; a binary that
 # crashed or ran out of time counts as one failed case. Exit codes: 0 all passed, 1 not all, 2 wrong
-# use. Set GRAPHTREE_NVRTC to the folder of libnvrtc.so.13 if it is not found, and
-# GRAPHTREE_CUBLAS to that of libcublas.so.13.
+# use, such as a TEXT or a PATTERN that nothing has. Set GRAPHTREE_NVRTC to the folder of
+# libnvrtc.so.13 if it is not found, and GRAPHTREE_CUBLAS to that of libcublas.so.13.
 
 set -euo pipefail
 caller=$PWD
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./bench_run.sh
+
+refuse() {
+  echo "run: $*" >&2
+  exit 2
+}
 
 only=
 filter='*'
@@ -30,7 +35,7 @@ for argument in "$@"; do
     --no-bench) bench=0 ;;
     --out=*) out=${argument#*=} ;;
     --help | -h) sed -n '2,/^[^#]/{/^#/{s/^# \{0,1\}//;p}}' run && exit 0 ;;
-    *) echo "run: there is no option $argument; see ./run --help" >&2 && exit 2 ;;
+    *) refuse "there is no option $argument; see ./run --help" ;;
   esac
 done
 [[ -z $out || $out == /* ]] || out=$caller/$out
@@ -118,10 +123,14 @@ export LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 bin/tools/graphtree devices || true
 
 mapfile -t tests < <(grep -F -- "$only" tests.txt || true)
-for test in "${tests[@]}"; do run_test "$test"; done
-
 mapfile -t benches < <(grep -F -- "$only" benches.txt || true)
-if [ "$bench" = 1 ] && [ "${#benches[@]}" -gt 0 ]; then
+[ "$bench" = 1 ] || benches=()
+[ "$((${#tests[@]} + ${#benches[@]}))" != 0 ] || refuse "no binary's path contains \"$only\""
+for test in "${tests[@]}"; do run_test "$test"; done
+[ "${#tests[@]}" = 0 ] || [ "$((passed + ${#failed[@]} + ${#skipped[@]}))" != 0 ] ||
+  refuse "no test case matches \"$filter\""
+
+if [ "${#benches[@]}" -gt 0 ]; then
   # A missed goal is said, and is no failed test; a bench that crashes is.
   run_benches "$work" "${benches[@]}" -- || true
   [ "$out" = "$work" ] || cp "$work/rows.json" "$out/"

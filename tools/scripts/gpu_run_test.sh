@@ -96,5 +96,15 @@ expect_last "2 passed, 3 failed, 1 skipped"
 # Parts of it.
 expect 0 --only=good --no-bench
 expect_last "1 passed, 0 failed, 1 skipped"
+expect 0 --only=met_bench
+
+# What was asked for is not there: nothing passed, and nobody may take it for that.
+expect 2 --only=nonsense
+expect_line "run: no binary's path contains \"nonsense\""
+expect 2 --only=met_bench --no-bench
+stand_in empty_test <<<'echo "[==========] 0 tests from 0 test suites ran."'
+echo bin/empty_test >"$root/tests.txt"
+expect 2 --filter=Nonsense.*
+expect_last 'run: no test case matches "Nonsense.*"'
 expect 2 --wrong
 echo "every case as expected"

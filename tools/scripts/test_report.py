@@ -6,7 +6,8 @@ EVENTS is the file that Bazel wrote for --build_event_json_file. It names the ta
 be built and, for every test that ran, its status and its test.xml; cases are counted there. What
 left no usable test.xml behind (a crash, a timeout) counts as one failed case.
 
-Exit codes: 0 nothing failed, 1 something did, 2 wrong use, 130 Bazel was interrupted.
+Exit codes: 0 nothing failed, 1 something did, 2 wrong use or nothing that is a test, 130 Bazel was
+interrupted.
 """
 
 import json
@@ -176,6 +177,9 @@ def main(arguments):
     print_report(phases, sys.stdout)
     if interrupted:
         return 130
+    if not any(phase.passed or phase.failed or phase.skipped for phase in phases):
+        print("test: there is no test among the targets", file=sys.stderr)
+        return 2
     return 1 if any(phase.failed for phase in phases) else 0
 
 

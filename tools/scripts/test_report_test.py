@@ -134,6 +134,16 @@ class ReportTest(unittest.TestCase):
         finally:
             sys.stdout = out
 
+    def test_main_does_not_call_it_success_when_nothing_ran(self):
+        path = self.file("empty.json", "")
+        outputs, sys.stdout, sys.stderr = (sys.stdout, sys.stderr), io.StringIO(), io.StringIO()
+        try:
+            self.assertEqual(test_report.main(["plain:1:4:" + path, "asan:1:4:" + path]), 2)
+            self.assertIn("no test among the targets", sys.stderr.getvalue())
+            self.assertEqual(test_report.main(["plain:1:1:" + path]), 1)
+        finally:
+            sys.stdout, sys.stderr = outputs
+
     def test_main_refuses_what_it_cannot_read(self):
         err, sys.stderr = sys.stderr, io.StringIO()
         try:
