@@ -1,22 +1,55 @@
 // Counting calls, and the faults armed for them.
 #include "device/fault/fault_plan.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 
 namespace graphtree {
+namespace {
 
-void FaultPlan::FailCall(uint64_t n, ErrorCode code) { FailCallOf("", n, code); }
+constexpr absl::string_view kCalls[] = {
+    "Device.NewStream",       "Device.AdoptStream",    "Device.NewEvent",
+    "Device.Load",            "Device.Close",          "Memory.Info",
+    "Memory.Reserve",         "Memory.Release",        "Memory.Create",
+    "Memory.Map",             "Memory.Unmap",          "Memory.SetAccess",
+    "Memory.AllocateHost",    "Event.IsDone",          "Event.Synchronize",
+    "Event.NanosecondsSince", "Stream.Launch",         "Stream.Copy",
+    "Stream.Fill",            "Stream.CallHost",       "Stream.Record",
+    "Stream.Wait",            "Stream.IsDone",         "Stream.Synchronize",
+    "Stream.BeginCapture",    "Stream.Capture",        "Stream.EndCapture",
+    "Stream.CaptureFrontier", "Stream.CapturedOps",    "Graph.Instantiate",
+    "Executable.Launch",      "Executable.Upload",     "Executable.Update",
+    "Executable.PatchKernel", "Executable.PatchCopy",  "Executable.PatchFill",
+    "Executable.PatchArgumentBytes",
+};
+
+// A misspelled name would never fire, and a test that arms it could not fail.
+void CheckIsCall(absl::string_view name) {
+  GRAPHTREE_CHECK(std::find(std::begin(kCalls), std::end(kCalls), name) != std::end(kCalls))
+      << "no call of a device is named \"" << name << "\"";
+}
+
+}  // namespace
+
+void FaultPlan::FailCall(uint64_t n, ErrorCode code) { Arm("", n, code); }
 
 void FaultPlan::FailCallOf(absl::string_view name, uint64_t n, ErrorCode code) {
+  CheckIsCall(name);
+  Arm(name, n, code);
+}
+
+void FaultPlan::Arm(absl::string_view name, uint64_t n, ErrorCode code) {
   GRAPHTREE_CHECK(n >= 1) << "calls are counted from 1";
   std::lock_guard<std::mutex> lock(mutex_);
   armed_.push_back({std::string(name), n, code});
 }
 
 void FaultPlan::FailEveryCallOf(absl::string_view name, ErrorCode code) {
+  CheckIsCall(name);
   std::lock_guard<std::mutex> lock(mutex_);
   armed_.push_back({std::string(name), 0, code});
 }
@@ -51,6 +84,7 @@ absl::Status FaultPlan::Enter(absl::string_view name) {
   std::lock_guard<std::mutex> lock(mutex_);
   ++calls_;
   const uint64_t count = ++counts_[std::string(name)];
+  if (count == 1) CheckIsCall(name);
   if (!lost_.ok()) return lost_;
   const Fault* fault = Match(name);
   if (fault == nullptr) return absl::OkStatus();

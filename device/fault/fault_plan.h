@@ -33,9 +33,9 @@ class FaultPlan {
 
   // The n-th call from now on fails; 1 is the next one. Several faults may be armed.
   void FailCall(uint64_t n, ErrorCode code);
-  // The same, counting only calls of one name ("Stream.Launch").
+  // The same, counting only calls of one name ("Stream.Launch"). REQUIRES: there is such a call.
   void FailCallOf(absl::string_view name, uint64_t n, ErrorCode code);
-  // Every call of that name fails until Clear.
+  // Every call of that name fails until Clear. REQUIRES: likewise.
   void FailEveryCallOf(absl::string_view name, ErrorCode code);
   // Disarms every fault and forgets a lost device. The counts go on.
   void Clear();
@@ -61,6 +61,7 @@ class FaultPlan {
     ErrorCode code;
   };
 
+  void Arm(absl::string_view name, uint64_t n, ErrorCode code);
   // The fault that fires at this call, taken out of the list unless it fires always.
   const Fault* Match(absl::string_view name);
 

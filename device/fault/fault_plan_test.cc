@@ -40,6 +40,15 @@ TEST(FaultPlanTest, TheNthCallOfANameSkipsOtherNames) {
   EXPECT_THAT(plan.Enter("Stream.Copy"), IsOk());
 }
 
+TEST(FaultPlanTest, ANameThatNoCallHasIsABugOfTheTestThatArmsIt) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  FaultPlan plan;
+  EXPECT_DEATH(plan.FailCallOf("Stream.Lauch", 1, ErrorCode::kInvalidValue),
+               "no call of a device is named \"Stream.Lauch\"");
+  EXPECT_DEATH(plan.FailEveryCallOf("Stream", ErrorCode::kInvalidValue), "named \"Stream\"");
+  EXPECT_DEATH(plan.FailCall(0, ErrorCode::kInvalidValue), "counted from 1");
+}
+
 TEST(FaultPlanTest, CountingStartsWhenTheFaultIsArmed) {
   FaultPlan plan;
   ASSERT_THAT(plan.Enter("Stream.Copy"), IsOk());

@@ -214,6 +214,8 @@ absl::StatusOr<std::unique_ptr<Graph>> EndCaptureOf(const std::shared_ptr<Core>&
   std::shared_ptr<host::Capture> kept;
   const Engine::Lock lock = core->engine.Guard();
   kept = queue.part.capture;
+  // Of a lost device a capture ends, too, and what waits for the end of all captures may go on.
+  if (!core->engine.health().ok()) core->engine.captures().Leave(queue.part);
   GRAPHTREE_RETURN_IF_ERROR(core->engine.MayCall());
   GRAPHTREE_ASSIGN_OR_RETURN(
       const std::shared_ptr<Capture> capture,

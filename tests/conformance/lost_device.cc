@@ -57,9 +57,13 @@ TEST_P(LostDeviceTest, TheFirstErrorStaysAndClosingWorks) {
     ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executable> executable, graph->Instantiate());
     ASSERT_THAT(executable->Launch(*stream), IsOk());
     ASSERT_THAT(stream->Synchronize(), IsOk());
+    ASSERT_OK_AND_ASSIGN(const auto capturing, device.NewStream());
+    ASSERT_THAT(capturing->BeginCapture(CaptureMode::kRelaxed), IsOk());
     // Where work runs at once, this call already fails.
     FillPattern(*stream, {nowhere.base, 64}, 1).IgnoreError();
     ExpectLost(device, *stream, *executable, *graph);
+    EXPECT_EQ(capturing->EndCapture().status(), device.health());
+    EXPECT_EQ(device.open_captures(), 0) << "what waits for its end may go on";
   }
   // What a lost device says to giving memory back is its own affair; it must forget it.
   device.memory().Unmap(mapped).IgnoreError();
