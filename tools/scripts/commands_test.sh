@@ -52,6 +52,13 @@ while [ "$1" != --json ]; do shift; done
 echo '{"name":"row","met":true,"skipped":null,"failed":null}' >"$2"
 END
 
+mkdir "$root/tools/peers"
+stand_in tools/peers/peers.py <<'END'
+[ "$1" = --list ] && { [ "${2:-peer}" = peer ] && echo peer; exit 0; }
+while [ "$1" != --json ]; do shift; done
+echo '{"name":"peer","met":null,"skipped":"needs PyTorch","failed":null}' >"$2"
+END
+
 # Wrong options, before anything is installed or built.
 for command in test demo bench; do
   expect 0 "$command" --help
@@ -85,7 +92,7 @@ expect_text "demo --help in "
 
 # Rows are written where the caller stands; a name that no row has leaves the file as it was.
 expect 0 bench --json rows.json
-expect_text "rows: 1 met"
+expect_text "rows: 1 met, 0 missed, 0 without goal, 1 skipped"
 grep -q '"name":"row"' "$root/elsewhere/rows.json" || fail "no rows in the file"
 expect 2 bench --json rows.json nonsense
 expect_text "no row has such a name"
