@@ -1,8 +1,8 @@
 """cc_bench: a binary of bench rows, and a test that it runs.
 
-tools/bench finds the binary by its tag "bench"; with "gpu" among the tags it
-also goes into the GPU bundle. The test runs every row once or twice and judges
-no number, so that a bench cannot rot unseen.
+tools/bench and the GPU bundle find the binary by its tag "bench"; a tag "gpu"
+says that its rows want one. The test runs every row once or twice and judges no
+number, so that a bench cannot rot unseen.
 """
 
 def cc_bench(name, srcs, deps = [], data = [], tags = [], copts = []):
