@@ -132,6 +132,11 @@ lib=\$2/nvidia/cu13/lib
 mkdir -p \$lib \$2/nvidia/cu13/bin
 touch \$2/nvidia/cu13/bin/nvcc
 [ ! -e $root/network ] && exit 1
+if [ -e $root/gated ]; then
+  rm $root/gated
+  echo here >$root/gate
+  read -r <$root/gate
+fi
 echo fetched >>$root/pip.log
 touch \$lib/libcudart_static.a \$lib/libnvrtc.so.13
 END
@@ -150,6 +155,19 @@ expect 0
 echo "nvidia-cuda-nvcc==1.0" >"$root/.deps/cuda/versions"
 expect 0
 [ "$(wc -l <"$root/pip.log")" = 2 ] || fail "it kept a toolkit of other versions"
+
+# Two commands at once on a fresh machine: one fetches, the other waits and finds it there.
+rm -r "$root/.deps/cuda"
+: >"$root/pip.log"
+mkfifo "$root/gate"
+touch "$root/gated"
+(expect 0) &
+read -r <"$root/gate" # the first is in the middle of it
+(expect 0) &
+sleep 0.5 # time in which it could fetch, too, if it did not wait
+echo go >"$root/gate"
+wait %1 && wait %2 || fail "one of two failed"
+[ "$(wc -l <"$root/pip.log")" = 1 ] || fail "both fetched"
 
 # A toolkit without NVRTC gets that alone.
 rm -r "$root/.deps/cuda"
