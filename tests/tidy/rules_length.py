@@ -1,7 +1,8 @@
 """Files of at most 500 lines and functions of at most 60.
 
-In C++ a function is found by its braces: the outermost block that follows a closing parenthesis and
-is not a class, a namespace or an initialiser. A lambda counts to the function around it.
+In C++ and JavaScript a function is found by its braces: the outermost block that follows a closing
+parenthesis and is not a class, a namespace or an initialiser. A lambda counts to the function
+around it.
 """
 
 import ast
@@ -111,7 +112,7 @@ def _shell_functions(lines):
 
 
 def _functions(file):
-    if file.is_cpp:
+    if file.is_cpp or file.is_script:
         return cpp_functions(file.code)
     if file.is_python:
         return _python_functions(file.text)
@@ -122,7 +123,7 @@ def _functions(file):
 
 def check(file):
     """Yields a finding for the file and for each function that is too long."""
-    if not (file.is_cpp or file.is_python or file.is_shell):
+    if not (file.is_cpp or file.is_python or file.is_shell or file.is_script):
         return
     count = len(file.lines) - 1
     if count > MOST_LINES_IN_FILE:

@@ -31,7 +31,7 @@ def _check_guard(file):
 
 
 def _starts_with_comment(file):
-    if file.is_cpp:
+    if file.is_cpp or file.is_script:
         return file.lines[0].startswith("// ")
     if file.is_shell:
         return len(file.lines) > 1 and file.lines[1].startswith("# ")
@@ -44,7 +44,8 @@ def _starts_with_comment(file):
 
 
 def _check_lines(file):
-    is_code = file.is_cpp or file.is_python or file.is_shell or file.is_build
+    is_code = (file.is_cpp or file.is_python or file.is_shell or file.is_build or
+               file.is_script)
     for number, line in enumerate(file.lines, 1):
         if "\t" in line:
             yield source.Finding("tab", file.path, number, "spaces only")

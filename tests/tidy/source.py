@@ -58,6 +58,11 @@ class Source:
         return self.name.endswith(".sh") or self.lines[0].startswith(_SHELL)
 
     @property
+    def is_script(self):
+        """A script of the memory page, or of its tests."""
+        return self.name.endswith((".js", ".mjs")) and not self.is_data
+
+    @property
     def is_build(self):
         return self.name.endswith((".bzl", ".bazel")) or self.name == "WORKSPACE"
 
@@ -75,9 +80,13 @@ class Source:
     def code(self):
         """The lines without comments and with empty strings; line numbers stay."""
         if self._code is None:
-            self._code = strip_cpp(self.text).split("\n")
+            text = _TEMPLATE.sub(_without_text, self.text) if self.is_script else self.text
+            self._code = strip_cpp(text).split("\n")
         return self._code
 
+
+# A text of JavaScript that may run over lines.
+_TEMPLATE = re.compile(r"`(?:\\.|[^`\\])*`", re.DOTALL)
 
 # A comment, a raw string, a string, or a character; an apostrophe inside a number (1'000) is none.
 _NO_CODE = re.compile(
@@ -90,7 +99,7 @@ _NO_CODE = re.compile(
 def _without_text(match):
     """What stays of a comment or string: its line breaks, and a pair of quotes for a string."""
     text = match.group(0)
-    quotes = "" if text.startswith("/") else text[-1] * 2 if text[-1] in "\"'" else '""'
+    quotes = "" if text.startswith("/") else text[-1] * 2 if text[-1] in "\"'`" else '""'
     return quotes + "\n" * text.count("\n")
 
 

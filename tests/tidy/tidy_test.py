@@ -191,12 +191,22 @@ class LengthTest(unittest.TestCase):
         self.assertEqual(_findings("tools/a.sh", shell.replace("  x\n", "", 1)), [])
 
 
+    def test_scripts_of_the_page(self):
+        for head in ("export function draw(canvas, {width, height}) {", "function* all() {",
+                     "test('a thing', () => {"):
+            fine = "// X.\n" + head + "\n" + "  say(`${a}{ {`);\n" * 58 + "}\n"
+            self.assertEqual(_findings("tools/a.js", fine), [], head)
+            long = fine.replace("}\n", "  x();\n}\n")
+            self.assertEqual(_findings("tools/a.js", long), ["function-length:2"], head)
+
+
 class TextTest(unittest.TestCase):
 
     def test_head_comments(self):
         for path, bad, good in [
             ("device/a.cc", "int i;\n", _HEAD),
             ("tools/a.py", "import os\n", '"""X."""\n'),
+            ("tools/a.mjs", "import a from 'a';\n", "// X.\n"),
             ("tools/a.sh", "#!/usr/bin/env bash\nset -e\n", "#!/usr/bin/env bash\n# X.\n"),
             ("tools/a", "#!/usr/bin/env bash\nset -e\n", "#!/usr/bin/env bash\n# X.\n"),
             ("bazel/a.bzl", "x = 1\n", '"""X."""\n'),

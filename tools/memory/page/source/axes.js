@@ -23,7 +23,8 @@ export function drawAxes(svg, frame, margin) {
   const root = select(svg);
   const below = [settings.axis, view.from, view.to, width, height, margin.left];
   const beside = [settings.layout, view.bottom, view.top, height, margin.left, frame.lane.name];
-  drawAxis(root.select('.axis-x'), below, () => timeAxis(frame), [margin.left, margin.top + height]);
+  const corner = [margin.left, margin.top + height];
+  drawAxis(root.select('.axis-x'), below, () => timeAxis(frame), corner);
   drawAxis(root.select('.axis-y'), beside, () => byteAxis(frame), [margin.left, margin.top]);
 }
 

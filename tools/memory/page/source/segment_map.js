@@ -74,7 +74,8 @@ export class SegmentMap {
     const bytes = this.groups.reduce((sum, group) => sum + group.bytes, 0);
     const used = this.groups.reduce((sum, group) => sum + group.used, 0);
     this.title.textContent =
-      `${formatCount(count)} ${count === 1 ? 'segment' : 'segments'}, ${formatBytes(bytes)} reserved, ` +
+      `${formatCount(count)} ${count === 1 ? 'segment' : 'segments'}, ` +
+      `${formatBytes(bytes)} reserved, ` +
       `${formatBytes(used)} in use (${formatPercent(used, bytes) || '0 %'})`;
   }
 
