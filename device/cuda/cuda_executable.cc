@@ -13,6 +13,7 @@
 #include "device/cuda/argument_pointers.h"
 #include "device/cuda/cuda_status.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/launch_checks.h"
 #include "device/cuda/node_params.h"
 #include "device/error.h"
 
@@ -185,6 +186,11 @@ absl::Status CudaExecutable::PatchKernel(OpId op, const Kernel& kernel, const La
   if (!ArgumentsFit(kernel, arguments)) {
     return DeviceError(ErrorCode::kInvalidValue, ArgumentMismatch(kernel, arguments));
   }
+  if (!ShapeFits(shape)) {
+    return DeviceError(ErrorCode::kInvalidConfiguration,
+                       absl::StrCat("patching op ", op, " (kernel ", kernel.name(),
+                                    "): ", ShapeFlaw(shape)));
+  }
   if (!slot.loaded->Allows(shape.shared_bytes)) {
     GRAPHTREE_RETURN_IF_ERROR(context_->kernels().AllowShared(*slot.loaded, shape.shared_bytes));
   }
@@ -255,6 +261,10 @@ absl::Status CudaExecutable::PatchCopy(OpId op, const CopyParams& params) {
 
 absl::Status CudaExecutable::PatchFill(OpId op, const FillParams& params) {
   GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kFill));
+  const std::string flaw = FillFlaw(params);
+  if (!flaw.empty()) {
+    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat("patching fill op ", op, ": ", flaw));
+  }
   CUDA_MEMSET_NODE_PARAMS_v1 native = {};
   native.dst = params.target;
   native.value = params.value;

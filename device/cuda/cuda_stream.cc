@@ -13,6 +13,7 @@
 #include "device/cuda/argument_pointers.h"
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_status.h"
+#include "device/cuda/launch_checks.h"
 #include "device/error.h"
 
 namespace graphtree {
@@ -28,24 +29,6 @@ void CUDART_CB RunAndDelete(void* closure) {
 
 // A captured one runs at every replay; the graph owns the closure.
 void CUDART_CB RunOnly(void* closure) { (*static_cast<Closure*>(closure))(); }
-
-// The most threads that a block of any GPU so far may have.
-constexpr uint64_t kMostThreads = 1024;
-
-absl::Status CheckShape(const Kernel& kernel, const LaunchShape& shape) {
-  const auto product = [](const Dim3& dim) { return uint64_t{dim.x} * dim.y * dim.z; };
-  const uint64_t threads = product(shape.block);
-  if (product(shape.grid) != 0 && threads != 0 && threads <= kMostThreads) {
-    return absl::OkStatus();
-  }
-  return DeviceError(ErrorCode::kInvalidConfiguration,
-                     absl::StrCat("launching kernel ", kernel.name(), ": ",
-                                  threads > kMostThreads
-                                      ? absl::StrCat("a block of ", threads,
-                                                     " threads is too large, the most is ",
-                                                     kMostThreads)
-                                      : "its grid or block is empty"));
-}
 
 void CUDART_CB DeleteClosure(void* closure) { delete static_cast<Closure*>(closure); }
 
@@ -104,7 +87,10 @@ absl::Status CudaStream::Launch(const Kernel& kernel, const LaunchShape& shape,
   if (context_->health().lost()) return context_->health().status();
   const std::string mismatch = ArgumentMismatch(kernel, arguments);
   if (!mismatch.empty()) return DeviceError(ErrorCode::kInvalidValue, mismatch);
-  GRAPHTREE_RETURN_IF_ERROR(CheckShape(kernel, shape));
+  if (!ShapeFits(shape)) {
+    return DeviceError(ErrorCode::kInvalidConfiguration,
+                       absl::StrCat("launching kernel ", kernel.name(), ": ", ShapeFlaw(shape)));
+  }
   GRAPHTREE_ASSIGN_OR_RETURN(LoadedKernel * loaded, context_->kernels().Get(kernel));
   if (!loaded->Allows(shape.shared_bytes)) {
     GRAPHTREE_RETURN_IF_ERROR(context_->kernels().AllowShared(*loaded, shape.shared_bytes));
@@ -172,13 +158,9 @@ absl::Status CudaStream::Fill(Address target, uint32_t value, uint32_t width, ui
     return absl::StrCat("filling ", count, " elements of ", width, " bytes at 0x",
                         absl::Hex(target), " on ", Name());
   };
-  if (width != 1 && width != 2 && width != 4) {
-    return DeviceError(ErrorCode::kInvalidValue,
-                       absl::StrCat(what(), ": width ", width, " is none of 1, 2 and 4"));
-  }
-  if (target % width != 0) {
-    return DeviceError(ErrorCode::kInvalidValue,
-                       absl::StrCat(what(), ": the address must be aligned to the width"));
+  const std::string flaw = FillFlaw({target, value, width, count});
+  if (!flaw.empty()) {
+    return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": ", flaw));
   }
   if (count == 0) return absl::OkStatus();
   ContextScope current(context_->primary());

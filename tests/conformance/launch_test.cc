@@ -127,6 +127,18 @@ TEST_P(LaunchTest, ABlockOfTooManyThreadsIsRefused) {
   shape.block = {1024, 2, 1};
   EXPECT_THAT(a().Launch(EmptyKernel(), shape, {}),
               HasError(ErrorCode::kInvalidConfiguration, "1024"));
+  shape.block = {1u << 31, 1u << 31, 4};  // 2 to the 64th threads
+  EXPECT_THAT(a().Launch(EmptyKernel(), shape, {}),
+              HasError(ErrorCode::kInvalidConfiguration, "1024"));
+  EXPECT_THAT(Empty(a()), IsOk());
+  EXPECT_THAT(a().Synchronize(), IsOk());
+}
+
+TEST_P(LaunchTest, AGridBeyondTheLimitIsRefused) {
+  LaunchShape shape;
+  shape.grid = {1, 65536, 1};
+  EXPECT_THAT(a().Launch(EmptyKernel(), shape, {}),
+              HasError(ErrorCode::kInvalidConfiguration, "65535"));
   EXPECT_THAT(Empty(a()), IsOk());
   EXPECT_THAT(a().Synchronize(), IsOk());
 }

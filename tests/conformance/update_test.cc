@@ -254,6 +254,31 @@ TEST_P(UpdateTest, PatchingInAnotherKernelIsRefused) {
   EXPECT_EQ(Read(words), std::vector<uint32_t>(16, 2)) << "it still launches, unchanged";
 }
 
+TEST_P(UpdateTest, PatchingInWhatCouldNotBeLaunchedIsRefused) {
+  const AddressRange words = NewWordsWith(std::vector<uint32_t>(16, 1));
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    EXPECT_THAT(Increment(a(), words, 1), IsOk());
+    EXPECT_THAT(a().Fill(words.base, 7, 4, 1), IsOk());
+  });
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  for (const LaunchShape& shape : {LaunchShape{.grid = {1, 0, 1}}, LaunchShape{.block = {0}},
+                                   LaunchShape{.block = {1024, 2, 1}},
+                                   LaunchShape{.block = {1u << 31, 1u << 31, 4}}}) {
+    EXPECT_THAT(
+        executable->PatchKernel(0, IncrementKernel(), shape, IncrementArguments(words, 2)),
+        HasError(ErrorCode::kInvalidConfiguration, "increment"));
+  }
+  EXPECT_THAT(executable->PatchFill(1, {words.base, 0, 3, 1}),
+              HasError(ErrorCode::kInvalidValue, "width"));
+  EXPECT_THAT(executable->PatchFill(1, {words.base + 2, 0, 4, 1}),
+              HasError(ErrorCode::kInvalidValue, "aligned"));
+  Replay(*executable);
+  std::vector<uint32_t> wanted(16, 2);
+  wanted[0] = 7;
+  EXPECT_EQ(Read(words), wanted) << "it still launches, unchanged";
+}
+
 TEST_P(UpdateTest, AnUpdateTakesAllArgumentsOfAnotherGraph) {
   const AddressRange log = NewLog(), other_log = NewLog();
   const std::unique_ptr<Graph> graph = AppendsOf(log, {1, 2, 3});
