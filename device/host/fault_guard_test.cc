@@ -82,8 +82,7 @@ TEST_F(FaultGuardTest, APointerThatNoMemoryCanHaveIsNotCalledZero) {
   EXPECT_TRUE(fault.happened);
   EXPECT_FALSE(fault.has_address);
   EXPECT_NE(PlaceOf(fault).find("no memory can have"), std::string::npos) << PlaceOf(fault);
-  const Fault at_zero = RunGuarded([&] { static_cast<void>(*(poisoned - 0xCBCBCBCBCBCBCBCB)); });
-  EXPECT_EQ(PlaceOf(at_zero), "0, where no accessible memory is");
+  EXPECT_EQ(PlaceOf({true, true, 0}), "0, where no accessible memory is");
 }
 
 TEST_F(FaultGuardTest, WhatIsNotGuardedStillDies) {
