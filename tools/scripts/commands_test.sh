@@ -90,6 +90,13 @@ expect_text "demo --json figures.json in $root/elsewhere"
 expect 3 demo -- --help
 expect_text "demo --help in "
 
+# Folders in the environment are named from there, too.
+mkdir "$root/elsewhere/nvrtc"
+touch "$root/elsewhere/nvrtc/libnvrtc.so.13"
+stand_in out/tools/graphtree <<<'echo "NVRTC in $GRAPHTREE_NVRTC"'
+GRAPHTREE_NVRTC=nvrtc expect 0 demo
+expect_text "NVRTC in $root/elsewhere/nvrtc"
+
 # Rows are written where the caller stands; a name that no row has leaves the file as it was.
 expect 0 bench --json rows.json
 expect_text "rows: 1 met, 0 missed, 0 without goal, 1 skipped"

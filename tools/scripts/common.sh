@@ -3,6 +3,11 @@
 
 set -euo pipefail
 
+# What the caller names, it names from where it stands.
+for variable in CUDA_HOME GRAPHTREE_NVRTC; do
+  [ -z "${!variable:-}" ] || [[ ${!variable} == /* ]] || export "$variable=$PWD/${!variable}"
+done
+
 project=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 cd "$project"
 

@@ -16,6 +16,10 @@
 
 set -euo pipefail
 caller=$PWD
+# What the caller names, it names from where it stands.
+for variable in GRAPHTREE_NVRTC GRAPHTREE_CUBLAS; do
+  [ -z "${!variable:-}" ] || [[ ${!variable} == /* ]] || export "$variable=$PWD/${!variable}"
+done
 cd "$(dirname "${BASH_SOURCE[0]}")"
 source ./bench_run.sh
 

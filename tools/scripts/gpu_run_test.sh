@@ -98,6 +98,14 @@ expect 0 --only=good --no-bench
 expect_last "1 passed, 0 failed, 1 skipped"
 expect 0 --only=met_bench
 
+# Folders in the environment are named from where the caller stands, which is / here.
+stand_in folder_test <<'END'
+[ "$GRAPHTREE_NVRTC" = //nvrtc ] || exit 1
+echo "[       OK ] D.Five (0 ms)"
+END
+echo bin/folder_test >"$root/tests.txt"
+GRAPHTREE_NVRTC=nvrtc expect 0 --no-bench
+
 # What was asked for is not there: nothing passed, and nobody may take it for that.
 expect 2 --only=nonsense
 expect_line "run: no binary's path contains \"nonsense\""
