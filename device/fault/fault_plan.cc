@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
@@ -34,6 +36,23 @@ void CheckIsCall(absl::string_view name) {
 }
 
 }  // namespace
+
+FaultPlan::OnThisThread::OnThisThread(FaultPlan& plan, FaultPlan& own) : plan_(plan) {
+  std::lock_guard<std::mutex> lock(plan_.mutex_);
+  const bool first = plan_.own_.emplace(std::this_thread::get_id(), &own).second;
+  GRAPHTREE_CHECK(first) << "this thread has a plan of its own already";
+}
+
+FaultPlan::OnThisThread::~OnThisThread() {
+  std::lock_guard<std::mutex> lock(plan_.mutex_);
+  plan_.own_.erase(std::this_thread::get_id());
+}
+
+FaultPlan* FaultPlan::Own() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto found = own_.find(std::this_thread::get_id());
+  return found == own_.end() ? nullptr : found->second;
+}
 
 void FaultPlan::FailCall(uint64_t n, ErrorCode code) { Arm("", n, code); }
 
@@ -81,6 +100,7 @@ const FaultPlan::Fault* FaultPlan::Match(absl::string_view name) {
 }
 
 absl::Status FaultPlan::Enter(absl::string_view name) {
+  if (FaultPlan* own = Own()) return own->Enter(name);
   std::lock_guard<std::mutex> lock(mutex_);
   ++calls_;
   const uint64_t count = ++counts_[std::string(name)];
@@ -98,6 +118,7 @@ absl::Status FaultPlan::Enter(absl::string_view name) {
 }
 
 absl::Status FaultPlan::lost() const {
+  if (const FaultPlan* own = Own()) return own->lost();
   std::lock_guard<std::mutex> lock(mutex_);
   return lost_;
 }

@@ -9,7 +9,10 @@
 // A code that kills a device (KillsDevice) is sticky as it is on a real one: every later call gets
 // the same status, until Clear. Other faults fire once.
 //
-// Safe from several threads; one short lock a call.
+// Safe from several threads; two short locks a call. Where several threads share a device and each
+// is to have faults of its own, a thread's calls are counted and failed by another plan:
+//
+//   thread 0   Enter --> plan                  thread 1   Enter --> plan --OnThisThread--> its own
 #ifndef GRAPHTREE_DEVICE_FAULT_FAULT_PLAN_H_
 #define GRAPHTREE_DEVICE_FAULT_FAULT_PLAN_H_
 
@@ -17,6 +20,7 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -27,6 +31,19 @@ namespace graphtree {
 
 class FaultPlan {
  public:
+  // For as long as it lives, calls of the thread that made it are the matter of `own`. One at a
+  // time for each thread.
+  class OnThisThread {
+   public:
+    OnThisThread(FaultPlan& plan, FaultPlan& own);
+    ~OnThisThread();
+    OnThisThread(const OnThisThread&) = delete;
+    OnThisThread& operator=(const OnThisThread&) = delete;
+
+   private:
+    FaultPlan& plan_;
+  };
+
   FaultPlan() = default;
   FaultPlan(const FaultPlan&) = delete;
   FaultPlan& operator=(const FaultPlan&) = delete;
@@ -64,8 +81,11 @@ class FaultPlan {
   void Arm(absl::string_view name, uint64_t n, ErrorCode code);
   // The fault that fires at this call, taken out of the list unless it fires always.
   const Fault* Match(absl::string_view name);
+  // The calling thread's own plan; null: this one.
+  FaultPlan* Own() const;
 
   mutable std::mutex mutex_;
+  std::map<std::thread::id, FaultPlan*> own_;
   std::vector<Fault> armed_;
   Fault matched_ = {};
   absl::Status lost_;

@@ -1,6 +1,8 @@
 // Which call fails: the n-th of all, the n-th of a name, every one of a name, and all after a loss.
 #include "device/fault/fault_plan.h"
 
+#include <map>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -100,6 +102,33 @@ TEST(FaultPlanTest, CountsFromSeveralThreadsAddUp) {
   EXPECT_EQ(plan.calls(), 1000u);
   EXPECT_EQ(plan.counts().at("Stream.Launch"), 1000u);
   EXPECT_EQ(plan.fired(), 1u);
+}
+
+TEST(FaultPlanTest, AThreadHasFaultsOfItsOwn) {
+  FaultPlan plan, own;
+  own.FailCall(2, ErrorCode::kIllegalAddress);
+  std::thread([&] {
+    const FaultPlan::OnThisThread mine(plan, own);
+    EXPECT_THAT(plan.Enter("Stream.Copy"), IsOk());
+    std::thread([&] { EXPECT_THAT(plan.Enter("Stream.Launch"), IsOk()); }).join();
+    EXPECT_EQ(ErrorCodeOf(plan.Enter("Stream.Copy")), ErrorCode::kIllegalAddress);
+    EXPECT_EQ(ErrorCodeOf(plan.lost()), ErrorCode::kIllegalAddress);
+  }).join();
+  EXPECT_THAT(plan.lost(), IsOk());
+  EXPECT_THAT(plan.Enter("Stream.Launch"), IsOk());
+  EXPECT_EQ(plan.fired(), 0u);
+  EXPECT_EQ(plan.counts(), (std::map<std::string, uint64_t>{{"Stream.Launch", 2}}));
+  EXPECT_EQ(own.counts(), (std::map<std::string, uint64_t>{{"Stream.Copy", 2}}));
+}
+
+TEST(FaultPlanTest, AThreadsOwnPlanEndsWithItsScope) {
+  FaultPlan plan, own;
+  own.FailEveryCallOf("Stream.Copy", ErrorCode::kOutOfMemory);
+  {
+    const FaultPlan::OnThisThread mine(plan, own);
+    EXPECT_FALSE(plan.Enter("Stream.Copy").ok());
+  }
+  EXPECT_THAT(plan.Enter("Stream.Copy"), IsOk());
 }
 
 }  // namespace
