@@ -77,7 +77,7 @@ struct Variant {
   Values key;                  // integers as they are, tensors with their layouts alone
   std::vector<bool> mutates;   // by input: declared, or seen in a run
   // Of those, the ones of which nobody says when: declared for the whole body, or found out by
-  // checked mode.
+  // checked mode. Checked mode counts all of them: it sees that an input was written, not where.
   std::vector<bool> mutates_somewhere;
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<KeptOpaque> opaque;

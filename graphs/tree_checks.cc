@@ -150,6 +150,8 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
   GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, check->log().sites(), stream));
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
                              check->End(call.function.options.mutated_inputs));
+  // A write that is declared may hide another one of the same bytes, at any other place.
+  if (call.variant != nullptr) call.variant->mutates_somewhere = call.variant->mutates;
   if (writes.empty()) return absl::OkStatus();
   std::string text = absl::StrCat("'", call.function.name, "' ");
   for (const UndeclaredWrite& write : writes) {

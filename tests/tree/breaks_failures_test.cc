@@ -153,6 +153,28 @@ TEST_P(BreaksFailuresTest, AWriteThatCheckedModeFoundOutIsTakenBackToo) {
   ExpectWritesOnce(BumpInSecret, 5);
 }
 
+// What is declared behind the cut does not hide what is done before it.
+TEST_P(BreaksFailuresTest, AHiddenWriteOfWhatIsDeclaredElsewhereIsTakenBackToo) {
+  OpenTree({.check = true});
+  const FunctionId function =
+      Register("f", {.static_inputs = {0}}, [this](Launcher& on, Values& inputs) {
+        BumpInSecret(on, inputs[0], 5);
+        const Tensor out = HostTimes(on, inputs[0], 2);
+        Bump(on, inputs[0], 1);
+        on.Fail(on.stream().Synchronize());
+        return Values{out};
+      });
+  const Tensor x = Given(1);
+  Words words = PatternOf(1);
+  for (int step = 0; step < 3; ++step) {
+    const Words doubled = Times(Plus(words, Words(kWords, 5)), 2);
+    words = Plus(words, Words(kWords, 6));
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), doubled) << step;
+    EXPECT_EQ(Read(x), words) << step;
+  }
+  EXPECT_EQ(reasons(Reason::kForbiddenCall), 2u);
+}
+
 TEST_P(BreaksFailuresTest, ABreakInsideAForkThatDoesNotJoin) {
   const FunctionId function = Register("f", {}, [this](Launcher& on, Values& inputs) {
     const Tensor out = TwiceOnSide(on, inputs[0]);
