@@ -109,9 +109,7 @@ absl::Status TreeCore::ReplayCut(Node* node, Call& call) {
       return RunEagerly(call, Reason::kOverBudget, std::string(back.message()));
     }
   }
-  if (!IsPlanted(PlantedBug::kForgetsStreamOrder)) {
-    GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(ReplaysOn(call.stream));
   if (tells_device_) TellOutputs(*node);
   CutRun run(*this, node, call);
   SetRunning(&call.function);

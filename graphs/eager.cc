@@ -165,7 +165,7 @@ void TreeCore::Learn(const AccessLog& log, const EagerRandom& random, Variant* v
 }
 
 absl::Status TreeCore::RunEagerly(Call& call, Reason reason, const std::string& detail) {
-  ++stats_.reasons[static_cast<size_t>(reason)];
+  if (!IsPlanted(PlantedBug::kHidesReason)) ++stats_.reasons[static_cast<size_t>(reason)];
   if (options_.strict && reason != Reason::kTreeOff && reason != Reason::kExcluded &&
       reason != Reason::kSizeNotListed) {
     return absl::FailedPreconditionError(

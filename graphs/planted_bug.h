@@ -32,6 +32,11 @@ enum class PlantedBug : uint8_t {
   kKeepsPlaces,         // a replayed part is given its tensors where they were when recorded
   kSwapsHalf,           // executables that take turns leave the tables of what they point to behind
   kLetsAllIn,           // a second caller may enter while the first one is inside
+  kOverrunsBudget,      // nobody asks whether there is room for another executable
+  kHidesReason,         // an eager run is not counted under its reason
+  kForgetsKeepAlive,    // a recording does not hold the objects that its body handed it
+  kDestroysInCaptures,  // what was evicted is destroyed though another tree is capturing
+  kMixesOrders,         // which stream came last is remembered once for all trees
   // Not to be found, but to be measured (tests/bare/stale_bench.cc): behind replays nothing goes
   // stale, and nobody asks.
   kNoStaleChecks,
@@ -40,8 +45,11 @@ enum class PlantedBug : uint8_t {
 #ifdef GRAPHTREE_PLANTED_BUGS
 PlantedBug& ThePlantedBug();
 inline bool IsPlanted(PlantedBug bug) { return ThePlantedBug() == bug; }
+// Whether no other tree has asked this since `tree` did: what bugs of several trees share.
+bool CameLast(const void* tree);
 #else
 constexpr bool IsPlanted(PlantedBug) { return false; }
+constexpr bool CameLast(const void*) { return true; }
 #endif
 
 }  // namespace graphtree

@@ -170,9 +170,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
       return RunEagerly(call, Reason::kOverBudget, std::string(back.message()));
     }
   }
-  if (!IsPlanted(PlantedBug::kForgetsStreamOrder)) {
-    GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(ReplaysOn(call.stream));
   if (tells_device_) TellOutputs(*node);
   if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
@@ -182,6 +180,13 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   }
   Replayed(node, call);
   return absl::OkStatus();
+}
+
+// What is launched next comes after all of the tree's work so far.
+absl::Status TreeCore::ReplaysOn(Stream& stream) {
+  if (IsPlanted(PlantedBug::kForgetsStreamOrder)) return absl::OkStatus();
+  if (IsPlanted(PlantedBug::kMixesOrders) && !CameLast(this)) return absl::OkStatus();
+  return order_.ContinueOn(stream);
 }
 
 void TreeCore::Replayed(Node* node, Call& call) {

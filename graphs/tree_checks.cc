@@ -294,6 +294,7 @@ bool TreeCore::TakeRequests(Call& call, BodyRequests* requests, Draft* draft) {
     return false;
   }
   draft->node->workspaces = std::move(requests->workspaces);
+  if (IsPlanted(PlantedBug::kForgetsKeepAlive)) requests->keep_alive.clear();
   draft->node->keep_alive = std::move(requests->keep_alive);
   return true;
 }

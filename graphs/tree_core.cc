@@ -363,6 +363,8 @@ absl::Status TreeCore::RunSlow(Call& call) {
   }
   keeper_.SetNow(stats_.calls);
   keeper_.graveyard().Tidy(order_.last());
+  const bool destroys = IsPlanted(PlantedBug::kDestroysInCaptures);
+  if (destroys && device_.open_captures() > 0) keeper_.graveyard().DestroyAll();
   if (options_.enabled && !call.function.options.exclude &&
       !IsRecordedSize(call.function, call.inputs)) {
     return RunEagerly(call, Reason::kSizeNotListed);

@@ -146,6 +146,7 @@ class TreeCore {
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   absl::Status Replay(Node* node, Call& call);
   // It was launched: the path goes on with it, and the call gets its outputs.
+  absl::Status ReplaysOn(Stream& stream);
   void Replayed(Node* node, Call& call);
   // REQUIRES: the node has one section, with an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);

@@ -11,6 +11,8 @@
 #include "device/base/check.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/run_program.h"
+#include "tests/simulation/run_together.h"
+#include "tests/simulation/together.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -77,11 +79,12 @@ TEST(CrashNoteDeathTest, AFaultOfProgramsThatRunTogether) {
   const auto run = [] {
     InstallCrashHandler();
     CrashNote::set_at_action(CrashLate<WriteNowhere>);
-    FailureTogether({MakeProgram(kSeed, kActions), MakeProgram(kSeed + 1, kActions)}, 6, true);
+    FailureOf(Together{6, true, {MakeProgram(kSeed, kActions), MakeProgram(kSeed + 1, kActions)}});
   };
   EXPECT_EXIT(run(), KilledBySignal(SIGSEGV),
-              AllOf(HasSubstr("the simulation crashed in action 5 of:\nseed 17"),
-                    HasSubstr("seed 18"),
+              AllOf(HasSubstr("the simulation crashed in action 5 of:\n"
+                              "seed 6, 2 threads in turns\nthread 0 runs seed 17"),
+                    HasSubstr("thread 1 runs seed 18"),
                     HasSubstr("which runs again with GRAPHTREE_SIMULATION_FROM=6 "
                               "GRAPHTREE_SIMULATION_SEEDS=1 tests/simulation/together_test\n")));
 }

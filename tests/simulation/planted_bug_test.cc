@@ -9,11 +9,12 @@
 #include <functional>
 #include <ostream>
 #include <string>
-#include <vector>
 
 #include "tests/simulation/program.h"
 #include "tests/simulation/run_program.h"
+#include "tests/simulation/run_together.h"
 #include "tests/simulation/shrink.h"
+#include "tests/simulation/together.h"
 #include "gtest/gtest.h"
 
 namespace graphtree::simulation {
@@ -23,6 +24,8 @@ constexpr uint32_t kActions = 120;
 constexpr size_t kFewActions = 30;
 constexpr uint32_t kSeeds = 4000;
 constexpr int kShrinkTries = 1000;
+constexpr uint32_t kSeedsOfTrees = 60;
+constexpr size_t kFewActionsOfTrees = 12;
 constexpr size_t kMostText = 1000;
 
 // In a process of its own, as a bug may also be found by one of the tree's own checks.
@@ -66,7 +69,8 @@ void ExpectFound(PlantedBug bug) {
     EXPECT_EQ(FailureWith(PlantedBug::kNone, small), "") << ToString(small);
     testing::Test::RecordProperty("seed", static_cast<int>(seed));
     testing::Test::RecordProperty("actions", static_cast<int>(small.actions.size()));
-    std::printf("seed %u, %zu actions: %s\n", seed, small.actions.size(), failure.c_str());
+    std::printf("seed %u, %zu actions: %s\n%s", seed, small.actions.size(), failure.c_str(),
+                ToString(small).c_str());
     return;
   }
   FAIL() << "not found within " << kSeeds << " seeds";
@@ -101,6 +105,9 @@ constexpr Planted kPlanted[] = {
     {"ForgetsForeign", PlantedBug::kForgetsForeign},
     {"KeepsPlaces", PlantedBug::kKeepsPlaces},
     {"SwapsHalf", PlantedBug::kSwapsHalf},
+    {"OverrunsBudget", PlantedBug::kOverrunsBudget},
+    {"HidesReason", PlantedBug::kHidesReason},
+    {"ForgetsKeepAlive", PlantedBug::kForgetsKeepAlive},
 };
 
 class OnePlantedBugTest : public testing::TestWithParam<Planted> {};
@@ -110,21 +117,41 @@ TEST_P(OnePlantedBugTest, IsFound) { ExpectFound(GetParam().bug); }
 INSTANTIATE_TEST_SUITE_P(Tree, OnePlantedBugTest, testing::ValuesIn(kPlanted),
                          [](const auto& info) { return std::string(info.param.name); });
 
-// It takes other threads to show.
-TEST(PlantedBugTest, ASecondCallerIsLetIn) {
-  constexpr uint32_t kFewSeeds = 20;
-  for (uint32_t seed = 1; seed <= kFewSeeds; ++seed) {
-    const std::vector<Program> programs = {MakeProgram(2 * seed, 60),
-                                            MakeProgram(2 * seed + 1, 60)};
-    const auto run = [&] { return FailureTogether(programs, seed, true); };
-    const std::string failure = FailureWith(PlantedBug::kLetsAllIn, run);
-    if (failure.empty()) continue;
-    EXPECT_EQ(FailureWith(PlantedBug::kNone, run), "");
-    std::printf("seed %u: %s\n", seed, failure.c_str());
-    return;
-  }
-  FAIL() << "not found within " << kFewSeeds << " seeds";
+// Bugs that it takes several trees to see. They shrink, too.
+std::string FailureWith(PlantedBug bug, const Together& together) {
+  return FailureWith(bug, [&together] { return FailureOf(together); });
 }
+
+class PlantedBugOfSeveralTreesTest : public testing::TestWithParam<Planted> {};
+
+TEST_P(PlantedBugOfSeveralTreesTest, IsFound) {
+  const PlantedBug bug = GetParam().bug;
+  const auto shows_it = [bug](const Together& tried) {
+    return !FailureWith(bug, tried).empty() && FailureWith(PlantedBug::kNone, tried).empty();
+  };
+  uint32_t seed = 1;
+  while (seed <= kSeedsOfTrees && !shows_it(MakeTogether(seed))) ++seed;
+  ASSERT_LE(seed, kSeedsOfTrees) << "not found";
+  const Together small = Shrink(MakeTogether(seed), shows_it, kShrinkTries);
+  ASSERT_EQ(small.programs.size(), 2u) << ToString(small);
+  size_t actions = 0;
+  for (const Program& program : small.programs) {
+    actions += program.actions.size();
+    EXPECT_EQ(FailureWith(bug, program), "") << "one tree shows it";
+  }
+  EXPECT_LE(actions, kFewActionsOfTrees) << ToString(small);
+  std::printf("seed %u, %zu actions: %s\n%s", seed, actions, FailureWith(bug, small).c_str(),
+              ToString(small).c_str());
+}
+
+constexpr Planted kPlantedInSeveral[] = {
+    {"LetsAllIn", PlantedBug::kLetsAllIn},
+    {"DestroysInCaptures", PlantedBug::kDestroysInCaptures},
+    {"MixesOrders", PlantedBug::kMixesOrders},
+};
+
+INSTANTIATE_TEST_SUITE_P(Tree, PlantedBugOfSeveralTreesTest, testing::ValuesIn(kPlantedInSeveral),
+                         [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
 }  // namespace graphtree::simulation

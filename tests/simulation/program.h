@@ -79,6 +79,7 @@ struct Action {
   uint32_t keep = 0;            // bit p: the caller keeps a handle of argument p
   uint32_t fail_at = 0;         // the n-th device call of this call fails; 0: none
   bool look = true;             // wait for the device behind it, and compare
+  std::vector<uint32_t> turns = {};  // among several threads: who goes on when (together.h)
 };
 
 struct Program {

@@ -79,7 +79,11 @@ std::string ToString(const Program& program) {
       if (action.fail_at != 0) absl::StrAppend(&text, ", device call ", action.fail_at, " fails,");
     }
     if (!action.picks.empty()) absl::StrAppend(&text, " picks ", absl::StrJoin(action.picks, " "));
-    absl::StrAppend(&text, action.look ? "\n" : "; nobody looks\n");
+    if (!action.look) absl::StrAppend(&text, "; nobody looks");
+    if (!action.turns.empty()) {
+      absl::StrAppend(&text, "; turns ", absl::StrJoin(action.turns, " "));
+    }
+    absl::StrAppend(&text, "\n");
   }
   return text;
 }

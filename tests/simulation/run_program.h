@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "graphs/tree.h"
 #include "tests/simulation/program.h"
@@ -15,10 +14,6 @@ namespace graphtree::simulation {
 // scheduler takes the program's seed. `stats` may be null; else, what the tree has done.
 std::string FailureOnHost(const Program& program, TreeStats* stats = nullptr);
 std::string FailureOnGpu(const Program& program);
-// Programs of several trees on one host device, each on a thread of its own: in an order that the
-// seed picks, which changes between actions and within bodies, or as the threads come. Nothing is
-// made to fail.
-std::string FailureTogether(const std::vector<Program>& programs, uint32_t seed, bool in_turns);
 
 }  // namespace graphtree::simulation
 

@@ -32,6 +32,7 @@ World::World(Device& device, FaultPlan* plan, const Program& program, TreeOption
       plan_(plan),
       program_(program),
       options_(std::move(options)),
+      witnesses_(device),
       bodies_(device, program.elements),
       memory_(device, program.elements),
       runs_(program.functions.size(), 0) {
@@ -52,9 +53,11 @@ World::~World() {
   tree_ = nullptr;  // before the streams that it ran on, also where tearing down failed
 }
 
-void World::set_between(std::function<void()> actions, std::function<void()> ops) {
+void World::set_between(std::function<void(size_t action)> actions,
+                        std::function<void()> ops) {
   between_ = std::move(actions);
   bodies_.set_between(std::move(ops));
+  witnesses_.MindCaptures(true);
 }
 
 absl::Status World::Intrude() {
@@ -97,6 +100,7 @@ void World::RegisterFunctions() {
     }
     tree_->Register(absl::StrCat("f", f), options, [this, &spec, f](Launcher& on, Values& inputs) {
       const uint32_t run = runs_[f]++;
+      on.KeepAlive(witnesses_.Next());
       last_body_asked_ = spec.Asks(run);
       if (last_body_asked_) on.WarmUpAgain(absl::StrCat("run ", run, " tries another way"));
       return bodies_.Run(spec, on, inputs);
@@ -117,9 +121,12 @@ absl::Status World::TearDown() {
   GRAPHTREE_RETURN_IF_ERROR(Synchronize());
   // Foreign code holds its blocks until the tree is gone, or gives them back before.
   if (program_.seed % 2 == 0) GRAPHTREE_RETURN_IF_ERROR(GiveForeignBack());
+  // What a tree still has goes with it, whoever captures.
+  witnesses_.MindCaptures(false);
   tree_ = nullptr;
   GRAPHTREE_RETURN_IF_ERROR(GiveForeignBack());
   GRAPHTREE_RETURN_IF_ERROR(memory_.Close());
+  GRAPHTREE_RETURN_IF_ERROR(CheckWitnesses());
   if (watcher_.wrong().empty() && watcher_.executables() == 0) return absl::OkStatus();
   return absl::InternalError(absl::StrCat(
       "when the tree was gone, ", watcher_.executables(), " executables were left; ",
@@ -155,7 +162,7 @@ absl::Status World::Hoard(const Action& action) {
 absl::Status World::Run() {
   GRAPHTREE_RETURN_IF_ERROR(SetUp());
   for (size_t i = 0; i < program_.actions.size() && !done_; ++i) {
-    between_();
+    between_(i);
     CrashNote::AtAction(i);
     absl::Status status = Act(program_.actions[i]);
     if (status.ok()) status = CheckInvariants();
@@ -300,16 +307,19 @@ absl::Status World::Call(const Action& action) {
   if (!brought.MayBeRefused()) LetGo(action, &brought);
   const size_t own = ForeignTensorsIn(inputs);
   Values outputs;
-  const uint64_t recordings = tree_->stats().recordings;
+  const TreeStats before = tree_->stats();
   last_body_asked_ = false;
   const absl::Status status = RunTree(function, &inputs, action, &outputs);
+  const bool recorded = tree_->stats().recordings > before.recordings;
+  if (recorded) witnesses_.Recorded();
   if (WasRefused(brought, status)) return CheckRefused(brought, inputs);
   if (!status.ok()) return AfterFault(spec, inputs, own, status);
   if (brought.stale || brought.dead) {
     return absl::InternalError(absl::StrCat("f", function, " ran on memory that is ",
                                             brought.stale ? "stale" : "dead"));
   }
-  if (last_body_asked_ && tree_->stats().recordings > recordings) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckCounted(before));
+  if (last_body_asked_ && recorded) {
     return absl::InternalError("a run that asked for another warm-up was recorded");
   }
   return TakeOutputs(spec, expected, std::move(outputs));

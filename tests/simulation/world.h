@@ -3,7 +3,8 @@
 //
 // What else must hold: a tensor of an ended step is an error wherever it is used, and so is memory
 // that is gone, in checked mode; what is refused has not happened; a body that asks for another
-// warm-up is not recorded; an observer hears everything in order.
+// warm-up is not recorded; an observer hears everything in order; what is recorded stays within its
+// budget and holds what its body gave it; every call is counted, and every eager run has a reason.
 #ifndef GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 #define GRAPHTREE_TESTS_SIMULATION_WORLD_H_
 
@@ -23,8 +24,11 @@
 #include "tests/simulation/model.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/watcher.h"
+#include "tests/simulation/witness.h"
 
 namespace graphtree::simulation {
+
+TreeOptions OptionsFor(const Program& program);
 
 class World {
  public:
@@ -32,8 +36,8 @@ class World {
   World(Device& device, FaultPlan* plan, const Program& program, TreeOptions options);
   ~World();
 
-  // Called between any two actions, and between any two ops of a body.
-  void set_between(std::function<void()> actions, std::function<void()> ops);
+  // Called before each action, with its number, and before each op of a body.
+  void set_between(std::function<void(size_t action)> actions, std::function<void()> ops);
   // OK, or the first thing that the caller saw and should not have.
   absl::Status Run();
   // The tree's, when the program had been run to its end.
@@ -90,7 +94,11 @@ class World {
 
   absl::Status CheckAll();
   absl::Status CheckOne(const Seen& seen, const std::string& name);
+  // A call that was made and not refused: on one route, and for a reason if it ran eagerly.
+  absl::Status CheckCounted(const TreeStats& before);
   absl::Status CheckInvariants();
+  absl::Status CheckBudget();
+  absl::Status CheckWitnesses();
   absl::Status CheckBooks();
   absl::Status CheckWatcher();
   absl::Status ForgetStale();
@@ -101,8 +109,9 @@ class World {
   TreeOptions options_;
   std::string false_alarm_;  // a warning of a write that no function makes
   bool done_ = false;
-  std::function<void()> between_ = [] {};
+  std::function<void(size_t)> between_ = [](size_t) {};
   Watcher watcher_;
+  Witnesses witnesses_;
   std::unique_ptr<Stream> streams_[2];
   uint32_t stream_ = 0;
   BodyRunner bodies_;

@@ -1,5 +1,6 @@
 // What must hold after every action.
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,58 @@ absl::Status World::CheckInvariants() {
     return absl::InternalError("a tensor of an ended step may be used again");
   }
   GRAPHTREE_RETURN_IF_ERROR(CheckWatcher());
+  GRAPHTREE_RETURN_IF_ERROR(CheckBudget());
+  GRAPHTREE_RETURN_IF_ERROR(CheckWitnesses());
   return CheckBooks();
+}
+
+absl::Status World::CheckCounted(const TreeStats& before) {
+  const TreeStats now = tree_->stats();
+  const auto routes = [](const TreeStats& stats) {
+    return stats.replays + stats.recordings + stats.warm_ups + stats.eager;
+  };
+  const auto reasons = [](const TreeStats& stats) {
+    return std::accumulate(stats.reasons.begin(), stats.reasons.end(), uint64_t{0});
+  };
+  if (routes(now) != routes(before) + 1) {
+    return absl::InternalError(absl::StrCat("a call counts as ", routes(now) - routes(before),
+                                            " of replays, recordings, warm-ups and eager runs"));
+  }
+  if (now.eager == before.eager || reasons(now) > reasons(before)) return absl::OkStatus();
+  return absl::InternalError("an eager run has no reason");
+}
+
+absl::Status World::CheckBudget() {
+  const TreeBudget& budget = options_.budget;
+  const TreeStats stats = tree_->stats();
+  const struct {
+    const char* what;
+    uint64_t is;
+    uint64_t most;
+  } rows[] = {{"nodes", stats.nodes, budget.nodes},
+              {"executables", stats.executables, budget.executables},
+              {"bytes of executables", stats.executable_bytes, budget.executable_bytes},
+              {"shapes", stats.shapes, budget.shapes}};
+  for (const auto& row : rows) {
+    if (row.is <= row.most) continue;
+    return absl::InternalError(absl::StrCat("the tree has ", row.is, " ", row.what,
+                                            ", and a budget of ", row.most));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status World::CheckWitnesses() {
+  if (witnesses_.destroyed_in_capture()) {
+    return absl::InternalError("a recording was destroyed while a capture was open");
+  }
+  if (tree_ == nullptr) {
+    if (witnesses_.alive() == 0) return absl::OkStatus();
+    return absl::InternalError("something that a body gave is there when the tree is gone");
+  }
+  const uint64_t nodes = tree_->stats().nodes;
+  if (witnesses_.of_nodes() >= nodes) return absl::OkStatus();
+  return absl::InternalError(absl::StrCat("there are ", nodes, " recordings, and only ",
+                                          witnesses_.of_nodes(), " hold what they were given"));
 }
 
 absl::Status World::CheckWatcher() {
