@@ -1,4 +1,4 @@
-// The hash functions of IdTable and their per-process seed.
+// The hash functions of IdTable, their per-process seed, and how a table grows.
 #include "allocator/snapshot/id_table.h"
 
 #include <cstring>
@@ -31,6 +31,15 @@ uint64_t HashWords(const uint32_t* words, size_t count) {
   if (i + 2 <= count) even = MixHash(even, two_words(i)), i += 2;
   if (i < count) odd = MixHash(odd, words[i]);
   return MixHash(even, odd);
+}
+
+void IdTable::Grow() {
+  std::vector<Slot> old(slots_.empty() ? kFirstSlots : slots_.size() * 2);
+  old.swap(slots_);
+  mask_ = slots_.size() - 1;
+  for (const Slot& slot : old) {
+    if (slot.id_plus_one != 0) Place(slot);
+  }
 }
 
 }  // namespace graphtree::snapshot

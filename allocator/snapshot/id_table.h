@@ -6,6 +6,9 @@
 //
 //   slots:  [hash|id+1] [0|0] [hash|id+1] ...     8 bytes each, 0 = empty
 //
+// Of a hash its upper half is kept, and its place follows from that half alone: a table that grows
+// asks nobody for a hash again.
+//
 // Not safe for concurrent use. Find and Insert take constant time on average.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ID_TABLE_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_ID_TABLE_H_
@@ -34,44 +37,35 @@ class IdTable {
   uint32_t Find(uint64_t hash, IsSame is_same) const {
     if (slots_.empty()) return kNoId;
     const uint32_t tag = static_cast<uint32_t>(hash >> 32);
-    for (size_t at = hash & mask_;; at = (at + 1) & mask_) {
+    for (size_t at = tag & mask_;; at = (at + 1) & mask_) {
       const Slot& slot = slots_[at];
       if (slot.id_plus_one == 0) return kNoId;
       if (slot.tag == tag && is_same(slot.id_plus_one - 1)) return slot.id_plus_one - 1;
     }
   }
 
-  // `rehash` gives the hash of an id that is already in the table; it is called when growing.
-  template <typename Rehash>
-  void Insert(uint64_t hash, uint32_t id, Rehash rehash) {
-    if ((count_ + 1) * 3 > slots_.size() * 2) Grow(rehash);
-    Place(hash, id);
+  void Insert(uint64_t hash, uint32_t id) {
+    if (__builtin_expect((count_ + 1) * 3 > slots_.size() * 2, false)) Grow();
+    Place({static_cast<uint32_t>(hash >> 32), id + 1});
     ++count_;
   }
 
   size_t bytes() const { return slots_.size() * sizeof(Slot); }
 
  private:
+  static constexpr size_t kFirstSlots = 64;
+
   struct Slot {
     uint32_t tag = 0;
     uint32_t id_plus_one = 0;
   };
 
-  void Place(uint64_t hash, uint32_t id) {
-    size_t at = hash & mask_;
+  void Place(Slot slot) {
+    size_t at = slot.tag & mask_;
     while (slots_[at].id_plus_one != 0) at = (at + 1) & mask_;
-    slots_[at] = {static_cast<uint32_t>(hash >> 32), id + 1};
+    slots_[at] = slot;
   }
-
-  template <typename Rehash>
-  void Grow(Rehash rehash) {
-    std::vector<Slot> old(slots_.empty() ? 64 : slots_.size() * 2);
-    old.swap(slots_);
-    mask_ = slots_.size() - 1;
-    for (const Slot& slot : old) {
-      if (slot.id_plus_one != 0) Place(rehash(slot.id_plus_one - 1), slot.id_plus_one - 1);
-    }
-  }
+  void Grow();
 
   std::vector<Slot> slots_;
   size_t mask_ = 0;

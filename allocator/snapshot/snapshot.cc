@@ -21,7 +21,7 @@ uint32_t DetailsTable::Find(const EntryDetails& details) {
   if (last_ == kNoId) {
     last_ = static_cast<uint32_t>(details_.size());
     details_.Push(details);
-    index_.Insert(hash, last_, [&](uint32_t id) { return HashDetails(details_[id]); });
+    index_.Insert(hash, last_);
   }
   return last_;
 }

@@ -40,7 +40,7 @@ FrameId FrameTable::Intern(const Frame& frame) {
   if (found != kNoId) return found;
   const FrameId id = static_cast<FrameId>(frames_.size());
   frames_.Push(frame);
-  index_.Insert(hash, id, [&](uint32_t other) { return HashFrame(frames_[other]); });
+  index_.Insert(hash, id);
   return id;
 }
 
@@ -56,9 +56,7 @@ uint32_t ListTable::Intern(absl::Span<const uint32_t> list) {
   const uint32_t id = static_cast<uint32_t>(size());
   items_.Append(list.data(), list.size());
   starts_.Push(items_.size());
-  index_.Insert(hash, id, [&](uint32_t other) {
-    return HashWords((*this)[other].data(), (*this)[other].size());
-  });
+  index_.Insert(hash, id);
   return id;
 }
 
@@ -76,7 +74,7 @@ ExtrasId ExtrasTable::Intern(absl::Span<const DictItem> items) {
   const ExtrasId id = static_cast<ExtrasId>(starts_.size() - 1);
   items_.Append(items.data(), items.size());
   starts_.Push(items_.size());
-  index_.Insert(hash, id, [&](uint32_t other) { return HashItems((*this)[other]); });
+  index_.Insert(hash, id);
   return id;
 }
 

@@ -26,14 +26,13 @@ Value ValueStore::Double(double value) {
 Value ValueStore::Pair(uint64_t first, uint64_t second) {
   const auto is_same = [&](uint32_t id) { return pair(id)[0] == first && pair(id)[1] == second; };
   if (last_pair_ != kNoId && is_same(last_pair_)) return Value(Value::kPair, last_pair_);
-  const auto hash = [](uint64_t a, uint64_t b) { return MixHash(MixHash(HashSeed(), a), b); };
-  last_pair_ = pair_index_.Find(hash(first, second), is_same);
+  const uint64_t hash = MixHash(MixHash(HashSeed(), first), second);
+  last_pair_ = pair_index_.Find(hash, is_same);
   if (last_pair_ == kNoId) {
     last_pair_ = static_cast<uint32_t>(pair_count());
     pairs_.Push(first);
     pairs_.Push(second);
-    pair_index_.Insert(hash(first, second), last_pair_,
-                       [&](uint32_t id) { return hash(pair(id)[0], pair(id)[1]); });
+    pair_index_.Insert(hash, last_pair_);
   }
   return Value(Value::kPair, last_pair_);
 }
