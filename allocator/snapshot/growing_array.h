@@ -1,21 +1,21 @@
 // GrowingArray: a contiguous array of plain values that grows without copying.
 //
 // A snapshot's columns reach gigabytes. std::vector doubles by allocating a second array and
-// copying, so at its worst moment it holds three times what it stores. This one grows through
-// realloc, which for large arrays moves page-table entries instead of bytes; pages that were
-// reserved and never written cost no memory. Values must be trivially copyable.
+// copying, so at its worst moment it holds three times what it stores. This one moves page-table
+// entries instead of bytes once it is large (large_memory.h); pages that were reserved and never
+// written cost no memory. Values must be trivially copyable.
 //
 // Not safe for concurrent use. Push is amortised constant time.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_GROWING_ARRAY_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_GROWING_ARRAY_H_
 
 #include <cstddef>
-#include <cstdlib>
 #include <cstring>
 #include <type_traits>
 #include <utility>
 
 #include "absl/types/span.h"
+#include "allocator/snapshot/large_memory.h"
 #include "device/base/check.h"
 
 namespace graphtree::snapshot {
@@ -33,7 +33,7 @@ class GrowingArray {
     Swap(other);
     return *this;
   }
-  ~GrowingArray() { std::free(data_); }
+  ~GrowingArray() { FreeMemory(data_, bytes_); }
 
   void Push(const T& value) {
     if (__builtin_expect(size_ == capacity_, false)) Grow(size_ + 1);
@@ -56,9 +56,9 @@ class GrowingArray {
   }
   void Truncate(size_t size) { size_ = size; }
   void Clear() {
-    std::free(data_);
+    FreeMemory(data_, bytes_);
     data_ = nullptr;
-    size_ = capacity_ = 0;
+    size_ = capacity_ = bytes_ = 0;
   }
 
   T& operator[](size_t i) { return data_[i]; }
@@ -80,20 +80,25 @@ class GrowingArray {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
     std::swap(capacity_, other.capacity_);
+    std::swap(bytes_, other.bytes_);
   }
   void Grow(size_t needed) {
     const size_t wanted = capacity_ + capacity_ / 2 + 16;
     Allocate(wanted < needed ? needed : wanted);
   }
   void Allocate(size_t capacity) {
-    capacity_ = capacity;
-    data_ = static_cast<T*>(std::realloc(static_cast<void*>(data_), capacity_ * sizeof(T)));
-    GRAPHTREE_CHECK(data_ != nullptr) << "no memory for " << capacity_ * sizeof(T) << " bytes";
+    const size_t bytes = RoundedBytes(capacity * sizeof(T));
+    void* const data = GrowMemory(data_, bytes_, bytes);
+    GRAPHTREE_CHECK(data != nullptr) << "no memory for " << bytes << " bytes";
+    data_ = static_cast<T*>(data);
+    bytes_ = bytes;
+    capacity_ = bytes / sizeof(T);
   }
 
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  size_t bytes_ = 0;  // that the capacity takes
 };
 
 }  // namespace graphtree::snapshot

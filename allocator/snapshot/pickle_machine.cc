@@ -16,10 +16,10 @@ constexpr ptrdiff_t kLongestOpcode = 9;  // with its fixed operand
 constexpr size_t kMaxNesting = 1000;
 constexpr uint64_t kFreeBytes = 256 << 20;
 constexpr uint64_t kBytesPerByte = 8;  // of memory, for each of the file
-// What a file has room for is reserved, as far as growing would copy and not move pages.
-constexpr uint64_t kMostReservedFor = 4 << 20;  // bytes of file
+// What a file has room for is reserved, which costs addresses only.
+constexpr uint64_t kMostReservedFor = 256 << 20;  // bytes of file
 constexpr uint64_t kBytesPerEntry = 128;
-constexpr uint64_t kBytesPerMemo = 32;
+constexpr uint64_t kBytesPerMemo = 16;
 
 const Value kUnset(static_cast<Value::Tag>(15), 0);  // a memo slot that nothing was put into
 
