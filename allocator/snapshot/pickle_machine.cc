@@ -20,6 +20,7 @@ constexpr uint64_t kBytesPerByte = 8;  // of memory, for each of the file
 constexpr uint64_t kMostReservedFor = 256 << 20;  // bytes of file
 constexpr uint64_t kBytesPerEntry = 128;
 constexpr uint64_t kBytesPerMemo = 16;
+constexpr size_t kUsualStack = 256;
 
 const Value kUnset(static_cast<Value::Tag>(15), 0);  // a memo slot that nothing was put into
 
@@ -62,6 +63,7 @@ PickleMachine::PickleMachine(ByteSource& source, const char* p, RecordBuilder& b
   const uint64_t size = std::min(source.total(), kMostReservedFor);
   snapshot_.entries.Reserve(size / kBytesPerEntry);
   memo_.Reserve(size / kBytesPerMemo);
+  stack_.Reserve(kUsualStack);
 }
 
 template <typename T>
@@ -252,9 +254,7 @@ void PickleMachine::DropToMark() {
   marks_.Truncate(marks_.size() - 1);
 }
 
-// Bare rows may only go into a list, and the names of functions nowhere; whatever takes values from
-// the stack takes settled ones.
-bool PickleMachine::Settle(size_t count) {
+bool PickleMachine::SettleBare(size_t count) {
   for (Value* value = stack_.end() - count; value != stack_.end(); ++value) {
     if (IsFunction(*value)) return RefuseFunction(*value);
     *value = snapshot_.values.Settled(*value);
@@ -268,7 +268,9 @@ bool PickleMachine::Put(uint64_t index) {
   if (index > source_.Offset(p_) - start_offset_) {
     return Fail(absl::StrCat("memo number ", index, " where so many objects cannot be"));
   }
-  if (!IsFunction(stack_.back()) && !Settle(1)) return false;
+  if (stack_.back().tag() > Value::kObject && !IsFunction(stack_.back()) && !SettleBare(1)) {
+    return false;
+  }
   Value& top = stack_.back();
   if (index < memo_.size()) {
     if (!(memo_[index] == kUnset)) {
@@ -291,7 +293,10 @@ bool PickleMachine::Get(uint64_t index) {
   if (index >= memo_.size() || memo_[index] == kUnset) {
     return Fail(absl::StrCat("memo number ", index, " is used before anything was put there"));
   }
-  if (!IsFunction(memo_[index])) memo_[index] = snapshot_.values.Settled(memo_[index]);
+  const Value value = memo_[index];
+  if (value.tag() > Value::kObject && !IsFunction(value)) {
+    memo_[index] = snapshot_.values.Settled(value);
+  }
   stack_.Push(memo_[index]);
   return true;
 }

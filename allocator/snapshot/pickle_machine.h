@@ -21,6 +21,7 @@
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_PICKLE_MACHINE_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_PICKLE_MACHINE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -71,6 +72,8 @@ class PickleMachine {
   bool PatternedBlock(const RowPattern& pattern, const char*& p, Value& row);
   bool PatternedEntry(const RowPattern& pattern, const char*& p, Value& row);
   void LearnPattern(RowPattern& pattern, Value row);
+  bool ReadNewFrames(const char*& p, bool marked, Value& value);
+  bool ReadNewFrame(const char*& p, Value& frame);
   bool TakeReference(const char*& p, Value& value);
   bool TakeText(const char*& p, StringId& text);
   bool TakeStack(const char*& p, StackId& stack);
@@ -103,7 +106,16 @@ class PickleMachine {
   bool Target(Object::Kind fresh, Object::Kind filled, Value*& target);
   Value Bare(Value filled) const;
   void DropToMark();
-  bool Settle(size_t count);
+  // Bare rows may only go into a list, and the names of functions nowhere; whatever takes values
+  // from the stack takes settled ones. Nearly all are.
+  bool Settle(size_t count) {
+    Value::Tag highest = Value::kNone;
+    for (const Value* value = stack_.end() - count; value != stack_.end(); ++value) {
+      highest = std::max(highest, value->tag());
+    }
+    return highest <= Value::kObject || SettleBare(count);
+  }
+  bool SettleBare(size_t count);
 
   // pickle_bytes.cc. Before protocol 3 Python had no opcode for bytes and wrote a call of
   // _codecs.encode(text, "latin1"), or of bytes() for none. The name is a value that only such a
@@ -115,6 +127,7 @@ class PickleMachine {
   bool Reduce();
   bool EncodedBytes(Value arguments, std::string& bytes);
   bool RefuseFunction(Value function);
+  static constexpr Value kBeingRead{static_cast<Value::Tag>(14), 0};  // its own memo slot
   struct ShortWord {
     uint64_t key = 0;  // the text, and its length in the highest byte
     StringId id = words::kEmpty;

@@ -84,10 +84,12 @@ bool HasColumn(Object::Kind kind, StringId key) {
 [[gnu::always_inline]] inline bool PickleMachine::TakeReference(const char*& p, Value& value) {
   const uint8_t opcode = ByteAt(p);
   if (opcode != kBinGet && opcode != kLongBinGet) return false;
-  const size_t index = opcode == kBinGet ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
+  // Which of the two comes next cannot be foretold, so both are read without a branch.
+  const bool is_long = opcode == kLongBinGet;
+  const size_t index = Load<uint32_t>(p + 1) & (0xff | -static_cast<uint32_t>(is_long));
   if (index >= memo_.size()) return false;
   value = memo_[index];
-  p += opcode == kBinGet ? 2 : 5;
+  p += 2 + 3 * static_cast<size_t>(is_long);
   return true;
 }
 
@@ -233,6 +235,43 @@ void PickleMachine::LearnPattern(RowPattern& pattern, Value row) {
     default: pattern.shape = snapshot_.details[snapshot_.entries.back().details].shape; break;
   }
   patterns_.Learn(pattern);
+}
+
+// A list of frames some of which are written out in it; `p` is at the list. Its own memo number
+// comes before theirs.
+bool PickleMachine::ReadNewFrames(const char*& p, bool marked, Value& value) {
+  const char* at = SkipPut(p + 1) + (marked ? 1 : 0);
+  const size_t slot = memo_.size();
+  memo_.Push(kBeingRead);
+  const size_t most = marked ? kMostFrames : 1;
+  size_t count = 0;
+  for (; end_ - at >= kPairBytes && count < most; ++count) {
+    Value frame;
+    if (!(ByteAt(at) == kEmptyDict ? ReadNewFrame(at, frame) : TakeReference(at, frame))) break;
+    if (!frame.is(Value::kFrame)) break;
+    frames_[count] = frame.id();
+  }
+  if (count == 0 || at >= end_ || ByteAt(at) != (marked ? kAppends : kAppend)) {
+    memo_.Truncate(slot);
+    return false;
+  }
+  value = Value(Value::kStack, snapshot_.stacks.Intern({frames_, count}));
+  memo_[slot] = value;
+  p = at + 1;
+  return true;
+}
+
+bool PickleMachine::ReadNewFrame(const char*& p, Value& frame) {
+  const char* at = SkipPut(p + 1);
+  if (at == nullptr || *at != kMark) return false;
+  const RowPattern* const pattern = patterns_.Find(++at);
+  if (pattern == nullptr || pattern->kind != Object::kFrameDict) return false;
+  const size_t slot = memo_.size();
+  memo_.Push(kBeingRead);
+  if (!PatternedFrame(*pattern, at, frame)) return false;
+  memo_[slot] = frame;
+  p = at + 1;
+  return true;
 }
 
 }  // namespace graphtree::snapshot

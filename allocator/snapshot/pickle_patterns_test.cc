@@ -3,17 +3,22 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "allocator/snapshot/pickle_text.h"
 #include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/words.h"
 #include "device/base/status_matchers.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 namespace graphtree::snapshot {
 namespace {
+
+using ::testing::ElementsAre;
 
 // Memo numbers of these texts.
 enum Word { kAction, kAddr, kSize, kTime, kStream, kContext, kFrames, kAlloc, kFree, kVendor };
@@ -134,6 +139,67 @@ TEST(PicklePatternsTest, ShapesThatTakeTurnsKeepTheirKeys) {
   for (size_t i = 0; i < 90; ++i) {
     EXPECT_EQ((*read)->entries[i].addr, addrs[(i * i) % 3]) << i;
     EXPECT_EQ((*read)->entries[i].size, sizes[(i * i) % 3]) << i;
+  }
+}
+
+// Frames as they lie in a list of a new row. In the first one the keys are written out, and get the
+// memo numbers 20, 22 and 24; its file is number 23.
+std::string Named(const std::string& name, const std::string& line) {
+  return Row("h\x14" + NewText(name) + "h\x16" + "h\x17" + "h\x18" + line);
+}
+
+std::vector<std::string> StackOf(const Snapshot& snapshot, const TraceEntry& entry) {
+  std::vector<std::string> lines;
+  for (FrameId id : snapshot.stacks[entry.stack]) {
+    const Frame& frame = snapshot.frames[id];
+    lines.push_back(absl::StrCat(snapshot.Text(frame.filename), ":", frame.line, " ",
+                                 snapshot.Text(frame.name)));
+  }
+  return lines;
+}
+
+TEST(PicklePatternsTest, FramesThatAreWrittenOutInAListAreReadWithIt) {
+  const std::string first = Row(NewText("name") + NewText("f") + NewText("filename") +
+                                NewText("a.py") + NewText("line") + Byte(1));
+  // The numbers of rows, lists and frames follow from one another: each row takes one for itself,
+  // for "N/A", for its list, and for each frame and its name.
+  const auto read = Parse(
+      Usual({.frames = "]\x94(" + first + "e"}) +                                  // 16
+      Usual({.frames = "]\x94(" + Named("g", Byte(2)) + "h\x13" +                  // 25
+                       Named("h", Byte(3)) + "e"}) +
+      Usual({.frames = "h\x1b"}) +                                                 // 32
+      Usual({.frames = "]\x94" + Named("i", Byte(4)) + "a"}) +                     // 34
+      Usual({.frames = "]\x94(h\x25h\x1c" "e"}) +                                // 39
+      Usual({.frames = "]\x94(" + Named("j", Byte(5)) + Named("k", "N") + "e"}) +  // 42
+      Usual({.frames = "]\x94(h\x2d" "e"}));                                      // 49
+  ASSERT_THAT(read, IsOk());
+  const Snapshot& snapshot = **read;
+  ASSERT_EQ(snapshot.entries.size(), 7u);
+  const auto stack = [&](size_t i) { return StackOf(snapshot, snapshot.entries[i]); };
+  EXPECT_THAT(stack(0), ElementsAre("a.py:1 f"));
+  EXPECT_THAT(stack(1), ElementsAre("a.py:2 g", "a.py:1 f", "a.py:3 h"));
+  EXPECT_EQ(snapshot.entries[2].stack, snapshot.entries[1].stack);
+  EXPECT_THAT(stack(3), ElementsAre("a.py:4 i"));
+  EXPECT_THAT(stack(4), ElementsAre("a.py:4 i", "a.py:2 g"));
+  // A line that is None makes it a list of something else, which is kept.
+  EXPECT_THAT(stack(5), ElementsAre());
+  EXPECT_EQ(snapshot.extras[snapshot.details[snapshot.entries[5].details].extras].size(), 1u);
+  EXPECT_THAT(stack(6), ElementsAre("a.py:5 j"));
+}
+
+// The bytes of the two lists are the same, but the second one's frame has a number of its own.
+TEST(PicklePatternsTest, AFrameThatIsWrittenOutTwiceIsTwoNumbers) {
+  const std::string first = Row(NewText("name") + NewText("f") + NewText("filename") +
+                                NewText("a.py") + NewText("line") + Byte(1));
+  const std::string again =
+      Usual({.frames = "]\x94(" + Named("a_long_enough_name", Byte(2)) + "e"});
+  const auto read = Parse(Usual({.frames = "]\x94(" + first + "e"}) +  // 16 to 24
+                          again + again + again +                      // 25, 30, 35
+                          Usual({.frames = "]\x94(h\x26" "e"}));      // the third one's frame
+  ASSERT_THAT(read, IsOk());
+  ASSERT_EQ((*read)->entries.size(), 5u);
+  for (size_t i = 1; i < 5; ++i) {
+    EXPECT_THAT(StackOf(**read, (*read)->entries[i]), ElementsAre("a.py:2 a_long_enough_name"));
   }
 }
 

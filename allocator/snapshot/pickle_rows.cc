@@ -3,9 +3,9 @@
 //   } MEMOIZE (   BINGET key  value   BINGET key  value   ...   u
 //
 // The general loop would dispatch on thirty opcodes, push thirty values and pop them again; here a
-// pair is two steps of one loop. Whatever is not of this form (a key that is new, a value that is a
-// dictionary, the end of the window) is left to the general loop, in the state in which it would
-// itself have arrived there: nothing is read twice, and every refusal is in one place only.
+// pair is two steps of one loop. Whatever is not of this form (a key that is a number, a value that
+// is a dictionary, the end of the window) is left to the general loop, in the state in which it
+// would // itself have arrived there: every refusal is in one place only.
 #include <cstring>
 
 #include "allocator/snapshot/pickle_machine.h"
@@ -18,8 +18,6 @@ using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes ar
 
 constexpr ptrdiff_t kFrameBytes = 8;  // a reference to a frame, and what ends the list
 constexpr uint64_t kMaxInlineLong = 7;
-
-const Value kBeingRead(static_cast<Value::Tag>(14), 0);  // the memo slot of the dictionary itself
 
 template <typename T>
 T Load(const char* p) {
@@ -124,14 +122,21 @@ bool PickleMachine::DictByPairs(size_t slot) {
       p_ = p + 1;
       return true;
     }
-    if (opcode != kBinGet && opcode != kLongBinGet) break;
-    const size_t index = opcode == kBinGet ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
-    if (index >= memo_.size() || !memo_[index].is(Value::kString)) break;
-    const size_t key_bytes = opcode == kBinGet ? 2 : 5;
-    pattern.AddKey(p, key_bytes, memo_[index].id());
-    p += key_bytes;
-    items_[count++] = memo_[index];
-    if (!ReadValue(p, memo_[index].is_string(words::kFrames), items_[count])) break;
+    Value& key = items_[count];
+    if (opcode == kShortBinUnicode || opcode == kBinUnicode) {
+      if (!ReadText(p, key)) break;
+      pattern.AddNewKey(static_cast<uint32_t>(memo_.size() - 1), key.id());
+    } else {
+      if (opcode != kBinGet && opcode != kLongBinGet) break;
+      const size_t index = opcode == kBinGet ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
+      if (index >= memo_.size() || !memo_[index].is(Value::kString)) break;
+      key = memo_[index];
+      const size_t key_bytes = opcode == kBinGet ? 2 : 5;
+      pattern.AddKey(p, key_bytes, key.id());
+      p += key_bytes;
+    }
+    ++count;
+    if (!ReadValue(p, key.is_string(words::kFrames), items_[count])) break;
     ++count;
   }
   p_ = p;
@@ -200,7 +205,7 @@ bool PickleMachine::ReadPair(const char*& p, Value& value) {
   return true;
 }
 
-// A list of frames that were all seen before, and that nothing can be added to any more.
+// A list of frames that nothing can be added to any more.
 bool PickleMachine::ReadFrames(const char*& p, Value& value) {
   const char* at = SkipPut(p + 1);
   if (at == nullptr) return false;
@@ -224,11 +229,14 @@ bool PickleMachine::ReadFrames(const char*& p, Value& value) {
   for (const char* const last = end_ - kFrameBytes; at <= last && count < most; ++count) {
     const uint8_t opcode = ByteAt(at);
     if (opcode != kLongBinGet && opcode != kBinGet) break;
-    const size_t index = opcode == kLongBinGet ? Load<uint32_t>(at + 1) : ByteAt(at + 1);
+    // Which of the two comes next cannot be foretold, so both are read without a branch.
+    const bool is_long = opcode == kLongBinGet;
+    const size_t index = Load<uint32_t>(at + 1) & (0xff | -static_cast<uint32_t>(is_long));
     if (index >= memo_size || !memo[index].is(Value::kFrame)) break;
     frames[count] = memo[index].id();
-    at += opcode == kLongBinGet ? 5 : 2;
+    at += 2 + 3 * static_cast<size_t>(is_long);
   }
+  if (at < end_ && ByteAt(at) == kEmptyDict) return ReadNewFrames(p, marked, value);
   if (!marked && count == 0) {
     value = Value(Value::kStack, 0);  // left empty: what follows is the next key
   } else {

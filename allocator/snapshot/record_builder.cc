@@ -3,6 +3,7 @@
 #include "allocator/snapshot/record_builder.h"
 
 #include <algorithm>
+#include <initializer_list>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -11,16 +12,31 @@
 namespace graphtree::snapshot {
 namespace {
 
-bool Has(absl::Span<const StringId> keys, StringId key) {
-  return absl::c_linear_search(keys, key);
-}
+// The known words among some keys. Every word that a kind is told by is a bit.
+class KeySet {
+ public:
+  static_assert(words::kCount <= 64);
 
-bool HasTwice(absl::Span<const StringId> keys) {
-  for (size_t i = 0; i < keys.size(); ++i) {
-    if (Has(keys.subspan(i + 1), keys[i])) return true;
+  explicit KeySet(absl::Span<const StringId> keys) {
+    for (size_t i = 0; i < keys.size(); ++i) {
+      const uint64_t bit = keys[i] < words::kCount ? uint64_t{1} << keys[i] : 0;
+      twice_ |= (bits_ & bit) != 0;
+      // Words of the file's own are few in a row.
+      if (bit == 0) twice_ |= absl::c_linear_search(keys.subspan(i + 1), keys[i]);
+      bits_ |= bit;
+    }
   }
-  return false;
-}
+  bool twice() const { return twice_; }
+  bool Has(std::initializer_list<StringId> words) const {
+    uint64_t wanted = 0;
+    for (StringId word : words) wanted |= uint64_t{1} << word;
+    return (bits_ & wanted) == wanted;
+  }
+
+ private:
+  uint64_t bits_ = 0;
+  bool twice_ = false;
+};
 
 }  // namespace
 
@@ -46,17 +62,17 @@ std::optional<ShapeId> RecordBuilder::FindShape(const Value* items, size_t pairs
 
 RecordBuilder::Kind RecordBuilder::KindOfShape(ShapeId shape) {
   while (__builtin_expect(kinds_.size() <= shape, false)) {
-    const absl::Span<const StringId> keys = snapshot_.shapes[kinds_.size()];
+    const KeySet keys(snapshot_.shapes[kinds_.size()]);
     Kind kind = Kind::kOther;
-    if (HasTwice(keys)) {
+    if (keys.twice()) {
       kind = Kind::kOther;
-    } else if (Has(keys, words::kAction)) {
+    } else if (keys.Has({words::kAction})) {
       kind = Kind::kEntry;
-    } else if (Has(keys, words::kBlocks) && Has(keys, words::kTotalSize)) {
+    } else if (keys.Has({words::kBlocks, words::kTotalSize})) {
       kind = Kind::kSegment;
-    } else if (Has(keys, words::kState) && Has(keys, words::kSize)) {
+    } else if (keys.Has({words::kState, words::kSize})) {
       kind = Kind::kBlock;
-    } else if (Has(keys, words::kName) && Has(keys, words::kFilename) && Has(keys, words::kLine)) {
+    } else if (keys.Has({words::kName, words::kFilename, words::kLine})) {
       kind = Kind::kFrame;
     }
     kinds_.push_back(kind);

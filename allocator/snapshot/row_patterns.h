@@ -5,7 +5,8 @@
 //
 //   ( h 7 <action>  h 9 <addr>  h 11 <size>  ...  u        "h 7": memo number 7, the text "action"
 //
-// With a pattern a key is one compare of a word, and its value goes straight into its column; no
+// In the first row the keys are written out; their memo numbers are what the pattern holds. With a
+// pattern a key is one compare of a word, and its value goes straight into its column; no
 // pair is collected, no shape looked up. A row that is not like the pattern is read as if there
 // were none, and teaches a new one.
 //
@@ -21,6 +22,7 @@
 #include <cstring>
 #include <vector>
 
+#include "allocator/snapshot/pickle_opcodes.h"
 #include "allocator/snapshot/tables.h"
 #include "allocator/snapshot/value.h"
 #include "allocator/snapshot/words.h"
@@ -63,6 +65,14 @@ struct RowPattern {
     }
     ++key_count;
   }
+  // A key that was written out, and from now on is memo number `index`.
+  void AddNewKey(uint32_t index, StringId word) {
+    char bytes[sizeof(uint64_t)] = {};
+    const bool is_short = index <= 0xff;
+    bytes[0] = is_short ? pickle::kBinGet : pickle::kLongBinGet;
+    std::memcpy(bytes + 1, &index, sizeof(index));
+    AddKey(bytes, is_short ? 2 : 5, word);
+  }
   bool SameKeys(const RowPattern& pattern) const {
     if (key_count != pattern.key_count) return false;
     for (size_t i = 0; i < key_count; ++i) {
@@ -97,6 +107,7 @@ class RowPatterns {
       if (known.SameKeys(pattern)) return Prefer(known);
     }
     if (patterns_.size() == kMostPatterns) Forget();
+    if (patterns_.empty()) patterns_.reserve(kUsualPatterns);
     patterns_.push_back(pattern);
     uint8_t& first = first_[SlotOf(pattern)];
     patterns_.back().other = first;
@@ -113,6 +124,7 @@ class RowPatterns {
 
  private:
   static constexpr size_t kMostPatterns = 32;
+  static constexpr size_t kUsualPatterns = 6;
   static constexpr size_t kSlots = 64;
 
   // The byte after the opcode tells the keys of a file apart well enough.

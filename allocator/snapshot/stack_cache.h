@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -34,8 +35,9 @@ class StackCache {
     size_t first;  // of its text
     size_t size;
     uint32_t stack;
+    uint32_t head;   // a hash of its beginning
     uint32_t next;   // the list that came after it, or kNoId
-    uint32_t older;  // with the same beginning, or kNoId
+    uint32_t older;  // with the same slot, or kNoId
   };
 
   // The list that begins at `text`, which has at least kHeadBytes before `end`; null if unknown.
@@ -43,9 +45,10 @@ class StackCache {
     if (known_.empty()) return nullptr;
     const uint32_t before = last_;
     if (before != kNoId && Follow(known_[before].next, text, end)) return &known_[last_];
-    uint32_t guess = by_head_[Slot(text)];
+    const uint32_t head = Head(text);
+    uint32_t guess = by_head_[Slot(head)];
     for (int guesses = 0; guesses < kMostGuesses && guess != kNoId; ++guesses) {
-      if (Follow(guess, text, end)) {
+      if (known_[guess].head == head && Follow(guess, text, end)) {
         if (before != kNoId) known_[before].next = guess;
         return &known_[guess];
       }
@@ -58,10 +61,11 @@ class StackCache {
   void Add(absl::string_view text, uint32_t stack) {
     if (text.size() < kHeadBytes || text.size() > kMostBytes) return;
     if (texts_.size() + text.size() > kMostBytes) Clear();
-    if (by_head_.empty()) by_head_.assign(kSlots, kNoId);
+    if (known_.size() >= by_head_.size()) Grow();
     const uint32_t added = static_cast<uint32_t>(known_.size());
-    uint32_t& newest = by_head_[Slot(text.data())];
-    known_.push_back({texts_.size(), text.size(), stack, kNoId, newest});
+    const uint32_t head = Head(text.data());
+    uint32_t& newest = by_head_[Slot(head)];
+    known_.push_back({texts_.size(), text.size(), stack, head, kNoId, newest});
     texts_.insert(texts_.end(), text.begin(), text.end());
     newest = added;
     if (last_ != kNoId) known_[last_].next = added;
@@ -82,13 +86,21 @@ class StackCache {
   }
 
   static constexpr size_t kMostBytes = 1 << 20;
-  static constexpr size_t kSlots = 1 << 10;
+  static constexpr size_t kFirstSlots = 1 << 7;
   static constexpr int kMostGuesses = 16;
 
-  static size_t Slot(const char* text) {
+  static uint32_t Head(const char* text) {
     uint64_t words[3] = {};
     std::memcpy(words, text, kHeadBytes);
-    return MixHash(words[0] ^ (words[2] << 17), words[1]) % kSlots;
+    return static_cast<uint32_t>(MixHash(words[0] ^ (words[2] << 17), words[1]) >> 32);
+  }
+  size_t Slot(uint32_t head) const { return head & (by_head_.size() - 1); }
+
+  void Grow() {
+    by_head_.assign(by_head_.empty() ? kFirstSlots : 4 * by_head_.size(), kNoId);
+    for (uint32_t i = 0; i < known_.size(); ++i) {
+      known_[i].older = std::exchange(by_head_[Slot(known_[i].head)], i);
+    }
   }
 
   bool Follow(uint32_t guess, const char* text, const char* end) {
