@@ -18,6 +18,7 @@ using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes ar
 
 constexpr ptrdiff_t kFrameBytes = 8;  // a reference to a frame, and what ends the list
 constexpr uint64_t kMaxInlineLong = 7;
+constexpr size_t kFewFrames = 4;
 
 template <typename T>
 T Load(const char* p) {
@@ -211,30 +212,34 @@ bool PickleMachine::ReadFrames(const char*& p, Value& value) {
   if (at == nullptr) return false;
   const bool marked = *at == kMark;
   const char* const text = at;
-  if (marked && end_ - text >= kPairBytes) {
+  if (marked) ++at;
+  // Local names, since the compiler must take writing a frame for writing any member.
+  const Value* const memo = memo_.data();
+  const size_t memo_size = memo_.size();
+  uint32_t* const frames = frames_;
+  size_t count = 0;
+  const auto walk = [&](size_t most) {
+    for (const char* const last = end_ - kFrameBytes; at <= last && count < most; ++count) {
+      const uint8_t opcode = ByteAt(at);
+      if (opcode != kLongBinGet && opcode != kBinGet) break;
+      // Which of the two comes next cannot be foretold, so both are read without a branch.
+      const bool is_long = opcode == kLongBinGet;
+      const size_t index = Load<uint32_t>(at + 1) & (0xff | -static_cast<uint32_t>(is_long));
+      if (index >= memo_size || !memo[index].is(Value::kFrame)) break;
+      frames[count] = memo[index].id();
+      at += 2 + 3 * static_cast<size_t>(is_long);
+    }
+  };
+  // A few frames are read sooner than looked up.
+  walk(marked ? kFewFrames : 1);
+  if (marked && count == kFewFrames && end_ - text >= kPairBytes && ByteAt(at) != kAppends) {
     if (const StackCache::Known* known = known_stacks_.Find(text, end_)) {
       value = Value(Value::kStack, known->stack);
       memo_.Push(value);
       p = text + known->size;
       return true;
     }
-  }
-  if (marked) ++at;
-  // Local names, since the compiler must take writing a frame for writing any member.
-  const Value* const memo = memo_.data();
-  const size_t memo_size = memo_.size();
-  const size_t most = marked ? kMostFrames : 1;
-  uint32_t* const frames = frames_;
-  size_t count = 0;
-  for (const char* const last = end_ - kFrameBytes; at <= last && count < most; ++count) {
-    const uint8_t opcode = ByteAt(at);
-    if (opcode != kLongBinGet && opcode != kBinGet) break;
-    // Which of the two comes next cannot be foretold, so both are read without a branch.
-    const bool is_long = opcode == kLongBinGet;
-    const size_t index = Load<uint32_t>(at + 1) & (0xff | -static_cast<uint32_t>(is_long));
-    if (index >= memo_size || !memo[index].is(Value::kFrame)) break;
-    frames[count] = memo[index].id();
-    at += 2 + 3 * static_cast<size_t>(is_long);
+    walk(kMostFrames);
   }
   if (at < end_ && ByteAt(at) == kEmptyDict) return ReadNewFrames(p, marked, value);
   if (!marked && count == 0) {
@@ -243,7 +248,7 @@ bool PickleMachine::ReadFrames(const char*& p, Value& value) {
     if (count == 0 || end_ == at || ByteAt(at) != (marked ? kAppends : kAppend)) return false;
     value = Value(Value::kStack, snapshot_.stacks.Intern({frames, count}));
     ++at;
-    if (marked) known_stacks_.Add({text, static_cast<size_t>(at - text)}, value.id());
+    if (count > kFewFrames) known_stacks_.Add({text, static_cast<size_t>(at - text)}, value.id());
   }
   memo_.Push(value);
   p = at;

@@ -1,12 +1,14 @@
 // Interning: look up by hash, else copy the characters into the current chunk.
 #include "allocator/snapshot/string_table.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace graphtree::snapshot {
 namespace {
 
-constexpr size_t kChunkBytes = 64 << 10;
+constexpr size_t kFirstChunkBytes = 4 << 10;
+constexpr size_t kMostChunkBytes = 64 << 10;
 
 template <typename T>
 uint64_t Load(const char* p) {
@@ -87,16 +89,18 @@ StringId StringTable::Intern(absl::string_view text) {
 
 const char* StringTable::Copy(absl::string_view text) {
   if (text.size() > free_bytes_) {
-    if (text.size() > kChunkBytes / 4) {
+    if (text.size() > kMostChunkBytes / 4) {
       chunks_.emplace_back(new char[text.size()]);
       chunk_bytes_ += text.size();
       std::memcpy(chunks_.back().get(), text.data(), text.size());
       return chunks_.back().get();
     }
-    chunks_.emplace_back(new char[kChunkBytes]);
-    chunk_bytes_ += kChunkBytes;
+    // As much again as there is already, so that a small file does not pay for a large one's room.
+    free_bytes_ = std::clamp(chunk_bytes_, kFirstChunkBytes, kMostChunkBytes);
+    free_bytes_ = std::max(free_bytes_, text.size());
+    chunks_.emplace_back(new char[free_bytes_]);
+    chunk_bytes_ += free_bytes_;
     free_ = chunks_.back().get();
-    free_bytes_ = kChunkBytes;
   }
   char* const copy = free_;
   if (!text.empty()) std::memcpy(copy, text.data(), text.size());
