@@ -184,15 +184,15 @@ uint64_t Keeper::DropSpares() {
   return all;
 }
 
-bool Keeper::EvictOneExecutable(Reason reason) {
+bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
   if (DropSpares() > 0) return true;
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
   std::vector<Kept> kept;
-  for (Node* node : AllNodes(root_)) {
-    if (node->executables() == 0 || pinned.contains(node)) continue;
-    nodes.push_back(node);
-    kept.push_back(AsExecutables(node, false));
+  for (Node* other : AllNodes(root_)) {
+    if (other == &node || other->executables() == 0 || pinned.contains(other)) continue;
+    nodes.push_back(other);
+    kept.push_back(AsExecutables(other, false));
   }
   if (kept.empty()) return false;
   Count(reason, EvictExecutables(nodes[LeastWorth(kept)]));

@@ -90,8 +90,9 @@ class Keeper {
   void SpareMade(const Executable& spare);
 
   // Evicts the spares, or else the executables of a node that may go, the least valuable; false if
-  // there is none. For a device that is out of memory.
-  bool EvictOneExecutable(Reason reason);
+  // there is none. For a device that is out of memory while it makes one of `node`'s: those that
+  // it has already are not counted yet, and do not go.
+  bool EvictOneExecutable(Reason reason, const Node& node);
 
   Graveyard& graveyard() { return graveyard_; }
 

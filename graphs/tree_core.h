@@ -306,7 +306,7 @@ class TreeCore {
   void FindVariant(Call& call);
   bool IsRerecordedTooOften(const Variant& variant);
   void NoteFailure(Variant* variant);
-  bool GiveMemoryBack(int executables);
+  bool GiveMemoryBack(int executables, const Node& node);
   // Of a section that has a graph. ResourceExhausted if the budget has no room beside the node's
   // other ones, which are not counted yet.
   absl::Status MakeExecutable(const Node& node, size_t number, Section* section);

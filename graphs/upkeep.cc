@@ -54,10 +54,12 @@ void TreeCore::NoteFailure(Variant* variant) {
 
 // Makes room where the device has none: the least valuable executables go, and their memory with
 // them, once the work that is under way is done.
-bool TreeCore::GiveMemoryBack(int executables) {
+bool TreeCore::GiveMemoryBack(int executables, const Node& node) {
   if (order_.last() == nullptr || device_.open_captures() > 0) return false;
   int evicted = 0;
-  while (evicted < executables && keeper_.EvictOneExecutable(Reason::kBytesEvicted)) ++evicted;
+  while (evicted < executables && keeper_.EvictOneExecutable(Reason::kBytesEvicted, node)) {
+    ++evicted;
+  }
   if (evicted == 0 || !order_.last()->Synchronize().ok()) return false;
   keeper_.graveyard().DestroyAll();
   return true;
@@ -69,7 +71,7 @@ absl::Status TreeCore::MakeExecutable(const Node& node, size_t number, Section* 
   }
   absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
   for (int more = 1; more <= 64; more *= 4) {
-    if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more)) break;
+    if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more, node)) break;
     made = section->graph->Instantiate();
   }
   GRAPHTREE_RETURN_IF_ERROR(made.status());

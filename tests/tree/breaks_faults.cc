@@ -1,5 +1,6 @@
 // The n-th device call fails, for every n, in the life of a function that breaks: a call that fails
 // leaves the caller's memory as it was, in whichever section or part it failed.
+#include <cstring>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -105,6 +106,59 @@ TEST(BreaksFaultTest, AnyOneCallOfAWholeLifeMayFail) {
         options);
     EXPECT_GE(calls, 80u);
   }
+}
+
+// A caller whose second function takes the executables of the first one's two sections.
+class CrowdedCaller : public FaultCaller {
+ public:
+  using FaultCaller::FaultCaller;
+
+  bool Open() {
+    if (!OpenTree({.budget = {.executables = 2}})) return false;
+    cut_ = tree().Register("cut", {}, [](Launcher& on, Values& inputs) {
+      const Tensor twice = Sum(on, inputs[0], inputs[0]);
+      on.Break("nothing", {}, [](Launcher&, absl::Span<const Tensor>) {});
+      return Values{Sum(on, twice, inputs[0])};
+    });
+    other_ = tree().Register("other", {}, [](Launcher& on, Values& inputs) {
+      return Values{Sum(on, inputs[0], inputs[0])};
+    });
+    return true;
+  }
+  void CallCut(uint32_t seed) { Call(cut_, seed, 3); }
+  void CallOther(uint32_t seed) { Call(other_, seed, 2); }
+
+ private:
+  void Call(FunctionId function, uint32_t seed, uint32_t times) {
+    std::memcpy(PointerTo<void>(counter()), PatternOf(seed).data(), kBytes);
+    tree().BeginStep();
+    Values inputs = {Tensor::Foreign(counter(), WordsLayout(kWords))};
+    Values outputs;
+    const absl::Status status =
+        tree().Run(function, absl::MakeSpan(inputs), stream(), &outputs);
+    ASSERT_TRUE(status.ok()) << status;
+    EXPECT_TRUE(Holds(outputs[0], Times(PatternOf(seed), times)));
+    EXPECT_LE(tree().stats().executables, 2u);
+  }
+  FunctionId cut_ = 0;
+  FunctionId other_ = 0;
+};
+
+// Where the device has no memory for the second section, the first one does not go to make room.
+TEST(BreaksFaultTest, ARecordingThatComesBackMakesNoRoomForItself) {
+  FaultDevice device(MakeHost());
+  {
+    CrowdedCaller caller(device);
+    ASSERT_TRUE(caller.Open());
+    for (uint32_t seed = 1; seed <= 2; ++seed) caller.CallCut(seed);
+    for (uint32_t seed = 3; seed <= 4; ++seed) caller.CallOther(seed);
+    device.plan().FailCallOf("Graph.Instantiate", 2, ErrorCode::kOutOfMemory);
+    caller.CallCut(5);
+    EXPECT_EQ(device.plan().fired(), 1u);
+    for (uint32_t seed = 6; seed <= 8; ++seed) caller.CallCut(seed);
+    EXPECT_GT(caller.tree().stats().replays, 0u);
+  }
+  EXPECT_TRUE(device.Close().ok());
 }
 
 // What a lost device did to the memory of the caller nobody can undo; the tree closes all the same.
