@@ -79,6 +79,15 @@ std::string JsonQuoted(absl::string_view text) {
   return quoted;
 }
 
+bool IsUtf8(absl::string_view text) {
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 void JsonWriter::BeforeValue() {
   if (open_.empty()) {
     GRAPHTREE_CHECK(text_.empty()) << "a second value after " << text_;

@@ -56,6 +56,9 @@ class JsonWriter {
 // The text in quotes, escaped as JSON wants it.
 std::string JsonQuoted(absl::string_view text);
 
+// Whether JSON can tell the whole text.
+bool IsUtf8(absl::string_view text);
+
 }  // namespace graphtree
 
 #endif  // GRAPHTREE_DEVICE_BASE_JSON_WRITER_H_

@@ -56,6 +56,14 @@ TEST(JsonQuotedTest, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(JsonQuoted("\xF4\x90\x80\x80x"), "\"\\ufffd\\ufffd\\ufffd\\ufffdx\"");
 }
 
+TEST(IsUtf8Test, IsFalseWhereAByteWouldBeReplaced) {
+  EXPECT_TRUE(IsUtf8(""));
+  EXPECT_TRUE(IsUtf8("a\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8C\xB3\xEF\xBF\xBD"));
+  EXPECT_FALSE(IsUtf8("ab\xFF"));
+  EXPECT_FALSE(IsUtf8("ab\xC3"));
+  EXPECT_FALSE(IsUtf8("\xED\xB3\xBF.py"));
+}
+
 TEST(JsonWriterDeathTest, WrongNestingIsABug) {
   EXPECT_DEATH(JsonWriter().BeginObject().Integer(1), "a value without a key");
   EXPECT_DEATH(JsonWriter().BeginArray().Key("a"), "no place for the key a");

@@ -208,6 +208,27 @@ class ConvertTest(unittest.TestCase):
         self.assertIn("goes on for 4 bytes",
                       self.convert(self.path("long.pickle"), self.path("out.pickle")))
 
+    def test_texts_that_are_not_utf8_are_mentioned_once(self):
+        frames = [{"name": "f", "filename": name, "line": 1} for name in ("a?.py", "b?.py")]
+        snapshot = {"segments": [], "device_traces": [
+            [], [{"action": "alloc", "addr": 1, "size": 2, "stream": 0, "time_us": 3,
+                  "frames": frames, "user_metadata": "half \udcff"}]]}
+        odd = pickle.dumps(snapshot).replace(b"?.py", b"\xff.py")
+        with open(self.path("odd.pickle"), "wb") as file:
+            file.write(odd)
+        said = self.convert(self.path("odd.pickle"), self.path("out.json"))
+        self.assertEqual(said.count("UTF-8"), 1)
+        self.assertIn("odd.pickle has 2 texts that are not UTF-8, the first in "
+                      "device_traces[1][0].frames[0].filename", said)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            entry = json.load(file)["device_traces"][1][0]
+        self.assertEqual(entry["frames"][0]["filename"], "a\ufffd.py")
+        self.assertEqual(entry["user_metadata"], "half \udcff")
+        self.convert(self.path("odd.pickle"), self.path("out.pickle"))
+        with open(self.path("out.pickle"), "rb") as file:
+            self.assertIn(b"b\xff.py", file.read())
+        self.assertEqual(self.convert(FILES[0], self.path("out.json")), "")
+
     def test_key_order_survives(self):
         for source in FILES:
             self.convert(source, self.path("out.pickle"))

@@ -86,7 +86,9 @@ cli::Verb ConvertVerb() {
           ".sqlite3 .db) or by --to. Pickles open in Python and in PyTorch's viewers; protocol 4 "
           "opens everywhere. JSON is the same structure with tuples as arrays, raw bytes as "
           "{\"(bytes)\": \"base64\"}, dictionaries with bytes or tuples as keys as "
-          "{\"(dict)\": [[key, value], ...]}, and every stack in full. SQLite has the tables "
+          "{\"(dict)\": [[key, value], ...]}, and every stack in full. A text that is not UTF-8 "
+          "keeps its bytes in a pickle; JSON shows U+FFFD for them, and a note says which text. "
+          "SQLite has the tables "
           "segments, blocks, trace_entries, stacks and frames, and the view stack_text.\n\n"
           "Keys and actions that this program does not know are kept, in SQLite with their tuples. "
           "The output appears whole or not at all, and never in the place of the input.",

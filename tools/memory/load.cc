@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "allocator/snapshot/ill_formed.h"
 #include "allocator/snapshot/read.h"
 #include "tools/cli/progress.h"
 #include "tools/memory/text.h"
@@ -14,6 +15,16 @@ namespace {
 
 constexpr uint64_t kQuietBytes = 32 << 20;
 constexpr uint64_t kStepBytes = 16 << 20;
+
+void NoteIllFormedTexts(const std::string& path, const snapshot::Snapshot& snapshot,
+                        cli::Console& console) {
+  const snapshot::IllFormedTexts texts = snapshot::FindIllFormedTexts(snapshot);
+  if (texts.count == 0) return;
+  console.err << "graphtree: note: " << path << " has " << Plural(texts.count, "text", "texts")
+              << " that " << (texts.count == 1 ? "is" : "are") << " not UTF-8, the first in "
+              << texts.first << ": JSON and the page show U+FFFD for what is ill-formed, a pickle "
+              << "keeps it\n";
+}
 
 }  // namespace
 
@@ -40,6 +51,7 @@ absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> Load(const std::string& path
                 << Plural((*loaded)->trailing_bytes, "byte", "bytes")
                 << " after the end of its pickle; they were not read\n";
   }
+  NoteIllFormedTexts(path, **loaded, console);
   return loaded;
 }
 
