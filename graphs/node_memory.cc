@@ -17,7 +17,7 @@ NodeState StateOf(const Node& node, const Path& path) {
   return NodeState::kIdle;
 }
 
-SnapshotOutput OutputOf(const Node& node, uint32_t number, bool on_path, Path& path) {
+SnapshotOutput OutputOf(const Node& node, uint32_t number, bool on_path, const Path& path) {
   const OutputRef reference = {node.level, number};
   SnapshotOutput output;
   output.output = number;
@@ -26,13 +26,13 @@ SnapshotOutput OutputOf(const Node& node, uint32_t number, bool on_path, Path& p
     if (live.output == reference) output.block = live.block;
   }
   if (!on_path) return output;
-  for (const HeldOutput& held : path.Held()) {
+  for (const HeldOutput& held : path.listed()) {
     if (held.output == reference) output.handles = held.storage->outside();
   }
   return output;
 }
 
-SnapshotNode RowOf(const Node& node, const OutlineNode& outline, Path& path) {
+SnapshotNode RowOf(const Node& node, const OutlineNode& outline, const Path& path) {
   SnapshotNode row;
   row.id = node.id;
   row.parent = outline.parent < 0 ? -1 : static_cast<int64_t>(node.parent->id);
@@ -56,7 +56,7 @@ SnapshotNode RowOf(const Node& node, const OutlineNode& outline, Path& path) {
 }  // namespace
 
 // Depth first, as the outline is. A stack of its own: paths may be hundreds of levels deep.
-std::vector<SnapshotNode> NodeMemoryOf(const Node& root, Path& path) {
+std::vector<SnapshotNode> NodeMemoryOf(const Node& root, const Path& path) {
   const Outline outline = OutlineOf(root);
   std::vector<SnapshotNode> rows;
   std::vector<const Node*> open = {&root};

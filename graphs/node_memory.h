@@ -19,7 +19,7 @@ namespace graphtree {
 
 // Parents come before their children. Outputs are those with memory of the node's own; one that is
 // kept has a place for every run, outside the node, and is not among them.
-std::vector<SnapshotNode> NodeMemoryOf(const Node& root, Path& path);
+std::vector<SnapshotNode> NodeMemoryOf(const Node& root, const Path& path);
 
 }  // namespace graphtree
 

@@ -41,6 +41,16 @@ Node* Path::AppendWarmUp(std::unique_ptr<Node> node) {
   return current_;
 }
 
+bool Path::Holds(const Storage& storage) const {
+  return std::any_of(held_.begin(), held_.end(),
+                     [&](const HeldOutput& held) { return held.storage == &storage; });
+}
+
+size_t Path::CountAlive() const {
+  return std::count_if(held_.begin(), held_.end(),
+                       [](const HeldOutput& held) { return held.storage->held_outside(); });
+}
+
 const std::vector<HeldOutput>& Path::Held() {
   size_t kept = 0;
   for (const HeldOutput& held : held_) {

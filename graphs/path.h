@@ -8,8 +8,9 @@
 //            kReplaying --replay--> kReplaying
 //            kWarmUp only grows warm-ups: nothing can be recorded behind what is not pinned.
 //
-// held() lists the outputs that were handed out on this path and may still be alive, a few entries
-// however long the path is: those that died are forgotten when it is next looked at.
+// Held() lists the outputs that were handed out on this path and may still be alive, a few entries
+// however long the path is: those that died are forgotten when it is next looked at. What a body
+// has stored somewhere without returning it is listed behind its outputs.
 //
 // Pure bookkeeping: no device. Threads: the tree's caller only; handles may die meanwhile.
 #ifndef GRAPHTREE_GRAPHS_PATH_H_
@@ -60,6 +61,11 @@ class Path {
     storage->AddInside();
     held_.push_back({storage, output, slot});
   }
+  bool Holds(const Storage& storage) const;
+  // The dead ones among them, too; for who only looks.
+  const std::vector<HeldOutput>& listed() const { return held_; }
+  // How many of them are alive; nothing is forgotten.
+  size_t CountAlive() const;
   // Forgets the outputs that nobody holds any more; what is left is alive.
   const std::vector<HeldOutput>& Held();
 

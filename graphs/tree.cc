@@ -65,6 +65,7 @@ absl::StatusOr<std::unique_ptr<Tree>> Tree::Create(Device& device, const TreeOpt
 }
 
 FunctionId Tree::Register(std::string name, FunctionOptions options, Body body) {
+  const Looking looking(core_->gate());
   return core_->Register(std::move(name), std::move(options), std::move(body));
 }
 
@@ -80,10 +81,12 @@ absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& str
 }
 
 WorkspaceId Tree::RegisterWorkspace(std::string name, AddressRange memory) {
+  const Looking looking(core_->gate());
   return core_->workspaces().Register(std::move(name), memory);
 }
 
 absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
+  const Looking looking(core_->gate());
   return core_->workspaces().Move(id, memory);
 }
 
@@ -92,6 +95,7 @@ void Tree::BeginStep() { core_->BeginStep(); }
 TreeStats Tree::stats() { return core_->Stats(); }
 
 std::vector<uint64_t> Tree::descendants() const {
+  const Looking looking(core_->gate());
   std::vector<uint64_t> counts;
   for (const std::unique_ptr<Node>& root : core_->root().children) {
     counts.push_back(NodesBelow(*root));
@@ -99,14 +103,17 @@ std::vector<uint64_t> Tree::descendants() const {
   return counts;
 }
 
-Outline Tree::outline() const { return OutlineOf(core_->root()); }
-
+Outline Tree::outline() const {
+  const Looking looking(core_->gate());
+  return OutlineOf(core_->root());
+}
 
 ForeignAllocator& Tree::foreign_allocator() { return core_->foreign(); }
 
 Observers& Tree::observers() { return core_->observers(); }
 
 absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
+  const Looking looking(core_->gate());
   std::vector<const Node*> open = {&core_->root()};
   while (!open.empty()) {
     const Node& node = *open.back();
@@ -117,10 +124,18 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
 }
 
-std::vector<SnapshotNode> Tree::memory() { return NodeMemoryOf(core_->root(), core_->path()); }
+std::vector<SnapshotNode> Tree::memory() {
+  const Looking looking(core_->gate());
+  return NodeMemoryOf(core_->root(), core_->path());
+}
 
 Pool& Tree::pool() { return core_->pool(); }
 
-const char* Tree::state() const { return PathStateName(core_->state()); }
+void Tree::Inspect(const std::function<void()>& look) { core_->Inspect(look); }
+
+const char* Tree::state() const {
+  const Looking looking(core_->gate());
+  return PathStateName(core_->state());
+}
 
 }  // namespace graphtree

@@ -31,8 +31,9 @@
 // keep their bytes within the step, whatever else runs.
 //
 // Threads: any thread may call, one at a time: a second caller gets an error, and so does a body
-// that calls its own tree. Handles may be dropped on any thread. Streams given to Run must live
-// until the tree is closed.
+// that calls its own tree. Handles may be dropped on any thread. Whatever does not run a function
+// (registering, statistics, the outline) may be called on any thread at any time: it waits for the
+// call that runs, and makes none fail. Streams given to Run must live until the tree is closed.
 #ifndef GRAPHTREE_GRAPHS_TREE_H_
 #define GRAPHTREE_GRAPHS_TREE_H_
 
@@ -166,8 +167,11 @@ class Tree {
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
   // The memory of each, and who holds it (tree_snapshot.h writes it into a file).
   std::vector<SnapshotNode> memory();
-  // The memory that it records into, to look at: snapshots, statistics, history.
+  // The memory that it records into, to look at: snapshots, statistics, history. It is the calls'
+  // own: beside them look at it inside Inspect.
   Pool& pool();
+  // No call runs on another thread while `look` does; one that comes waits for its end.
+  void Inspect(const std::function<void()>& look);
   const char* state() const;
   // For the allocator callbacks of foreign code that runs inside bodies: a recording may go on
   // using what they gave (foreign_memory.h). Good until the tree is closed, and as long as the

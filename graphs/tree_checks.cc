@@ -1,5 +1,4 @@
 // What checked mode looks at, what a body's requests lead to, and errors that name.
-#include <thread>
 #include <utility>
 
 #include "absl/strings/cord.h"
@@ -81,6 +80,10 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
   const std::string name =
       id < functions_.size() ? absl::StrCat("'", functions_[id].name, "'") : "the function";
   const Function* running = running_.load(std::memory_order_acquire);
+  if (gate_.is_looked_at() && IsInOwnCall()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        name, " was not run: what is passed to Tree::Inspect called it; call it behind that"));
+  }
   if (running == nullptr && IsInOwnCall()) {
     return absl::FailedPreconditionError(absl::StrCat(
         name, " was not run: a call of its tree was running, and what that call told or let go "
@@ -102,9 +105,7 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
                    "' runs; a tree serves one caller at a time"));
 }
 
-bool TreeCore::IsInOwnCall() const {
-  return inside_thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
-}
+bool TreeCore::IsInOwnCall() const { return gate_.is_mine(); }
 
 bool TreeCore::IsInOwnBody() const {
   return running_.load(std::memory_order_acquire) != nullptr && IsInOwnCall();
@@ -113,11 +114,15 @@ bool TreeCore::IsInOwnBody() const {
 void TreeCore::RefuseStep() {
   const Function* running = running_.load(std::memory_order_acquire);
   const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", running->name, "'");
+  const std::string when =
+      gate_.is_looked_at()
+          ? "by what is passed to Tree::Inspect"
+          : absl::StrCat("while ", whose, " was running",
+                         IsInOwnBody()   ? ", by its own body"
+                         : IsInOwnCall() ? ", by what it told or let go"
+                                         : ", on another thread");
   std::lock_guard<std::mutex> lock(refusal_mutex_);
-  refusal_ = absl::StrCat("BeginStep was called while ", whose, " was running",
-                          IsInOwnBody()   ? ", by its own body"
-                          : IsInOwnCall() ? ", by what it told or let go"
-                                          : ", on another thread",
+  refusal_ = absl::StrCat("BeginStep was called ", when,
                           ": no step began; begin steps between calls");
   has_refusal_.store(true, std::memory_order_relaxed);
 }

@@ -2,8 +2,6 @@
 #include "graphs/tree_core.h"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,25 +18,17 @@ namespace {
 // called back: no other thread ever reads its own id there.
 class Entry {
  public:
-  Entry(std::atomic<bool>* inside, std::atomic<std::thread::id>* thread)
-      : inside_(inside),
-        thread_(thread),
-        entered_(!inside->exchange(true, std::memory_order_acquire) ||
-                 IsPlanted(PlantedBug::kLetsAllIn)) {
-    if (entered_) thread_->store(std::this_thread::get_id(), std::memory_order_relaxed);
-  }
+  explicit Entry(Gate* gate)
+      : gate_(gate), entered_(gate->TryEnter() || IsPlanted(PlantedBug::kLetsAllIn)) {}
   ~Entry() {
-    if (!entered_) return;
-    thread_->store(std::thread::id(), std::memory_order_relaxed);
-    inside_->store(false, std::memory_order_release);
+    if (entered_) gate_->Leave();
   }
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
   bool entered() const { return entered_; }
 
  private:
-  std::atomic<bool>* const inside_;
-  std::atomic<std::thread::id>* const thread_;
+  Gate* const gate_;
   const bool entered_;
 };
 
@@ -94,10 +84,7 @@ void TreeCore::Close(std::unique_ptr<TreeCore> core) {
     running.closed_inside_ = std::move(core);
     return;
   }
-  constexpr std::chrono::microseconds kPause(50);
-  while (core->inside_.exchange(true, std::memory_order_acquire)) {
-    std::this_thread::sleep_for(kPause);
-  }
+  core->gate_.Enter();
 }
 
 TreeCore::~TreeCore() {
@@ -146,7 +133,7 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
 
 void TreeCore::BeginStep() {
   std::unique_ptr<TreeCore> closed;  // by what the step let go
-  Entry entry(&inside_, &inside_thread_);
+  Entry entry(&gate_);
   if (!entry.entered()) return RefuseStep();
   ++step_;
   // Blocks of warm-ups and recordings that went stale are still in the books.
@@ -163,7 +150,7 @@ void TreeCore::BeginStep() {
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs) {
   std::unique_ptr<TreeCore> closed;  // goes when nothing of the call is left
-  Entry entry(&inside_, &inside_thread_);
+  Entry entry(&gate_);
   if (!entry.entered()) return WhyBusy(id);
   if (has_refusal_.load(std::memory_order_relaxed)) return TakeRefusal();
   if (id >= functions_.size()) {
@@ -398,16 +385,28 @@ absl::Status TreeCore::RunSlow(Call& call) {
   }
 }
 
+void TreeCore::Inspect(const std::function<void()>& look) {
+  std::unique_ptr<TreeCore> closed;  // by `look`
+  const Looking looking(gate_);
+  look();
+  if (looking.is_outermost()) closed = std::move(closed_inside_);
+}
+
 TreeStats TreeCore::Stats() {
+  const Looking looking(gate_);
   const Held& held = keeper_.held();
   stats_.nodes = held.nodes;
   stats_.executables = held.executables;
   stats_.executable_bytes = held.executable_bytes;
   stats_.shapes = held.shapes;
-  stats_.live_blocks = path_.Held().size();
   stats_.kept_bytes = memory_->kept_bytes();
-  // What was let go outside of calls is nobody's any more.
-  memory_->pool().FreeQueued().IgnoreError();
+  // What was let go outside of calls is nobody's any more. A body that asks is in the middle of
+  // something: nothing is forgotten or freed for its sake.
+  if (looking.is_outermost()) {
+    path_.Held();
+    memory_->pool().FreeQueued().IgnoreError();
+  }
+  stats_.live_blocks = path_.CountAlive();
   const PoolStats pool = memory_->pool().Stats();
   stats_.pool_reserved_bytes = pool.mapped_bytes;
   stats_.pool_live_bytes = pool.live_bytes;

@@ -39,6 +39,7 @@
 #include "graphs/device_place.h"
 #include "graphs/foreign_memory.h"
 #include "graphs/function.h"
+#include "graphs/gate.h"
 #include "graphs/given_inputs.h"
 #include "graphs/input_roles.h"
 #include "graphs/keeper.h"
@@ -100,6 +101,8 @@ class TreeCore {
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   void BeginStep();
   TreeStats Stats();
+  Gate& gate() { return gate_; }
+  void Inspect(const std::function<void()>& look);
   const Node& root() const { return root_; }
   Pool& pool() { return memory_->pool(); }
   PathState state() const { return path_.state(); }
@@ -323,7 +326,7 @@ class TreeCore {
   const ForeignMemory::Ptr foreign_;  // outlives the nodes, which hold what is its
   const std::unique_ptr<Stream> side_;
   StreamOrder order_;
-  std::atomic<bool> inside_{false};
+  Gate gate_;
   // A step that could not begin, told by the next call.
   std::atomic<bool> has_refusal_{false};
   std::mutex refusal_mutex_;

@@ -8,11 +8,16 @@
 
 namespace graphtree {
 
+// No call comes between the nodes and the blocks.
 absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path) {
-  const std::vector<SnapshotNode> nodes = tree.memory();
-  PoolSnapshotOptions options;
-  options.nodes = &nodes;
-  return WritePoolSnapshot(tree.pool(), path, options);
+  absl::Status status;
+  tree.Inspect([&] {
+    const std::vector<SnapshotNode> nodes = tree.memory();
+    PoolSnapshotOptions options;
+    options.nodes = &nodes;
+    status = WritePoolSnapshot(tree.pool(), path, options);
+  });
+  return status;
 }
 
 }  // namespace graphtree

@@ -16,7 +16,7 @@
 namespace graphtree {
 
 // The file's ending chooses the form: .pickle, .json or .sqlite. Changes nothing in the tree; the
-// pool's history gets an entry. Threads: the tree's caller.
+// pool's history gets an entry. Threads: any; calls wait meanwhile.
 absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path);
 
 }  // namespace graphtree

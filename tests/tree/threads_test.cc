@@ -1,5 +1,6 @@
 // Several threads: each with a tree of its own, all with one tree, and trees that meet inside of
 // each other's bodies.
+#include <atomic>
 #include <cstring>
 #include <functional>
 #include <memory>
@@ -8,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "allocator/pool.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -116,6 +118,67 @@ TEST_P(TreeThreadsTest, OneTreeOnOneThreadAfterTheOther) {
   }
   EXPECT_EQ(graphs(), 1u);
   EXPECT_EQ(replays(), uint64_t{kThreads} - 2);
+}
+
+// Figures are asked for beside calls, as a server's monitor does, and no call fails for it.
+TEST_P(TreeThreadsTest, WhoeverLooksMakesNoCallFail) {
+  const Tensor x = Given(1);
+  const FunctionId twice = Register("twice", {}, Twice);
+  constexpr int kLooks = 30;
+  std::atomic<int> looks{0};
+  std::thread monitor([&] {
+    for (; looks < kLooks; ++looks) {
+      const TreeStats stats = tree().stats();
+      EXPECT_LE(stats.replays + stats.recordings + stats.warm_ups, stats.calls);
+      EXPECT_LE(tree().outline().size(), 1u);
+      EXPECT_LE(tree().memory().size(), 1u);
+      tree().Inspect([&] { EXPECT_GE(tree().pool().Stats().mapped_bytes, 0u); });
+      tree().Register("idle", {}, Twice);
+    }
+  });
+  uint64_t calls = 0;
+  for (; looks < kLooks; ++calls) {
+    NewStep();
+    Values outputs = Call(twice, {x});
+    if (calls % 50 != 0) continue;
+    EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 2));
+  }
+  monitor.join();
+  EXPECT_EQ(tree().stats().calls, calls) << "and each has run";
+}
+
+// A body that asks is answered, and what dies in it is not forgotten for it.
+TEST_P(TreeThreadsTest, ABodyLooksAtItsOwnTree) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId use = Register("use", {}, [this](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    inputs[0] = Value();
+    EXPECT_GE(tree().stats().calls, 1u);
+    tree().memory();
+    tree().Inspect([this] { tree().outline(); });
+    return Values{Filled(on, 3, kWords), Sum(on, out, out)};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(use, Call(make, {x}))[1]), Times(PatternOf(1), 8)) << "step " << step;
+  }
+  EXPECT_EQ(graphs(), 2u);
+}
+
+TEST_P(TreeThreadsTest, WhatLooksMayNotCall) {
+  const Tensor x = Given(1);
+  const FunctionId twice = Register("twice", {}, Twice);
+  tree().Inspect([&] {
+    EXPECT_THAT(Refusal(twice, {x}), FailsWith(StatusCode::kFailedPrecondition,
+                                               "what is passed to Tree::Inspect called it"));
+    NewStep();
+  });
+  EXPECT_THAT(Refusal(twice, {x}),
+              FailsWith(StatusCode::kFailedPrecondition,
+                        "BeginStep was called by what is passed to Tree::Inspect"));
+  EXPECT_EQ(Read(CallInSteps(3, twice, {x})[0]), Times(PatternOf(1), 2));
+  tree().Inspect([&] { CloseTree(); });
 }
 
 // What was handed out on one thread is dropped on another, while the tree goes on.
