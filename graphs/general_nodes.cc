@@ -15,8 +15,7 @@ uint64_t GeneralNodes::HashOf(const InputPattern& pattern, const std::vector<boo
   return hash.value();
 }
 
-void GeneralNodes::Add(uint32_t function, Node* node, const InputPattern* pattern,
-                       const std::vector<bool>& moving) {
+void GeneralNodes::Add(uint32_t function, Node* node, Key key, const std::vector<bool>& moving) {
   OfFunction& of = functions_[function];
   bool grown = false;
   if (of.moving.size() < moving.size()) of.moving.resize(moving.size(), false);
@@ -25,32 +24,29 @@ void GeneralNodes::Add(uint32_t function, Node* node, const InputPattern* patter
     of.moving[i] = of.moving[i] || moving[i];
   }
   if (grown) {
-    absl::flat_hash_map<uint64_t, std::vector<Entry>> before = std::move(of.by_pins);
+    absl::flat_hash_map<uint64_t, Siblings> before = std::move(of.by_pins);
     of.by_pins.clear();
-    for (const auto& [hash, entries] : before) {
-      for (const Entry& entry : entries) {
-        of.by_pins[HashOf(*entry.pattern, of.moving)].push_back(entry);
+    for (const auto& [hash, siblings] : before) {
+      for (Node* filed : siblings.nodes()) {
+        const Key& its = of.keys.at(filed);
+        of.by_pins[HashOf(*its.pattern, of.moving)].Add(filed, its.live);
       }
     }
   }
-  of.by_pins[HashOf(*pattern, of.moving)].push_back({node, pattern});
+  of.keys.emplace(node, key);
+  of.by_pins[HashOf(*key.pattern, of.moving)].Add(node, key.live);
 }
 
 void GeneralNodes::Remove(uint32_t function, Node* node) {
   const auto found = functions_.find(function);
   if (found == functions_.end()) return;
-  auto& by_pins = found->second.by_pins;
-  for (auto at = by_pins.begin(); at != by_pins.end();) {
-    std::vector<Entry>& entries = at->second;
-    for (size_t i = 0; i < entries.size(); ++i) {
-      if (entries[i].node == node) entries.erase(entries.begin() + i--);
-    }
-    if (entries.empty()) {
-      by_pins.erase(at++);
-    } else {
-      ++at;
-    }
-  }
+  OfFunction& of = found->second;
+  const auto key = of.keys.find(node);
+  if (key == of.keys.end()) return;
+  const auto filed = of.by_pins.find(HashOf(*key->second.pattern, of.moving));
+  filed->second.Remove(node);
+  if (filed->second.empty()) of.by_pins.erase(filed);
+  of.keys.erase(key);
 }
 
 }  // namespace graphtree

@@ -18,6 +18,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/types/span.h"
 #include "graphs/match.h"
+#include "graphs/siblings.h"
 
 namespace graphtree {
 
@@ -25,19 +26,25 @@ struct Node;
 
 class GeneralNodes {
  public:
-  // `rows` are the node's and stay as long as it is filed; `moving` says which of its inputs a call
-  // may bring at any address although their role there would be a pinned one.
-  void Add(uint32_t function, Node* node, const InputPattern* pattern,
-           const std::vector<bool>& moving);
+  // How a node is filed: its inputs, which stay as long as it is, and the LiveHash of what was
+  // alive when it was recorded.
+  struct Key {
+    const InputPattern* pattern;
+    uint64_t live;
+  };
+
+  // `moving` says which of its inputs a call may bring at any address although their role there
+  // would be a pinned one.
+  void Add(uint32_t function, Node* node, Key key, const std::vector<bool>& moving);
   void Remove(uint32_t function, Node* node);
 
   bool empty() const { return functions_.empty(); }
 
   // Calls `matches(node)` for each recording that may serve; the first that does, or null.
-  // `role_of(i)` is the role of input i by itself.
-  template <typename RoleOf, typename Matches>
-  Node* Find(uint32_t function, absl::Span<const Value> inputs, RoleOf role_of,
-             Matches matches) const {
+  // `role_of(i)` is the role of input i by itself, `live()` the LiveHash of now.
+  template <typename RoleOf, typename Live, typename Matches>
+  Node* Find(uint32_t function, absl::Span<const Value> inputs, RoleOf role_of, Live live,
+             Matches matches) {
     const auto found = functions_.find(function);
     if (found == functions_.end()) return nullptr;
     const std::vector<bool>& moving = found->second.moving;
@@ -48,20 +55,14 @@ class GeneralNodes {
     }
     const auto filed = found->second.by_pins.find(hash.value());
     if (filed == found->second.by_pins.end()) return nullptr;
-    for (const Entry& entry : filed->second) {
-      if (matches(*entry.node)) return entry.node;
-    }
-    return nullptr;
+    return filed->second.Find(live, matches);
   }
 
  private:
-  struct Entry {
-    Node* node;
-    const InputPattern* pattern;
-  };
   struct OfFunction {
     std::vector<bool> moving;
-    absl::flat_hash_map<uint64_t, std::vector<Entry>> by_pins;
+    absl::flat_hash_map<Node*, Key> keys;
+    absl::flat_hash_map<uint64_t, Siblings> by_pins;
   };
 
   static uint64_t HashOf(const InputPattern& pattern, const std::vector<bool>& moving);

@@ -25,7 +25,7 @@ class GeneralNodesTest : public testing::Test {
   // All inputs of a call are static by themselves.
   Node* Find(const Values& inputs, uint32_t function = kFunction) {
     return nodes_.Find(
-        function, inputs, [](size_t) { return InputRole::kStatic; },
+        function, inputs, [](size_t) { return InputRole::kStatic; }, [] { return uint64_t{0}; },
         [](const Node&) { return true; });
   }
   // Filed as recorded with these inputs; those that move are copied.
@@ -34,7 +34,7 @@ class GeneralNodesTest : public testing::Test {
     for (bool moves : moving) roles.push_back(moves ? InputRole::kCopied : InputRole::kStatic);
     patterns_.push_back(std::make_unique<InputPattern>(roles, inputs));
     made_.push_back(std::make_unique<Node>());
-    nodes_.Add(kFunction, made_.back().get(), patterns_.back().get(), moving);
+    nodes_.Add(kFunction, made_.back().get(), {patterns_.back().get(), 0}, moving);
     return made_.back().get();
   }
 

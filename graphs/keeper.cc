@@ -225,7 +225,11 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
 
 void Keeper::Detach(Node* node) {
   Node* parent = node->parent;
-  EraseFrom(&parent->by_call, node->call_hash, node);
+  const auto siblings = parent->by_call.find(node->call_hash);
+  if (siblings != parent->by_call.end()) {
+    siblings->second.Remove(node);
+    if (siblings->second.empty()) parent->by_call.erase(siblings);
+  }
   parent->general.Remove(node->variant->function->id, node);
   EraseFrom(&parent->by_variant, node->variant->id, node);
   const auto owned =

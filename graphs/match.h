@@ -142,6 +142,21 @@ struct OutputRef {
   }
 };
 
+// A hash over which outputs are alive, in whatever order they come.
+class LiveHash {
+ public:
+  void Add(OutputRef output) {
+    uint64_t word = (uint64_t{output.level} << 32 | output.output) + 1;
+    word *= 0x9e3779b97f4a7c15u;
+    word = (word ^ word >> 32) * 0xd6e8feb86659fd93u;
+    sum_ += word ^ word >> 32;
+  }
+  uint64_t value() const { return sum_; }
+
+ private:
+  uint64_t sum_ = 0;
+};
+
 // The outputs of a path that may be alive when a recording begins: its memory was laid out around
 // them. Anything else alive would be overwritten; anything less leaves a hole that nobody uses.
 class LiveSet {
@@ -158,6 +173,11 @@ class LiveSet {
     return (words_[bit / 64] >> (bit % 64) & 1) != 0;
   }
   const std::vector<OutputRef>& outputs() const { return outputs_; }
+  uint64_t hash() const {
+    LiveHash hash;
+    for (const OutputRef output : outputs_) hash.Add(output);
+    return hash.value();
+  }
 
  private:
   std::vector<OutputRef> outputs_;   // sorted

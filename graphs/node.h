@@ -30,6 +30,7 @@
 #include "graphs/match.h"
 #include "graphs/section.h"
 #include "graphs/storage.h"
+#include "graphs/siblings.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {
@@ -176,7 +177,7 @@ struct Node {
   Node* last_child = nullptr;
   std::vector<std::unique_ptr<Node>> children;  // in the order in which they were recorded
   // The same, by a hash over function and pins, and by variant.
-  absl::flat_hash_map<uint64_t, std::vector<Node*>> by_call;
+  absl::flat_hash_map<uint64_t, Siblings> by_call;
   absl::flat_hash_map<uint32_t, std::vector<Node*>> by_variant;
   // The children that serve inputs at any address which the call brings as static or managed.
   GeneralNodes general;

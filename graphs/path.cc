@@ -64,6 +64,12 @@ const std::vector<HeldOutput>& Path::Held() {
   return held_;
 }
 
+uint64_t Path::HashOfAlive() {
+  LiveHash hash;
+  for (const HeldOutput& held : Held()) hash.Add(held.output);
+  return hash.value();
+}
+
 std::vector<HeldOutput> Path::TakeDead(absl::Span<Storage* const> storages) {
   std::vector<HeldOutput> dead;
   size_t kept = 0;

@@ -69,6 +69,9 @@ class Path {
   // Forgets the outputs that nobody holds any more; what is left is alive.
   const std::vector<HeldOutput>& Held();
 
+  // The LiveHash of what is alive.
+  uint64_t HashOfAlive();
+
   // Takes the dead ones among `storages` out, with the path's hold on them: whoever has them now
   // lets go of it.
   std::vector<HeldOutput> TakeDead(absl::Span<Storage* const> storages);

@@ -249,10 +249,11 @@ void TreeCore::NoteLasting(Node* node) {
 void TreeCore::FileNode(const InputPlan& plan, Node* node) {
   Node* parent = path_.current();
   if (std::find(plan.unpinned.begin(), plan.unpinned.end(), true) == plan.unpinned.end()) {
-    parent->by_call[node->call_hash].push_back(node);
+    parent->by_call[node->call_hash].Add(node, node->live_before.hash());
   } else {
     node->is_general = true;
-    parent->general.Add(node->variant->function->id, node, &node->inputs, plan.unpinned);
+    parent->general.Add(node->variant->function->id, node,
+                        {&node->inputs, node->live_before.hash()}, plan.unpinned);
   }
 }
 

@@ -35,12 +35,13 @@ bool TreeCore::Matches(const Node& node, Call& call) {
 // Among many siblings: a hash over what the call pins, and no heap.
 Node* TreeCore::FindByCall(Call& call) {
   if (Node* exact = FindExact(call)) return exact;
-  const GeneralNodes& general = path_.current()->general;
+  GeneralNodes& general = path_.current()->general;
   if (general.empty()) return nullptr;
   return general.Find(
       call.function.id, call.inputs,
       [&](size_t i) { return memory_->RoleOf(call.inputs[i], call.function.IsStatic(i)); },
       [&](const Node& node) { return Matches(node, call); });
+      [&] { return path_.HashOfAlive(); },
 }
 
 Node* TreeCore::FindExact(Call& call) {
@@ -51,10 +52,8 @@ Node* TreeCore::FindExact(Call& call) {
   }
   const auto found = parent->by_call.find(hash.value() ^ call.function.id);
   if (found == parent->by_call.end()) return nullptr;
-  for (Node* node : found->second) {
-    if (Matches(*node, call)) return node;
-  }
-  return nullptr;
+  return found->second.Find([&] { return path_.HashOfAlive(); },
+                            [&](const Node& node) { return Matches(node, call); });
 }
 
 bool TreeCore::AnyMoved(const Node& node, absl::Span<const Value> inputs) {
