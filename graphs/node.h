@@ -28,9 +28,10 @@
 #include "graphs/general_nodes.h"
 #include "graphs/keep.h"
 #include "graphs/match.h"
+#include "graphs/range_list.h"
 #include "graphs/section.h"
-#include "graphs/storage.h"
 #include "graphs/siblings.h"
+#include "graphs/storage.h"
 #include "graphs/workspaces.h"
 
 namespace graphtree {
@@ -151,6 +152,9 @@ struct Node {
   bool is_general = false;  // takes an input at any address that could be pinned
   // The inputs that it writes to; one that moves may not share bytes with them.
   std::vector<uint32_t> written;
+  // What else of other people's: memory that the body knows without being given it. An input that
+  // is copied may not lie there.
+  RangeList written_beside;
   LiveSet live_before;
   std::vector<Consumed> consumed;
   // Inputs taken at any address whose bytes are needed behind the graph's first op: one that died

@@ -100,13 +100,19 @@ void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
 // A write to the copy of an input would be lost: where no run before this one has shown it, the
 // recording is made again with what it showed.
 void TreeCore::Recorder::NoteWrite(const Tensor& tensor) {
-  writes_.push_back(tensor.raw_bytes());
-  if (tensor.storage() == nullptr) return;
+  const AddressRange range = tensor.raw_bytes();
+  const uint64_t serial = tensor.storage() == nullptr ? 0 : tensor.storage()->serial;
+  writes_.push_back(range);
+  bool is_stand_in = false;
   for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
     if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
-    if (draft_.stand_ins[i] == tensor.storage()->serial) draft_.written.push_back(i);
+    const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
+    is_stand_in |= to_stand_in;
+    if (to_stand_in || RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
   }
 }
+  if (is_stand_in || tree_.memory_->InStepRegion(range)) return;
+  draft_.node->written_beside.Add(range);
 
 void TreeCore::Recorder::Capture(Launcher* on, Values* inputs) {
   draft_.status = BeginSection();

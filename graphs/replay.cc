@@ -27,7 +27,8 @@ bool TreeCore::Matches(const Node& node, Call& call) {
     if (call.inputs[kept.input].object() != kept.value.object()) return false;
   }
   if (!node.workspaces.empty() && !workspaces_.AreCurrent(node.workspaces)) return false;
-  if (!node.written.empty() && MovedOntoWritten(node, call.inputs)) return false;
+  const bool writes_to_others = !node.written.empty() || !node.written_beside.empty();
+  if (writes_to_others && MovedOntoWritten(node, call.inputs)) return false;
   if (IsPlanted(PlantedBug::kSkipsLiveness)) return true;
   return path_.Fits(node, call.inputs) == Path::Fit::kFits;
 }
@@ -70,6 +71,10 @@ bool TreeCore::AnyMoved(const Node& node, absl::Span<const Value> inputs) {
 // apart, or there would be no recording.
 bool TreeCore::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
   if (!AnyMoved(node, inputs)) return false;
+  for (size_t i = 0; i < inputs.size() && !node.written_beside.empty(); ++i) {
+    if (node.roles[i] != InputRole::kCopied) continue;
+    if (node.written_beside.Overlaps(RangeOf(inputs[i]))) return true;
+  }
   for (uint32_t written : node.written) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (i == written || !inputs[i].is_tensor()) continue;

@@ -298,6 +298,7 @@ Reason TreeCore::WhyNot(const Node& node, const Call& call) {
   if (at < node.roles.size()) {
     if (node.roles[at] == InputRole::kPatched) return Reason::kAlignmentDiffers;
     return node.roles[at] == InputRole::kStatic ? Reason::kStaticMoved : Reason::kManagedMoved;
+  if (MovedOntoWritten(node, call.inputs)) return Reason::kOverlappingInputs;
   }
   return path_.Fits(node, call.inputs) == Path::Fit::kHeldElsewhere ? Reason::kConsumerDiffers
                                                                     : Reason::kLivenessDiffers;

@@ -222,5 +222,37 @@ TEST_P(InputsTest, AWriteThatIsFirstSeenInTheRecording) {
   }
 }
 
+// The body knows a buffer of the caller's that it is not given, and writes to it. An input that is
+// that buffer is read as it is at the time, and not as it was before the body wrote.
+TEST_P(InputsTest, AnInputThatTheBodyKnowsFromElsewhereAndWritesTo) {
+  for (const Moving moving : {Moving::kPatch, Moving::kCopy}) {
+    OpenTree({});
+    const Tensor cache = Given(1), x = Given(2), y = Given(3);
+    const FunctionId function =
+        Register("f", {.moving = moving}, [&cache](Launcher& on, Values& inputs) {
+          Bump(on, cache, 5);
+          return Values{Sum(on, inputs[0], inputs[0])};
+        });
+    Words held = PatternOf(1);
+    const auto check = [&](const Tensor& input, const char* which) {
+      held = Plus(held, Words(kWords, 5));
+      const Words before = input.word() == cache.word() ? held : Words();
+      const Words expected = !before.empty()                ? before
+                             : input.word() == x.word() ? PatternOf(2)
+                                                            : PatternOf(3);
+      EXPECT_EQ(Read(CallInSteps(1, function, {input})[0]), Times(expected, 2)) << which;
+      EXPECT_EQ(Read(cache), held) << which;
+    };
+    for (int call = 0; call < 2; ++call) check(x, "another, warmed up and recorded");
+    check(y, "another, replayed");
+    const uint64_t replayed = replays();
+    EXPECT_EQ(replayed, 1u);
+    for (int call = 0; call < 3; ++call) check(cache, "the buffer itself");
+    for (int call = 0; call < 3; ++call) check(x, "another again");
+    check(cache, "the buffer again");
+    EXPECT_GT(replays(), replayed);
+  }
+}
+
 }  // namespace
 }  // namespace graphtree
