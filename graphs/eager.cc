@@ -62,8 +62,9 @@ absl::Status TreeCore::WarmUp(Call& call) {
   node->variant = call.variant;
   node->warm_up = true;
   node->keep_alive = std::move(run.requests.keep_alive);
-  HoldOutputs(call, path_.AppendWarmUp(std::move(node)), run.outputs);
+  Node* const place = path_.AppendWarmUp(std::move(node));
   inputs.clear();
+  HoldOutputs(call, place, run.outputs, allocator);
   given.BuryDead();
   given.LayToRest();
   *call.outputs = std::move(run.outputs);
@@ -203,19 +204,31 @@ void TreeCore::Tell(Function& function, Reason reason, const std::string& text) 
   options_.warn(text);
 }
 
-void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs) {
-  for (uint32_t i = 0; i < outputs.size(); ++i) {
-    Storage* storage = outputs[i].storage();
-    if (storage == nullptr || !memory_->InStepRegion(storage->range())) continue;
-    bool known = false;
-    for (const HeldOutput& held : path_.Held()) known |= held.storage == storage;
-    if (known) continue;
-    storage->producer = node->variant->function->id;
-    storage->output = i;
-    storage->step = step_;
-    storage->made_at = call.from;
-    path_.Hold(storage, {node->level, i}, nullptr);
+// The path holds what the run handed out, and what its body has stored somewhere: both are in the
+// caller's hands until the step ends. Only the parts of a recording that is cut may go on using
+// what they took from the body: every replay makes it again, at the same place.
+void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs,
+                           const StepAllocator& allocator) {
+  uint32_t number = 0;
+  for (const Value& output : outputs) {
+    const bool is_new = output.storage() != nullptr && !path_.Holds(*output.storage());
+    if (is_new) HoldMade(call, *node, output.storage(), number, number);
+    ++number;
   }
+  if (!node->cuts.empty()) return;
+  for (Storage* storage : allocator.Held()) {
+    if (!path_.Holds(*storage)) HoldMade(call, *node, storage, number++, kNotReturned);
+  }
+}
+
+void TreeCore::HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
+                        uint32_t output) {
+  if (!memory_->InStepRegion(storage->range())) return;
+  storage->producer = node.variant->function->id;
+  storage->output = output;
+  storage->step = step_;
+  storage->made_at = call.from;
+  path_.Hold(storage, {node.level, number}, nullptr);
 }
 
 }  // namespace graphtree

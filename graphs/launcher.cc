@@ -244,4 +244,10 @@ void Launcher::Writes(const Tensor& tensor) {
   }
 }
 
+void Launcher::UsedOn(const Tensor& tensor, Stream& side) {
+  if (ok() && Usable(tensor, "opaque work on a side stream")) {
+    Fail(allocator_.UseOn(tensor.storage(), side));
+  }
+}
+
 }  // namespace graphtree

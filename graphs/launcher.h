@@ -83,6 +83,8 @@ class BodyAllocator {
   virtual absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) = 0;
   // The op is launched: its scratch may be placed again, in the stream's order.
   virtual void EndScratch() {}
+  // Work of `stream` uses the storage too: whoever gets its bytes next waits for that.
+  virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
 };
 
 // Told about every access that a body declares, before the op is launched.
@@ -140,6 +142,10 @@ class Launcher {
   Stream& stream() { return stream_; }
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);
+  // Opaque work on `side`, a stream that the body has forked off its own, uses the tensor. Said
+  // behind that work: a tensor that is dropped before the fork joins may else be placed again while
+  // the work runs. Memory of the caller's needs no such word, and scratch has one op.
+  void UsedOn(const Tensor& tensor, Stream& side);
 
   bool ok() const { return status_.ok(); }
   const absl::Status& status() const { return status_; }

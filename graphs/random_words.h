@@ -45,6 +45,9 @@ class RandomWords {
     return absl::OkStatus();
   }
 
+  // Behind the recording.
+  void Release() { held_ = Tensor(); }
+
   // What the first op of a section writes that draws from so many: seed, offset, seed, ...
   std::vector<IngestScalar> Scalars(size_t generators) const {
     std::vector<IngestScalar> scalars;

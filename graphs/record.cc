@@ -118,7 +118,8 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
       given.LayToRest();
       ForgetPlaces(draft.node.get());
       originals.clear();
-      return Attach(call, std::move(draft));
+      recorder.ReleaseOwn();
+      return Attach(call, std::move(draft), recorder.allocator());
     }
     draft.is_final = true;
     draft.status = launched;
@@ -247,7 +248,7 @@ bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator,
     if (!FindSource(originals, *draft, i, &slot)) {
       draft->status = absl::InvalidArgumentError(
           absl::StrCat("output ", i, " of '", node->variant->function->name,
-                       "' is no tensor of this tree's path"));
+                       "' is no output of this tree's path"));
       return false;
     }
     if (slot.kind == OutputKind::kOwn) MarkKept(*node, *storage, &slot);
@@ -287,7 +288,8 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
     slot->source = held.output.output;
     slot->ancestor = path_.current();
     while (slot->ancestor->level != held.output.level) slot->ancestor = slot->ancestor->parent;
-    return true;
+    // What its body has stored without returning it is not made by a replay.
+    return slot->source < slot->ancestor->outputs.size();
   }
   slot->kind = OutputKind::kOwn;
   return storage->state() == StorageState::kOwning && memory_->InStepRegion(storage->range());
@@ -322,9 +324,9 @@ void TreeCore::NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node) 
   if (live.size() < node->live_before.outputs().size()) node->live_before = LiveSet(live);
 }
 
-absl::Status TreeCore::Attach(Call& call, Draft draft) {
+absl::Status TreeCore::Attach(Call& call, Draft draft, const StepAllocator& allocator) {
   Node* node = draft.node.get();
-  HoldOutputs(call, node, draft.outputs);
+  HoldOutputs(call, node, draft.outputs, allocator);
   const std::vector<HeldOutput>& all_held = path_.Held();
   for (const HeldOutput& held : all_held) {
     node->live_after.push_back({held.output, Unpack(held.storage->block)});

@@ -52,6 +52,9 @@ class TreeCore::Recorder : public Cutter {
   absl::Status LaunchLast();
   // The draft's node is gone after it.
   absl::Status TakeBack();
+  // Memory that only the recording itself needed.
+  void ReleaseOwn() { words_.Release(); }
+  const StepAllocator& allocator() const { return allocator_; }
 
  private:
   void StartNode(InputPlan plan);

@@ -41,9 +41,13 @@ std::string StepHistory::ToldOverwritten(const Storage& storage) const {
 
 std::string StepHistory::Explain(const Storage& storage) const {
   std::lock_guard<std::mutex> lock(mutex_);
+  const std::string& name = names_[storage.producer];
+  const std::string what =
+      storage.output == kNotReturned
+          ? absl::StrCat("a tensor that the body of '", name, "' stored and did not return")
+          : absl::StrCat("output ", storage.output, " of '", name, "'");
   const std::string text = absl::StrCat(
-      "output ", storage.output, " of '", names_[storage.producer], "' was made in step ",
-      storage.step, ", which ended when step ", storage.ended_in,
+      what, " was made in step ", storage.step, ", which ended when step ", storage.ended_in,
       " began: its memory belongs to what runs since (last: '", names_[last_run_.load()],
       "'). Use it within its step, or copy it before the next one begins");
   if (storage.made_at == 0) {

@@ -43,6 +43,12 @@ TEST_F(StepHistoryTest, NamesAndStepsAreAlwaysKnown) {
   EXPECT_THAT(Told(), EndsWith("(TreeOptions::check tells from where each was called)"));
 }
 
+TEST_F(StepHistoryTest, ATensorThatIsNoOutput) {
+  storage_.output = kNotReturned;
+  EXPECT_THAT(Told(), HasSubstr("a tensor that the body of 'make' stored and did not return was "
+                                "made in step 4"));
+}
+
 TEST_F(StepHistoryTest, StacksFollowTheSentence) {
   TakeStacks();
   EXPECT_THAT(Told(), AllOf(HasSubstr("\n  it was made by the call at:\n    "),

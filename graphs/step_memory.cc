@@ -100,7 +100,10 @@ InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
 absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream) {
   if (make_room_) make_room_();
   absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream);
-  if (storage.ok()) used_.push_back((*storage)->range());
+  if (storage.ok()) {
+    used_.push_back((*storage)->range());
+    made_.push_back({*storage, (*storage)->serial});
+  }
   if (storage.ok() || region_ == Region::kKept) return storage;
   spilled_ = true;
   return memory_->Allocate(Region::kKept, tag_, bytes, stream);
@@ -111,6 +114,21 @@ absl::StatusOr<AddressRange> StepAllocator::Scratch(uint64_t bytes, Stream& stre
   absl::StatusOr<AddressRange> scratch = memory_->pool().Scratch(bytes, stream);
   if (scratch.ok()) used_.push_back(*scratch);
   return scratch;
+}
+
+// What owns no block is the caller's or somebody else's to order.
+absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
+  if (storage == nullptr || storage->state() != StorageState::kOwning) return absl::OkStatus();
+  return memory_->pool().UseOn(Unpack(storage->block), stream);
+}
+
+std::vector<Storage*> StepAllocator::Held() const {
+  std::vector<Storage*> held;
+  for (const Made& made : made_) {
+    const bool is_same = made.storage->serial == made.serial;
+    if (is_same && made.storage->held_outside()) held.push_back(made.storage);
+  }
+  return held;
 }
 
 std::vector<AddressRange> StepAllocator::Used() const {

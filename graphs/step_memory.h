@@ -109,8 +109,11 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch() override { memory_->pool().EndScratch(); }
+  absl::Status UseOn(Storage* storage, Stream& stream) override;
   bool spilled() const { return spilled_; }
   Region region() const { return region_; }
+  // Of the storages that were allocated, those that somebody holds now.
+  std::vector<Storage*> Held() const;
   // All that was allocated so far, dead or alive, whole quanta, in address order and joined.
   std::vector<AddressRange> Used() const;
   // Called before every allocation: what has died by then makes room.
@@ -120,7 +123,13 @@ class StepAllocator : public BodyAllocator {
   StepMemory* const memory_;
   const Region region_;
   const WordId tag_;
+  struct Made {
+    Storage* storage;
+    uint64_t serial;  // another one means that it is another allocation's by now
+  };
+
   std::function<void()> make_room_;
+  std::vector<Made> made_;
   std::vector<AddressRange> used_;
   bool spilled_ = false;
 };

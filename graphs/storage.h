@@ -54,6 +54,9 @@ class StorageOwner {
 
 enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
 
+// In place of an output's number: a tensor that the body has stored somewhere, and not returned.
+inline constexpr uint32_t kNotReturned = ~uint32_t{0};
+
 class Storage {
  public:
   // `place` is the id of a DevicePlace.
@@ -103,7 +106,7 @@ class Storage {
   bool kept = false;       // outlives its step, and counts towards the limit of what may
   uint64_t serial = 0;     // differs for every use of this object
   uint64_t producer = 0;   // function
-  uint32_t output = 0;     // which of its outputs
+  uint32_t output = 0;     // which of its outputs, or kNotReturned
   uint64_t step = 0;       // made in
   uint64_t ended_in = 0;   // the step whose begin made it stale
   uint32_t made_at = 0;    // the call that made it, and where its step was ended: stacks that

@@ -186,7 +186,10 @@ class TreeCore {
   void Warn(Function& function, Reason reason, const std::string& detail);
   // Once for each function and reason.
   void Tell(Function& function, Reason reason, const std::string& text);
-  void HoldOutputs(const Call& call, Node* node, const Values& outputs);
+  void HoldOutputs(const Call& call, Node* node, const Values& outputs,
+                   const StepAllocator& allocator);
+  void HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
+                uint32_t output);
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                       BodyRun* run);
   // What a run has shown of the function.
@@ -260,7 +263,7 @@ class TreeCore {
   static Value ViewOfInput(const Value& input, const OutputSlot& slot);
   void NoteConsumed(const Values& originals, const GivenInputs& given, Node* node);
   static void NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node);
-  absl::Status Attach(Call& call, Draft draft);
+  absl::Status Attach(Call& call, Draft draft, const StepAllocator& allocator);
 
   // record_inputs.cc
   RoleChoice RoleFor(const Call& call, size_t input) const;

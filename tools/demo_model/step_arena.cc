@@ -1,7 +1,6 @@
 // A pointer that moves forward.
 #include "tools/demo_model/step_arena.h"
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/address.h"
 #include "device/stream.h"
@@ -31,6 +32,8 @@ class StepArena : public BodyAllocator, private StorageOwner {
 
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
   absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
+  // Nothing is placed again within a step.
+  absl::Status UseOn(Storage*, Stream&) override { return absl::OkStatus(); }
 
   // REQUIRES: no tensor from it is held, and the stream's order keeps what ran before apart from
   // what runs next.

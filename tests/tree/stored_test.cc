@@ -1,0 +1,175 @@
+// What a body stores somewhere instead of returning it: good until the step ends, and an error then.
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+
+class StoredTest : public TreeTest {
+ protected:
+  void TearDown() override {
+    stored_ = Value();
+    TreeTest::TearDown();
+  }
+  // x -> 3x, and stores 2x.
+  FunctionId Storing() {
+    return Register("storing", {}, [this](Launcher& on, Values& inputs) {
+      const Tensor doubled = Sum(on, inputs[0], inputs[0]);
+      stored_ = doubled;
+      return Values{Sum(on, doubled, inputs[0])};
+    });
+  }
+  absl::Status WhyNotStored() { return Tensor::From(stored_).bytes().status(); }
+
+  Value stored_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(StoredTest);
+
+TEST_P(StoredTest, GoodInItsStepAndAnErrorBehindIt) {
+  const FunctionId storing = Storing();
+  const FunctionId other = Register("other", {}, Thrice);
+  const Tensor x = Given(1), y = Given(2);
+  for (const char* made_in : {"the warm-up", "the recording"}) {
+    NewStep();
+    EXPECT_EQ(Read(Call(storing, {x})[0]), Times(PatternOf(1), 3)) << made_in;
+    // Whatever runs behind it, warmed up or recorded, leaves its bytes alone.
+    for (int call = 0; call < 2; ++call) Call(other, {y});
+    EXPECT_EQ(Read(stored_), Times(PatternOf(1), 2)) << made_in;
+    NewStep();
+    EXPECT_THAT(WhyNotStored(),
+                FailsWith(StatusCode::kFailedPrecondition,
+                          "a tensor that the body of 'storing' stored and did not return was made"))
+        << made_in;
+    EXPECT_THAT(Refusal(other, {stored_}),
+                FailsWith(StatusCode::kFailedPrecondition, "input 0 of 'other' may not be used"))
+        << made_in;
+  }
+}
+
+// A replay makes no tensor for it: what the recording stored stays an error.
+TEST_P(StoredTest, ReplaysLeaveItStale) {
+  const FunctionId storing = Storing();
+  const Tensor x = Given(1);
+  CallInSteps(4, storing, {x});
+  EXPECT_EQ(replays(), 2u);
+  EXPECT_FALSE(WhyNotStored().ok());
+  EXPECT_EQ(live(), 0u);
+}
+
+// What is recorded behind a replay finds the books without it.
+TEST_P(StoredTest, ItsMemoryIsFreeOnAnotherPath) {
+  const FunctionId storing = Storing();
+  const FunctionId behind = Register("behind", {}, Twice);
+  const Tensor x = Given(1), y = Given(2);
+  const uint64_t before = tree().stats().pool_live_bytes;
+  CallInSteps(3, storing, {x});
+  CallInSteps(1, behind, {y});
+  NewStep();
+  Call(storing, {x});
+  Call(behind, {y});
+  EXPECT_EQ(graphs(), 2u) << "it is recorded behind a replay, so the books went back there";
+  NewStep();
+  CallInSteps(2, behind, {y});
+  EXPECT_EQ(tree().stats().pool_live_bytes, before) << "nobody holds anything";
+}
+
+// Returned by another function in the same step it is held all the same, and is recorded by nobody:
+// no replay of its maker would hand it out.
+TEST_P(StoredTest, ReturnedByAnotherFunction) {
+  const FunctionId storing = Storing();
+  const FunctionId returns = Register("returns", {}, [this](Launcher&, Values&) {
+    return Values{stored_};
+  });
+  const Tensor x = Given(1);
+  NewStep();
+  Call(storing, {x});
+  Call(returns, {});
+  for (int step = 0; step < 2; ++step) {
+    NewStep();
+    if (step == 0) {
+      Call(storing, {x});
+      EXPECT_EQ(Read(Call(returns, {})[0]), Times(PatternOf(1), 2));
+      ASSERT_FALSE(warnings().empty());
+      EXPECT_THAT(warnings().back(), HasSubstr("output 0 of 'returns' is no output of this tree's"));
+      continue;
+    }
+    EXPECT_EQ(Read(Call(storing, {x})[0]), Times(PatternOf(1), 3)) << "a replay";
+  }
+  EXPECT_EQ(graphs(), 1u);
+}
+
+// A body that means to keep a tensor from run to run is told, and not given other bytes.
+TEST_P(StoredTest, UsedByTheNextRunOfTheBody) {
+  Value kept;
+  const FunctionId counts = Register("counts", {}, [&kept](Launcher& on, Values& inputs) {
+    if (kept.is_none()) kept = Filled(on, 1, kWords);
+    Bump(on, kept, 1);
+    return Values{Sum(on, inputs[0], kept)};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(1, counts, {x});
+  NewStep();
+  EXPECT_THAT(Refusal(counts, {x}),
+              FailsWith(StatusCode::kFailedPrecondition, "stored and did not return"));
+  kept = Value();
+  EXPECT_EQ(Read(CallInSteps(1, counts, {x})[0]),
+            Plus(PatternOf(1), Plus(PatternOf(1), Words(kWords, 1))));
+}
+
+// The tree goes first: what is stored owns its bytes then, as outputs do.
+TEST_P(StoredTest, OutlivesTheTree) {
+  const FunctionId storing = Storing();
+  const Tensor x = Given(1);
+  for (int runs = 1; runs <= 2; ++runs) {
+    NewStep();
+    Call(storing, {x});
+  }
+  CloseTree();
+  EXPECT_EQ(Read(stored_), Times(PatternOf(1), 2));
+}
+
+// An input's place, which the recording gave the body, is the recording's.
+TEST_P(StoredTest, AnInputThatIsCopied) {
+  const FunctionId keeps = Register("keeps", {.moving = Moving::kCopy},
+                                    [this](Launcher& on, Values& inputs) {
+                                      stored_ = inputs[0];
+                                      return Twice(on, inputs);
+                                    });
+  const Tensor x = Given(1);
+  CallInSteps(1, keeps, {x});
+  EXPECT_EQ(Read(stored_), PatternOf(1)) << "the warm-up was given the caller's own";
+  NewStep();
+  Call(keeps, {x});
+  EXPECT_EQ(Read(stored_), PatternOf(1));
+  NewStep();
+  EXPECT_FALSE(WhyNotStored().ok());
+}
+
+// A body forks, and drops a tensor that the fork uses before it joins.
+TEST_P(StoredTest, ATensorThatAForkUsesIsDroppedBeforeItJoins) {
+  const FunctionId forks = Register("forks", {}, [this](Launcher& on, Values& inputs) {
+    Values outputs;
+    {
+      const Tensor given = Sum(on, inputs[0], inputs[0]);
+      outputs.push_back(TwiceOnSide(on, given));
+      on.UsedOn(given, b());
+    }
+    for (uint32_t seed = 1; seed <= 3; ++seed) Filled(on, seed, kWords);  // as large, in its place
+    JoinSide(on);
+    return outputs;
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, forks, {x})[0]), Times(PatternOf(1), 4)) << "step " << step;
+  }
+  EXPECT_EQ(graphs(), 1u);
+}
+
+}  // namespace
+}  // namespace graphtree
