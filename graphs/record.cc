@@ -82,7 +82,13 @@ absl::Status TreeCore::Record(Call& call) {
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId before, memory_->Take());
   absl::StatusOr<std::unique_ptr<Rehearsal>> rehearsal = RehearsalFor(call);
   if (rehearsal.ok()) {
-    const absl::Status status = RecordFrom(before, call, rehearsal->get());
+    absl::Status status;
+    // A loop: a library may put an address of the stack into what it launches, and the two
+    // recordings are to show the same one.
+    for (bool again = true; again;) {
+      again = false;
+      status = RecordFrom(before, call, rehearsal->get(), &again);
+    }
     memory_->Drop(before);
     return status;
   }
@@ -91,8 +97,9 @@ absl::Status TreeCore::Record(Call& call) {
   return RunEagerly(call, Reason::kRecordFailed, std::string(rehearsal.status().message()));
 }
 
-// With a rehearsal, records twice.
-absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal) {
+// `again` is set where this was the rehearsal, and the call has everything back.
+absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal,
+                                  bool* again) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CaptureScope> scope,
                              CaptureScope::Begin(memory_->pool()));
   foreign_->BeginRecording();
@@ -134,10 +141,8 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   GRAPHTREE_RETURN_IF_ERROR(taken_back);
   GRAPHTREE_RETURN_IF_ERROR(retaken);
   if (draft.is_final) return draft.status;
-  if (rehearsal != nullptr && !was_rehearsed && rehearsal->done()) {
-    return RecordFrom(before, call, rehearsal);
-  }
-  return GiveUp(call, draft);
+  *again = rehearsal != nullptr && !was_rehearsed && rehearsal->done();
+  return *again ? absl::OkStatus() : GiveUp(call, draft);
 }
 
 // The call has everything that it came with, and runs in another way.

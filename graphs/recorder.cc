@@ -97,7 +97,8 @@ void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
   if (draft_.status.ok()) Finish(&on);
 }
 
-// A write to the copy of an input would be lost: where no run before this one has shown it, the
+// A write to the copy of an input would be lost, and a write to the input itself, which the body
+// knows from elsewhere, would come behind the copy. Where no run before this one has shown it, the
 // recording is made again with what it showed.
 void TreeCore::Recorder::NoteWrite(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
@@ -105,14 +106,14 @@ void TreeCore::Recorder::NoteWrite(const Tensor& tensor) {
   writes_.push_back(range);
   bool is_stand_in = false;
   for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
-    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
     const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
     is_stand_in |= to_stand_in;
+    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
     if (to_stand_in || RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
   }
-}
   if (is_stand_in || tree_.memory_->InStepRegion(range)) return;
   draft_.node->written_beside.Add(range);
+}
 
 void TreeCore::Recorder::Capture(Launcher* on, Values* inputs) {
   draft_.status = BeginSection();

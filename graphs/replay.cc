@@ -41,8 +41,8 @@ Node* TreeCore::FindByCall(Call& call) {
   return general.Find(
       call.function.id, call.inputs,
       [&](size_t i) { return memory_->RoleOf(call.inputs[i], call.function.IsStatic(i)); },
-      [&](const Node& node) { return Matches(node, call); });
       [&] { return path_.HashOfAlive(); },
+      [&](const Node& node) { return Matches(node, call); });
 }
 
 Node* TreeCore::FindExact(Call& call) {

@@ -14,8 +14,7 @@
 namespace graphtree {
 namespace {
 
-// Keeps a second caller out for as long as it lives. The thread is noted for callers that are
-// called back: no other thread ever reads its own id there.
+// Keeps a second caller out for as long as it lives.
 class Entry {
  public:
   explicit Entry(Gate* gate)
@@ -298,8 +297,8 @@ Reason TreeCore::WhyNot(const Node& node, const Call& call) {
   if (at < node.roles.size()) {
     if (node.roles[at] == InputRole::kPatched) return Reason::kAlignmentDiffers;
     return node.roles[at] == InputRole::kStatic ? Reason::kStaticMoved : Reason::kManagedMoved;
-  if (MovedOntoWritten(node, call.inputs)) return Reason::kOverlappingInputs;
   }
+  if (MovedOntoWritten(node, call.inputs)) return Reason::kOverlappingInputs;
   return path_.Fits(node, call.inputs) == Path::Fit::kHeldElsewhere ? Reason::kConsumerDiffers
                                                                     : Reason::kLivenessDiffers;
 }

@@ -247,7 +247,7 @@ class TreeCore {
   // record.cc
   absl::Status BooksTo(Node* node);
   absl::Status Record(Call& call);
-  absl::Status RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal);
+  absl::Status RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal, bool* again);
   // Why a recording was given up, from what failed.
   static Reason ReasonOf(const absl::Status& status);
   absl::Status GiveUp(Call& call, const Draft& draft);
@@ -334,9 +334,7 @@ class TreeCore {
   std::atomic<bool> has_refusal_{false};
   std::mutex refusal_mutex_;
   std::string refusal_;  // guarded by refusal_mutex_
-  // Who is inside and whose body runs: for those who come in between.
-  std::atomic<std::thread::id> inside_thread_{};
-  std::atomic<const Function*> running_{nullptr};
+  std::atomic<const Function*> running_{nullptr};  // whose body runs, for who comes in between
   std::unique_ptr<TreeCore> closed_inside_;  // itself, closed by what a call of it runs
   Workspaces workspaces_;
   Observers observers_;
