@@ -1,7 +1,7 @@
 // Who is in a tree: one caller, or somebody who only looks.
 //
 //   free --TryEnter--> called --Leave--> free        a second caller is turned away
-//   free --Look------> looked at --Leave--> free     a caller that comes waits: it is over at once
+//   free --Look------> looked at --Leave--> free     a caller that comes waits: it is soon over
 //
 //              while it is called           while it is looked at
 //   TryEnter   false                        waits; false on the thread that looks

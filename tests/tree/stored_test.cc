@@ -1,4 +1,5 @@
-// What a body stores somewhere instead of returning it: good until the step ends, and an error then.
+// What a body stores somewhere instead of returning it is good until the step ends, and an error
+// behind it; and what it drops early.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -96,7 +97,7 @@ TEST_P(StoredTest, ReturnedByAnotherFunction) {
       Call(storing, {x});
       EXPECT_EQ(Read(Call(returns, {})[0]), Times(PatternOf(1), 2));
       ASSERT_FALSE(warnings().empty());
-      EXPECT_THAT(warnings().back(), HasSubstr("output 0 of 'returns' is no output of this tree's"));
+      EXPECT_THAT(warnings().back(), HasSubstr("output 0 of 'returns' is no output of this tree"));
       continue;
     }
     EXPECT_EQ(Read(Call(storing, {x})[0]), Times(PatternOf(1), 3)) << "a replay";
