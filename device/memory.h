@@ -17,6 +17,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -90,6 +91,10 @@ class Memory {
   // is dead there. The host device knows what was mapped and what an allocator gave back; CUDA
   // knows what is mapped. A debugging aid: it costs a lock and a search.
   virtual absl::Status CheckLive(AddressRange range) = 0;
+
+  // The name of another device that the address lies on, as far as that is known: this one can
+  // make nothing of it. Empty for its own addresses, the host's and unknown ones.
+  virtual std::string OtherHomeOf(Address) { return ""; }
 
   // What an allocator above knows and a checking device can use: the host device reports an op that
   // touches dead bytes, and poisons bytes that become live or dead. Free of effect on CUDA.

@@ -8,7 +8,7 @@
 //   Enter      waits; false on its thread   waits; false on the thread that looks
 //   Look       waits; false on its thread   waits; false on the thread that looks
 //
-// So whoever asks for figures beside a call makes no call fail, and a thread never waits for itself.
+// So whoever asks for figures beside a call makes none fail, and a thread never waits for itself.
 //
 // Threads: any. Cost: entering is one atomic operation.
 #ifndef GRAPHTREE_GRAPHS_GATE_H_

@@ -184,6 +184,7 @@ absl::Status TreeCore::CheckInputsLive(const Call& call) {
     const Value& input = call.inputs[i];
     if (!input.is_tensor() || input.storage() != nullptr) continue;
     if (IsPlanted(PlantedBug::kForgetsDead)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(CheckHome(call, i));
     const AddressRange range = RangeOf(input);
     const absl::Status live = device_.memory().CheckLive(range);
     if (live.ok()) {

@@ -200,6 +200,23 @@ absl::Status TreeCore::CheckStream(const Call& call) const {
       "own, and cannot be part of another's. Call it on another stream, or behind the capture"));
 }
 
+// Memory of the caller's own is asked about where no recording matched, and in checked mode.
+absl::Status TreeCore::CheckHome(const Call& call, size_t i) const {
+  const Value& input = call.inputs[i];
+  if (!input.is_tensor()) return absl::OkStatus();
+  const Storage* storage = input.storage();
+  std::string elsewhere;
+  if (storage == nullptr) {
+    elsewhere = device_.memory().OtherHomeOf(input.word());
+  } else if (storage->IsElsewhere(place_.id)) {
+    elsewhere = storage->owner()->DeviceName();
+  }
+  if (elsewhere.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "input ", i, " of '", call.function.name, "' lies on another device, ", elsewhere,
+      "; this tree's is ", place_.name, ": copy it there first"));
+}
+
 absl::Status TreeCore::CheckInputs(const Call& call) const {
   if (call.inputs.size() < call.function.inputs_named) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -214,14 +231,9 @@ absl::Status TreeCore::CheckInputs(const Call& call) const {
           "takes the tensors that a tree made out of its caller's inputs. Pass a copy of the "
           "handle to the earlier one to keep it"));
     }
+    GRAPHTREE_RETURN_IF_ERROR(CheckHome(call, i));
     const Storage* storage = call.inputs[i].storage();
     if (storage == nullptr) continue;
-    if (storage->IsElsewhere(place_.id)) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("input ", i, " of '", call.function.name, "' lies on another device, ",
-                       storage->owner()->DeviceName(), "; this tree's is ", place_.name,
-                       ": copy it there first"));
-    }
     if (storage->stale() && !IsPlanted(PlantedBug::kLaunchesStale)) {
       return absl::FailedPreconditionError(
           absl::StrCat("input ", i, " of '", call.function.name, "' may not be used: ",

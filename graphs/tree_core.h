@@ -132,6 +132,7 @@ class TreeCore {
   absl::Status Route(Call& call);
   absl::Status RunSlow(Call& call);
   absl::Status CheckStream(const Call& call) const;
+  absl::Status CheckHome(const Call& call, size_t input) const;
   absl::Status CheckInputs(const Call& call) const;
   absl::Status CheckPromises(const Call& call) const;
   bool MustRunEagerly(const Call& call, Reason* reason);

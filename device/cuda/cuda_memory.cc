@@ -118,6 +118,7 @@ absl::StatusOr<AddressRange> CudaMemory::Reserve(uint64_t bytes, const ReserveOp
                }));
   const AddressRange range{base, bytes};
   map_.Reserved(range);
+  home_.Reserved(range);
   context_->Made(Kind::kReservation);
   return range;
 }
@@ -126,11 +127,16 @@ absl::Status CudaMemory::Release(AddressRange range) {
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);
   GRAPHTREE_RETURN_IF_ERROR(map_.MayRelease(range));
+  // Before the driver may give them to another device.
+  home_.Released(range);
   const absl::Status status =
       ToStatus(context_->health(), context_->driver().MemAddressFree(range.base, range.bytes),
                [&] { return absl::StrCat("releasing the addresses ", ToString(range)); });
   // A lost device refuses everything; its addresses mean nothing any more.
-  if (!status.ok() && !context_->health().lost()) return status;
+  if (!status.ok() && !context_->health().lost()) {
+    home_.Reserved(range);
+    return status;
+  }
   map_.Released(range);
   context_->Gone(Kind::kReservation);
   return status;
@@ -219,6 +225,27 @@ absl::Status CudaMemory::CheckLive(AddressRange range) {
                                     absl::Hex(address), " on ", context_->name()));
   }
   return absl::OkStatus();
+}
+
+// What other code in the process has allocated is known to the driver alone. Managed memory is
+// everybody's.
+std::string CudaMemory::OtherHomeOf(Address address) {
+  std::string home = home_.OtherHomeOf(address);
+  if (!home.empty()) return home;
+  const Driver& driver = context_->driver();
+  const auto at = static_cast<CUdeviceptr>(address);
+  CUmemorytype type = CU_MEMORYTYPE_HOST;
+  unsigned int is_managed = 1;
+  int ordinal = context_->primary().ordinal();
+  const bool is_known =
+      driver.PointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, at) == CUDA_SUCCESS &&
+      driver.PointerGetAttribute(&is_managed, CU_POINTER_ATTRIBUTE_IS_MANAGED, at) ==
+          CUDA_SUCCESS &&
+      driver.PointerGetAttribute(&ordinal, CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, at) ==
+          CUDA_SUCCESS;
+  const bool is_elsewhere = is_known && type == CU_MEMORYTYPE_DEVICE && is_managed == 0 &&
+                            ordinal != context_->primary().ordinal();
+  return is_elsewhere ? absl::StrCat("cuda:", ordinal) : "";
 }
 
 absl::StatusOr<std::unique_ptr<HostBuffer>> CudaMemory::AllocateHost(uint64_t bytes) {

@@ -22,6 +22,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "device/address.h"
+#include "device/address_home.h"
 #include "device/address_map.h"
 #include "device/cuda/context.h"
 #include "device/cuda/handles.h"
@@ -74,18 +75,22 @@ class CudaMemory final : public Memory {
   absl::Status SetAccess(AddressRange range, MemoryAccess access) override;
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
   absl::Status CheckLive(AddressRange range) override;
+  std::string OtherHomeOf(Address address) override;
   void NoteLive(AddressRange, absl::string_view) override {}
   void NoteDead(AddressRange, absl::string_view) override {}
 
  private:
   CudaMemory(std::shared_ptr<Context> context, uint64_t granularity)
-      : context_(std::move(context)), granularity_(granularity) {}
+      : context_(std::move(context)),
+        granularity_(granularity),
+        home_(context_->name(), true) {}
   absl::Status CheckMultiple(absl::string_view what, uint64_t value) const;
 
   const std::shared_ptr<Context> context_;
   const uint64_t granularity_;
   std::mutex mutex_;
   AddressMap map_;
+  AddressHome home_;
 };
 
 }  // namespace graphtree

@@ -35,6 +35,7 @@ class FaultMemory : public Memory {
   absl::Status SetAccess(AddressRange range, MemoryAccess access) override;
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
   absl::Status CheckLive(AddressRange range) override { return wrapped_->CheckLive(range); }
+  std::string OtherHomeOf(Address address) override { return wrapped_->OtherHomeOf(address); }
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
   void NoteRevived(AddressRange range, absl::string_view label) override;

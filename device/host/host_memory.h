@@ -24,6 +24,9 @@ class HostMemory : public Memory {
   absl::Status SetAccess(AddressRange range, MemoryAccess access) override;
   absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) override;
   absl::Status CheckLive(AddressRange range) override;
+  std::string OtherHomeOf(Address address) override {
+    return core_->books.home().OtherHomeOf(address);
+  }
   void NoteLive(AddressRange range, absl::string_view label) override;
   void NoteDead(AddressRange range, absl::string_view reason) override;
   void NoteRevived(AddressRange range, absl::string_view label) override;

@@ -97,12 +97,14 @@ absl::StatusOr<AddressRange> MemoryBooks::Reserve(uint64_t bytes, const ReserveO
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const AddressRange range, TakeAddresses(bytes, options));
   map_.Reserved(range);
+  home_.Reserved(range);
   checks_.access().Reserved(range);
   return range;
 }
 
 absl::Status MemoryBooks::Release(AddressRange range) {
   GRAPHTREE_RETURN_IF_ERROR(map_.MayRelease(range));
+  home_.Released(range);
   munmap(PointerTo<>(range.base), range.bytes);
   map_.Released(range);
   checks_.access().Released(range);

@@ -21,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/address.h"
+#include "device/address_home.h"
 #include "device/address_map.h"
 #include "device/host/checks.h"
 #include "device/memory.h"
@@ -63,6 +64,7 @@ class MemoryBooks {
   bool IsPageLocked(AddressRange range) const;
 
   const AddressMap& map() const { return map_; }
+  const AddressHome& home() const { return home_; }
   size_t physical_count() const { return pieces_.size(); }
   uint64_t physical_bytes() const { return physical_bytes_; }
   size_t host_buffer_count() const { return host_buffers_.size(); }
@@ -75,6 +77,7 @@ class MemoryBooks {
   const uint64_t total_bytes_;
   Checks& checks_;
   AddressMap map_;
+  AddressHome home_{"another host device", false};
   uint64_t used_bytes_ = 0;
   uint64_t physical_bytes_ = 0;
   int file_ = -1;

@@ -102,6 +102,29 @@ TEST_P(DevicesTest, MultipleDevicesMsg) {
   ExpectRefused(function, bodies, Times(PatternOf(1), 2));
 }
 
+// The same of memory that is nobody's but the caller's: it carries no name, and where a recording
+// serves inputs at any address checked mode alone looks.
+TEST_P(DevicesTest, MemoryOfTheCallersOnAnotherDevice) {
+  const Value there = MadeThere(2);
+  const Tensor foreign = Tensor::Foreign(there.word(), there.layout());
+  for (const bool check : {false, true}) {
+    OpenTree({.check = check});
+    const FunctionId function = Register("both", {}, AddBoth);
+    const Tensor x = Given(1);
+    for (int step = 0; step < 4; ++step) {
+      if (step < 2 || check) {
+        NewStep();
+        EXPECT_THAT(Refusal(function, {x, foreign}),
+                    FailsWith(StatusCode::kInvalidArgument,
+                              "input 1 of 'both' lies on another device, "))
+            << "step " << step;
+      }
+      EXPECT_EQ(Read(CallInSteps(1, function, {x, x})[0]), Times(PatternOf(1), 2));
+    }
+    EXPECT_EQ(replays(), 2u);
+  }
+}
+
 // Row 146: work on the host is a part, and cuts the recording; another device is refused.
 TEST_P(DevicesTest, GraphPartitionMultipleDevicesMsg) {
   int bodies = 0;
