@@ -48,7 +48,7 @@ class LivenessWorld {
   ~LivenessWorld() {
     held_.clear();
     outputs_.clear();
-    Drain();
+    if (on_.is_open()) Drain();
     tree_ = nullptr;
   }
 
