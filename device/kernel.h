@@ -8,7 +8,7 @@
 // A Kernel is plain data, belongs to no device, and must outlive what was launched or recorded from
 // it: devices know it by its id, which no other kernel of the process ever gets, and load its CUDA
 // body once. The host body computes what all blocks and threads of the CUDA body compute together,
-// byte for byte.
+// byte for byte, and calls nothing of the device that runs it: it would be refused.
 //
 //   const Kernel kScale("scale", Params<float*, float, int>(), ScaleOnHost,
 //   CudaSymbol{kScaleSymbol}); stream->Launch(kScale, {.grid = {4}, .block = {256}},
@@ -126,16 +126,16 @@ struct CudaSymbol {
 
 // A cubin, PTX text or fatbin, and the (mangled) name of the function in it.
 struct CudaImage {
-  std::string bytes;
-  std::string entry;
+  std::string bytes = {};
+  std::string entry = {};
 };
 
 // CUDA C++ for NVRTC. `entry` is the function's name as the source writes it; templates and
 // namespaces are spelled out ("ns::f<float>"). Options are NVRTC's ("--use_fast_math").
 struct CudaSource {
-  std::string text;
-  std::string entry;
-  std::vector<std::string> options;
+  std::string text = {};
+  std::string entry = {};
+  std::vector<std::string> options = {};
 };
 
 using CudaBody = std::variant<std::monostate, CudaSymbol, CudaImage, CudaSource>;

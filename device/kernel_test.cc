@@ -19,6 +19,16 @@ const Kernel& Sample() {
   return *kernel;
 }
 
+// Under -Wextra a part may be left out only if it has an initialiser of its own.
+TEST(BodyTest, PartsMayBeNamedAndLeftOut) {
+  const CudaSource source = {.text = "text", .entry = "entry"};
+  EXPECT_TRUE(source.options.empty());
+  const CudaImage image = {.bytes = "bytes"};
+  EXPECT_EQ(image.entry, "");
+  const LaunchShape shape = {.grid = {2}};
+  EXPECT_EQ(shape.block, Dim3{});
+}
+
 TEST(ArgumentTest, SmallValuesAreHeldInside) {
   int n = 7;
   const Argument argument = Argument::Value(n);

@@ -25,6 +25,11 @@ TEST(OpenDeviceTest, UnknownNamesAreRefusedWithTheKnownOnes) {
   }
 }
 
+TEST(OpenDeviceTest, OptionsMayBeNamedAndLeftOut) {
+  const CudaOptions options = {.nvrtc_folder = "/opt/nvrtc"};
+  EXPECT_EQ(options.kernel_cache_folder, "");
+}
+
 TEST(OpenDeviceTest, AGpuThatIsNotThereIsAnErrorThatSaysWhy) {
   const absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice("cuda:1000");
   ASSERT_FALSE(device.ok());
