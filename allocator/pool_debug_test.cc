@@ -81,6 +81,27 @@ TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {
   EXPECT_THAT(pool_->CheckCanaries(*stream_), FailsWith(StatusCode::kDataLoss, "5 bytes behind"));
 }
 
+// A guard that was written over comes back so where the contents do, and is told; where they were
+// dropped it is new.
+TEST_F(PoolDebugTest, WhatRanOverAGuardIsToldBehindAWakeThatBringsItBack) {
+  for (const ParkContents contents : {ParkContents::kToHost, ParkContents::kDrop}) {
+    Open({.canaries = true});
+    const Block block = Allocate(1000, {.tag = pool_->Word("weights")});
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    std::memset(PointerTo(block.range.base - 3), 7, 3);
+    EXPECT_THAT(pool_->Park(contents), IsOk());
+    EXPECT_THAT(pool_->Wake(), IsOk());
+    const absl::Status checked = pool_->CheckCanaries(*stream_);
+    if (contents == ParkContents::kDrop) {
+      EXPECT_THAT(checked, IsOk());
+    } else {
+      EXPECT_THAT(checked,
+                  FailsWith(StatusCode::kDataLoss, "3 bytes in front of block \"weights\""));
+    }
+    pool_.reset();
+  }
+}
+
 TEST_F(PoolDebugTest, DevicesThatPoisonFreshBytesLeaveCanariesAlone) {
   pool_.reset();
   stream_.reset();

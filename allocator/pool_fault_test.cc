@@ -112,6 +112,24 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   pool_ = *Pool::Create(*device_, {});
 }
 
+// What the half of it that worked has mapped waits, too.
+TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
+  const Block step = Allocate(4 * kMiB);
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+  plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
+  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_TRUE(pool_->is_parked());
+  EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
+  EXPECT_EQ(calls("Memory.Unmap"), unmaps);
+  EXPECT_EQ(calls("Stream.Synchronize"), waits);
+  EXPECT_THAT(other_->EndCapture(), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
+}
+
 TEST_F(PoolFaultTest, WhatAFailedWakeLeavesMappedIsNotSavedOverWhatWasSaved) {
   const Block block = Allocate(4 * kMiB);
   EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
