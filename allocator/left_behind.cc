@@ -21,6 +21,7 @@ Estates& AllEstates() {
 }
 
 absl::Status Settle(LeftBehind::Estate* estate) {
+  estate->graphs.clear();
   for (std::unique_ptr<Stream>& stream : estate->streams) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
@@ -30,7 +31,7 @@ absl::Status Settle(LeftBehind::Estate* estate) {
     GRAPHTREE_RETURN_IF_ERROR(memory.Unmap(estate->mappings.back().range));
     estate->mappings.pop_back();
   }
-  return memory.Release(estate->reserved);
+  return estate->reserved.empty() ? absl::OkStatus() : memory.Release(estate->reserved);
 }
 
 }  // namespace

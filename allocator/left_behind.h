@@ -1,9 +1,10 @@
-// What pools leave behind that are destroyed while a capture is open: their memory may not be
-// unmapped then, nor their streams waited for, and their own queue goes with them.
+// What pools and trees leave behind that are destroyed while a capture is open: memory may not be
+// unmapped then, streams not waited for, graphs and executables not destroyed, and whatever queue
+// they had goes with them.
 //
-//   ~Pool, a capture is open --> the estate waits here --> the next pool of the device that is
-//                                                          made, closed or destroyed, or ends a
-//                                                          scope
+//   ~Pool, ~Tree, a capture is open --> the estate waits here --> the next pool of the device that
+//                                                                 is made, closed or destroyed, or
+//                                                                 ends a scope
 //
 // Who closes the device behind its last pool calls Release first. Threads: safe from several.
 #ifndef GRAPHTREE_ALLOCATOR_LEFT_BEHIND_H_
@@ -23,8 +24,9 @@ namespace graphtree {
 class LeftBehind {
  public:
   struct Estate {
-    Device* device;
-    AddressRange reserved;
+    Device* device = nullptr;
+    std::vector<std::shared_ptr<void>> graphs;  // and executables; no work of theirs is under way
+    AddressRange reserved = {};                 // empty: there is no memory
     std::vector<PieceRow::Mapping> mappings;
     std::vector<std::unique_ptr<Stream>> streams;  // carry the last work on the memory
   };

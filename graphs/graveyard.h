@@ -19,6 +19,9 @@
 
 namespace graphtree {
 
+// The node's graphs and executables: it launches nothing any more.
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs);
+
 class Graveyard {
  public:
   explicit Graveyard(Device& device) : device_(device) {}
@@ -36,6 +39,8 @@ class Graveyard {
   void Tidy(Stream* last);
   // REQUIRES: all work of the tree is over.
   void DestroyAll();
+  // What may not be destroyed with the graveyard, as a capture is open. REQUIRES: likewise.
+  void TakeGraphs(std::vector<std::shared_ptr<void>>* graphs);
 
  private:
   struct Plot {

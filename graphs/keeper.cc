@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/left_behind.h"
 #include "device/base/check.h"
 #include "device/executable_bytes.h"
 
@@ -221,6 +222,14 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
   held_.executable_bytes -= executable->device_bytes();
   evicts_(node, section, *executable);
   graveyard_.Add(std::move(executable));
+}
+
+void Keeper::LeaveGraphsBehind() {
+  auto estate = std::make_unique<LeftBehind::Estate>();
+  estate->device = &device_;
+  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs);
+  graveyard_.TakeGraphs(&estate->graphs);
+  LeftBehind::Add(std::move(estate));
 }
 
 void Keeper::Detach(Node* node) {

@@ -51,6 +51,7 @@ class Keeper {
          ReasonCounts* counts, std::function<void(const Node*)> forget,
          std::function<void(const Node&, size_t, const Executable&)> evicts)
       : budget_(budget),
+        device_(device),
         memory_(memory),
         path_(path),
         root_(root),
@@ -95,6 +96,8 @@ class Keeper {
   bool EvictOneExecutable(Reason reason, const Node& node);
 
   Graveyard& graveyard() { return graveyard_; }
+  // The tree goes, and a capture is open: graphs and executables may be destroyed behind it alone.
+  void LeaveGraphsBehind();
 
  private:
   // By how much something is over a budget.
@@ -129,6 +132,7 @@ class Keeper {
   void Detach(Node* node);
 
   const TreeBudget budget_;
+  Device& device_;
   StepMemory* const memory_;
   const Path* const path_;
   Node* const root_;

@@ -138,7 +138,8 @@ class Tree {
   Tree& operator=(const Tree&) = delete;
   // Closes, after waiting for all work on the tree's memory and for a call that another thread is
   // still in. Outputs that are still held stay valid, and may outlive the streams too. A body that
-  // closes its own tree makes its call fail; the tree goes when that call is over.
+  // closes its own tree makes its call fail; the tree goes when that call is over. While a capture
+  // is open on the device its graphs and memory stay behind for later (allocator/left_behind.h).
   ~Tree();
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);

@@ -99,6 +99,7 @@ TreeCore::~TreeCore() {
   }
   if (order_.last() != nullptr) order_.last()->Synchronize().IgnoreError();
   TellOfTheEnd();
+  if (device_.open_captures() > 0) keeper_.LeaveGraphsBehind();
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {

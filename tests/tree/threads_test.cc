@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "allocator/left_behind.h"
 #include "allocator/pool.h"
 #include "tests/tree/tree_fixture.h"
 
@@ -248,6 +249,26 @@ TEST_P(TreeThreadsTest, ABodyCallsAnotherTree) {
   EXPECT_EQ(graphs(), 1u);
   EXPECT_EQ(replays(), 3u);
   EXPECT_GT(inner->stats().replays, 0u);
+}
+
+// Graphs, executables and memory of a tree that is closed under a capture go behind it.
+TEST_P(TreeThreadsTest, ATreeClosesWhileACaptureIsOpen) {
+  const bool is_host = device().info().architecture == "host";
+  const Tensor x = Given(1);
+  const FunctionId twice = Register("twice", {}, Twice);
+  CallInSteps(3, twice, {x});
+  EXPECT_THAT(a().Synchronize(), IsOk());
+  const uint64_t before = memory().Info()->free_bytes;
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  CloseTree();
+  if (is_host) {
+    EXPECT_EQ(memory().Info()->free_bytes, before);
+  }
+  EXPECT_THAT(b().EndCapture(), IsOk());
+  EXPECT_THAT(LeftBehind::Release(device()), IsOk());
+  if (is_host) {
+    EXPECT_GT(memory().Info()->free_bytes, before + (2 << 20)) << "the executable's, too";
+  }
 }
 
 // A tree that closes while another one's capture is open takes nothing away from it.
