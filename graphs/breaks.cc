@@ -84,10 +84,11 @@ class TreeCore::CutRun {
     if (tree_.tells_device_) {
       // The part's launches are held to what the books say, which is some other state's.
       Memory& memory = tree_.device_.memory();
-      for (const Tensor& tensor : tensors) {
-        if (memory.CheckLive(tensor.raw_bytes()).ok()) continue;
-        memory.NoteRevived(tensor.raw_bytes(), call_.function.name);
-      }
+      const auto revive = [&](AddressRange range) {
+        if (!memory.CheckLive(range).ok()) memory.NoteRevived(range, call_.function.name);
+      };
+      for (const Tensor& tensor : tensors) revive(tensor.raw_bytes());
+      for (const AddressRange range : node_->remade) revive(range);
     }
     ++tree_.stats_.eager_parts;
     return on_.RunPart(cut->part);

@@ -50,6 +50,7 @@ absl::Status TreeCore::WarmUp(Call& call) {
   if (!status.ok()) {
     inputs.clear();
     run.outputs.clear();
+    TakeBackMade(call, allocator, true);
     give_back();
     return status;
   }
@@ -215,9 +216,24 @@ void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs,
     if (is_new) HoldMade(call, *node, output.storage(), number, number);
     ++number;
   }
-  if (!node->cuts.empty()) return;
   for (Storage* storage : allocator.Held()) {
-    if (!path_.Holds(*storage)) HoldMade(call, *node, storage, number++, kNotReturned);
+    if (path_.Holds(*storage)) continue;
+    HoldMade(call, *node, storage, number++, kNotReturned);
+    if (node->cuts.empty()) continue;
+    storage->remade = true;
+    node->remade.push_back(storage->range());
+  }
+}
+
+// What a body has stored that failed, or whose recording was given up, is nobody's.
+void TreeCore::TakeBackMade(const Call& call, const StepAllocator& allocator, bool has_blocks) {
+  for (Storage* storage : allocator.Held()) {
+    if (!memory_->InStepRegion(storage->range())) continue;
+    if (has_blocks) memory_->pool().Free(Unpack(storage->block)).IgnoreError();
+    storage->producer = call.function.id;
+    storage->output = kTakenBack;
+    storage->step = step_;
+    storage->set_state(StorageState::kStale);
   }
 }
 

@@ -68,6 +68,8 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
     Fail(absl::InvalidArgumentError(absl::StrCat(op, " was given an undefined tensor")));
     return false;
   }
+  // What a part took along from its body is made again by every replay.
+  if (in_part_ && tensor.storage() != nullptr && tensor.storage()->remade) return true;
   absl::StatusOr<AddressRange> bytes = tensor.bytes();
   if (!bytes.ok()) {
     Fail(absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));

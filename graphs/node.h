@@ -173,6 +173,7 @@ struct Node {
   std::vector<std::shared_ptr<void>> keep_alive;
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
+  std::vector<AddressRange> remade;  // of its body's memory, what its parts may have taken along
   std::vector<AddressRange> used;  // all that its recording allocated, in address order; to look at
   uint64_t replays = 0;
   uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls

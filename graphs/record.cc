@@ -135,6 +135,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   const absl::Status taken_back = recorder.TakeBack();
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
   if (draft.was_committed) GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
+  TakeBackMade(call, recorder.allocator(), false);
   const absl::Status retaken = foreign_->RolledBack();
   given.Exhume(&originals);
   for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);

@@ -42,6 +42,11 @@ std::string StepHistory::ToldOverwritten(const Storage& storage) const {
 std::string StepHistory::Explain(const Storage& storage) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const std::string& name = names_[storage.producer];
+  if (storage.output == kTakenBack) {
+    return absl::StrCat("a tensor that the body of '", name, "' stored in step ", storage.step,
+                        " was taken back: that run of it failed, or its recording was given up. "
+                        "What a body makes is good if its call is");
+  }
   const std::string what =
       storage.output == kNotReturned
           ? absl::StrCat("a tensor that the body of '", name, "' stored and did not return")

@@ -49,6 +49,11 @@ TEST_F(StepHistoryTest, ATensorThatIsNoOutput) {
                                 "made in step 4"));
 }
 
+TEST_F(StepHistoryTest, ATensorOfARunThatFailed) {
+  storage_.output = kTakenBack;
+  EXPECT_THAT(Told(), HasSubstr("the body of 'make' stored in step 4 was taken back"));
+}
+
 TEST_F(StepHistoryTest, StacksFollowTheSentence) {
   TakeStacks();
   EXPECT_THAT(Told(), AllOf(HasSubstr("\n  it was made by the call at:\n    "),

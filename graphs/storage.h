@@ -54,8 +54,10 @@ class StorageOwner {
 
 enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
 
-// In place of an output's number: a tensor that the body has stored somewhere, and not returned.
+// In place of an output's number: a tensor that the body has stored somewhere, and not returned;
+// the same of a run that failed, or of a recording that was given up.
 inline constexpr uint32_t kNotReturned = ~uint32_t{0};
+inline constexpr uint32_t kTakenBack = kNotReturned - 1;
 
 class Storage {
  public:
@@ -104,9 +106,10 @@ class Storage {
   // The owner's notes: the block behind it and where it comes from.
   uint64_t block = 0;
   bool kept = false;       // outlives its step, and counts towards the limit of what may
+  bool remade = false;     // by every replay, for the parts of its recording
   uint64_t serial = 0;     // differs for every use of this object
   uint64_t producer = 0;   // function
-  uint32_t output = 0;     // which of its outputs, or kNotReturned
+  uint32_t output = 0;     // which of its outputs, or one of the above
   uint64_t step = 0;       // made in
   uint64_t ended_in = 0;   // the step whose begin made it stale
   uint32_t made_at = 0;    // the call that made it, and where its step was ended: stacks that

@@ -47,6 +47,7 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
   storage->next = nullptr;
   storage->block = block;
   storage->kept = false;
+  storage->remade = false;
   storage->serial = ++next_serial_;
   return storage;
 }

@@ -189,6 +189,8 @@ class TreeCore {
   void Tell(Function& function, Reason reason, const std::string& text);
   void HoldOutputs(const Call& call, Node* node, const Values& outputs,
                    const StepAllocator& allocator);
+  // `has_blocks`: the books have them still.
+  void TakeBackMade(const Call& call, const StepAllocator& allocator, bool has_blocks);
   void HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
                 uint32_t output);
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,

@@ -1,6 +1,7 @@
 // What a body stores somewhere instead of returning it is good until the step ends, and an error
 // behind it; and what it drops early.
 #include <cstdint>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -78,6 +79,66 @@ TEST_P(StoredTest, ItsMemoryIsFreeOnAnotherPath) {
   NewStep();
   CallInSteps(2, behind, {y});
   EXPECT_EQ(tree().stats().pool_live_bytes, before) << "nobody holds anything";
+}
+
+// A body that breaks: what it stores goes stale like any other's, though its parts may use it, and
+// whoever drops it takes nothing from them.
+TEST_P(StoredTest, ByABodyThatBreaks) {
+  const FunctionId breaks = Register("breaks", {}, [this](Launcher& on, Values& inputs) {
+    const Tensor doubled = Sum(on, inputs[0], inputs[0]);
+    stored_ = doubled;
+    on.Break("copies", {In(doubled)}, [doubled](Launcher& part, absl::Span<const Tensor> tensors) {
+      const Tensor own = part.Empty(tensors[0].layout());
+      part.Copy(own, tensors[0]);
+      part.Copy(own, doubled);
+    });
+    return Values{Sum(on, doubled, doubled)};
+  });
+  const FunctionId other = Register("other", {}, Thrice);
+  const Tensor x = Given(1), y = Given(2);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, breaks, {x})[0]), Times(PatternOf(1), 4)) << "step " << step;
+    if (step < 2) {
+      EXPECT_EQ(Read(stored_), Times(PatternOf(1), 2)) << "step " << step;
+    }
+    NewStep();
+    EXPECT_FALSE(WhyNotStored().ok()) << "step " << step;
+  }
+  std::thread([this] { stored_ = Value(); }).join();
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(breaks, {y})[0]), Times(PatternOf(2), 4)) << "step " << step;
+    Call(other, {y});  // recorded behind a replay once: the books go back
+  }
+  EXPECT_THAT(device().health(), IsOk());
+}
+
+// A recording that is given up, and a warm-up that fails.
+TEST_P(StoredTest, ByARunThatComesToNothing) {
+  const FunctionId use = Register("use", {}, Thrice);
+  const Tensor x = Given(1);
+  for (const int failing : {1, 2}) {
+    int runs = 0;
+    const FunctionId fails = Register("fails", {}, [&](Launcher& on, Values& inputs) {
+      const Tensor doubled = Sum(on, inputs[0], inputs[0]);
+      if (++runs == failing) {
+        stored_ = doubled;
+        on.Fail(absl::InternalError("not now"));
+      }
+      return Values{Sum(on, doubled, doubled)};
+    });
+    for (int step = 1; step <= 2; ++step) {
+      NewStep();
+      Values inputs = {x}, outputs;
+      tree().Run(fails, absl::MakeSpan(inputs), a(), &outputs).IgnoreError();
+    }
+    EXPECT_THAT(Refusal(use, {stored_}),
+                FailsWith(StatusCode::kFailedPrecondition, "stored in step ")) << failing;
+    stored_ = Value();
+    EXPECT_EQ(Read(CallInSteps(3, use, {x})[0]), Times(PatternOf(1), 3)) << failing;
+    EXPECT_EQ(Read(CallInSteps(1, fails, {x})[0]), Times(PatternOf(1), 4)) << failing;
+  }
+  EXPECT_THAT(device().health(), IsOk());
 }
 
 // Returned by another function in the same step it is held all the same, and is recorded by nobody:
