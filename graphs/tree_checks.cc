@@ -69,6 +69,13 @@ Values TreeCore::RunBody(Function& function, Launcher& on, Values& inputs) {
         absl::StrCat("it returned ", outputs.size(), " outputs and declared at most ",
                      function.options.most_outputs)));
   }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Storage* storage = outputs[i].storage();
+    if (storage == nullptr || !storage->stale()) continue;
+    on.Fail(absl::FailedPreconditionError(absl::StrCat(
+        "it returned as output ", i, " what may not be used: ",
+        storage->owner()->WhyStale(*storage))));
+  }
   return outputs;
 }
 

@@ -166,6 +166,20 @@ TEST_P(StoredTest, ReturnedByAnotherFunction) {
   EXPECT_EQ(graphs(), 1u);
 }
 
+TEST_P(StoredTest, ReturnedInALaterStep) {
+  const FunctionId storing = Storing();
+  const FunctionId returns = Register("returns", {}, [this](Launcher&, Values&) {
+    return Values{Value::Integer(1), stored_};
+  });
+  CallInSteps(1, storing, {Given(1)});
+  for (int step = 0; step < 3; ++step) {
+    NewStep();
+    EXPECT_THAT(Refusal(returns, {}),
+                FailsWith(StatusCode::kFailedPrecondition,
+                          "it returned as output 1 what may not be used: a tensor that the body"));
+  }
+}
+
 // A body that means to keep a tensor from run to run is told, and not given other bytes.
 TEST_P(StoredTest, UsedByTheNextRunOfTheBody) {
   Value kept;
