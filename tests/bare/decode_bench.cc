@@ -1,6 +1,5 @@
 // The main job's figure: what the host pays for a decoding step of the demo's model, through the
 // tree and kernel by kernel.
-#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,20 +8,17 @@
 #include "device/base/status_macros.h"
 #include "device/open.h"
 #include "tools/benching/row.h"
+#include "tools/benching/statistics.h"
 #include "tools/demo_model/comparison.h"
 
 namespace graphtree {
 namespace {
 
 using bench::Measurement;
+using bench::Median;
 using bench::Outcome;
 using bench::RegisterRow;
 using bench::Skipped;
-
-double MedianOf(std::vector<double> of) {
-  std::nth_element(of.begin(), of.begin() + of.size() / 2, of.end());
-  return of[of.size() / 2];
-}
 
 // Whole days, each decoded both ways: the medians over the days of each day's median step.
 Outcome Decode(const char* name) {
@@ -43,7 +39,7 @@ Outcome Decode(const char* name) {
     eager.push_back(summary.eager.host_ns);
   }
   GRAPHTREE_RETURN_IF_ERROR((*device)->Close());
-  return Measurement{.ours = MedianOf(tree), .baseline = MedianOf(eager)};
+  return Measurement{.ours = Median(tree), .baseline = Median(eager)};
 }
 
 bool RegisterAll() {

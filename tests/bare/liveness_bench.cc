@@ -1,7 +1,5 @@
 // A thousand recordings of one call that differ in what was alive when each was made: the last of
 // them is found as fast as the first.
-#include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -14,11 +12,14 @@
 #include "tests/bare/bench_device.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/row.h"
+#include "tools/benching/statistics.h"
 
 namespace graphtree {
 namespace {
 
 using bench::Measurement;
+using bench::Median;
+using bench::NowNs;
 using bench::Outcome;
 using bench::RegisterRow;
 using bench::Skipped;
@@ -27,16 +28,6 @@ constexpr uint32_t kElements = 256;
 constexpr uint32_t kHeld = 10;  // outputs of the first function: each set of them is a recording
 constexpr uint32_t kSets = 1000;
 constexpr LaunchShape kShape = {.grid = {1}, .block = {256}};
-
-double NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::nano>(now).count();
-}
-
-double MedianOf(std::vector<double> of) {
-  std::nth_element(of.begin(), of.begin() + of.size() / 2, of.end());
-  return of[of.size() / 2];
-}
 
 class LivenessWorld {
  public:
@@ -123,7 +114,7 @@ Outcome Liveness(const char* device) {
     first.push_back(early);
     last.push_back(late);
   }
-  return Measurement{.ours = MedianOf(last), .baseline = MedianOf(first)};
+  return Measurement{.ours = Median(last), .baseline = Median(first)};
 }
 
 bool RegisterAll() {

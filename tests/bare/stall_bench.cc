@@ -3,7 +3,6 @@
 // its own, so the figure is the longest wait but for one in a thousand, on both sides.
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -15,11 +14,14 @@
 #include "tests/bare/shapes_world.h"
 #include "tests/bare/tree_bench_world.h"
 #include "tools/benching/row.h"
+#include "tools/benching/statistics.h"
 
 namespace graphtree {
 namespace {
 
 using bench::Measurement;
+using bench::Median;
+using bench::NowNs;
 using bench::Outcome;
 using bench::Skipped;
 
@@ -53,11 +55,6 @@ class Beside {
   std::thread thread_;
 };
 
-double NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::nano>(now).count();
-}
-
 // The wait that one call in a thousand exceeds.
 template <typename Call, typename Drain>
 double LongWait(Call call, Drain drain) {
@@ -74,11 +71,6 @@ double LongWait(Call call, Drain drain) {
   const size_t at = waits.size() * 999 / 1000;
   std::nth_element(waits.begin(), waits.begin() + at, waits.end());
   return waits[at];
-}
-
-double MedianOf(std::vector<double> of) {
-  std::nth_element(of.begin(), of.begin() + of.size() / 2, of.end());
-  return of[of.size() / 2];
 }
 
 // Both threads' worlds; every call of the other's tree is a recording, as it has too few places.
@@ -121,7 +113,7 @@ Outcome WaitBeside(const char* device) {
     records.ForgetBare();
   }
   if (!status.ok()) return status;
-  return Measurement{.ours = MedianOf(ours), .baseline = MedianOf(bare)};
+  return Measurement{.ours = Median(ours), .baseline = Median(bare)};
 }
 
 GRAPHTREE_ROW(WaitBesideARecording, {.name = "tree.cuda.wait_beside_recording",

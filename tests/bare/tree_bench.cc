@@ -1,8 +1,6 @@
 // What a replay through the tree costs beside the launch it makes, on every device that is there.
 //
 // The host rows track the same paths, so that a regression shows without a GPU.
-#include <algorithm>
-#include <chrono>
 #include <memory>
 #include <string>
 #include <utility>
@@ -12,12 +10,14 @@
 #include "device/base/status_macros.h"
 #include "tests/bare/tree_bench_world.h"
 #include "tools/benching/row.h"
+#include "tools/benching/statistics.h"
 
 namespace graphtree {
 namespace {
 
 using bench::ComparePair;
 using bench::Measurement;
+using bench::Median;
 using bench::Outcome;
 using bench::RegisterRow;
 using bench::Skipped;
@@ -105,11 +105,7 @@ Outcome Depth(const char* device) {
     first.push_back(times->first_ns);
     last.push_back(times->last_ns);
   }
-  auto median = [](std::vector<double>& of) {
-    std::nth_element(of.begin(), of.begin() + of.size() / 2, of.end());
-    return of[of.size() / 2];
-  };
-  return Measurement{.ours = median(last), .baseline = median(first)};
+  return Measurement{.ours = Median(last), .baseline = Median(first)};
 }
 
 bool RegisterAll() {

@@ -1,13 +1,13 @@
 // Sets the world up, and makes the calls that are timed.
 #include "tests/bare/tree_bench_world.h"
 
-#include <chrono>
 #include <utility>
 #include <variant>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "tests/kernels/kernels.h"
+#include "tools/benching/timing.h"
 
 namespace graphtree {
 namespace {
@@ -24,11 +24,6 @@ const Layout* SlotLayout() {
 BareLaunch BareIngest(const IngestPlan& plan) {
   return {std::get<CudaSymbol>(plan.kernel().cuda()).symbol, plan.shape().grid, plan.shape().block,
           {plan.Table().data()}};
-}
-
-double NowNs() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double, std::nano>(now).count();
 }
 
 }  // namespace
@@ -168,9 +163,9 @@ absl::StatusOr<StepTimes> BenchWorld::TimedStep() {
   tree_->BeginStep();
   for (uint32_t f = 0; f < shape_.functions; ++f) {
     if (f % 32 == 31 || f + 1 == shape_.functions) Drain();
-    const double start = NowNs();
+    const double start = bench::NowNs();
     GRAPHTREE_RETURN_IF_ERROR(Call(f));
-    const double taken = NowNs() - start;
+    const double taken = bench::NowNs() - start;
     if (f == 0) times.first_ns = taken;
     if (f + 1 == shape_.functions) times.last_ns = taken;
   }

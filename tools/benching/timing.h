@@ -43,6 +43,12 @@ struct Measurement {
   double spread = 0;  // of our side, see Spread()
 };
 
+// For calls that are timed one by one.
+inline double NowNs() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double, std::nano>(now).count();
+}
+
 // Set by a bench's --smoke: everything runs once or twice, only to see that it runs.
 void SetSmoke(bool smoke);
 bool Smoke();
