@@ -104,14 +104,16 @@ void TreeCore::Recorder::NoteWrite(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
   const uint64_t serial = tensor.storage() == nullptr ? 0 : tensor.storage()->serial;
   writes_.push_back(range);
-  bool is_stand_in = false;
+  bool is_input = false;  // one whose writes the node lists already
   for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
     const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
-    is_stand_in |= to_stand_in;
-    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
+    const bool mutates = call_.variant->Mutates(i);
+    is_input |= to_stand_in || (mutates && draft_.node->roles[i] == InputRole::kStatic &&
+                                RangeOf(originals_[i]).Contains(range));
+    if (draft_.node->roles[i] != InputRole::kCopied || mutates) continue;
     if (to_stand_in || RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
   }
-  if (is_stand_in || tree_.memory_->InStepRegion(range)) return;
+  if (is_input || tree_.memory_->InStepRegion(range)) return;
   draft_.node->written_beside.Add(range);
 }
 
