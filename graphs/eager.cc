@@ -50,7 +50,7 @@ absl::Status TreeCore::WarmUp(Call& call) {
   if (!status.ok()) {
     inputs.clear();
     run.outputs.clear();
-    TakeBackMade(call, allocator, true);
+    TakeBackMade(call, allocator, {}, true);
     give_back();
     return status;
   }
@@ -225,16 +225,22 @@ void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs,
   }
 }
 
-// What a body has stored that failed, or whose recording was given up, is nobody's.
-void TreeCore::TakeBackMade(const Call& call, const StepAllocator& allocator, bool has_blocks) {
-  for (Storage* storage : allocator.Held()) {
-    if (!memory_->InStepRegion(storage->range())) continue;
-    if (has_blocks) memory_->pool().Free(Unpack(storage->block)).IgnoreError();
+// What a body has stored that failed, or whose recording was given up, is nobody's: neither what it
+// made nor what stood for an input that would have been patched.
+void TreeCore::TakeBackMade(const Call& call, const StepAllocator& allocator,
+                            absl::Span<const MarkedInput> marked, bool has_blocks) {
+  const auto take_back = [&](Storage* storage) {
     storage->producer = call.function.id;
     storage->output = kTakenBack;
     storage->step = step_;
     storage->set_state(StorageState::kStale);
+  };
+  for (Storage* storage : allocator.Held()) {
+    if (!memory_->InStepRegion(storage->range())) continue;
+    if (has_blocks) memory_->pool().Free(Unpack(storage->block)).IgnoreError();
+    take_back(storage);
   }
+  for (const MarkedInput& input : marked) take_back(input.mark.storage());
 }
 
 void TreeCore::HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,

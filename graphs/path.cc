@@ -9,13 +9,6 @@
 namespace graphtree {
 namespace {
 
-// Outside handles of `storage` that this call itself brings.
-uint32_t BroughtBy(absl::Span<const Value> inputs, const Storage* storage) {
-  uint32_t count = 0;
-  for (const Value& input : inputs) count += input.storage() == storage ? 1 : 0;
-  return count;
-}
-
 bool Lasts(const Node& node, absl::Span<const Value> inputs, const Storage* storage) {
   for (uint32_t input : node.lasting) {
     if (inputs[input].storage() == storage) return true;
@@ -96,7 +89,7 @@ Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
     }
     const Storage* storage = inputs[consumed.input].storage();
     GRAPHTREE_DCHECK(storage != nullptr) << "a consumed input has no storage";
-    if (storage->outside() > BroughtBy(inputs, storage) || Lasts(node, inputs, storage)) {
+    if (storage->outside() > HandlesIn(inputs, storage) || Lasts(node, inputs, storage)) {
       return Fit::kHeldElsewhere;
     }
   }
@@ -106,7 +99,7 @@ Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
 bool Path::DiesWith(OutputRef output, const Node& node, absl::Span<const Value> inputs) const {
   for (const HeldOutput& held : held_) {
     if (!(held.output == output)) continue;
-    if (held.storage->outside() > BroughtBy(inputs, held.storage)) return false;
+    if (held.storage->outside() > HandlesIn(inputs, held.storage)) return false;
     if (Lasts(node, inputs, held.storage)) return false;
   }
   return true;

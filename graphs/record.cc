@@ -13,16 +13,6 @@
 #include "graphs/tree_core.h"
 
 namespace graphtree {
-namespace {
-
-uint32_t HandlesIn(const Values& values, const Storage* storage) {
-  uint32_t count = 0;
-  for (const Value& value : values) count += value.storage() == storage ? 1 : 0;
-  return count;
-}
-
-}  // namespace
-
 Reason TreeCore::ReasonOf(const absl::Status& status) {
   switch (ErrorCodeOf(status)) {
     case ErrorCode::kCaptureUnsupported:
@@ -135,7 +125,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   const absl::Status taken_back = recorder.TakeBack();
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
   if (draft.was_committed) GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
-  TakeBackMade(call, recorder.allocator(), false);
+  TakeBackMade(call, recorder.allocator(), draft.marked, false);
   const absl::Status retaken = foreign_->RolledBack();
   given.Exhume(&originals);
   for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);

@@ -162,15 +162,28 @@ absl::Status TreeCore::LaunchIngest(const Section& section, std::vector<OpToken>
   return absl::OkStatus();
 }
 
-// A patched input whose tensor a part has kept: the part would find it where it was recorded.
-void TreeCore::NoteKeptByParts(Draft* draft) {
-  if (draft->node->cuts.empty()) return;
+// Patched inputs and kept outputs whose tensors somebody has beside the recording: a part, which
+// would find them where they were recorded, or whoever the body has stored them for. Memory of the
+// caller's that a body has stored is the caller's to keep.
+void TreeCore::NoteStoredElsewhere(const Values& originals, Draft* draft) {
   for (const MarkedInput& marked : draft->marked) {
-    uint32_t known = 2;  // the draft's own handle, and its log's
-    for (const Value& output : draft->outputs) {
-      known += output.storage() == marked.mark.storage() ? 1 : 0;
+    if (draft->node->cuts.empty() && originals[marked.input].storage() == nullptr) continue;
+    const Storage* mark = marked.mark.storage();
+    // The draft's own handle, and its log's.
+    if (mark->outside() > 2 + HandlesIn(draft->outputs, mark)) {
+      draft->hidden.push_back(marked.input);
     }
-    if (marked.mark.storage()->outside() > known) draft->hidden.push_back(marked.input);
+  }
+  if (draft->node->variant->keeps_by_copy) return;
+  for (uint32_t i = 0; i < draft->node->kept.size(); ++i) {
+    for (const Value& output : draft->outputs) {
+      const Storage* kept = output.storage();
+      if (kept == nullptr || kept->serial != draft->node->kept[i].serial) continue;
+      if (kept->outside() > HandlesIn(draft->outputs, kept)) {
+        draft->hidden.push_back(kFirstKept + i);
+      }
+      break;
+    }
   }
 }
 
@@ -210,7 +223,7 @@ absl::Status TreeCore::FindInputOps(const Values& originals, PointerLog* log, Dr
     kept.push_back(block.base);
   }
   std::vector<std::vector<PointerOp>> ops = log->Take();
-  NoteKeptByParts(draft);
+  NoteStoredElsewhere(originals, draft);
   size_t number = 0;
   node->VisitSections([&](Section& section) {
     std::vector<PointerOp>& own = ops[number++];

@@ -159,6 +159,12 @@ class Tensor : public Value {
 
 using Values = std::vector<Value>;
 
+inline uint32_t HandlesIn(absl::Span<const Value> values, const Storage* storage) {
+  uint32_t count = 0;
+  for (const Value& value : values) count += value.storage() == storage ? 1 : 0;
+  return count;
+}
+
 // A tensor's bytes, as raw_bytes(); none of anything else.
 inline AddressRange RangeOf(const Value& value) {
   return value.is_tensor() ? AddressRange{value.word(), value.layout()->extent_bytes()}

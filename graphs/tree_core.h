@@ -190,7 +190,8 @@ class TreeCore {
   void HoldOutputs(const Call& call, Node* node, const Values& outputs,
                    const StepAllocator& allocator);
   // `has_blocks`: the books have them still.
-  void TakeBackMade(const Call& call, const StepAllocator& allocator, bool has_blocks);
+  void TakeBackMade(const Call& call, const StepAllocator& allocator,
+                    absl::Span<const MarkedInput> marked, bool has_blocks);
   void HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
                 uint32_t output);
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
@@ -282,7 +283,7 @@ class TreeCore {
   static void FindHidden(const Graph& graph, absl::Span<const OpId> ingest,
                          absl::Span<const InputRange> ranges, Draft* draft,
                          std::vector<PointerOp>* ops);
-  static void NoteKeptByParts(Draft* draft);
+  static void NoteStoredElsewhere(const Values& originals, Draft* draft);
   static void NoteLasting(Node* node);
   void FileNode(const InputPlan& plan, Node* node);
 

@@ -247,5 +247,66 @@ TEST_P(StoredTest, ATensorThatAForkUsesIsDroppedBeforeItJoins) {
   EXPECT_EQ(graphs(), 1u);
 }
 
+// The launch puts the output into its kept place, and what is stored has its bytes all the same.
+TEST_P(StoredTest, AnOutputThatIsKept) {
+  const FunctionId keeps = Register("keeps", {.kept_outputs = {0}},
+                                    [this](Launcher& on, Values& inputs) {
+                                      stored_ = Sum(on, inputs[0], inputs[0]);
+                                      return Values{stored_};
+                                    });
+  const Tensor x = Given(1);
+  for (const char* made_in : {"the warm-up", "the recording"}) {
+    NewStep();
+    const Values kept = Call(keeps, {x});
+    EXPECT_EQ(Read(kept[0]), Times(PatternOf(1), 2)) << made_in;
+    EXPECT_EQ(Read(stored_), Times(PatternOf(1), 2)) << made_in;
+    NewStep();
+    EXPECT_FALSE(WhyNotStored().ok()) << made_in;
+    EXPECT_EQ(Read(kept[0]), Times(PatternOf(1), 2)) << made_in;
+  }
+}
+
+// The caller drops its input, which is a kept output: what is stored of it is good until the step
+// ends, in a recording that would have patched the input, too.
+TEST_P(StoredTest, AnInputThatWouldBePatched) {
+  OpenTree({.patch_bytes = 1});
+  const FunctionId makes = Register("makes", {.kept_outputs = {0}}, Twice);
+  const FunctionId other = Register("other", {.kept_outputs = {0}}, Thrice);
+  const FunctionId stores = Register("stores", {}, [this](Launcher& on, Values& inputs) {
+    stored_ = inputs[0];
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1), y = Given(2);
+  for (const char* stored_in : {"the warm-up", "the recording"}) {
+    NewStep();
+    Call(stores, Call(makes, {x}));
+    const Values held = Call(other, {y});
+    EXPECT_EQ(Read(stored_), Times(PatternOf(1), 2)) << stored_in;
+  }
+  EXPECT_EQ(graphs(), 3u);
+  NewStep();
+  EXPECT_FALSE(WhyNotStored().ok());
+}
+
+// What stood for an input in a recording that was given up.
+TEST_P(StoredTest, AnInputOfARecordingThatComesToNothing) {
+  OpenTree({.patch_bytes = 1});
+  int runs = 0;
+  const FunctionId fails = Register("fails", {}, [&](Launcher& on, Values& inputs) {
+    if (++runs == 2) {
+      stored_ = inputs[0];
+      on.Fail(absl::InternalError("not now"));
+    }
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 2; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(fails, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(runs, 3);
+  EXPECT_FALSE(WhyNotStored().ok());
+}
+
 }  // namespace
 }  // namespace graphtree
