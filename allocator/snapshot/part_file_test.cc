@@ -18,7 +18,9 @@ namespace graphtree::snapshot {
 namespace {
 
 std::string Path(const std::string& name) {
-  return absl::StrCat(std::getenv("TEST_TMPDIR"), "/", name);
+  const char* folder = std::getenv("TEST_TMPDIR");  // which only Bazel sets
+  static const pid_t process = getpid();  // also in a child
+  return absl::StrCat(folder != nullptr ? folder : "/tmp", "/graphtree-part-", process, "-", name);
 }
 bool Exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -38,6 +40,7 @@ TEST(PartFileTest, IsMovedOrRemoved) {
   }
   EXPECT_TRUE(Exists(whole));
   EXPECT_FALSE(Exists(name));
+  unlink(whole.c_str());
   PartFile nothing(Path("nothing"));
   EXPECT_THAT(nothing.Move(), FailsWith(absl::StatusCode::kUnavailable, "into its place"));
 }
@@ -67,6 +70,7 @@ TEST(PartFileTest, ASignalHandlerRemovesEveryPartAndNothingElse) {
   ASSERT_TRUE(WIFEXITED(status));
   ASSERT_EQ(WEXITSTATUS(status), 7);
   EXPECT_TRUE(Exists(done));
+  unlink(done.c_str());
   for (int i = 0; i < 16; ++i) {
     EXPECT_FALSE(Exists(absl::StrCat(Path(absl::StrCat("open", i)), ".part-", child))) << i;
   }

@@ -268,9 +268,7 @@ bool PickleMachine::Put(uint64_t index) {
   if (index > source_.Offset(p_) - start_offset_) {
     return Fail(absl::StrCat("memo number ", index, " where so many objects cannot be"));
   }
-  if (stack_.back().tag() > Value::kObject && !IsFunction(stack_.back()) && !SettleBare(1)) {
-    return false;
-  }
+  // What is bare stays so until the memo is asked for it.
   Value& top = stack_.back();
   if (index < memo_.size()) {
     if (!(memo_[index] == kUnset)) {

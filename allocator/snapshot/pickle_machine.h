@@ -53,11 +53,31 @@ class PickleMachine {
   bool Start();
   bool Refill();
   bool Rare(uint8_t opcode);
+  static constexpr Value kBeingRead{static_cast<Value::Tag>(14), 0};  // its own memo slot
+  // The memo number of a list or dictionary. Python gives it first, as what is in it may refer to
+  // it; PyTorch's C++ writer gives it last, and only to what is there twice.
+  struct Number {
+    size_t slot;  // where it is, if it was given first
+    size_t first;  // 1 for that, else 0
+    size_t inner() const { return slot + first; }  // the memo's size where the content begins
+  };
+  Number Begin(bool given_first) {
+    const Number number{memo_.size(), given_first ? size_t{1} : 0};
+    if (given_first) memo_.Push(kBeingRead);
+    return number;
+  }
+  // `p` is behind the content; returns what is behind the number.
+  const char* End(Number number, Value value, const char* p) {
+    if (number.first == 0) return TakePut(value, p);
+    memo_[number.slot] = value;
+    return p;
+  }
+  const char* TakePut(Value value, const char* p);
   // pickle_rows.cc. ReadValue and ReadFrames move `p` only when they return true; false means that
   // the general loop must read on from there.
   bool Dict();
-  bool DictByPairs(size_t slot);
-  bool OpenDict(size_t slot, size_t count);
+  bool DictByPairs(Number number);
+  bool OpenDict(Number number, size_t count);
   bool ReadValue(const char*& p, bool frames_due, Value& value);
   bool ReadText(const char*& p, Value& value);
   StringId ShortText(const char* text, size_t length);
@@ -65,7 +85,7 @@ class PickleMachine {
   bool ReadFrames(const char*& p, Value& value);
   const char* SkipPut(const char* p) const;
   // pickle_patterns.cc.
-  bool PatternedRow(const char* p, size_t slot);
+  bool PatternedRow(const char* p, Number number);
   template <typename TakeValue>
   bool TakeRow(const RowPattern& pattern, const char*& p, const TakeValue& take);
   bool PatternedFrame(const RowPattern& pattern, const char*& p, Value& row);
@@ -127,7 +147,6 @@ class PickleMachine {
   bool Reduce();
   bool EncodedBytes(Value arguments, std::string& bytes);
   bool RefuseFunction(Value function);
-  static constexpr Value kBeingRead{static_cast<Value::Tag>(14), 0};  // its own memo slot
   struct ShortWord {
     uint64_t key = 0;  // the text, and its length in the highest byte
     StringId id = words::kEmpty;

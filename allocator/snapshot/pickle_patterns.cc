@@ -12,7 +12,7 @@ namespace {
 
 using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes are this file's words
 
-constexpr uint64_t kMostLongBytes = 7;
+constexpr uint64_t kMostNumber = (uint64_t{1} << 55) - 1;
 // SHORT_BINUNICODE 3 "N/A" MEMOIZE: PyTorch writes it anew for every entry.
 constexpr uint64_t kNotAvailableBytes = 0x94412f4e038c;
 constexpr uint64_t kNotAvailableMask = 0xffffffffffff;
@@ -27,15 +27,17 @@ T Load(const char* p) {
 
 uint8_t ByteAt(const char* p) { return static_cast<uint8_t>(*p); }
 
-// A number that is not negative and has less than 56 bits.
+// A number that is neither negative nor larger than any column takes.
 [[gnu::always_inline]] inline bool TakeNumber(const char*& p, uint64_t& number) {
   switch (ByteAt(p)) {
     case kLong1: {
       const uint64_t length = ByteAt(p + 1);
-      if (length == 0 || length > kMostLongBytes) return false;
-      number = Load<uint64_t>(p + 2) & ((uint64_t{1} << (8 * length)) - 1);
+      if (length == 0 || length > sizeof(uint64_t)) return false;
+      const uint64_t shift = 64 - 8 * length;
+      const uint64_t high = Load<uint64_t>(p + 2) << shift;  // the sign at the top
+      number = high >> shift;
       p += 2 + length;
-      return (number >> (8 * length - 1)) == 0;
+      return high >> 63 == 0 && number <= kMostNumber;
     }
     case kBinInt:
       number = Load<uint32_t>(p + 1);
@@ -200,8 +202,8 @@ bool PickleMachine::PatternedEntry(const RowPattern& pattern, const char*& p, Va
   return true;
 }
 
-// `p` is behind the mark, and slot `slot` of the memo, the last one, is the dictionary's own.
-bool PickleMachine::PatternedRow(const char* p, size_t slot) {
+// `p` is behind the mark of the dictionary whose number it is.
+bool PickleMachine::PatternedRow(const char* p, Number number) {
   const RowPattern* pattern = patterns_.Find(p);
   for (int tries = 0; tries < 2 && pattern != nullptr; ++tries) {
     const char* at = p;
@@ -211,12 +213,11 @@ bool PickleMachine::PatternedRow(const char* p, size_t slot) {
                                                         : PatternedFrame(*pattern, at, row);
     if (fits) {
       if (tries != 0) patterns_.Prefer(*pattern);
-      memo_[slot] = row;
       stack_.Push(row);
-      p_ = at + 1;
+      p_ = End(number, row, at + 1);
       return true;
     }
-    memo_.Truncate(slot + 1);
+    memo_.Truncate(number.inner());
     pattern = patterns_.Other(*pattern);
   }
   return false;
@@ -237,12 +238,11 @@ void PickleMachine::LearnPattern(RowPattern& pattern, Value row) {
   patterns_.Learn(pattern);
 }
 
-// A list of frames some of which are written out in it; `p` is at the list. Its own memo number
-// comes before theirs.
+// A list of frames some of which are written out in it; `p` is at the list.
 bool PickleMachine::ReadNewFrames(const char*& p, bool marked, Value& value) {
-  const char* at = SkipPut(p + 1) + (marked ? 1 : 0);
-  const size_t slot = memo_.size();
-  memo_.Push(kBeingRead);
+  const char* at = SkipPut(p + 1);
+  const Number number = Begin(at != p + 1);
+  if (marked) ++at;
   const size_t most = marked ? kMostFrames : 1;
   size_t count = 0;
   for (; end_ - at >= kPairBytes && count < most; ++count) {
@@ -252,25 +252,23 @@ bool PickleMachine::ReadNewFrames(const char*& p, bool marked, Value& value) {
     frames_[count] = frame.id();
   }
   if (count == 0 || at >= end_ || ByteAt(at) != (marked ? kAppends : kAppend)) {
-    memo_.Truncate(slot);
+    memo_.Truncate(number.slot);
     return false;
   }
   value = Value(Value::kStack, snapshot_.stacks.Intern({frames_, count}));
-  memo_[slot] = value;
-  p = at + 1;
+  p = End(number, value, at + 1);
   return true;
 }
 
 bool PickleMachine::ReadNewFrame(const char*& p, Value& frame) {
   const char* at = SkipPut(p + 1);
   if (at == nullptr || *at != kMark) return false;
+  const bool numbered = at != p + 1;
   const RowPattern* const pattern = patterns_.Find(++at);
   if (pattern == nullptr || pattern->kind != Object::kFrameDict) return false;
-  const size_t slot = memo_.size();
-  memo_.Push(kBeingRead);
+  const Number number = Begin(numbered);
   if (!PatternedFrame(*pattern, at, frame)) return false;
-  memo_[slot] = frame;
-  p = at + 1;
+  p = End(number, frame, at + 1);
   return true;
 }
 

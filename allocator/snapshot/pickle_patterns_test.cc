@@ -203,6 +203,70 @@ TEST(PicklePatternsTest, AFrameThatIsWrittenOutTwiceIsTwoNumbers) {
   }
 }
 
+// PyTorch's C++ writer numbers a row, a list and a frame behind its content, or not at all.
+std::string Put(uint8_t number) { return std::string("q") + static_cast<char>(number); }
+std::string Late(std::string row) { return row.erase(1, 1); }  // without the number that is first
+
+std::string LateFrame(const std::string& name, uint8_t line) {
+  return Late(Row("h\x10" + Get(kAlloc) + "h\x11" + name + "h\x12" + Byte(line)));
+}
+
+TEST(PicklePatternsTest, NumbersThatComeLastAreReadAsThoseThatComeFirst) {
+  const auto usual = [](const std::string& frames) {
+    return Late(Usual({.addr = Number(0x7f0000000200, 8), .context = Get(kFree),
+                       .frames = frames}));
+  };
+  const std::string first = Late(Row(NewText("name") + Get(kAlloc) + NewText("filename") +
+                                     Get(kFree) + NewText("line") + Byte(1)));  // 16 to 18
+  // Before the rows: 16 numbers, as Parse numbers its texts, the root and what it holds.
+  const auto read = Parse(
+      usual("](" + first + "e" + Put(19)) + Put(20) +
+      usual("h\x13") + Put(21) +
+      usual("](" + LateFrame(Get(kAlloc), 2) + Put(22) + LateFrame(Get(kFree), 3) + "e" +
+            Put(23)) +                                                    // without a number
+      usual("](h\x16" + LateFrame(Get(kFree), 4) + "e") + Put(24) +
+      usual("](e" + Put(25)) + Put(26) +                                  // a list of none
+      usual("h\x19") +
+      usual("]" + LateFrame(Get(kFree), 5) + Put(27) + "a" + Put(28)) +
+      usual("](h\x1bh\x16h\x1bh\x16h\x1b" "e" + Put(29)) + usual("h\x1d") +
+      Usual({.frames = "]\x94(h\x1bh\x16h\x1bh\x16h\x1b" "e"}));
+  ASSERT_THAT(read, IsOk());
+  const Snapshot& snapshot = **read;
+  ASSERT_EQ(snapshot.entries.size(), 10u);
+  const auto stack = [&](size_t i) { return StackOf(snapshot, snapshot.entries[i]); };
+  EXPECT_THAT(stack(0), ElementsAre("free:1 alloc"));
+  EXPECT_THAT(stack(1), ElementsAre("free:1 alloc"));
+  EXPECT_THAT(stack(2), ElementsAre("alloc:2 alloc", "free:3 alloc"));
+  EXPECT_THAT(stack(3), ElementsAre("alloc:2 alloc", "free:4 alloc"));
+  EXPECT_THAT(stack(4), ElementsAre());
+  EXPECT_THAT(stack(5), ElementsAre());
+  EXPECT_THAT(stack(6), ElementsAre("free:5 alloc"));
+  for (size_t i = 7; i < 10; ++i) {
+    EXPECT_EQ(stack(i).size(), 5u) << i;
+    EXPECT_EQ(snapshot.entries[i].stack, snapshot.entries[7].stack) << i;
+  }
+  for (size_t i = 0; i < 9; ++i) {
+    EXPECT_EQ(snapshot.entries[i].details, snapshot.entries[0].details) << i;
+    EXPECT_EQ(snapshot.entries[i].addr, 0x7f0000000200u) << i;
+  }
+}
+
+// A number out of its turn, a second one, and none where a row is named later on.
+TEST(PicklePatternsTest, LateNumbersOfOtherKindsMeanWhatTheySay) {
+  const std::string row = Late(Usual({.context = Get(kFree)}));
+  for (const std::string& rows :
+       {row + Put(40) + row + Put(41), row + Put(16) + Put(17) + row + Put(18), row + row,
+        row + "0" + row + Put(15) + row, row + Put(16) + "0h\x10" + row}) {
+    const auto read = Parse(rows);
+    ASSERT_THAT(read, IsOk());
+    EXPECT_EQ((*read)->entries.size(), 2u);
+  }
+  EXPECT_THAT(Parse(row + Put(16) + "h\x10"),
+              FailsWith(absl::StatusCode::kInvalidArgument, "more than one place"));
+  EXPECT_THAT(Parse(row + "h\x11"),
+              FailsWith(absl::StatusCode::kInvalidArgument, "before anything was put there"));
+}
+
 TEST(PicklePatternsTest, ASizeThatIsNoneIsRefusedInAnyRow) {
   for (const std::string& size :
        {Number((uint64_t{1} << 50) + 1, 7), std::string("J\xff\xff\xff\xff"),

@@ -1,11 +1,12 @@
 // Dictionaries that lie whole in the window, read without the stack.
 //
-//   } MEMOIZE (   BINGET key  value   BINGET key  value   ...   u
+//   } MEMOIZE (   BINGET key  value   BINGET key  value   ...   u             Python
+//   } (           BINGET key  value   BINGET key  value   ...   u  BINPUT n    PyTorch's C++ writer
 //
 // The general loop would dispatch on thirty opcodes, push thirty values and pop them again; here a
 // pair is two steps of one loop. Whatever is not of this form (a key that is a number, a value that
 // is a dictionary, the end of the window) is left to the general loop, in the state in which it
-// would // itself have arrived there: every refusal is in one place only.
+// would itself have arrived there: every refusal is in one place only.
 #include <cstring>
 
 #include "allocator/snapshot/pickle_machine.h"
@@ -17,7 +18,8 @@ namespace {
 using namespace pickle;  // NOLINT(google-build-using-namespace): the opcodes are this file's words
 
 constexpr ptrdiff_t kFrameBytes = 8;  // a reference to a frame, and what ends the list
-constexpr uint64_t kMaxInlineLong = 7;
+constexpr uint64_t kMaxInlineLong = 8;
+constexpr ptrdiff_t kPutBytes = 5;
 constexpr size_t kFewFrames = 4;
 
 template <typename T>
@@ -31,13 +33,23 @@ uint8_t ByteAt(const char* p) { return static_cast<uint8_t>(*p); }
 
 }  // namespace
 
-// Behind the PUT that gives a value the next memo slot, as Python numbers them; else null.
+// Behind the PUT that gives a value the next memo slot, as all writers number them; `p` where
+// there is none; null where it gives another slot.
 const char* PickleMachine::SkipPut(const char* p) const {
   const uint8_t opcode = ByteAt(p);
   if (opcode == kMemoize) return p + 1;
-  if (opcode == kBinPut && ByteAt(p + 1) == memo_.size()) return p + 2;
-  if (opcode == kLongBinPut && Load<uint32_t>(p + 1) == memo_.size()) return p + 5;
-  return nullptr;
+  if (opcode == kBinPut) return ByteAt(p + 1) == memo_.size() ? p + 2 : nullptr;
+  if (opcode == kLongBinPut) return Load<uint32_t>(p + 1) == memo_.size() ? p + 5 : nullptr;
+  return p;
+}
+
+// Gives the value the number that is behind it, if any. One that the window's end cuts off is left
+// to the general loop.
+const char* PickleMachine::TakePut(Value value, const char* p) {
+  const char* const next = end_ - p < kPutBytes ? p : SkipPut(p);
+  if (next == nullptr || next == p) return p;
+  memo_.Push(value);
+  return next;
 }
 
 // In line, as the one caller calls it ten times for each row.
@@ -72,7 +84,7 @@ const char* PickleMachine::SkipPut(const char* p) const {
       if (length == 0 || length > kMaxInlineLong) return false;
       const uint64_t shift = 64 - 8 * length;
       const auto signed_value = static_cast<int64_t>(Load<uint64_t>(p + 2) << shift) >> shift;
-      value = Value(Value::kInteger, static_cast<uint64_t>(signed_value));
+      value = snapshot_.values.Integer(signed_value);
       p += 2 + length;
       return true;
     }
@@ -97,18 +109,17 @@ bool PickleMachine::Dict() {
   }
   // Rows that follow each other need not go through the general loop.
   for (;;) {
-    const size_t slot = memo_.size();
-    memo_.Push(kBeingRead);
+    const Number number = Begin(p != p_);
     p_ = p + 1;
-    if (!PatternedRow(p_, slot)) return DictByPairs(slot);
+    if (!PatternedRow(p_, number)) return DictByPairs(number);
     if (end_ - p_ <= kPairBytes || ByteAt(p_) != kEmptyDict) return true;
     p = SkipPut(p_ + 1);
     if (p == nullptr || *p != kMark) return true;
-    opcode_at_ = p_;
+    opcode_at_ = p_++;
   }
 }
 
-bool PickleMachine::DictByPairs(size_t slot) {
+bool PickleMachine::DictByPairs(Number number) {
   const char* p = p_;
   size_t count = 0;
   RowPattern pattern;
@@ -118,15 +129,19 @@ bool PickleMachine::DictByPairs(size_t slot) {
       const std::optional<Value> record = builder_.Record(items_, count / 2);
       if (!record.has_value()) break;
       LearnPattern(pattern, *record);
-      memo_[slot] = *record;
       stack_.Push(*record);
-      p_ = p + 1;
+      p_ = End(number, *record, p + 1);
       return true;
     }
     Value& key = items_[count];
     if (opcode == kShortBinUnicode || opcode == kBinUnicode) {
+      const size_t memo_size = memo_.size();
       if (!ReadText(p, key)) break;
-      pattern.AddNewKey(static_cast<uint32_t>(memo_.size() - 1), key.id());
+      if (memo_.size() == memo_size) {
+        pattern.AddUnnumberedKey();
+      } else {
+        pattern.AddNewKey(static_cast<uint32_t>(memo_size), key.id());
+      }
     } else {
       if (opcode != kBinGet && opcode != kLongBinGet) break;
       const size_t index = opcode == kBinGet ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
@@ -141,20 +156,21 @@ bool PickleMachine::DictByPairs(size_t slot) {
     ++count;
   }
   p_ = p;
-  return OpenDict(slot, count);
+  return OpenDict(number, count);
 }
 
 // Puts onto the stack what the general loop would have there by now.
-bool PickleMachine::OpenDict(size_t slot, size_t count) {
+bool PickleMachine::OpenDict(Number number, size_t count) {
   ValueStore& values = snapshot_.values;
-  const Value dict = values.NewObject(Object::kNewDict, static_cast<uint32_t>(slot + 1));
-  memo_[slot] = dict;
+  const uint32_t memo_slot = number.first != 0 ? static_cast<uint32_t>(number.slot + 1) : 0;
+  const Value dict = values.NewObject(Object::kNewDict, memo_slot);
+  if (number.first != 0) memo_[number.slot] = dict;
   stack_.Push(dict);
   if (!Mark()) return false;
   for (size_t i = 0; i < count; ++i) {
     const Value settled = values.Settled(items_[i]);
     if (items_[i].is(Value::kStack)) {
-      for (size_t later = slot + 1; later < memo_.size(); ++later) {
+      for (size_t later = number.inner(); later < memo_.size(); ++later) {
         if (memo_[later] == items_[i]) memo_[later] = settled;
       }
     }
@@ -173,7 +189,7 @@ StringId PickleMachine::ShortText(const char* text, size_t length) {
   return word.id;
 }
 
-// A text that is memoised, as Python writes all of them.
+// A text, memoised as all writers do.
 bool PickleMachine::ReadText(const char*& p, Value& value) {
   const bool is_short = ByteAt(p) == kShortBinUnicode;
   const uint32_t length = is_short ? ByteAt(p + 1) : Load<uint32_t>(p + 1);
@@ -183,7 +199,7 @@ bool PickleMachine::ReadText(const char*& p, Value& value) {
   if (next == nullptr) return false;
   value = Value(Value::kString, length <= 7 ? ShortText(text, length)
                                             : snapshot_.strings.Intern({text, length}));
-  memo_.Push(value);
+  if (next != text + length) memo_.Push(value);
   p = next;
   return true;
 }
@@ -201,7 +217,7 @@ bool PickleMachine::ReadPair(const char*& p, Value& value) {
   const char* const next = SkipPut(second + 1);
   if (next == nullptr) return false;
   value = snapshot_.values.Pair(value.payload(), number);
-  memo_.Push(value);
+  if (next != second + 1) memo_.Push(value);
   p = next;
   return true;
 }
@@ -210,6 +226,7 @@ bool PickleMachine::ReadPair(const char*& p, Value& value) {
 bool PickleMachine::ReadFrames(const char*& p, Value& value) {
   const char* at = SkipPut(p + 1);
   if (at == nullptr) return false;
+  const bool given_first = at != p + 1;
   const bool marked = *at == kMark;
   const char* const text = at;
   if (marked) ++at;
@@ -235,8 +252,7 @@ bool PickleMachine::ReadFrames(const char*& p, Value& value) {
   if (marked && count == kFewFrames && end_ - text >= kPairBytes && ByteAt(at) != kAppends) {
     if (const StackCache::Known* known = known_stacks_.Find(text, end_)) {
       value = Value(Value::kStack, known->stack);
-      memo_.Push(value);
-      p = text + known->size;
+      p = End(Begin(given_first), value, text + known->size);
       return true;
     }
     walk(kMostFrames);
@@ -245,13 +261,12 @@ bool PickleMachine::ReadFrames(const char*& p, Value& value) {
   if (!marked && count == 0) {
     value = Value(Value::kStack, 0);  // left empty: what follows is the next key
   } else {
-    if (count == 0 || end_ == at || ByteAt(at) != (marked ? kAppends : kAppend)) return false;
+    if (end_ == at || ByteAt(at) != (marked ? kAppends : kAppend)) return false;
     value = Value(Value::kStack, snapshot_.stacks.Intern({frames, count}));
     ++at;
     if (count > kFewFrames) known_stacks_.Add({text, static_cast<size_t>(at - text)}, value.id());
   }
-  memo_.Push(value);
-  p = at;
+  p = End(Begin(given_first), value, at);
   return true;
 }
 

@@ -150,6 +150,7 @@ Outcome ParseSynthetic(const SyntheticOptions& options) {
     add(absl::StrCat("protocol_", protocol),
         [protocol] { return ParseSynthetic({.protocol = protocol}); });
   }
+  add("cpp_writer", [] { return ParseSynthetic({.protocol = 2, .cpp_writer = true}); });
   add("short_stacks", [] { return ParseSynthetic({.depth = 4}); });
   for (const char* name :
        {"cpp_writer_2_11", "expandable_two_streams", "leak_step39", "leak_step9", "oom_fragmented",

@@ -1,6 +1,8 @@
 // Reading real files: totals, what is kept, every truncation, and JSON.
 #include "allocator/snapshot/read.h"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -17,6 +19,11 @@ using absl::StatusCode;
 
 std::string DataFile(const std::string& name) {
   return absl::StrCat("allocator/snapshot/testdata/", name);
+}
+
+std::string TemporaryFolder() {
+  const char* folder = std::getenv("TEST_TMPDIR");  // which only Bazel sets
+  return folder != nullptr ? folder : "/tmp";
 }
 
 std::string Contents(const std::string& path) {
@@ -82,14 +89,15 @@ TEST(ReadTest, EveryPrefixOfAFileIsAnErrorAndNothingWorse) {
 
 TEST(ReadTest, TruncatedFilesAreReportedFromDiskAsFromMemory) {
   const std::string whole = Contents(DataFile("leak_step9.pickle"));
-  const std::string path = absl::StrCat(std::getenv("TEST_TMPDIR"), "/cut.pickle");
+  const std::string path = absl::StrCat(TemporaryFolder(), "/graphtree-cut-", getpid(), ".pickle");
   for (size_t size : {size_t{0}, size_t{1}, size_t{2}, size_t{100}, whole.size() / 2,
                       whole.size() - 1}) {
     std::ofstream(path, std::ios::binary | std::ios::trunc) << whole.substr(0, size);
     EXPECT_FALSE(ReadSnapshot(path).ok()) << size;
   }
+  unlink(path.c_str());
   EXPECT_THAT(ReadSnapshot(path + ".missing"), FailsWith(StatusCode::kNotFound, "cannot open"));
-  EXPECT_THAT(ReadSnapshot(std::getenv("TEST_TMPDIR")),
+  EXPECT_THAT(ReadSnapshot(TemporaryFolder()),
               FailsWith(StatusCode::kInvalidArgument, "is a folder"));
 }
 

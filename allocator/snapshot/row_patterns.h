@@ -73,6 +73,8 @@ struct RowPattern {
     std::memcpy(bytes + 1, &index, sizeof(index));
     AddKey(bytes, is_short ? 2 : 5, word);
   }
+  // A key that is written out in each row; such rows have no pattern.
+  void AddUnnumberedKey() { key_count = kMostKeys + 1; }
   bool SameKeys(const RowPattern& pattern) const {
     if (key_count != pattern.key_count) return false;
     for (size_t i = 0; i < key_count; ++i) {

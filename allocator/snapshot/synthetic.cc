@@ -1,4 +1,4 @@
-// A small pickler in Python's manner, and the training run that it writes down.
+// A small pickler in Python's manner and in PyTorch's, and the training run that it writes down.
 #include "allocator/snapshot/synthetic.h"
 
 #include <cstring>
@@ -17,12 +17,15 @@ constexpr uint32_t kBlocksPerSegment = 24;
 constexpr uint64_t kSizes[] = {512, 4096, 66048, 1 << 20, 3 << 19, 5 << 20};
 
 // Python's pickler, as far as snapshots need it: it memoises every text, list, tuple and
-// dictionary, and from protocol 4 on writes in frames of at least 64 KiB.
-class PythonPickler {
+// dictionary, before what is in it, and from protocol 4 on writes in frames of at least 64 KiB.
+// PyTorch's C++ pickler writes protocol 2, memoises texts by what they say, and a list or
+// dictionary behind its content if something else still holds it.
+class Pickler {
  public:
-  PythonPickler(int protocol, ByteSink& sink) : protocol_(protocol), sink_(sink) {
+  Pickler(const SyntheticOptions& options, ByteSink& sink)
+      : protocol_(options.protocol), cpp_(options.cpp_writer), sink_(sink) {
     sink_.Write(absl::string_view("\x80", 1));
-    sink_.Byte(static_cast<char>(protocol));
+    sink_.Byte(static_cast<char>(protocol_));
   }
 
   // Before every value: here, and nowhere else, Python begins a new frame.
@@ -52,13 +55,15 @@ class PythonPickler {
     if (value == static_cast<int32_t>(value)) {
       return Number('J', static_cast<uint64_t>(value), 4);
     }
-    int bytes = 5;
+    int bytes = cpp_ ? 8 : 5;
     while (bytes < 8 && value >> (8 * bytes - 1) != 0 && value >> (8 * bytes - 1) != -1) ++bytes;
     char text[10] = {'\x8a', static_cast<char>(bytes)};
     std::memcpy(text + 2, &value, 8);
     Op({text, static_cast<size_t>(2 + bytes)});
   }
-  uint32_t Text(absl::string_view text) {
+  // A text of its own.
+  void Text(absl::string_view text) { cpp_ ? Word(text) : static_cast<void>(NewText(text)); }
+  uint32_t NewText(absl::string_view text) {
     Boundary();
     if (protocol_ >= 4 && text.size() < 256) {
       Op(absl::StrCat("\x8c", Little(text.size(), 1), text));
@@ -71,28 +76,55 @@ class PythonPickler {
   void Word(absl::string_view word) {
     const auto found = words_.find(word);
     if (found != words_.end()) return Get(found->second);
-    words_.emplace(word, Text(word));
+    words_.emplace(word, NewText(word));
   }
-  uint32_t EmptyList() { return Boundary(), Op("]"), Memoise(); }
-  uint32_t EmptyDict() { return Boundary(), Op("}"), Memoise(); }
-
+  uint32_t BeginList() { return Begin("]"); }
   // Around the items of a list: Python marks them, a thousand at a time, unless there is just one.
   class Items {
    public:
-    Items(PythonPickler& pickler, size_t count) : pickler_(pickler), count_(count) {}
+    Items(Pickler& pickler, size_t count) : pickler_(pickler), count_(count) {
+      if (pickler_.cpp_) pickler_.Op("(");
+    }
     void Next() {
+      if (pickler_.cpp_) return;
       if (count_ > 1 && at_++ % kBatch == 0) pickler_.Op(at_ > 1 ? "e(" : "(");
     }
     ~Items() {
-      if (count_ != 0) pickler_.Op(count_ > 1 ? "e" : "a");
+      if (count_ != 0 || pickler_.cpp_) pickler_.Op(count_ > 1 || pickler_.cpp_ ? "e" : "a");
     }
 
    private:
     static constexpr size_t kBatch = 1000;
-    PythonPickler& pickler_;
+    Pickler& pickler_;
     size_t count_;
     size_t at_ = 0;
   };
+  // What BeginList gave, behind the items. `shared`: something else holds it.
+  uint32_t EndList(uint32_t number, bool shared = true) { return End(number, shared); }
+  // A list without items; of the C++ writer there is only one.
+  void EmptyList() {
+    if (empty_list_ != kNotYet) return Get(empty_list_);
+    const uint32_t number = BeginList();
+    { const Items none(*this, 0); }
+    EndList(number);
+    if (cpp_) empty_list_ = memo_ - 1;
+  }
+  uint32_t BeginDict() {
+    const uint32_t number = Begin("}");
+    Op("(");
+    return number;
+  }
+  uint32_t EndDict(uint32_t number, bool shared = true) {
+    Op("u");
+    return End(number, shared);
+  }
+  void Pair(int64_t first, int64_t second) {
+    Boundary();
+    Int(first);
+    Int(second);
+    Op("\x86");
+    if (!cpp_) Memoise();
+  }
 
   void Stop() {
     Op(".");
@@ -102,6 +134,12 @@ class PythonPickler {
  private:
   static constexpr size_t kFrameTarget = 64 << 10;
 
+  uint32_t Begin(absl::string_view opcode) {
+    Boundary();
+    Op(opcode);
+    return cpp_ ? kNotYet : Memoise();
+  }
+  uint32_t End(uint32_t number, bool shared) { return cpp_ && shared ? Memoise() : number; }
   static std::string Little(uint64_t value, size_t bytes) {
     return std::string(reinterpret_cast<const char*>(&value), bytes);
   }
@@ -119,10 +157,12 @@ class PythonPickler {
   }
 
   const int protocol_;
+  const bool cpp_;
   ByteSink& sink_;
   std::string frame_;
   std::map<std::string, uint32_t, std::less<>> words_;
   uint32_t memo_ = 0;
+  uint32_t empty_list_ = kNotYet;
 };
 
 struct SyntheticBlock {
@@ -144,7 +184,7 @@ struct Step {
 class TrainingRun {
  public:
   TrainingRun(const SyntheticOptions& options, ByteSink& sink)
-      : options_(options), pickler_(options.protocol, sink), frames_(FrameCount(), kNotYet) {}
+      : options_(options), pickler_(options, sink), frames_(FrameCount(), kNotYet) {}
 
   SyntheticTotals Write() {
     LayOut();
@@ -154,15 +194,14 @@ class TrainingRun {
       block.requested = step.requested;
       block.last_step = number;
     });
-    pickler_.EmptyDict();
-    pickler_.Op("(");
+    const uint32_t root = pickler_.BeginDict();
     pickler_.Word("segments");
     WriteSegments();
     pickler_.Word("device_traces");
-    WriteTrace();
+    WriteTraces();
     pickler_.Word("external_annotations");
     pickler_.EmptyList();
-    pickler_.Op("u");
+    pickler_.EndDict(root);
     pickler_.Stop();
     for (const SyntheticBlock& block : blocks_) totals_.requested += block.requested;
     return totals_;
@@ -208,33 +247,26 @@ class TrainingRun {
 
   void WriteFrame(uint32_t frame) {
     if (frames_[frame] != kNotYet) return pickler_.Get(frames_[frame]);
-    frames_[frame] = pickler_.EmptyDict();
-    pickler_.Op("(");
+    const uint32_t dict = pickler_.BeginDict();
     pickler_.Word("name");
     pickler_.Text(absl::StrCat("function_", frame));
     pickler_.Word("filename");
     pickler_.Word(absl::StrCat("/site-packages/model/part_", frame % 97, ".py"));
     pickler_.Word("line");
     pickler_.Int(frame % 4000 + 1);
-    pickler_.Op("u");
+    frames_[frame] = pickler_.EndDict(dict);
   }
 
   uint32_t WriteStack(uint32_t stack) {
-    const uint32_t list = pickler_.EmptyList();
-    PythonPickler::Items items(pickler_, options_.depth);
-    for (uint32_t level = 0; level < options_.depth; ++level) {
-      items.Next();
-      WriteFrame(FrameOf(stack, level));
+    const uint32_t list = pickler_.BeginList();
+    {
+      Pickler::Items items(pickler_, options_.depth);
+      for (uint32_t level = 0; level < options_.depth; ++level) {
+        items.Next();
+        WriteFrame(FrameOf(stack, level));
+      }
     }
-    return list;
-  }
-
-  void WritePool() {
-    pickler_.Boundary();
-    pickler_.Int(0);
-    pickler_.Int(0);
-    pickler_.Op("\x86");
-    pickler_.Memoise();
+    return pickler_.EndList(list);
   }
 
   void Number(absl::string_view key, uint64_t value) {
@@ -243,8 +275,7 @@ class TrainingRun {
   }
 
   void WriteBlock(SyntheticBlock& block) {
-    pickler_.EmptyDict();
-    pickler_.Op("(");
+    const uint32_t dict = pickler_.BeginDict();
     Number("address", block.address);
     Number("size", block.size);
     Number("requested_size", block.requested);
@@ -252,58 +283,64 @@ class TrainingRun {
     pickler_.Word("active_allocated");
     pickler_.Word("frames");
     block.list = WriteStack(block.stack);
-    pickler_.Op("u");
+    pickler_.EndDict(dict);
   }
 
   void WriteSegments() {
-    pickler_.EmptyList();
-    PythonPickler::Items segments(pickler_, options_.segments);
-    for (uint32_t i = 0; i < options_.segments; ++i) {
-      segments.Next();
-      SyntheticBlock* const first = &blocks_[i * kBlocksPerSegment];
-      uint64_t size = 0;
-      uint64_t requested = 0;
-      for (uint32_t k = 0; k < kBlocksPerSegment; ++k) {
-        size += first[k].size;
-        requested += first[k].requested;
+    const uint32_t list = pickler_.BeginList();
+    {
+      Pickler::Items segments(pickler_, options_.segments);
+      for (uint32_t i = 0; i < options_.segments; ++i) {
+        segments.Next();
+        WriteSegment(i);
       }
-      totals_.reserved += size;
-      pickler_.EmptyDict();
-      pickler_.Op("(");
-      Number("device", 0);
-      Number("address", first->address);
-      Number("total_size", size);
-      Number("allocated_size", size);
-      Number("active_size", size);
-      Number("requested_size", requested);
-      Number("stream", 0);
-      pickler_.Word("segment_type");
-      pickler_.Word("large");
-      pickler_.Word("segment_pool_id");
-      WritePool();
-      pickler_.Word("is_expandable");
-      pickler_.Boundary();
-      pickler_.Op("\x89");
-      pickler_.Word("frames");
-      pickler_.EmptyList();
-      pickler_.Word("blocks");
-      pickler_.EmptyList();
-      {
-        PythonPickler::Items items(pickler_, kBlocksPerSegment);
-        for (uint32_t k = 0; k < kBlocksPerSegment; ++k) {
-          items.Next();
-          WriteBlock(first[k]);
-        }
-      }
-      pickler_.Op("u");
     }
+    pickler_.EndList(list);
+  }
+
+  void WriteSegment(uint32_t i) {
+    SyntheticBlock* const first = &blocks_[i * kBlocksPerSegment];
+    uint64_t size = 0;
+    uint64_t requested = 0;
+    for (uint32_t k = 0; k < kBlocksPerSegment; ++k) {
+      size += first[k].size;
+      requested += first[k].requested;
+    }
+    totals_.reserved += size;
+    const uint32_t dict = pickler_.BeginDict();
+    Number("device", 0);
+    Number("address", first->address);
+    Number("total_size", size);
+    Number("allocated_size", size);
+    Number("active_size", size);
+    Number("requested_size", requested);
+    Number("stream", 0);
+    pickler_.Word("segment_type");
+    pickler_.Word("large");
+    pickler_.Word("segment_pool_id");
+    pickler_.Pair(0, 0);
+    pickler_.Word("is_expandable");
+    pickler_.Boundary();
+    pickler_.Op("\x89");
+    pickler_.Word("frames");
+    pickler_.EmptyList();
+    pickler_.Word("blocks");
+    const uint32_t list = pickler_.BeginList();
+    {
+      Pickler::Items items(pickler_, kBlocksPerSegment);
+      for (uint32_t k = 0; k < kBlocksPerSegment; ++k) {
+        items.Next();
+        WriteBlock(first[k]);
+      }
+    }
+    pickler_.EndList(list, false);
+    pickler_.EndDict(dict, false);
   }
 
   // Writes the stack, or refers to the list of frames that is given; returns the list.
   uint32_t WriteEntry(absl::string_view action, const SyntheticBlock& block, uint64_t size,
                       uint32_t stack, uint32_t list) {
-    pickler_.EmptyDict();
-    pickler_.Op("(");
+    const uint32_t dict = pickler_.BeginDict();
     pickler_.Word("action");
     pickler_.Word(action);
     Number("addr", block.address);
@@ -316,23 +353,31 @@ class TrainingRun {
     pickler_.Word("user_metadata");
     pickler_.Word("");
     pickler_.Word("pool_id");
-    WritePool();
+    pickler_.Pair(0, 0);
     pickler_.Word("frames");
     if (list == kNotYet) {
       list = WriteStack(stack);
     } else {
       pickler_.Get(list);
     }
-    pickler_.Op("u");
+    pickler_.EndDict(dict);
     return list;
   }
 
-  void WriteTrace() {
-    pickler_.EmptyList();
-    PythonPickler::Items devices(pickler_, 1);
-    devices.Next();
-    pickler_.EmptyList();
-    PythonPickler::Items entries(pickler_, totals_.entries);
+  void WriteTraces() {
+    const uint32_t list = pickler_.BeginList();
+    {
+      Pickler::Items devices(pickler_, 1);
+      devices.Next();
+      const uint32_t trace = pickler_.BeginList();
+      WriteEntries();
+      pickler_.EndList(trace, false);
+    }
+    pickler_.EndList(list);
+  }
+
+  void WriteEntries() {
+    Pickler::Items entries(pickler_, totals_.entries);
     std::vector<uint64_t> held;
     for (const SyntheticBlock& block : blocks_) held.push_back(block.size);
     Play([&](uint64_t number, const Step& step) {
@@ -350,7 +395,7 @@ class TrainingRun {
   }
 
   const SyntheticOptions options_;
-  PythonPickler pickler_;
+  Pickler pickler_;
   std::vector<uint32_t> frames_;  // memo numbers
   std::vector<SyntheticBlock> blocks_;
   SyntheticTotals totals_;

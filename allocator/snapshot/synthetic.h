@@ -1,8 +1,10 @@
-// A snapshot of any size, as Python's pickler would have written it, made without Python.
+// A snapshot of any size, as Python's pickler or PyTorch's C++ one would have written it, made
+// without either.
 //
 // Benches and tests want files of a gigabyte, of every protocol, with known totals. This generator
 // shares no code with the library's own writer, so that the two cannot agree on a mistake; that the
-// bytes are Python's is tested by having Python load and dump them again (synthetic_test.py).
+// bytes are theirs is tested by having Python load and dump them again, and a few lines of Python
+// that write a real file of PyTorch's C++ pickler byte for byte (synthetic_test.py).
 //
 // What is in it is a training run in its steady state. Every block of every segment is freed and
 // allocated again, in random order; each freeing and each allocation has a list of frames of its
@@ -24,7 +26,8 @@
 namespace graphtree::snapshot {
 
 struct SyntheticOptions {
-  int protocol = 4;
+  int protocol = 4;  // 2 for the C++ pickler
+  bool cpp_writer = false;
   uint64_t steps = 1000;  // three entries each
   uint32_t segments = 8;
   uint32_t stacks = 2000;  // distinct ones

@@ -1,5 +1,5 @@
 // Writes a synthetic snapshot, for tests of large files, and prints its totals:
-//   write_synthetic FILE PROTOCOL STEPS [STACKS DEPTH SEGMENTS]
+//   write_synthetic FILE PROTOCOL STEPS [STACKS DEPTH SEGMENTS]      PROTOCOL cpp: PyTorch's own
 #include <iostream>
 #include <memory>
 #include <string>
@@ -17,9 +17,12 @@ int Main(const std::vector<std::string>& words) {
   const auto number = [&](size_t at, auto& to) {
     return words.size() <= at || absl::SimpleAtoi(words[at], &to);
   };
-  if (words.size() < 3 || !number(1, options.protocol) || !number(2, options.steps) ||
+  options.cpp_writer = words.size() > 1 && words[1] == "cpp";
+  if (options.cpp_writer) options.protocol = 2;
+  const bool known_protocol = options.cpp_writer || number(1, options.protocol);
+  if (words.size() < 3 || !known_protocol || !number(2, options.steps) ||
       !number(3, options.stacks) || !number(4, options.depth) || !number(5, options.segments)) {
-    std::cerr << "write_synthetic FILE PROTOCOL STEPS [STACKS DEPTH SEGMENTS]\n";
+    std::cerr << "write_synthetic FILE PROTOCOL|cpp STEPS [STACKS DEPTH SEGMENTS]\n";
     return 2;
   }
   auto sink = snapshot::ByteSink::Create(words[0]);
