@@ -55,6 +55,12 @@ uint8_t ByteAt(const char* p) { return static_cast<uint8_t>(*p); }
   }
 }
 
+[[gnu::always_inline]] inline bool TakeBool(const char*& p, bool& value) {
+  const uint8_t opcode = ByteAt(p++);
+  value = opcode == kNewTrue;
+  return value || opcode == kNewFalse;
+}
+
 [[gnu::always_inline]] inline bool TakeSize(const char*& p, uint64_t& size) {
   return TakeNumber(p, size) && size <= RecordBuilder::kMaxSize;
 }
@@ -62,18 +68,26 @@ uint8_t ByteAt(const char* p) { return static_cast<uint8_t>(*p); }
 // The columns that are known here; a row with any other key has no pattern.
 bool HasColumn(Object::Kind kind, StringId key) {
   switch (key) {
-    case words::kSize:
-    case words::kFrames: return kind == Object::kBlock || kind == Object::kEntry;
+    case words::kSize: return kind == Object::kBlock || kind == Object::kEntry;
+    case words::kFrames: return kind != Object::kFrameDict;
     case words::kName:
     case words::kFilename:
     case words::kLine: return kind == Object::kFrameDict;
     case words::kAddress:
-    case words::kRequestedSize:
+    case words::kRequestedSize: return kind == Object::kBlock || kind == Object::kSegment;
     case words::kState: return kind == Object::kBlock;
+    case words::kDevice:
+    case words::kTotalSize:
+    case words::kAllocatedSize:
+    case words::kActiveSize:
+    case words::kSegmentType:
+    case words::kSegmentPoolId:
+    case words::kIsExpandable:
+    case words::kBlocks: return kind == Object::kSegment;
+    case words::kStream: return kind == Object::kEntry || kind == Object::kSegment;
     case words::kAction:
     case words::kAddr:
     case words::kTimeUs:
-    case words::kStream:
     case words::kCompileContext:
     case words::kUserMetadata:
     case words::kPoolId: return kind == Object::kEntry;
@@ -103,76 +117,177 @@ bool HasColumn(Object::Kind kind, StringId key) {
     return true;
   }
   Value value;
+  const char* at = p;
   const bool is_new = ByteAt(p) == kShortBinUnicode || ByteAt(p) == kBinUnicode;
-  if (!(is_new ? ReadText(p, value) : TakeReference(p, value))) return false;
+  if (!(is_new ? ReadText(at, value) : TakeReference(at, value))) return false;
   text = value.id();
+  p = at;
   return value.is(Value::kString);
 }
 
+// Behind the list of frames at `p`, if it is the one that came after the last one before; else
+// null. A program that repeats itself has hardly any others.
+[[gnu::always_inline]] inline const char* PickleMachine::BehindRepeatedStack(const char* p,
+                                                                             StackId& stack) {
+  const char* const text = SkipPut(p + 1);
+  if (text == nullptr || *text != kMark) return nullptr;
+  const StackCache::Known* const known = known_stacks_.FindNext(text, end_);
+  if (known == nullptr) return nullptr;
+  stack = known->stack;
+  return End(Begin(text != p + 1), Value(Value::kStack, stack), text + known->size);
+}
+
 [[gnu::always_inline]] inline bool PickleMachine::TakeStack(const char*& p, StackId& stack) {
+  if (ByteAt(p) == kEmptyList) {
+    if (const char* const behind = BehindRepeatedStack(p, stack)) {
+      p = behind;
+      return true;
+    }
+  }
   Value value;
-  if (!(ByteAt(p) == kEmptyList ? ReadFrames(p, value) : TakeReference(p, value))) return false;
+  const char* at = p;
+  if (!(ByteAt(p) == kEmptyList ? ReadFrames(at, value) : TakeReference(at, value))) return false;
   stack = value.id();
+  p = at;
   if (value.is(Value::kStack)) return true;
   if (!value.is(Value::kObject)) return false;
   const Object object = snapshot_.values.object(value);
-  stack = object.index;
-  return object.kind == Object::kUsedStack;
+  stack = object.kind == Object::kNewList ? 0 : object.index;  // the list without items
+  return object.kind == Object::kUsedStack || object.kind == Object::kNewList;
 }
 
 [[gnu::always_inline]] inline bool PickleMachine::TakePool(const char*& p, PoolId& pool) {
   Value value(Value::kInteger, ByteAt(p + 1));
-  if (!(ByteAt(p) == kBinInt1 ? ReadPair(p, value) : TakeReference(p, value))) return false;
+  const char* at = p;
+  if (!(ByteAt(p) == kBinInt1 ? ReadPair(at, value) : TakeReference(at, value))) return false;
   pool = value.id();
+  p = at;
   return value.is(Value::kPair);
 }
 
-// The keys of a row in the pattern's order, each value by `take`, up to the opcode that ends it.
-template <typename TakeValue>
+// The value of one key.
+template <StringId kWord, typename Take>
+struct Field {
+  static constexpr StringId kKey = kWord;
+  Take take;
+};
+template <StringId kWord, typename Take>
+Field<kWord, Take> On(Take take) {
+  return {take};
+}
+
+// The keys of a row up to the opcode that ends it, each value by its field. The fields stand in the
+// order in which writers have the keys: one pass does then, in which every branch goes the way it
+// went in the row before. Another order takes more passes.
+template <typename... Fields>
 [[gnu::always_inline]] inline bool PickleMachine::TakeRow(const RowPattern& pattern,
-                                                          const char*& p, const TakeValue& take) {
+                                                          const char*& p, const Fields&... fields) {
   const char* const last = end_ - kPairBytes;
-  const RowPattern::Key* const end = pattern.keys + pattern.key_count;
-  for (const RowPattern::Key* key = pattern.keys; key != end; ++key) {
+  const RowPattern::Key* key = pattern.keys;
+  const auto take = [&](const auto& field) {
+    if (key->word != field.kKey) return true;
     if (p > last || !key->Matches(p)) return false;
     p += key->size;
-    if (!take(key->word)) return false;
+    ++key;
+    return field.take();
+  };
+  while (key->word != RowPattern::kNoWord) {
+    const RowPattern::Key* const before = key;
+    if (!(take(fields) && ...) || key == before) return false;
   }
   return p != end_ && ByteAt(p) == kSetItems;
+}
+
+[[gnu::always_inline]] inline bool PickleMachine::PatternedAs(const RowPattern& pattern,
+                                                              const char*& p, Value& row) {
+  switch (pattern.kind) {
+    case Object::kEntry: return PatternedEntry(pattern, p, row);
+    case Object::kBlock: return PatternedBlock(pattern, p, row);
+    case Object::kSegment: return PatternedSegment(pattern, p, row);
+    default: return PatternedFrame(pattern, p, row);
+  }
+}
+
+// The row whose first key is at `p`, as its pattern says; `p` is behind it then. Of what was tried
+// in vain the memo keeps nothing.
+[[gnu::always_inline]] inline bool PickleMachine::Patterned(const char*& p, Object::Kind wanted,
+                                                            Value& row) {
+  const size_t memo_size = memo_.size();
+  const RowPattern* pattern = patterns_.Find(p);
+  for (int tries = 0; tries < 2 && pattern != nullptr; ++tries) {
+    const char* at = p;
+    if ((wanted == kAnyRow || wanted == pattern->kind) && PatternedAs(*pattern, at, row)) {
+      if (tries != 0) patterns_.Prefer(*pattern);
+      p = at + 1;
+      return true;
+    }
+    memo_.Truncate(memo_size);
+    pattern = patterns_.Other(*pattern);
+  }
+  return false;
 }
 
 bool PickleMachine::PatternedFrame(const RowPattern& pattern, const char*& p, Value& row) {
   Frame frame;
   frame.shape = pattern.shape;
   uint64_t line = 0;
-  const auto take = [&](StringId word) {
-    switch (word) {
-      case words::kName: return TakeText(p, frame.name);
-      case words::kFilename: return TakeText(p, frame.filename);
-      default: return TakeNumber(p, line);
-    }
-  };
-  if (!TakeRow(pattern, p, take)) return false;
+  const char* at = p;
+  if (!TakeRow(pattern, at, On<words::kName>([&] { return TakeText(at, frame.name); }),
+               On<words::kFilename>([&] { return TakeText(at, frame.filename); }),
+               On<words::kLine>([&] { return TakeNumber(at, line); }))) {
+    return false;
+  }
   frame.line = static_cast<int64_t>(line);
   row = Value(Value::kFrame, snapshot_.frames.Intern(frame));
+  p = at;
   return true;
 }
 
 bool PickleMachine::PatternedBlock(const RowPattern& pattern, const char*& p, Value& row) {
   Block block;
   block.shape = pattern.shape;
-  const auto take = [&](StringId word) {
-    switch (word) {
-      case words::kAddress: return TakeNumber(p, block.address);
-      case words::kSize: return TakeSize(p, block.size);
-      case words::kRequestedSize: return TakeSize(p, block.requested_size);
-      case words::kState: return TakeText(p, block.state);
-      default: return TakeStack(p, block.stack);
-    }
-  };
-  if (!TakeRow(pattern, p, take)) return false;
+  const char* at = p;
+  if (!TakeRow(pattern, at, On<words::kAddress>([&] { return TakeNumber(at, block.address); }),
+               On<words::kSize>([&] { return TakeSize(at, block.size); }),
+               On<words::kRequestedSize>([&] { return TakeSize(at, block.requested_size); }),
+               On<words::kState>([&] { return TakeText(at, block.state); }),
+               On<words::kFrames>([&] { return TakeStack(at, block.stack); }))) {
+    return false;
+  }
   row = BareRow(Object::kBlock, static_cast<uint32_t>(snapshot_.blocks.size()));
   snapshot_.blocks.Push(block);
+  p = at;
+  return true;
+}
+
+bool PickleMachine::PatternedSegment(const RowPattern& pattern, const char*& p, Value& row) {
+  Segment segment;
+  segment.shape = pattern.shape;
+  uint64_t device = 0;
+  uint64_t stream = 0;
+  Value blocks;
+  const size_t blocks_before = snapshot_.blocks.size();
+  const char* at = p;
+  // Where it fits no more behind its blocks, their list stays behind as a value that nothing names.
+  if (!TakeRow(pattern, at, On<words::kDevice>([&] { return TakeNumber(at, device); }),
+               On<words::kAddress>([&] { return TakeNumber(at, segment.address); }),
+               On<words::kTotalSize>([&] { return TakeSize(at, segment.total_size); }),
+               On<words::kAllocatedSize>([&] { return TakeSize(at, segment.allocated_size); }),
+               On<words::kActiveSize>([&] { return TakeSize(at, segment.active_size); }),
+               On<words::kRequestedSize>([&] { return TakeSize(at, segment.requested_size); }),
+               On<words::kStream>([&] { return TakeNumber(at, stream); }),
+               On<words::kSegmentType>([&] { return TakeText(at, segment.type); }),
+               On<words::kSegmentPoolId>([&] { return TakePool(at, segment.pool); }),
+               On<words::kIsExpandable>([&] { return TakeBool(at, segment.expandable); }),
+               On<words::kFrames>([&] { return TakeStack(at, segment.stack); }),
+               On<words::kBlocks>([&] { return ReadBlocks(at, blocks); }))) {
+    snapshot_.blocks.Truncate(blocks_before);
+    return false;
+  }
+  segment.device = static_cast<int64_t>(device);
+  segment.stream = Value(Value::kInteger, stream);
+  row = builder_.AddSegment(segment, blocks);
+  p = at;
   return true;
 }
 
@@ -180,47 +295,70 @@ bool PickleMachine::PatternedEntry(const RowPattern& pattern, const char*& p, Va
   TraceEntry entry;
   uint64_t time = 0;
   uint64_t stream = 0;
-  const auto take = [&](StringId word) {
-    switch (word) {
-      case words::kAction: return TakeText(p, entry.action);
-      case words::kAddr: return TakeNumber(p, entry.addr);
-      case words::kSize: return TakeSize(p, entry.size);
-      case words::kTimeUs: return TakeNumber(p, time);
-      case words::kStream: return TakeNumber(p, stream);
-      case words::kCompileContext: return TakeText(p, entry.compile_context);
-      case words::kUserMetadata: return TakeText(p, entry.user_metadata);
-      case words::kPoolId: return TakePool(p, entry.pool);
-      default: return TakeStack(p, entry.stack);
-    }
-  };
-  if (!TakeRow(pattern, p, take)) return false;
+  const char* at = p;
+  if (!TakeRow(pattern, at, On<words::kAction>([&] { return TakeText(at, entry.action); }),
+               On<words::kAddr>([&] { return TakeNumber(at, entry.addr); }),
+               On<words::kSize>([&] { return TakeSize(at, entry.size); }),
+               On<words::kStream>([&] { return TakeNumber(at, stream); }),
+               On<words::kTimeUs>([&] { return TakeNumber(at, time); }),
+               On<words::kCompileContext>([&] { return TakeText(at, entry.compile_context); }),
+               On<words::kUserMetadata>([&] { return TakeText(at, entry.user_metadata); }),
+               On<words::kPoolId>([&] { return TakePool(at, entry.pool); }),
+               On<words::kFrames>([&] { return TakeStack(at, entry.stack); }))) {
+    return false;
+  }
   entry.time_us = static_cast<int64_t>(time);
-  entry.details = snapshot_.details.Intern(
-      {.shape = pattern.shape, .stream = Value(Value::kInteger, stream)});
+  entry.details = snapshot_.details.Intern(pattern.shape, Value(Value::kInteger, stream));
   row = BareRow(Object::kEntry, static_cast<uint32_t>(snapshot_.entries.size()));
   snapshot_.entries.Push(entry);
+  p = at;
+  return true;
+}
+
+// A list of blocks that lies whole in the window; `p` is at it. Python writes a long one in pieces.
+bool PickleMachine::ReadBlocks(const char*& p, Value& value) {
+  const char* at = SkipPut(p + 1);
+  if (ByteAt(p) != kEmptyList || at == nullptr) return false;
+  const Number number = Begin(at != p + 1);
+  const bool marked = ByteAt(at) == kMark;
+  const size_t first = snapshot_.blocks.size();
+  bool whole = false;
+  do {
+    if (marked) ++at;
+    while (ReadBlock(at) && marked) continue;
+    whole = at < end_ && ByteAt(at) == (marked ? kAppends : kAppend);
+    if (whole) ++at;
+  } while (whole && marked && at < end_ && ByteAt(at) == kMark);
+  const size_t count = snapshot_.blocks.size() - first;
+  if (!whole || count == 0) {
+    snapshot_.blocks.Truncate(first);
+    memo_.Truncate(number.slot());
+    return false;
+  }
+  value = snapshot_.values.NewRun(
+      {Object::kBlock, static_cast<uint32_t>(first), static_cast<uint32_t>(count)});
+  p = End(number, value, at);
+  return true;
+}
+
+bool PickleMachine::ReadBlock(const char*& p) {
+  if (end_ - p < kPairBytes || ByteAt(p) != kEmptyDict) return false;
+  const char* at = SkipPut(p + 1);
+  if (at == nullptr || *at != kMark) return false;
+  const Number number = Begin(at != p + 1);
+  Value row;
+  if (!Patterned(++at, Object::kBlock, row)) return false;
+  p = End(number, row, at);
   return true;
 }
 
 // `p` is behind the mark of the dictionary whose number it is.
 bool PickleMachine::PatternedRow(const char* p, Number number) {
-  const RowPattern* pattern = patterns_.Find(p);
-  for (int tries = 0; tries < 2 && pattern != nullptr; ++tries) {
-    const char* at = p;
-    Value row;
-    const bool fits = pattern->kind == Object::kEntry   ? PatternedEntry(*pattern, at, row)
-                      : pattern->kind == Object::kBlock ? PatternedBlock(*pattern, at, row)
-                                                        : PatternedFrame(*pattern, at, row);
-    if (fits) {
-      if (tries != 0) patterns_.Prefer(*pattern);
-      stack_.Push(row);
-      p_ = End(number, row, at + 1);
-      return true;
-    }
-    memo_.Truncate(number.inner());
-    pattern = patterns_.Other(*pattern);
-  }
-  return false;
+  Value row;
+  if (!Patterned(p, kAnyRow, row)) return false;
+  stack_.Push(row);
+  p_ = End(number, row, p);
+  return true;
 }
 
 // The keys of `pattern` are those of the row that has just been read.
@@ -230,9 +368,11 @@ void PickleMachine::LearnPattern(RowPattern& pattern, Value row) {
   for (size_t i = 0; i < pattern.key_count; ++i) {
     if (!HasColumn(pattern.kind, pattern.keys[i].word)) return;
   }
+  pattern.keys[pattern.key_count].word = RowPattern::kNoWord;
   switch (pattern.kind) {
     case Object::kFrameDict: pattern.shape = snapshot_.frames[row.id()].shape; break;
     case Object::kBlock: pattern.shape = snapshot_.blocks.back().shape; break;
+    case Object::kSegment: pattern.shape = builder_.segments().back().shape; break;
     default: pattern.shape = snapshot_.details[snapshot_.entries.back().details].shape; break;
   }
   patterns_.Learn(pattern);
@@ -252,7 +392,7 @@ bool PickleMachine::ReadNewFrames(const char*& p, bool marked, Value& value) {
     frames_[count] = frame.id();
   }
   if (count == 0 || at >= end_ || ByteAt(at) != (marked ? kAppends : kAppend)) {
-    memo_.Truncate(number.slot);
+    memo_.Truncate(number.slot());
     return false;
   }
   value = Value(Value::kStack, snapshot_.stacks.Intern({frames_, count}));

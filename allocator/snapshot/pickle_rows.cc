@@ -33,11 +33,9 @@ uint8_t ByteAt(const char* p) { return static_cast<uint8_t>(*p); }
 
 }  // namespace
 
-// Behind the PUT that gives a value the next memo slot, as all writers number them; `p` where
-// there is none; null where it gives another slot.
-const char* PickleMachine::SkipPut(const char* p) const {
+// The numbers of protocols 2 and 3.
+const char* PickleMachine::SkipOldPut(const char* p) const {
   const uint8_t opcode = ByteAt(p);
-  if (opcode == kMemoize) return p + 1;
   if (opcode == kBinPut) return ByteAt(p + 1) == memo_.size() ? p + 2 : nullptr;
   if (opcode == kLongBinPut) return Load<uint32_t>(p + 1) == memo_.size() ? p + 5 : nullptr;
   return p;
@@ -53,8 +51,9 @@ const char* PickleMachine::TakePut(Value value, const char* p) {
 }
 
 // In line, as the one caller calls it ten times for each row.
-[[gnu::always_inline]] inline bool PickleMachine::ReadValue(const char*& p, bool frames_due,
+[[gnu::always_inline]] inline bool PickleMachine::ReadValue(const char*& p, StringId key,
                                                             Value& value) {
+  const bool frames_due = key == words::kFrames;
   const uint8_t opcode = ByteAt(p);
   switch (opcode) {
     case kBinGet:
@@ -96,7 +95,9 @@ const char* PickleMachine::TakePut(Value value, const char* p) {
       return true;
     case kShortBinUnicode:
     case kBinUnicode: return ReadText(p, value);
-    case kEmptyList: return frames_due && ReadFrames(p, value);
+    case kEmptyList:
+      if (frames_due) return ReadFrames(p, value);
+      return key == words::kBlocks && ReadBlocks(p, value);
     default: return false;
   }
 }
@@ -152,7 +153,7 @@ bool PickleMachine::DictByPairs(Number number) {
       p += key_bytes;
     }
     ++count;
-    if (!ReadValue(p, key.is_string(words::kFrames), items_[count])) break;
+    if (!ReadValue(p, key.id(), items_[count])) break;
     ++count;
   }
   p_ = p;
@@ -162,9 +163,10 @@ bool PickleMachine::DictByPairs(Number number) {
 // Puts onto the stack what the general loop would have there by now.
 bool PickleMachine::OpenDict(Number number, size_t count) {
   ValueStore& values = snapshot_.values;
-  const uint32_t memo_slot = number.first != 0 ? static_cast<uint32_t>(number.slot + 1) : 0;
+  const bool given_first = number.given_first();
+  const uint32_t memo_slot = given_first ? static_cast<uint32_t>(number.slot() + 1) : 0;
   const Value dict = values.NewObject(Object::kNewDict, memo_slot);
-  if (number.first != 0) memo_[number.slot] = dict;
+  if (given_first) memo_[number.slot()] = dict;
   stack_.Push(dict);
   if (!Mark()) return false;
   for (size_t i = 0; i < count; ++i) {

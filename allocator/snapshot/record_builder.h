@@ -39,6 +39,13 @@ class RecordBuilder {
   // dictionary from now on: a frame, or `dict` itself, which then is a row or a dictionary proper.
   Value FillDict(Value dict, const Value* items, size_t pairs);
 
+  // A segment that has been read without its dictionary, and its list of blocks. Its row, bare.
+  Value AddSegment(const Segment& segment, Value blocks) {
+    segments_.push_back(segment);
+    segment_blocks_.push_back(blocks);
+    return BareRow(Object::kSegment, static_cast<uint32_t>(segments_.size() - 1));
+  }
+
   // Adds items, which may be bare rows, to a list. A short list of frames becomes a stack at once,
   // rows that follow each other a run. False where the list is one that a row already refers to,
   // and so must not change.

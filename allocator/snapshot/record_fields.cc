@@ -191,8 +191,7 @@ bool RecordBuilder::FillSegment(ShapeId shape, const Value* items, size_t pairs)
   }
   if (!ok || !blocks.is(Value::kObject)) return false;
   segment.extras = TakeExtras();
-  segments_.push_back(segment);
-  segment_blocks_.push_back(blocks);
+  AddSegment(segment, blocks);
   return true;
 }
 

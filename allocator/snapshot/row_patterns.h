@@ -32,6 +32,7 @@ namespace graphtree::snapshot {
 struct RowPattern {
   static constexpr size_t kMostKeys = 16;
   static constexpr uint8_t kNone = 0xff;
+  static constexpr StringId kNoWord = ~StringId{0};
 
   // A key as it is pickled, which is at most five bytes, and what it says.
   struct Key {
@@ -47,7 +48,7 @@ struct RowPattern {
     }
   };
 
-  Key keys[kMostKeys];
+  Key keys[kMostKeys + 1];  // behind the last one kNoWord
   size_t key_count = 0;
   Object::Kind kind = Object::kNewDict;
   ShapeId shape = 0;

@@ -80,6 +80,10 @@ struct EntryDetails {
     return shape == other.shape && internal_metadata == other.internal_metadata &&
            extras == other.extras && stream == other.stream;
   }
+  bool IsOnly(ShapeId only_shape, Value only_stream) const {
+    return shape == only_shape && stream == only_stream && internal_metadata == words::kEmpty &&
+           extras == 0;
+  }
 };
 
 struct TraceEntry {
@@ -98,6 +102,11 @@ class DetailsTable {
  public:
   uint32_t Intern(const EntryDetails& details) {
     return last_ != kNoId && details_[last_] == details ? last_ : Find(details);
+  }
+  // The same for what nearly all entries have.
+  uint32_t Intern(ShapeId shape, Value stream) {
+    if (last_ != kNoId && details_[last_].IsOnly(shape, stream)) return last_;
+    return Find({.shape = shape, .stream = stream});
   }
   const EntryDetails& operator[](uint32_t id) const { return details_[id]; }
   size_t bytes() const { return details_.bytes() + index_.bytes(); }

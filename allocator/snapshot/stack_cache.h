@@ -40,15 +40,19 @@ class StackCache {
     uint32_t older;  // with the same slot, or kNoId
   };
 
-  // The list that begins at `text`, which has at least kHeadBytes before `end`; null if unknown.
+  // The list that followed the last one before, if it begins at `text`, too; else null.
+  const Known* FindNext(const char* text, const char* end) {
+    if (last_ == kNoId || !Follow(known_[last_].next, text, end)) return nullptr;
+    return &known_[last_];
+  }
+  // Any list that begins at `text`, which has at least kHeadBytes before `end`; null if unknown.
   const Known* Find(const char* text, const char* end) {
     if (known_.empty()) return nullptr;
     const uint32_t before = last_;
     const uint32_t head = Head(text);
-    if (before != kNoId && Follow(known_[before].next, head, text, end)) return &known_[last_];
     uint32_t guess = by_head_[Slot(head)];
     for (int guesses = 0; guesses < kMostGuesses && guess != kNoId; ++guesses) {
-      if (Follow(guess, head, text, end)) {
+      if (known_[guess].head == head && Follow(guess, text, end)) {
         if (before != kNoId) known_[before].next = guess;
         return &known_[guess];
       }
@@ -103,8 +107,8 @@ class StackCache {
     }
   }
 
-  bool Follow(uint32_t guess, uint32_t head, const char* text, const char* end) {
-    if (guess == kNoId || known_[guess].head != head) return false;
+  bool Follow(uint32_t guess, const char* text, const char* end) {
+    if (guess == kNoId) return false;
     const Known& known = known_[guess];
     if (known.size > static_cast<size_t>(end - text) ||
         std::memcmp(texts_.data() + known.first, text, known.size) != 0) {

@@ -138,6 +138,11 @@ class ValueStore {
   // Makes a new list a run of bare rows, or makes a run longer. False, and nothing is done, where
   // the items do not follow each other.
   bool AddRun(Value list, const Value* items, size_t count);
+  // A list that is a run.
+  Value NewRun(RowRun run) {
+    runs_.Push(run);
+    return NewObject(Object::kRun, static_cast<uint32_t>(runs_.size() - 1));
+  }
   // Turns a run into a list of objects.
   void ExpandRun(Value list);
   const RowRun& run(const Object& object) const { return runs_[object.index]; }
