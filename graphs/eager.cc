@@ -217,7 +217,7 @@ void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs,
     ++number;
   }
   for (Storage* storage : allocator.Held()) {
-    if (path_.Holds(*storage)) continue;
+    if (path_.Holds(*storage) || IsPlanted(PlantedBug::kForgetsStored)) continue;
     HoldMade(call, *node, storage, number++, kNotReturned);
     if (node->cuts.empty()) continue;
     storage->remade = true;
@@ -233,10 +233,10 @@ void TreeCore::TakeBackMade(const Call& call, const StepAllocator& allocator,
     storage->producer = call.function.id;
     storage->output = kTakenBack;
     storage->step = step_;
+    if (IsPlanted(PlantedBug::kForgetsTakenBack)) return;
     storage->set_state(StorageState::kStale);
   };
   for (Storage* storage : allocator.Held()) {
-    if (!memory_->InStepRegion(storage->range())) continue;
     if (has_blocks) memory_->pool().Free(Unpack(storage->block)).IgnoreError();
     take_back(storage);
   }

@@ -34,6 +34,9 @@ enum class PlantedBug : uint8_t {
   kLetsAllIn,           // a second caller may enter while the first one is inside
   kOverrunsBudget,      // nobody asks whether there is room for another executable
   kHidesReason,         // an eager run is not counted under its reason
+  kForgetsStored,       // what a body stored and did not return does not end with its step
+  kForgetsTakenBack,    // the same of a run that came to nothing
+  kForgetsUsed,         // a recording does not hold lasting memory that its body was not given
   kForgetsKeepAlive,    // a recording does not hold the objects that its body handed it
   kDestroysInCaptures,  // what was evicted is destroyed though another tree is capturing
   kMixesOrders,         // which stream came last is remembered once for all trees

@@ -94,6 +94,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
                              CaptureScope::Begin(memory_->pool()));
   foreign_->BeginRecording();
   books_at_ = nullptr;
+  StepMemory::Recording recording(*memory_);
   // The call's own references move here, and on to the body where they may die.
   Values originals(call.inputs.begin(), call.inputs.end());
   InputPlan plan = PlanInputs(call);
@@ -115,6 +116,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
       given.LayToRest();
       ForgetPlaces(draft.node.get());
       originals.clear();
+      recording.End();
       recorder.ReleaseOwn();
       return Attach(call, std::move(draft), recorder.allocator());
     }
@@ -125,6 +127,7 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   const absl::Status taken_back = recorder.TakeBack();
   GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
   if (draft.was_committed) GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
+  recording.End();
   TakeBackMade(call, recorder.allocator(), draft.marked, false);
   const absl::Status retaken = foreign_->RolledBack();
   given.Exhume(&originals);

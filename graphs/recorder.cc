@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "graphs/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -89,8 +90,9 @@ void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
   ops_ = std::make_unique<OpLog>(log_.get(), &tree_.history_->stacks());
   const bool checked = tree_.IsChecked(call_.function);
   AccessObserver* const observer = checked ? static_cast<AccessObserver*>(ops_.get()) : log_.get();
+  hold_log_ = std::make_unique<HoldLog>(observer, *tree_.memory_, originals_);
   write_log_ = std::make_unique<WriteLog>(
-      observer, [this](const Tensor& tensor) { NoteWrite(tensor); });
+      hold_log_.get(), [this](const Tensor& tensor) { NoteWrite(tensor); });
   Launcher on(side_, allocator_, write_log_.get(), &random_);
   on.SetCutter(this);
   Capture(&on, &inputs);
@@ -147,6 +149,7 @@ void TreeCore::Recorder::KeepRehearsal() {
 void TreeCore::Recorder::Finish(Launcher* on) {
   if (!tree_.TakeRequests(call_, &on->requests(), &draft_)) return;
   if (is_rehearsal()) return KeepRehearsal();
+  HoldUsed();
   if (!draft_.written.empty()) {
     draft_.status = absl::AbortedError(
         absl::StrCat("it writes to input ", draft_.written[0], " for the first time"));
@@ -158,6 +161,12 @@ void TreeCore::Recorder::Finish(Launcher* on) {
   if (!draft_.status.ok() || !tree_.Classify(originals_, allocator_, &draft_)) return;
   draft_.node->used = allocator_.Used();
   tree_.FinishGraph(&draft_);
+}
+
+void TreeCore::Recorder::HoldUsed() {
+  Values used = hold_log_->Take();
+  if (used.empty() || IsPlanted(PlantedBug::kForgetsUsed)) return;
+  draft_.node->keep_alive.push_back(std::make_shared<Values>(std::move(used)));
 }
 
 size_t TreeCore::Recorder::GeneratorsOf(size_t section) const {

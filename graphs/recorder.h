@@ -25,6 +25,7 @@
 #include "absl/status/status.h"
 #include "graphs/eager_part.h"
 #include "graphs/given_inputs.h"
+#include "graphs/hold_log.h"
 #include "graphs/op_log.h"
 #include "graphs/pointer_log.h"
 #include "graphs/random_words.h"
@@ -70,6 +71,8 @@ class TreeCore::Recorder : public Cutter {
   std::string OpenEnds();
   bool is_rehearsal() const { return draft_.rehearsal != nullptr && !draft_.rehearsal->done(); }
   void KeepRehearsal();
+  // What the body used without being given it, and what would else be nobody's.
+  void HoldUsed();
   size_t GeneratorsOf(size_t section) const;
   size_t section_number() const { return draft_.node->cuts.size(); }
 
@@ -90,6 +93,7 @@ class TreeCore::Recorder : public Cutter {
 
   std::unique_ptr<PointerLog> log_;
   std::unique_ptr<OpLog> ops_;
+  std::unique_ptr<HoldLog> hold_log_;
   std::unique_ptr<WriteLog> write_log_;
   std::vector<AddressRange> writes_;  // since the last cut
   std::vector<OpToken> tokens_;  // of this section's ingest ops

@@ -20,15 +20,16 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   options.initial_bytes = initial_bytes;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
   std::shared_ptr<Pool> pool = std::move(made);
-  auto caller = std::make_shared<std::atomic<std::thread::id>>();
+  auto caller = std::make_shared<Caller>();
   // The releaser holds the pool, so that it lives as long as the last output.
   const auto release = [pool, caller](uint64_t block, StorageHome::Dropped dropped) {
     const BlockId id = Unpack(block);
     const bool in_call =
         dropped == StorageHome::Dropped::kInCall ||
-        caller->load(std::memory_order_relaxed) == std::this_thread::get_id();
+        caller->thread.load(std::memory_order_relaxed) == std::this_thread::get_id();
     // Outside of calls the pool may be in another thread's hands.
     if (!in_call) return pool->FreeLater(id).IgnoreError();
+    if (caller->records && !caller->fresh.contains(block)) return caller->waiting.push_back(id);
     // Asking makes this thread the pool's caller. So the bytes are dead now, and not some time
     // behind a replay that writes to them.
     if (pool->Describe(id).ok()) pool->Free(id).IgnoreError();
@@ -44,12 +45,26 @@ StepMemory::~StepMemory() {
   home_->Close();
 }
 
+StepMemory::Recording::Recording(StepMemory& memory) : memory_(memory) {
+  memory_.caller_->records = true;
+}
+
+void StepMemory::Recording::End() {
+  Caller& caller = *memory_.caller_;
+  caller.records = false;
+  caller.fresh.clear();
+  for (const BlockId id : std::exchange(caller.waiting, {})) {
+    if (memory_.pool_->Describe(id).ok()) memory_.pool_->Free(id).IgnoreError();
+  }
+}
+
 absl::StatusOr<Storage*> StepMemory::Allocate(Region region, WordId tag, uint64_t bytes,
                                               Stream& stream) {
   BlockOptions options;
   options.region = region;
   options.tag = tag;
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
+  if (caller_->records) caller_->fresh.insert(Pack(block.id));
   return home_->New(block.range, StorageState::kOwning, Pack(block.id));
 }
 
@@ -75,6 +90,7 @@ absl::StatusOr<Storage*> StepMemory::AllocateKept(WordId tag, uint64_t bytes, St
   options.region = Region::kKept;
   options.tag = tag;
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
+  if (caller_->records) caller_->fresh.insert(Pack(block.id));
   return home_->NewKept(block.range, Pack(block.id));
 }
 
@@ -100,13 +116,13 @@ InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
 absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream) {
   if (make_room_) make_room_();
   absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream);
-  if (storage.ok()) {
-    used_.push_back((*storage)->range());
-    made_.push_back({*storage, (*storage)->serial});
+  if (storage.ok()) used_.push_back((*storage)->range());
+  if (!storage.ok() && region_ != Region::kKept) {
+    spilled_ = true;
+    storage = memory_->Allocate(Region::kKept, tag_, bytes, stream);
   }
-  if (storage.ok() || region_ == Region::kKept) return storage;
-  spilled_ = true;
-  return memory_->Allocate(Region::kKept, tag_, bytes, stream);
+  if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
+  return storage;
 }
 
 absl::StatusOr<AddressRange> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {

@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "allocator/pool.h"
@@ -40,7 +41,7 @@ class StepMemory {
   class InCall {
    public:
     explicit InCall(StepMemory& memory)
-        : caller_(*memory.caller_), before_(caller_.load(std::memory_order_relaxed)) {
+        : caller_(memory.caller_->thread), before_(caller_.load(std::memory_order_relaxed)) {
       caller_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     }
     ~InCall() { caller_.store(before_, std::memory_order_relaxed); }
@@ -50,6 +51,21 @@ class StepMemory {
    private:
     std::atomic<std::thread::id>& caller_;
     const std::thread::id before_;
+  };
+
+  // While it lives, what was there before it and dies is not free: a capture that fails is rolled
+  // back, and the books would have it again, and nobody else.
+  class Recording {
+   public:
+    explicit Recording(StepMemory& memory);
+    ~Recording() { End(); }
+    Recording(const Recording&) = delete;
+    Recording& operator=(const Recording&) = delete;
+    // The books are what they will be.
+    void End();
+
+   private:
+    StepMemory& memory_;
   };
 
   // `bytes` at most, of which `initial_bytes` are mapped now as far as there is so much.
@@ -82,9 +98,15 @@ class StepMemory {
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
  private:
-  using Caller = std::shared_ptr<std::atomic<std::thread::id>>;
+  // What is known of the call that runs, for storages that die in it.
+  struct Caller {
+    std::atomic<std::thread::id> thread;  // for as long as it may allocate
+    bool records = false;
+    absl::flat_hash_set<uint64_t> fresh;  // the recording's own blocks
+    std::vector<BlockId> waiting;         // others, that died meanwhile
+  };
 
-  StepMemory(std::shared_ptr<Pool> pool, StorageHome* home, Caller caller)
+  StepMemory(std::shared_ptr<Pool> pool, StorageHome* home, std::shared_ptr<Caller> caller)
       : pool_(std::move(pool)),
         home_(home),
         caller_(std::move(caller)),
@@ -93,7 +115,7 @@ class StepMemory {
 
   const std::shared_ptr<Pool> pool_;
   StorageHome* const home_;
-  const Caller caller_;  // the thread that is in a call, for as long as it may allocate
+  const std::shared_ptr<Caller> caller_;
   absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
 
   const AddressRange step_;  // the step region

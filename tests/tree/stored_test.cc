@@ -288,6 +288,64 @@ TEST_P(StoredTest, AnInputThatWouldBePatched) {
   EXPECT_FALSE(WhyNotStored().ok());
 }
 
+// A recording lets go of what another body has stored, and comes to nothing: it is gone all the
+// same.
+TEST_P(StoredTest, ForgottenByARecordingThatComesToNothing) {
+  for (const bool eagerly : {false, true}) {
+    const FunctionId stores =
+        Register("stores", {.exclude = eagerly}, [this](Launcher& on, Values& inputs) {
+          stored_ = Sum(on, inputs[0], inputs[0]);
+          return Values{};
+        });
+    int runs = 0;
+    const FunctionId forgets =
+        Register("forgets", {.kept_outputs = {0}}, [&](Launcher& on, Values& inputs) {
+          if (++runs == 2) {
+            stored_ = Value();
+            on.WarmUpAgain("not now");
+          }
+          return Twice(on, inputs);
+        });
+    const Tensor x = Given(1);
+    const uint64_t before = tree().stats().pool_live_bytes;
+    for (int step = 0; step < 2; ++step) {
+      NewStep();
+      Call(stores, {x});
+      Call(forgets, {x});
+    }
+    EXPECT_EQ(runs, 3);
+    EXPECT_EQ(tree().stats().pool_live_bytes, before) << eagerly;
+  }
+}
+
+// An eager run made it, so it outlives its step. A recording that uses it has it, though the body
+// lets go of it there.
+TEST_P(StoredTest, MadeEagerlyAndUsedByARecordingThatForgetsIt) {
+  Value other;
+  const FunctionId makes = Register("makes", {.exclude = true}, [&](Launcher& on, Values& inputs) {
+    Value& place = stored_.is_none() ? stored_ : other;
+    place = Sum(on, inputs[0], inputs[0]);
+    return Values{};
+  });
+  int runs = 0;
+  const FunctionId uses = Register("uses", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], stored_);
+    if (++runs == 2) stored_ = Value();
+    return Values{sum};
+  });
+  const Tensor x = Given(1), y = Given(2);
+  CallInSteps(1, makes, {x});
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(uses, {y})[0]), Plus(PatternOf(2), Times(PatternOf(1), 2))) << step;
+    if (step == 0) continue;
+    other = Value();
+    stored_ = Given(3);
+    Call(makes, {y});
+  }
+  EXPECT_EQ(replays(), 2u);
+}
+
 // What stood for an input in a recording that was given up.
 TEST_P(StoredTest, AnInputOfARecordingThatComesToNothing) {
   OpenTree({.patch_bytes = 1});
