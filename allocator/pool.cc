@@ -244,6 +244,7 @@ absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const Block
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   if (parked_) return UsedWhileParked("allocate");
+  if (!streams_.IsLast(stream)) GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   const uint32_t number = streams_.NumberOf(stream);
   const BlockRequest request = {.bytes = bytes,
                                 .alignment = options.alignment,
@@ -285,6 +286,7 @@ absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& 
     return absl::InvalidArgumentError(absl::StrCat("address ", address, " is not aligned to ",
                                                    options.alignment, " bytes, as was asked for"));
   }
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   const uint64_t offset = address - reserved_.base;
   const uint32_t number = streams_.NumberOf(stream);
   const BlockRequest request = {.bytes = bytes,

@@ -20,8 +20,8 @@
 // for: such work is queued (deferred.h), and done by the end of the capture's scope or by the next
 // call behind it. Growing is allowed then, and so is restoring a pool that no capture uses.
 //
-// A stream that was named must outlive the pool or be forgotten first. Threads: one at a time, told
-// apart from two; Free may come from any thread. Cost: allocate and free about 50 ns together.
+// Streams are of the pool's device, and outlive the pool or are forgotten first. Threads: one at a
+// time, told apart from two; Free may come from any thread. Cost: about 50 ns for both together.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_H_
 #define GRAPHTREE_ALLOCATOR_POOL_H_
 
@@ -210,6 +210,8 @@ class Pool {
            queued_count_.load(std::memory_order_relaxed) != 0;
   }
   absl::Status EnterSlow(ThreadGuard::Entry::Kind entry);
+  // Fails for a stream of another device, which no stream of this one can wait for.
+  absl::Status CheckStream(const Stream& stream) const;
   // Keeps a refusal that cannot be returned.
   bool IsRefused(const ThreadGuard::Entry& entry, absl::string_view call);
   absl::Status IsClosed() const;

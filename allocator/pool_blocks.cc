@@ -47,8 +47,17 @@ absl::Status Pool::UseOn(BlockId id, Stream& stream) {
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   ledger_.mutable_record(id.index).streams |= 1u << streams_.NumberOf(stream);
   return absl::OkStatus();
+}
+
+absl::Status Pool::CheckStream(const Stream& stream) const {
+  if (&stream.device() == &device_) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("pool \"", options_.name, "\" lies on device ", device_.info().name,
+                   ", and the stream is one of device ", stream.device().info().name,
+                   " that was opened apart from it"));
 }
 
 absl::Status Pool::ForgetStream(Stream& stream) {
@@ -98,6 +107,7 @@ absl::Status Pool::WaitAndForgetStreams() {
 absl::Status Pool::NoteLaunch(Stream& stream) {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   streams_.UsedEverywhereOn(streams_.NumberOf(stream));
   return absl::OkStatus();
 }
@@ -313,6 +323,7 @@ absl::Status Pool::CheckCanaries(Stream& stream) {
                                          "is open. Check after it.");
   }
   if (!debugger_.modes().canaries) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   GRAPHTREE_RETURN_IF_ERROR(Quiesce());  // guards are written on their blocks' streams
   std::vector<PoolDebugger::Guard> guards;
   absl::Status status = ListGuards(stream, &guards);

@@ -286,5 +286,25 @@ TEST(PoolForgetTest, StreamThatCouldNotBeWaitedForIsNotForgotten) {
   EXPECT_THAT(device.Close(), IsOk());
 }
 
+// No stream of this device could wait for it: every later use of the bytes would fail.
+TEST_F(PoolStreamTest, StreamsOfAnotherDeviceAreRefusedAndLeaveNothing) {
+  auto other = *OpenHostDevice({.memory_bytes = uint64_t{16} << 20});
+  auto theirs = *other->NewStream();
+  const Block mine = Allocate(1000);
+  const auto refused = FailsWith(absl::StatusCode::kInvalidArgument, "opened apart");
+  EXPECT_THAT(pool_->Allocate(1000, *theirs), refused);
+  EXPECT_THAT(pool_->AllocateAt(pool_->base() + (1 << 20), 1000, *theirs), refused);
+  EXPECT_THAT(pool_->Scratch(1000, *theirs), refused);
+  EXPECT_THAT(pool_->UseOn(mine.id, *theirs), refused);
+  EXPECT_THAT(pool_->NoteLaunch(*theirs), refused);
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
+  EXPECT_THAT(pool_->Free(mine.id), IsOk());
+  auto another = *device_->NewStream();
+  EXPECT_THAT(pool_->Allocate(1000, *another), IsOk());
+  EXPECT_THAT(pool_->ForgetStream(*another), IsOk());
+  theirs.reset();
+  EXPECT_THAT(other->Close(), IsOk());
+}
+
 }  // namespace
 }  // namespace graphtree

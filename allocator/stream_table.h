@@ -41,10 +41,12 @@ class StreamTable {
   StreamTable(const StreamTable&) = delete;
   StreamTable& operator=(const StreamTable&) = delete;
 
-  // The stream's bit number. The stream must stay until it is forgotten.
+  // The stream's bit number. The stream is of this device and stays until it is forgotten.
   uint32_t NumberOf(Stream& stream) {
-    return &stream == last_stream_ ? last_number_ : LookUp(stream);
+    return IsLast(stream) ? last_number_ : LookUp(stream);
   }
+  // The one that was named last: no more need be asked about it.
+  bool IsLast(const Stream& stream) const { return &stream == last_stream_; }
   // What was put on the stream so far can still be awaited; the stream itself may go. Refused while
   // it captures.
   absl::Status Forget(Stream& stream);
