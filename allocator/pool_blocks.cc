@@ -107,6 +107,8 @@ absl::Status Pool::WaitAndForgetStreams() {
 absl::Status Pool::NoteLaunch(Stream& stream) {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
+  if (closed_ || closing_) return IsClosed();
+  if (parked_) return UsedWhileParked("a graph's launch");
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   streams_.UsedEverywhereOn(streams_.NumberOf(stream));
   return absl::OkStatus();

@@ -407,5 +407,18 @@ TEST_F(PoolParkTest, AnySingleFailingCallOfParkingAndWakingLosesNoByte) {
   EXPECT_GT(calls, 40u);
 }
 
+// A graph that uses the pool's memory must not run without it.
+TEST_F(PoolParkTest, NothingIsLaunchedOnAParkedOrClosedPool) {
+  EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk());
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->NoteLaunch(*stream_),
+              FailsWith(StatusCode::kFailedPrecondition, "is parked"));
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk());
+  EXPECT_THAT(pool_->Close(), IsOk());
+  EXPECT_THAT(pool_->NoteLaunch(*stream_),
+              FailsWith(StatusCode::kFailedPrecondition, "is closed"));
+}
+
 }  // namespace
 }  // namespace graphtree
