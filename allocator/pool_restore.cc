@@ -43,7 +43,8 @@ absl::StatusOr<bool> Pool::IsAt(CheckpointId checkpoint) {
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointTree::NodeId node, NodeOf(checkpoint));
   ledger_.Plan(node, {}, {}, &plan_);
-  return plan_.dies.empty() && plan_.wakes.empty();
+  // A guest is live now, and would survive a restore, but the checkpoint does not know it.
+  return plan_.dies.empty() && plan_.wakes.empty() && plan_.guests.empty();
 }
 
 absl::StatusOr<bool> Pool::HasItsMemory(CheckpointId checkpoint) {

@@ -17,6 +17,8 @@
 namespace graphtree {
 namespace {
 
+constexpr uint64_t kMiB = uint64_t{1} << 20;
+
 using absl::StatusCode;
 
 class PoolTest : public PoolFixture {
@@ -308,6 +310,19 @@ TEST_F(PoolTest, HistoryBeyondReasonIsRefused) {
               FailsWith(StatusCode::kInvalidArgument, "1099511627776 entries"));
   EXPECT_THAT(Pool::Create(*device_, {.history_entries = ~uint64_t{0}}),
               FailsWith(StatusCode::kInvalidArgument, "entries"));
+}
+
+// Whoever compares asks what is live, not what a restore would do.
+TEST_F(PoolTest, APoolInWhichAKeptBlockLivesIsNotAtACheckpointThatDoesNotKnowIt) {
+  const CheckpointId before = *pool_->Take();
+  const Block kept = Allocate(1000);
+  EXPECT_FALSE(*pool_->IsAt(before));
+  EXPECT_THAT(pool_->SetKept(kept.id, true), IsOk());
+  EXPECT_FALSE(*pool_->IsAt(before));
+  EXPECT_THAT(pool_->Restore(before), IsOk());
+  EXPECT_FALSE(*pool_->IsAt(before));
+  EXPECT_THAT(pool_->Free(kept.id), IsOk());
+  EXPECT_TRUE(*pool_->IsAt(before));
 }
 
 }  // namespace
