@@ -112,7 +112,7 @@ class Pool {
   void Unshield();
 
   // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the
-  // kept region need no declaration.
+  // kept region need no declaration, and it cannot be taken back from them.
   absl::Status SetKept(BlockId id, bool kept);
 
   // Checkpoints.

@@ -144,8 +144,14 @@ absl::Status Pool::SetKept(BlockId id, bool kept) {
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
   const FreeOutcome outcome = ledger_.Check(id);
   if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
-  ledger_.SetKeep(id, kept);
-  return absl::OkStatus();
+  if (ledger_.record(id.index).region == Region::kStep) {
+    ledger_.SetKeep(id, kept);
+    return absl::OkStatus();
+  }
+  if (kept) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      NameOf(ledger_.record(id.index)), " lies in the kept region of pool \"", options_.name,
+      "\", which no restore touches: only a block of the step region can be declared otherwise."));
 }
 
 WordId Pool::Word(absl::string_view text) {

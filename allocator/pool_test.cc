@@ -325,5 +325,12 @@ TEST_F(PoolTest, APoolInWhichAKeptBlockLivesIsNotAtACheckpointThatDoesNotKnowIt)
   EXPECT_TRUE(*pool_->IsAt(before));
 }
 
+TEST_F(PoolTest, BlocksOfTheKeptRegionCannotBeDeclaredOtherwise) {
+  const Block kept = Allocate(1000, {.region = Region::kKept});
+  EXPECT_THAT(pool_->SetKept(kept.id, true), IsOk()) << "which it is";
+  EXPECT_THAT(pool_->SetKept(kept.id, false),
+              FailsWith(StatusCode::kInvalidArgument, "lies in the kept region"));
+}
+
 }  // namespace
 }  // namespace graphtree
