@@ -257,10 +257,12 @@ class Pool {
   void CountLive(const BlockRecord& record) {
     ++stats_.allocations;
     CountBack(record);
-    if (stats_.requested_bytes > stats_.peak_requested_bytes) {
-      stats_.peak_requested_bytes = stats_.requested_bytes;
-    }
-    if (stats_.live_bytes > stats_.peak_live_bytes) stats_.peak_live_bytes = stats_.live_bytes;
+    CountPeaks();
+  }
+  void CountPeaks() {
+    PoolStats& s = stats_;
+    if (s.requested_bytes > s.peak_requested_bytes) s.peak_requested_bytes = s.requested_bytes;
+    if (s.live_bytes > s.peak_live_bytes) s.peak_live_bytes = s.live_bytes;
   }
   // Live again after a restore: no allocation, and no peak.
   void CountBack(const BlockRecord& record) {

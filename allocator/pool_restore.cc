@@ -128,6 +128,7 @@ absl::Status Pool::RestoreNow(CheckpointId checkpoint, const RestoreOptions& opt
     return WhyNotRestored(plan_);
   }
   AdoptState();
+  CountPeaks();  // with survivors more may be live than ever was
   if (tells_device_) TellDevice(plan_);
   GuardAgain(plan_.wakes);
   ++stats_.restores;

@@ -332,5 +332,17 @@ TEST_F(PoolTest, BlocksOfTheKeptRegionCannotBeDeclaredOtherwise) {
               FailsWith(StatusCode::kInvalidArgument, "lies in the kept region"));
 }
 
+TEST_F(PoolTest, NoMoreIsLiveThanThePeakSays) {
+  const Block a = Allocate(10 * kMiB);
+  const CheckpointId saved = *pool_->Take();
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  const Block guest = *pool_->AllocateAt(pool_->base() + 20 * kMiB, 8 * kMiB, *stream_);
+  EXPECT_EQ(pool_->Stats().peak_live_bytes, 10 * kMiB);
+  EXPECT_THAT(pool_->Restore(saved, {.surviving = {guest.id}}), IsOk());
+  EXPECT_EQ(pool_->Stats().live_bytes, 18 * kMiB);
+  EXPECT_EQ(pool_->Stats().peak_live_bytes, 18 * kMiB);
+  EXPECT_EQ(pool_->Stats().peak_requested_bytes, 18 * kMiB);
+}
+
 }  // namespace
 }  // namespace graphtree
