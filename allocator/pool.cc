@@ -290,6 +290,7 @@ absl::StatusOr<Block> Pool::AllocateAt(Address address, uint64_t bytes, Stream& 
   const uint64_t offset = address - reserved_.base;
   const uint32_t number = streams_.NumberOf(stream);
   const BlockRequest request = {.bytes = bytes,
+                                .alignment = options.alignment,
                                 .region = offset < region_bytes_ ? Region::kStep : Region::kKept,
                                 .streams = 1u << number,
                                 .tag = options.tag,

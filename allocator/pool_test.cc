@@ -344,5 +344,13 @@ TEST_F(PoolTest, NoMoreIsLiveThanThePeakSays) {
   EXPECT_EQ(pool_->Stats().peak_requested_bytes, 18 * kMiB);
 }
 
+TEST_F(PoolTest, OddAlignmentsAreRefusedAtAnExactAddressToo) {
+  for (uint64_t alignment : {3u, 768u}) {
+    const Address aligned = (pool_->base() / (alignment * 512) + 1) * alignment * 512;
+    EXPECT_THAT(pool_->AllocateAt(aligned, 1, *stream_, {.alignment = alignment}),
+                FailsWith(StatusCode::kInvalidArgument, "not a power of two"));
+  }
+}
+
 }  // namespace
 }  // namespace graphtree
