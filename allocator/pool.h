@@ -87,8 +87,7 @@ class Pool {
   absl::Status UseOn(BlockId id, Stream& stream);
   // What was put on the stream so far is still awaited. Refused while it captures.
   absl::Status ForgetStream(Stream& stream);
-  // The same for one that the pool may keep: where it cannot be forgotten now, because it captures
-  // or a call failed, the pool keeps it until it can.
+  // The same for one that the pool keeps until it can be forgotten, if it captures or a call fails.
   void ForgetStream(std::unique_ptr<Stream> stream);
   // Waits for all work on the pool's memory.
   absl::Status WaitForStreams();
@@ -172,8 +171,9 @@ class Pool {
   // stale use faults. Allocating gives them back. With seal_dead_memory only.
   absl::Status SealDeadMemory();
 
-  // Writes into the history that a snapshot was taken.
-  absl::Status NoteSnapshot();
+  // Notes in the history that a snapshot is taken. No other thread comes in while `look` looks at
+  // the pool, which it must not change.
+  absl::Status NoteSnapshot(const std::function<void()>& look);
 
   PoolStats Stats() const;
   uint64_t serial() const { return serial_; }  // tells the pools of a process apart
@@ -279,8 +279,7 @@ class Pool {
     if (!history_.is_on()) return;
     LogEvent(action, AddressOfQuantum(record.user_offset()), record.requested_bytes(), &record);
   }
-  void LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
-                 const BlockRecord* record);
+  void LogEvent(HistoryAction action, uint64_t address, uint64_t bytes, const BlockRecord* record);
   void FillHolders(OomReport* report) const;
   absl::Status ForgetGuests();
   std::vector<WordId> NamedWords() const;

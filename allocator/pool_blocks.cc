@@ -208,10 +208,11 @@ void Pool::LogEvent(HistoryAction action, uint64_t address, uint64_t bytes,
   history_.Add(entry);
 }
 
-absl::Status Pool::NoteSnapshot() {
+absl::Status Pool::NoteSnapshot(const std::function<void()>& look) {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   LogEvent(HistoryAction::kSnapshot, 0, stats_.live_bytes, nullptr);
+  look();
   return absl::OkStatus();
 }
 

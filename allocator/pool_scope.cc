@@ -9,6 +9,8 @@
 namespace graphtree {
 
 absl::StatusOr<std::unique_ptr<CaptureScope>> CaptureScope::Begin(Pool& pool) {
+  const ThreadGuard::Entry entry(pool.guard_);
+  if (pool.IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(pool.EnterSlow(entry.kind()));
   if (pool.asks_server_) return pool.NotWhileAsking("capture from");
   GRAPHTREE_ASSIGN_OR_RETURN(const CheckpointId start, pool.Take());
   if (pool.parked_) {

@@ -299,8 +299,10 @@ class SnapshotWriter {
 }  // namespace
 
 absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options) {
-  GRAPHTREE_RETURN_IF_ERROR(pool.NoteSnapshot());
-  return SnapshotWriter(pool, options).Write();
+  std::string json;
+  GRAPHTREE_RETURN_IF_ERROR(
+      pool.NoteSnapshot([&] { json = SnapshotWriter(pool, options).Write(); }));
+  return json;
 }
 
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> TakePoolSnapshot(

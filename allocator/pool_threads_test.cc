@@ -71,7 +71,8 @@ TEST_F(PoolThreadsTest, SecondThreadInsideIsAnErrorAndNotARace) {
     EXPECT_THAT(pool_->FreeAddress(live.range.base), refused);
     EXPECT_THAT(pool_->FreeQueued(), refused);
     EXPECT_THAT(pool_->NoteLaunch(*stream_), refused);
-    EXPECT_THAT(pool_->NoteSnapshot(), refused);
+    EXPECT_THAT(pool_->NoteSnapshot([] {}), refused);
+    EXPECT_THAT(CaptureScope::Begin(*pool_), refused);
     EXPECT_THAT(PoolSnapshotJson(*pool_), refused);
     EXPECT_TRUE(pool_->Stats().is_busy);
     EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "nothing else is filled in";
@@ -191,6 +192,23 @@ TEST_F(PoolThreadsTest, ClosedPoolTakesNoFreesFromAnyThread) {
   const auto refused = FailsWith(StatusCode::kFailedPrecondition, "is closed");
   EXPECT_THAT(pool_->Free(block.id), refused);
   std::thread([&] { EXPECT_THAT(pool_->Free(block.id), refused); }).join();
+}
+
+TEST_F(PoolThreadsTest, SecondThreadIsToldWhileASnapshotIsWritten) {
+  const Block block = Allocate(1000);
+  int asked = 0;
+  const auto origin = [&](const Block& looked_at) {
+    EXPECT_EQ(looked_at.id, block.id);
+    std::thread([&] {
+      EXPECT_THAT(pool_->Allocate(1, *stream_),
+                  FailsWith(StatusCode::kFailedPrecondition, "two threads"));
+    }).join();
+    ++asked;
+    return BlockOrigin{};
+  };
+  EXPECT_THAT(PoolSnapshotJson(*pool_, {.origin = origin}), IsOk());
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
 }
 
 }  // namespace
