@@ -147,8 +147,9 @@ class Pool {
   absl::Status Unpin(AddressRange range);
 
   // Gives the physical memory back and keeps the addresses, of the whole pool or of the pieces
-  // under the ranges. Using a wholly parked pool is an error until Wake; pinned pieces stay. Waits
-  // for the pool's streams. While a capture is open it is queued.
+  // under the ranges. Using a wholly parked pool is an error until Wake. What stays: pinned pieces,
+  // and those in which a live block has bytes outside of the ranges. Waits for the pool's streams.
+  // While a capture is open it is queued.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
   // All or nothing: if it fails everything is parked as it was. While a capture is open a wake that
   // has to write (contents, canaries) is queued.
@@ -391,8 +392,9 @@ class Pool {
   absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
   // Waits for all work on the pool's memory that it knows of.
   absl::Status Quiesce();
-  static bool MayPark(const PieceRow& row, uint32_t index,
-                      const std::vector<AddressRange>& ranges);
+  // Which pieces go. `ranges` are in order and apart; none means all.
+  std::vector<bool> PiecesToPark(Region region, const std::vector<AddressRange>& ranges) const;
+  uint64_t parked_bytes() const;
   absl::Status ReleaseRow(Region region, uint32_t first, uint32_t behind);
   absl::Status ReleaseParked(Region region, const std::vector<AddressRange>& ranges);
   // By piece; null where nothing is saved.

@@ -222,6 +222,7 @@ PoolStats Pool::Stats() const {
   PoolStats stats = stats_;
   stats.mapped_bytes = mapped_bytes();
   stats.kept_bytes = uint64_t{ledger_.placement(Region::kKept).live_length()} * kQuantum;
+  stats.parked_bytes = parked_bytes();
   stats.limit_bytes = limit_bytes_;
   stats.checkpoints = ledger_.checkpoints().count();
   {

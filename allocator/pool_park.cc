@@ -17,6 +17,30 @@ bool IsAmong(AddressRange piece, const std::vector<AddressRange>& ranges) {
                      [&](const AddressRange& range) { return range.Overlaps(piece); });
 }
 
+// In order, and those that touch or overlap made one.
+std::vector<AddressRange> Joined(std::vector<AddressRange> ranges) {
+  std::sort(ranges.begin(), ranges.end(), [](const AddressRange& a, const AddressRange& b) {
+    return a.base < b.base;
+  });
+  std::vector<AddressRange> joined;
+  for (const AddressRange& range : ranges) {
+    if (!joined.empty() && range.base <= joined.back().end()) {
+      joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().base;
+    } else {
+      joined.push_back(range);
+    }
+  }
+  return joined;
+}
+
+// Whether all bytes of the block inside the piece are in one of the ranges.
+bool IsNamed(AddressRange block, AddressRange piece, const std::vector<AddressRange>& ranges) {
+  const Address begin = std::max(block.base, piece.base);
+  const AddressRange inside = {begin, std::min(block.end(), piece.end()) - begin};
+  return std::any_of(ranges.begin(), ranges.end(),
+                     [&](const AddressRange& range) { return range.Contains(inside); });
+}
+
 }  // namespace
 
 absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ranges) {
@@ -32,7 +56,7 @@ absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ra
                                                      "\""));
     }
   }
-  std::vector<AddressRange> parts(ranges.begin(), ranges.end());
+  std::vector<AddressRange> parts = Joined({ranges.begin(), ranges.end()});
   return deferred_.Do("park the pool", [this, contents, parts = std::move(parts)] {
     return ParkNow(contents, parts);
   });
@@ -61,25 +85,37 @@ absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange
   if (ranges.empty()) parked_ = true;
   absl::Status first = ReleaseParked(Region::kStep, ranges);
   if (first.ok()) first = ReleaseParked(Region::kKept, ranges);
-  LogEvent(HistoryAction::kPark, reserved_.base, stats_.parked_bytes, nullptr);
+  LogEvent(HistoryAction::kPark, reserved_.base, parked_bytes(), nullptr);
   return first;
 }
 
 absl::Status Pool::ReleaseParked(Region region, const std::vector<AddressRange>& ranges) {
   PieceRow& row = this->row(region);
   const std::vector<uint8_t> uses = PieceUses(region);
+  const std::vector<bool> go = PiecesToPark(region, ranges);
   for (uint32_t i = 0; i < row.count(); ++i) {
     Piece& piece = row.piece(i);
-    piece.wake = piece.wake || (MayPark(row, i, ranges) && uses[i] != 0);
+    piece.wake = piece.wake || (go[i] && uses[i] != 0);
   }
   for (uint32_t i = 0; i < row.count();) {
     uint32_t behind = i;
-    while (behind < row.count() && MayPark(row, behind, ranges)) ++behind;
+    while (behind < row.count() && go[behind]) ++behind;
     if (behind > i) GRAPHTREE_RETURN_IF_ERROR(ReleaseRow(region, i, behind));
     i = std::max(behind, i + 1);
   }
   if (ranges.empty()) row.JoinHoles(kMostJoinedBytes);
   return absl::OkStatus();
+}
+
+uint64_t Pool::parked_bytes() const {
+  uint64_t bytes = 0;
+  for (const PieceRow* row : {&step_, &kept_}) {
+    for (uint32_t i = 0; i < row->count(); ++i) {
+      const Piece& piece = row->piece(i);
+      if (piece.wake && !piece.is_mapped()) bytes += piece.bytes;
+    }
+  }
+  return bytes;
 }
 
 absl::Status Pool::Quiesce() {
@@ -90,9 +126,28 @@ absl::Status Pool::Quiesce() {
   return status.ok() ? copied : status;
 }
 
-bool Pool::MayPark(const PieceRow& row, uint32_t index, const std::vector<AddressRange>& ranges) {
-  const Piece& piece = row.piece(index);
-  return piece.is_mapped() && piece.pins == 0 && IsAmong(row.RangeOf(index), ranges);
+// A piece in which somebody lives who was not named stays.
+std::vector<bool> Pool::PiecesToPark(Region region,
+                                     const std::vector<AddressRange>& ranges) const {
+  const PieceRow& row = this->row(region);
+  std::vector<bool> go(row.count());
+  for (uint32_t i = 0; i < row.count(); ++i) {
+    const Piece& piece = row.piece(i);
+    go[i] = piece.is_mapped() && piece.pins == 0 && IsAmong(row.RangeOf(i), ranges);
+  }
+  if (ranges.empty()) return go;
+  for (uint32_t index = 0; index < ledger_.record_count(); ++index) {
+    const BlockRecord& record = ledger_.record(index);
+    if (!record.in_use || !record.is_live() || record.region != region) continue;
+    const AddressRange block = BlockOf(ledger_.IdOf(index)).range;
+    if (block.empty()) continue;
+    const uint64_t begin = block.base - row.addresses().base;
+    const uint32_t last = row.PieceAt(begin + block.bytes - 1);
+    for (uint32_t i = row.PieceAt(begin); i <= last; ++i) {
+      if (!IsNamed(block, row.RangeOf(i), ranges)) go[i] = false;
+    }
+  }
+  return go;
 }
 
 absl::Status Pool::ReleaseRow(Region region, uint32_t first, uint32_t behind) {
@@ -100,7 +155,6 @@ absl::Status Pool::ReleaseRow(Region region, uint32_t first, uint32_t behind) {
   const uint64_t before = row.mapped_bytes();
   GRAPHTREE_RETURN_IF_ERROR(row.ReleaseSpan(first, behind));
   const uint64_t released = before - row.mapped_bytes();
-  stats_.parked_bytes += released;
   LogEvent(HistoryAction::kUnmap, row.RangeOf(first).base, released, nullptr);
   return absl::OkStatus();
 }
@@ -114,17 +168,7 @@ std::vector<AddressRange> Pool::PartsOfValue(Region region) const {
     const BlockRecord& record = ledger_.record(index);
     if (record.in_use && record.region == region) ranges.push_back(ToldRange(record));
   }
-  std::sort(ranges.begin(), ranges.end(), [](const AddressRange& a, const AddressRange& b) {
-    return a.base < b.base;
-  });
-  std::vector<AddressRange> joined;
-  for (const AddressRange& range : ranges) {
-    if (!joined.empty() && range.base <= joined.back().end()) {
-      joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().base;
-    } else {
-      joined.push_back(range);
-    }
-  }
+  const std::vector<AddressRange> joined = Joined(std::move(ranges));
   if (!tells_device_) return joined;
   std::vector<AddressRange> parts;
   for (const AddressRange& range : joined) {
@@ -140,13 +184,14 @@ absl::Status Pool::SaveContents(Region region, const std::vector<AddressRange>& 
                                 Buffers* saved) {
   const PieceRow& row = this->row(region);
   std::vector<HostBuffer*> buffers(row.count(), nullptr);
+  const std::vector<bool> go = PiecesToPark(region, ranges);
   for (const AddressRange& part : PartsOfValue(region)) {
     const uint64_t begin = part.base - row.addresses().base;
     if (begin >= row.covered_bytes()) break;
     const uint32_t last = row.PieceAt(std::min(begin + part.bytes, row.covered_bytes()) - 1);
     for (uint32_t i = row.PieceAt(begin); i <= last; ++i) {
       const Piece& piece = row.piece(i);
-      if (!MayPark(row, i, ranges) || piece.saved != nullptr || buffers[i] != nullptr) continue;
+      if (!go[i] || piece.saved != nullptr || buffers[i] != nullptr) continue;
       GRAPHTREE_ASSIGN_OR_RETURN((*saved)[i], device_.memory().AllocateHost(piece.bytes));
       buffers[i] = (*saved)[i].get();
     }
@@ -230,7 +275,6 @@ absl::Status Pool::WakeAll() {
       row(region).piece(i).wake = false;
     }
   }
-  stats_.parked_bytes = 0;
   parked_ = false;
   LogEvent(HistoryAction::kWake, reserved_.base, mapped_bytes() - before, nullptr);
   return absl::OkStatus();

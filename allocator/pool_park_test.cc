@@ -407,6 +407,42 @@ TEST_F(PoolParkTest, AnySingleFailingCallOfParkingAndWakingLosesNoByte) {
   EXPECT_GT(calls, 40u);
 }
 
+TEST_F(PoolParkTest, WhoWasNotNamedIsNotParkedWithAPartThatWas) {
+  const Block a = Allocate(3 * kMiB), b = Allocate(1000), c = Allocate(1000);
+  for (const Block& block : {a, b, c}) Write(block, 1);
+  for (ParkContents contents : {ParkContents::kDrop, ParkContents::kToHost}) {
+    EXPECT_THAT(pool_->Park(contents, {a.range}), IsOk());
+    EXPECT_EQ(pool_->Stats().parked_bytes, 2 * kMiB) << "the second piece is also that of b and c";
+    EXPECT_EQ(Read(b), 1);
+    EXPECT_EQ(Read(c), 1);
+    EXPECT_THAT(pool_->Wake(), IsOk());
+    Write(a, 1);
+  }
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {c.range, a.range, b.range}), IsOk());
+  EXPECT_EQ(pool_->Stats().parked_bytes, 4 * kMiB);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+}
+
+TEST_F(PoolParkTest, PartOfABlockIsParkedAlone) {
+  const Block block = Allocate(32 * kMiB);
+  Write(block, 1);
+  const AddressRange half = {block.range.base + 16 * kMiB, 16 * kMiB};
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {half}), IsOk());
+  EXPECT_EQ(pool_->Stats().parked_bytes, 16 * kMiB);
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(Read(block), 1);
+}
+
+TEST_F(PoolParkTest, WhatIsMappedAgainIsNotCountedAsParked) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(4 * kMiB);
+  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {a.range}), IsOk());
+  EXPECT_EQ(pool_->Stats().parked_bytes, 4 * kMiB);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_EQ(Allocate(4 * kMiB).range, a.range);
+  EXPECT_EQ(pool_->Stats().parked_bytes, 0u);
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+}
+
 // A graph that uses the pool's memory must not run without it.
 TEST_F(PoolParkTest, NothingIsLaunchedOnAParkedOrClosedPool) {
   EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk());

@@ -81,7 +81,7 @@ struct PoolStats {
   uint64_t mapped_bytes = 0;     // physical memory
   uint64_t peak_mapped_bytes = 0;
   uint64_t kept_bytes = 0;       // live, in the kept region
-  uint64_t parked_bytes = 0;
+  uint64_t parked_bytes = 0;     // to be woken
   uint64_t limit_bytes = 0;
   uint64_t address_bytes = 0;    // reserved, both regions
   uint64_t checkpoints = 0;      // alive
