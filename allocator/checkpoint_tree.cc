@@ -12,9 +12,8 @@ void CheckpointTree::Attach(NodeId id, NodeId parent) {
   node.parent = parent;
   node.depth = parent == kNoId ? 0 : nodes_[parent].depth + 1;
   node.previous_sibling = kNoId;
-  node.next_sibling = kNoId;
+  node.next_sibling = parent == kNoId ? kNoId : nodes_[parent].first_child;
   if (parent == kNoId) return;
-  node.next_sibling = nodes_[parent].first_child;
   if (node.next_sibling != kNoId) nodes_[node.next_sibling].previous_sibling = id;
   nodes_[parent].first_child = id;
 }
@@ -73,12 +72,12 @@ CheckpointTree::NodeId CheckpointTree::OnlyChild(NodeId id) const {
   return child != kNoId && nodes_[child].next_sibling == kNoId ? child : kNoId;
 }
 
+// Its changes were moved out.
 void CheckpointTree::Recycle(NodeId id) {
   Node& node = nodes_[id];
   node.in_use = false;
   ++node.generation;
-  node.changes = ChangeList();
-  node.footprint = {};
+  node.footprint = std::vector<uint32_t>();  // {} would keep its memory
   free_.push_back(id);
   --count_;
 }

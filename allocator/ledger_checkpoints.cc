@@ -7,10 +7,8 @@
 namespace graphtree {
 
 CheckpointTree::NodeId Ledger::Take(uint64_t time) {
-  base_ = tree_.Add(base_, std::move(changes_), std::move(footprint_), time);
-  changes_ = std::move(spare_changes_);
-  spare_changes_ = ChangeList();
-  footprint_ = {};
+  base_ = tree_.Add(base_, std::exchange(changes_, std::exchange(spare_changes_, {})),
+                    std::exchange(footprint_, {}), time);
   ++epoch_;
   return base_;
 }
@@ -65,8 +63,7 @@ void Ledger::Tidy(CheckpointTree::NodeId id) {
       if (parent != kNoId) {
         RelistCurrent(Join(changes, current));
       } else {
-        Forget(std::move(changes));
-        Forget(std::move(current));
+        Forget(std::move(current));  // and a root itself has no changes
         LeavePlaces(&footprint_);
       }
     }
@@ -84,8 +81,7 @@ void Ledger::TidyInner(CheckpointTree::NodeId id) {
     tree_.ReplaceByOnlyChild(id, Join(first, second));
     return;
   }
-  // Nobody can go back to before a root: what its child changed is of no more use.
-  Forget(std::move(first));
+  // Nobody can go back to before a root, so it has no changes, and its child's are of no more use.
   Forget(std::move(second));
   tree_.ReplaceByOnlyChild(id, {});
 }

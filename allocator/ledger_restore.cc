@@ -112,15 +112,12 @@ bool Ledger::Wake(uint32_t index) {
   return true;
 }
 
+// REQUIRES: there is one.
 BlockId Ledger::FirstLiveIn(uint32_t offset, uint32_t length) const {
-  for (uint32_t at = offset; at < offset + length;) {
-    const RunId id = step_.Find(at);
-    if (id == kNoId) break;
-    const Run& run = step_.run(id);
-    if (run.is_live()) return IdOf(run.owner());
-    at = run.end();
-  }
-  return {};
+  RunId id = step_.Find(offset);
+  while (!step_.run(id).is_live()) id = step_.run(id).next;
+  GRAPHTREE_CHECK(step_.run(id).offset < offset + length) << "nothing lives in " << length;
+  return IdOf(step_.run(id).owner());
 }
 
 // All or nothing: placement depends on the live set alone, so putting the dead back undoes it all.
@@ -151,8 +148,7 @@ RestoreOutcome Ledger::Apply(RestorePlan* plan, uint32_t time) {
 // The target becomes the base; what differs from it is where the caller overruled it.
 void Ledger::Rebase(const RestorePlan& plan) {
   for (uint32_t index : plan.dies) records_[index].keep = false;
-  ChangeList changes = std::move(spare_changes_);
-  spare_changes_ = ChangeList();
+  ChangeList changes = std::exchange(spare_changes_, {});
   for (uint32_t index : plan.freed) changes.push_back(Change::Freed(index));
   for (uint32_t index : plan.guests) changes.push_back(Change::Allocated(index));
   base_ = plan.target;

@@ -3,9 +3,9 @@
 
 #include <vector>
 
-#include "absl/types/span.h"
 #include "allocator/block_record.h"
 #include "allocator/checkpoint_tree.h"
+#include "allocator/ledger_fixture.h"
 #include "allocator/placement.h"
 #include "allocator/run.h"
 #include "allocator/slab.h"
@@ -14,23 +14,7 @@
 namespace graphtree {
 namespace {
 
-class LedgerTest : public testing::Test {
- protected:
-  BlockId Allocate(uint64_t bytes) { return ledger_.Allocate({.bytes = bytes}).block; }
-  FreeOutcome Free(BlockId id) { return ledger_.Free(id, 0); }
-  bool IsLive(BlockId id) const { return ledger_.Check(id) == FreeOutcome::kFreed; }
-  uint32_t OffsetOf(BlockId id) const { return ledger_.record(id.index).offset; }
-
-  RestoreOutcome Restore(CheckpointTree::NodeId target, absl::Span<const BlockId> surviving = {},
-                         absl::Span<const BlockId> dying = {}) {
-    ledger_.Plan(target, surviving, dying, &plan_);
-    if (plan_.outcome != RestoreOutcome::kReady) return plan_.outcome;
-    return ledger_.Apply(&plan_, 0);
-  }
-
-  Ledger ledger_{1u << 20, 1u << 20, 1u << 16};
-  RestorePlan plan_;
-};
+class LedgerTest : public LedgerFixture {};
 
 TEST_F(LedgerTest, RestoringWhatWasSavedChangesNothing) {
   const BlockId a = Allocate(1000), b = Allocate(2000);
@@ -146,42 +130,6 @@ TEST_F(LedgerTest, WhatComesAndGoesBetweenCheckpointsLeavesNoTrace) {
   EXPECT_TRUE(ledger_.checkpoints().node(quiet).changes.empty());
 }
 
-TEST_F(LedgerTest, DroppedCheckpointsJoinTheirNeighbours) {
-  const CheckpointTree::NodeId root = ledger_.Take(0);
-  const BlockId a = Allocate(1);
-  const CheckpointTree::NodeId middle = ledger_.Take(0);
-  Free(a);
-  const BlockId b = Allocate(1);
-  const CheckpointTree::NodeId end = ledger_.Take(0);
-  ledger_.Drop(middle);
-  EXPECT_EQ(ledger_.checkpoints().count(), 2u);
-  EXPECT_EQ(ledger_.Check(a), FreeOutcome::kStale) << "nothing can bring it back";
-  ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
-  ASSERT_EQ(Restore(end), RestoreOutcome::kReady);
-  EXPECT_TRUE(IsLive(b));
-  ledger_.Drop(root);
-  ledger_.Drop(end);
-  EXPECT_EQ(ledger_.checkpoints().count(), 0u);
-  EXPECT_TRUE(IsLive(b));
-}
-
-TEST_F(LedgerTest, PlacesAreCountedForEveryCheckpointThatTouchedThem) {
-  ledger_.Touch(3);
-  EXPECT_EQ(ledger_.place_references(3), 0u) << "no checkpoint, no footprint";
-  const CheckpointTree::NodeId root = ledger_.Take(0);
-  ledger_.Touch(3);
-  ledger_.Touch(3);
-  EXPECT_EQ(ledger_.place_references(3), 1u);
-  const CheckpointTree::NodeId a = ledger_.Take(0);
-  ledger_.Touch(3);
-  ledger_.Touch(4);
-  EXPECT_EQ(ledger_.place_references(3), 2u);
-  ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
-  EXPECT_EQ(ledger_.place_references(4), 0u);
-  ledger_.Drop(a);
-  EXPECT_EQ(ledger_.place_references(3), 0u);
-}
-
 TEST_F(LedgerTest, SizesThatOverflowAndOddAlignmentsAreRefused) {
   EXPECT_EQ(ledger_.Allocate({.bytes = ~uint64_t{0}}).outcome, AllocateOutcome::kTooLarge);
   EXPECT_EQ(ledger_.Allocate({.bytes = uint64_t{0xffffffff} * kQuantum}).outcome,
@@ -213,6 +161,66 @@ TEST_F(LedgerTest, EmptyBlocksHaveAPlaceOfTheirOwn) {
   const BlockId a = Allocate(0), b = Allocate(0);
   EXPECT_NE(OffsetOf(a), OffsetOf(b));
   EXPECT_EQ(ledger_.record(a.index).requested_bytes(), 0u);
+}
+
+// Remembered by a checkpoint, and live neither now nor at the one that is restored.
+TEST_F(LedgerTest, NamingABlockThatIsRememberedAndNowhereLiveIsRefused) {
+  const CheckpointTree::NodeId root = ledger_.Take(0);
+  const BlockId gone = Allocate(1), kept = AllocateKept(1);
+  const CheckpointTree::NodeId later = ledger_.Take(0);
+  Free(gone);
+  EXPECT_EQ(Restore(root, {}, {gone}), RestoreOutcome::kNotLiveThere);
+  EXPECT_EQ(plan_.culprit, gone);
+  EXPECT_EQ(Restore(root, {}, {kept}), RestoreOutcome::kNotLiveThere);
+  EXPECT_EQ(plan_.culprit, kept);
+  EXPECT_EQ(Restore(root, {gone}), RestoreOutcome::kNotLiveThere);
+  EXPECT_EQ(plan_.culprit, gone);
+  const BlockId made_up = {12345, 0};
+  EXPECT_EQ(Restore(root, {made_up}), RestoreOutcome::kNotLiveThere);
+  EXPECT_EQ(plan_.culprit, made_up);
+  EXPECT_EQ(Restore(later), RestoreOutcome::kReady);
+  EXPECT_TRUE(IsLive(gone));
+}
+
+TEST_F(LedgerTest, BlockMayBeNamedAsDyingTwice) {
+  const BlockId a = Allocate(1), b = Allocate(1);
+  const CheckpointTree::NodeId saved = ledger_.Take(0);
+  Free(a);
+  ASSERT_EQ(Restore(saved, {}, {a, b, a, b}), RestoreOutcome::kReady);
+  EXPECT_FALSE(IsLive(a) || IsLive(b));
+  EXPECT_EQ(plan_.doomed.size(), 2u);
+}
+
+TEST_F(LedgerTest, PlansForgetTheOneBefore) {
+  const CheckpointTree::NodeId root = ledger_.Take(0);
+  const BlockId guest = Allocate(1), doomed = Allocate(1);
+  ASSERT_EQ(Restore(root, {guest}, {doomed}), RestoreOutcome::kReady);
+  EXPECT_EQ(plan_.guests.size() + plan_.doomed.size(), 2u);
+  ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
+  EXPECT_TRUE(plan_.guests.empty() && plan_.doomed.empty());
+  EXPECT_FALSE(IsLive(guest));
+}
+
+TEST_F(LedgerTest, BlockThatComesBackIsAlsoOfThoseWhoUsedItsBytesMeanwhile) {
+  const BlockId a = ledger_.Allocate({.bytes = 1, .streams = 1}).block;
+  const CheckpointTree::NodeId saved = ledger_.Take(0);
+  Free(a);
+  const BlockId b = ledger_.Allocate({.bytes = 1, .streams = 4}).block;
+  ASSERT_EQ(OffsetOf(a), OffsetOf(b));
+  ASSERT_EQ(Restore(saved), RestoreOutcome::kReady);
+  EXPECT_EQ(ledger_.record(a.index).streams, 5u);
+}
+
+//   at the checkpoint:  | a ... a ... a |      now:  |   | in the way |   |
+TEST_F(LedgerTest, WhoIsInTheWayIsNamedBehindFreeBytes) {
+  const BlockId a = Allocate(8 * kQuantum), end = Allocate(1);
+  const CheckpointTree::NodeId saved = ledger_.Take(0);
+  Free(a);
+  const BlockId in_the_way = ledger_.AllocateAt(4 * kQuantum, {.bytes = 1}).block;
+  EXPECT_EQ(Restore(saved, {in_the_way}), RestoreOutcome::kOverlap);
+  EXPECT_EQ(plan_.culprit, a);
+  EXPECT_EQ(plan_.other, in_the_way);
+  EXPECT_TRUE(IsLive(end) && IsLive(in_the_way));
 }
 
 }  // namespace
