@@ -265,8 +265,12 @@ bool TreeCore::FindSource(const Values& originals, const Draft& draft, uint32_t 
   for (uint32_t input = 0; input < originals.size(); ++input) {
     const bool is_given =
         draft.stand_ins[input] != 0 && draft.stand_ins[input] == storage->serial;
-    if (!is_given && originals[input].storage() != storage) continue;
-    const bool is_itself = !is_given || draft.node->roles[input] == InputRole::kManaged;
+    const InputRole role = draft.node->roles[input];
+    // Where something stands for the input the body has the input itself from elsewhere, and would
+    // return it whatever a call brings.
+    const bool has_stand_in = role == InputRole::kCopied || role == InputRole::kPatched;
+    if (!is_given && (has_stand_in || originals[input].storage() != storage)) continue;
+    const bool is_itself = !is_given || role == InputRole::kManaged;
     const Address base = is_itself ? originals[input].word() : storage->range().base;
     slot->kind = OutputKind::kInput;
     slot->source = input;

@@ -166,6 +166,21 @@ TEST_P(StoredTest, ReturnedByAnotherFunction) {
   EXPECT_EQ(graphs(), 1u);
 }
 
+// It is an input of the call as well, when that is recorded.
+TEST_P(StoredTest, ReturnedWhereItIsGivenToo) {
+  const FunctionId makes = Register("makes", {.exclude = true}, [this](Launcher& on, Values& in) {
+    stored_ = Sum(on, in[0], in[0]);
+    return Values{};
+  });
+  const FunctionId returns =
+      Register("returns", {}, [this](Launcher&, Values&) { return Values{stored_}; });
+  const Tensor x = Given(1), y = Given(2);
+  CallInSteps(1, makes, {x});
+  for (const Value& given : {stored_, stored_, Value(y)}) {
+    EXPECT_EQ(Read(CallInSteps(1, returns, {given})[0]), Times(PatternOf(1), 2));
+  }
+}
+
 TEST_P(StoredTest, ReturnedInALaterStep) {
   const FunctionId storing = Storing();
   const FunctionId returns = Register("returns", {}, [this](Launcher&, Values&) {
