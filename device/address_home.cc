@@ -36,16 +36,19 @@ AddressHome::~AddressHome() {
   for (auto at = by_base.begin(); at != by_base.end();) {
     at = at->second.home == this ? by_base.erase(at) : std::next(at);
   }
+  ++version_;
 }
 
 void AddressHome::Reserved(AddressRange range) {
   std::lock_guard<std::mutex> lock(All().mutex);
   All().by_base[range.base] = {range.end(), this};
+  ++version_;
 }
 
 void AddressHome::Released(AddressRange range) {
   std::lock_guard<std::mutex> lock(All().mutex);
   All().by_base.erase(range.base);
+  ++version_;
 }
 
 std::string AddressHome::OtherHomeOf(Address address) const {

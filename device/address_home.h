@@ -5,10 +5,12 @@
 //   device B reserves                   |===B===|
 //   B is asked of an address in A's: "A"; of one in its own, or in nobody's: ""
 //
-// Threads: safe from several. Cost: a lock and a search for each question.
+// Threads: safe from several. Cost: a lock and a search for each question; none for Version().
 #ifndef GRAPHTREE_DEVICE_ADDRESS_HOME_H_
 #define GRAPHTREE_DEVICE_ADDRESS_HOME_H_
 
+#include <atomic>
+#include <cstdint>
 #include <string>
 
 #include "device/address.h"
@@ -30,8 +32,13 @@ class AddressHome {
   // The name of the other home that has reserved it; empty if none has.
   std::string OtherHomeOf(Address address) const;
 
+  // Another one whenever any home has reserved or released addresses: answers may differ then.
+  static uint64_t Version() { return version_.load(std::memory_order_acquire); }
+
  private:
   bool IsSameAs(const AddressHome& other) const;
+
+  static inline std::atomic<uint64_t> version_{0};
 
   const std::string name_;
   const bool is_shared_;

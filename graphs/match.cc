@@ -23,6 +23,7 @@ InputPattern::InputPattern(absl::Span<const InputRole> roles, absl::Span<const V
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     rows_.push_back(RowFor(roles[i], inputs[i], i < alignments.size() ? alignments[i] : 1));
     pins_.push_back(PinHash::Pins(roles[i]));
+    if (!pins_.back()) anywhere_.push_back(i);
     const bool exact = rows_.back().mask == ~uint64_t{0} && inputs[i].storage() == nullptr;
     if (!exact) {
       loose_.push_back(i);

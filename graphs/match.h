@@ -68,6 +68,8 @@ class InputPattern {
   absl::Span<const RecordedInput> rows() const { return rows_; }
   // Whether the word of input i is part of a call's hash.
   bool pins(size_t i) const { return pins_[i]; }
+  // The inputs that are taken at any address, or at any that is as well aligned.
+  const std::vector<uint32_t>& anywhere() const { return anywhere_; }
 
   // REQUIRES: as many inputs as rows.
   Comparison Compare(absl::Span<const Value> inputs) const {
@@ -99,6 +101,7 @@ class InputPattern {
   std::vector<Run> runs_;
   std::vector<unsigned char> image_;  // of the runs' values, one behind the other
   std::vector<uint32_t> loose_;       // the other rows
+  std::vector<uint32_t> anywhere_;
 };
 
 // The first input that does not match, for messages and reasons; rows.size() if all do.

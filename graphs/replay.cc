@@ -29,8 +29,19 @@ bool TreeCore::Matches(const Node& node, Call& call) {
   if (!node.workspaces.empty() && !workspaces_.AreCurrent(node.workspaces)) return false;
   const bool writes_to_others = !node.written.empty() || !node.written_beside.empty();
   if (writes_to_others && MovedOntoWritten(node, call.inputs)) return false;
+  if (!node.inputs.anywhere().empty() && ComesFromElsewhere(node, call.inputs)) return false;
   if (IsPlanted(PlantedBug::kSkipsLiveness)) return true;
   return path_.Fits(node, call.inputs) == Path::Fit::kFits;
+}
+
+// Memory of the caller's own carries no name; where it must be what was recorded, it is ours.
+bool TreeCore::ComesFromElsewhere(const Node& node, absl::Span<const Value> inputs) {
+  home_pages_.ForgetIfAnyMoved();
+  for (uint32_t i : node.inputs.anywhere()) {
+    if (inputs[i].storage() != nullptr || home_pages_.Knows(inputs[i].word())) continue;
+    if (!OtherHomeOf(inputs[i].word()).empty()) return true;
+  }
+  return false;
 }
 
 // Among many siblings: a hash over what the call pins, and no heap.

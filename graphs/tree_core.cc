@@ -62,6 +62,7 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       options_(options),
       tells_device_(device.info().architecture == "host"),
       place_(DevicePlaceOf(device)),
+      home_pages_(device.memory().granularity()),
       history_(std::move(history)),
       any_checked_(options.check),
       memory_(std::move(memory)),
@@ -201,14 +202,21 @@ absl::Status TreeCore::CheckStream(const Call& call) const {
       "own, and cannot be part of another's. Call it on another stream, or behind the capture"));
 }
 
-// Memory of the caller's own is asked about where no recording matched, and in checked mode.
-absl::Status TreeCore::CheckHome(const Call& call, size_t i) const {
+std::string TreeCore::OtherHomeOf(Address address) {
+  home_pages_.ForgetIfAnyMoved();
+  if (home_pages_.Knows(address)) return "";
+  std::string elsewhere = device_.memory().OtherHomeOf(address);
+  if (elsewhere.empty()) home_pages_.Learn(address);
+  return elsewhere;
+}
+
+absl::Status TreeCore::CheckHome(const Call& call, size_t i) {
   const Value& input = call.inputs[i];
   if (!input.is_tensor()) return absl::OkStatus();
   const Storage* storage = input.storage();
   std::string elsewhere;
   if (storage == nullptr) {
-    elsewhere = device_.memory().OtherHomeOf(input.word());
+    elsewhere = OtherHomeOf(input.word());
   } else if (storage->IsElsewhere(place_.id)) {
     elsewhere = storage->owner()->DeviceName();
   }
@@ -218,7 +226,7 @@ absl::Status TreeCore::CheckHome(const Call& call, size_t i) const {
       "; this tree's is ", place_.name, ": copy it there first"));
 }
 
-absl::Status TreeCore::CheckInputs(const Call& call) const {
+absl::Status TreeCore::CheckInputs(const Call& call) {
   if (call.inputs.size() < call.function.inputs_named) {
     return absl::InvalidArgumentError(absl::StrCat(
         "'", call.function.name, "' was called with ", call.inputs.size(),

@@ -41,6 +41,7 @@
 #include "graphs/function.h"
 #include "graphs/gate.h"
 #include "graphs/given_inputs.h"
+#include "graphs/home_pages.h"
 #include "graphs/input_roles.h"
 #include "graphs/keeper.h"
 #include "graphs/node.h"
@@ -132,8 +133,10 @@ class TreeCore {
   absl::Status Route(Call& call);
   absl::Status RunSlow(Call& call);
   absl::Status CheckStream(const Call& call) const;
-  absl::Status CheckHome(const Call& call, size_t input) const;
-  absl::Status CheckInputs(const Call& call) const;
+  // Asks the device where it must; empty for what is at home.
+  std::string OtherHomeOf(Address address);
+  absl::Status CheckHome(const Call& call, size_t input);
+  absl::Status CheckInputs(const Call& call);
   absl::Status CheckPromises(const Call& call) const;
   bool MustRunEagerly(const Call& call, Reason* reason);
   // Why no recording at this place serves the call; false if there is none at all for it.
@@ -148,6 +151,7 @@ class TreeCore {
   // Only a recording that was made for the call's own addresses.
   Node* FindExact(Call& call);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
+  bool ComesFromElsewhere(const Node& node, absl::Span<const Value> inputs);
   absl::Status Replay(Node* node, Call& call);
   // It was launched: the path goes on with it, and the call gets its outputs.
   absl::Status ReplaysOn(Stream& stream);
@@ -327,6 +331,7 @@ class TreeCore {
   const TreeOptions options_;
   const bool tells_device_;  // of live bytes: the host device checks them
   const DevicePlace place_;
+  HomePages home_pages_;
   const std::shared_ptr<StepHistory> history_;
   bool any_checked_;  // a function, or all
   const std::unique_ptr<StepMemory> memory_;

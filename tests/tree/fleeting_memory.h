@@ -15,9 +15,10 @@ namespace graphtree {
 // One granule, from Open to Close. Every failure fails the test.
 class FleetingMemory {
  public:
-  void Open(Memory& memory) {
+  // At `wish` where that is free; 0: anywhere.
+  void Open(Memory& memory, Address wish = 0) {
     memory_ = &memory;
-    auto range = memory.Reserve(memory.granularity(), {});
+    auto range = memory.Reserve(memory.granularity(), {.alignment = 0, .wished_base = wish});
     EXPECT_THAT(range, IsOk());
     piece_ = *range;
     Map();
