@@ -22,8 +22,8 @@ using bench::Outcome;
 using bench::RegisterRow;
 using bench::Skipped;
 
-// Ours: BeginStep and `runs` calls in a row. Against: as many launches of equal graphs, patched
-// once each if inputs move.
+// Ours: BeginStep and a call of each function. Against: launches of as many equal graphs, the first
+// of which is patched if inputs move.
 Outcome Replays(const char* device, const BenchShape& shape) {
   absl::StatusOr<std::unique_ptr<BenchWorld>> world = BenchWorld::Make(device, shape);
   if (!world.ok()) return Skipped(std::string(world.status().message()));
@@ -62,8 +62,8 @@ const RowPlan kPlans[] = {
      "a bare patch and launch", "difference <= 300 ns"},
     {"copied_32", {.statics = 1, .copied = 32}, "replay, 32 copied inputs that moved",
      "a bare patch and launch", "difference <= 500 ns"},
-    {"path_4", {.statics = 1, .functions = 4}, "a path of four functions", "four bare launches",
-     "difference <= 600 ns"},
+    {"path_4", {.statics = 1, .functions = 4}, "a path of four functions",
+     "bare launches of four graphs", "difference <= 600 ns"},
 };
 
 // The last two of many siblings in turn, beside the first two: another one each time, so that each

@@ -39,6 +39,7 @@ BenchWorld::~BenchWorld() {
   inputs_.clear();
   outputs_.clear();
   if (on_.is_open()) Drain();
+  while (!bare_.empty()) bare_.pop_back();  // the first one lends its stream
 }
 
 // Slots: two sets of copied inputs, then the static ones.
@@ -90,12 +91,17 @@ absl::Status BenchWorld::MakeBare() {
     launches.push_back({std::get<CudaSymbol>(IncrementKernel().cuda()).symbol, kShape.grid,
                         kShape.block, {&slot, &by, &kElements}});
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(bare_, BareGraph::Capture(launches));
+  for (uint32_t f = 0; f < shape_.functions; ++f) {
+    GRAPHTREE_ASSIGN_OR_RETURN(
+        std::unique_ptr<BareGraph> bare,
+        BareGraph::Capture(launches, bare_.empty() ? nullptr : bare_[0].get()));
+    bare_.push_back(std::move(bare));
+  }
   return absl::OkStatus();
 }
 
 absl::Status BenchWorld::MakeBareOnHost() {
-  GRAPHTREE_ASSIGN_OR_RETURN(host_, on_.Capture([this] {
+  const auto launches = [this] {
     for (const IngestPlan& plan : plan_) {
       const Argument table = plan.Table();
       GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(plan.kernel(), plan.shape(), {&table, 1}));
@@ -107,17 +113,21 @@ absl::Status BenchWorld::MakeBareOnHost() {
       GRAPHTREE_RETURN_IF_ERROR(on_.stream().Launch(IncrementKernel(), kShape, arguments));
     }
     return absl::OkStatus();
-  }));
+  };
+  for (uint32_t f = 0; f < shape_.functions; ++f) {
+    GRAPHTREE_ASSIGN_OR_RETURN(HostGraph host, on_.Capture(launches));
+    host_.push_back(std::move(host));
+  }
   return absl::OkStatus();
 }
 
 void BenchWorld::Drain() {
   on_.stream().Synchronize().IgnoreError();
-  if (bare_ != nullptr) bare_->Synchronize().IgnoreError();
+  if (!bare_.empty()) bare_[0]->Synchronize().IgnoreError();
 }
 
 absl::Status BenchWorld::bare_status() {
-  return bare_ != nullptr ? bare_->Synchronize() : absl::OkStatus();
+  return bare_.empty() ? absl::OkStatus() : bare_[0]->Synchronize();
 }
 
 absl::Status BenchWorld::WarmUp() {
@@ -179,21 +189,16 @@ void BenchWorld::BareStep() {
     for (uint32_t i = 0; i < shape_.copied; ++i) {
       plan_[0].Retarget(i, TensorAt((turn_ % 2) * shape_.copied + i).word());
     }
-    if (bare_ != nullptr) {
-      bare_->Patch(0, bare_ingest_);
+    if (!bare_.empty()) {
+      bare_[0]->Patch(0, bare_ingest_);
     } else {
       const Argument table = plan_[0].Table();
-      host_.executable->PatchKernel(0, plan_[0].kernel(), plan_[0].shape(), {&table, 1})
+      host_[0].executable->PatchKernel(0, plan_[0].kernel(), plan_[0].shape(), {&table, 1})
           .IgnoreError();
     }
   }
-  for (uint32_t f = 0; f < shape_.functions; ++f) {
-    if (bare_ != nullptr) {
-      bare_->Launch();
-    } else {
-      host_.executable->Launch(on_.stream()).IgnoreError();
-    }
-  }
+  for (const std::unique_ptr<BareGraph>& bare : bare_) bare->Launch();
+  for (const HostGraph& host : host_) host.executable->Launch(on_.stream()).IgnoreError();
 }
 
 }  // namespace graphtree

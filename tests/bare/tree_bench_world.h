@@ -71,8 +71,9 @@ class BenchWorld {
   uint32_t used_siblings_ = 0;  // 0: all
 
   std::vector<IngestPlan> plan_;  // of the bare graph, if inputs are copied
-  HostGraph host_;  // on the host, whose own calls are the bare ones
-  std::unique_ptr<BareGraph> bare_;  // on CUDA
+  // One for each function.
+  std::vector<HostGraph> host_;  // on the host, whose own calls are the bare ones
+  std::vector<std::unique_ptr<BareGraph>> bare_;  // on CUDA
   BareLaunch bare_ingest_;
   std::unique_ptr<Tree> tree_;
 };
