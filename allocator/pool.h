@@ -160,6 +160,10 @@ class Pool {
   // history names may be forgotten once there are very many (word_table.h): ask for it again where
   // it is used again.
   WordId Word(absl::string_view text);
+  // The same for who has kept the number that the text had before: no hash as long as that is good.
+  WordId WordAgain(WordId before, absl::string_view text) {
+    return words_[before] == text ? before : Word(text);
+  }
   absl::string_view Text(WordId word) const { return words_[word]; }
   // Goes into every entry of the history until it is changed.
   void SetContext(WordId word);

@@ -230,7 +230,7 @@ TEST_F(PoolTest, ScratchLastsUntilItsOpIsLaunched) {
 
 TEST_F(PoolTest, WordsAndMemoriesOfFreesAreBounded) {
   Open({.history_entries = 64, .debug = {.remember_frees = true}});
-  const WordId weights = pool_->Word("weights");
+  const WordId weights = pool_->Word("weights"), forgotten = pool_->Word("forgotten");
   const Block block = Allocate(1, {.tag = weights});
   Block last;
   for (int i = 0; i < 100000; ++i) {
@@ -241,7 +241,13 @@ TEST_F(PoolTest, WordsAndMemoriesOfFreesAreBounded) {
   }
   EXPECT_GT(pool_->Stats().forgotten_words, 100000u);
   EXPECT_EQ(pool_->Text(weights), "weights");
+  EXPECT_EQ(pool_->Text(forgotten), "(forgotten)");
   EXPECT_EQ(pool_->Word("weights"), weights);
+  EXPECT_EQ(pool_->WordAgain(weights, "weights"), weights);
+  const WordId biases = pool_->WordAgain(weights, "biases");
+  EXPECT_EQ(pool_->Text(biases), "biases");
+  EXPECT_EQ(pool_->Text(pool_->WordAgain(forgotten, "forgotten")), "forgotten");
+  EXPECT_EQ(pool_->WordAgain(0, ""), WordId{0});
   EXPECT_EQ(pool_->Text(pool_->history().Entries().back().context), "request 99999");
   EXPECT_THAT(pool_->Free(last.id), FailsWith(StatusCode::kFailedPrecondition, "request 99999"));
   EXPECT_THAT(pool_->Free(block.id), IsOk());

@@ -12,6 +12,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "allocator/pool_types.h"
 #include "graphs/input_roles.h"
 #include "graphs/keep.h"
 #include "graphs/launcher.h"
@@ -126,6 +127,7 @@ struct Function {
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
   uint64_t variant_count = 0;   // now
   uint64_t variants_seen = 0;   // ever, with what was forgotten and came again
+  mutable WordId tag = 0;       // its name, as the pool last knew it
   bool warned[kReasonCount] = {};
   bool warned_of_shapes = false;
 

@@ -180,7 +180,9 @@ class TreeCore {
   absl::Status ReplayCut(Node* node, Call& call);
   void NoteBreaks(const Node& node);
 
-  WordId TagOf(const Function& function) { return memory_->pool().Word(function.name); }
+  WordId TagOf(const Function& function) {
+    return function.tag = memory_->pool().WordAgain(function.tag, function.name);
+  }
 
   // eager.cc
   // The side stream goes on after what the caller has put on `stream`.
