@@ -128,6 +128,7 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
 absl::Status TreeCore::LaunchFor(Node* node, size_t number, Section* section,
                                  absl::Span<const Value> inputs, EagerRandom* taken,
                                  Stream& stream) {
+  if (section->is_fixed()) return LaunchSection(*node, number, *section, stream);
   TakeTurn(section, inputs, node->places);
   DrawRandom(section, taken);
   GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, inputs));

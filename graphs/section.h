@@ -81,6 +81,10 @@ struct Section {
     return (executable == nullptr ? 0 : executable->device_bytes()) +
            (spare == nullptr ? 0 : spare->executable->device_bytes());
   }
+  // Every launch is as the one before.
+  bool is_fixed() const {
+    return ingest.empty() && random.empty() && egress.empty() && pointers.empty();
+  }
   // REQUIRES: there is a spare.
   void SwapWithSpare() {
     std::swap(executable, spare->executable);
