@@ -146,10 +146,9 @@ class Pool {
   absl::Status Pin(AddressRange range);
   absl::Status Unpin(AddressRange range);
 
-  // Gives the physical memory back and keeps the addresses, of the whole pool or of the pieces
-  // under the ranges. Using a wholly parked pool is an error until Wake. What stays: pinned pieces,
-  // and those in which a live block has bytes outside of the ranges. Waits for the pool's streams.
-  // While a capture is open it is queued.
+  // Gives the physical memory back and keeps the addresses, of the whole pool, which then refuses
+  // use until Wake, or of the pieces under the ranges; not of pinned ones, nor where a live block
+  // has bytes outside of the ranges. Waits for the pool's streams; queued while a capture is open.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
   // All or nothing: if it fails everything is parked as it was. While a capture is open a wake that
   // has to write (contents, canaries) is queued.
@@ -158,12 +157,9 @@ class Pool {
 
   // Words for tags and notes. A word that no live block, no remembered one and no entry of the
   // history names may be forgotten once there are very many (word_table.h): ask for it again where
-  // it is used again.
+  // it is used again, with the number that it had: no hash as long as that one is good.
   WordId Word(absl::string_view text);
-  // The same for who has kept the number that the text had before: no hash as long as that is good.
-  WordId WordAgain(WordId before, absl::string_view text) {
-    return words_[before] == text ? before : Word(text);
-  }
+  WordId WordAgain(WordId before, absl::string_view text);
   absl::string_view Text(WordId word) const { return words_[word]; }
   // Goes into every entry of the history until it is changed.
   void SetContext(WordId word);

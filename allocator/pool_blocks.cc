@@ -163,6 +163,10 @@ WordId Pool::Word(absl::string_view text) {
   return words_.Add(text);
 }
 
+WordId Pool::WordAgain(WordId before, absl::string_view text) {
+  return words_[before] == text ? before : Word(text);
+}
+
 void Pool::SetContext(WordId word) {
   const ThreadGuard::Entry entry(guard_);
   if (!IsRefused(entry, "SetContext")) context_ = word;
