@@ -216,7 +216,8 @@ void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs,
     if (is_new) HoldMade(call, *node, output.storage(), number, number);
     ++number;
   }
-  for (Storage* storage : allocator.Held()) {
+  const StorageHolds held = allocator.Held();
+  for (Storage* storage : held) {
     if (path_.Holds(*storage) || IsPlanted(PlantedBug::kForgetsStored)) continue;
     HoldMade(call, *node, storage, number++, kNotReturned);
     if (node->cuts.empty()) continue;
@@ -236,7 +237,8 @@ void TreeCore::TakeBackMade(const Call& call, const StepAllocator& allocator,
     if (IsPlanted(PlantedBug::kForgetsTakenBack)) return;
     storage->set_state(StorageState::kStale);
   };
-  for (Storage* storage : allocator.Held()) {
+  const StorageHolds held = allocator.Held();
+  for (Storage* storage : held) {
     if (has_blocks) memory_->pool().Free(Unpack(storage->block)).IgnoreError();
     take_back(storage);
   }

@@ -138,11 +138,10 @@ absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   return memory_->pool().UseOn(Unpack(storage->block), stream);
 }
 
-std::vector<Storage*> StepAllocator::Held() const {
-  std::vector<Storage*> held;
+StorageHolds StepAllocator::Held() const {
+  StorageHolds held;
   for (const Made& made : made_) {
-    const bool is_same = made.storage->serial == made.serial;
-    if (is_same && made.storage->held_outside()) held.push_back(made.storage);
+    if (made.storage->serial == made.serial) held.Add(made.storage);
   }
   return held;
 }

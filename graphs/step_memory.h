@@ -122,6 +122,27 @@ class StepMemory {
   const AddressRange kept_;  // the kept region
 };
 
+// Storages that cannot go as long as this lives.
+class StorageHolds {
+ public:
+  StorageHolds() = default;
+  StorageHolds(StorageHolds&&) = default;
+  StorageHolds& operator=(StorageHolds&&) = delete;
+  ~StorageHolds() {
+    for (Storage* storage : storages_) storage->DropInside();
+  }
+
+  // Unless it is gone already.
+  void Add(Storage* storage) {
+    if (storage->TryAddInside()) storages_.push_back(storage);
+  }
+  std::vector<Storage*>::const_iterator begin() const { return storages_.begin(); }
+  std::vector<Storage*>::const_iterator end() const { return storages_.end(); }
+
+ private:
+  std::vector<Storage*> storages_;
+};
+
 // Memory for a body. In the step region while there is room, else in the kept region, so that a
 // body that has begun can end; `spilled` then says that nothing may be recorded from it.
 class StepAllocator : public BodyAllocator {
@@ -134,8 +155,9 @@ class StepAllocator : public BodyAllocator {
   absl::Status UseOn(Storage* storage, Stream& stream) override;
   bool spilled() const { return spilled_; }
   Region region() const { return region_; }
-  // Of the storages that were allocated, those that somebody holds now.
-  std::vector<Storage*> Held() const;
+  // Of the storages that were allocated, those that somebody holds now; other threads may let go of
+  // them meanwhile.
+  StorageHolds Held() const;
   // All that was allocated so far, dead or alive, whole quanta, in address order and joined.
   std::vector<AddressRange> Used() const;
   // Called before every allocation: what has died by then makes room.

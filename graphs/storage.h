@@ -88,6 +88,17 @@ class Storage {
   void AddInside() {
     if (inside_++ == 0) count_.fetch_add(kInside, std::memory_order_relaxed);
   }
+  // False if nobody holds it: its last handle may be going just now, on another thread.
+  bool TryAddInside() {
+    uint64_t count = count_.load(std::memory_order_relaxed);
+    while (inside_ == 0 && count != 0 &&
+           !count_.compare_exchange_weak(count, count + kInside, std::memory_order_acquire,
+                                         std::memory_order_relaxed)) {
+    }
+    if (inside_ == 0 && count == 0) return false;
+    ++inside_;
+    return true;
+  }
   void DropInside() {
     if (--inside_ > 0) return;
     if (count_.fetch_sub(kInside, std::memory_order_acq_rel) == kInside) {

@@ -227,6 +227,56 @@ TEST_P(TreeThreadsTest, AnOutputIsDroppedWhileAnotherFunctionIsRecorded) {
 }
 
 // The other tree works on a stream of its own: it may, whatever the outer tree does at the time.
+// Another thread lets go of what a body has stored while the tree takes it in.
+TEST_P(TreeThreadsTest, WhatABodyHasStoredIsDroppedAsItReturns) {
+  constexpr int kMany = 100, kRounds = 60;
+  std::vector<Value> shelf(kMany);
+  std::atomic<int> stored{0}, dropped{0};
+  std::thread dropper([&] {
+    for (int round = 1; round <= kRounds; ++round) {
+      while (stored.load(std::memory_order_acquire) < round) std::this_thread::yield();
+      for (Value& value : shelf) value = Value();
+      dropped.store(round, std::memory_order_release);
+    }
+  });
+  const FunctionId stores = Register("stores", {}, [&](Launcher& on, Values& inputs) {
+    while (dropped.load(std::memory_order_acquire) < stored) std::this_thread::yield();
+    for (Value& value : shelf) value = on.Empty(WordsLayout(4));
+    Values outputs = Twice(on, inputs);
+    stored.fetch_add(1, std::memory_order_release);
+    return outputs;
+  });
+  const FunctionId fills = Register("fills", {}, [](Launcher& on, Values&) {
+    return Values{Filled(on, 1, kWords), Filled(on, 2, kWords), Filled(on, 3, kWords)};
+  });
+  const Tensor x = Given(1);
+  for (int64_t call = 0; stored < kRounds; ++call) {
+    NewStep();
+    // Of another integer for every second call: a warm-up and a recording in turn.
+    const Values out = Call(stores, {x, Value::Integer(call / 2)});
+    const Values others = Call(fills, {});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+    for (uint32_t seed = 1; seed <= 3; ++seed) EXPECT_EQ(Read(others[seed - 1]), PatternOf(seed));
+  }
+  dropper.join();
+  NewStep();
+  EXPECT_EQ(live(), 0u);
+}
+
+// Whoever is turned away is told by name, also while functions are registered.
+TEST_P(TreeThreadsTest, SomebodyIsTurnedAwayWhileOthersRegister) {
+  const FunctionId waits = Register("waits", {}, [&](Launcher& on, Values& inputs) {
+    Values in = {inputs[0]}, out;
+    absl::Status refused;
+    std::thread second([&] { refused = tree().Run(0, absl::MakeSpan(in), b(), &out); });
+    for (int i = 0; i < 50; ++i) Register("one more", {}, Twice);
+    second.join();
+    EXPECT_THAT(refused, FailsWith(StatusCode::kFailedPrecondition, "'waits' was not run"));
+    return Twice(on, inputs);
+  });
+  EXPECT_EQ(Read(CallInSteps(1, waits, {Given(1)})[0]), Times(PatternOf(1), 2));
+}
+
 TEST_P(TreeThreadsTest, ABodyCallsAnotherTree) {
   ASSERT_OK_AND_ASSIGN(const auto stream, device().NewStream());
   const std::unique_ptr<Tree> inner = NewTree();
