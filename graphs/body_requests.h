@@ -11,6 +11,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "graphs/workspaces.h"
@@ -21,6 +22,12 @@ struct BodyRequests {
   std::string warm_up;  // why; empty: not asked
   std::vector<std::shared_ptr<void>> keep_alive;
   std::vector<WorkspaceUse> workspaces;
+
+  // What an eager part asked for. It looks its workspaces up in every run.
+  void AddOfPart(BodyRequests part) {
+    if (warm_up.empty()) warm_up = std::move(part.warm_up);
+    for (std::shared_ptr<void>& object : part.keep_alive) keep_alive.push_back(std::move(object));
+  }
 };
 
 }  // namespace graphtree

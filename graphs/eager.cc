@@ -105,6 +105,35 @@ class SavedRun {
 
 }  // namespace
 
+// Runs the parts of a body that is not recorded where they stand, as every other run of it does: on
+// the caller's stream, with memory of their own.
+class TreeCore::PartsInPlace : public Cutter {
+ public:
+  PartsInPlace(TreeCore* tree, const Call& call, Stream& stream, EagerRandom* random,
+               Launcher* body)
+      : tree_(tree), call_(call), stream_(stream), random_(random), body_(body) {}
+
+  absl::Status Cut(BreakRequest request) override {
+    random_->EndSection();
+    GRAPHTREE_RETURN_IF_ERROR(tree_->order_.ContinueOn(call_.stream));
+    StepAllocator kept(tree_->memory_.get(), Region::kKept, tree_->TagOf(call_.function));
+    Launcher on(call_.stream, kept, nullptr, random_);
+    on.SetWorkspaces(&tree_->workspaces_);
+    const absl::Status status = on.RunPart(request);
+    body_->requests().AddOfPart(std::move(on.requests()));
+    random_->EndSection();
+    const absl::Status back = tree_->order_.ContinueOn(stream_);
+    return status.ok() ? back : status;
+  }
+
+ private:
+  TreeCore* const tree_;
+  const Call& call_;
+  Stream& stream_;
+  EagerRandom* const random_;
+  Launcher* const body_;
+};
+
 // Whatever comes of it, the caller's stream goes on behind it.
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
@@ -124,6 +153,8 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
     observer = saved->observer();
   }
   Launcher on(stream, allocator, observer, &random);
+  PartsInPlace parts(this, call, stream, &random, &on);
+  on.SetCutter(&parts);
   run->outputs = RunBody(call.function, on, *inputs);
   if (!on.ok()) random.GiveBack();
   // Best effort: a run that has begun goes on where there is no memory to save to.

@@ -133,9 +133,10 @@ class Launcher {
   // The memory of a workspace that is registered with the tree, to be handed to its library now.
   AddressRange Workspace(WorkspaceId id);
   // Not settled yet: the next call shall warm up again instead of being recorded. The tree's limit
-  // bounds how often that is granted.
+  // bounds how often that is granted. In a replay's part it says nothing new.
   void WarmUpAgain(std::string why);
-  // What was launched needs `object`: a recording holds it for as long as it may be replayed.
+  // What was launched needs `object`: a recording holds it for as long as it may be replayed, and a
+  // replay what its parts say.
   void KeepAlive(std::shared_ptr<void> object);
 
   // The stream in force. Work put on it directly is opaque: declare what it touches.

@@ -147,6 +147,7 @@ void TreeCore::Recorder::KeepRehearsal() {
 }
 
 void TreeCore::Recorder::Finish(Launcher* on) {
+  on->requests().AddOfPart(std::move(asked_by_parts_));
   if (!tree_.TakeRequests(call_, &on->requests(), &draft_)) return;
   if (is_rehearsal()) return KeepRehearsal();
   HoldUsed();
@@ -252,7 +253,9 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   StepAllocator kept(tree_.memory_.get(), Region::kKept, tree_.TagOf(call_.function));
   Launcher on(call_.stream, kept, nullptr, &taken_);
   on.SetWorkspaces(&tree_.workspaces_);
-  GRAPHTREE_RETURN_IF_ERROR(on.RunPart(request));
+  const absl::Status ran = on.RunPart(request);
+  asked_by_parts_.AddOfPart(std::move(on.requests()));
+  GRAPHTREE_RETURN_IF_ERROR(ran);
   draft_.is_final = false;
   cut.part = std::move(request);
   node->cuts.push_back(std::move(cut));

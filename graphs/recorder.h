@@ -87,6 +87,7 @@ class TreeCore::Recorder : public Cutter {
   RandomWords words_;
   RecordedRandom random_;
   EagerRandom taken_;  // by the sections that were launched, and by the parts
+  BodyRequests asked_by_parts_;
   SpoiltRanges spoilt_;
   Undo undo_;
   void NoteWrite(const Tensor& tensor);

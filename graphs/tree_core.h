@@ -115,6 +115,7 @@ class TreeCore {
  private:
   class Recorder;  // recorder.h
   class CutRun;    // breaks.cc
+  class PartsInPlace;  // eager.cc
   struct Call {
     Function& function;
     Variant* variant;  // null on the hot path

@@ -338,6 +338,50 @@ TEST_P(BreaksTest, KeptOutputsOnBothSidesOfACut) {
 }
 
 // Two trees record and replay in one part of a third's.
+// Also in the first run a part works on the caller's stream: a tree that it calls there may live
+// longer than its own.
+TEST_P(BreaksTest, TheTreeThatAPartCallsLivesOn) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> inner, Tree::Create(device(), {}));
+  const FunctionId twice = inner->Register("twice", {}, Twice);
+  const FunctionId outer = Register("outer", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    on.Break("another tree", {InOut(out)}, [&](Launcher& part, absl::Span<const Tensor> tensors) {
+      EXPECT_EQ(&part.stream(), &a());
+      const auto made = inner->Run(twice, {tensors[0]}, part.stream());
+      part.Fail(made.status());
+      if (made.ok()) part.Copy(tensors[0], Tensor::From((*made)[0]));
+    });
+    return Values{Sum(on, out, out)};
+  });
+  const Tensor x = Given(1);
+  EXPECT_EQ(Read(CallInSteps(1, outer, {x})[0]), Times(PatternOf(1), 8));
+  CloseTree();
+  for (int step = 0; step < 3; ++step) {
+    inner->BeginStep();
+    const auto made = inner->Run(twice, {x}, a());
+    ASSERT_THAT(made, IsOk());
+    EXPECT_EQ(Read((*made)[0]), Times(PatternOf(1), 2));
+  }
+}
+
+// What a part made is its own, whichever run it made it in.
+TEST_P(BreaksTest, APartKeepsWhatItMadeFirst) {
+  Value state;
+  const FunctionId function = Register("counts", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    on.Break("state", {Out(out)}, [&](Launcher& part, absl::Span<const Tensor> tensors) {
+      if (state.is_none()) state = Filled(part, 3, kWords);
+      part.Copy(tensors[0], Tensor::From(state));
+    });
+    return Values{Sum(on, out, out)};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(3), 2)) << step;
+  }
+  EXPECT_EQ(replays(), 3u);
+}
+
 TEST_P(BreaksTest, APartMayCallAnotherTree) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other, Tree::Create(device(), {}));
   const FunctionId inner = other->Register("inner", {}, Twice);

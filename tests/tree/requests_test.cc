@@ -77,6 +77,31 @@ TEST_P(RequestsTest, ABodyThatAsksWhileItIsRecordedIsWarmedUp) {
   EXPECT_EQ(eager(), 0u);
 }
 
+// A part asks for its body, and what it needs is held by the recording.
+TEST_P(RequestsTest, APartAsksForItsBody) {
+  int asks = 2, gone = 0;
+  const FunctionId function = Register("asks", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    on.Break("tunes", {InOut(out)}, [&](Launcher& part, absl::Span<const Tensor>) {
+      if (asks-- > 0) part.WarmUpAgain("the tuner is not done");
+      part.KeepAlive(std::shared_ptr<void>(&gone, [&gone](void*) { ++gone; }));
+    });
+    return Values{Sum(on, out, out)};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(3, function, {x});
+  EXPECT_EQ(reasons(Reason::kWarmUpAsked), 2u);
+  EXPECT_EQ(graphs(), 0u);
+  EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 4));
+  EXPECT_EQ(graphs(), 1u);
+  NewStep();
+  EXPECT_EQ(gone, 3) << "of the warm-ups";
+  CallInSteps(2, function, {x});
+  EXPECT_EQ(gone, 5) << "of the replays";
+  CloseTree();
+  EXPECT_EQ(gone, 6);
+}
+
 TEST_P(RequestsTest, ANodeHoldsWhatItNeedsAsLongAsItMayBeReplayed) {
   std::weak_ptr<int> held;
   const FunctionId function = Register("keeps", {}, [&held](Launcher& on, Values& inputs) {
