@@ -156,9 +156,12 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   PartsInPlace parts(this, call, stream, &random, &on);
   on.SetCutter(&parts);
   run->outputs = RunBody(call.function, on, *inputs);
-  if (!on.ok()) random.GiveBack();
   // Best effort: a run that has begun goes on where there is no memory to save to.
-  if (!on.ok() && saved != nullptr) saved->Restore();
+  const auto take_back = [&] {
+    random.GiveBack();
+    if (saved != nullptr) saved->Restore();
+  };
+  if (!on.ok()) take_back();
   // A check looks for what nobody declared: it has to come back to be seen.
   const std::vector<bool> all(inputs->size(), true);
   if (on.ok()) {
@@ -169,6 +172,7 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   if (on.ok()) {
     on.Fail(&stream == side_.get() ? MoveKept(call.function, stream, &run->outputs)
                                    : CountKept(call.function, run->outputs));
+    if (!on.ok()) take_back();
   }
   on.Fail(order_.ContinueOn(call.stream));
   if (!on.ok()) {

@@ -3,6 +3,7 @@
 #include <deque>
 #include <utility>
 
+#include "graphs/random/generator.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -192,6 +193,35 @@ TEST_P(KeptTest, BeyondTheLimitIsAnErrorAndNothingIsLost) {
 
 // An input that dies in a function that keeps an output is consumed like any other: where somebody
 // holds it, what runs behind must not take its place.
+// The call that was refused draws no random numbers, and what a known break puts at risk is back.
+TEST_P(KeptTest, ARunBeyondTheLimitIsTakenBack) {
+  for (const int runs_before : {0, 1, 2}) {
+    OpenTree({.kept_bytes = kWords * sizeof(uint32_t)});
+    auto generator = std::make_shared<Generator>(7);
+    const FunctionId fills = Register("fills", {.kept_outputs = {0}}, Twice);
+    const FunctionId refused = Register(
+        "refused", {.static_inputs = {0}, .kept_outputs = {0}}, [&](Launcher& on, Values& inputs) {
+          on.Random(generator, 4);
+          Bump(on, inputs[0], 1);
+          on.Break("nothing", {}, [](Launcher&, absl::Span<const Tensor>) {});
+          Bump(on, inputs[0], 10);
+          return Values{Sum(on, inputs[0], inputs[0])};
+        });
+    const Tensor x = Given(1);
+    for (int run = 0; run < runs_before; ++run) CallInSteps(1, refused, {x});
+    NewStep();
+    const Values held = Call(fills, {Given(2)});
+    NewStep();
+    const uint64_t drawn = generator->offset();
+    const Words words = Read(x);
+    EXPECT_THAT(Refusal(refused, {x}), FailsWith(StatusCode::kResourceExhausted, "'refused'"));
+    EXPECT_EQ(generator->offset(), drawn);
+    if (runs_before > 0) {
+      EXPECT_EQ(Read(x), words);
+    }
+  }
+}
+
 TEST_P(KeptTest, WhatDiesBesideAKeptOutput) {
   const FunctionId make = Register("make", {}, Twice);
   const FunctionId function = Register("eats", Keeping({0}), [](Launcher& on, Values& inputs) {
