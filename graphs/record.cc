@@ -59,8 +59,20 @@ absl::Status TreeCore::BooksTo(Node* node) {
       held->storage->DropInside();
     }
   }
+  owns_in_replay_ = !surviving.empty();
   books_at_ = nullptr;
   return absl::OkStatus();
+}
+
+// The call that went there was given up or failed, and the path goes on replaying: what it holds is
+// views once more, whose places other replays may be writing when they are dropped.
+void TreeCore::BackToViews() {
+  for (const HeldOutput& held : path_.Held()) {
+    Storage& storage = *held.storage;
+    const bool owns = storage.state() == StorageState::kOwning;
+    if (owns && memory_->InStepRegion(storage.range())) storage.set_state(StorageState::kView);
+  }
+  owns_in_replay_ = false;
 }
 
 absl::Status TreeCore::Record(Call& call) {

@@ -179,6 +179,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
     GRAPHTREE_RETURN_IF_ERROR(CheckInputsLive(call));
     GRAPHTREE_RETURN_IF_ERROR(CheckOutsideLive(*node, call));
   }
+  if (owns_in_replay_) BackToViews();
   if (!node->cuts.empty()) return ReplayCut(node, call);
   if (node->section.executable == nullptr && node->section.graph != nullptr) {
     if (absl::Status back = BringBack(node); !back.ok()) {

@@ -257,6 +257,7 @@ class TreeCore {
 
   // record.cc
   absl::Status BooksTo(Node* node);
+  void BackToViews();
   absl::Status Record(Call& call);
   absl::Status RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal, bool* again);
   // Why a recording was given up, from what failed.
@@ -357,6 +358,7 @@ class TreeCore {
   Path path_;
   // The node whose state the books show to the letter, if any.
   Node* books_at_ = nullptr;
+  bool owns_in_replay_ = false;  // the path's outputs own blocks, as the books were put to them
   uint64_t step_ = 1;
   Values scratch_outputs_;  // kept for its memory
   TreeStats stats_;

@@ -236,6 +236,42 @@ TEST_P(LivenessTest, Cleanup) {
 }
 
 // One path by hand: what is warmed up, recorded, replayed and restored, call by call.
+// The books had been put to where a recording could begin, and it came to nothing: what the next
+// replay consumes is no block of the books', whose place it may be writing to.
+TEST_P(LivenessTest, AReplayBehindACallThatCameToNothing) {
+  for (const bool waits : {false, true}) {
+    OpenTree({});
+    bool now = false;
+    const FunctionId make = Register("make", {}, Twice);
+    const FunctionId between = Register("between", {}, [&](Launcher& on, Values& inputs) {
+      if (waits) on.Fail(on.stream().Synchronize());
+      if (now && !waits) on.Fail(absl::InternalError("on purpose"));
+      return Twice(on, inputs);
+    });
+    const FunctionId consume = Register("consume", {}, [](Launcher& on, Values& inputs) {
+      const Tensor twice = Sum(on, inputs[0], inputs[0]);
+      inputs[0] = Value();
+      return Values{Sum(on, twice, twice)};  // in its place
+    });
+    const Tensor x = Given(1);
+    for (int step = 0; step < 6; ++step) {
+      NewStep();
+      Values made = Call(make, {x});
+      now = step > 2;
+      if (now) {
+        EXPECT_EQ(Refusal(between, {x}).ok(), waits);
+      }
+      const Address place = made[0].word();
+      const Values out = Call(consume, std::move(made));
+      if (now) {
+        EXPECT_EQ(out[0].word(), place);
+      }
+      EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 8));
+    }
+    EXPECT_GE(replays(), 6u);
+  }
+}
+
 TEST_P(LivenessTest, TheTraceOfTwoFunctionsAndAThird) {
   const FunctionId f = Register("f", {}, Twice);
   const FunctionId g = Register("g", {}, Twice);
