@@ -10,6 +10,11 @@ void StepHistory::AddFunction(const std::string& name) {
   names_.push_back(name);
 }
 
+std::string StepHistory::NameOf(uint32_t function) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return function < names_.size() ? absl::StrCat("'", names_[function], "'") : "the function";
+}
+
 void StepHistory::NoteWrites(absl::Span<const AddressRange> ranges, const RangeUse& use) {
   std::lock_guard<std::mutex> lock(mutex_);
   for (const AddressRange range : ranges) writes_.Note(range, use);

@@ -26,6 +26,8 @@ namespace graphtree {
 class StepHistory {
  public:
   void AddFunction(const std::string& name);
+  // In quotes; "the function" if there is none of that number. On any thread.
+  std::string NameOf(uint32_t function) const;
   void SetLastRun(uint32_t function) { last_run_.store(function, std::memory_order_relaxed); }
 
   // Checked mode: a call has written to these bytes of the steps' memory.

@@ -84,8 +84,7 @@ absl::Status TreeCore::BodyStatus(const Function& function, const Launcher& on) 
 }
 
 absl::Status TreeCore::WhyBusy(FunctionId id) const {
-  const std::string name =
-      id < functions_.size() ? absl::StrCat("'", functions_[id].name, "'") : "the function";
+  const std::string name = history_->NameOf(id);
   const Function* running = running_.load(std::memory_order_acquire);
   if (gate_.is_looked_at() && IsInOwnCall()) {
     return absl::FailedPreconditionError(absl::StrCat(
