@@ -73,8 +73,9 @@ class Observers {
   Observers(const Observers&) = delete;
   Observers& operator=(const Observers&) = delete;
 
-  // `observer` must leave before it goes.
+  // `observer` must leave before it goes. Null joins nobody.
   void Join(Observer* observer) {
+    if (observer == nullptr) return;
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     list_.push_back(observer);
     count_.store(list_.size(), std::memory_order_release);

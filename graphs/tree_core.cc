@@ -408,6 +408,7 @@ absl::Status TreeCore::RunSlow(Call& call) {
 
 void TreeCore::Inspect(const std::function<void()>& look) {
   std::unique_ptr<TreeCore> closed;  // by `look`
+  if (look == nullptr) return;
   const Looking looking(gate_);
   look();
   if (looking.is_outermost()) closed = std::move(closed_inside_);

@@ -26,7 +26,8 @@ void TreeCore::FindVariant(Call& call) {
   function.warned_of_shapes = true;
   options_.warn(absl::StrCat(
       "'", function.name, "' has been called with ", function.variants_seen,
-      " distinct sizes, and each is warmed up and recorded on its own; pad inputs to few sizes, "
+      function.variants_seen == 1 ? " size" : " distinct sizes",
+      ", and each is warmed up and recorded on its own; pad inputs to few sizes, "
       "list the sizes to record (FunctionOptions::recorded_sizes), or raise "
       "TreeOptions::shape_warn_limit to hear of it later"));
 }
