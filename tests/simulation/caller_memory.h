@@ -32,6 +32,7 @@ class CallerMemory {
   absl::Status Rewrite(const Seen& seen, uint32_t seed, Stream& stream);
   // Gives the buffer back, as far as a device that checks is told; or takes it again.
   absl::Status Kill(const Seen& seen, Stream& stream);
+  bool Has(const Value& value) const { return range_.Contains({value.word(), 1}); }
   bool IsDead(const Value& value) const {
     return value.storage() == nullptr && dead_.count(value.word()) > 0;
   }

@@ -1,197 +1,113 @@
-// The two ways to run a function.
+// Follows a run on cells.
 #include "tests/simulation/model.h"
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/span.h"
-#include "device/base/status_macros.h"
 #include "tests/kernels/kernels.h"
 
 namespace graphtree::simulation {
-namespace {
 
-LaunchShape ShapeFor(uint32_t elements) {
-  LaunchShape shape;
-  shape.grid.x = (elements + 255) / 256;
-  shape.block.x = 256;
-  return shape;
-}
-
-// What integers and objects add to the numbers that a function fills in.
 uint32_t KeyOf(const Value& value) {
   if (value.is_integer()) return static_cast<uint32_t>(value.integer());
   return value.is_opaque() ? value.opaque<Thing>().content : 0;
 }
 
-// What its caller was promised about the inputs, as a body would rely on it.
-absl::Status CheckAligned(const FunctionSpec& spec, const Values& inputs) {
-  for (uint32_t p : spec.aligned) {
-    if (inputs[p].word() % kAligned == 0) continue;
-    return absl::InternalError(absl::StrCat("the body was given input ", p, " less aligned"));
+Model::Model(const FunctionSpec& spec, const std::vector<Seen>& arguments, uint32_t elements,
+             uint64_t run)
+    : spec_(&spec), elements_(elements), run_(run), copies_(arguments.size()) {
+  recorded_.copied.resize(arguments.size(), false);
+  for (const Seen& argument : arguments) {
+    Source source = argument.source;
+    const bool is_callers = argument.handle.is_tensor() && argument.handle.storage() == nullptr;
+    if (is_callers) source = {Source::Kind::kCell, argument.cell};
+    registers_.push_back({argument.cell, std::move(source)});
+    key_ += KeyOf(argument.handle);
   }
-  return absl::OkStatus();
 }
 
-}  // namespace
+void Model::Copied(size_t p) {
+  recorded_.copied[p] = true;
+  copies_[p] = std::make_shared<Cell>(*registers_[p].cell);
+}
 
-std::vector<Seen> ModelOf(const FunctionSpec& spec, const std::vector<Seen>& arguments,
-                          uint32_t elements) {
-  std::vector<std::shared_ptr<Cell>> registers;
-  uint32_t key = 0;
-  for (const Seen& argument : arguments) {
-    registers.push_back(argument.cell);
-    key += KeyOf(argument.handle);
+void Model::Do(const OpSpec& op) {
+  switch (op.kind) {
+    case OpSpecKind::kDrop:
+    case OpSpecKind::kStore:
+    case OpSpecKind::kForget: return;
+    case OpSpecKind::kIncrement:
+    case OpSpecKind::kSecret:
+      for (uint32_t& word : *registers_[op.a].cell) word += op.immediate;
+      if (copies_[op.a] == nullptr) return;
+      // The copy is written, and given back behind the body.
+      for (uint32_t& word : *copies_[op.a]) word += op.immediate;
+      return;
+    case OpSpecKind::kLoad: recorded_.loads.push_back(std::nullopt); break;
+    default: break;
   }
-  for (const OpSpec& op : spec.ops) {
-    if (op.kind == OpSpecKind::kDrop) continue;
-    if (op.kind == OpSpecKind::kIncrement || op.kind == OpSpecKind::kSecret) {
-      for (uint32_t& word : *registers[op.a]) word += op.immediate;
+  const bool fills = op.kind == OpSpecKind::kFill || op.kind == OpSpecKind::kLoad;
+  auto out = std::make_shared<Cell>(elements_);
+  for (uint32_t e = 0; e < elements_; ++e) {
+    (*out)[e] = fills ? PatternWord(op.immediate + key_, e)
+                      : (*registers_[op.a].cell)[e] + (*registers_[op.b].cell)[e];
+  }
+  const Source own{Source::Kind::kRegister, nullptr, kThisRun, registers_.size()};
+  registers_.push_back({std::move(out), own, Life::kUnknown, run_});
+  copies_.push_back(nullptr);
+}
+
+void Model::Take(Register found) {
+  // An earlier run of this call came to nothing: nobody will find what it made.
+  const bool is_lost =
+      found.source.kind == Source::Kind::kRegister && found.source.recording == kThisRun;
+  recorded_.loads.push_back(is_lost ? Source() : found.source);
+  registers_.push_back(std::move(found));
+  copies_.push_back(nullptr);
+}
+
+void Model::TakeOwn(size_t number) {
+  recorded_.loads.push_back(Source{Source::Kind::kRegister, nullptr, kThisRun, number});
+  registers_.push_back(Register(registers_[number]));
+  copies_.push_back(CellPtr(copies_[number]));
+}
+
+bool Model::Replay(const Recorded& recorded,
+                   const std::function<CellPtr(const Source&)>& find) {
+  bool knows_all = true;
+  for (size_t p = 0; p < recorded.copied.size(); ++p) {
+    if (recorded.copied[p]) Copied(p);
+  }
+  size_t load = 0;
+  for (size_t i = 0; i < spec_->ops.size() && knows_all; ++i) {
+    const OpSpec& op = spec_->ops[i];
+    const bool takes = op.kind == OpSpecKind::kLoad && recorded.loads[load++].has_value();
+    if (!takes) {
+      Do(op);
       continue;
     }
-    auto out = std::make_shared<Cell>(elements);
-    for (uint32_t e = 0; e < elements; ++e) {
-      (*out)[e] = op.kind == OpSpecKind::kFill ? PatternWord(op.immediate + key, e)
-                                               : (*registers[op.a])[e] + (*registers[op.b])[e];
+    const Source& source = *recorded.loads[load - 1];
+    const bool is_own = source.kind == Source::Kind::kRegister && source.recording == kThisRun;
+    if (is_own) {
+      TakeOwn(source.number);
+      continue;
     }
-    registers.push_back(std::move(out));
+    const CellPtr cell = find(source);
+    knows_all = cell != nullptr || !spec_->UsesBehind(i, static_cast<int>(registers_.size()));
+    Take({cell, source});
   }
-  std::vector<Seen> outputs;
-  for (int r : spec.outputs) {
-    outputs.push_back({Value(), r == kNoRegister ? nullptr : registers[r]});
-  }
-  return outputs;
+  return knows_all;
 }
 
-absl::Status BodyRunner::Open() {
-  GRAPHTREE_ASSIGN_OR_RETURN(fork_, device_.NewStream());
-  GRAPHTREE_ASSIGN_OR_RETURN(forked_, device_.NewEvent({}));
-  GRAPHTREE_ASSIGN_OR_RETURN(joined_, device_.NewEvent({}));
-  return absl::OkStatus();
+Register Model::ForShelf(size_t number) const {
+  if (copies_[number] == nullptr) return registers_[number];
+  return {copies_[number], {Source::Kind::kRegister, nullptr, kThisRun, number},
+          Life::kUnknown, run_};
 }
 
-void BodyRunner::Fork(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
-  on.Reads(a);
-  on.Reads(b);
-  on.Writes(out);
-  const std::vector<Argument> arguments = {
-      Argument::Out(out.raw_bytes()), Argument::In(a.raw_bytes()), Argument::In(b.raw_bytes()),
-      Argument::Value(elements_)};
-  absl::Status status = on.stream().Record(*forked_);
-  if (status.ok()) status = fork_->Wait(*forked_);
-  if (status.ok()) status = fork_->Launch(AddKernel(), ShapeFor(elements_), arguments);
-  const bool runs = status.ok();
-  if (status.ok()) status = fork_->Record(*joined_);
-  if (status.ok()) status = on.stream().Wait(*joined_);
-  // A fork that cannot be joined is waited for: what the call wrote is taken back behind it.
-  if (runs && !status.ok()) fork_->Synchronize().IgnoreError();
-  on.Fail(status);
-}
-
-// As another framework would do it: its allocator calls back, its kernels go onto the raw stream.
-absl::Status BodyRunner::AddByWayOf(Address block, Launcher& on, const Tensor& out,
-                                    const Tensor& a, const Tensor& b) {
-  on.Reads(a);
-  on.Reads(b);
-  on.Writes(out);
-  const uint64_t bytes = out.raw_bytes().bytes;
-  const std::vector<Argument> arguments = {
-      Argument::Out({block, bytes}), Argument::In(a.raw_bytes()), Argument::In(b.raw_bytes()),
-      Argument::Value(elements_)};
-  GRAPHTREE_RETURN_IF_ERROR(on.stream().Launch(AddKernel(), ShapeFor(elements_), arguments));
-  return on.stream().Copy(out.raw_bytes().base, block, bytes);
-}
-
-void BodyRunner::AddForeign(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
-  const absl::StatusOr<Address> block =
-      foreign_->Allocate(out.raw_bytes().bytes, on.stream());
-  if (!block.ok()) return on.Fail(block.status());
-  on.Fail(AddByWayOf(*block, on, out, a, b));
-  on.Fail(foreign_->Free(*block, on.stream()));
-}
-
-void BodyRunner::AddInLibrary(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
-  if (library_ == 0) {
-    const absl::StatusOr<Address> block =
-        foreign_->Allocate(out.raw_bytes().bytes, on.stream());
-    if (!block.ok()) return on.Fail(block.status());
-    library_ = *block;
-  }
-  on.Fail(AddByWayOf(library_, on, out, a, b));
-}
-
-void BodyRunner::AddOnHost(Launcher& on, const Tensor& out, const Tensor& a, const Tensor& b) {
-  on.Break("host", {In(a), In(b), Out(out)},
-           [elements = elements_](Launcher& part, absl::Span<const Tensor> tensors) {
-             Stream& stream = part.stream();
-             Cell words[2] = {Cell(elements), Cell(elements)};
-             for (int i = 0; i < 2; ++i) {
-               const Address target = AddressOf(words[i].data());
-               part.Fail(stream.Copy(target, tensors[i].word(), elements * sizeof(uint32_t)));
-             }
-             part.Fail(stream.Synchronize());
-             if (!part.ok()) return;
-             for (uint32_t e = 0; e < elements; ++e) words[0][e] += words[1][e];
-             part.Fail(stream.Copy(tensors[2].word(), AddressOf(words[0].data()),
-                                   elements * sizeof(uint32_t)));
-             part.Fail(stream.Synchronize());
-           });
-}
-
-absl::Status BodyRunner::CleanLibrary(Stream& stream) {
-  if (library_ == 0) return absl::OkStatus();
-  return foreign_->Free(std::exchange(library_, 0), stream);
-}
-
-Tensor BodyRunner::NewTensor(const OpSpec& op, Launcher& on, const Values& registers,
-                             uint32_t key) {
-  const Tensor out = on.Empty(DType::kI32, {elements_});
-  if (!on.ok()) return out;
-  const LaunchShape shape = ShapeFor(elements_);
-  if (op.kind == OpSpecKind::kFill) {
-    const uint32_t seed = op.immediate + key;
-    on.Launch(FillPatternKernel(), shape, {Out(out), Val(seed), Val(elements_)});
-    return out;
-  }
-  const Tensor a = Tensor::From(registers[op.a]);
-  const Tensor b = Tensor::From(registers[op.b]);
-  switch (op.kind) {
-    case OpSpecKind::kFork: Fork(on, out, a, b); break;
-    case OpSpecKind::kForeign: AddForeign(on, out, a, b); break;
-    case OpSpecKind::kLibrary: AddInLibrary(on, out, a, b); break;
-    case OpSpecKind::kBreak: AddOnHost(on, out, a, b); break;
-    default: on.Launch(AddKernel(), shape, {Out(out), In(a), In(b), Val(elements_)}); break;
-  }
-  return out;
-}
-
-Values BodyRunner::Run(const FunctionSpec& spec, Launcher& on, Values& inputs) {
-  on.Fail(CheckAligned(spec, inputs));
-  uint32_t key = 0;
-  Values registers;
-  for (Value& input : inputs) {
-    key += KeyOf(input);
-    registers.push_back(std::move(input));
-  }
-  for (const OpSpec& op : spec.ops) {
-    if (!on.ok()) return {};
-    between_();
-    switch (op.kind) {
-      case OpSpecKind::kDrop: registers[op.a] = Value(); break;
-      case OpSpecKind::kIncrement:
-        on.Launch(IncrementKernel(), ShapeFor(elements_),
-                  {InOut(Tensor::From(registers[op.a])), Val(op.immediate), Val(elements_)});
-        break;
-      case OpSpecKind::kSecret:
-        on.Launch(IncrementKernel(), ShapeFor(elements_),
-                  {In(Tensor::From(registers[op.a])), Val(op.immediate), Val(elements_)});
-        break;
-      default: registers.push_back(NewTensor(op, on, registers, key)); break;
-    }
-  }
-  Values outputs;
-  for (int r : spec.outputs) outputs.push_back(r == kNoRegister ? Value() : registers[r]);
-  return outputs;
+std::vector<CellPtr> Model::Cells() const {
+  std::vector<CellPtr> cells;
+  for (size_t i = 0; i < registers_.size(); ++i) cells.push_back(ForShelf(i).cell);
+  return cells;
 }
 
 }  // namespace graphtree::simulation

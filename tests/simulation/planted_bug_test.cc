@@ -107,6 +107,9 @@ constexpr Planted kPlanted[] = {
     {"SwapsHalf", PlantedBug::kSwapsHalf},
     {"OverrunsBudget", PlantedBug::kOverrunsBudget},
     {"HidesReason", PlantedBug::kHidesReason},
+    {"ForgetsStored", PlantedBug::kForgetsStored},
+    {"ForgetsTakenBack", PlantedBug::kForgetsTakenBack},
+    {"ForgetsUsed", PlantedBug::kForgetsUsed},
     {"ForgetsKeepAlive", PlantedBug::kForgetsKeepAlive},
 };
 

@@ -7,17 +7,20 @@
 namespace graphtree::simulation {
 namespace {
 
+constexpr uint32_t kPlaces = 2;  // of the shelf
+
 class Drawer {
  public:
   // `checked`: there are secrets and dead memory. `foreign`: there is foreign code. `breaks`: there
-  // are parts that run eagerly.
-  Drawer(uint32_t seed, bool checked, bool foreign, bool breaks)
-      : random_(seed), checked_(checked), foreign_(foreign), breaks_(breaks) {}
+  // are parts that run eagerly. `stores`: bodies keep tensors for themselves.
+  Drawer(uint32_t seed, bool checked, bool foreign, bool breaks, bool stores)
+      : random_(seed), checked_(checked), foreign_(foreign), breaks_(breaks), stores_(stores) {}
 
   uint32_t Below(uint32_t n) { return random_() % n; }
   bool OneIn(uint32_t n) { return Below(n) == 0; }
 
   FunctionSpec Function() {
+    taken_.clear();
     FunctionSpec spec;
     const uint32_t params = 1 + Below(4);
     for (uint32_t i = 0; i < params; ++i) {
@@ -34,13 +37,20 @@ class Drawer {
       if (OneIn(5)) spec.aligned.push_back(i);
     }
     int next = static_cast<int>(params);
-    for (uint32_t ops = Below(7); ops > 0; --ops) AddOp(&spec, &readable, &next);
+    for (uint32_t ops = Below(7); ops > 0; --ops) {
+      if (stores_ && OneIn(3)) {
+        AddShelfOp(&spec, &readable, &next);
+      } else {
+        AddOp(&spec, &readable, &next);
+      }
+    }
     for (uint32_t outputs = Below(4); outputs > 0; --outputs) {
       spec.outputs.push_back(OneIn(6) || readable.empty() ? kNoRegister
                                                             : readable[Below(readable.size())]);
     }
     for (uint32_t i = 0; i < spec.outputs.size(); ++i) {
-      if (spec.outputs[i] >= static_cast<int>(params) && OneIn(4)) spec.kept.push_back(i);
+      if (spec.outputs[i] < static_cast<int>(params)) continue;
+      if (OneIn(4) && !IsTaken(spec.outputs[i])) spec.kept.push_back(i);
     }
     static constexpr Moving kMovings[] = {Moving::kPatch, Moving::kPatch, Moving::kPatch,
                                           Moving::kCopy, Moving::kEager};
@@ -59,7 +69,13 @@ class Drawer {
       case 4: action.kind = ActionKind::kRewrite; break;
       case 5: action.kind = OneIn(3) ? ActionKind::kRestream : ActionKind::kDrop; break;
       case 6: action.kind = OneIn(3) ? ActionKind::kRenew : ActionKind::kDrop; break;
-      case 7: action.kind = checked_ ? ActionKind::kKill : ActionKind::kCall; break;
+      case 7:
+        if (stores_) {
+          action.kind = ActionKind::kUnstore;
+        } else if (checked_) {
+          action.kind = ActionKind::kKill;
+        }
+        break;
       case 8:
         if (foreign_) action.kind = OneIn(4) ? ActionKind::kClean : ActionKind::kHoard;
         break;
@@ -89,6 +105,9 @@ class Drawer {
       op.a = (*readable)[Below(readable->size())];
       op.b = (*readable)[Below(readable->size())];
     }
+    // What was taken may be an input as well, and then it is declared what happens to it.
+    const bool tells = op.kind == OpSpecKind::kSecret && IsTaken(op.a);
+    if (tells) op.kind = OpSpecKind::kIncrement;
     if (op.kind == OpSpecKind::kDrop) {
       std::vector<int> rest;
       for (int r : *readable) {
@@ -101,10 +120,34 @@ class Drawer {
     spec->ops.push_back(op);
   }
 
+  void AddShelfOp(FunctionSpec* spec, std::vector<int>* readable, int* next) {
+    static constexpr OpSpecKind kKinds[] = {OpSpecKind::kStore, OpSpecKind::kStore,
+                                            OpSpecKind::kStore, OpSpecKind::kLoad,
+                                            OpSpecKind::kLoad,  OpSpecKind::kForget};
+    const bool can_store = !readable->empty();
+    OpSpec op{kKinds[can_store ? Below(6) : 3 + Below(3)]};
+    op.a = Below(kPlaces);
+    op.b = Below(kPlaces);
+    op.immediate = Below(1000);
+    if (op.kind == OpSpecKind::kStore) op.a = (*readable)[Below(readable->size())];
+    if (op.kind == OpSpecKind::kLoad) {
+      op.b = OneIn(4) ? 0 : 1;
+      taken_.push_back(*next);
+      readable->push_back((*next)++);
+    }
+    spec->ops.push_back(op);
+  }
+  // From the shelf, in the function that is drawn now.
+  bool IsTaken(int number) const {
+    return std::find(taken_.begin(), taken_.end(), number) != taken_.end();
+  }
+
   std::mt19937 random_;
   const bool checked_;
   const bool foreign_;
   const bool breaks_;
+  const bool stores_;
+  std::vector<int> taken_;
 };
 
 // A caller that clings to its arguments in a loop's last round only: what died in the calls that
@@ -112,11 +155,17 @@ class Drawer {
 // seeds' programs do not depend on it.
 bool ClingsIn(uint32_t seed) { return seed % 8 == 0; }
 constexpr uint32_t kRoundsToCling = 4;
+constexpr uint32_t kStoresIn = 7;  // seeds
 
 }  // namespace
 
 bool FunctionSpec::Has(OpSpecKind kind) const {
   return std::any_of(ops.begin(), ops.end(), [kind](const OpSpec& op) { return op.kind == kind; });
+}
+
+bool Program::Has(OpSpecKind kind) const {
+  return std::any_of(functions.begin(), functions.end(),
+                     [kind](const FunctionSpec& spec) { return spec.Has(kind); });
 }
 
 bool FunctionSpec::Writes(uint32_t param) const {
@@ -126,12 +175,32 @@ bool FunctionSpec::Writes(uint32_t param) const {
   });
 }
 
-Program MakeProgram(uint32_t seed, uint32_t actions) {
+bool FunctionSpec::UsesBehind(size_t op, int number) const {
+  for (size_t i = op + 1; i < ops.size(); ++i) {
+    switch (ops[i].kind) {
+      case OpSpecKind::kFill:
+      case OpSpecKind::kDrop:
+      case OpSpecKind::kStore:
+      case OpSpecKind::kLoad:
+      case OpSpecKind::kForget: continue;
+      case OpSpecKind::kIncrement:
+      case OpSpecKind::kSecret:
+        if (ops[i].a == number) return true;
+        continue;
+      default:
+        if (ops[i].a == number || ops[i].b == number) return true;
+    }
+  }
+  return std::find(outputs.begin(), outputs.end(), number) != outputs.end();
+}
+
+Program MakeProgram(uint32_t seed, uint32_t actions, bool may_store) {
   Program program;
   program.seed = seed;
   program.checked = seed % 4 == 3;
   const bool clings = ClingsIn(seed);
-  Drawer drawer(seed, program.checked, seed % 5 < 2, seed % 5 == 4);
+  const bool stores = may_store && seed % kStoresIn == 0;
+  Drawer drawer(seed, program.checked, seed % 5 < 2, seed % 5 == 4, stores);
   static constexpr uint32_t kElements[] = {1, 30, 128, 700};
   program.elements = kElements[drawer.Below(4)];
   program.restless = drawer.OneIn(2);

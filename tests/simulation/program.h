@@ -7,11 +7,15 @@
 //     s static, m an output of this step, f a foreign buffer (or an output), i an integer,
 //     o an opaque object with a version
 //
+// Some programs' bodies keep tensors for themselves, on a shelf (shelf.h): "store 2 on 1; t5 = take
+// from 1".
+//
 // Foreign buffers are of several kinds: usual ones, one that is less aligned, one whose layout
 // overlaps itself. In a restless program static inputs come at another address as often as not.
 #ifndef GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
 #define GRAPHTREE_TESTS_SIMULATION_PROGRAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -31,13 +35,16 @@ enum class OpSpecKind : uint8_t {
   kForeign,  // an addition by way of memory of the tree's foreign allocator, given back
   kLibrary,  // the same by way of a block that a library keeps, once it has it
   kBreak,    // an addition on the host, which no graph can make: the recording is cut there
+  kStore,    // onto the shelf, for later runs
+  kLoad,     // what is on the shelf, or a fill
+  kForget,   // empties a place of the shelf
 };
 
-// Registers: the inputs first, then one for each addition and kFill.
+// Registers: the inputs first, then one for each addition, kFill and kLoad.
 struct OpSpec {
   OpSpecKind kind;
-  int a = 0;  // additions: operand; kIncrement, kSecret, kDrop: register
-  int b = 0;  // additions: operand
+  int a = 0;  // additions: operand; kIncrement, kSecret, kDrop, kStore: register; kLoad: place
+  int b = 0;  // additions: operand; kStore, kForget: place; kLoad: looks whether it may be used
   uint32_t immediate = 0;
 };
 
@@ -58,6 +65,8 @@ struct FunctionSpec {
   bool Mutates() const { return Has(OpSpecKind::kIncrement) || Has(OpSpecKind::kSecret); }
   // The same for one input.
   bool Writes(uint32_t param) const;
+  // An op behind this one takes the register, or it is an output.
+  bool UsesBehind(size_t op, int number) const;
 };
 
 enum class ActionKind : uint8_t {
@@ -70,6 +79,7 @@ enum class ActionKind : uint8_t {
   kHoard,     // foreign code takes a block outside of any body, or gives one back
   kClean,     // the library gives its blocks back
   kRestream,  // the next calls go to the other stream
+  kUnstore,   // somebody empties a place of the bodies' shelf
 };
 
 struct Action {
@@ -91,9 +101,12 @@ struct Program {
   bool watched = false;      // an observer has joined
   std::vector<FunctionSpec> functions;
   std::vector<Action> actions;
+
+  bool Has(OpSpecKind kind) const;
 };
 
-Program MakeProgram(uint32_t seed, uint32_t actions);
+// `may_store`: of every seventh seed the bodies keep tensors for themselves.
+Program MakeProgram(uint32_t seed, uint32_t actions, bool may_store = true);
 std::string ToString(const Program& program);
 
 }  // namespace graphtree::simulation

@@ -31,6 +31,11 @@ std::string OpText(const OpSpec& op) {
     case OpSpecKind::kForeign: return absl::StrCat("add in foreign memory ", op.a, " ", op.b);
     case OpSpecKind::kLibrary: return absl::StrCat("add in a library ", op.a, " ", op.b);
     case OpSpecKind::kBreak: return absl::StrCat("break and add ", op.a, " ", op.b);
+    case OpSpecKind::kStore: return absl::StrCat("store ", op.a, " on ", op.b);
+    case OpSpecKind::kLoad:
+      return absl::StrCat("take from ", op.a, op.b != 0 ? " if it is good, or fill " : " or fill ",
+                          op.immediate);
+    case OpSpecKind::kForget: return absl::StrCat("forget ", op.b);
   }
   return "?";
 }
@@ -46,6 +51,7 @@ const char* ActionName(ActionKind kind) {
     case ActionKind::kHoard: return "hoard";
     case ActionKind::kClean: return "clean";
     case ActionKind::kRestream: return "other stream";
+    case ActionKind::kUnstore: return "forget stored";
   }
   return "?";
 }

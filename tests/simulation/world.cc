@@ -19,12 +19,6 @@ constexpr size_t kMostStale = 8;
 constexpr size_t kMostHoarded = 3;
 constexpr uint64_t kWarmUpLimit = 4;
 
-size_t ForeignTensorsIn(const Values& inputs) {
-  return std::count_if(inputs.begin(), inputs.end(), [](const Value& input) {
-    return input.is_tensor() && input.storage() == nullptr;
-  });
-}
-
 }  // namespace
 
 World::World(Device& device, FaultPlan* plan, const Program& program, TreeOptions options)
@@ -35,7 +29,8 @@ World::World(Device& device, FaultPlan* plan, const Program& program, TreeOption
       witnesses_(device),
       bodies_(device, program.elements),
       memory_(device, program.elements),
-      runs_(program.functions.size(), 0) {
+      runs_(program.functions.size(), 0),
+      loads_(program.Has(OpSpecKind::kLoad)) {
   options_.check = program.checked;
   options_.warm_up_limit = kWarmUpLimit;
   options_.warn = [this](const std::string& text) {
@@ -103,7 +98,7 @@ void World::RegisterFunctions() {
       on.KeepAlive(witnesses_.Next());
       last_body_asked_ = spec.Asks(run);
       if (last_body_asked_) on.WarmUpAgain(absl::StrCat("run ", run, " tries another way"));
-      return bodies_.Run(spec, on, inputs);
+      return RunBody(on, inputs);
     });
   }
 }
@@ -118,12 +113,18 @@ absl::Status World::Synchronize() {
 absl::Status World::TearDown() {
   live_.clear();
   stale_.clear();
+  // What bodies have stored goes before the tree or behind it.
+  const bool outlives = program_.seed % 2 == 1;
+  if (!outlives) bodies_.shelf().Clear();
   GRAPHTREE_RETURN_IF_ERROR(Synchronize());
   // Foreign code holds its blocks until the tree is gone, or gives them back before.
   if (program_.seed % 2 == 0) GRAPHTREE_RETURN_IF_ERROR(GiveForeignBack());
   // What a tree still has goes with it, whoever captures.
   witnesses_.MindCaptures(false);
   tree_ = nullptr;
+  const absl::Status stored = done_ ? absl::OkStatus() : CheckShelf();
+  bodies_.shelf().Clear();
+  GRAPHTREE_RETURN_IF_ERROR(stored);
   GRAPHTREE_RETURN_IF_ERROR(GiveForeignBack());
   GRAPHTREE_RETURN_IF_ERROR(memory_.Close());
   GRAPHTREE_RETURN_IF_ERROR(CheckWitnesses());
@@ -183,11 +184,13 @@ absl::Status World::Act(const Action& action) {
       return absl::OkStatus();
     case ActionKind::kStep:
       tree_->BeginStep();
+      ++step_;
       return ForgetStale();
     case ActionKind::kRestream: stream_ ^= 1; return absl::OkStatus();
     case ActionKind::kRenew:
       RenewThing(action.picks[0], action.picks[1]);
       return absl::OkStatus();
+    case ActionKind::kUnstore: bodies_.shelf().at(action.picks[0]) = {}; return absl::OkStatus();
     case ActionKind::kHoard: return Hoard(action);
     case ActionKind::kClean:
       GRAPHTREE_RETURN_IF_ERROR(Synchronize());
@@ -254,145 +257,6 @@ Seen World::PickThing(uint32_t pick, Brought* brought) {
   }
   brought->lie |= lied_about_.count(honest.version) > 0;
   return {Value::Opaque(thing, honest.version), nullptr};
-}
-
-bool World::PickArguments(const FunctionSpec& spec, const Action& action, Brought* brought) {
-  for (size_t p = 0; p < spec.params.size(); ++p) {
-    const uint32_t pick = action.picks[p];
-    Seen seen;
-    switch (spec.params[p]) {
-      case ParamKind::kInteger: seen.handle = Value::Integer(pick % 2); break;
-      case ParamKind::kOpaque: seen = PickThing(pick, brought); break;
-      case ParamKind::kStatic: seen = PickStatic(p, pick); break;
-      case ParamKind::kManaged:
-        if (live_.empty()) return false;
-        seen = PickTensor(pick, false, brought);
-        break;
-      case ParamKind::kAny: seen = PickTensor(pick, true, brought); break;
-    }
-    const bool promised =
-        std::find(spec.aligned.begin(), spec.aligned.end(), p) != spec.aligned.end();
-    const bool less = promised && seen.handle.word() % kAligned != 0;
-    brought->misaligned |= less && spec.Mutates();
-    brought->dead |= memory_.IsDead(seen.handle);
-    if (seen.cell != nullptr) brought->contents.push_back({seen.cell, *seen.cell});
-    brought->arguments.push_back(std::move(seen));
-  }
-  return true;
-}
-
-void World::LetGo(const Action& action, Brought* brought) {
-  for (size_t p = 0; p < brought->arguments.size(); ++p) {
-    Value& handle = brought->arguments[p].handle;
-    if ((action.keep >> p & 1) != 0 || handle.storage() == nullptr) continue;
-    const Storage* storage = handle.storage();
-    handle = Value();
-    live_.erase(std::remove_if(live_.begin(), live_.end(),
-                               [&](const Seen& seen) { return seen.handle.storage() == storage; }),
-                live_.end());
-  }
-  brought->arguments.clear();
-}
-
-absl::Status World::Call(const Action& action) {
-  const uint32_t function = action.function % program_.functions.size();
-  const FunctionSpec& spec = program_.functions[function];
-  Brought brought;
-  if (!PickArguments(spec, action, &brought)) return absl::OkStatus();
-  std::vector<Seen> expected = ModelOf(spec, brought.arguments, program_.elements);
-
-  Values inputs;
-  for (const Seen& argument : brought.arguments) inputs.push_back(argument.handle);
-  // A caller that is to be refused keeps everything, to see that it is all there.
-  if (!brought.MayBeRefused()) LetGo(action, &brought);
-  const size_t own = ForeignTensorsIn(inputs);
-  Values outputs;
-  const TreeStats before = tree_->stats();
-  last_body_asked_ = false;
-  const absl::Status status = RunTree(function, &inputs, action, &outputs);
-  const bool recorded = tree_->stats().recordings > before.recordings;
-  if (recorded) witnesses_.Recorded();
-  if (WasRefused(brought, status)) return CheckRefused(brought, inputs);
-  if (!status.ok()) return AfterFault(spec, inputs, own, status);
-  if (brought.stale || brought.dead) {
-    return absl::InternalError(absl::StrCat("f", function, " ran on memory that is ",
-                                            brought.stale ? "stale" : "dead"));
-  }
-  GRAPHTREE_RETURN_IF_ERROR(CheckCounted(before));
-  if (last_body_asked_ && recorded) {
-    return absl::InternalError("a run that asked for another warm-up was recorded");
-  }
-  return TakeOutputs(spec, expected, std::move(outputs));
-}
-
-absl::Status World::TakeOutputs(const FunctionSpec& spec, const std::vector<Seen>& expected,
-                                Values outputs) {
-  if (outputs.size() != expected.size()) {
-    return absl::InternalError(absl::StrCat("the call gave ", outputs.size(),
-                                            " outputs instead of ", expected.size()));
-  }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].is_none() != (expected[i].cell == nullptr)) {
-      return absl::InternalError(absl::StrCat("output ", i, " is there or not, wrongly"));
-    }
-    if (outputs[i].is_none()) continue;
-    const bool kept = std::find(spec.kept.begin(), spec.kept.end(), i) != spec.kept.end();
-    live_.push_back({std::move(outputs[i]), expected[i].cell, kept});
-  }
-  return absl::OkStatus();
-}
-
-absl::Status World::RunTree(uint32_t function, Values* inputs, const Action& action,
-                            Values* outputs) {
-  if (plan_ == nullptr || action.fail_at == 0) {
-    return tree_->Run(function, absl::MakeSpan(*inputs), *streams_[stream_], outputs);
-  }
-  plan_->FailCall(action.fail_at, ErrorCode::kOutOfMemory);
-  const absl::Status status =
-      tree_->Run(function, absl::MakeSpan(*inputs), *streams_[stream_], outputs);
-  plan_->Clear();
-  // What the device did not take back stays: nobody asks it twice.
-  done_ |= plan_->fired_in() == "Memory.Release";
-  return status;
-}
-
-bool World::WasRefused(const Brought& brought, const absl::Status& failure) {
-  const auto says = [&](absl::string_view text) {
-    return absl::StrContains(failure.message(), text);
-  };
-  return (brought.stale && absl::IsFailedPrecondition(failure) && says("may not be used")) ||
-         (brought.dead && absl::IsFailedPrecondition(failure) && says("is dead memory")) ||
-         (brought.misaligned && absl::IsInvalidArgument(failure) && says("declared aligned")) ||
-         (brought.lie && absl::IsInvalidArgument(failure) && says("is another object"));
-}
-
-absl::Status World::CheckRefused(const Brought& brought, const Values& inputs) {
-  for (const auto& [cell, content] : brought.contents) *cell = content;
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    if (inputs[i].storage() == brought.arguments[i].handle.storage()) continue;
-    return absl::InternalError(absl::StrCat("a call that was refused took input ", i));
-  }
-  return absl::OkStatus();
-}
-
-absl::Status World::AfterFault(const FunctionSpec& spec, const Values& inputs, size_t own,
-                               const absl::Status& failure) {
-  const bool armed = plan_ != nullptr && absl::IsResourceExhausted(failure);
-  if (!armed) return failure;
-  // A warm-up may have consumed tensors of the tree's; the caller's own stay where they are.
-  const size_t left = ForeignTensorsIn(inputs);
-  if (left != own) {
-    return absl::InternalError(absl::StrCat("a call that failed (", failure.message(), ") took ",
-                                            own - left, " inputs that are the caller's own"));
-  }
-  // Work that was under way may not be ordered before what the caller does next: the tree could
-  // not order it, or the body could not join its fork.
-  const std::string where = plan_->fired_in();
-  const bool unordered = where == "Stream.Record" || where == "Stream.Wait";
-  // A block that a recording lost when it failed may be gone under the library's hands.
-  const bool library = spec.Has(OpSpecKind::kLibrary);
-  done_ = spec.Mutates() || spec.Has(OpSpecKind::kFork) || library || unordered;
-  return absl::OkStatus();
 }
 
 }  // namespace graphtree::simulation

@@ -10,7 +10,9 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -20,6 +22,7 @@
 #include "device/device.h"
 #include "device/fault/fault_plan.h"
 #include "graphs/tree.h"
+#include "tests/simulation/body_runner.h"
 #include "tests/simulation/caller_memory.h"
 #include "tests/simulation/model.h"
 #include "tests/simulation/program.h"
@@ -53,10 +56,23 @@ class World {
     bool dead = false;        // likewise
     bool misaligned = false;  // written to, and less aligned than declared
     bool lie = false;         // another object under a version that is known
-    // Of the arguments, as they were.
-    std::vector<std::pair<std::shared_ptr<Cell>, Cell>> contents;
 
     bool MayBeRefused() const { return stale || dead || misaligned || lie; }
+  };
+  // The call that is under way, as the model needs it: no handle of the tree's is in it.
+  struct InHand {
+    const FunctionSpec* spec = nullptr;
+    std::vector<Seen> arguments = {};
+    std::vector<uint64_t> words = {};
+    // Of all that a body may write to, as it was: each run of it begins there.
+    std::vector<std::pair<CellPtr, Cell>> contents = {};
+    std::optional<Model> model = {};  // of the last run
+  };
+  enum class Route : uint8_t { kFailed, kReplayed, kRecorded, kWarmedUp, kEager };
+  struct Ended {
+    Route route = Route::kFailed;
+    uint64_t recording = 0;  // kRecorded, kReplayed
+    bool faulted = false;    // a device call failed in it
   };
   struct VersionedThing {
     std::shared_ptr<const Thing> thing;
@@ -82,8 +98,21 @@ class World {
   absl::Status RunTree(uint32_t function, Values* inputs, const Action& action, Values* outputs);
   // Takes the handles that the caller does not keep out of its sight.
   void LetGo(const Action& action, Brought* brought);
-  absl::Status TakeOutputs(const FunctionSpec& spec, const std::vector<Seen>& expected,
-                           Values outputs);
+  absl::Status TakeOutputs(const Ended& ended, Values outputs);
+  void TakeInHand(const FunctionSpec& spec, const Brought& brought);
+  Values RunBody(Launcher& on, Values& inputs);
+
+  // world_shelf.cc
+  Ended HowItEnded(const TreeStats& before, const absl::Status& status) const;
+  static Source Settled(const Source& source, const CellPtr& cell, const Ended& ended);
+  void SettleShelf(const Ended& ended, uint64_t runs_before);
+  absl::Status FollowReplay(Ended* ended);
+  std::vector<Seen> OutputsOf(const Ended& ended) const;
+  absl::Status AfterStaleUse(const FunctionSpec& spec, const absl::Status& failure);
+  // Whether what is stored may be used, and what is in it.
+  absl::Status CheckLives() const;
+  absl::Status CheckShelf();
+
   // Whether `failure` is what such a call may get; nothing has happened then.
   bool WasRefused(const Brought& brought, const absl::Status& failure);
   absl::Status CheckRefused(const Brought& brought, const Values& inputs);
@@ -124,6 +153,14 @@ class World {
   uint64_t last_version_ = 0;
   std::set<uint64_t> lied_about_;  // versions that two objects came with
   std::vector<uint32_t> runs_;     // of bodies, by function
+  InHand in_hand_;
+  uint64_t body_runs_ = 0;  // of all
+  uint64_t step_ = 0;
+  // Of programs whose bodies take from the shelf: what is known of each recording and its last run.
+  const bool loads_;
+  std::map<uint64_t, Model::Recorded> recorded_;
+  std::map<uint64_t, std::vector<CellPtr>> made_;
+  std::map<uint64_t, uint64_t> replays_;
   bool last_body_asked_ = false;
   TreeStats stats_;
 };

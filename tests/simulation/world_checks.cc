@@ -17,6 +17,7 @@ absl::Status World::CheckInvariants() {
     if (!Tensor::From(seen.handle).bytes().ok()) continue;
     return absl::InternalError("a tensor of an ended step may be used again");
   }
+  GRAPHTREE_RETURN_IF_ERROR(CheckLives());
   GRAPHTREE_RETURN_IF_ERROR(CheckWatcher());
   GRAPHTREE_RETURN_IF_ERROR(CheckBudget());
   GRAPHTREE_RETURN_IF_ERROR(CheckWitnesses());
@@ -90,14 +91,18 @@ absl::Status World::CheckBooks() {
     if (foreign || !spec.kept.empty() || !hoard_.empty()) return absl::OkStatus();
   }
   std::vector<const Storage*> held;
-  for (const Seen& seen : live_) {
-    const Storage* storage = seen.handle.storage();
-    if (storage == nullptr) continue;
+  // What stands for an input that is patched may be stored, and is the caller's own memory.
+  const auto hold = [&](const Value& value) {
+    const Storage* storage = value.storage();
+    if (storage == nullptr || storage->stale() || memory_.Has(value)) return;
     if (std::find(held.begin(), held.end(), storage) == held.end()) held.push_back(storage);
-  }
+  };
+  for (const Seen& seen : live_) hold(seen.handle);
+  for (const Stored& stored : bodies_.shelf()) hold(stored.handle);
   tree_->stats();  // forgets what has died
   const uint64_t blocks = tree_->pool().Stats().live_blocks;
-  if (blocks == held.size()) return absl::OkStatus();
+  // A recording holds what its body has used of an eager run's.
+  if (blocks == held.size() || (loads_ && blocks > held.size())) return absl::OkStatus();
   return absl::InternalError(absl::StrCat("the pool has ", blocks, " live blocks, and the caller ",
                                           "holds ", held.size(), " (tree: ", state, ")"));
 }
@@ -110,7 +115,8 @@ absl::Status World::CheckOne(const Seen& seen, const std::string& name) {
   for (size_t e = 0; e < found.size(); ++e) {
     if (found[e] != (*seen.cell)[e]) {
       return absl::InternalError(absl::StrCat(name, " has ", found[e], " at ", e, " instead of ",
-                                              (*seen.cell)[e], " (tree: ", tree_->state(), ")"));
+                                              (*seen.cell)[e], " (tree: ",
+                                              tree_ == nullptr ? "gone" : tree_->state(), ")"));
     }
   }
   return absl::OkStatus();
@@ -121,6 +127,7 @@ absl::Status World::CheckAll() {
   for (size_t i = 0; i < live_.size(); ++i) {
     GRAPHTREE_RETURN_IF_ERROR(CheckOne(live_[i], absl::StrCat("output ", i)));
   }
+  GRAPHTREE_RETURN_IF_ERROR(CheckShelf());
   for (size_t i = 0; i < hoard_.size(); ++i) {
     GRAPHTREE_RETURN_IF_ERROR(CheckOne(hoard_[i], absl::StrCat("foreign block ", i)));
   }
