@@ -109,7 +109,7 @@ absl::Status Pool::NoteLaunch(Stream& stream) {
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   if (closed_ || closing_) return IsClosed();
   if (parked_) return UsedWhileParked("a graph's launch");
-  GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
+  if (!streams_.IsLast(stream)) GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
   streams_.UsedEverywhereOn(streams_.NumberOf(stream));
   return absl::OkStatus();
 }
