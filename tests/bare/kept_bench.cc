@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "device/base/status_macros.h"
 #include "graphs/tree.h"
 #include "tests/bare/bare_graph.h"
@@ -154,18 +155,24 @@ Outcome Kept(const char* device, uint32_t outputs, bool patches_bare) {
   return pair;
 }
 
+// On a GPU. Beside the host device's launch of a few ns, which tells it nothing of live bytes, any
+// memory that is taken and given back is dear; its rows show a regression by their drift.
+std::string GoalOn(absl::string_view device, uint32_t outputs) {
+  return device == "host" ? "" : absl::StrCat("difference <= ", 400 * outputs, " ns");
+}
+
 bool RegisterAll() {
   for (const char* device : {"host", "cuda"}) {
     for (const uint32_t outputs : {1, 8, 64}) {
       bench::RegisterRow({.name = absl::StrCat("tree.", device, ".kept_", outputs),
                           .ours = absl::StrCat("replay, ", outputs, " outputs kept"),
                           .against = "a bare launch that keeps none",
-                          .goal = absl::StrCat("difference <= ", 400 * outputs, " ns")},
+                          .goal = GoalOn(device, outputs)},
                          [device, outputs] { return Kept(device, outputs, false); });
       bench::RegisterRow({.name = absl::StrCat("tree.", device, ".kept_", outputs, "_patched"),
                           .ours = absl::StrCat("replay, ", outputs, " outputs kept"),
                           .against = "a bare patch of each op and a launch",
-                          .goal = absl::StrCat("difference <= ", 400 * outputs, " ns")},
+                          .goal = GoalOn(device, outputs)},
                          [device, outputs] { return Kept(device, outputs, true); });
     }
   }
