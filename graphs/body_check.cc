@@ -13,7 +13,8 @@ absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stre
                                                             AccessObserver* next,
                                                             CallStacks* stacks) {
   GRAPHTREE_ASSIGN_OR_RETURN(ContentReader reader, ContentReader::Make(device, stream));
-  auto check = std::unique_ptr<BodyCheck>(new BodyCheck(std::move(reader), next, stacks));
+  auto check = std::unique_ptr<BodyCheck>(
+      new BodyCheck(device.memory(), std::move(reader), next, stacks));
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) continue;
     const AddressRange range = Tensor::From(inputs[i]).raw_bytes();
@@ -21,6 +22,23 @@ absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stre
     check->watched_.push_back({i, range, std::move(before), inputs[i]});
   }
   return check;
+}
+
+void BodyCheck::Accessed(Access access, const Tensor& tensor, int argument) {
+  WatchUngiven(tensor);
+  log_.Accessed(access, tensor, argument);
+}
+
+// What is a tree's is its body's own, or is looked after by who made it. What cannot be read is not
+// watched: the op itself will tell.
+void BodyCheck::WatchUngiven(const Tensor& tensor) {
+  const AddressRange range = tensor.raw_bytes();
+  if (tensor.storage() != nullptr || range.empty() || !memory_.CheckLive(range).ok()) return;
+  for (const Watched& watched : watched_) {
+    if (watched.range.Contains(range)) return;
+  }
+  absl::StatusOr<ContentDigest> before = reader_.Read(range);
+  if (before.ok()) watched_.push_back({kNotGiven, range, *std::move(before), Value()});
 }
 
 absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uint32_t> declared) {
@@ -44,7 +62,12 @@ absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uin
 }
 
 std::string ToString(const UndeclaredWrite& write) {
-  return absl::StrCat("input ", write.input, " changed at bytes ", write.offset, " to ",
+  const std::string what =
+      write.input == kNotGiven
+          ? absl::StrCat("memory at 0x", absl::Hex(write.range.base - write.offset),
+                         ", which is no input,")
+          : absl::StrCat("input ", write.input);
+  return absl::StrCat(what, " changed at bytes ", write.offset, " to ",
                       write.offset + write.range.bytes - 1, ", which ",
                       write.ops.empty() ? "no op was given" : write.ops,
                       write.ops.empty() ? "" : " was given to read");

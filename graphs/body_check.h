@@ -1,8 +1,9 @@
-// One run of a body, watched: which inputs changed, and did anything declare it?
+// One run of a body, watched: what of its caller's memory changed, and did anything declare it?
 //
 //   before   digest of every input                     (content_digest.h)
-//   body     what its ops declare                      (op_log.h)
-//   after    digest of every input, compared           a part that changed and that no declared
+//   body     what its ops declare                      (op_log.h); memory that is no input and that
+//                                                      an op names is digested before that op
+//   after    digests again, compared                   a part that changed and that no declared
 //                                                      write touches is an undeclared write
 //
 // An input that dies inside the function is held until it has been looked at: another call may come
@@ -21,24 +22,32 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "device/device.h"
+#include "device/graph.h"
+#include "device/kernel.h"
+#include "device/memory.h"
 #include "graphs/call_stack.h"
 #include "graphs/content_digest.h"
+#include "graphs/launcher.h"
 #include "graphs/op_log.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
 
+// In place of an input: memory of the caller's that the body knows without being given it.
+inline constexpr uint32_t kNotGiven = ~uint32_t{0};
+
 struct UndeclaredWrite {
   uint32_t input = 0;
   AddressRange range;  // from the first to the last byte that changed
-  uint64_t offset = 0;  // of the range in the input
+  uint64_t offset = 0;  // of the range in the input, or in what the op named
   std::string ops;  // that were given the bytes: "'attend'"; empty if none was
   std::vector<OpSite> sites;  // where the body launched them
 };
 
-class BodyCheck {
+class BodyCheck : public AccessObserver {
  public:
   // Before the body: reads the inputs in the order of `stream`. `next` is told everything, too; all
   // of these outlive the check.
@@ -49,8 +58,16 @@ class BodyCheck {
   BodyCheck(const BodyCheck&) = delete;
   BodyCheck& operator=(const BodyCheck&) = delete;
 
-  AccessObserver* observer() { return &log_; }
   const OpLog& log() const { return log_; }
+
+  void Launching(absl::string_view op) override { log_.Launching(op); }
+  void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
+    log_.Launched(kernel, shape, arguments);
+  }
+  void Copied(const CopyParams& params) override { log_.Copied(params); }
+  void Filled(const FillParams& params) override { log_.Filled(params); }
+  void Broke(absl::string_view why) override { log_.Broke(why); }
 
   // After the body. `declared` inputs may change as they like.
   absl::StatusOr<std::vector<UndeclaredWrite>> End(absl::Span<const uint32_t> declared);
@@ -63,9 +80,11 @@ class BodyCheck {
     Value held;
   };
 
-  BodyCheck(ContentReader reader, AccessObserver* next, CallStacks* stacks)
-      : reader_(std::move(reader)), log_(next, stacks) {}
+  BodyCheck(Memory& memory, ContentReader reader, AccessObserver* next, CallStacks* stacks)
+      : memory_(memory), reader_(std::move(reader)), log_(next, stacks) {}
+  void WatchUngiven(const Tensor& tensor);
 
+  Memory& memory_;
   ContentReader reader_;
   OpLog log_;
   std::vector<Watched> watched_;

@@ -145,7 +145,7 @@ absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocat
   std::unique_ptr<BodyCheck> check;
   GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call.function, *inputs, stream, &log, &check));
   EagerRandom random;
-  AccessObserver* observer = check != nullptr ? check->observer() : &log;
+  AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
   std::unique_ptr<SavedRun> saved;
   if (call.variant != nullptr && call.variant->breaks()) {
     saved = std::make_unique<SavedRun>(memory_.get(), allocator.region(), stream, *call.variant,

@@ -166,12 +166,14 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
   if (writes.empty()) return absl::OkStatus();
   std::string text = absl::StrCat("'", call.function.name, "' ");
   for (const UndeclaredWrite& write : writes) {
-    if (call.variant != nullptr && !IsPlanted(PlantedBug::kForgetsSecretWrite)) {
+    const bool is_input = write.input != kNotGiven;
+    if (is_input && call.variant != nullptr && !IsPlanted(PlantedBug::kForgetsSecretWrite)) {
       call.variant->mutates[write.input] = true;
       call.variant->mutates_somewhere[write.input] = true;
       if (write.ops.empty()) call.variant->uses[write.input].opaque = true;
     }
-    absl::StrAppend(&text, "writes to an input without declaring it: ", ToString(write), "; ");
+    absl::StrAppend(&text, is_input ? "writes to an input" : "writes to its caller's memory",
+                    " without declaring it: ", ToString(write), "; ");
   }
   absl::StrAppend(&text, "declare it with Out, InOut or Launcher::Writes");
   for (const UndeclaredWrite& write : writes) {

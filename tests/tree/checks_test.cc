@@ -104,6 +104,31 @@ TEST_P(ChecksTest, AnInputThatIsWrittenInSecretIsPatched) {
 }
 
 // What the mode is for: without it the recording writes to its copy.
+// The body knows it without being given it, and says that it only reads.
+TEST_P(ChecksTest, ASecretWriteToMemoryThatIsNoInputIsSeen) {
+  const Tensor known = Given(2);
+  const FunctionId function = Register("sly", {}, [known](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], known);
+    BumpInSecret(on, known, kBy);
+    return Values{sum};
+  });
+  const FunctionId honest = Register("honest", {}, [known](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], known);
+    Bump(on, known, kBy);
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(2, honest, {x});
+  EXPECT_THAT(warnings(), testing::IsEmpty());
+  EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 0u);
+  CallInSteps(2, function, {x});
+  EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 1u) << "its recording captures, and sees nothing";
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_THAT(warnings()[0], testing::HasSubstr("which is no input, changed at bytes 0 to"));
+  EXPECT_THAT(warnings()[0], testing::HasSubstr("'increment'"));
+  EXPECT_EQ(Read(known), Plus(PatternOf(2), Words(kWords, 4 * kBy)));
+}
+
 TEST_P(ChecksTest, UncheckedTheWriteIsLost) {
   Open(false, false);
   const FunctionId function = Register("sly", {}, SecretBody);
