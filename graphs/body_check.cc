@@ -26,7 +26,7 @@ absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stre
 
 void BodyCheck::Accessed(Access access, const Tensor& tensor, int argument) {
   WatchUngiven(tensor);
-  log_.Accessed(access, tensor, argument);
+  PassingObserver::Accessed(access, tensor, argument);
 }
 
 // What is a tree's is its body's own, or is looked after by who made it. What cannot be read is not

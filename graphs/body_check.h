@@ -22,16 +22,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "device/device.h"
-#include "device/graph.h"
-#include "device/kernel.h"
 #include "device/memory.h"
 #include "graphs/call_stack.h"
 #include "graphs/content_digest.h"
 #include "graphs/launcher.h"
 #include "graphs/op_log.h"
+#include "graphs/passing_observer.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
@@ -47,7 +45,7 @@ struct UndeclaredWrite {
   std::vector<OpSite> sites;  // where the body launched them
 };
 
-class BodyCheck : public AccessObserver {
+class BodyCheck : public PassingObserver {
  public:
   // Before the body: reads the inputs in the order of `stream`. `next` is told everything, too; all
   // of these outlive the check.
@@ -60,14 +58,7 @@ class BodyCheck : public AccessObserver {
 
   const OpLog& log() const { return log_; }
 
-  void Launching(absl::string_view op) override { log_.Launching(op); }
   void Accessed(Access access, const Tensor& tensor, int argument) override;
-  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
-    log_.Launched(kernel, shape, arguments);
-  }
-  void Copied(const CopyParams& params) override { log_.Copied(params); }
-  void Filled(const FillParams& params) override { log_.Filled(params); }
-  void Broke(absl::string_view why) override { log_.Broke(why); }
 
   // After the body. `declared` inputs may change as they like.
   absl::StatusOr<std::vector<UndeclaredWrite>> End(absl::Span<const uint32_t> declared);
@@ -81,7 +72,10 @@ class BodyCheck : public AccessObserver {
   };
 
   BodyCheck(Memory& memory, ContentReader reader, AccessObserver* next, CallStacks* stacks)
-      : memory_(memory), reader_(std::move(reader)), log_(next, stacks) {}
+      : PassingObserver(&log_),
+        memory_(memory),
+        reader_(std::move(reader)),
+        log_(next, stacks) {}
   void WatchUngiven(const Tensor& tensor);
 
   Memory& memory_;

@@ -8,42 +8,33 @@
 // So a recording holds such a tensor for as long as it may be replayed. What lies in the step
 // region needs no hold: it is made again by whoever is before the recording on its path.
 //
-// It stands before another observer and passes everything on. Threads: the capture's.
+// Threads: the capture's.
 #ifndef GRAPHTREE_GRAPHS_HOLD_LOG_H_
 #define GRAPHTREE_GRAPHS_HOLD_LOG_H_
 
 #include <utility>
 
-#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "device/graph.h"
-#include "device/kernel.h"
 #include "graphs/launcher.h"
+#include "graphs/passing_observer.h"
 #include "graphs/step_memory.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
 
-class HoldLog : public AccessObserver {
+class HoldLog : public PassingObserver {
  public:
   // All outlive it. The inputs are the caller's to hold.
   HoldLog(AccessObserver* next, const StepMemory& memory, absl::Span<const Value> inputs)
-      : next_(next), memory_(memory), inputs_(inputs) {}
+      : PassingObserver(next), memory_(memory), inputs_(inputs) {}
 
   // Once: what the recording is to hold.
   Values Take() { return std::exchange(held_, {}); }
 
-  void Launching(absl::string_view op) override { next_->Launching(op); }
   void Accessed(Access access, const Tensor& tensor, int argument) override {
     if (MustBeHeld(tensor.storage())) held_.push_back(tensor);
-    next_->Accessed(access, tensor, argument);
+    PassingObserver::Accessed(access, tensor, argument);
   }
-  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
-    next_->Launched(kernel, shape, arguments);
-  }
-  void Copied(const CopyParams& params) override { next_->Copied(params); }
-  void Filled(const FillParams& params) override { next_->Filled(params); }
-  void Broke(absl::string_view why) override { next_->Broke(why); }
 
  private:
   bool MustBeHeld(const Storage* storage) const {
@@ -52,7 +43,6 @@ class HoldLog : public AccessObserver {
            HandlesIn(held_, storage) == 0;
   }
 
-  AccessObserver* const next_;
   const StepMemory& memory_;
   const absl::Span<const Value> inputs_;
   Values held_;

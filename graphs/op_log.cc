@@ -23,17 +23,13 @@ bool Writes(Access access) { return access == Access::kWrite || access == Access
 void OpLog::Launching(absl::string_view op) {
   launching_ = {std::string(op), stacks_.Here()};
   if (!Has(sites_, launching_)) sites_.push_back(launching_);
-  next_->Launching(op);
+  PassingObserver::Launching(op);
 }
 
 void OpLog::Accessed(Access access, const Tensor& tensor, int argument) {
   if (argument < 0) launching_ = {"opaque work", stacks_.Here()};
   accesses_.push_back({launching_.op, access, tensor.raw_bytes(), launching_.at});
-  next_->Accessed(access, tensor, argument);
-}
-
-void OpLog::Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) {
-  next_->Launched(kernel, shape, arguments);
+  PassingObserver::Accessed(access, tensor, argument);
 }
 
 std::string OpLog::OpsThatTouch(AddressRange range) const {

@@ -6,8 +6,7 @@
 //   opaque   writes   [0x7f00..., +4096)      Launcher::Writes: work on the raw stream
 //
 // For checking: an undeclared write is told with the ops that were given the bytes, and a recording
-// remembers which outside memory its ops point to. It stands before another observer and passes
-// everything on.
+// remembers which outside memory its ops point to.
 #ifndef GRAPHTREE_GRAPHS_OP_LOG_H_
 #define GRAPHTREE_GRAPHS_OP_LOG_H_
 
@@ -16,10 +15,9 @@
 
 #include "absl/strings/string_view.h"
 #include "device/address.h"
-#include "device/graph.h"
-#include "device/kernel.h"
 #include "graphs/call_stack.h"
 #include "graphs/launcher.h"
+#include "graphs/passing_observer.h"
 
 namespace graphtree {
 
@@ -30,19 +28,14 @@ struct LoggedAccess {
   StackId at = 0;
 };
 
-class OpLog : public AccessObserver {
+class OpLog : public PassingObserver {
  public:
   // Both outlive the log.
-  OpLog(AccessObserver* next, CallStacks* stacks) : next_(next), stacks_(*stacks) {}
+  OpLog(AccessObserver* next, CallStacks* stacks) : PassingObserver(next), stacks_(*stacks) {}
 
   void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
-  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
-  void Copied(const CopyParams& params) override { next_->Copied(params); }
-  void Filled(const FillParams& params) override { next_->Filled(params); }
-  void Broke(absl::string_view why) override { next_->Broke(why); }
 
-  AccessObserver* next() const { return next_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
   std::string OpsThatTouch(AddressRange range) const;
@@ -54,7 +47,6 @@ class OpLog : public AccessObserver {
   bool DeclaresWriteTo(AddressRange range) const;
 
  private:
-  AccessObserver* const next_;
   CallStacks& stacks_;
   std::vector<LoggedAccess> accesses_;
   std::vector<OpSite> sites_;
