@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/joined_ranges.h"
 #include "allocator/pool.h"
 #include "device/base/status_macros.h"
 
@@ -15,22 +16,6 @@ bool IsAmong(AddressRange piece, const std::vector<AddressRange>& ranges) {
   if (ranges.empty()) return true;
   return std::any_of(ranges.begin(), ranges.end(),
                      [&](const AddressRange& range) { return range.Overlaps(piece); });
-}
-
-// In order, and those that touch or overlap made one.
-std::vector<AddressRange> Joined(std::vector<AddressRange> ranges) {
-  std::sort(ranges.begin(), ranges.end(), [](const AddressRange& a, const AddressRange& b) {
-    return a.base < b.base;
-  });
-  std::vector<AddressRange> joined;
-  for (const AddressRange& range : ranges) {
-    if (!joined.empty() && range.base <= joined.back().end()) {
-      joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().base;
-    } else {
-      joined.push_back(range);
-    }
-  }
-  return joined;
 }
 
 // Whether all bytes of the block inside the piece are in one of the ranges.
@@ -56,7 +41,7 @@ absl::Status Pool::Park(ParkContents contents, absl::Span<const AddressRange> ra
                                                      "\""));
     }
   }
-  std::vector<AddressRange> parts = Joined({ranges.begin(), ranges.end()});
+  std::vector<AddressRange> parts = JoinedRanges({ranges.begin(), ranges.end()});
   return deferred_.Do("park the pool", [this, contents, parts = std::move(parts)] {
     return ParkNow(contents, parts);
   });
@@ -168,7 +153,7 @@ std::vector<AddressRange> Pool::PartsOfValue(Region region) const {
     const BlockRecord& record = ledger_.record(index);
     if (record.in_use && record.region == region) ranges.push_back(ToldRange(record));
   }
-  const std::vector<AddressRange> joined = Joined(std::move(ranges));
+  const std::vector<AddressRange> joined = JoinedRanges(std::move(ranges));
   if (!tells_device_) return joined;
   std::vector<AddressRange> parts;
   for (const AddressRange& range : joined) {

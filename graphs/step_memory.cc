@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/joined_ranges.h"
 #include "allocator/run.h"
 #include "device/base/status_macros.h"
 #include "graphs/device_place.h"
@@ -147,19 +148,12 @@ StorageHolds StepAllocator::Held() const {
 }
 
 std::vector<AddressRange> StepAllocator::Used() const {
-  std::vector<AddressRange> sorted = used_;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const AddressRange& a, const AddressRange& b) { return a.base < b.base; });
-  std::vector<AddressRange> joined;
-  for (AddressRange range : sorted) {
-    // The block behind it: even one of no bytes has a quantum.
+  std::vector<AddressRange> blocks = used_;
+  for (AddressRange& range : blocks) {
+    // Even one of no bytes has a quantum.
     range.bytes = std::max<uint64_t>(1, (range.bytes + kQuantum - 1) / kQuantum) * kQuantum;
-    if (!joined.empty() && range.base <= joined.back().end()) {
-      joined.back().bytes = std::max(joined.back().end(), range.end()) - joined.back().base;
-    } else {
-      joined.push_back(range);
-    }
   }
+  std::vector<AddressRange> joined = JoinedRanges(std::move(blocks));
   joined.shrink_to_fit();
   return joined;
 }
