@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "device/base/check.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -32,9 +31,14 @@ ForeignAllocator::~ForeignAllocator() {
   for (auto& [native, stream] : streams_) pool_.ForgetStream(std::move(stream));
 }
 
-void ForeignAllocator::Install(int device, ForeignAllocator* allocator) {
-  GRAPHTREE_CHECK(IsDevice(device)) << "device " << device;
+absl::Status ForeignAllocator::Install(int device, ForeignAllocator* allocator) {
+  if (!IsDevice(device)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("installing an allocator for device ", device, ": devices have numbers from 0 "
+                     "to ", kMostDevices - 1));
+  }
   Table()[static_cast<size_t>(device)].store(allocator);
+  return absl::OkStatus();
 }
 
 ForeignAllocator* ForeignAllocator::Installed(int device) {

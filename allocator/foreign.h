@@ -51,8 +51,9 @@ class ForeignAllocator {
   // What went wrong last; callbacks can only return null.
   absl::Status last_error() const;
 
-  // Callbacks for device number `device` go to `allocator` from here on; null: to nobody.
-  static void Install(int device, ForeignAllocator* allocator);
+  // Callbacks for device number `device` go to `allocator` from here on; null: to nobody. An error,
+  // and nothing changed, if no device has such a number.
+  static absl::Status Install(int device, ForeignAllocator* allocator);
   static ForeignAllocator* Installed(int device);
 
  protected:

@@ -26,7 +26,7 @@ class ForeignTest : public testing::Test {
     theirs_ = *NewHostNativeStream(*device_);
     other_ = *NewHostNativeStream(*device_);
     foreign_ = std::make_unique<ForeignAllocator>(pool_.get());
-    ForeignAllocator::Install(0, foreign_.get());
+    ASSERT_THAT(ForeignAllocator::Install(0, foreign_.get()), IsOk());
   }
   void TearDown() override {
     foreign_.reset();
@@ -91,7 +91,7 @@ TEST_F(ForeignTest, AServerThatIsAskedForMemoryMayFreeThroughTheHooks) {
   pool_ = *Pool::Create(*device_,
                         {.address_bytes = 256 * kMiB, .before_out_of_memory = drop_cache});
   foreign_ = std::make_unique<ForeignAllocator>(pool_.get());
-  ForeignAllocator::Install(0, foreign_.get());
+  ASSERT_THAT(ForeignAllocator::Install(0, foreign_.get()), IsOk());
   cache = graphtree_foreign_malloc(30 * kMiB, 0, theirs_->handle());
   void* between = graphtree_foreign_malloc(2 * kMiB, 0, theirs_->handle());
   void* wanted = graphtree_foreign_malloc(50 * kMiB, 0, theirs_->handle());
@@ -124,6 +124,19 @@ TEST_F(ForeignTest, MayGoWhileAStreamThatItAdoptedCaptures) {
   stream.reset();
   ours.reset();
   pool_ = *Pool::Create(*device_, {});
+}
+
+TEST_F(ForeignTest, NoDeviceHasSuchANumber) {
+  for (const int number : {-1, 64, 1 << 30}) {
+    EXPECT_THAT(ForeignAllocator::Install(number, foreign_.get()),
+                FailsWith(absl::StatusCode::kInvalidArgument, "devices have numbers from 0 to 63"));
+    EXPECT_EQ(ForeignAllocator::Installed(number), nullptr);
+    EXPECT_EQ(graphtree_foreign_malloc(1, number, theirs_->handle()), nullptr);
+  }
+  EXPECT_EQ(ForeignAllocator::Installed(0), foreign_.get());
+  EXPECT_THAT(ForeignAllocator::Install(63, foreign_.get()), IsOk());
+  EXPECT_THAT(ForeignAllocator::Install(63, nullptr), IsOk());
+  EXPECT_EQ(ForeignAllocator::Installed(63), nullptr);
 }
 
 TEST_F(ForeignTest, ThreadsTakeTurns) {

@@ -20,8 +20,8 @@
 // for: such work is queued (deferred.h), and done by the end of the capture's scope or by the next
 // call behind it. Growing is allowed then, and so is restoring a pool that no capture uses.
 //
-// Streams are of the pool's device, and outlive the pool or are forgotten first. Threads: one at a
-// time, told apart from two; Free may come from any thread. Cost: about 50 ns for both together.
+// Streams are of the pool's device; one that goes is forgotten (stream_life.h). Threads: one at a
+// time, told apart from two; streams may go, and Free come, on any. Cost: about 50 ns for both.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_H_
 #define GRAPHTREE_ALLOCATOR_POOL_H_
 
@@ -137,8 +137,8 @@ class Pool {
   // allows; returns how much is missing, which is counted too.
   absl::StatusOr<uint64_t> ReserveAhead(uint64_t bytes, Region region = Region::kStep);
   // Gives back pieces in which nothing is live and which no checkpoint's way touched, until at most
-  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too.
-  // Returns what was released, or will be once captures have ended.
+  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too: a pool
+  // that serves recordings refuses that. Returns what was, or later will be, released.
   absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
   // Refused below what is live or, of a parked pool, would be woken.
   absl::Status SetLimit(uint64_t bytes);
@@ -173,7 +173,7 @@ class Pool {
   absl::Status SealDeadMemory();
 
   // Notes in the history that a snapshot is taken. No other thread comes in while `look` looks at
-  // the pool, which it must not change.
+  // the pool, which it must not change. What it throws is an error.
   absl::Status NoteSnapshot(const std::function<void()>& look);
 
   PoolStats Stats() const;
@@ -381,7 +381,7 @@ class Pool {
     std::vector<BlockId> freed_elsewhere;  // by other threads, since it began
   };
   std::unique_ptr<OpenScope> EndInnermost();
-  std::vector<Stream*> Commit(const OpenScope& scope);
+  StreamLives Commit(const OpenScope& scope);
   absl::Status RollBack(const OpenScope& scope);
   absl::Status RollBackInnermost();
   void FreeAgain(const std::vector<BlockId>& freed_elsewhere);
@@ -466,7 +466,7 @@ class Pool {
 //
 //   GRAPHTREE_ASSIGN_OR_RETURN(auto scope, CaptureScope::Begin(*pool));   // before BeginCapture
 //   ... BeginCapture, the function, EndCapture ...
-//   std::vector<Stream*> first = scope->Commit();   // launches of the graph wait for these
+//   StreamLives first = scope->Commit();   // launches of the graph wait for these
 //
 // Scopes nest; one that ends takes those along that began inside it. What must wait for captures
 // waits for scopes too, and is done by the end of the last. A scope that goes while it cannot be
@@ -481,10 +481,10 @@ class CaptureScope {
   // The streams whose earlier work used memory that the graph may use. Hold the pool's deferred()
   // to launch the graph before what was queued meanwhile is done. They may be the pool's own, which
   // goes with it.
-  std::vector<Stream*> Commit();
+  StreamLives Commit();
   // Those so far, of a scope that goes on: for a graph of it that is launched inside it.
-  std::vector<Stream*> Awaited() const;
-  // What the destructor does where Commit was not called, with its failure told.
+  StreamLives Awaited() const;
+  // What the destructor does where Commit was not called. Memory that cannot be given back stays.
   absl::Status RollBack();
 
  private:

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -216,8 +217,7 @@ absl::Status Pool::NoteSnapshot(const std::function<void()>& look) {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
   LogEvent(HistoryAction::kSnapshot, 0, stats_.live_bytes, nullptr);
-  look();
-  return absl::OkStatus();
+  return Guarded(look);
 }
 
 PoolStats Pool::Stats() const {
@@ -314,16 +314,22 @@ void Pool::DebugFreed(BlockId id, const BlockRecord& record) {
 absl::Status Pool::BehindItsUsers(const BlockRecord& record,
                                   const std::function<absl::Status(Stream&)>& work) {
   absl::Status status =
-      absl::FailedPreconditionError("all streams that used the block were forgotten");
+      absl::FailedPreconditionError("all streams that used the block were forgotten or are gone");
   const LastUse use = {record.streams, streams_.now()};
   for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
-    Stream* stream = streams_.AnyOf(bits & -bits);
-    if (stream == nullptr) continue;
-    const uint32_t number = streams_.NumberOf(*stream);
-    uint32_t users = 0;
-    const bool must_order = streams_.MustOrder(number, use);
-    status = must_order ? streams_.Order(number, *stream, use, &users) : absl::OkStatus();
-    if (status.ok()) return work(*stream);
+    const std::shared_ptr<StreamLife> user = streams_.AnyOf(bits & -bits);
+    if (user == nullptr) continue;
+    bool is_ordered = false;
+    status = user->Use([&](Stream& stream) {
+      const uint32_t number = streams_.NumberOf(stream);
+      uint32_t users = 0;
+      if (streams_.MustOrder(number, use)) {
+        GRAPHTREE_RETURN_IF_ERROR(streams_.Order(number, stream, use, &users));
+      }
+      is_ordered = true;
+      return work(stream);
+    });
+    if (is_ordered) return status;
   }
   return status;
 }

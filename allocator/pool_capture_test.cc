@@ -242,12 +242,11 @@ TEST_F(PoolCaptureTest, LaunchesAreToldWhichEarlierStreamsToWaitFor) {
   EXPECT_EQ(inside.range.base, eager.range.base);
   EXPECT_THAT(Fill(*stream_, inside, 2), IsOk());
   auto graph = *stream_->EndCapture();
-  const std::vector<Stream*> awaited = scope->Commit();
+  const StreamLives awaited = scope->Commit();
   ASSERT_EQ(awaited.size(), 1u);
-  EXPECT_EQ(awaited[0], other_.get());
+  EXPECT_EQ(awaited[0], other_->life());
   auto executable = *graph->Instantiate();
-  EXPECT_THAT(awaited[0]->Record(*event_), IsOk());
-  EXPECT_THAT(stream_->Wait(*event_), IsOk());
+  EXPECT_THAT(awaited[0]->Await(*event_, *stream_), IsOk());
   EXPECT_THAT(executable->Launch(*stream_), IsOk());
   EXPECT_EQ(Read(inside), 2);
 }

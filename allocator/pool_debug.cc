@@ -75,7 +75,7 @@ absl::Status PoolDebugger::QueueCounts(const std::vector<Guard>& guards, const C
 // may be queued it must not go, whatever failed.
 absl::Status PoolDebugger::CheckCanaries(const std::vector<Guard>& guards, Stream& stream) {
   if (guards.empty()) return absl::OkStatus();
-  auto counts = std::make_unique<Counts>(&device_.memory(), &stream);
+  auto counts = std::make_unique<Counts>(&device_.memory(), stream);
   const uint64_t bytes = guards.size() * sizeof(uint32_t);
   GRAPHTREE_RETURN_IF_ERROR(counts->on_device.Map(bytes));
   GRAPHTREE_ASSIGN_OR_RETURN(counts->on_host, device_.memory().AllocateHost(bytes));
@@ -86,7 +86,7 @@ absl::Status PoolDebugger::CheckCanaries(const std::vector<Guard>& guards, Strea
     return queued.ok() ? done : queued;
   }
   left_.erase(std::remove_if(left_.begin(), left_.end(),
-                             [&](const auto& left) { return left->stream == &stream; }),
+                             [&](const auto& left) { return left->stream == stream.life(); }),
               left_.end());
   GRAPHTREE_RETURN_IF_ERROR(queued);
   std::string broken;

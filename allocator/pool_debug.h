@@ -53,9 +53,10 @@ class PoolDebugger {
  private:
   // Where the device counts, and where the host reads.
   struct Counts {
-    Counts(Memory* memory, Stream* written_on) : on_device(memory), stream(written_on) {}
+    Counts(Memory* memory, const Stream& written_on)
+        : on_device(memory), stream(written_on.life()) {}
     ScratchMemory on_device;
-    const Stream* const stream;
+    const std::shared_ptr<const StreamLife> stream;
     std::unique_ptr<HostBuffer> on_host;
   };
   static absl::Status QueueCounts(const std::vector<Guard>& guards, const Counts& counts,

@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -180,7 +181,10 @@ bool Pool::ServerGives(const MemoryWanted& wanted, BlockId wanted_for) {
   }
   asked_for_ = wanted_for;
   asks_server_ = is_special_ = true;
-  const bool has_given = options_.before_out_of_memory(wanted);
+  bool has_given = false;
+  const absl::Status asked =
+      Guarded([&] { has_given = options_.before_out_of_memory(wanted); });
+  if (!asked.ok() && first_deferred_failure_.ok()) first_deferred_failure_ = asked;
   asks_server_ = is_special_ = false;
   return has_given && DrainQueuedFrees().ok();
 }

@@ -70,6 +70,12 @@ absl::Status Pool::ReleasePiece(Region region, uint32_t index) {
 absl::StatusOr<uint64_t> Pool::Trim(uint64_t goal_bytes, bool break_checkpoints) {
   const ThreadGuard::Entry entry(guard_);
   if (IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(EnterSlow(entry.kind()));
+  if (break_checkpoints && options_.serves_recordings) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "trimming pool \"", options_.name, "\" to ", goal_bytes, " bytes with break_checkpoints "
+        "would take memory from recordings that are still replayed; trim without, or make the "
+        "budget of whoever records smaller"));
+  }
   FreeScratch();
   if (!deferred_.must_wait()) {
     GRAPHTREE_RETURN_IF_ERROR(Quiesce());

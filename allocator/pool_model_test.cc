@@ -65,6 +65,14 @@ class Program {
     pool_->ledger().CheckConsistency();
   }
 
+  // What it came to: where nothing fails there must be some of each.
+  struct Done {
+    int blocks_written = 0;
+    int restores = 0;
+    int blocks_checked = 0;
+  };
+  const Done& done() const { return done_; }
+
  private:
   void Step() {
     const uint64_t dice = random_() % 100;
@@ -99,6 +107,7 @@ class Program {
     if (block.range.empty() ||
         stream.Fill(block.range.base, byte, 1, block.range.bytes).ok()) {
       (*where)[block.id.index] = {block, byte};
+      ++done_.blocks_written;
     } else {
       EXPECT_THAT(pool_->Free(block.id), IsOk());
     }
@@ -134,6 +143,7 @@ class Program {
     const Saved saved = saved_[random_() % saved_.size()];
     const absl::Status status = pool_->Restore(saved.id);
     if (!status.ok()) return;
+    ++done_.restores;
     live_ = saved.live;
     EXPECT_TRUE(*pool_->IsAt(saved.id));
     for (auto& [index, held] : live_) {
@@ -185,6 +195,7 @@ class Program {
         ASSERT_EQ(data[0], held.byte) << "block " << index;
         ASSERT_EQ(data[bytes / 2], held.byte) << "block " << index;
         ASSERT_EQ(data[bytes - 1], held.byte) << "block " << index;
+        ++done_.blocks_checked;
       }
     }
   }
@@ -196,6 +207,7 @@ class Program {
   std::unique_ptr<Pool> pool_;
   std::map<uint32_t, Held> live_, kept_;
   std::vector<Saved> saved_;
+  Done done_;
 };
 
 class PoolProgram : public testing::TestWithParam<int> {};
@@ -204,7 +216,13 @@ TEST_P(PoolProgram, KeepsEveryBlocksBytes) {
   SCOPED_TRACE(testing::Message() << "seed " << GetParam());
   auto device = *OpenHostDevice(
       {.seed = static_cast<uint64_t>(GetParam()) + 1, .memory_bytes = 64 * kMiB});
-  { Program(device.get(), static_cast<uint64_t>(GetParam())).Run(250); }
+  {
+    Program program(device.get(), static_cast<uint64_t>(GetParam()));
+    program.Run(250);
+    EXPECT_GT(program.done().blocks_written, 50);
+    EXPECT_GT(program.done().restores, 5);
+    EXPECT_GT(program.done().blocks_checked, 20);
+  }
   EXPECT_THAT(device->Close(), IsOk());
 }
 

@@ -32,15 +32,15 @@ CaptureScope::~CaptureScope() {
   if (open_ != nullptr) pool_->Abandon(open_);
 }
 
-std::vector<Stream*> CaptureScope::Commit() {
+StreamLives CaptureScope::Commit() {
   if (open_ == nullptr) return {};
   // With two threads inside there is nobody to tell; it is then rolled back by the next call.
   const ThreadGuard::Entry entry(pool_->guard_);
-  return entry.ok() ? pool_->Commit(*open_) : std::vector<Stream*>();
+  return entry.ok() ? pool_->Commit(*open_) : StreamLives();
 }
 
-std::vector<Stream*> CaptureScope::Awaited() const {
-  return open_ == nullptr ? std::vector<Stream*>() : pool_->streams_.AwaitedAtLaunch();
+StreamLives CaptureScope::Awaited() const {
+  return open_ == nullptr ? StreamLives() : pool_->streams_.AwaitedAtLaunch();
 }
 
 absl::Status CaptureScope::RollBack() {
@@ -66,15 +66,15 @@ std::unique_ptr<Pool::OpenScope> Pool::EndInnermost() {
   return scope;
 }
 
-std::vector<Stream*> Pool::Commit(const OpenScope& scope) {
-  std::vector<Stream*> awaited;
+StreamLives Pool::Commit(const OpenScope& scope) {
+  StreamLives awaited;
   for (bool is_last = false; !is_last;) {
     is_last = scopes_.back().get() == &scope;
     const std::unique_ptr<OpenScope> ended = EndInnermost();
     FreeScratch();
     ledger_.EndWatch();
     Drop(ended->start).IgnoreError();
-    const std::vector<Stream*> own = streams_.LeaveCapture();
+    const StreamLives own = streams_.LeaveCapture();
     awaited.insert(awaited.end(), own.begin(), own.end());
     if (!scopes_.empty()) {
       std::vector<BlockId>& freed = scopes_.back()->freed_elsewhere;
@@ -110,11 +110,15 @@ absl::Status Pool::RollBackInnermost() {
   deferred_.LetGo();
   GRAPHTREE_RETURN_IF_ERROR(restored);
   GRAPHTREE_RETURN_IF_ERROR(dropped);
-  return deferred_.Do("return what a failed capture grew by",
-                      [this, step = ended->step, kept = ended->kept] {
-                        GRAPHTREE_RETURN_IF_ERROR(ReturnGrowth(Region::kStep, step));
-                        return ReturnGrowth(Region::kKept, kept);
-                      });
+  // The books are as before. Memory that cannot be given back now is nobody's, and a trim finds it.
+  const absl::Status returned =
+      deferred_.Do("return what a failed capture grew by",
+                   [this, step = ended->step, kept = ended->kept] {
+                     GRAPHTREE_RETURN_IF_ERROR(ReturnGrowth(Region::kStep, step));
+                     return ReturnGrowth(Region::kKept, kept);
+                   });
+  if (!returned.ok() && first_deferred_failure_.ok()) first_deferred_failure_ = returned;
+  return absl::OkStatus();
 }
 
 // What other threads freed while the scope was open is nobody's any more: they do not know of the

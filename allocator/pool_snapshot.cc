@@ -17,6 +17,7 @@
 #include "allocator/snapshot/read.h"
 #include "allocator/snapshot/write.h"
 #include "device/base/json_writer.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -155,7 +156,8 @@ class SnapshotWriter {
       json_.Key("node").Unsigned(node->second->id);
       json_.Key("function").String(node->second->function);
     } else if (options_.origin != nullptr) {
-      const BlockOrigin origin = options_.origin(*pool_.Describe(block));
+      BlockOrigin origin;
+      Guarded([&] { origin = options_.origin(*pool_.Describe(block)); }).IgnoreError();
       if (!origin.node.empty()) json_.Key("node").String(origin.node);
       if (!origin.function.empty()) json_.Key("function").String(origin.function);
     }

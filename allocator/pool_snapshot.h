@@ -37,7 +37,7 @@ struct BlockOrigin {
 
 struct PoolSnapshotOptions {
   bool with_history = true;
-  // Must not change the pool.
+  // Must not change the pool. Where it throws nothing is known.
   std::function<BlockOrigin(const Block&)> origin = nullptr;
   // Of the tree that uses the pool; null if there is none. Their blocks need no origin.
   const std::vector<SnapshotNode>* nodes = nullptr;

@@ -127,6 +127,96 @@ TEST_F(PoolStreamTest, BitsOfForgottenStreamsAreUsedAgainAndTheirWorkIsAwaited) 
   EverythingIsInOrder();
 }
 
+// Nobody tells the pool: it finds out, and what they queued is awaited as if they were there.
+TEST_F(PoolStreamTest, StreamsThatAreDestroyedAreForgotten) {
+  Allocate(kMiB);
+  for (int i = 0; i < 2000; ++i) {
+    auto brief = *device_->NewStream();
+    EXPECT_EQ(UsedOn(*brief).range.base, pool_->base() + kMiB);
+  }
+  const std::vector<Stream*> all = {&New(), &New(), stream_.get()};
+  for (Stream* stream : all) UsedOn(*stream);
+  EverythingIsInOrder();
+}
+
+// The address of a stream is no name: a new one may have it, and knows nothing of what was queued.
+TEST_F(PoolStreamTest, ANewStreamAtTheAddressOfOneThatIsGone) {
+  int same = 0;
+  const Stream* before = nullptr;
+  for (int i = 0; i < 200; ++i) {
+    auto brief = *device_->NewStream();
+    same += brief.get() == before ? 1 : 0;
+    before = brief.get();
+    UsedOn(*brief);
+  }
+  EXPECT_GT(same, 0) << "else this test shows nothing";
+  EverythingIsInOrder();
+}
+
+TEST_F(PoolStreamTest, LiveBlocksOfStreamsThatAreGone) {
+  std::vector<Block> blocks;
+  for (int i = 0; i < 100; ++i) {
+    auto brief = *device_->NewStream();
+    blocks.push_back(*pool_->Allocate(kMiB, *brief));
+    EXPECT_THAT(FillOn(*brief, blocks.back()), IsOk());
+  }
+  for (const Block& block : blocks) EXPECT_THAT(pool_->Free(block.id), IsOk());
+  const Block whole = *pool_->Allocate(100 * kMiB, *stream_);
+  EXPECT_EQ(whole.range.base, blocks[0].range.base);
+  EXPECT_THAT(FillOn(*stream_, whole), IsOk());
+  EverythingIsInOrder();
+  EXPECT_THAT(pool_->WaitForStreams(), IsOk());
+}
+
+TEST_F(PoolStreamTest, LaunchesWaitForStreamsThatAreGone) {
+  auto brief = *device_->NewStream();
+  const Block eager = UsedOn(*brief);
+  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  const Block inside = *pool_->Allocate(kMiB, *stream_);
+  EXPECT_EQ(inside.range.base, eager.range.base);
+  brief = nullptr;
+  EXPECT_THAT(FillOn(*stream_, inside), IsOk());
+  auto graph = *stream_->EndCapture();
+  for (const auto& earlier : scope->Commit()) {
+    EXPECT_THAT(earlier->Await(*event_, *stream_), IsOk());
+  }
+  auto executable = *graph->Instantiate();
+  EXPECT_THAT(executable->Launch(*stream_), IsOk());
+  EverythingIsInOrder();
+  EXPECT_THAT(pool_->Free(inside.id), IsOk());
+}
+
+// A fork that a capture has made, and that is gone when the capture ends: its work is the graph's.
+TEST_F(PoolStreamTest, AForkThatEndsInItsCapture) {
+  for (int round = 0; round < 40; ++round) {
+    auto scope = *CaptureScope::Begin(*pool_);
+    EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    auto fork = *device_->NewStream();
+    EXPECT_THAT(stream_->Record(*event_), IsOk());
+    EXPECT_THAT(fork->Wait(*event_), IsOk());
+    const Block block = *pool_->Allocate(kMiB, *fork);
+    EXPECT_THAT(FillOn(*fork, block), IsOk());
+    EXPECT_THAT(fork->Record(*event_), IsOk());
+    EXPECT_THAT(stream_->Wait(*event_), IsOk());
+    EXPECT_THAT(pool_->Free(block.id), IsOk());
+    fork = nullptr;
+    const Block again = *pool_->Allocate(kMiB, *stream_);
+    EXPECT_EQ(again.range, block.range);
+    EXPECT_THAT(FillOn(*stream_, again), IsOk());
+    EXPECT_THAT(pool_->Free(again.id), IsOk());
+    auto graph = *stream_->EndCapture();
+    for (const auto& earlier : scope->Commit()) {
+      EXPECT_THAT(earlier->Await(*event_, *stream_), IsOk());
+    }
+    auto executable = *graph->Instantiate();
+    EXPECT_THAT(executable->Launch(*stream_), IsOk());
+    EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk());
+    UsedOn(*stream_);
+    EverythingIsInOrder();
+  }
+}
+
 TEST_F(PoolStreamTest, LaunchesWaitForForgottenStreamsToo) {
   auto brief = *device_->NewStream();
   const Block eager = UsedOn(*brief);
@@ -137,12 +227,9 @@ TEST_F(PoolStreamTest, LaunchesWaitForForgottenStreamsToo) {
   EXPECT_EQ(inside.range.base, eager.range.base);
   EXPECT_THAT(FillOn(*stream_, inside), IsOk());
   auto graph = *stream_->EndCapture();
-  const std::vector<Stream*> awaited = scope->Commit();
+  const StreamLives awaited = scope->Commit();
   EXPECT_EQ(awaited.size(), 1u);
-  for (Stream* earlier : awaited) {
-    EXPECT_THAT(earlier->Record(*event_), IsOk());
-    EXPECT_THAT(stream_->Wait(*event_), IsOk());
-  }
+  for (const auto& earlier : awaited) EXPECT_THAT(earlier->Await(*event_, *stream_), IsOk());
   auto executable = *graph->Instantiate();
   EXPECT_THAT(executable->Launch(*stream_), IsOk());
   EXPECT_THAT(brief->Synchronize(), IsOk());
@@ -165,9 +252,8 @@ class PoolLaunchTest : public PoolStreamTest {
     const Block block = *pool_->Allocate(bytes, *capturing_);
     EXPECT_THAT(FillOn(*capturing_, block), IsOk());
     auto graph = *capturing_->EndCapture();
-    for (Stream* earlier : scope.Commit()) {
-      EXPECT_THAT(earlier->Record(*event_), IsOk());
-      EXPECT_THAT(launcher_->Wait(*event_), IsOk());
+    for (const auto& earlier : scope.Commit()) {
+      EXPECT_THAT(earlier->Await(*event_, *launcher_), IsOk());
     }
     auto executable = *graph->Instantiate();
     EXPECT_THAT(executable->Launch(*launcher_), IsOk());
@@ -204,9 +290,8 @@ TEST_F(PoolLaunchTest, WaitsForUsersOfWhatWasAllocatedInTheScopeBeforeItsCapture
   EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(FillOn(*capturing_, early), IsOk());
   auto graph = *capturing_->EndCapture();
-  for (Stream* earlier : scope->Commit()) {
-    EXPECT_THAT(earlier->Record(*event_), IsOk());
-    EXPECT_THAT(launcher_->Wait(*event_), IsOk());
+  for (const auto& earlier : scope->Commit()) {
+    EXPECT_THAT(earlier->Await(*event_, *launcher_), IsOk());
   }
   auto executable = *graph->Instantiate();
   EXPECT_THAT(executable->Launch(*launcher_), IsOk());

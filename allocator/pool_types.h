@@ -48,7 +48,7 @@ struct MemoryWanted {
 };
 // Returns true if it gave something back, so that another attempt makes sense. It may call the pool
 // to free, drop checkpoints and trim; taking checkpoints, restoring, rolling back, parking, waking
-// and closing is refused meanwhile.
+// and closing is refused meanwhile. One that throws has given nothing back.
 using MemoryCallback = std::function<bool(const MemoryWanted&)>;
 
 struct PoolOptions {
@@ -61,6 +61,9 @@ struct PoolOptions {
   uint64_t initial_bytes = 0;
   Address wished_base = 0;     // taken if it is free; 0: no wish
   uint64_t history_entries = 1 << 14;  // 0: no history
+  // Graphs are launched that use memory which is free in the books: what checkpoints hold is never
+  // given back, whoever asks.
+  bool serves_recordings = false;
   PoolDebug debug = {};
   MemoryCallback before_out_of_memory = nullptr;
   // Tells a checking device (the host device) which bytes are live. Off: uses of dead memory go

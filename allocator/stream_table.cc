@@ -18,18 +18,50 @@ absl::Status CannotAwait(const char* what) {
 }  // namespace
 
 uint32_t StreamTable::LookUp(Stream& stream) {
+  const StreamLife* const life = stream.life().get();
   uint32_t number = 0;
   for (; number < slots_.size(); ++number) {
-    const std::vector<Stream*>& streams = slots_[number].streams;
-    if (std::find(streams.begin(), streams.end(), &stream) != streams.end()) break;
+    const std::vector<Known>& streams = slots_[number].streams;
+    if (std::any_of(streams.begin(), streams.end(),
+                    [life](const Known& known) { return known.life.get() == life; })) {
+      break;
+    }
   }
   if (number == slots_.size()) {
+    ForgetEnded();
     number = SlotForNew();
-    slots_[number].streams.push_back(&stream);
+    const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+    slots_[number].streams.push_back({stream.life(), capture.ok() ? capture->id : 0});
     Refresh(number);
   }
-  last_stream_ = &stream;
+  last_stream_ = life;
   return last_number_ = number;
+}
+
+// Whether nobody need ask for the stream any more.
+bool StreamTable::ForgetIfEnded(const Known& known) {
+  if (!known.life->has_ended()) return false;
+  if (known.was_of_capture()) return device_.open_captures() == 0;
+  return Carry(*known.life).ok();
+}
+
+// As many as come also go, however short each one's life is.
+void StreamTable::ForgetEnded() {
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    bool carried = false;
+    const auto gone = std::remove_if(
+        slot.streams.begin(), slot.streams.end(), [&](const Known& known) {
+          if (!ForgetIfEnded(known)) return false;
+          carried = carried || !known.was_of_capture();
+          if (last_stream_ == known.life.get()) last_stream_ = nullptr;
+          return true;
+        });
+    if (gone == slot.streams.end()) continue;
+    slot.streams.erase(gone, slot.streams.end());
+    slot.has_forgotten = slot.has_forgotten || carried;
+    Refresh(number);
+  }
 }
 
 // A bit of its own, else one whose streams were all forgotten, else one to share.
@@ -54,49 +86,52 @@ void StreamTable::Refresh(uint32_t number) {
   synced_inside_[number].fill(0);
 }
 
-absl::Status StreamTable::Await(Stream& other, Stream& stream) {
+absl::Status StreamTable::Await(StreamLife& other, Stream& stream) {
   if (event_ == nullptr) {
     GRAPHTREE_ASSIGN_OR_RETURN(event_, device_.NewEvent({}));
   }
-  GRAPHTREE_RETURN_IF_ERROR(other.Record(*event_));
-  return stream.Wait(*event_);
+  return other.Await(*event_, stream);
 }
 
-absl::Status StreamTable::Carry(Stream& stream) {
+absl::Status StreamTable::Carry(StreamLife& life) {
   if (courier_ == nullptr) {
     GRAPHTREE_ASSIGN_OR_RETURN(courier_, device_.NewStream());
   }
-  return Await(stream, *courier_);
+  return Await(life, *courier_);
 }
 
 absl::Status StreamTable::Forget(Stream& stream) {
+  const std::shared_ptr<StreamLife> life = stream.life();
   for (uint32_t number = 0; number < slots_.size(); ++number) {
     Slot& slot = slots_[number];
-    const auto at = std::find(slot.streams.begin(), slot.streams.end(), &stream);
+    const auto at = std::find_if(slot.streams.begin(), slot.streams.end(),
+                                 [&](const Known& known) { return known.life == life; });
     if (at == slot.streams.end()) continue;
     GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
     if (info.state != CaptureState::kNone) return CannotAwait("forgotten");
-    GRAPHTREE_RETURN_IF_ERROR(Carry(stream));
+    GRAPHTREE_RETURN_IF_ERROR(Carry(*life));
     slot.streams.erase(at);
     slot.has_forgotten = true;
     Refresh(number);
-    if (last_stream_ == &stream) last_stream_ = nullptr;
+    if (last_stream_ == life.get()) last_stream_ = nullptr;
     return absl::OkStatus();
   }
   return absl::OkStatus();
 }
 
-Stream* StreamTable::AnyOf(uint32_t bits) const {
+std::shared_ptr<StreamLife> StreamTable::AnyOf(uint32_t bits) const {
   for (; bits != 0; bits &= bits - 1) {
     const Slot& slot = slots_[static_cast<uint32_t>(std::countr_zero(bits))];
-    if (!slot.streams.empty()) return slot.streams.front();
+    for (const Known& known : slot.streams) {
+      if (!known.life->has_ended()) return known.life;
+    }
   }
   return nullptr;
 }
 
-absl::Status StreamTable::Synchronize(Stream& stream) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
-  return info.state != CaptureState::kNone ? CannotAwait("waited for") : stream.Synchronize();
+absl::Status StreamTable::Synchronize(StreamLife& life) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, life.Capture());
+  return info.state != CaptureState::kNone ? CannotAwait("waited for") : life.Synchronize();
 }
 
 void StreamTable::AllCarriedIsDone() {
@@ -109,8 +144,10 @@ void StreamTable::AllCarriedIsDone() {
 
 absl::Status StreamTable::SynchronizeAll() {
   absl::Status first;
-  for (Slot& slot : slots_) {
-    for (Stream* stream : slot.streams) first.Update(Synchronize(*stream));
+  for (const Slot& slot : slots_) {
+    for (const Known& known : slot.streams) {
+      if (!known.was_of_capture()) first.Update(Synchronize(*known.life));
+    }
   }
   if (courier_ == nullptr) return first;
   const absl::Status carried = courier_->Synchronize();
@@ -122,11 +159,14 @@ absl::Status StreamTable::SynchronizeAll() {
 absl::Status StreamTable::SynchronizeAndForget() {
   absl::Status first;
   for (uint32_t number = 0; number < slots_.size(); ++number) {
-    std::vector<Stream*> left;
-    for (Stream* stream : slots_[number].streams) {
-      const absl::Status status = Synchronize(*stream);
+    std::vector<Known> left;
+    for (const Known& known : slots_[number].streams) {
+      if (known.was_of_capture()) continue;
+      const absl::Status status = Synchronize(*known.life);
       first.Update(status);
-      if (!status.ok() && device_.health().ok()) left.push_back(stream);
+      // There is nothing left to wait for of one that has ended and cannot be waited for.
+      const bool stays = !known.life->has_ended() && device_.health().ok();
+      if (!status.ok() && stays) left.push_back(known);
     }
     slots_[number].streams = std::move(left);
     Refresh(number);
@@ -141,9 +181,9 @@ absl::Status StreamTable::SynchronizeAndForget() {
 
 std::unique_ptr<Stream> StreamTable::CarryAll() {
   for (const Slot& slot : slots_) {
-    for (Stream* stream : slot.streams) {
-      const auto info = stream->Capture();
-      if (info.ok() && info->state == CaptureState::kNone) Carry(*stream).IgnoreError();
+    for (const Known& known : slot.streams) {
+      const auto info = known.life->Capture();
+      if (info.ok() && info->state == CaptureState::kNone) Carry(*known.life).IgnoreError();
     }
   }
   return std::move(courier_);
@@ -151,8 +191,8 @@ std::unique_ptr<Stream> StreamTable::CarryAll() {
 
 bool StreamTable::AnyIsCapturing() const {
   for (const Slot& slot : slots_) {
-    for (Stream* stream : slot.streams) {
-      const auto info = stream->Capture();
+    for (const Known& known : slot.streams) {
+      const auto info = known.life->Capture();
       if (info.ok() && info->state != CaptureState::kNone) return true;
     }
   }
@@ -167,21 +207,28 @@ bool StreamTable::HasUnordered(uint32_t number, uint32_t others, uint32_t time) 
   return false;
 }
 
-absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slot& slot) {
-  // Work from before a capture is not for its ops to wait for, but for its launches.
-  if (slot.has_forgotten && capture == 0) {
-    GRAPHTREE_RETURN_IF_ERROR(Await(*courier_, stream));
+// Work from before a capture is not for its ops to wait for, but for its launches.
+absl::Status StreamTable::OrderAfterOne(const Known& other, Stream& stream, uint64_t capture) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other.life->Capture());
+  const bool has_ended = other.life->has_ended();
+  const uint64_t ended_in = other.life->ended_in();
+  if (has_ended && ended_in != capture && (ended_in == 0 || other.was_of_capture())) {
+    return absl::OkStatus();
   }
-  for (Stream* other : slot.streams) {
-    if (other == &stream) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other->Capture());
-    if (info.id == capture) {
-      GRAPHTREE_RETURN_IF_ERROR(Await(*other, stream));
-    } else if (info.id != 0) {
-      return absl::FailedPreconditionError(
-          "bytes that an open capture has freed were asked for on a stream outside of it. End the "
-          "capture first, or let the stream join it.");
-    }
+  if (has_ended || info.id == capture) return Await(*other.life, stream);
+  if (info.id == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "bytes that an open capture has freed were asked for on a stream outside of it. End the "
+      "capture first, or let the stream join it.");
+}
+
+absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slot& slot) {
+  if (slot.has_forgotten && capture == 0) {
+    GRAPHTREE_RETURN_IF_ERROR(Await(*courier_->life(), stream));
+  }
+  for (const Known& other : slot.streams) {
+    if (other.life == stream.life()) continue;
+    GRAPHTREE_RETURN_IF_ERROR(OrderAfterOne(other, stream, capture));
   }
   return absl::OkStatus();
 }
@@ -190,8 +237,8 @@ absl::StatusOr<uint32_t> StreamTable::OutOfReach(Stream& stream) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo own, stream.Capture());
   uint32_t bits = 0;
   for (uint32_t number = 0; number < slots_.size(); ++number) {
-    for (Stream* other : slots_[number].streams) {
-      GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other->Capture());
+    for (const Known& other : slots_[number].streams) {
+      GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other.life->Capture());
       if (info.id != 0 && info.id != own.id) bits |= 1u << number;
     }
   }
@@ -254,20 +301,22 @@ void StreamTable::EnterCapture() {
   untold_ = ~0u;
 }
 
-std::vector<Stream*> StreamTable::AwaitedAtLaunch() const {
-  std::vector<Stream*> awaited;
+StreamLives StreamTable::AwaitedAtLaunch() const {
+  StreamLives awaited;
   bool has_forgotten = false;
   for (uint32_t bits = awaited_.back(); bits != 0; bits &= bits - 1) {
     const Slot& slot = slots_[static_cast<uint32_t>(std::countr_zero(bits))];
-    awaited.insert(awaited.end(), slot.streams.begin(), slot.streams.end());
+    for (const Known& known : slot.streams) {
+      if (!known.was_of_capture()) awaited.push_back(known.life);
+    }
     has_forgotten = has_forgotten || slot.has_forgotten;
   }
-  if (has_forgotten) awaited.push_back(courier_.get());
+  if (has_forgotten) awaited.push_back(courier_->life());
   return awaited;
 }
 
-std::vector<Stream*> StreamTable::LeaveCapture() {
-  std::vector<Stream*> awaited = AwaitedAtLaunch();
+StreamLives StreamTable::LeaveCapture() {
+  StreamLives awaited = AwaitedAtLaunch();
   awaited_.pop_back();
   untold_ = awaited_.empty() ? 0 : ~awaited_.back();
   ++clock_;

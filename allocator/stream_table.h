@@ -15,7 +15,8 @@
 // the graph lets the launch wait for those streams.
 //
 // What a stream that is forgotten has queued is carried on by a stream of the table's own, the
-// courier, which waits for it. Its bit goes to the next stream that needs one.
+// courier, which waits for it. Its bit goes to the next stream that needs one. A stream that was
+// destroyed is forgotten when the next new one comes; until then its life orders what it queued.
 //
 // Threads: none of its own. At most 32 bits: further streams share one. Who shares a bit is taken
 // for a stranger by all, itself included, which only waits more.
@@ -41,18 +42,18 @@ class StreamTable {
   StreamTable(const StreamTable&) = delete;
   StreamTable& operator=(const StreamTable&) = delete;
 
-  // The stream's bit number. The stream is of this device and stays until it is forgotten.
+  // The stream's bit number. The stream is of this device.
   uint32_t NumberOf(Stream& stream) {
     return IsLast(stream) ? last_number_ : LookUp(stream);
   }
   // The one that was named last: no more need be asked about it.
-  bool IsLast(const Stream& stream) const { return &stream == last_stream_; }
+  bool IsLast(const Stream& stream) const { return stream.life().get() == last_stream_; }
   // What was put on the stream so far can still be awaited; the stream itself may go. Refused while
   // it captures.
   absl::Status Forget(Stream& stream);
 
-  // A stream with one of these bits; null if all of them were forgotten.
-  Stream* AnyOf(uint32_t bits) const;
+  // A stream with one of these bits; null if all of them were forgotten or are gone.
+  std::shared_ptr<StreamLife> AnyOf(uint32_t bits) const;
   // Waits for all streams and forgotten work, but for streams that are capturing: these are left
   // alone, and the first of them or the first failure is told.
   absl::Status SynchronizeAll();
@@ -90,16 +91,22 @@ class StreamTable {
   // Around a capture.
   void EnterCapture();
   // Returns the streams whose earlier work the graph's launches must wait for.
-  std::vector<Stream*> LeaveCapture();
+  StreamLives LeaveCapture();
   // The same, so far, for a graph that is launched inside the capture's scope.
-  std::vector<Stream*> AwaitedAtLaunch() const;
+  StreamLives AwaitedAtLaunch() const;
 
  private:
   static constexpr uint32_t kMostSlots = 32;
   // [waiter][awaited]: the clock just behind the last wait.
   using Matrix = std::array<std::array<uint32_t, kMostSlots>, kMostSlots>;
+  struct Known {
+    std::shared_ptr<StreamLife> life;
+    uint64_t seen_in = 0;  // the capture that it was in when it was seen first; 0: none
+    // It was there for a capture alone, and ended in it: nothing else has to wait for it.
+    bool was_of_capture() const { return life->ended_in() != 0 && life->ended_in() == seen_in; }
+  };
   struct Slot {
-    std::vector<Stream*> streams;
+    std::vector<Known> streams;
     bool has_forgotten = false;  // the courier carries work of streams that had this bit
   };
 
@@ -117,10 +124,13 @@ class StreamTable {
   void NoteForLaunches(uint32_t streams);
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
-  absl::Status Await(Stream& other, Stream& stream);
-  absl::Status Carry(Stream& stream);
-  absl::Status Synchronize(Stream& stream) const;
+  absl::Status Await(StreamLife& other, Stream& stream);
+  absl::Status Carry(StreamLife& life);
+  absl::Status Synchronize(StreamLife& life) const;
   void AllCarriedIsDone();
+  void ForgetEnded();
+  bool ForgetIfEnded(const Known& known);
+  absl::Status OrderAfterOne(const Known& other, Stream& stream, uint64_t capture);
 
   Device& device_;
   std::vector<Slot> slots_;
@@ -135,7 +145,7 @@ class StreamTable {
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
   std::unique_ptr<Event> event_;
   std::unique_ptr<Stream> courier_;
-  Stream* last_stream_ = nullptr;
+  const StreamLife* last_stream_ = nullptr;  // in a slot, which holds it
   uint32_t last_number_ = 0;
 };
 

@@ -28,8 +28,10 @@ struct AddressRange {
   Address end() const { return base + bytes; }
   bool empty() const { return bytes == 0; }
   bool Contains(Address address) const { return address - base < bytes; }
+  // One of no bytes lies where it begins: at end() it is the next range's, and an empty range
+  // contains nothing.
   bool Contains(AddressRange other) const {
-    return other.base >= base && other.bytes <= bytes && other.base - base <= bytes - other.bytes;
+    return Contains(other.base) && other.bytes <= bytes - (other.base - base);
   }
   bool Overlaps(AddressRange other) const {
     return !empty() && !other.empty() && base < other.end() && other.base < end();

@@ -20,6 +20,8 @@ const char* CapabilityName(Capability capability) {
   return "unknown";
 }
 
+bool IsUsed(Capability capability) { return capability < Capability::kConditionalNodes; }
+
 const std::vector<Capability>& AllCapabilities() {
   static const std::vector<Capability>* all = new std::vector<Capability>{
       Capability::kVirtualMemory,        Capability::kWishedBase,

@@ -75,7 +75,8 @@ class Device {
 
   // Waits for all work of this device's own streams and gives everything back. Fails, naming them,
   // if streams, events, graphs, executables, address ranges or physical memory are left; the device
-  // is closed all the same once those are gone. Calling it again is fine.
+  // is closed all the same once those are gone. Calling it again is fine. Inside a host call or a
+  // kernel of the device's it is an error and changes nothing.
   virtual absl::Status Close() = 0;
 
  protected:

@@ -1,18 +1,22 @@
-// The table of codes, and the payload in which a status carries its own.
+// The table of codes, and the brackets in which a status carries its own.
 #include "device/error.h"
 
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/strings/cord.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
 #include "device/base/check.h"
 
 namespace graphtree {
 namespace {
 
-constexpr char kPayloadUrl[] = "graphtree/device-error-code";
+// "[cudaErrorNotReady]", and "[cudaError 123]" for a code without a name here.
+constexpr absl::string_view kOpens = "[";
+constexpr absl::string_view kEnds = "]";
+constexpr absl::string_view kPrefix = "cudaError";
 
 struct CodeRow {
   ErrorCode code;
@@ -94,31 +98,42 @@ const CodeRow* FindRow(ErrorCode code) {
   return nullptr;
 }
 
+// kNone if that is no code's name.
+ErrorCode CodeNamed(absl::string_view name) {
+  for (const CodeRow& row : kCodes) {
+    if (row.name == name) return row.code;
+  }
+  int number = 0;
+  name.remove_prefix(kPrefix.size());
+  const bool is_number = absl::ConsumePrefix(&name, " ") && absl::SimpleAtoi(name, &number);
+  return is_number ? static_cast<ErrorCode>(number) : ErrorCode::kNone;
+}
+
 }  // namespace
 
 std::string ErrorCodeName(ErrorCode code) {
   if (code == ErrorCode::kNone) return "cudaSuccess";
   const CodeRow* row = FindRow(code);
-  return row != nullptr ? row->name : absl::StrCat("cudaError ", static_cast<int>(code));
+  return row != nullptr ? row->name : absl::StrCat(kPrefix, " ", static_cast<int>(code));
 }
 
 absl::Status DeviceError(ErrorCode code, absl::string_view message) {
   GRAPHTREE_CHECK(code != ErrorCode::kNone) << "an error needs a code: " << std::string(message);
   const CodeRow* row = FindRow(code);
-  absl::Status status(row != nullptr ? row->status : StatusCode::kInternal,
-                      absl::StrCat(message, " [", ErrorCodeName(code), "]"));
-  status.SetPayload(kPayloadUrl, absl::Cord(absl::StrCat(static_cast<int>(code))));
-  return status;
+  return absl::Status(row != nullptr ? row->status : StatusCode::kInternal,
+                      absl::StrCat(message, " ", kOpens, ErrorCodeName(code), kEnds));
 }
 
 ErrorCode ErrorCodeOf(const absl::Status& status) {
   if (status.ok()) return ErrorCode::kNone;
-  const auto payload = status.GetPayload(kPayloadUrl);
-  int number = 0;
-  if (!payload.has_value() || !absl::SimpleAtoi(std::string(*payload), &number)) {
-    return ErrorCode::kUnknown;
+  const std::string opening = absl::StrCat(kOpens, kPrefix);
+  absl::string_view rest = status.message();
+  for (size_t at = rest.find(opening); at != rest.npos; at = rest.find(opening)) {
+    rest.remove_prefix(at + kOpens.size());
+    const ErrorCode code = CodeNamed(rest.substr(0, rest.find(kEnds)));
+    if (code != ErrorCode::kNone) return code;
   }
-  return static_cast<ErrorCode>(number);
+  return ErrorCode::kUnknown;
 }
 
 bool KillsDevice(ErrorCode code) {

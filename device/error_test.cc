@@ -2,6 +2,7 @@
 #include "device/error.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 
 namespace graphtree {
@@ -12,6 +13,29 @@ TEST(ErrorTest, StatusCarriesItsCode) {
   EXPECT_EQ(ErrorCodeOf(status), ErrorCode::kCaptureUnjoined);
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
   EXPECT_EQ(status.message(), "ending the capture of s1 [cudaErrorStreamCaptureUnjoined]");
+}
+
+TEST(ErrorTest, PeopleSeeNothingThatIsForProgramsAlone) {
+  EXPECT_EQ(DeviceError(ErrorCode::kNotReady, "too early").ToString(),
+            "UNAVAILABLE: too early [cudaErrorNotReady]");
+}
+
+TEST(ErrorTest, RewordedItKeepsItsCode) {
+  const absl::Status status = DeviceError(ErrorCode::kOutOfMemory, "more than there is");
+  EXPECT_EQ(ErrorCodeOf(absl::InternalError(
+                absl::StrCat("[in] a call: ", status.message(), "; called at [main.cc]"))),
+            ErrorCode::kOutOfMemory);
+  EXPECT_EQ(ErrorCodeOf(absl::InternalError(absl::StrCat(
+                status.message(), "; ", DeviceError(ErrorCode::kNotReady, "after it").message()))),
+            ErrorCode::kOutOfMemory)
+      << "the first of two";
+  for (const char* text : {"[cudaErrorOfNobody]", "[cudaError", "[cudaError x]", "[cudaError ",
+                           "cudaErrorNotReady", "[]", "["}) {
+    EXPECT_EQ(ErrorCodeOf(absl::InternalError(text)), ErrorCode::kUnknown) << text;
+    EXPECT_EQ(ErrorCodeOf(absl::InternalError(absl::StrCat(text, " [cudaErrorNotReady]"))),
+              ErrorCode::kNotReady)
+        << text;
+  }
 }
 
 TEST(ErrorTest, OkCarriesNoneAndForeignStatusUnknown) {

@@ -117,6 +117,7 @@ class HostCall {
   absl::Span<const void* const> arguments_;
 };
 
+// One that throws loses the host device, as an op that faults does; the error says what it threw.
 using HostBody = std::function<void(const HostCall&)>;
 
 // The address of a __global__ function linked into this program.
@@ -140,17 +141,37 @@ struct CudaSource {
 
 using CudaBody = std::variant<std::monostate, CudaSymbol, CudaImage, CudaSource>;
 
-// The sizes of a kernel's parameters, in order: Params<float*, int>().
+// A kernel's parameters, in order: their sizes, and which of them are pointers that the kernel may
+// write through. Of sizes alone that is not known.
+class KernelParams {
+ public:
+  KernelParams(std::vector<uint32_t> bytes) : bytes_(std::move(bytes)) {}
+  KernelParams(std::initializer_list<uint32_t> bytes) : bytes_(bytes) {}
+  KernelParams(std::vector<uint32_t> bytes, std::vector<bool> writable)
+      : bytes_(std::move(bytes)), writable_(std::move(writable)) {}
+
+  const std::vector<uint32_t>& bytes() const { return bytes_; }
+  // Known to be a pointer to what is not const.
+  bool MayWrite(size_t index) const { return index < writable_.size() && writable_[index]; }
+
+ private:
+  std::vector<uint32_t> bytes_;
+  std::vector<bool> writable_;
+};
+
+// From the types in the kernel's signature: Params<float*, const float*, int>().
 template <typename... Types>
-std::vector<uint32_t> Params() {
-  return {static_cast<uint32_t>(sizeof(Types))...};
+KernelParams Params() {
+  return KernelParams(
+      {static_cast<uint32_t>(sizeof(Types))...},
+      {(std::is_pointer_v<Types> && !std::is_const_v<std::remove_pointer_t<Types>>)...});
 }
 
 class Kernel {
  public:
-  Kernel(std::string name, std::vector<uint32_t> parameter_bytes, HostBody host, CudaBody cuda)
+  Kernel(std::string name, KernelParams params, HostBody host, CudaBody cuda)
       : name_(std::move(name)),
-        parameter_bytes_(std::move(parameter_bytes)),
+        params_(std::move(params)),
         host_(std::move(host)),
         cuda_(std::move(cuda)) {}
   Kernel(const Kernel&) = delete;
@@ -159,7 +180,8 @@ class Kernel {
   const std::string& name() const { return name_; }
   // An address may be used again after a kernel is gone; an id never is.
   uint64_t id() const { return id_; }
-  const std::vector<uint32_t>& parameter_bytes() const { return parameter_bytes_; }
+  const KernelParams& params() const { return params_; }
+  const std::vector<uint32_t>& parameter_bytes() const { return params_.bytes(); }
   // Empty where there is no host body.
   const HostBody& host() const { return host_; }
   const CudaBody& cuda() const { return cuda_; }
@@ -172,7 +194,7 @@ class Kernel {
 
   const uint64_t id_ = NextId();
   const std::string name_;
-  const std::vector<uint32_t> parameter_bytes_;
+  const KernelParams params_;
   const HostBody host_;
   const CudaBody cuda_;
 };

@@ -9,7 +9,8 @@
 //
 // Threads: join and leave on any thread. Leave waits until a telling that is under way is over,
 // unless it is called from inside of it; after it the observer hears nothing more. Observers are
-// told on the thread that acts, one event after the other, and must not call the tree.
+// told on the thread that acts, one event after the other, and must not call the tree. What one of
+// them throws is caught: the others are told all the same, and the call goes on.
 #ifndef GRAPHTREE_DEVICE_OBSERVER_H_
 #define GRAPHTREE_DEVICE_OBSERVER_H_
 
@@ -19,7 +20,9 @@
 #include <mutex>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "device/base/guarded_call.h"
 #include "device/graph.h"
 #include "device/stream.h"
 
@@ -88,10 +91,14 @@ class Observers {
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
 
-  // By number, as observers may come and go meanwhile.
-  void Tell(const GraphEvent& event) {
+  // By number, as observers may come and go meanwhile. Fails with the first of what they threw.
+  absl::Status Tell(const GraphEvent& event) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    for (size_t i = 0; i < list_.size(); ++i) list_[i]->Saw(event);
+    absl::Status first;
+    for (size_t i = 0; i < list_.size(); ++i) {
+      first.Update(Guarded([&] { list_[i]->Saw(event); }));
+    }
+    return first;
   }
 
  private:

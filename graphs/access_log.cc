@@ -4,7 +4,10 @@
 namespace graphtree {
 
 AccessLog::AccessLog(absl::Span<const Value> inputs)
-    : written_(inputs.size(), false), uses_(inputs.size()), last_op_(inputs.size(), 0) {
+    : written_(inputs.size(), false),
+      uses_(inputs.size()),
+      writers_(inputs.size()),
+      last_op_(inputs.size(), 0) {
   for (const Value& input : inputs) {
     ranges_.push_back(RangeOf(input));
     storages_.push_back(input.storage());
@@ -19,20 +22,22 @@ void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
     const bool both_known = storages_[i] != nullptr && tensor.storage() != nullptr;
     if (both_known && storages_[i] != tensor.storage()) continue;
     if (writes) written_[i] = true;
+    if (writes && writers_[i].empty()) writers_[i] = argument < 0 ? "opaque work" : launching_;
     if (argument < 0) uses_[i].opaque = true;
     if (last_op_[i] != op_) ++uses_[i].ops;
     last_op_[i] = op_;
   }
 }
 
-bool WrittenInputsOverlap(absl::Span<const Value> inputs, const std::vector<bool>& written) {
+std::optional<std::pair<size_t, size_t>> WrittenInputsThatOverlap(
+    absl::Span<const Value> inputs, const std::vector<bool>& written) {
   for (size_t i = 0; i < inputs.size() && i < written.size(); ++i) {
     if (!written[i]) continue;
     for (size_t j = 0; j < inputs.size(); ++j) {
-      if (j != i && RangeOf(inputs[i]).Overlaps(RangeOf(inputs[j]))) return true;
+      if (j != i && RangeOf(inputs[i]).Overlaps(RangeOf(inputs[j]))) return std::pair(i, j);
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 }  // namespace graphtree

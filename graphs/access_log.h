@@ -6,7 +6,11 @@
 #ifndef GRAPHTREE_GRAPHS_ACCESS_LOG_H_
 #define GRAPHTREE_GRAPHS_ACCESS_LOG_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -21,6 +25,7 @@ class AccessLog : public AccessObserver {
   // The inputs as the body sees them.
   explicit AccessLog(absl::Span<const Value> inputs);
 
+  void Launching(absl::string_view op) override { launching_.assign(op.data(), op.size()); }
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel&, const LaunchShape&, Arguments) override { ++op_; }
   void Copied(const CopyParams&) override { ++op_; }
@@ -30,18 +35,27 @@ class AccessLog : public AccessObserver {
   // By input.
   const std::vector<bool>& written() const { return written_; }
   const std::vector<InputUse>& uses() const { return uses_; }
+  // The first op that wrote to each; empty where none did.
+  const std::vector<std::string>& writers() const { return writers_; }
 
  private:
   std::vector<AddressRange> ranges_;
   std::vector<const Storage*> storages_;
   std::vector<bool> written_;
   std::vector<InputUse> uses_;
+  std::vector<std::string> writers_;
+  std::string launching_;
   std::vector<uint32_t> last_op_;  // that took the input
   uint32_t op_ = 1;                // the one that is told of now
 };
 
-// The first two inputs that share bytes where one of them is in `written`; false if there are none.
-bool WrittenInputsOverlap(absl::Span<const Value> inputs, const std::vector<bool>& written);
+// The first two inputs that share bytes where the first of them is in `written`.
+std::optional<std::pair<size_t, size_t>> WrittenInputsThatOverlap(
+    absl::Span<const Value> inputs, const std::vector<bool>& written);
+inline bool WrittenInputsOverlap(absl::Span<const Value> inputs,
+                                 const std::vector<bool>& written) {
+  return WrittenInputsThatOverlap(inputs, written).has_value();
+}
 
 }  // namespace graphtree
 

@@ -51,25 +51,62 @@ absl::Status AlignedInputs::CloneWithNeighbours(const Function& function, uint32
       whole.bytes = end - whole.base;
     }
   }
-  const uint64_t alignment = function.alignments[first];
-  const uint64_t offset = (*inputs)[first].word() - whole.base;
+  // All are powers of two: where the most aligned one lies well, so do the others, or they cannot.
+  const uint32_t most = *std::max_element(
+      members.begin(), members.end(),
+      [&](uint32_t a, uint32_t b) { return function.AlignmentOf(a) < function.AlignmentOf(b); });
+  const uint64_t alignment = function.AlignmentOf(most);
+  for (uint32_t i : members) {
+    const uint64_t behind = (*inputs)[i].word() - (*inputs)[most].word();
+    if (behind % function.AlignmentOf(i) == 0) continue;
+    return CloneApart(function, members, allocator, stream, inputs);
+  }
+  const uint64_t offset = (*inputs)[most].word() - whole.base;
   GRAPHTREE_ASSIGN_OR_RETURN(Storage * storage,
                              allocator.Allocate(whole.bytes + alignment, stream));
   const Address start = storage->range().base;
   const Tensor keeps = Tensor::Over(storage, (*inputs)[first].layout(), start);
   const Address base = start + (alignment - (start + offset) % alignment) % alignment;
   for (uint32_t i : members) {
-    Value& input = (*inputs)[i];
-    const Address place = base + (input.word() - whole.base);
-    if (place % function.AlignmentOf(i) != 0) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "inputs ", first, " and ", i, " of '", function.name, "' share bytes, and no copy of ",
-          "both is aligned as declared; pass aligned memory"));
-    }
-    const Tensor clone = Tensor::Over(storage, input.layout(), place);
-    GRAPHTREE_RETURN_IF_ERROR(CopyOn(stream, {place, input.word(), input.layout()}));
-    clones_.push_back({i, input, clone});
-    input = clone;
+    const Address place = base + ((*inputs)[i].word() - whole.base);
+    GRAPHTREE_RETURN_IF_ERROR(MakeClone(i, storage, place, false, stream, inputs));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AlignedInputs::CloneApart(const Function& function,
+                                       const std::vector<uint32_t>& members,
+                                       BodyAllocator& allocator, Stream& stream, Values* inputs) {
+  for (uint32_t i : members) {
+    const AddressRange range = RangeOf((*inputs)[i]);
+    const uint64_t alignment = function.AlignmentOf(i);
+    GRAPHTREE_ASSIGN_OR_RETURN(Storage * storage,
+                               allocator.Allocate(range.bytes + alignment, stream));
+    const Address start = storage->range().base;
+    const Tensor keeps = Tensor::Over(storage, (*inputs)[i].layout(), start);
+    const Address place = start + (alignment - start % alignment) % alignment;
+    GRAPHTREE_RETURN_IF_ERROR(MakeClone(i, storage, place, true, stream, inputs));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AlignedInputs::MakeClone(uint32_t i, Storage* storage, Address place, bool apart,
+                                      Stream& stream, Values* inputs) {
+  Value& input = (*inputs)[i];
+  const Tensor clone = Tensor::Over(storage, input.layout(), place);
+  GRAPHTREE_RETURN_IF_ERROR(CopyOn(stream, {place, input.word(), input.layout()}));
+  clones_.push_back({i, input, clone, apart});
+  input = clone;
+  return absl::OkStatus();
+}
+
+absl::Status AlignedInputs::CheckApart(const Function& function,
+                                       const std::vector<bool>& written) const {
+  for (const Clone& clone : clones_) {
+    if (!clone.apart || !written[clone.input]) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "it writes to input ", clone.input, " of '", function.name, "', which shares bytes with "
+        "another input, and no copy of both is aligned as declared; pass aligned memory"));
   }
   return absl::OkStatus();
 }

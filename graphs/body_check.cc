@@ -8,44 +8,91 @@
 
 namespace graphtree {
 
-absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device, Stream& stream,
+absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device,
+                                                            const StepMemory& own,
+                                                            Stream& stream,
                                                             absl::Span<const Value> inputs,
                                                             AccessObserver* next,
                                                             CallStacks* stacks) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ContentReader reader, ContentReader::Make(device, stream));
-  auto check = std::unique_ptr<BodyCheck>(
-      new BodyCheck(device.memory(), std::move(reader), next, stacks));
+  auto check = std::unique_ptr<BodyCheck>(new BodyCheck(device, own, stream, next, stacks));
   for (uint32_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) continue;
-    const AddressRange range = Tensor::From(inputs[i]).raw_bytes();
-    GRAPHTREE_ASSIGN_OR_RETURN(ContentDigest before, check->reader_.Read(range));
-    check->watched_.push_back({i, range, std::move(before), inputs[i]});
+    GRAPHTREE_RETURN_IF_ERROR(check->Watch(i, RangeOf(inputs[i]), inputs[i]));
   }
   return check;
 }
 
+// A write to memory of the step goes where it belongs, in a replay, too: such an input is not held
+// for the check's sake, and may die.
+std::unique_ptr<BodyCheck> BodyCheck::OfDoubts(Device& device, const StepMemory& own,
+                                               Stream& stream, absl::Span<const Value> inputs,
+                                               AccessObserver* next) {
+  auto check = std::unique_ptr<BodyCheck>(new BodyCheck(device, own, stream, next, nullptr));
+  check->watches_all_ = false;
+  for (const Value& input : inputs) {
+    const AddressRange range = RangeOf(input);
+    const bool is_cheap = range.bytes <= kCheapBytes && !own.InStepRegion(range);
+    check->doubtful_.push_back(is_cheap ? input : Value());
+  }
+  return check;
+}
+
+absl::StatusOr<ContentDigest> BodyCheck::Read(AddressRange range) {
+  if (!reader_.has_value()) {
+    GRAPHTREE_ASSIGN_OR_RETURN(ContentReader reader, ContentReader::Make(device_, stream_));
+    reader_ = std::move(reader);
+  }
+  return reader_->Read(range);
+}
+
+absl::Status BodyCheck::Watch(uint32_t input, AddressRange range, Value held) {
+  GRAPHTREE_ASSIGN_OR_RETURN(ContentDigest before, Read(range));
+  const Address base = held.is_tensor() ? held.word() : range.base;
+  watched_.push_back({input, range, base, std::move(before), std::move(held)});
+  return absl::OkStatus();
+}
+
 void BodyCheck::Accessed(Access access, const Tensor& tensor, int argument) {
-  WatchUngiven(tensor);
+  if (watches_all_) WatchUngiven(tensor);
   PassingObserver::Accessed(access, tensor, argument);
 }
 
-// What is a tree's is its body's own, or is looked after by who made it. What cannot be read is not
-// watched: the op itself will tell.
+// Best effort: an input that cannot be read is not watched.
+void BodyCheck::Doubted(const Tensor& tensor) {
+  for (uint32_t i = 0; i < doubtful_.size(); ++i) {
+    const AddressRange whole = RangeOf(doubtful_[i]), given = tensor.raw_bytes();
+    if (!whole.Overlaps(given)) continue;
+    const Address base = std::max(whole.base, given.base);
+    const AddressRange part = {base, std::min(whole.end(), given.end()) - base};
+    const bool is_known = std::any_of(
+        watched_.begin(), watched_.end(), [&](const Watched& watched) {
+          return watched.input == i && watched.range.Contains(part);
+        });
+    if (!is_known) Watch(i, part, doubtful_[i]).IgnoreError();
+  }
+  PassingObserver::Doubted(tensor);
+}
+
+// Memory of the tree is the body's own, or is looked after by whoever made it: foreign code in the
+// body has its temporaries there, which are gone when the body is over. Memory that cannot be read
+// is not watched: the op itself will tell.
 void BodyCheck::WatchUngiven(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
-  if (tensor.storage() != nullptr || range.empty() || !memory_.CheckLive(range).ok()) return;
+  if (tensor.storage() != nullptr || range.empty() || own_.IsOwn(range)) return;
+  if (!device_.memory().CheckLive(range).ok()) return;
   for (const Watched& watched : watched_) {
     if (watched.range.Contains(range)) return;
   }
-  absl::StatusOr<ContentDigest> before = reader_.Read(range);
-  if (before.ok()) watched_.push_back({kNotGiven, range, *std::move(before), Value()});
+  Watch(kNotGiven, range, Value()).IgnoreError();
 }
 
 absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uint32_t> declared) {
   std::vector<UndeclaredWrite> found;
   for (const Watched& watched : watched_) {
     if (std::find(declared.begin(), declared.end(), watched.input) != declared.end()) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(const ContentDigest after, reader_.Read(watched.range));
+    // The body gave it back: there is nothing to compare.
+    if (!device_.memory().CheckLive(watched.range).ok()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(const ContentDigest after, Read(watched.range));
     AddressRange changed;
     for (size_t i = 0; i < after.size(); ++i) {
       const Address base = watched.range.base + i * kDigestedBytes;
@@ -55,7 +102,7 @@ absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uin
       changed.bytes = part.end() - changed.base;
     }
     if (changed.empty()) continue;
-    found.push_back({watched.input, changed, changed.base - watched.range.base,
+    found.push_back({watched.input, changed, changed.base - watched.base,
                      log_.OpsThatTouch(changed), log_.SitesThatTouch(changed)});
   }
   return found;

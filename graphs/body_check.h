@@ -12,11 +12,17 @@
 // It finds what declarations cannot: a kernel that writes to what it was given to read, opaque work
 // on the raw stream, a pointer that the body kept. It sees changed bytes, so a write of the bytes
 // that were there stays unseen. Cost: every input is read twice, and the host waits.
+//
+// Outside of checked mode a first warm-up looks at what is doubtful and cheap alone: an input of at
+// most kCheapBytes that an op is told to read, where the kernel is known to take a pointer that is
+// not const. What the op is given of it is read before that op and after the body; other bytes may
+// be in the hands of other streams, and other inputs cost nothing.
 #ifndef GRAPHTREE_GRAPHS_BODY_CHECK_H_
 #define GRAPHTREE_GRAPHS_BODY_CHECK_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +36,7 @@
 #include "graphs/launcher.h"
 #include "graphs/op_log.h"
 #include "graphs/passing_observer.h"
+#include "graphs/step_memory.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
@@ -47,18 +54,24 @@ struct UndeclaredWrite {
 
 class BodyCheck : public PassingObserver {
  public:
-  // Before the body: reads the inputs in the order of `stream`. `next` is told everything, too; all
-  // of these outlive the check.
-  static absl::StatusOr<std::unique_ptr<BodyCheck>> Begin(Device& device, Stream& stream,
+  // Before the body: reads the inputs in the order of `stream`. `own` is the memory of the body's
+  // tree; `next` is told everything, too; all of these outlive the check. `stacks` may be null.
+  static absl::StatusOr<std::unique_ptr<BodyCheck>> Begin(Device& device, const StepMemory& own,
+                                                          Stream& stream,
                                                           absl::Span<const Value> inputs,
                                                           AccessObserver* next,
                                                           CallStacks* stacks);
+  // The same for what is doubtful and cheap. Nothing is read yet.
+  static constexpr uint64_t kCheapBytes = uint64_t{64} << 10;
+  static std::unique_ptr<BodyCheck> OfDoubts(Device& device, const StepMemory& own, Stream& stream,
+                                             absl::Span<const Value> inputs, AccessObserver* next);
   BodyCheck(const BodyCheck&) = delete;
   BodyCheck& operator=(const BodyCheck&) = delete;
 
   const OpLog& log() const { return log_; }
 
   void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Doubted(const Tensor& tensor) override;
 
   // After the body. `declared` inputs may change as they like.
   absl::StatusOr<std::vector<UndeclaredWrite>> End(absl::Span<const uint32_t> declared);
@@ -67,21 +80,26 @@ class BodyCheck : public PassingObserver {
   struct Watched {
     uint32_t input;
     AddressRange range;
+    Address base;  // of the input, or of the memory that an op named
     ContentDigest before;
     Value held;
   };
 
-  BodyCheck(Memory& memory, ContentReader reader, AccessObserver* next, CallStacks* stacks)
-      : PassingObserver(&log_),
-        memory_(memory),
-        reader_(std::move(reader)),
-        log_(next, stacks) {}
+  BodyCheck(Device& device, const StepMemory& own, Stream& stream, AccessObserver* next,
+            CallStacks* stacks)
+      : PassingObserver(&log_), device_(device), own_(own), stream_(stream), log_(next, stacks) {}
+  absl::StatusOr<ContentDigest> Read(AddressRange range);
+  absl::Status Watch(uint32_t input, AddressRange range, Value held);
   void WatchUngiven(const Tensor& tensor);
 
-  Memory& memory_;
-  ContentReader reader_;
+  Device& device_;
+  const StepMemory& own_;
+  Stream& stream_;
+  std::optional<ContentReader> reader_;  // made for the first look
   OpLog log_;
   std::vector<Watched> watched_;
+  bool watches_all_ = true;
+  Values doubtful_;  // by input: what is looked at once an op gives reason; else nothing
 };
 
 // "input 1 changed at bytes 256 to 511, which 'attend' was given to read".

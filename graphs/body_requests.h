@@ -4,7 +4,7 @@
 //   warm_up      the body is not settled yet (a tuner has more to try): warm up again at the next
 //                call, before anything is recorded
 //   keep_alive   objects that what it launched needs: a recording's node holds them for as long as
-//                it may be replayed; in any other run they are let go when the body has returned
+//                it may be replayed; of any other run they are let go when its work is done
 //   workspaces   memory of libraries that it pointed kernels to
 #ifndef GRAPHTREE_GRAPHS_BODY_REQUESTS_H_
 #define GRAPHTREE_GRAPHS_BODY_REQUESTS_H_

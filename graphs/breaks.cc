@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/joined_ranges.h"
 #include "device/base/status_macros.h"
 #include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
@@ -36,7 +37,7 @@ class TreeCore::CutRun {
         node_(node),
         call_(call),
         undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
-        allocator_(tree.memory_.get(), Region::kKept, tree.TagOf(call.function)),
+        allocator_(tree.MemoryFor(call.function, Region::kKept)),
         on_(call.stream, allocator_, nullptr, &taken_) {
     on_.SetWorkspaces(&tree.workspaces_);
   }
@@ -56,14 +57,16 @@ class TreeCore::CutRun {
     return LaunchSection(node_->cuts.size(), section);
   }
 
+  // What the parts launched needs these until it has run.
+  std::vector<std::shared_ptr<void>> TakeKeptAlive() {
+    return std::exchange(on_.requests().keep_alive, {});
+  }
+
   // Why the call failed, and whether its traces are gone.
   absl::Status TakeBack(const absl::Status& why) {
     taken_.GiveBack();
     ForgetPlaces(node_);
-    const absl::Status undone = undo_.Restore();
-    if (undone.ok()) return why;
-    return Placed(why, absl::StrCat("what the call had written before it failed could not be "
-                                    "taken back (", undone.message(), ")"));
+    return AfterUndo(why, undo_.Restore());
   }
 
  private:
@@ -81,17 +84,20 @@ class TreeCore::CutRun {
       Tensor& tensor = tensors[moving.tensor];
       tensor = Tensor::Foreign(AddressOf(moving.place), tensor.layout());
     }
-    if (tree_.tells_device_) {
-      // The part's launches are held to what the books say, which is some other state's.
-      Memory& memory = tree_.device_.memory();
-      const auto revive = [&](AddressRange range) {
-        if (!memory.CheckLive(range).ok()) memory.NoteRevived(range, call_.function.name);
-      };
-      for (const Tensor& tensor : tensors) revive(tensor.raw_bytes());
-      for (const AddressRange range : node_->remade) revive(range);
-    }
+    if (tree_.tells_device_) ReviveFor(tensors);
     ++tree_.stats_.eager_parts;
     return on_.RunPart(cut->part);
+  }
+
+  // A device that checks holds the part's launches to the pool's books, which show another state.
+  // Ranges that overlap are told as one: two views of one tensor are not two blocks.
+  void ReviveFor(absl::Span<const Tensor> tensors) {
+    std::vector<AddressRange> used = node_->remade;
+    for (const Tensor& tensor : tensors) used.push_back(tensor.raw_bytes());
+    Memory& memory = tree_.device_.memory();
+    for (const AddressRange range : OverlapsJoined(std::move(used))) {
+      if (!memory.CheckLive(range).ok()) memory.NoteRevived(range, call_.function.name);
+    }
   }
 
   TreeCore& tree_;
@@ -114,27 +120,33 @@ absl::Status TreeCore::ReplayCut(Node* node, Call& call) {
   if (tells_device_) TellOutputs(*node);
   CutRun run(*this, node, call);
   SetRunning(&call.function);
-  const absl::Status status = run.Launch();
+  absl::Status status = run.Launch();
   SetRunning(nullptr);
+  keeper_.graveyard().Add(run.TakeKeptAlive());
   if (!status.ok()) {
-    return run.TakeBack(WithStacks(Placed(status, absl::StrCat("'", call.function.name, "'")),
-                                   call, node->sites));
+    status = WithStacks(Placed(status, absl::StrCat("'", call.function.name, "'")), call,
+                        node->sites);
+  } else {
+    status = AwaitChecked(call, node->sites, call.stream);
   }
-  GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, call.stream));
+  if (!status.ok()) return run.TakeBack(status);
+  // The parts' tensors may have been told over the outputs' places.
+  if (tells_device_) TellOutputs(*node);
   Replayed(node, call);
   return absl::OkStatus();
 }
 
 // Counts the breaks, and says once how a function is recorded and why.
 void TreeCore::NoteBreaks(const Node& node) {
-  stats_.reasons[static_cast<size_t>(Reason::kBreak)] += node.cuts.size();
   Function& function = *node.variant->function;
+  stats_.reasons[static_cast<size_t>(Reason::kBreak)] += node.cuts.size();
+  tally_.Count(EdgeOf(node), Reason::kBreak, node.cuts.size());
   uint64_t ops = 0;
   std::string places;
   const Section* section = &node.section;
   for (const Cut& cut : node.cuts) {
     ops += section->op_count();
-    absl::StrAppend(&places, places.empty() ? "" : ", ", "'", cut.part.why, "' behind op ", ops);
+    absl::StrAppend(&places, places.empty() ? "" : ", ", "'", cut.part.why, "' after op ", ops);
     section = &cut.behind;
   }
   Tell(function, Reason::kBreak,

@@ -6,7 +6,8 @@
 //   executables, bytes   an executable; its graph stays         instantiating the graph again
 //   nodes                a recording with none below it         recording
 //   siblings             a recording and those below it         recording
-//   shapes               all recordings of a shape              recording, once it is used more
+//   shapes               all recordings of a shape              recording, once it is used twice
+//                                                               as often as another
 //
 // A call for which a budget has no room even so runs eagerly, with a reason: a path needs all its
 // own recordings at once. Budgets are positive: Tree::Create refuses 0. No refusal is for ever.
@@ -29,7 +30,8 @@ struct TreeBudget {
   // to TreeOptions::rerecord_limit.
   uint64_t siblings = 128;
   // Shapes (combinations of layouts and integers) that may be recorded, of one function and of the
-  // tree. Others run eagerly until they are used more than one that has a place.
+  // tree. Others run eagerly until they have earned the place of one (admission.h): however many
+  // come in rotation, churn costs at most a constant factor.
   uint64_t shapes_of_function = 128;
   uint64_t shapes = 1024;
   // A use counts half after so many calls of the tree.

@@ -3,16 +3,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/access_log.h"
 #include "graphs/aligned_inputs.h"
 #include "graphs/body_check.h"
+#include "graphs/eager_traces.h"
 #include "graphs/given_inputs.h"
 #include "graphs/planted_bug.h"
-#include "graphs/spoilt_ranges.h"
 #include "graphs/tree_core.h"
-#include "graphs/undo.h"
-#include "graphs/write_log.h"
 
 namespace graphtree {
 
@@ -26,7 +25,7 @@ absl::Status TreeCore::SideAfter(Stream& stream) {
 absl::Status TreeCore::WarmUp(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
   GRAPHTREE_RETURN_IF_ERROR(SideAfter(call.stream));
-  StepAllocator allocator(memory_.get(), Region::kStep, TagOf(call.function));
+  StepAllocator allocator = MemoryFor(call.function, Region::kStep);
   Values originals(call.inputs.begin(), call.inputs.end());
   std::vector<InputRole> roles;
   for (size_t i = 0; i < originals.size(); ++i) {
@@ -56,13 +55,13 @@ absl::Status TreeCore::WarmUp(Call& call) {
   }
   NoteWarmUp(call, run.requests.warm_up);
   ++stats_.warm_ups;
+  ++tally_.On(EdgeTo(call.function)).warm_ups;
   NoteRun(call, allocator.Used());
   auto node = std::make_unique<Node>();
   node->parent = path_.current();
   node->level = path_.next_level();
   node->variant = call.variant;
   node->warm_up = true;
-  node->keep_alive = std::move(run.requests.keep_alive);
   Node* const place = path_.AppendWarmUp(std::move(node));
   inputs.clear();
   HoldOutputs(call, place, run.outputs, allocator);
@@ -71,39 +70,6 @@ absl::Status TreeCore::WarmUp(Call& call) {
   *call.outputs = std::move(run.outputs);
   return absl::OkStatus();
 }
-
-namespace {
-
-// A run that is not recorded, of a function that is known to break: what it writes of its caller's
-// is saved, so that a part that fails leaves it as it was.
-class SavedRun {
- public:
-  SavedRun(StepMemory* memory, Region own, Stream& stream, const Variant& variant, WordId tag,
-           absl::Span<const Value> inputs, AccessObserver* next)
-      : spoilt_(memory->pool().range_of(own)),
-        undo_(memory, stream, tag),
-        log_(next, [this](const Tensor& tensor) { Save(tensor.raw_bytes()); }) {
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].is_tensor()) continue;
-      spoilt_.Show(RangeOf(inputs[i]));
-      if (variant.mutates_somewhere[i]) Save(RangeOf(inputs[i]));
-    }
-  }
-
-  AccessObserver* observer() { return &log_; }
-  void Restore() { undo_.Restore().IgnoreError(); }
-
- private:
-  void Save(AddressRange range) {
-    for (const AddressRange part : spoilt_.Written(range)) undo_.Save(part).IgnoreError();
-  }
-
-  SpoiltRanges spoilt_;
-  Undo undo_;
-  WriteLog log_;
-};
-
-}  // namespace
 
 // Runs the parts of a body that is not recorded where they stand, as every other run of it does: on
 // the caller's stream, with memory of their own.
@@ -116,7 +82,7 @@ class TreeCore::PartsInPlace : public Cutter {
   absl::Status Cut(BreakRequest request) override {
     random_->EndSection();
     GRAPHTREE_RETURN_IF_ERROR(tree_->order_.ContinueOn(call_.stream));
-    StepAllocator kept(tree_->memory_.get(), Region::kKept, tree_->TagOf(call_.function));
+    StepAllocator kept = tree_->MemoryFor(call_.function, Region::kKept);
     Launcher on(call_.stream, kept, nullptr, random_);
     on.SetWorkspaces(&tree_->workspaces_);
     const absl::Status status = on.RunPart(request);
@@ -134,52 +100,59 @@ class TreeCore::PartsInPlace : public Cutter {
   Launcher* const body_;
 };
 
-// Whatever comes of it, the caller's stream goes on behind it.
+// Whatever comes of it, the caller's stream goes on after it: what is still under way when the call
+// fails reads and writes memory that the caller may use for something else then.
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
+  EagerTraces traces(memory_.get(), &order_, stream, allocator.region(), TagOf(call.function));
+  absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
+  if (!status.ok()) status = AfterUndo(status, traces.TakeBack());
+  const absl::Status joined = order_.ContinueAfter(stream, call.stream);
+  if (joined.ok()) return status;
+  if (status.ok()) status = AfterUndo(joined, traces.TakeBack());
+  return Lose(call.function, "its work cannot be ordered before what comes after it", status);
+}
+
+absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allocator,
+                                 Values* inputs, BodyRun* run, EagerTraces* traces) {
   AlignedInputs aligned;
   if (!IsPlanted(PlantedBug::kForgetsAlignment)) {
     GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, stream, inputs));
   }
   AccessLog log(*inputs);
   std::unique_ptr<BodyCheck> check;
-  GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call.function, *inputs, stream, &log, &check));
-  EagerRandom random;
+  GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call, run->given != nullptr, *inputs, stream, &log, &check));
   AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
-  std::unique_ptr<SavedRun> saved;
   if (call.variant != nullptr && call.variant->breaks()) {
-    saved = std::make_unique<SavedRun>(memory_.get(), allocator.region(), stream, *call.variant,
-                                       TagOf(call.function), *inputs, observer);
-    observer = saved->observer();
+    observer = traces->SaveWrites(*inputs, call.variant->mutates_somewhere, observer);
   }
+  EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
   PartsInPlace parts(this, call, stream, &random, &on);
   on.SetCutter(&parts);
   run->outputs = RunBody(call.function, on, *inputs);
-  // Best effort: a run that has begun goes on where there is no memory to save to.
-  const auto take_back = [&] {
-    random.GiveBack();
-    if (saved != nullptr) saved->Restore();
-  };
-  if (!on.ok()) take_back();
-  // A check looks for what nobody declared: it has to come back to be seen.
-  const std::vector<bool> all(inputs->size(), true);
-  if (on.ok()) {
-    on.Fail(aligned.GiveBack(check != nullptr ? all : log.written(), stream, &run->outputs));
-  }
+  // What was launched needs them until it has run, whatever comes of the call.
+  keeper_.graveyard().Add(std::exchange(on.requests().keep_alive, {}));
+  // A check looks for what nobody declared: all has to come back to be seen.
+  std::vector<bool> written = log.written();
+  for (uint32_t input : call.function.options.mutated_inputs) written[input] = true;
+  if (on.ok()) on.Fail(aligned.CheckApart(call.function, written));
+  if (IsChecked(call.function)) written.assign(written.size(), true);
+  if (on.ok()) on.Fail(aligned.GiveBack(written, stream, &run->outputs));
   // Before anything looks at what is held, and forgets it.
   if (run->given != nullptr) run->given->BuryDead();
   if (on.ok()) {
     on.Fail(&stream == side_.get() ? MoveKept(call.function, stream, &run->outputs)
                                    : CountKept(call.function, run->outputs));
-    if (!on.ok()) take_back();
   }
-  on.Fail(order_.ContinueOn(call.stream));
   if (!on.ok()) {
     return WithStacks(BodyStatus(call.function, on), call,
                       check == nullptr ? std::vector<OpSite>() : check->log().sites());
   }
-  if (call.variant != nullptr) Learn(log, random, call.variant);
+  if (call.variant != nullptr) {
+    Learn(log, random, call.variant);
+    LearnWriters(log, check.get(), call.inputs, call.variant);
+  }
   run->requests = std::move(on.requests());
   return EndCheck(call, stream, check.get());
 }
@@ -201,23 +174,34 @@ void TreeCore::Learn(const AccessLog& log, const EagerRandom& random, Variant* v
   }
 }
 
+namespace {
+
+// By the options; no error in strict mode.
+bool IsWanted(Reason reason) {
+  return reason == Reason::kTreeOff || reason == Reason::kExcluded ||
+         reason == Reason::kSizeNotListed || reason == Reason::kSizesVary;
+}
+
+}  // namespace
+
 absl::Status TreeCore::RunEagerly(Call& call, Reason reason, const std::string& detail) {
-  if (!IsPlanted(PlantedBug::kHidesReason)) ++stats_.reasons[static_cast<size_t>(reason)];
-  if (options_.strict && reason != Reason::kTreeOff && reason != Reason::kExcluded &&
-      reason != Reason::kSizeNotListed) {
+  if (!IsPlanted(PlantedBug::kHidesReason)) Count(call.function, reason);
+  const bool is_told = options_.strict || !call.function.warned[static_cast<size_t>(reason)];
+  const std::string why = is_told && detail.empty() ? WhyEagerly(call, reason) : detail;
+  if (options_.strict && !IsWanted(reason)) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason),
-                     detail.empty() ? "" : ": ", detail));
+                     why.empty() ? "" : ": ", why));
   }
-  Warn(call.function, reason,
-       reason == Reason::kWarmUpForEver ? call.variant->warm_up_asked_last : detail);
+  Warn(call.function, reason, why);
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(call.stream));
-  StepAllocator allocator(memory_.get(), Region::kKept, TagOf(call.function));
+  StepAllocator allocator = MemoryFor(call.function, Region::kKept);
   Values inputs(call.inputs.begin(), call.inputs.end());
   BodyRun run;
   GRAPHTREE_RETURN_IF_ERROR(RunNow(call, call.stream, allocator, &inputs, &run));
   if (call.variant != nullptr && run.requests.warm_up.empty()) call.variant->SettleWarmUps();
   ++stats_.eager;
+  ++tally_.On(EdgeTo(call.function)).eager;
   inputs.clear();
   Consume(call);
   *call.outputs = std::move(run.outputs);
@@ -225,9 +209,8 @@ absl::Status TreeCore::RunEagerly(Call& call, Reason reason, const std::string& 
 }
 
 void TreeCore::Warn(Function& function, Reason reason, const std::string& detail) {
-  const bool wanted = reason == Reason::kTreeOff || reason == Reason::kExcluded ||
-                      reason == Reason::kSizeNotListed;
-  if (wanted) return;
+  // That sizes vary is the program's doing: its policy is wanted, and that it applies is news.
+  if (IsWanted(reason) && reason != Reason::kSizesVary) return;
   Tell(function, reason,
        absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
                     detail.empty() ? "" : ": ", detail));
@@ -237,7 +220,7 @@ void TreeCore::Tell(Function& function, Reason reason, const std::string& text) 
   bool& warned = function.warned[static_cast<size_t>(reason)];
   if (warned || !options_.warn) return;
   warned = true;
-  options_.warn(text);
+  NoteThrown(Guarded([&] { options_.warn(text); }));
 }
 
 // The path holds what the run handed out, and what its body has stored somewhere: both are in the
@@ -248,13 +231,17 @@ void TreeCore::HoldOutputs(const Call& call, Node* node, const Values& outputs,
   uint32_t number = 0;
   for (const Value& output : outputs) {
     const bool is_new = output.storage() != nullptr && !path_.Holds(*output.storage());
-    if (is_new) HoldMade(call, *node, output.storage(), number, number);
+    if (is_new) {
+      HoldMade(call, *node, output.storage(), number, number);
+      node->stores |= output.storage()->outside() > HandlesIn(outputs, output.storage());
+    }
     ++number;
   }
   const StorageHolds held = allocator.Held();
   for (Storage* storage : held) {
     if (path_.Holds(*storage) || IsPlanted(PlantedBug::kForgetsStored)) continue;
     HoldMade(call, *node, storage, number++, kNotReturned);
+    node->stores = true;
     if (node->cuts.empty()) continue;
     storage->remade = true;
     node->remade.push_back(storage->range());

@@ -16,9 +16,10 @@ class Launcher;
 
 // Runs at once, in every run of the function, also in a replay. `tensors` are those that the break
 // declares, in their order, where this run has them. Its own launches, waits and copies go through
-// `on`, and so does its failure (Launcher::Fail). It outlives the body's run: whatever it needs
-// beside the tensors it holds by value. The tensors are this run's: one that a part keeps is an
-// address and no more, and does not go stale when the bytes are another's.
+// `on`, and so does its failure (Launcher::Fail); one that throws has failed, too. It outlives the
+// body's run: whatever it needs beside the tensors it holds by value, and the destructors of that
+// do not throw. The tensors are this run's: one that a part keeps is an address and no more, and
+// does not go stale when the bytes are another's.
 using EagerPart = std::function<void(Launcher& on, absl::Span<const Tensor> tensors)>;
 
 struct BreakRequest {

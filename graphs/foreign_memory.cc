@@ -43,7 +43,6 @@ void ForeignMemory::Leave() {
 
 void ForeignMemory::BeginRecording() {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  if (recording_) RolledBack().IgnoreError();  // the last one's rollback failed
   recording_ = true;
 }
 
@@ -99,26 +98,46 @@ absl::Status ForeignMemory::RolledBack() {
   for (Address address : open) {
     const auto found = pieces_.find(address);
     if (found == pieces_.end() || found->second.in_use) continue;
-    if (!found->second.lost) first.Update(pool_.UseOn(found->second.id, *found->second.stream));
+    if (!found->second.lost) first.Update(UseAgain(found->second));
     first.Update(Release(address));
   }
   return first;
 }
 
+absl::Status ForeignMemory::GivenUp() {
+  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  recording_ = false;
+  absl::Status first;
+  for (Address address : std::exchange(open_, {})) {
+    Piece& piece = pieces_[address];
+    // Its block may go when the pool is rolled back after all.
+    piece.lost |= std::exchange(piece.fresh, false);
+    first.Update(Release(address));
+  }
+  return first;
+}
+
+// By a stream that is gone the pool knows already.
+absl::Status ForeignMemory::UseAgain(const Piece& piece) {
+  if (piece.stream->has_ended()) return absl::OkStatus();
+  return piece.stream->Use([&](Stream& stream) { return pool_.UseOn(piece.id, stream); });
+}
+
 absl::Status ForeignMemory::Retake(Piece* piece) {
   BlockOptions options;
   options.tag = tag_;
-  const absl::StatusOr<Block> block =
-      pool_.AllocateAt(piece->range.base, piece->range.bytes, *piece->stream, options);
-  if (block.ok()) {
-    piece->id = block->id;
-    return absl::OkStatus();
-  }
+  const absl::Status retaken = piece->stream->Use([&](Stream& stream) {
+    const absl::StatusOr<Block> block =
+        pool_.AllocateAt(piece->range.base, piece->range.bytes, stream, options);
+    if (block.ok()) piece->id = block->id;
+    return block.status();
+  });
+  if (retaken.ok()) return retaken;
   piece->lost = true;
-  return absl::Status(block.status().code(),
+  return absl::Status(retaken.code(),
                       absl::StrCat("foreign code holds ", piece->range.bytes,
                                    " bytes of a recording that failed, and they cannot be taken "
-                                   "again: ", block.status().message()));
+                                   "again: ", retaken.message()));
 }
 
 uint64_t ForeignMemory::held_bytes() const {
@@ -145,14 +164,14 @@ absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
   }
   for (Address address : open_) {
     Piece& piece = pieces_[address];
-    if (piece.in_use || piece.stream != &stream) continue;
+    if (piece.in_use || piece.stream != stream.life()) continue;
     if (piece.range.bytes < bytes || piece.range.bytes / 2 > bytes) continue;
     piece.in_use = true;
     return address;
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, NewBlock(bytes, stream));
   const Address address = block.range.base;
-  pieces_[address] = {.id = block.id, .range = block.range, .stream = &stream,
+  pieces_[address] = {.id = block.id, .range = block.range, .stream = stream.life(),
                       .fresh = recording_};
   if (recording_) open_.push_back(address);
   return address;
@@ -166,14 +185,14 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   }
   Piece& piece = found->second;
   if (!piece.in_use) return absl::FailedPreconditionError("the foreign block was freed already");
-  const bool elsewhere = piece.stream != &stream;
+  const bool elsewhere = piece.stream != stream.life();
   if (elsewhere && !recording_ && !closed_ && !piece.lost) {
     GRAPHTREE_RETURN_IF_ERROR(pool_.UseOn(piece.id, stream));
   }
   // A pool without a tree knows no stream any more that its memory's end would have to wait for.
   if (closed_) stream.Synchronize().IgnoreError();
   piece.in_use = false;
-  piece.stream = &stream;
+  piece.stream = stream.life();
   if (!recording_) return Release(address);
   NoteOpen(address);
   return absl::OkStatus();

@@ -58,6 +58,8 @@ class ForeignMemory : public ForeignAllocator {
   // The scope is rolled back. Nothing if no recording is open. Fails if a block that the foreign
   // code has cannot be taken again; its address is nobody's then, and freeing it is fine.
   absl::Status RolledBack();
+  // The scope could not be rolled back: what the recording allocated counts as lost, as above.
+  absl::Status GivenUp();
 
   // Bytes that recordings hold.
   uint64_t held_bytes() const;
@@ -72,7 +74,8 @@ class ForeignMemory : public ForeignAllocator {
   struct Piece {
     BlockId id;
     AddressRange range;
-    Stream* stream = nullptr;  // on which it was allocated, or freed meanwhile
+    // On which it was allocated, or freed meanwhile.
+    std::shared_ptr<StreamLife> stream;
     bool in_use = true;        // by the foreign code
     bool fresh = false;        // allocated by the recording that is open
     bool lost = false;         // there is no block
@@ -85,6 +88,7 @@ class ForeignMemory : public ForeignAllocator {
   absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
   // Frees the block behind it if nobody needs it.
   absl::Status Release(Address address);
+  absl::Status UseAgain(const Piece& piece);
   absl::Status Retake(Piece* piece);
   void NotePointedTo(const Graph& graph);
   void NoteOpen(Address address);

@@ -61,14 +61,22 @@ absl::Status CheckOptions(const Function& function) {
   return absl::OkStatus();
 }
 
+std::string InputName(const Function& function, size_t input) {
+  const std::vector<std::string>& names = function.options.input_names;
+  if (input >= names.size() || names[input].empty()) return absl::StrCat("input ", input);
+  return absl::StrCat("input ", input, " ('", names[input], "')");
+}
+
 Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id) {
-  std::vector<std::unique_ptr<Variant>>& same_hash = function->variants[HashKey(inputs)];
+  const uint64_t hash = HashKey(inputs);
+  std::vector<std::unique_ptr<Variant>>& same_hash = function->variants[hash];
   for (const std::unique_ptr<Variant>& variant : same_hash) {
     if (SameKey(variant->key, inputs)) return variant.get();
   }
   auto variant = std::make_unique<Variant>();
   variant->function = function;
   variant->id = (*next_id)++;
+  variant->hash = hash;
   for (const Value& input : inputs) {
     const bool by_layout = input.is_tensor() || input.is_opaque();
     const uint64_t word = input.has_version() ? input.word() : 0;
@@ -80,6 +88,7 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
   variant->mutates.assign(inputs.size(), false);
   variant->mutates_somewhere.assign(inputs.size(), false);
   variant->uses.resize(inputs.size());
+  variant->writers.resize(inputs.size());
   for (uint32_t input : function->options.mutated_inputs) {
     if (input < inputs.size()) variant->mutates[input] = variant->mutates_somewhere[input] = true;
   }
@@ -90,7 +99,7 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
 }
 
 void ForgetVariant(Function* function, const Variant* variant) {
-  const auto found = function->variants.find(HashKey(variant->key));
+  const auto found = function->variants.find(variant->hash);
   GRAPHTREE_CHECK(found != function->variants.end()) << "a variant is not its function's";
   std::vector<std::unique_ptr<Variant>>& same_hash = found->second;
   same_hash.erase(std::find_if(same_hash.begin(), same_hash.end(),

@@ -47,6 +47,8 @@ void GeneralNodes::Remove(uint32_t function, Node* node) {
   filed->second.Remove(node);
   if (filed->second.empty()) of.by_pins.erase(filed);
   of.keys.erase(key);
+  // Which inputs move is learnt again by the next one.
+  if (of.keys.empty()) functions_.erase(found);
 }
 
 }  // namespace graphtree

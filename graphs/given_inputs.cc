@@ -53,6 +53,13 @@ void GivenInputs::Exhume(Values* originals) {
   GiveBackLiving(originals);
 }
 
+void GivenInputs::LoseDead(Values* originals) {
+  for (const Buried& buried : buried_) {
+    memory_->pool().Free(Unpack(buried.held.storage->block)).IgnoreError();
+  }
+  GiveBackLiving(originals);
+}
+
 void GivenInputs::GiveBackLiving(Values* originals) {
   for (const Given& given : given_) {
     bool dead = false;

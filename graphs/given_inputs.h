@@ -56,6 +56,9 @@ class GivenInputs {
 
   // The capture failed and the books are as before it: `originals` has its handles again.
   void Exhume(Values* originals);
+  // The capture was good, its launch is under way, and the call failed after it: the books are as
+  // before, but the bytes of what died are another's. It is gone; the rest is as in Exhume.
+  void LoseDead(Values* originals);
   // A run that was no capture failed. What the body dropped is gone, its memory may be another's by
   // now; `originals` has the other handles again.
   void GiveBackLiving(Values* originals);

@@ -5,6 +5,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
 #include "device/base/json_writer.h"
+#include "device/base/one_line.h"
 
 namespace graphtree {
 namespace {
@@ -56,9 +57,9 @@ void WriteOp(const Op& op, JsonWriter& json) {
   json.EndArray().EndObject();
 }
 
-// For a label in quotes; "\n" breaks a line there.
+// For a label in quotes; "\n" breaks a line there, but for one in a name.
 std::string Escaped(absl::string_view text) {
-  return absl::StrReplaceAll(text, {{"\\", "\\\\"}, {"\"", "\\\""}});
+  return absl::StrReplaceAll(OneLine(text), {{"\\", "\\\\"}, {"\"", "\\\""}});
 }
 
 std::string LabelOf(const Op& op) {

@@ -20,7 +20,7 @@ void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs) {
 }
 
 // A stream that its owner is capturing must not be touched: the event would go into the capture.
-bool Graveyard::Mark(Stream& last) {
+bool Graveyard::Mark(StreamLife& last) {
   const absl::StatusOr<CaptureInfo> capture = last.Capture();
   if (!capture.ok() || capture->state != CaptureState::kNone) return false;
   if (event_ == nullptr) {
@@ -28,10 +28,10 @@ bool Graveyard::Mark(Stream& last) {
     if (!event.ok()) return false;
     event_ = *std::move(event);
   }
-  return last.Record(*event_).ok();
+  return last.Use([this](Stream& stream) { return stream.Record(*event_); }).ok();
 }
 
-void Graveyard::Tidy(Stream* last) {
+void Graveyard::Tidy(StreamLife* last) {
   if (empty() || device_.open_captures() > 0) return;
   if (last == nullptr) return DestroyAll();
   if (!marked_.empty()) {
@@ -39,7 +39,14 @@ void Graveyard::Tidy(Stream* last) {
     if (!done.ok() || !*done) return;
     marked_ = Plot();
   }
-  if (waiting_.empty() || !Mark(*last)) return;
+  if (waiting_.empty()) return;
+  if (last->has_ended()) {
+    // It left an event of its own behind the tree's last work.
+    const absl::StatusOr<bool> done = last->IsDone();
+    if (done.ok() && *done) waiting_ = Plot();
+    return;
+  }
+  if (!Mark(*last)) return;
   marked_ = std::exchange(waiting_, Plot());
 }
 

@@ -1,5 +1,6 @@
-// Recordings and executables that were evicted, until they can be destroyed: their last launch must
-// be over, and no capture may be open, since destroying under one can break it.
+// Recordings and executables that were evicted, and objects that work which is no recording's
+// needs, until they can be destroyed: the last launch must be over, and no capture may be open,
+// since destroying under one can break it.
 //
 //   evicted --> waiting --event on the tree's last stream--> marked --event is done--> destroyed
 //
@@ -32,11 +33,14 @@ class Graveyard {
   void Add(std::unique_ptr<Executable> executable) {
     waiting_.executables.push_back(std::move(executable));
   }
+  void Add(std::vector<std::shared_ptr<void>> objects) {
+    for (std::shared_ptr<void>& object : objects) waiting_.objects.push_back(std::move(object));
+  }
   bool empty() const { return waiting_.empty() && marked_.empty(); }
   size_t size() const { return waiting_.size() + marked_.size(); }
 
   // Destroys what may be destroyed by now. `last` has the tree's last work; null: there was none.
-  void Tidy(Stream* last);
+  void Tidy(StreamLife* last);
   // REQUIRES: all work of the tree is over.
   void DestroyAll();
   // What may not be destroyed with the graveyard, as a capture is open. REQUIRES: likewise.
@@ -46,11 +50,12 @@ class Graveyard {
   struct Plot {
     std::vector<std::unique_ptr<Node>> nodes;
     std::vector<std::unique_ptr<Executable>> executables;
-    bool empty() const { return nodes.empty() && executables.empty(); }
-    size_t size() const { return nodes.size() + executables.size(); }
+    std::vector<std::shared_ptr<void>> objects;
+    bool empty() const { return nodes.empty() && executables.empty() && objects.empty(); }
+    size_t size() const { return nodes.size() + executables.size() + objects.size(); }
   };
 
-  bool Mark(Stream& last);
+  bool Mark(StreamLife& last);
 
   Device& device_;
   std::unique_ptr<Event> event_;

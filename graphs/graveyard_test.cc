@@ -49,27 +49,27 @@ class GraveyardTest : public testing::Test {
 
 TEST_F(GraveyardTest, WhatIsInFlightWaitsForItsLastLaunch) {
   Bury();
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   EXPECT_EQ(graveyard_->size(), 2u) << "marked, and under way";
   Bury();
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   ASSERT_THAT(last_->Synchronize(), IsOk());
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   EXPECT_LE(graveyard_->size(), 2u) << "the first two are over";
   ASSERT_THAT(last_->Synchronize(), IsOk());
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   EXPECT_TRUE(graveyard_->empty());
 }
 
 TEST_F(GraveyardTest, NothingIsDestroyedWhileACaptureIsOpen) {
   Bury();
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   ASSERT_THAT(last_->Synchronize(), IsOk());
   ASSERT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  for (int i = 0; i < 3; ++i) graveyard_->Tidy(last_.get());
+  for (int i = 0; i < 3; ++i) graveyard_->Tidy(last_->life().get());
   EXPECT_EQ(graveyard_->size(), 2u);
   ASSERT_THAT(other_->EndCapture(), IsOk());
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   EXPECT_TRUE(graveyard_->empty());
 }
 
@@ -78,14 +78,23 @@ TEST_F(GraveyardTest, AStreamThatIsBeingCapturedIsNotTouched) {
   Bury();
   ASSERT_THAT(last_->Synchronize(), IsOk());
   ASSERT_THAT(last_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
   const std::unique_ptr<Graph> captured = Made(last_->EndCapture());
   EXPECT_EQ(captured->op_count(), 0u);
   for (int i = 0; i < 2; ++i) {
-    graveyard_->Tidy(last_.get());
+    graveyard_->Tidy(last_->life().get());
     ASSERT_THAT(last_->Synchronize(), IsOk());
   }
-  graveyard_->Tidy(last_.get());
+  graveyard_->Tidy(last_->life().get());
+  EXPECT_TRUE(graveyard_->empty());
+}
+
+// The stream left an event behind its last work, which tells.
+TEST_F(GraveyardTest, WhatWasLaunchedOnAStreamThatIsGone) {
+  Bury();
+  const std::shared_ptr<StreamLife> life = last_->life();
+  last_ = nullptr;
+  for (int i = 0; i < 1000 && !graveyard_->empty(); ++i) graveyard_->Tidy(life.get());
   EXPECT_TRUE(graveyard_->empty());
 }
 

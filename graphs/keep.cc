@@ -6,14 +6,21 @@
 
 namespace graphtree {
 
+double Aged(double weight, uint64_t calls, uint64_t half_life) {
+  return weight * std::exp2(-static_cast<double>(calls) / static_cast<double>(half_life));
+}
+
 double Uses::At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life) {
-  const auto aged = [&](double weight, uint64_t since) {
-    return weight * std::exp2(-static_cast<double>(now - since) / static_cast<double>(half_life));
-  };
-  weight_ = aged(weight_, as_of_) + aged(static_cast<double>(count - counted_), last);
+  weight_ = Aged(weight_, now - as_of_, half_life) +
+            Aged(static_cast<double>(count - counted_), now - last, half_life);
   counted_ = count;
   as_of_ = now;
   return weight_;
+}
+
+void Uses::Inherit(double weight, uint64_t now, uint64_t half_life) {
+  weight_ = Aged(weight_, now - as_of_, half_life) + weight;
+  as_of_ = now;
 }
 
 double Worth(const Kept& kept) {

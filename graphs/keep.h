@@ -12,9 +12,7 @@
 //   asked at call 100:  weight 8; then 4 uses, the last at call 200
 //   asked at call 300:  8 / 4 + 4 / 2 = 4           (half_life 100)
 //
-// Where all places are taken a newcomer gets one only if the least used that has one is used less:
-// what comes once does not push out what comes often, and what has stopped coming is pushed out by
-// whatever comes next.
+// Where all places are taken, admission.h says when a newcomer gets one.
 #ifndef GRAPHTREE_GRAPHS_KEEP_H_
 #define GRAPHTREE_GRAPHS_KEEP_H_
 
@@ -26,6 +24,9 @@
 
 namespace graphtree {
 
+// What is left of a weight after so many calls.
+double Aged(double weight, uint64_t calls, uint64_t half_life);
+
 // How often something was used, lately.
 class Uses {
  public:
@@ -34,6 +35,14 @@ class Uses {
   double At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life);
   // As of the last time that it was asked for.
   double weight() const { return weight_; }
+  // Those up to here count no more.
+  void Forget(uint64_t now, uint64_t count) {
+    weight_ = 0;
+    counted_ = count;
+    as_of_ = now;
+  }
+  // Uses that were counted elsewhere, with their weight as of `now`.
+  void Inherit(double weight, uint64_t now, uint64_t half_life);
 
  private:
   double weight_ = 0;

@@ -2,6 +2,8 @@
 #include "graphs/keeper.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -30,6 +32,10 @@ void EraseFrom(Map* map, const Key& key, const Node* node) {
   if (found == map->end()) return;
   Erase(&found->second, node);
   if (found->second.empty()) map->erase(found);
+}
+
+uint64_t GhostOf(const Variant& variant) {
+  return variant.hash ^ ((uint64_t{variant.function->id} + 1) * 0x9e3779b97f4a7c15u);
 }
 
 }  // namespace
@@ -112,7 +118,7 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
                        " of its path: the tree's budget is ", budget_.nodes,
                        " nodes, and all of them are on this path; raise TreeBudget::nodes"));
     }
-    Count(Reason::kNodeEvicted, 1);
+    Count(Reason::kNodeEvicted, EdgeOf(*leaves[least]), 1);
     EvictLeaf(leaves[least]);
   }
   return absl::OkStatus();
@@ -154,7 +160,9 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
         over.bytes > 0 ? "executable_bytes" : "executables"));
   }
   const Reason reason = over.executables > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
-  for (size_t victim : victims) Count(reason, EvictExecutables(nodes[victim]));
+  for (size_t victim : victims) {
+    Count(reason, EdgeOf(*nodes[victim]), EvictExecutables(nodes[victim]));
+  }
   return absl::OkStatus();
 }
 
@@ -177,11 +185,11 @@ uint64_t Keeper::DropSpares() {
       if (section.spare != nullptr) {
         EvictSpare(*node, number, &section);
         section.NoSpare();
+        Count(Reason::kSpareDropped, EdgeOf(*node), 1);
       }
       ++number;
     });
   }
-  Count(Reason::kSpareDropped, all);
   return all;
 }
 
@@ -196,7 +204,8 @@ bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
     kept.push_back(AsExecutables(other, false));
   }
   if (kept.empty()) return false;
-  Count(reason, EvictExecutables(nodes[LeastWorth(kept)]));
+  Node* least = nodes[LeastWorth(kept)];
+  Count(reason, EdgeOf(*least), EvictExecutables(least));
   return true;
 }
 
@@ -255,6 +264,7 @@ void Keeper::Detach(Node* node) {
 void Keeper::EvictLeaf(Node* node) {
   GRAPHTREE_CHECK(node->children.empty()) << "a node with children is to go";
   EvictExecutables(node);
+  tally_->On(EdgeOf(*node)).replays += node->replays;
   --held_.nodes;
   memory_->Drop(node->checkpoint);
   forget_(node);
@@ -263,8 +273,48 @@ void Keeper::EvictLeaf(Node* node) {
 
 void Keeper::EvictSubtree(Node* node, Reason reason) {
   const std::vector<Node*> nodes = AllNodes(node);
-  Count(reason, nodes.size());
-  for (auto below = nodes.rbegin(); below != nodes.rend(); ++below) EvictLeaf(*below);
+  for (auto below = nodes.rbegin(); below != nodes.rend(); ++below) {
+    Count(reason, EdgeOf(**below), 1);
+    EvictLeaf(*below);
+  }
+}
+
+bool Keeper::EvictFunction(Function* function) {
+  const auto is_its = [function](const Node& node) {
+    return node.variant != nullptr && node.variant->function == function;
+  };
+  const NodeSet on_path = OnPath();
+  std::vector<Node*> tops;
+  NodeSet below;  // the tops and all that hangs below them
+  for (Node* node : AllNodes(root_)) {
+    if (below.contains(node->parent)) {
+      below.insert(node);
+    } else if (is_its(*node) && !on_path.contains(node)) {
+      below.insert(node);
+      tops.push_back(node);
+    }
+  }
+  for (Node* top : tops) EvictSubtree(top, Reason::kFunctionEvicted);
+  for (const Node* node : on_path) {
+    if (is_its(*node)) return false;
+  }
+  absl::flat_hash_set<uint32_t> recorded;
+  for (const auto& [hash, variants] : function->variants) {
+    for (const std::unique_ptr<Variant>& variant : variants) {
+      if (variant->was_recorded) recorded.insert(variant->id);
+    }
+  }
+  ForgetAtNodes(recorded);
+  placed_.erase(std::remove_if(placed_.begin(), placed_.end(),
+                               [function](const Variant* placed) {
+                                 return placed->function == function;
+                               }),
+                placed_.end());
+  held_.shapes = placed_.size();
+  function->places = 0;
+  function->variants.clear();
+  function->variant_count = 0;
+  return true;
 }
 
 void Keeper::Called(Variant* variant) {
@@ -272,77 +322,125 @@ void Keeper::Called(Variant* variant) {
   variant->last_call = now_;
 }
 
-uint64_t Keeper::CountPlaces(const Function& function) const {
-  return std::count_if(placed_.begin(), placed_.end(), [&](const Variant* variant) {
-    return variant->function == &function;
-  });
+Standing Keeper::StandingOf(Variant* variant) {
+  const double paid =
+      variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
+  return {paid + Aged(variant->before, now_ - variant->before_at, budget_.half_life), paid};
 }
 
 bool Keeper::Admit(Variant* variant) {
   if (variant->has_place) return true;
-  const bool function_full = CountPlaces(*variant->function) >= budget_.shapes_of_function;
-  if (function_full || placed_.size() >= budget_.shapes) {
-    absl::flat_hash_map<const Variant*, double> uses;
-    for (Node* node : AllNodes(root_)) uses[node->variant] += UsesOf(node);
-    absl::flat_hash_set<const Variant*> pinned;
-    for (const Node* node : OnPath()) pinned.insert(node->variant);
-    std::vector<Kept> kept;
-    for (Variant* placed : placed_) {
-      const double own =
-          placed->recent.At(now_, placed->calls, placed->last_call, budget_.half_life);
-      const bool other = function_full && placed->function != variant->function;
-      kept.push_back({.uses = own + uses[placed], .pinned = other || pinned.contains(placed)});
-    }
-    const double wanted =
-        variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
-    const size_t least = LeastWorth(kept);
-    if (least == kept.size() || kept[least].uses >= wanted) return false;
-    EvictShape(placed_[least]);
-  }
+  Function& function = *variant->function;
+  const bool function_full = function.places >= budget_.shapes_of_function;
+  const bool full = function_full || placed_.size() >= budget_.shapes;
+  if (full && !PushOutFor(variant, function_full)) return false;
+  // Who was not asked knows of none that is used so little.
+  if (!function_full) function.admission.PlaceGiven();
+  if (!full || function_full) admission_.PlaceGiven();
   variant->has_place = true;
+  ++function.places;
   placed_.push_back(variant);
   held_.shapes = placed_.size();
   return true;
 }
 
+bool Keeper::PushOutFor(Variant* variant, bool of_function) {
+  Admission& admission = of_function ? variant->function->admission : admission_;
+  const Standing newcomer = StandingOf(variant);
+  if (!admission.IsWorthALook(newcomer, now_, budget_.half_life)) return false;
+  absl::flat_hash_map<const Variant*, double> uses;
+  for (Node* node : AllNodes(root_)) uses[node->variant] += UsesOf(node);
+  absl::flat_hash_set<const Variant*> pinned;
+  for (const Node* node : OnPath()) pinned.insert(node->variant);
+  std::vector<Variant*> rivals;
+  std::vector<Kept> kept;
+  double least_of_all = std::numeric_limits<double>::infinity();
+  for (Variant* placed : placed_) {
+    if (of_function && placed->function != variant->function) continue;
+    rivals.push_back(placed);
+    kept.push_back({.uses = StandingOf(placed).uses + uses[placed],
+                    .pinned = pinned.contains(placed)});
+    least_of_all = std::min(least_of_all, kept.back().uses);
+  }
+  admission.Looked(least_of_all, now_);
+  const size_t least = LeastWorth(kept);
+  if (least == kept.size()) return false;
+  if (!Admission::HasEarned(newcomer, kept[least].uses, budget_.half_life)) return false;
+  EvictShape(rivals[least]);
+  return true;
+}
+
 void Keeper::EvictShape(Variant* variant) {
+  const uint64_t counted = (*counts_)[static_cast<size_t>(Reason::kShapeEvicted)];
+  double uses = StandingOf(variant).uses;
   // A node of the shape may lie below another one.
   for (bool found = true; found;) {
     found = false;
     for (Node* node : AllNodes(root_)) {
       if (node->variant != variant) continue;
+      uses += UsesOf(node);
       EvictSubtree(node, Reason::kShapeEvicted);
       found = true;
       break;
     }
   }
+  // A shape that was only warmed up loses that.
+  if ((*counts_)[static_cast<size_t>(Reason::kShapeEvicted)] == counted) {
+    Count(Reason::kShapeEvicted, {kPathBegin, variant->function->id}, 1);
+  }
+  variant->before = uses;
+  variant->before_at = now_;
+  variant->recent.Forget(now_, variant->calls);
   variant->has_place = false;
+  --variant->function->places;
   placed_.erase(std::find(placed_.begin(), placed_.end(), variant));
 }
 
-void Keeper::BoundShapes(Function* function, const Variant* keep) {
+void Keeper::NewShape(Function* function, Variant* variant) {
+  const Standing before = ghosts_.Take(GhostOf(*variant), now_);
+  variant->recent.Inherit(before.paid, now_, budget_.half_life);
+  variant->before = before.uses - before.paid;
+  variant->before_at = now_;
   const uint64_t most = 2 * std::min(budget_.shapes_of_function, budget_.shapes) + 16;
   if (function->variant_count <= most) return;
-  absl::flat_hash_set<const Variant*> pinned = {keep};
+  absl::flat_hash_set<const Variant*> pinned = {variant};
   for (const Node* node : OnPath()) pinned.insert(node->variant);
-  Variant* least = nullptr;
+  std::vector<std::pair<double, Variant*>> others;
   for (auto& [hash, variants] : function->variants) {
-    for (const std::unique_ptr<Variant>& variant : variants) {
-      if (variant->has_place || pinned.contains(variant.get())) continue;
-      variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
-      if (least == nullptr || variant->recent.weight() < least->recent.weight()) {
-        least = variant.get();
-      }
+    for (const std::unique_ptr<Variant>& other : variants) {
+      if (other->has_place || pinned.contains(other.get())) continue;
+      others.push_back({StandingOf(other.get()).uses, other.get()});
     }
   }
-  if (least == nullptr) return;
+  const size_t gone = (others.size() + 1) / 2;
+  std::nth_element(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(gone),
+                   others.end(), [](const auto& a, const auto& b) {
+                     return std::pair(a.first, a.second->id) < std::pair(b.first, b.second->id);
+                   });
+  std::vector<Variant*> least;
+  for (size_t i = 0; i < gone; ++i) least.push_back(others[i].second);
+  Forget(function, least);
+}
+
+void Keeper::Forget(Function* function, absl::Span<Variant* const> variants) {
+  absl::flat_hash_set<uint32_t> recorded;
+  for (Variant* variant : variants) {
+    if (variant->was_recorded) recorded.insert(variant->id);
+    ghosts_.Put(GhostOf(*variant), StandingOf(variant), now_);
+    ForgetVariant(function, variant);
+  }
+  ForgetAtNodes(recorded);
+}
+
+void Keeper::ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants) {
+  if (variants.empty()) return;
   std::vector<Node*> nodes = AllNodes(root_);
   nodes.push_back(root_);
+  const auto is_gone = [&](const auto& entry) { return variants.contains(entry.first); };
   for (Node* node : nodes) {
-    node->unexpected.erase(least->id);
-    node->moved.erase(least->id);
+    absl::erase_if(node->unexpected, is_gone);
+    absl::erase_if(node->moved, is_gone);
   }
-  ForgetVariant(function, least);
 }
 
 }  // namespace graphtree

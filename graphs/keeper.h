@@ -22,8 +22,11 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "device/device.h"
+#include "graphs/admission.h"
 #include "graphs/budget.h"
+#include "graphs/call_counts.h"
 #include "graphs/function.h"
 #include "graphs/graveyard.h"
 #include "graphs/keep.h"
@@ -44,11 +47,11 @@ struct Held {
 
 class Keeper {
  public:
-  // None owned; all outlive the keeper. Evictions are counted in `counts`; `forget` is told of
-  // every node that leaves the tree, `evicts` of every executable that does, while it is there,
-  // with the number of its section.
+  // None owned; all outlive the keeper. Evictions are counted in `counts` and `tally`; `forget` is
+  // told of every node that leaves the tree, `evicts` of every executable that does, while it is
+  // there, with the number of its section.
   Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
-         ReasonCounts* counts, std::function<void(const Node*)> forget,
+         ReasonCounts* counts, CallTally* tally, std::function<void(const Node*)> forget,
          std::function<void(const Node&, size_t, const Executable&)> evicts)
       : budget_(budget),
         device_(device),
@@ -56,8 +59,10 @@ class Keeper {
         path_(path),
         root_(root),
         counts_(counts),
+        tally_(tally),
         forget_(std::move(forget)),
         evicts_(std::move(evicts)),
+        ghosts_(4 * budget.shapes, budget.half_life),
         graveyard_(device) {}
 
   const TreeBudget& budget() const { return budget_; }
@@ -68,12 +73,17 @@ class Keeper {
 
   // The variant is called, on another route than a replay.
   void Called(Variant* variant);
-  // May the variant be recorded? Gives it a place if there is one, or if it is used more than the
-  // least used that has one, which then loses it with all its recordings.
+  // May the variant be recorded? Gives it a place if there is one, or if it has earned that of the
+  // least used that has one (admission.h), which then loses it with all its recordings.
   bool Admit(Variant* variant);
-  // The function has a new variant: forgets the least used one that has no place, if there are too
-  // many.
-  void BoundShapes(Function* function, const Variant* keep);
+  // The function has a new variant: it counts what it was used before it was forgotten. Forgets the
+  // less used half of those that have no place, if there are too many.
+  void NewShape(Function* function, Variant* variant);
+
+  // The function is not recorded any more: all of its recordings go, and what lies behind them, but
+  // for those on the path in force. If there are none its shapes are forgotten, too, and nothing
+  // refers to them any more; false if there are.
+  bool EvictFunction(Function* function);
 
   // Room for one recording of the variant behind the path's end. ResourceExhausted, with the
   // figures, where what may go would not do.
@@ -111,13 +121,21 @@ class Keeper {
   std::vector<Node*> AllNodes(Node* from) const;  // parents before children
   NodeSet OnPath() const;
   double UsesOf(Node* node);
-  uint64_t CountPlaces(const Function& function) const;
+  Standing StandingOf(Variant* variant);
+  // Of `variant`'s function alone, or of all.
+  bool PushOutFor(Variant* variant, bool of_function);
+  void Forget(Function* function, absl::Span<Variant* const> variants);
+  // What the nodes remember of these variants.
+  void ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants);
   // Kept by node: what a whole node, or its executable alone, would give back.
   Kept AsNode(Node* node, bool pinned);
   Kept AsExecutables(Node* node, bool pinned);
   double UsesBelow(Node* node);
 
-  void Count(Reason reason, uint64_t gone) { (*counts_)[static_cast<size_t>(reason)] += gone; }
+  void Count(Reason reason, CallEdge edge, uint64_t gone) {
+    (*counts_)[static_cast<size_t>(reason)] += gone;
+    tally_->Count(edge, reason, gone);
+  }
   // With one executable of so many bytes more.
   Excess ExcessWith(const Held& held, uint64_t bytes) const;
   void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
@@ -137,12 +155,15 @@ class Keeper {
   const Path* const path_;
   Node* const root_;
   ReasonCounts* const counts_;
+  CallTally* const tally_;
   const std::function<void(const Node*)> forget_;
   const std::function<void(const Node&, size_t, const Executable&)> evicts_;
   uint64_t now_ = 0;
   Held held_;
   uint64_t spares_ = 0;  // of the executables
   std::vector<Variant*> placed_;  // the variants that have a place
+  Admission admission_;           // to the tree's places
+  Ghosts ghosts_;                 // of variants that were forgotten
   Graveyard graveyard_;
 };
 

@@ -7,6 +7,8 @@
 
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
+#include "device/base/one_line.h"
 
 namespace graphtree {
 
@@ -15,25 +17,75 @@ void Launcher::Fail(absl::Status status) {
 }
 
 void Launcher::Passed(absl::string_view op, absl::Status status) {
+  if (!status.ok()) return FailAt(op, std::move(status));
   ++ops_;
   last_op_.assign(op.data(), op.size());
+}
+
+void Launcher::FailAt(absl::string_view op, absl::Status status) {
+  if (!ok()) return;
+  failed_op_.assign(op.data(), op.size());
   Fail(std::move(status));
 }
 
 std::string Launcher::Place() const {
+  if (!failed_op_.empty()) {
+    return absl::StrCat("at op ", ops_ + 1, " of its body ('", failed_op_, "')");
+  }
   return ops_ == 0 ? "before the first op of its body"
-                   : absl::StrCat("behind op ", ops_, " of its body ('", last_op_, "')");
+                   : absl::StrCat("after op ", ops_, " of its body ('", last_op_, "')");
+}
+
+const Value* Launcher::InputFor(size_t index, absl::string_view wanted) {
+  const auto missing = [&](absl::string_view why) {
+    Fail(absl::InvalidArgumentError(
+        absl::StrCat("the body takes input ", index, " as ", wanted, ", and ", why)));
+    return nullptr;
+  };
+  if (inputs_ == nullptr) {
+    return missing(in_part_ ? "an eager part has none: pass it to Launcher::Break"
+                            : "whoever runs it has given the launcher none");
+  }
+  if (index >= inputs_brought_) {
+    return missing(absl::StrCat("the call brought ", inputs_brought_, " inputs, counted from 0"));
+  }
+  if (index >= inputs_->size()) return missing("the body has taken it out of its inputs before");
+  if ((*inputs_)[index].is_none()) {
+    return missing("there is nothing: the call brought nothing, or the body has dropped it before");
+  }
+  return &(*inputs_)[index];
+}
+
+// A body goes on after a failure, and may look at its dimensions.
+Tensor Launcher::Input(size_t index) {
+  static const Layout* const nothing = Layout::Of(DType::kU8, {0, 0, 0, 0, 0, 0, 0, 0});
+  const Value* input = InputFor(index, "a tensor");
+  if (input == nullptr) return Tensor::Foreign(0, nothing);
+  if (input->is_tensor()) return Tensor::From(*input);
+  Fail(absl::InvalidArgumentError(absl::StrCat("the body takes input ", index,
+                                               " as a tensor, and it is ", Description(*input))));
+  return Tensor::Foreign(0, nothing);
+}
+
+int64_t Launcher::Integer(size_t index) {
+  const Value* input = InputFor(index, "an integer");
+  if (input == nullptr) return 0;
+  if (input->is_integer()) return input->integer();
+  Fail(absl::InvalidArgumentError(absl::StrCat("the body takes input ", index,
+                                               " as an integer, and it is ", Description(*input))));
+  return 0;
 }
 
 Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
-  if (absl::Status possible = CheckSizes(type, sizes); !possible.ok()) {
-    Fail(std::move(possible));
-    return Tensor::Foreign(0, Layout::Of(type, std::vector<int64_t>(sizes.size(), 0)));
-  }
   return Empty(Layout::Of(type, sizes));
 }
 
 Tensor Launcher::Empty(const Layout* layout) {
+  if (!layout->possible()) {
+    Fail(layout->Check());
+    const std::vector<int64_t> none(layout->sizes().size(), 0);
+    return Tensor::Foreign(0, Layout::Of(layout->type(), none));
+  }
   if (!ok()) return Tensor::Foreign(0, layout);
   absl::StatusOr<Storage*> storage = allocator_.Allocate(layout->extent_bytes(), stream_);
   if (!storage.ok()) {
@@ -48,31 +100,36 @@ Tensor Launcher::Scratch(uint64_t bytes) {
   Fail(CheckSizes(DType::kU8, {size}));
   const Layout* const layout = Layout::Of(DType::kU8, {std::max<int64_t>(size, 0)});
   if (!ok()) return Tensor::Foreign(0, layout);
-  absl::StatusOr<AddressRange> range = allocator_.Scratch(bytes, stream_);
-  if (!range.ok()) {
-    Fail(range.status());
+  absl::StatusOr<Storage*> storage = allocator_.Scratch(bytes, stream_);
+  if (!storage.ok()) {
+    Fail(storage.status());
     return Tensor::Foreign(0, layout);
   }
-  has_scratch_ = true;
-  return Tensor::Foreign(range->base, layout);
+  scratch_.push_back(Tensor::Over(*storage, layout, (*storage)->range().base));
+  return scratch_.back();
 }
 
 void Launcher::EndScratch() {
-  if (!has_scratch_) return;
-  has_scratch_ = false;
-  allocator_.EndScratch();
+  for (const Tensor& scratch : scratch_) allocator_.EndScratch(scratch.storage());
+  scratch_.clear();
 }
 
 bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
   if (!tensor.defined()) {
-    Fail(absl::InvalidArgumentError(absl::StrCat(op, " was given an undefined tensor")));
+    FailAt(op, absl::InvalidArgumentError(absl::StrCat(op, " was given an undefined tensor")));
+    return false;
+  }
+  if (!tensor.shape().possible()) {
+    FailAt(op, absl::InvalidArgumentError(
+                   absl::StrCat(op, ": ", tensor.shape().Check().message())));
     return false;
   }
   // What a part took along from its body is made again by every replay.
   if (in_part_ && tensor.storage() != nullptr && tensor.storage()->remade) return true;
   absl::StatusOr<AddressRange> bytes = tensor.bytes();
   if (!bytes.ok()) {
-    Fail(absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
+    FailAt(op,
+           absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
     return false;
   }
   return true;
@@ -106,6 +163,9 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
     for (const Arg& argument : arguments) {
       if (argument.tensor() != nullptr) {
         observer_->Accessed(argument.access(), *argument.tensor(), index);
+        if (argument.access() == Access::kRead && kernel.params().MayWrite(index)) {
+          observer_->Doubted(*argument.tensor());
+        }
       }
       ++index;
     }
@@ -120,8 +180,8 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
   const AddressRange to = target.raw_bytes();
   const AddressRange from = source.raw_bytes();
   if (to.bytes != from.bytes) {
-    Fail(absl::InvalidArgumentError(
-        absl::StrCat("copy of ", from.bytes, " bytes into ", to.bytes, " bytes")));
+    FailAt("copy", absl::InvalidArgumentError(absl::StrCat("copy of ", from.bytes, " bytes into ",
+                                                           to.bytes, " bytes")));
     return;
   }
   if (observer_ != nullptr) {
@@ -147,6 +207,7 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
 }
 
 void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
+  why = OneLine(why);
   const std::string name = absl::StrCat("break '", why, "'");
   if (part == nullptr) {
     return Fail(absl::InvalidArgumentError(absl::StrCat(name, " was given nothing to run")));
@@ -178,7 +239,8 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
 
 absl::Status Launcher::RunPart(const BreakRequest& request) {
   in_part_ = true;
-  request.run(*this, request.tensors);
+  Fail(Guarded([&] { request.run(*this, request.tensors); }));
+  EndScratch();
   if (ok()) return absl::OkStatus();
   absl::Status failed(status_.code(),
                       absl::StrCat("eager part '", request.why, "': ", status_.message()));
@@ -194,6 +256,7 @@ absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   Launcher part(stream_, allocator_, nullptr, random_);
   part.SetWorkspaces(workspaces_);
   const absl::Status status = part.RunPart(request);
+  requests_.AddOfPart(std::move(part.requests()));
   if (ends_section) random_->EndSection();
   return status;
 }

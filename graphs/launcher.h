@@ -18,8 +18,18 @@
 // no more then, so a part takes tensors from its arguments and everything else by value. Work that
 // the body has put on other streams is joined before it.
 //
+// A body asks for its inputs by number, so that a call that brings something else is an error that
+// names the input, and what it is instead:
+//
+//   const Tensor x = on.Input(0);
+//   const int64_t position = on.Integer(1);
+//
 // Errors are sticky: after the first failure the launcher does nothing more and status() tells what
-// failed; a body needs no checks of its own. Tensors from Empty then have their shape and no bytes.
+// failed; a body needs no checks of its own. Tensors from Empty then have their shape and no bytes,
+// and in the place of an input that is no tensor stands one of eight dimensions, all of size 0.
+//
+// A body or part that throws has failed, too: the exception ends in the tree's call, as an error.
+// Destructors of what is kept alive do not throw, or end the process, as is usual in C++.
 //
 // Threads: used by the body, on the thread that runs it.
 #ifndef GRAPHTREE_GRAPHS_LAUNCHER_H_
@@ -79,10 +89,12 @@ class BodyAllocator {
  public:
   virtual ~BodyAllocator() = default;
   virtual absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) = 0;
-  // Bytes for the op launched next, as often as it needs some, until EndScratch.
-  virtual absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) = 0;
-  // The op is launched: its scratch may be placed again, in the stream's order.
-  virtual void EndScratch() {}
+  // Bytes for one op, until EndScratch. The storage owns nothing: whoever lets go of it frees
+  // nothing.
+  virtual absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) = 0;
+  // The op is launched: the bytes may be placed again, in the stream's order, and the storage is
+  // stale.
+  virtual void EndScratch(Storage* scratch) = 0;
   // Work of `stream` uses the storage too: whoever gets its bytes next waits for that.
   virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
 };
@@ -96,6 +108,9 @@ class AccessObserver {
   // `argument` counts the op's arguments; -1 for a declaration of opaque work. A copy's target is
   // its argument 0 and its source 1; a fill has its target.
   virtual void Accessed(Access access, const Tensor& tensor, int argument) = 0;
+  // The op is told to read the tensor only, and its kernel takes a pointer that it may write
+  // through.
+  virtual void Doubted(const Tensor&) {}
   // The op whose arguments were just told was launched.
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
   virtual void Copied(const CopyParams&) {}
@@ -111,12 +126,20 @@ class Launcher {
   Launcher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer,
            RandomSource* random = nullptr)
       : stream_(stream), allocator_(allocator), observer_(observer), random_(random) {}
+  ~Launcher() { EndScratch(); }
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
+  // The body's own `inputs[index]`, looked at when it is asked for: the launcher holds no handle,
+  // so that an input which the body has emptied is dead, and asking for it again an error. A part
+  // has no inputs but the tensors that it is given.
+  Tensor Input(size_t index);
+  int64_t Integer(size_t index);
+
   Tensor Empty(DType type, absl::Span<const int64_t> sizes);
   Tensor Empty(const Layout* layout);
-  // Memory for the op launched next, and no longer. One op may have several.
+  // Memory for the op launched next, and no longer. One op may have several. A break is such an op:
+  // its part has the memory until the part ends. Using it afterwards is an error.
   Tensor Scratch(uint64_t bytes);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
@@ -135,8 +158,9 @@ class Launcher {
   // Not settled yet: the next call shall warm up again instead of being recorded. The tree's limit
   // bounds how often that is granted. In a replay's part it says nothing new.
   void WarmUpAgain(std::string why);
-  // What was launched needs `object`: a recording holds it for as long as it may be replayed, and a
-  // replay what its parts say.
+  // What was launched needs `object`: a recording holds it for as long as it may be replayed, any
+  // other run until its work is done, and a replay what its parts say likewise. It is let go by a
+  // later call or step, or when the tree is closed.
   void KeepAlive(std::shared_ptr<void> object);
 
   // The stream in force. Work put on it directly is opaque: declare what it touches.
@@ -153,22 +177,32 @@ class Launcher {
   // The body itself found something wrong.
   void Fail(absl::Status status);
 
-  // For whoever runs the body. `workspaces` may be null: a body that uses one then fails.
+  // For whoever runs the body. `inputs` are those that it is given, and outlive its run.
+  void SetInputs(const Values* inputs) {
+    inputs_ = inputs;
+    inputs_brought_ = inputs == nullptr ? 0 : inputs->size();
+  }
+  // `workspaces` may be null: a body that uses one then fails.
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
   // May be null: parts then run in their place.
   void SetCutter(Cutter* cutter) { cutter_ = cutter; }
   // Runs a part with this launcher, which is not the body's own. The error names the part.
   absl::Status RunPart(const BreakRequest& request);
   BodyRequests& requests() { return requests_; }
-  // "behind op 3 of its body ('attend')": where a body that failed had come to.
+  // What the body asked for and launched no op for. Every launch does this for itself.
+  void EndScratch();
+  // Where a body that failed had come to: "at op 3 of its body ('attend')" if that op could not be
+  // launched, "after op 3 of its body ('attend')" if something else failed behind it.
   std::string Place() const;
 
  private:
   // False, with status_ set, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
-  void EndScratch();
+  // Null, with status_ set, if there is no such input, or none any more.
+  const Value* InputFor(size_t index, absl::string_view wanted);
   void Passed(absl::string_view op, absl::Status status);
+  void FailAt(absl::string_view op, absl::Status status);
   absl::Status RunInPlace(const BreakRequest& request);
 
   Stream& stream_;
@@ -179,10 +213,13 @@ class Launcher {
   Cutter* cutter_ = nullptr;
   bool in_part_ = false;
   BodyRequests requests_;
-  uint64_t ops_ = 0;
+  const Values* inputs_ = nullptr;
+  size_t inputs_brought_ = 0;
+  uint64_t ops_ = 0;  // that were launched
   std::string last_op_;
+  std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;
-  bool has_scratch_ = false;
+  std::vector<Tensor> scratch_;  // of the op that is launched next
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
 };
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "device/base/check.h"
 
 namespace graphtree {
 namespace {
@@ -34,14 +34,52 @@ Words KeyOf(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_
   return words;
 }
 
+constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
+
+// Of what is not negative; the most there is where the product is more.
+int64_t Times(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
+
 std::vector<int64_t> RowMajor(absl::Span<const int64_t> sizes) {
   std::vector<int64_t> strides(sizes.size());
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
-    step *= std::max<int64_t>(sizes[i], 1);
+    step = Times(step, std::max<int64_t>(sizes[i], 1));
   }
   return strides;
+}
+
+struct Extent {
+  int64_t elements = 1;
+  uint64_t bytes = 0;
+};
+
+// Or what no tensor can have about it. A size of 0 makes no other one smaller.
+absl::StatusOr<Extent> ExtentOf(DType type, absl::Span<const int64_t> sizes,
+                                absl::Span<const int64_t> strides) {
+  if (sizes.size() != strides.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", sizes.size(), " sizes and ", strides.size(), " strides"));
+  }
+  Extent extent;
+  int64_t most_elements = 1;
+  int64_t last = 0;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (sizes[i] < 0) return absl::InvalidArgumentError("has a negative size");
+    if (strides[i] < 0) return absl::InvalidArgumentError("has a negative stride");
+    extent.elements = Times(extent.elements, sizes[i]);
+    most_elements = Times(most_elements, std::max<int64_t>(sizes[i], 1));
+    const int64_t reach = Times(strides[i], std::max<int64_t>(sizes[i], 1) - 1);
+    last = reach > kMost - last ? kMost : last + reach;
+  }
+  if (last >= kMost / BytesOf(type)) {
+    return absl::InvalidArgumentError("has more bytes than there are addresses");
+  }
+  if (most_elements == kMost) {
+    return absl::InvalidArgumentError("has more elements than can be counted");
+  }
+  if (extent.elements > 0) extent.bytes = static_cast<uint64_t>(last + 1) * BytesOf(type);
+  return extent;
 }
 
 // Sorted by stride, each dimension must step over all that the smaller ones reach.
@@ -90,34 +128,28 @@ const char* DTypeName(DType type) {
 }
 
 absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes) {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  const auto wrong = [&](const char* what) {
-    return absl::InvalidArgumentError(absl::StrCat("a tensor of ", DTypeName(type), "[",
-                                                   absl::StrJoin(sizes, ","), "] ", what));
-  };
-  int64_t bytes = BytesOf(type);
-  for (const int64_t size : sizes) {
-    if (size < 0) return wrong("has a negative size");
-    if (size > 1 && bytes > kMost / size) return wrong("has more bytes than there are addresses");
-    bytes *= std::max<int64_t>(size, 1);
-  }
-  return absl::OkStatus();
+  return Layout::Of(type, sizes)->Check();
 }
 
 Layout::Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides)
     : type_(type), sizes_(sizes.begin(), sizes.end()), strides_(strides.begin(), strides.end()) {
-  int64_t last = 0;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    elements_ *= sizes[i];
-    last += strides[i] * (sizes[i] - 1);
-  }
-  if (elements_ > 0) extent_bytes_ = static_cast<uint64_t>(last + 1) * BytesOf(type);
-  overlaps_itself_ = elements_ > 0 && OverlapsItself(sizes, strides);
+  const absl::StatusOr<Extent> extent = ExtentOf(type, sizes, strides);
   const std::vector<int64_t> row_major = RowMajor(sizes);
-  dense_ = true;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    dense_ &= sizes[i] <= 1 || strides[i] == row_major[i] || elements_ == 0;
+  dense_ = sizes.size() == strides.size();
+  for (size_t i = 0; i < sizes.size() && dense_; ++i) {
+    dense_ = sizes[i] <= 1 || strides[i] == row_major[i] || (extent.ok() && extent->elements == 0);
   }
+  if (!extent.ok()) {
+    problem_ = absl::StrCat("a tensor of ", ToString(), " ", extent.status().message());
+    return;
+  }
+  elements_ = extent->elements;
+  extent_bytes_ = extent->bytes;
+  overlaps_itself_ = elements_ > 0 && OverlapsItself(sizes, strides);
+}
+
+absl::Status Layout::Check() const {
+  return possible() ? absl::OkStatus() : absl::InvalidArgumentError(problem_);
 }
 
 const Layout* Layout::Of(DType type, absl::Span<const int64_t> sizes) {
@@ -126,12 +158,6 @@ const Layout* Layout::Of(DType type, absl::Span<const int64_t> sizes) {
 
 const Layout* Layout::Strided(DType type, absl::Span<const int64_t> sizes,
                               absl::Span<const int64_t> strides) {
-  GRAPHTREE_CHECK(sizes.size() == strides.size())
-      << sizes.size() << " sizes with " << strides.size() << " strides";
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    GRAPHTREE_CHECK(sizes[i] >= 0 && strides[i] >= 0)
-        << "dimension " << i << " has size " << sizes[i] << " and stride " << strides[i];
-  }
   Table& table = TheTable();
   std::lock_guard<std::mutex> lock(table.mutex);
   const Layout*& slot = table.layouts[KeyOf(type, sizes, strides)];

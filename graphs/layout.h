@@ -4,6 +4,10 @@
 //   const Layout* row_major = Layout::Of(DType::kF32, {4, 256});
 //   const Layout* every_other = Layout::Strided(DType::kF32, {4, 128}, {256, 2});
 //
+// Sizes that no tensor can have (a negative one, more bytes than there are addresses) make a layout
+// all the same, which has no bytes and knows that it is impossible: whatever is to use it, a
+// launcher or a call of a tree, is an error that says what is wrong with it.
+//
 // Layouts are never freed: a program has as many as it has distinct shapes. Looking one up takes a
 // lock and a hash; a replayed call looks none up.
 #ifndef GRAPHTREE_GRAPHS_LAYOUT_H_
@@ -23,8 +27,7 @@ enum class DType : uint8_t { kU8, kBool, kI32, kI64, kF16, kBF16, kF32, kF64 };
 uint32_t BytesOf(DType type);
 const char* DTypeName(DType type);
 
-// Says what is wrong with sizes that no tensor can have: negative, or more bytes than there are
-// addresses.
+// What is wrong with sizes that no dense tensor can have, as Layout::Check says it.
 absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes);
 
 class Layout {
@@ -32,17 +35,23 @@ class Layout {
   Layout(const Layout&) = delete;
   Layout& operator=(const Layout&) = delete;
 
-  // Dense, last dimension fastest. REQUIRES: no negative size.
+  // Dense, last dimension fastest.
   static const Layout* Of(DType type, absl::Span<const int64_t> sizes);
-  // Any strides, in elements; 0 repeats one element ("expanded"). REQUIRES: none is negative.
+  // Any strides that are not negative, one for each size, in elements; 0 repeats one element
+  // ("expanded").
   static const Layout* Strided(DType type, absl::Span<const int64_t> sizes,
                                absl::Span<const int64_t> strides);
+
+  bool possible() const { return problem_.empty(); }
+  // OK, or what no tensor can have about it: "a tensor of u8[-1] has a negative size".
+  absl::Status Check() const;
 
   DType type() const { return type_; }
   absl::Span<const int64_t> sizes() const { return sizes_; }
   absl::Span<const int64_t> strides() const { return strides_; }
   int64_t elements() const { return elements_; }
-  // From the first byte that an element occupies to behind the last; 0 without elements.
+  // From the first byte that an element occupies to behind the last; 0 without elements, and of an
+  // impossible layout, which has none either.
   uint64_t extent_bytes() const { return extent_bytes_; }
   // The elements fill the extent, each byte once, in row-major order.
   bool dense() const { return dense_; }
@@ -57,7 +66,8 @@ class Layout {
   const DType type_;
   const std::vector<int64_t> sizes_;
   const std::vector<int64_t> strides_;
-  int64_t elements_ = 1;
+  std::string problem_;  // why it is impossible; else empty
+  int64_t elements_ = 0;
   uint64_t extent_bytes_ = 0;
   bool dense_ = false;
   bool overlaps_itself_ = false;

@@ -1,6 +1,10 @@
 // Interning, extents, density and self-overlap of layouts.
 #include "graphs/layout.h"
 
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
 #include "gtest/gtest.h"
 
 namespace graphtree {
@@ -36,6 +40,48 @@ TEST(LayoutTest, SelfOverlapIsSeen) {
 TEST(LayoutTest, TextNamesTypeSizesAndUnusualStrides) {
   EXPECT_EQ(Layout::Of(DType::kBF16, {2, 3})->ToString(), "bf16[2,3]");
   EXPECT_EQ(Layout::Strided(DType::kU8, {2, 3}, {1, 2})->ToString(), "u8[2,3] strides 1,2");
+}
+
+TEST(LayoutTest, WhatNoTensorCanHaveIsALayoutThatKnowsIt) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  const auto problem = [](const Layout* layout) {
+    EXPECT_FALSE(layout->possible());
+    EXPECT_EQ(layout->extent_bytes(), 0u);
+    EXPECT_EQ(layout->elements(), 0);
+    EXPECT_FALSE(layout->overlaps_itself());
+    EXPECT_EQ(layout->Check().code(), absl::StatusCode::kInvalidArgument);
+    return std::string(layout->Check().message());
+  };
+  EXPECT_EQ(problem(Layout::Of(DType::kU8, {int64_t{1} << 32, int64_t{1} << 32})),
+            "a tensor of u8[4294967296,4294967296] has more bytes than there are addresses");
+  EXPECT_EQ(problem(Layout::Of(DType::kU8, {int64_t{1} << 32, int64_t{1} << 32, 0})),
+            "a tensor of u8[4294967296,4294967296,0] has more bytes than there are addresses");
+  EXPECT_EQ(problem(Layout::Of(DType::kF64, {kHuge})),
+            "a tensor of f64[4611686018427387904] has more bytes than there are addresses");
+  EXPECT_EQ(problem(Layout::Strided(DType::kU8, {5}, {kHuge})),
+            "a tensor of u8[5] strides 4611686018427387904 has more bytes than there are "
+            "addresses");
+  EXPECT_EQ(problem(Layout::Strided(DType::kU8, {2, 2, 2}, {kHuge, kHuge, kHuge})),
+            "a tensor of u8[2,2,2] strides 4611686018427387904,4611686018427387904,"
+            "4611686018427387904 has more bytes than there are addresses");
+  EXPECT_EQ(problem(Layout::Strided(DType::kU8, {kHuge, kHuge}, {0, 0})),
+            "a tensor of u8[4611686018427387904,4611686018427387904] strides 0,0 has more elements "
+            "than can be counted");
+  EXPECT_EQ(problem(Layout::Of(DType::kU8, {-1})), "a tensor of u8[-1] has a negative size");
+  EXPECT_EQ(problem(Layout::Strided(DType::kU8, {2}, {-1})),
+            "a tensor of u8[2] strides -1 has a negative stride");
+  EXPECT_EQ(problem(Layout::Strided(DType::kU8, {2}, {})),
+            "a tensor of u8[2] strides  has 1 sizes and 0 strides");
+}
+
+TEST(LayoutTest, TheLargestThereAreArePossible) {
+  const Layout* large = Layout::Of(DType::kU8, {int64_t{1} << 31, int64_t{1} << 31});
+  EXPECT_TRUE(large->possible());
+  EXPECT_EQ(large->extent_bytes(), uint64_t{1} << 62);
+  EXPECT_TRUE(large->Check().ok());
+  const Layout* expanded = Layout::Strided(DType::kF64, {int64_t{1} << 40, 2}, {0, 1});
+  EXPECT_TRUE(expanded->possible());
+  EXPECT_EQ(expanded->extent_bytes(), 16u);
 }
 
 }  // namespace

@@ -44,10 +44,7 @@ class Comparison {
       : known_(known), moved_(moved), found_(moved.size(), false), hidden_(moved.size(), false) {}
 
   void Compare(const Op& here, const Op& there) {
-    ours_ = nullptr;
-    for (const PointerOp& op : known_) {
-      if (op.id() == here.id) ours_ = &op;
-    }
+    ours_ = known_.Find(here.id);
     slots_.clear();
     if (!SameOp(here, there)) return HideAll();
     if (here.kind == OpKind::kKernel) {
@@ -159,7 +156,7 @@ class Comparison {
     ops_.back().slots() = slots_;
   }
 
-  const absl::Span<const PointerOp> known_;
+  const KnownOps known_;
   const absl::Span<const MovedInput> moved_;
   std::vector<bool> found_;
   std::vector<bool> hidden_;

@@ -14,14 +14,18 @@
 #ifndef GRAPHTREE_GRAPHS_NODE_H_
 #define GRAPHTREE_GRAPHS_NODE_H_
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "allocator/pool.h"
 #include "device/address.h"
+#include "graphs/call_counts.h"
 #include "graphs/call_stack.h"
 #include "graphs/cut.h"
 #include "graphs/function.h"
@@ -108,6 +112,7 @@ struct Node {
     for (OutputSlot& slot : outputs) {
       if (slot.storage != nullptr) slot.storage->DropInside();
     }
+    DestroyBelow();
   }
 
   Section& last() { return cuts.empty() ? section : cuts.back().behind; }
@@ -145,6 +150,9 @@ struct Node {
   uint64_t id = 0;        // recordings count from 0
   Variant* variant = nullptr;
   bool warm_up = false;
+  // Its body keeps tensors that it does not return, or uses some that it was not given: what it
+  // does depends on more than its inputs.
+  bool stores = false;
 
   InputPattern inputs;
   std::vector<InputRole> roles;
@@ -188,7 +196,25 @@ struct Node {
   GeneralNodes general;
   absl::flat_hash_map<uint32_t, MovedInputs> moved;  // by variant
   absl::flat_hash_map<uint32_t, Rerecords> unexpected;  // by variant, for the limit
+
+ private:
+  // The deepest first, and none of them while its parent goes: a path may be so deep that a call
+  // inside a call for each level would overflow the stack of the thread that closes the tree.
+  void DestroyBelow() {
+    std::vector<std::unique_ptr<Node>> below = std::move(children);
+    for (size_t i = 0; i < below.size(); ++i) {
+      std::vector<std::unique_ptr<Node>> next = std::move(below[i]->children);
+      std::move(next.begin(), next.end(), std::back_inserter(below));
+    }
+    while (!below.empty()) below.pop_back();
+  }
 };
+
+// REQUIRES: it is no root.
+inline CallEdge EdgeOf(const Node& node) {
+  const Variant* before = node.parent->variant;
+  return {before == nullptr ? kPathBegin : before->function->id, node.variant->function->id};
+}
 
 }  // namespace graphtree
 

@@ -21,13 +21,13 @@ bool Writes(Access access) { return access == Access::kWrite || access == Access
 }  // namespace
 
 void OpLog::Launching(absl::string_view op) {
-  launching_ = {std::string(op), stacks_.Here()};
+  launching_ = {std::string(op), Here()};
   if (!Has(sites_, launching_)) sites_.push_back(launching_);
   PassingObserver::Launching(op);
 }
 
 void OpLog::Accessed(Access access, const Tensor& tensor, int argument) {
-  if (argument < 0) launching_ = {"opaque work", stacks_.Here()};
+  if (argument < 0) launching_ = {"opaque work", Here()};
   accesses_.push_back({launching_.op, access, tensor.raw_bytes(), launching_.at});
   PassingObserver::Accessed(access, tensor, argument);
 }

@@ -30,8 +30,8 @@ struct LoggedAccess {
 
 class OpLog : public PassingObserver {
  public:
-  // Both outlive the log.
-  OpLog(AccessObserver* next, CallStacks* stacks) : PassingObserver(next), stacks_(*stacks) {}
+  // Both outlive the log. Without `stacks` nobody says where an op was launched.
+  OpLog(AccessObserver* next, CallStacks* stacks) : PassingObserver(next), stacks_(stacks) {}
 
   void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
@@ -47,7 +47,9 @@ class OpLog : public PassingObserver {
   bool DeclaresWriteTo(AddressRange range) const;
 
  private:
-  CallStacks& stacks_;
+  StackId Here() { return stacks_ == nullptr ? 0 : stacks_->Here(); }
+
+  CallStacks* const stacks_;
   std::vector<LoggedAccess> accesses_;
   std::vector<OpSite> sites_;
   OpSite launching_;

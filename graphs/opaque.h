@@ -3,9 +3,10 @@
 //   Value   | holder* | kOpaque          | 0       |   any object: never compared
 //           | holder* | kVersionedOpaque | version |   part of a call's key, as an integer is
 //
-// The value keeps the object alive. A recording is made from what the object was, so one whose
-// contents matter has a version, and another version is another recording. An object in place of
-// another under the same version is refused, as one of the two versions is wrong.
+// The value keeps the object alive; its destructor does not throw, or ends the process. A recording
+// is made from what the object was, so one whose contents matter has a version, and another version
+// is another recording. An object in place of another under the same version is refused, as one of
+// the two versions is wrong.
 //
 // Threads: values may be dropped on any thread.
 #ifndef GRAPHTREE_GRAPHS_OPAQUE_H_

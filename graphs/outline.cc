@@ -9,10 +9,15 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "device/base/json_writer.h"
+#include "device/base/one_line.h"
 #include "graphs/node.h"
 
 namespace graphtree {
 namespace {
+
+constexpr uint32_t kLevelsAbreast = 24;
+constexpr size_t kStaticsShown = 2;
+constexpr char kLineEnd[] = "\n";  // of ours, in a label; names have none left
 
 std::string TextOf(const Value& value) {
   if (value.is_none()) return "none";
@@ -41,6 +46,17 @@ std::string InputsOf(const Node& node) {
   return all;
 }
 
+// Their addresses tell apart what one function recorded for many layers.
+std::vector<std::string> StaticInputsOf(const Node& node) {
+  std::vector<std::string> all;
+  for (size_t i = 0; i < node.roles.size(); ++i) {
+    if (node.roles[i] != InputRole::kStatic) continue;
+    const RecordedInput& row = node.inputs.rows()[i];
+    all.push_back(absl::StrCat(row.layout->ToString(), " at 0x", absl::Hex(row.word)));
+  }
+  return all;
+}
+
 OutlineNode RowOf(const Node& node, int64_t parent) {
   OutlineNode row;
   row.id = node.id;
@@ -48,6 +64,7 @@ OutlineNode RowOf(const Node& node, int64_t parent) {
   row.level = node.level;
   row.function = node.variant->function->name;
   row.inputs = InputsOf(node);
+  row.static_inputs = StaticInputsOf(node);
   row.replays = node.replays;
   row.outputs = node.outputs.size();
   row.ops = node.op_count();
@@ -61,24 +78,54 @@ OutlineNode RowOf(const Node& node, int64_t parent) {
 std::string SectionsOf(const OutlineNode& node) {
   if (node.breaks.empty()) return "";
   return absl::StrCat(", ", node.breaks.size() + 1, " sections (",
-                      absl::StrJoin(node.breaks, ", "), ")");
+                      OneLine(absl::StrJoin(node.breaks, ", ")), ")");
 }
 
-bool HasLaterSibling(const Outline& outline, size_t row) {
-  for (size_t later = row + 1; later < outline.size(); ++later) {
-    if (outline[later].parent == outline[row].parent) return true;
+// "layer f32[4,64] | f32[64,64] at 0x7f00a0, f32[64] at 0x7f00b0 and 3 more"
+std::string NameOf(const OutlineNode& node, absl::string_view separator) {
+  std::string text = absl::StrCat(OneLine(node.function), separator, node.inputs);
+  if (node.static_inputs.empty()) return text;
+  const size_t shown = std::min(kStaticsShown, node.static_inputs.size());
+  absl::StrAppend(&text, node.inputs.empty() ? "| " : " | ",
+                  absl::StrJoin(node.static_inputs.begin(), node.static_inputs.begin() + shown,
+                                ", "));
+  const size_t more = node.static_inputs.size() - shown;
+  return more == 0 ? text : absl::StrCat(text, " and ", more, " more");
+}
+
+// How the rows hang together.
+struct Shape {
+  std::vector<uint32_t> levels;          // above each row
+  std::vector<bool> has_later_sibling;
+};
+
+Shape ShapeOf(const Outline& outline) {
+  Shape shape;
+  for (const OutlineNode& row : outline) {
+    shape.levels.push_back(row.parent < 0 ? 0 : shape.levels[row.parent] + 1);
   }
-  return false;
+  shape.has_later_sibling.resize(outline.size());
+  std::vector<bool> has_child(outline.size() + 1);  // of those further down; roots are the last's
+  for (size_t row = outline.size(); row-- > 0;) {
+    const size_t parent = outline[row].parent < 0 ? outline.size() : outline[row].parent;
+    shape.has_later_sibling[row] = has_child[parent];
+    has_child[parent] = true;
+  }
+  return shape;
 }
 
-// The lines that lead to a row, from the left edge.
-std::string Branches(const Outline& outline, size_t row) {
+// The lines that lead to a row, from the left edge, or from where the drawing has begun again.
+std::string Branches(const Outline& outline, const Shape& shape, size_t row) {
   if (outline[row].parent < 0) return "";
-  std::string text = HasLaterSibling(outline, row) ? "|- " : "`- ";
-  for (int64_t at = outline[row].parent; outline[at].parent >= 0; at = outline[at].parent) {
-    text = absl::StrCat(HasLaterSibling(outline, at) ? "|  " : "   ", text);
+  const uint32_t begun = shape.levels[row] - shape.levels[row] % kLevelsAbreast;
+  std::string text = shape.has_later_sibling[row] ? "|- " : "`- ";
+  if (begun < shape.levels[row]) {
+    const uint32_t leftmost = std::max(begun, 1u);
+    for (int64_t at = outline[row].parent; shape.levels[at] >= leftmost; at = outline[at].parent) {
+      text = absl::StrCat(shape.has_later_sibling[at] ? "|  " : "   ", text);
+    }
   }
-  return text;
+  return begun == 0 ? text : absl::StrCat("(", begun, " levels up) ", text);
 }
 
 std::string Quoted(const std::string& text) {
@@ -107,11 +154,11 @@ Outline OutlineOf(const Node& root) {
 }
 
 std::string DrawOutline(const Outline& outline) {
+  const Shape shape = ShapeOf(outline);
   std::vector<std::string> left;
   size_t width = 0;
   for (size_t i = 0; i < outline.size(); ++i) {
-    left.push_back(
-        absl::StrCat(Branches(outline, i), outline[i].function, " ", outline[i].inputs));
+    left.push_back(absl::StrCat(Branches(outline, shape, i), NameOf(outline[i], " ")));
     width = std::max(width, left.back().size());
   }
   std::string text;
@@ -129,13 +176,11 @@ std::string OutlineAsGraphviz(const Outline& outline) {
       "[shape=point];\n";
   for (size_t i = 0; i < outline.size(); ++i) {
     const OutlineNode& node = outline[i];
-    const std::string label = absl::StrCat(node.function, "\n", node.inputs, "\n", node.replays,
-                                           " replays, ", node.ops, " ops",
-                                           SectionsOf(node));
+    const std::string label = absl::StrCat(NameOf(node, kLineEnd), kLineEnd, node.replays,
+                                           " replays, ", node.ops, " ops", SectionsOf(node));
     const std::string parent = node.parent < 0 ? "root" : absl::StrCat("n", node.parent);
-    absl::StrAppend(&text, "  n", i, " [label=",
-                    absl::StrReplaceAll(Quoted(label), {{"\n", "\\n"}}), "];\n  ", parent, " -> n",
-                    i, ";\n");
+    const std::string quoted = absl::StrReplaceAll(Quoted(label), {{kLineEnd, "\\n"}});
+    absl::StrAppend(&text, "  n", i, " [label=", quoted, "];\n  ", parent, " -> n", i, ";\n");
   }
   return absl::StrCat(text, "}\n");
 }
@@ -147,7 +192,9 @@ std::string OutlineAsJson(const Outline& outline) {
     json.BeginObject().Key("id").Unsigned(node.id).Key("parent");
     node.parent < 0 ? json.Null() : json.Integer(node.parent);
     json.Key("level").Unsigned(node.level).Key("function").String(node.function);
-    json.Key("inputs").String(node.inputs).Key("replays").Unsigned(node.replays);
+    json.Key("inputs").String(node.inputs).Key("static_inputs").BeginArray();
+    for (const std::string& input : node.static_inputs) json.String(input);
+    json.EndArray().Key("replays").Unsigned(node.replays);
     json.Key("ops").Unsigned(node.ops).Key("copied_inputs").Unsigned(node.copied_inputs);
     json.Key("outputs").Unsigned(node.outputs);
     json.Key("executable_bytes").Unsigned(node.executable_bytes).Key("breaks").BeginArray();

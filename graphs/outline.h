@@ -1,9 +1,17 @@
 // What a tree looks like from outside: one row for each recording, parents before children, and the
 // same as a drawing for people, as Graphviz and as JSON.
 //
-//   decode i32[4] x3            81 replays
-//   |- greedy f32[4,128]        75 replays
-//   `- sampled f32[4,128] ...    6 replays
+//   decode i32[4] x3                                81 replays
+//   |- greedy f32[4,128]                            75 replays
+//   |  `- layer f32[4,64] | f32[64,64] at 0x7f00a0  75 replays     behind "|": what is static
+//   `- sampled f32[4,128] ...                        6 replays
+//
+// A path may be thousands of levels deep. Every 24 levels the drawing begins again at the left, and
+// says in front how many levels it has left out:
+//
+//   (24 levels up) |- layer f32[4,64]               75 replays
+//
+// Names are the caller's: a line end in one is written as "\n".
 //
 // Plain data, copied out: it stays true for the moment at which it was taken.
 #ifndef GRAPHTREE_GRAPHS_OUTLINE_H_
@@ -23,6 +31,7 @@ struct OutlineNode {
   uint32_t level = 0;
   std::string function;
   std::string inputs;      // layouts and integers of what is not static
+  std::vector<std::string> static_inputs = {};  // of the others: "f32[64,64] at 0x7f00a0"
   uint64_t replays = 0;
   uint64_t ops = 0;
   uint64_t copied_inputs = 0;
@@ -36,7 +45,7 @@ using Outline = std::vector<OutlineNode>;
 // `root` is the tree's root, which stands for nothing that was recorded.
 Outline OutlineOf(const Node& root);
 
-// One line for each node, ending in a newline each.
+// One line for each node, ending in a newline each. As long as the rows are many.
 std::string DrawOutline(const Outline& outline);
 
 // A digraph for `dot`.

@@ -24,6 +24,7 @@ class PassingObserver : public AccessObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override {
     next_->Accessed(access, tensor, argument);
   }
+  void Doubted(const Tensor& tensor) override { next_->Doubted(tensor); }
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
     next_->Launched(kernel, shape, arguments);
   }

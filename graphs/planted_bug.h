@@ -39,6 +39,9 @@ enum class PlantedBug : uint8_t {
   kForgetsUsed,         // a recording does not hold lasting memory that its body was not given
   kForgetsKeepAlive,    // a recording does not hold the objects that its body handed it
   kDestroysInCaptures,  // what was evicted is destroyed though another tree is capturing
+  kComparesNothing,     // checked mode does not tell that a replay differs from its body
+  kTrustsReads,         // nobody looks whether an op writes to what it is told to read
+  kForgetsElsewhere,    // nobody asks whether a recording holds all work of its body
   kMixesOrders,         // which stream came last is remembered once for all trees
   // Not to be found, but to be measured (tests/bare/stale_bench.cc): behind replays nothing goes
   // stale, and nobody asks.

@@ -182,9 +182,17 @@ void PointerTable::ForgetPatches() {
   unpatched_ = !ops_.empty();
 }
 
+KnownOps::KnownOps(absl::Span<const PointerOp> ops) {
+  for (const PointerOp& op : ops) {
+    if (op.id() >= by_id_.size()) by_id_.resize(op.id() + 1, nullptr);
+    by_id_[op.id()] = &op;
+  }
+}
+
 std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<const PointerOp> known,
                                      absl::Span<const OpId> skipped,
                                      absl::Span<const InputRange> ranges) {
+  const KnownOps known_ops(known);
   std::vector<uint32_t> hidden;
   auto hide = [&hidden](uint32_t input) {
     if (std::find(hidden.begin(), hidden.end(), input) == hidden.end()) hidden.push_back(input);
@@ -195,10 +203,7 @@ std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<cons
       for (const InputRange& range : ranges) hide(range.input);
       continue;
     }
-    const PointerOp* listed = nullptr;
-    for (const PointerOp& candidate : known) {
-      if (candidate.id() == op.id) listed = &candidate;
-    }
+    const PointerOp* const listed = known_ops.Find(op.id);
     const bool by_bytes = listed != nullptr && listed->is_by_bytes();
     VisitWords(op, by_bytes, [&](uint64_t word, int argument) {
       if (HasSlot(listed, argument)) return;

@@ -92,6 +92,17 @@ class PointerOp {
   std::vector<PointerSlot> slots_;
 };
 
+// The op of a graph that one of these is, by its id. They outlive it.
+class KnownOps {
+ public:
+  explicit KnownOps(absl::Span<const PointerOp> ops);
+  // Null if none is.
+  const PointerOp* Find(OpId id) const { return id < by_id_.size() ? by_id_[id] : nullptr; }
+
+ private:
+  std::vector<const PointerOp*> by_id_;
+};
+
 // All of a node's, and where each patched input is now.
 class PointerTable {
  public:

@@ -35,6 +35,9 @@ constexpr Row kRows[] = {
      "for an eager run then"},
     {Reason::kSizeNotListed, "size_not_listed",
      "its options list the sizes to record, and this is none of them"},
+    {Reason::kSizesVary, "sizes_vary",
+     "its sizes vary, and functions whose sizes vary are not to be recorded "
+     "(skip_varying_sizes in its options or the tree's)"},
     {Reason::kShapeLimit, "shape_limit",
      "it came in more shapes than may be recorded, and the others are used more; pad inputs to "
      "fewer sizes, or raise TreeBudget::shapes_of_function or TreeBudget::shapes"},
@@ -59,13 +62,16 @@ constexpr Row kRows[] = {
      "a recording went to make room for another of the same function and shape at the same place, "
      "because there were as many as TreeBudget::siblings allows"},
     {Reason::kShapeEvicted, "shape_evicted",
-     "a recording went because its shape lost its place to one that is used more"},
+     "a shape that was used less lost its place to another one, and its recordings with it"},
     {Reason::kExecutableEvicted, "executable_evicted",
      "an executable went to make room for another, because the tree had as many as "
      "TreeBudget::executables allows; its recording stays"},
     {Reason::kBytesEvicted, "bytes_evicted",
      "an executable went to make room for another, because the tree's executables took as much "
      "device memory as TreeBudget::executable_bytes allows; its recording stays"},
+    {Reason::kFunctionEvicted, "function_evicted",
+     "a recording went because its function, or the one that it came after, was unregistered or is "
+     "not recorded any more"},
     {Reason::kSpareDropped, "spare_dropped",
      "the second executable of a recording, which spares it patches where addresses alternate, "
      "went to make room for others or could not be made; the first one is patched again"},
@@ -82,6 +88,10 @@ constexpr Row kRows[] = {
      "call BeginStep where a pass of the loop begins, or let go of the outputs"},
     {Reason::kUndeclaredWrite, "undeclared_write",
      "it writes to an input that it did not declare as written"},
+    {Reason::kWorksElsewhere, "works_elsewhere",
+     "its recording lacks work that it put on another stream than Launcher::stream()"},
+    {Reason::kReplayDiffers, "replay_differs",
+     "a replay of it leaves other bytes than a run of its body does"},
     {Reason::kBreak, "break", "parts of it run eagerly, and its recording is cut there"},
 };
 

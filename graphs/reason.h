@@ -22,6 +22,7 @@ enum class Reason : uint8_t {
   kOutOfPool,          // the pool had no memory for it
   kInputMoves,         // an input that was pinned comes at other addresses, and its options say so
   kSizeNotListed,      // its options list the sizes to record, and this is none of them
+  kSizesVary,          // its sizes vary, and its options or the tree's say not to record it then
   kShapeLimit,         // other shapes have all the places, and are used more
   kOverBudget,         // the tree's budget has no room for it beside the path that it is on
   kPaused,             // its recordings failed several times in a row; it is tried again later
@@ -36,9 +37,10 @@ enum class Reason : uint8_t {
   // Evicted, to make room; these count what went.
   kNodeEvicted,        // a recording, for the budget of nodes
   kSiblingEvicted,     // a recording, for the budget of siblings
-  kShapeEvicted,       // a recording, for the budgets of shapes
+  kShapeEvicted,       // recordings of a shape that lost its place, or its warm-up
   kExecutableEvicted,  // an executable, for the budget of executables
   kBytesEvicted,       // an executable, for the budget of their bytes
+  kFunctionEvicted,    // recordings of a function that is not recorded any more
   kSpareDropped,       // a second executable of a recording, for any of these, or not made
   kWorkspaceMoved,     // a library's workspace that it points to has other memory now
   // Bodies that ask or do what they should not.
@@ -47,11 +49,13 @@ enum class Reason : uint8_t {
   kWarmUpForEver,      // ... more often than the limit allows, and runs eagerly
   kLongStep,           // it is called on and on in a step that does not end
   kUndeclaredWrite,    // checked mode saw it write to an input that it did not declare
+  kWorksElsewhere,     // its recording lacks work that it put on another stream
+  kReplayDiffers,      // checked mode saw a replay leave other bytes than a run of its body
   // Cut where it must run eagerly; this counts the breaks of what was recorded.
   kBreak,
 };
 
-constexpr size_t kReasonCount = 34;
+constexpr size_t kReasonCount = 38;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

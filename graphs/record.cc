@@ -77,7 +77,7 @@ void TreeCore::BackToViews() {
 
 absl::Status TreeCore::Record(Call& call) {
   if (absl::Status room = keeper_.RoomForNode(*call.variant); !room.ok()) {
-    NoteFailure(call.variant);
+    NoteFailure(call.variant, room.message());
     return RunEagerly(call, Reason::kOverBudget, std::string(room.message()));
   }
   GRAPHTREE_RETURN_IF_ERROR(BooksTo(path_.current()));
@@ -95,7 +95,7 @@ absl::Status TreeCore::Record(Call& call) {
     return status;
   }
   memory_->Drop(before);
-  NoteFailure(call.variant);
+  NoteFailure(call.variant, rehearsal.status().message());
   return RunEagerly(call, Reason::kRecordFailed, std::string(rehearsal.status().message()));
 }
 
@@ -117,11 +117,13 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
   Recorder recorder(*this, call, originals, given, *scope, rehearsal);
   recorder.Run(std::move(plan), std::move(to_body));
   Draft& draft = recorder.draft();
-  if (draft.status.ok()) {
-    // What waits for captures to end waits for this launch, too: it may be to park the memory.
+  {
+    // What waits for captures to end waits for this launch, too, and for what follows where it
+    // fails: it may be to park the memory.
     const DeferredQueue::Holding holding(memory_->pool().deferred());
-    const absl::Status launched = LaunchFirst(scope.get(), originals, call, &recorder);
-    if (launched.ok()) {
+    const bool is_recorded = draft.status.ok();
+    if (is_recorded) draft.status = LaunchFirst(scope.get(), originals, call, &recorder);
+    if (draft.status.ok()) {
       // Only now, behind the launch that reads them, may what the function consumed be gone.
       NoteConsumed(originals, given, draft.node.get());
       NoteLasting(draft.node.get());
@@ -132,30 +134,58 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
       recorder.ReleaseOwn();
       return Attach(call, std::move(draft), recorder.allocator());
     }
-    draft.is_final = true;
-    draft.status = launched;
+    draft.is_final |= is_recorded;
+    GRAPHTREE_RETURN_IF_ERROR(
+        TakeBack(before, scope.get(), &recording, &recorder, &given, &originals, call));
   }
-  draft.outputs.clear();
-  const absl::Status taken_back = recorder.TakeBack();
-  GRAPHTREE_RETURN_IF_ERROR(scope->RollBack());
-  if (draft.was_committed) GRAPHTREE_RETURN_IF_ERROR(memory_->Restore(before, {}));
-  recording.End();
-  TakeBackMade(call, recorder.allocator(), draft.marked, false);
-  const absl::Status retaken = foreign_->RolledBack();
-  given.Exhume(&originals);
-  for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
-  GRAPHTREE_RETURN_IF_ERROR(taken_back);
-  GRAPHTREE_RETURN_IF_ERROR(retaken);
   if (draft.is_final) return draft.status;
   *again = rehearsal != nullptr && !was_rehearsed && rehearsal->done();
   return *again ? absl::OkStatus() : GiveUp(call, draft);
+}
+
+absl::Status TreeCore::TakeBack(CheckpointId before, CaptureScope* scope,
+                                StepMemory::Recording* recording, Recorder* recorder,
+                                GivenInputs* given, Values* originals, Call& call) {
+  Draft& draft = recorder->draft();
+  draft.outputs.clear();
+  const absl::Status taken_back = recorder->TakeBack();
+  const absl::Status rolled_back = RollBack(before, scope, draft.was_committed);
+  recording->End();
+  TakeBackMade(call, recorder->allocator(), draft.marked, false);
+  const absl::Status retaken = rolled_back.ok() ? foreign_->RolledBack() : foreign_->GivenUp();
+  if (draft.was_launched) {
+    given->LoseDead(originals);
+  } else {
+    given->Exhume(originals);
+  }
+  for (size_t i = 0; i < originals->size(); ++i) call.inputs[i] = std::move((*originals)[i]);
+  if (!rolled_back.ok()) {
+    return Lose(call.function, "its recording could not be rolled back", rolled_back);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(taken_back);
+  return retaken;
+}
+
+// The books are as they were at `before`. A failure may be one moment's: another thread looks at
+// the pool, where it should not.
+absl::Status TreeCore::RollBack(CheckpointId before, CaptureScope* scope, bool was_committed) {
+  constexpr int kAttempts = 3;
+  absl::Status first;
+  for (int i = 0; i < kAttempts; ++i) {
+    absl::Status status = scope->RollBack();
+    // Also where a scope has ended and was not rolled back to its beginning.
+    if (was_committed || !status.ok() || !first.ok()) status = memory_->Restore(before, {});
+    if (status.ok()) return status;
+    first.Update(status);
+  }
+  return first;
 }
 
 // The call has everything that it came with, and runs in another way.
 absl::Status TreeCore::GiveUp(Call& call, const Draft& draft) {
   if (!draft.hidden.empty() || !draft.written.empty()) return RecordAgain(draft, call);
   if (draft.reason == Reason::kWarmUpAsked) return WarmUp(call);
-  NoteFailure(call.variant);
+  NoteFailure(call.variant, draft.status.message());
   return RunEagerly(call, draft.reason, std::string(draft.status.message()));
 }
 
@@ -193,10 +223,11 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   Stream& stream = call.stream;
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
   draft->was_committed = true;
-  const std::vector<Stream*> before = scope->Commit();
+  draft->was_committed = true;
+  const StreamLives before = scope->Commit();
   Node* node = draft->node.get();
   HoldForeign(node);
-  for (Stream* earlier : before) {
+  for (const std::shared_ptr<StreamLife>& earlier : before) {
     GRAPHTREE_RETURN_IF_ERROR(order_.WaitFor(*earlier, stream));
   }
   if (!node->cuts.empty()) {
@@ -204,7 +235,8 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
     GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, stream));
   } else if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, originals, stream));
-    GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, stream));
+    draft->was_launched = true;
+    GRAPHTREE_RETURN_IF_ERROR(AwaitLaunched(node, call));
   } else {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, stream));
   }
@@ -347,7 +379,16 @@ absl::Status TreeCore::Attach(Call& call, Draft draft, const StepAllocator& allo
     node->live_after.push_back({held.output, Unpack(held.storage->block)});
   }
   NoteDeadMeanwhile(all_held, node);
-  GRAPHTREE_ASSIGN_OR_RETURN(node->checkpoint, memory_->Take());
+  absl::StatusOr<CheckpointId> checkpoint = memory_->Take();
+  *call.outputs = std::move(draft.outputs);
+  if (!checkpoint.ok()) {
+    // The call has run and has its outputs, but what comes next has no state to begin from.
+    Lose(call.function, "no checkpoint could be taken after it", checkpoint.status()).IgnoreError();
+    keeper_.graveyard().Add(std::move(draft.node));
+    return absl::OkStatus();
+  }
+  node->checkpoint = *checkpoint;
+  ++tally_.On(EdgeTo(*node->variant->function)).recordings;
   Node* parent = path_.current();
   FileNode(draft.plan, node);
   parent->by_variant[node->variant->id].push_back(node);
@@ -358,6 +399,7 @@ absl::Status TreeCore::Attach(Call& call, Draft draft, const StepAllocator& allo
   ++stats_.recordings;
   node->last_call = stats_.calls;
   node->variant->failures = 0;
+  node->variant->was_recorded = true;
   keeper_.NodeMade();
   keeper_.ExecutablesMade(*node);
   if (!node->cuts.empty()) NoteBreaks(*node);
@@ -365,7 +407,6 @@ absl::Status TreeCore::Attach(Call& call, Draft draft, const StepAllocator& allo
   for (const IngestOp& ingest : node->section.ingest) stats_.copied_inputs += ingest.inputs.size();
   stats_.patched_inputs += node->section.pointers.inputs();
   NoteRun(call, node->used);
-  *call.outputs = std::move(draft.outputs);
   return absl::OkStatus();
 }
 

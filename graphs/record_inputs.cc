@@ -122,7 +122,8 @@ Values TreeCore::PrepareInputs(const Values& originals, Values to_body,
     if (node->roles[i] == InputRole::kPatched) {
       stand_in = memory_->View(bytes);
     } else {
-      absl::StatusOr<Storage*> buffer = allocator->Allocate(bytes.bytes, *side_);
+      absl::StatusOr<Storage*> buffer = allocator->AllocateAligned(
+          bytes.bytes, node->variant->function->AlignmentOf(i), *side_);
       if (!buffer.ok()) {
         draft->status = buffer.status();
         draft->reason = Reason::kOutOfPool;

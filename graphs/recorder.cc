@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
 #include "graphs/planted_bug.h"
+#include "graphs/pointer_slots.h"
 
 namespace graphtree {
 namespace {
@@ -37,7 +39,7 @@ TreeCore::Recorder::Recorder(TreeCore& tree, Call& call, const Values& originals
       given_(given),
       scope_(scope),
       side_(*tree.side_),
-      allocator_(tree.memory_.get(), Region::kStep, tree.TagOf(call.function)),
+      allocator_(tree.MemoryFor(call.function, Region::kStep)),
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
       spoilt_(tree.memory_->pool().range_of(Region::kStep)),
@@ -93,10 +95,13 @@ void TreeCore::Recorder::Run(InputPlan plan, Values to_body) {
   hold_log_ = std::make_unique<HoldLog>(observer, *tree_.memory_, originals_);
   write_log_ = std::make_unique<WriteLog>(
       hold_log_.get(), [this](const Tensor& tensor) { NoteWrite(tensor); });
-  Launcher on(side_, allocator_, write_log_.get(), &random_);
+  work_log_ = std::make_unique<WorkLog>(write_log_.get());
+  Launcher on(side_, allocator_, work_log_.get(), &random_);
   on.SetCutter(this);
   Capture(&on, &inputs);
-  if (draft_.status.ok()) Finish(&on);
+  if (draft_.status.ok()) return Finish(&on);
+  // Work before a break may be under way.
+  tree_.keeper_.graveyard().Add(std::exchange(on.requests().keep_alive, {}));
 }
 
 // A write to the copy of an input would be lost, and a write to the input itself, which the body
@@ -140,7 +145,7 @@ void TreeCore::Recorder::Capture(Launcher* on, Values* inputs) {
 }
 
 void TreeCore::Recorder::KeepRehearsal() {
-  draft_.rehearsal->Keep(draft_.node->section.graph->ops());
+  draft_.rehearsal->Keep(std::move(draft_.node->section.graph));
   draft_.status = absl::CancelledError("recorded only to be compared");
   // Of an empty recording there is nothing to learn.
   if (is_rehearsal()) draft_.hidden = SoughtInputs(draft_.plan);
@@ -148,8 +153,13 @@ void TreeCore::Recorder::KeepRehearsal() {
 
 void TreeCore::Recorder::Finish(Launcher* on) {
   on->requests().AddOfPart(std::move(asked_by_parts_));
-  if (!tree_.TakeRequests(call_, &on->requests(), &draft_)) return;
+  if (!tree_.TakeRequests(call_, &on->requests(), &draft_)) {
+    // Parts have run, and their work needs these.
+    tree_.keeper_.graveyard().Add(std::exchange(on->requests().keep_alive, {}));
+    return;
+  }
   if (is_rehearsal()) return KeepRehearsal();
+  if (!HasAllWork()) return;
   HoldUsed();
   if (!draft_.written.empty()) {
     draft_.status = absl::AbortedError(
@@ -164,10 +174,58 @@ void TreeCore::Recorder::Finish(Launcher* on) {
   tree_.FinishGraph(&draft_);
 }
 
+// Whether the recording's body allocated it.
+bool TreeCore::Recorder::IsMade(const Storage* storage) const {
+  return storage != nullptr && storage->state() == StorageState::kOwning &&
+         tree_.memory_->InStepRegion(storage->range()) && !tree_.path_.Holds(*storage) &&
+         !absl::c_linear_search(draft_.stand_ins, storage->serial);
+}
+
+// Whether an argument of an op holds an address of it, though no launch says so.
+bool TreeCore::Recorder::IsNamed(AddressRange memory) const {
+  bool is_named = false;
+  draft_.node->VisitSections([&](const Section& section) {
+    if (section.graph == nullptr || is_named) return;
+    is_named = !HiddenPointers(section.graph->ops(), {}, {}, {{0, memory}}).empty();
+    section.graph->ForgetOps();
+  });
+  return is_named;
+}
+
+// What the body put elsewhere has run there, on the call's own inputs where it was given those. An
+// eager run would do that twice, so the call fails then.
+bool TreeCore::Recorder::HasAllWork() {
+  Variant& variant = *call_.variant;
+  if (call_.function.options.unseen_writes) return true;
+  if (IsPlanted(PlantedBug::kForgetsElsewhere)) return true;
+  std::vector<Returned> returned;
+  for (uint32_t i = 0; i < draft_.outputs.size(); ++i) {
+    if (!IsMade(draft_.outputs[i].storage())) continue;
+    const Value& output = draft_.outputs[i];
+    returned.push_back({i, {output.storage()->serial, RangeOf(output)}});
+  }
+  const std::optional<MissingWork> missing = work_log_->Missing(returned);
+  if (!missing.has_value() || IsNamed(missing->memory)) return true;
+  variant.works_elsewhere = ToString(*missing);
+  draft_.status = absl::FailedPreconditionError(variant.works_elsewhere);
+  draft_.reason = Reason::kWorksElsewhere;
+  // What the launcher captured has not run, and what the body made is made again. Only memory of
+  // others that opaque work is said to write may be written already.
+  const bool said_of_others = missing->kind == MissingWork::Kind::kSaid &&
+                              !tree_.memory_->InStepRegion(missing->memory);
+  if (!said_of_others) return false;
+  draft_.is_final = true;
+  draft_.status = absl::FailedPreconditionError(absl::StrCat(
+      "'", call_.function.name, "' cannot be recorded: ", variant.works_elsewhere,
+      ". What it wrote in this call is written; later calls run eagerly"));
+  return false;
+}
+
 void TreeCore::Recorder::HoldUsed() {
   Values used = hold_log_->Take();
   if (used.empty() || IsPlanted(PlantedBug::kForgetsUsed)) return;
   draft_.node->keep_alive.push_back(std::make_shared<Values>(std::move(used)));
+  draft_.node->stores = true;
 }
 
 size_t TreeCore::Recorder::GeneratorsOf(size_t section) const {
@@ -204,6 +262,7 @@ absl::Status TreeCore::Recorder::EndSection(const absl::Status& body) {
   }
   GRAPHTREE_RETURN_IF_ERROR(status);
   section->graph = *std::move(graph);
+  work_log_->EndSection(section->op_count(), tokens_.size() + draft_.egress.size());
   for (const RandomUse& use : random_.TakeUses()) section->random.push_back({use, {}});
   for (size_t i = 0; i < tokens_.size(); ++i) {
     GRAPHTREE_ASSIGN_OR_RETURN(section->ingest[i].op, section->graph->Find(tokens_[i]));
@@ -242,6 +301,8 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   }
   if (!tree_.FinishGraph(&draft_)) return draft_.status;
   graphtree::Cut cut;
+  // What is saved is what the tree's work so far has made of it.
+  GRAPHTREE_RETURN_IF_ERROR(ContinueOnCallers());
   GRAPHTREE_RETURN_IF_ERROR(SaveSpoilt(&cut));
   // From here on there are effects, and a failure is the call's own.
   draft_.is_final = true;
@@ -250,7 +311,7 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   // before that section is launched.
   for (const AddressRange range : allocator_.Used()) tree_.memory_->pool().Shield(range);
   ++tree_.stats_.eager_parts;
-  StepAllocator kept(tree_.memory_.get(), Region::kKept, tree_.TagOf(call_.function));
+  StepAllocator kept = tree_.MemoryFor(call_.function, Region::kKept);
   Launcher on(call_.stream, kept, nullptr, &taken_);
   on.SetWorkspaces(&tree_.workspaces_);
   const absl::Status ran = on.RunPart(request);
@@ -291,14 +352,19 @@ absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
   return absl::OkStatus();
 }
 
+// What comes next on the caller's stream runs after all that the sections so far must wait for.
+absl::Status TreeCore::Recorder::ContinueOnCallers() {
+  GRAPHTREE_RETURN_IF_ERROR(tree_.order_.ContinueOn(call_.stream));
+  for (const std::shared_ptr<StreamLife>& earlier : scope_.Awaited()) {
+    GRAPHTREE_RETURN_IF_ERROR(tree_.order_.WaitFor(*earlier, call_.stream));
+  }
+  return absl::OkStatus();
+}
+
 // The one that ended last. Its executable is fresh: it has this call's own addresses.
 absl::Status TreeCore::Recorder::LaunchSection() {
   Node* node = draft_.node.get();
   Section* section = &node->last();
-  GRAPHTREE_RETURN_IF_ERROR(tree_.order_.ContinueOn(call_.stream));
-  for (Stream* earlier : scope_.Awaited()) {
-    GRAPHTREE_RETURN_IF_ERROR(tree_.order_.WaitFor(*earlier, call_.stream));
-  }
   if (section->executable == nullptr) return absl::OkStatus();
   DrawRandom(section, &taken_);
   GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, originals_));
@@ -332,6 +398,7 @@ absl::Status TreeCore::Recorder::LaunchLast() {
 
 absl::Status TreeCore::Recorder::TakeBack() {
   taken_.GiveBack();
+  tree_.keeper_.graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
   const absl::Status undone = undo_.Restore();
   // Sections may still run; what the parts hold goes now, while the books know of it.
   for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;

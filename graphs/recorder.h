@@ -33,6 +33,7 @@
 #include "graphs/spoilt_ranges.h"
 #include "graphs/tree_core.h"
 #include "graphs/undo.h"
+#include "graphs/work_log.h"
 #include "graphs/write_log.h"
 
 namespace graphtree {
@@ -65,6 +66,8 @@ class TreeCore::Recorder : public Cutter {
   absl::Status BeginSection();
   // Ends the capture; a body that has failed already gives its own error.
   absl::Status EndSection(const absl::Status& body);
+  absl::Status ContinueOnCallers();
+  // REQUIRES: the caller's stream is behind all that the section must wait for.
   absl::Status LaunchSection();
   absl::Status SaveSpoilt(graphtree::Cut* cut);
   SpoiltBytes SpoiltAt(AddressRange range) const;
@@ -73,6 +76,10 @@ class TreeCore::Recorder : public Cutter {
   void KeepRehearsal();
   // What the body used without being given it, and what would else be nobody's.
   void HoldUsed();
+  bool IsMade(const Storage* storage) const;
+  bool IsNamed(AddressRange memory) const;
+  // False if work of the body is not in the recording, and the draft says so.
+  bool HasAllWork();
   size_t GeneratorsOf(size_t section) const;
   size_t section_number() const { return draft_.node->cuts.size(); }
 
@@ -96,6 +103,7 @@ class TreeCore::Recorder : public Cutter {
   std::unique_ptr<OpLog> ops_;
   std::unique_ptr<HoldLog> hold_log_;
   std::unique_ptr<WriteLog> write_log_;
+  std::unique_ptr<WorkLog> work_log_;
   std::vector<AddressRange> writes_;  // since the last cut
   std::vector<OpToken> tokens_;  // of this section's ingest ops
   bool capturing_ = false;

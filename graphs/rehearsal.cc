@@ -1,6 +1,8 @@
 // Addresses with hardly any memory.
 #include "graphs/rehearsal.h"
 
+#include <utility>
+
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -34,7 +36,13 @@ absl::Status Rehearsal::Fill(AddressRange range) {
   return memory_.SetAccess(range, MemoryAccess::kReadWrite);
 }
 
+void Rehearsal::Keep(std::unique_ptr<Graph> graph) {
+  graph_ = std::move(graph);
+  graph_->ops();
+}
+
 Rehearsal::~Rehearsal() {
+  graph_ = nullptr;  // before what it points to
   // A call that failed once may work the next time.
   const auto insist = [](auto call) {
     constexpr int kAttempts = 3;

@@ -44,11 +44,12 @@ class Rehearsal {
 
   // Where an input is in the rehearsal; its own address if it is not sought.
   Address PlaceOf(uint32_t input, Address own) const;
-  // What was recorded.
-  void Keep(const std::vector<Op>& ops) { ops_ = ops; }
-  bool done() const { return !ops_.empty(); }
+  // What was recorded. It is listed now, while everything is there that it names.
+  void Keep(std::unique_ptr<Graph> graph);
+  bool done() const { return graph_ != nullptr && graph_->op_count() > 0; }
 
-  const std::vector<Op>& ops() const { return ops_; }
+  // REQUIRES: done.
+  const std::vector<Op>& ops() const { return graph_->ops(); }
   absl::Span<const MovedInput> moved() const { return moved_; }
 
  private:
@@ -60,7 +61,7 @@ class Rehearsal {
   std::vector<AddressRange> reserved_;
   std::vector<AddressRange> mapped_;
   std::vector<MovedInput> moved_;
-  std::vector<Op> ops_;
+  std::unique_ptr<Graph> graph_;
 };
 
 }  // namespace graphtree

@@ -1,4 +1,5 @@
 // The hot path: no heap, no lock, one launch, and a patch if an input moved.
+#include <optional>
 #include <string>
 
 #include "device/base/status_macros.h"
@@ -111,6 +112,10 @@ void TreeCore::DrawRandom(Section* section, EagerRandom* taken) {
   }
 }
 
+void TreeCore::GiveBackRandom(const Section& section) {
+  for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
+}
+
 absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream) {
   Section& section = node->section;
   absl::Status status;
@@ -118,8 +123,16 @@ absl::Status TreeCore::LaunchNode(Node* node, absl::Span<const Value> inputs, St
   if (status.ok()) {
     status = LaunchFor(node, 0, &section, inputs, nullptr, stream);
     if (status.ok()) return status;
-    for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
+    GiveBackRandom(section);
   }
+  ForgetPlaces(node);
+  return status;
+}
+
+absl::Status TreeCore::AwaitLaunched(Node* node, const Call& call) {
+  const absl::Status status = AwaitChecked(call, node->sites, call.stream);
+  if (status.ok()) return status;
+  GiveBackRandom(node->section);
   ForgetPlaces(node);
   return status;
 }
@@ -188,15 +201,30 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
     }
   }
   GRAPHTREE_RETURN_IF_ERROR(ReplaysOn(call.stream));
+  std::optional<BodyDigest> body;
+  if (checked) {
+    GRAPHTREE_ASSIGN_OR_RETURN(body, DigestBody(*node, call));
+  }
   if (tells_device_) TellOutputs(*node);
   if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
-    if (checked) GRAPHTREE_RETURN_IF_ERROR(AwaitChecked(call, node->sites, call.stream));
+    if (checked) {
+      const absl::Status done = AwaitLaunched(node, call);
+      if (!done.ok()) LoseConsumed(*node, call);
+      GRAPHTREE_RETURN_IF_ERROR(done);
+    }
   } else if (!node->kept.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call.stream));
   }
   Replayed(node, call);
-  return absl::OkStatus();
+  return body.has_value() ? CompareReplay(*body, *node, call) : absl::OkStatus();
+}
+
+// It was launched, and where an input dies inside of it something else may lie by now.
+void TreeCore::LoseConsumed(const Node& node, const Call& call) {
+  for (const Consumed& consumed : node.consumed) {
+    if (!consumed.moves) call.inputs[consumed.input] = Value::Consumed();
+  }
 }
 
 // What is launched next comes after all of the tree's work so far.

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <unordered_set>
 #include <vector>
 
 #include "absl/types/span.h"
@@ -25,9 +26,13 @@ namespace graphtree {
 
 class StepHistory {
  public:
-  void AddFunction(const std::string& name);
+  // The next one's. Lasts as long as the history, as its function need not; equal names are one.
+  const std::string& AddFunction(const std::string& name);
+  // Null if there is none of that number.
+  const std::string* FindName(uint32_t function) const;
   // In quotes; "the function" if there is none of that number. On any thread.
   std::string NameOf(uint32_t function) const;
+  void SetStep(uint64_t step) { step_.store(step, std::memory_order_relaxed); }
   void SetLastRun(uint32_t function) { last_run_.store(function, std::memory_order_relaxed); }
 
   // Checked mode: a call has written to these bytes of the steps' memory.
@@ -43,12 +48,15 @@ class StepHistory {
   const CallStacks& stacks() const { return stacks_; }
 
  private:
+  std::string Advice(const Storage& storage, const std::string& name) const;
   std::string ToldOverwritten(const Storage& storage) const;  // with mutex_ held
 
   CallStacks stacks_;
   std::atomic<uint32_t> last_run_{0};
+  std::atomic<uint64_t> step_{1};  // now
   mutable std::mutex mutex_;
-  std::vector<std::string> names_;  // guarded by mutex_
+  std::unordered_set<std::string> known_names_;  // guarded by mutex_; they stay where they are
+  std::vector<const std::string*> names_;         // guarded by mutex_
   RangeUses writes_;                 // guarded by mutex_
   RangeUses alive_;                  // guarded by mutex_
 };

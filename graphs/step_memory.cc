@@ -19,6 +19,7 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   options.name = "tree";
   options.limit_bytes = bytes;
   options.initial_bytes = initial_bytes;
+  options.serves_recordings = true;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
   std::shared_ptr<Pool> pool = std::move(made);
   auto caller = std::make_shared<Caller>();
@@ -60,8 +61,9 @@ void StepMemory::Recording::End() {
 }
 
 absl::StatusOr<Storage*> StepMemory::Allocate(Region region, WordId tag, uint64_t bytes,
-                                              Stream& stream) {
+                                              Stream& stream, uint64_t alignment) {
   BlockOptions options;
+  options.alignment = alignment;
   options.region = region;
   options.tag = tag;
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
@@ -114,23 +116,43 @@ InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
   return on_path ? InputRole::kManaged : InputRole::kCopied;
 }
 
-absl::StatusOr<Storage*> StepAllocator::Allocate(uint64_t bytes, Stream& stream) {
+absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t alignment,
+                                              Stream& stream) {
   if (make_room_) make_room_();
-  absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream);
+  absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream, alignment);
   if (storage.ok()) used_.push_back((*storage)->range());
   if (!storage.ok() && region_ != Region::kKept) {
     spilled_ = true;
-    storage = memory_->Allocate(Region::kKept, tag_, bytes, stream);
+    storage = memory_->Allocate(Region::kKept, tag_, bytes, stream, alignment);
   }
+  if (storage.ok() && paint_.has_value()) {
+    const AddressRange range = (*storage)->range();
+    stream.Fill(range.base, *paint_, 1, range.bytes).IgnoreError();
+  }
+  return storage;
+}
+
+absl::StatusOr<Storage*> StepAllocator::AllocateAligned(uint64_t bytes, uint64_t alignment,
+                                                        Stream& stream) {
+  absl::StatusOr<Storage*> storage = Place(bytes, alignment, stream);
   if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
   return storage;
 }
 
-absl::StatusOr<AddressRange> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
-  if (make_room_) make_room_();
-  absl::StatusOr<AddressRange> scratch = memory_->pool().Scratch(bytes, stream);
-  if (scratch.ok()) used_.push_back(*scratch);
-  return scratch;
+// The storage is a view: its block goes when the op is launched, and not when a handle does.
+absl::StatusOr<Storage*> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
+  absl::StatusOr<Storage*> storage = Place(bytes, 0, stream);
+  if (!storage.ok()) return storage;
+  (*storage)->set_state(StorageState::kView);
+  (*storage)->producer = function_;
+  (*storage)->output = kScratch;
+  return storage;
+}
+
+// The block may be gone already: a capture's scope was rolled back meanwhile.
+void StepAllocator::EndScratch(Storage* scratch) {
+  scratch->set_state(StorageState::kStale);
+  memory_->pool().Free(Unpack(scratch->block)).IgnoreError();
 }
 
 // What owns no block is the caller's or somebody else's to order.

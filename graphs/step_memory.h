@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -75,7 +76,9 @@ class StepMemory {
   // Waits for all work on the memory: streams may go now, though outputs live on.
   ~StepMemory();
 
-  absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream);
+  // Aligned as the pool aligns everything, or to a larger power of two.
+  absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream,
+                                    uint64_t alignment = 0);
   // Memory for an output that outlives its step, in the kept region; refused beyond `limit` bytes
   // of such outputs, if there is one.
   absl::StatusOr<Storage*> AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
@@ -94,6 +97,7 @@ class StepMemory {
   // What an input is to a recording that is made now.
   InputRole RoleOf(const Value& input, bool is_static) const;
   bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
+  bool IsOwn(AddressRange range) const { return InStepRegion(range) || InKeptRegion(range); }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
@@ -143,15 +147,22 @@ class StorageHolds {
   std::vector<Storage*> storages_;
 };
 
-// Memory for a body. In the step region while there is room, else in the kept region, so that a
-// body that has begun can end; `spilled` then says that nothing may be recorded from it.
+// Memory for a body. In its region while there is room, else in the kept region, so that a body
+// that has begun can end; `spilled` then says that nothing may be recorded from it.
+//
+// Scratch comes from the same region as everything else of the body. In the step region of a run
+// that is not recorded it would lie over what replays have there: the books do not know of it.
 class StepAllocator : public BodyAllocator {
  public:
-  StepAllocator(StepMemory* memory, Region region, WordId tag)
-      : memory_(memory), region_(region), tag_(tag) {}
-  absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
-  absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
-  void EndScratch() override { memory_->pool().EndScratch(); }
+  // `function` is for errors.
+  StepAllocator(StepMemory* memory, Region region, WordId tag, uint32_t function)
+      : memory_(memory), region_(region), tag_(tag), function_(function) {}
+  absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override {
+    return AllocateAligned(bytes, 0, stream);
+  }
+  absl::StatusOr<Storage*> AllocateAligned(uint64_t bytes, uint64_t alignment, Stream& stream);
+  absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
+  void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
   bool spilled() const { return spilled_; }
   Region region() const { return region_; }
@@ -160,6 +171,8 @@ class StepAllocator : public BodyAllocator {
   StorageHolds Held() const;
   // All that was allocated so far, dead or alive, whole quanta, in address order and joined.
   std::vector<AddressRange> Used() const;
+  // Every block is filled with the byte before the body has it.
+  void set_paint(uint8_t byte) { paint_ = byte; }
   // Called before every allocation: what has died by then makes room.
   void set_make_room(std::function<void()> make_room) { make_room_ = std::move(make_room); }
 
@@ -167,11 +180,16 @@ class StepAllocator : public BodyAllocator {
   StepMemory* const memory_;
   const Region region_;
   const WordId tag_;
+  const uint32_t function_;
   struct Made {
     Storage* storage;
     uint64_t serial;  // another one means that it is another allocation's by now
   };
 
+  // In the region or, where that is full, in the kept one.
+  absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t alignment, Stream& stream);
+
+  std::optional<uint8_t> paint_;
   std::function<void()> make_room_;
   std::vector<Made> made_;
   std::vector<AddressRange> used_;

@@ -58,6 +58,8 @@ enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
 // the same of a run that failed, or of a recording that was given up.
 inline constexpr uint32_t kNotReturned = ~uint32_t{0};
 inline constexpr uint32_t kTakenBack = kNotReturned - 1;
+// Memory for one op, which has been launched (Launcher::Scratch).
+inline constexpr uint32_t kScratch = kNotReturned - 2;
 
 class Storage {
  public:

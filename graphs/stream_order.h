@@ -4,7 +4,9 @@
 //                         +-- event --------------^
 //
 // Replays share memory, so each must come after the one before. On one stream that is free; a
-// change of streams costs an event.
+// change of streams costs an event. Where no event can be had the host waits: only a device on
+// which even that fails leaves work without an order, and whoever has put it there must say so. The
+// stream that had the last work may be gone by then (stream_life.h).
 #ifndef GRAPHTREE_GRAPHS_STREAM_ORDER_H_
 #define GRAPHTREE_GRAPHS_STREAM_ORDER_H_
 
@@ -22,29 +24,21 @@ class StreamOrder {
 
   // What comes next on `stream` runs after all of the tree's work so far.
   absl::Status ContinueOn(Stream& stream) {
-    if (last_ == &stream || last_ == nullptr) {
-      last_ = &stream;
-      return absl::OkStatus();
-    }
-    return Switch(stream);
+    return last_ == stream.life() ? absl::OkStatus() : Switch(stream);
   }
+  // The same, where a call has put work on `worked` that may not be what came last: its work went
+  // to and fro, and could not be ordered at one of the turns.
+  absl::Status ContinueAfter(Stream& worked, Stream& stream);
   // What comes next on `stream` runs after what is on `other` now.
-  absl::Status WaitFor(Stream& other, Stream& stream) {
-    if (&other == &stream) return absl::OkStatus();
-    if (absl::Status status = other.Record(*event_); !status.ok()) return status;
-    return stream.Wait(*event_);
-  }
-  Stream* last() const { return last_; }
+  absl::Status WaitFor(StreamLife& other, Stream& stream);
+  // The stream that has the tree's last work; null if there was none.
+  StreamLife* last() const { return last_.get(); }
 
  private:
-  absl::Status Switch(Stream& stream) {
-    if (absl::Status status = WaitFor(*last_, stream); !status.ok()) return status;
-    last_ = &stream;
-    return absl::OkStatus();
-  }
+  absl::Status Switch(Stream& stream);
 
   const std::unique_ptr<Event> event_;
-  Stream* last_ = nullptr;
+  std::shared_ptr<StreamLife> last_;
 };
 
 }  // namespace graphtree

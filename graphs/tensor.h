@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -116,6 +117,9 @@ class Value {
   uint64_t word_ = 0;
 };
 
+// What it is, for a sentence: "the integer 7", "a tensor of f32[4,128]", "nothing".
+std::string Description(const Value& value);
+
 class Tensor : public Value {
  public:
   Tensor() = default;
@@ -127,9 +131,12 @@ class Tensor : public Value {
   static Tensor Over(Storage* storage, const Layout* layout, Address address) {
     return Tensor(storage, layout, address);
   }
-  // REQUIRES: value.is_tensor().
+  // REQUIRES: value.is_tensor(). Of an integer, an opaque value or nothing there is no tensor: that
+  // ends the process, and names neither function nor input. A body asks for what a call brings with
+  // Launcher::Input, where a wrong value is an error.
   static Tensor From(const Value& value) {
-    GRAPHTREE_CHECK(value.is_tensor()) << "the value is no tensor";
+    GRAPHTREE_CHECK(value.is_tensor())
+        << "Tensor::From takes a tensor, and was given " << Description(value);
     return Tensor(value.storage(), value.layout(), value.word());
   }
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/node_memory.h"
 #include "graphs/tree_core.h"
@@ -11,10 +12,13 @@
 namespace graphtree {
 namespace {
 
+// A list of its own: paths may be thousands of levels deep.
 uint64_t NodesBelow(const Node& node) {
-  uint64_t count = 0;
-  for (const std::unique_ptr<Node>& child : node.children) count += 1 + NodesBelow(*child);
-  return count;
+  std::vector<const Node*> nodes = {&node};
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    for (const std::unique_ptr<Node>& child : nodes[i]->children) nodes.push_back(child.get());
+  }
+  return nodes.size() - 1;
 }
 
 // Appends the ops of a section: those that wait for nothing in it wait for op `behind`.
@@ -69,6 +73,8 @@ FunctionId Tree::Register(std::string name, FunctionOptions options, Body body) 
   return core_->Register(std::move(name), std::move(options), std::move(body));
 }
 
+absl::Status Tree::Unregister(FunctionId function) { return core_->Unregister(function); }
+
 absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        Values* outputs) {
   return core_->Run(function, inputs, stream, outputs);
@@ -93,6 +99,10 @@ absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
 void Tree::BeginStep() { core_->BeginStep(); }
 
 TreeStats Tree::stats() { return core_->Stats(); }
+
+std::vector<FunctionStats> Tree::function_stats() { return core_->PerFunction(); }
+
+std::vector<EdgeStats> Tree::edge_stats() { return core_->Edges(); }
 
 std::vector<uint64_t> Tree::descendants() const {
   const Looking looking(core_->gate());
@@ -131,7 +141,7 @@ std::vector<SnapshotNode> Tree::memory() {
 
 Pool& Tree::pool() { return core_->pool(); }
 
-void Tree::Inspect(const std::function<void()>& look) { core_->Inspect(look); }
+void Tree::Inspect(const std::function<void()>& look) { ThrowOn(core_->Inspect(look)); }
 
 const char* Tree::state() const {
   const Looking looking(core_->gate());

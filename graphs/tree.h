@@ -20,20 +20,37 @@
 // Whatever the route, the function has run and the outputs are the same bytes.
 //
 // Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
-// tensor that the tree made is consumed: Run takes the caller's handle out of `inputs`, so that it
-// can die inside the function, and what the function allocates behind that may take its place; pass
-// a copy to keep it. What was consumed is an error where it is passed again. A call that fails
-// consumes nothing, but for what a body has dropped in a run that is not recorded before it failed.
+// tensor that a tree made, this one or another, is consumed: Run takes the caller's handle out of
+// `inputs`, so that it can die inside the function, and what the function allocates after that may
+// take its place; pass a copy to keep it. What was consumed is an error where it is passed again. A
+// call that fails consumes nothing, but for what a body has dropped in a run that is not recorded
+// before it failed, and, in checked mode, what dies inside a recording that was launched and could
+// not be awaited.
 // Beware of a braced list as the argument: it keeps a copy of every value until the statement ends.
+//
+// What a failed call has put on streams comes before what its caller puts on its stream next, as
+// that of any other call does. Where a device can neither order it nor wait for it, or the pool
+// cannot go back to where it was, the tree is lost: every later call is that first error, and
+// closing works.
 //
 // Outputs live until BeginStep, but for those that their function keeps. Used after it they are an
 // error that names who made them; their memory belongs to what runs next. Outputs that are held
-// keep their bytes within the step, whatever else runs.
+// keep their bytes within the step, whatever else runs. Outputs of a call that ran eagerly have
+// memory of their own and live for as long as they are held.
+//
+// Functions come and go: Register and Unregister at any time between calls.
 //
 // Threads: any thread may call, one at a time: a second caller gets an error, and so does a body
 // that calls its own tree. Handles may be dropped on any thread. Whatever does not run a function
 // (registering, statistics, the outline) may be called on any thread at any time: it waits for the
-// call that runs, and makes none fail. Streams given to Run must live until the tree is closed.
+// call that runs, and makes none fail.
+//
+// Streams given to Run are their owner's, and may go at any time but while a call runs on them:
+// between calls, while outputs are held, before the tree is closed, also on another thread while a
+// call runs on another stream. What was queued on one that is gone still comes before all that uses
+// its memory next, and closing waits for it. An adopted stream (Device::AdoptStream) goes before
+// the native one that it stands for. One that goes within a capture that another stream has begun
+// takes with it what was queued before that capture: calls behind it are errors that say so.
 #ifndef GRAPHTREE_GRAPHS_TREE_H_
 #define GRAPHTREE_GRAPHS_TREE_H_
 
@@ -53,6 +70,7 @@
 #include "device/graph.h"
 #include "device/observer.h"
 #include "graphs/budget.h"
+#include "graphs/call_counts.h"
 #include "graphs/function.h"
 #include "graphs/input_roles.h"
 #include "graphs/outline.h"
@@ -94,10 +112,18 @@ struct TreeOptions {
   // Checked mode, which waits for the device in every call. An eager run or a warm-up that changes
   // an input without declaring it is told (an error if strict), and the input counts as mutated
   // from then on. Memory of the caller's that is gone is an error that names it, before anything is
-  // launched on it. A failure of the device names the function that it happened in. These errors,
-  // and those of stale outputs, come with call stacks (call_stack.h): both ends of what went wrong.
+  // launched on it. A
+  // failure of the device names the function that it happened in, and the op: a GPU does not say
+  // which, so there it is one of those that are named. These errors, and those of stale outputs,
+  // come with call stacks (call_stack.h): both ends of what went wrong.
   bool check = false;
-  // Told once per function and reason. May be empty.
+  // In checked mode: the first replay of a recording that writes to nothing of its caller's is
+  // compared with two runs of its body on the same inputs; where they differ that is told (an error
+  // if strict). What a body does to the program's own variables it does twice more then.
+  bool compare_replays = false;
+  // FunctionOptions::skip_varying_sizes for all functions.
+  bool skip_varying_sizes = false;
+  // Told once per function and reason. May be empty. What it throws is caught (TreeStats::thrown).
   std::function<void(const std::string&)> warn = {};
 };
 
@@ -109,6 +135,7 @@ struct TreeStats {
   uint64_t eager_parts = 0;  // that recordings and replays have run where they are cut
   uint64_t warm_ups = 0;
   uint64_t eager = 0;
+  uint64_t thrown = 0;  // exceptions of observers and warnings, which change nothing
   uint64_t restores = 0;     // of the pool's books to a node of the tree
   uint64_t copied_inputs = 0;  // inputs that recordings copy, summed over the recordings
   uint64_t patched_inputs = 0;  // likewise, inputs whose ops are patched when they move
@@ -142,7 +169,15 @@ class Tree {
   // is open on the device its graphs and memory stay behind for later (allocator/left_behind.h).
   ~Tree();
 
+  // Messages and outlines name it; a line end in the name is "\\n" there.
   FunctionId Register(std::string name, FunctionOptions options, Body body);
+  // The function's recordings go, and what was recorded behind them, its shapes, and what its body
+  // and its recordings keep alive: at once, or, for what the path in force or work under way needs,
+  // when the step ends and the work is over. What it handed out stays good until its step
+  // ends, or for as long as it is kept. Calling it then is an error that names it; its id is given
+  // to no other. Waits for a call that another thread is in; inside of a body, or of Inspect, it is
+  // an error.
+  absl::Status Unregister(FunctionId function);
 
   // `outputs` is replaced; it may be the vector that `inputs` lies in.
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
@@ -159,6 +194,10 @@ class Tree {
   void BeginStep();
 
   TreeStats stats();
+  // The same figures by function, in the order of their ids; and by edge, for each function that
+  // came after another one on a path. What was evicted counts; who was unregistered does not.
+  std::vector<FunctionStats> function_stats();
+  std::vector<EdgeStats> edge_stats();
   // For each recorded root, in order: the number of nodes below it.
   std::vector<uint64_t> descendants() const;
   // Every recording, to look at.
@@ -171,7 +210,8 @@ class Tree {
   // The memory that it records into, to look at: snapshots, statistics, history. It is the calls'
   // own: beside them look at it inside Inspect.
   Pool& pool();
-  // No call runs on another thread while `look` does; one that comes waits for its end.
+  // No call runs on another thread while `look` does; one that comes waits for its end. What it
+  // throws comes out of here.
   void Inspect(const std::function<void()>& look);
   const char* state() const;
   // For the allocator callbacks of foreign code that runs inside bodies: a recording may go on

@@ -1,9 +1,14 @@
 // What checked mode looks at, what a body's requests lead to, and errors that name.
+#include <algorithm>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/cord.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/body_check.h"
 #include "graphs/planted_bug.h"
@@ -26,6 +31,23 @@ absl::Status Reworded(const absl::Status& status, absl::string_view text) {
     reworded.SetPayload(url, payload);
   });
   return reworded;
+}
+
+// ", in one of its ops 'norm', 'attend'"; nothing if the message names one itself.
+std::string Suspects(absl::string_view message, absl::Span<const OpSite> sites) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> ops;
+  for (const OpSite& site : sites) {
+    if (absl::StrContains(message, site.op)) return "";
+    const std::string op = absl::StrCat("'", site.op, "'");
+    if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+  }
+  if (ops.empty()) return "";
+  const size_t more = ops.size() - std::min(ops.size(), kMostNamed);
+  ops.resize(ops.size() - more);
+  return absl::StrCat(ops.size() == 1 ? ", in its op " : ", in one of its ops ",
+                      absl::StrJoin(ops, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more"));
 }
 
 }  // namespace
@@ -56,13 +78,17 @@ std::string TreeCore::ToldCaller(const Call& call) const {
 }
 
 void TreeCore::SetRunning(const Function* function) {
-  running_.store(function, std::memory_order_release);
+  running_.store(function == nullptr ? nullptr : function->lasting_name,
+                 std::memory_order_release);
 }
 
 Values TreeCore::RunBody(Function& function, Launcher& on, Values& inputs) {
   SetRunning(&function);
   on.SetWorkspaces(&workspaces_);
-  Values outputs = function.body(on, inputs);
+  on.SetInputs(&inputs);
+  Values outputs;
+  on.Fail(Guarded([&] { outputs = function.body(on, inputs); }));
+  on.EndScratch();
   SetRunning(nullptr);
   if (outputs.size() > function.options.most_outputs) {
     on.Fail(absl::InvalidArgumentError(
@@ -70,6 +96,10 @@ Values TreeCore::RunBody(Function& function, Launcher& on, Values& inputs) {
                      function.options.most_outputs)));
   }
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].is_tensor() && !outputs[i].layout()->possible()) {
+      on.Fail(absl::InvalidArgumentError(absl::StrCat(
+          "it returned as output ", i, ": ", outputs[i].layout()->Check().message())));
+    }
     const Storage* storage = outputs[i].storage();
     if (storage == nullptr || !storage->stale()) continue;
     on.Fail(absl::FailedPreconditionError(absl::StrCat(
@@ -85,7 +115,7 @@ absl::Status TreeCore::BodyStatus(const Function& function, const Launcher& on) 
 
 absl::Status TreeCore::WhyBusy(FunctionId id) const {
   const std::string name = history_->NameOf(id);
-  const Function* running = running_.load(std::memory_order_acquire);
+  const std::string* running = running_.load(std::memory_order_acquire);
   if (gate_.is_looked_at() && IsInOwnCall()) {
     return absl::FailedPreconditionError(absl::StrCat(
         name, " was not run: what is passed to Tree::Inspect called it; call it behind that"));
@@ -102,12 +132,12 @@ absl::Status TreeCore::WhyBusy(FunctionId id) const {
   }
   if (IsInOwnBody()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        name, " was not run: the body of '", running->name,
+        name, " was not run: the body of '", *running,
         "' called its own tree; call the other function behind it, or register it with another "
         "tree"));
   }
   return absl::FailedPreconditionError(
-      absl::StrCat(name, " was not run: a second thread entered while '", running->name,
+      absl::StrCat(name, " was not run: a second thread entered while '", *running,
                    "' runs; a tree serves one caller at a time"));
 }
 
@@ -118,8 +148,8 @@ bool TreeCore::IsInOwnBody() const {
 }
 
 void TreeCore::RefuseStep() {
-  const Function* running = running_.load(std::memory_order_acquire);
-  const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", running->name, "'");
+  const std::string* running = running_.load(std::memory_order_acquire);
+  const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", *running, "'");
   const std::string when =
       gate_.is_looked_at()
           ? "by what is passed to Tree::Inspect"
@@ -127,16 +157,23 @@ void TreeCore::RefuseStep() {
                          IsInOwnBody()   ? ", by its own body"
                          : IsInOwnCall() ? ", by what it told or let go"
                                          : ", on another thread");
-  std::lock_guard<std::mutex> lock(refusal_mutex_);
-  refusal_ = absl::StrCat("BeginStep was called ", when,
-                          ": no step began; begin steps between calls");
-  has_refusal_.store(true, std::memory_order_relaxed);
+  refusals_.RefuseStep(absl::StrCat("BeginStep was called ", when,
+                                    ": no step began; begin steps between calls"));
 }
 
-absl::Status TreeCore::TakeRefusal() {
-  std::lock_guard<std::mutex> lock(refusal_mutex_);
-  has_refusal_.store(false, std::memory_order_relaxed);
-  return absl::FailedPreconditionError(refusal_);
+absl::Status TreeCore::Lose(const Function& function, absl::string_view what,
+                            const absl::Status& why) {
+  const absl::Status lost = Placed(
+      why, absl::StrCat("the tree is lost since a call of '", function.name, "' failed (", what,
+                        "); close it and make another one"));
+  refusals_.Lose(lost);
+  return lost;
+}
+
+absl::Status TreeCore::AfterUndo(const absl::Status& why, const absl::Status& undone) {
+  if (undone.ok()) return why;
+  return Placed(why, absl::StrCat("what the call had written before it failed could not be taken "
+                                  "back (", undone.message(), ")"));
 }
 
 absl::Status TreeCore::ClosedInside(const Function& function) {
@@ -146,12 +183,16 @@ absl::Status TreeCore::ClosedInside(const Function& function) {
                    "its functions runs"));
 }
 
-absl::Status TreeCore::BeginCheck(const Function& function, absl::Span<const Value> inputs,
-                                  Stream& stream, AccessLog* log,
+// A first warm-up looks at what is doubtful and cheap, in checked mode or not.
+absl::Status TreeCore::BeginCheck(const Call& call, bool is_warm_up,
+                                  absl::Span<const Value> inputs, Stream& stream, AccessLog* log,
                                   std::unique_ptr<BodyCheck>* check) {
-  if (!IsChecked(function)) return absl::OkStatus();
-  GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(device_, stream, inputs, log,
-                                                      &history_->stacks()));
+  if (IsChecked(call.function)) {
+    GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(device_, *memory_, stream, inputs, log,
+                                                        &history_->stacks()));
+  } else if (is_warm_up && !call.variant->warm && !IsPlanted(PlantedBug::kTrustsReads)) {
+    *check = BodyCheck::OfDoubts(device_, *memory_, stream, inputs, log);
+  }
   return absl::OkStatus();
 }
 
@@ -162,7 +203,9 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
                              check->End(call.function.options.mutated_inputs));
   // A write that is declared may hide another one of the same bytes, at any other place.
-  if (call.variant != nullptr) call.variant->mutates_somewhere = call.variant->mutates;
+  if (call.variant != nullptr && IsChecked(call.function)) {
+    call.variant->mutates_somewhere = call.variant->mutates;
+  }
   if (writes.empty()) return absl::OkStatus();
   std::string text = absl::StrCat("'", call.function.name, "' ");
   for (const UndeclaredWrite& write : writes) {
@@ -180,7 +223,7 @@ absl::Status TreeCore::EndCheck(Call& call, Stream& stream, BodyCheck* check) {
     absl::StrAppend(&text, history_->stacks().Told(write.sites));
   }
   absl::StrAppend(&text, ToldCaller(call));
-  ++stats_.reasons[static_cast<size_t>(Reason::kUndeclaredWrite)];
+  Count(call.function, Reason::kUndeclaredWrite);
   if (options_.strict) return absl::FailedPreconditionError(text);
   Tell(call.function, Reason::kUndeclaredWrite, text);
   return absl::OkStatus();
@@ -235,12 +278,19 @@ void TreeCore::NoteOutside(const OpLog& log, Draft* draft) {
   }
 }
 
-// In checked mode a failure of the device comes to light in the call that caused it.
+// In checked mode a failure of the device comes to light in the call that caused it. What refuses a
+// launch is told there and then, with the op (Launcher::Place); what kills a device is told by the
+// next call that waits, on whatever stream, and a GPU does not say which kernel it was. So a call
+// that is waited for names the ops that it ran, and for one that is not nothing can be named: its
+// failure may come to light many calls later.
 absl::Status TreeCore::AwaitChecked(const Call& call, absl::Span<const OpSite> sites,
                                     Stream& stream) {
   if (!IsChecked(call.function)) return absl::OkStatus();
-  const std::string where = absl::StrCat("the device failed in '", call.function.name, "'");
-  return WithStacks(Placed(stream.Synchronize(), where), call, sites);
+  const absl::Status failed = stream.Synchronize();
+  if (failed.ok()) return failed;
+  const std::string where = absl::StrCat("the device failed in '", call.function.name, "'",
+                                         Suspects(failed.message(), sites));
+  return WithStacks(Placed(failed, where), call, sites);
 }
 
 // A run that asks is no warm-up that counts. What was asked is forgotten when a recording comes to
@@ -251,7 +301,7 @@ void TreeCore::NoteWarmUp(Call& call, const std::string& asked) {
     variant.warm = true;
     return;
   }
-  ++stats_.reasons[static_cast<size_t>(Reason::kWarmUpAsked)];
+  Count(call.function, Reason::kWarmUpAsked);
   if (++variant.asked_warm_ups > options_.warm_up_limit) variant.warm_up_asked_last = asked;
 }
 
@@ -266,7 +316,14 @@ void TreeCore::TellObservers(GraphMoment moment, const Node& node, size_t sectio
   event.stream = stream;
   event.graph = node.SectionAt(section).graph.get();
   event.executable = executable;
-  observers_.Tell(event);
+  NoteThrown(observers_.Tell(event));
+}
+
+void TreeCore::NoteThrown(const absl::Status& status) {
+  if (status.ok() || ++stats_.thrown > 1 || !options_.warn) return;
+  const std::string text = absl::StrCat(
+      "an observer or the warning callback failed, which changes nothing: ", status.message());
+  if (!Guarded([&] { options_.warn(text); }).ok()) ++stats_.thrown;
 }
 
 void TreeCore::TellOfDestruction(const Node& node, size_t section, const Executable& executable) {

@@ -6,6 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
+#include "device/base/guarded_call.h"
+#include "device/base/one_line.h"
 #include "device/base/status_macros.h"
 #include "graphs/access_log.h"
 #include "graphs/match.h"
@@ -71,6 +73,7 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       order_(std::move(event)),
       path_(&root_),
       keeper_(options.budget, device, memory_.get(), &path_, &root_, &stats_.reasons,
+              &tally_,
               [this](const Node* gone) {
                 if (books_at_ == gone) books_at_ = nullptr;
               },
@@ -104,12 +107,11 @@ TreeCore::~TreeCore() {
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
-  Function& function = functions_.emplace_back();
-  function.id = static_cast<FunctionId>(functions_.size() - 1);
-  function.name = std::move(name);
+  Function& function = *functions_.Add();
+  function.name = OneLine(name);
   function.options = std::move(options);
   function.body = std::move(body);
-  history_->AddFunction(function.name);
+  function.lasting_name = &history_->AddFunction(function.name);
   any_checked_ |= function.options.check;
   function.refusal = CheckOptions(function);
   if (!function.refusal.ok()) return function.id;
@@ -136,7 +138,7 @@ void TreeCore::BeginStep() {
   std::unique_ptr<TreeCore> closed;  // by what the step let go
   Entry entry(&gate_);
   if (!entry.entered()) return RefuseStep();
-  ++step_;
+  history_->SetStep(++step_);
   // Blocks of warm-ups and recordings that went stale are still in the books.
   if (!path_.empty()) books_at_ = nullptr;
   if (IsPlanted(PlantedBug::kNoStaleChecks)) {
@@ -144,6 +146,7 @@ void TreeCore::BeginStep() {
   } else {
     path_.EndStale(step_, any_checked_ ? history_->stacks().Here() : 0);
   }
+  LetLeave();
   if (!keeper_.graveyard().empty()) keeper_.graveyard().Tidy(order_.last());
   closed = std::move(closed_inside_);
 }
@@ -153,18 +156,16 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   std::unique_ptr<TreeCore> closed;  // goes when nothing of the call is left
   Entry entry(&gate_);
   if (!entry.entered()) return WhyBusy(id);
-  if (has_refusal_.load(std::memory_order_relaxed)) return TakeRefusal();
-  if (id >= functions_.size()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("function ", id, " is not registered; there are ", functions_.size()));
-  }
+  if (refusals_.any()) return refusals_.Take();
+  Function* const function = functions_.Find(id);
+  if (function == nullptr) return NotRegistered(id);
   if (memory_->pool().is_parked()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        "'", functions_[id].name, "' was called while the tree's memory is parked. Wake it."));
+        "'", function->name, "' was called while the tree's memory is parked. Wake it."));
   }
   ++stats_.calls;
   if (!LiesIn(*outputs, inputs)) LetGo(outputs);
-  Call call{functions_[id], nullptr, inputs, stream, outputs};
+  Call call{*function, nullptr, inputs, stream, outputs};
   const absl::Status status = Route(call);
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
@@ -240,6 +241,11 @@ absl::Status TreeCore::CheckInputs(const Call& call) {
           "takes the tensors that a tree made out of its caller's inputs. Pass a copy of the "
           "handle to the earlier one to keep it"));
     }
+    if (call.inputs[i].is_tensor() && !call.inputs[i].layout()->possible()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " of '", call.function.name, "': ",
+                       call.inputs[i].layout()->Check().message()));
+    }
     GRAPHTREE_RETURN_IF_ERROR(CheckHome(call, i));
     const Storage* storage = call.inputs[i].storage();
     if (storage == nullptr) continue;
@@ -288,6 +294,10 @@ bool TreeCore::MustRunEagerly(const Call& call, Reason* reason) {
     *reason = Reason::kWarmUpForEver;
     return true;
   }
+  if (!call.variant->works_elsewhere.empty()) {
+    *reason = Reason::kWorksElsewhere;
+    return true;
+  }
   if (RefusalOf(call) == RoleRefusal::kWritten) {
     *reason = Reason::kMutatedInput;
     return true;
@@ -329,7 +339,7 @@ bool TreeCore::HasUnexpectedSibling(const Call& call) {
   if (siblings == path_.current()->by_variant.end()) return false;
   const Node& last = *siblings->second.back();
   const Reason reason = WhyNot(last, call);
-  ++stats_.reasons[static_cast<size_t>(reason)];
+  Count(call.function, reason);
   if (reason == Reason::kWorkspaceMoved) return false;
   if (reason != Reason::kStaticMoved) return true;
   // Expected where the next recording takes it at any address, which is the last of its kind then.
@@ -347,7 +357,7 @@ void TreeCore::NoteLongStep(const Call& call) {
   }
   const size_t held = path_.Held().size();
   if (held == 0 || ++variant.misses_in_step <= kUsualMissesInStep) return;
-  ++stats_.reasons[static_cast<size_t>(Reason::kLongStep)];
+  Count(call.function, Reason::kLongStep);
   Tell(call.function, Reason::kLongStep,
        absl::StrCat("'", call.function.name, "' was not replayed in its last ",
                     variant.misses_in_step, " calls: ", ReasonSentence(Reason::kLongStep), " (",
@@ -358,6 +368,7 @@ void TreeCore::EndPathIfDead() {
   if (path_.empty() || !path_.Held().empty()) return;
   if (path_.state() != PathState::kReplaying) books_at_ = nullptr;
   path_.EndDead();
+  LetLeave();
 }
 
 absl::Status TreeCore::RunSlow(Call& call) {
@@ -373,10 +384,8 @@ absl::Status TreeCore::RunSlow(Call& call) {
   keeper_.graveyard().Tidy(order_.last());
   const bool destroys = IsPlanted(PlantedBug::kDestroysInCaptures);
   if (destroys && device_.open_captures() > 0) keeper_.graveyard().DestroyAll();
-  if (options_.enabled && !call.function.options.exclude &&
-      !IsRecordedSize(call.function, call.inputs)) {
-    return RunEagerly(call, Reason::kSizeNotListed);
-  }
+  Reason reason;
+  if (!MayRecordSize(call, &reason)) return RunEagerly(call, reason);
   FindVariant(call);
   GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
@@ -384,7 +393,6 @@ absl::Status TreeCore::RunSlow(Call& call) {
     NoteLongStep(call);
   }
   for (;;) {
-    Reason reason;
     if (MustRunEagerly(call, &reason)) return RunEagerly(call, reason);
     if (!call.variant->warm || path_.state() == PathState::kWarmUp) return WarmUp(call);
     const bool replayable = path_.state() != PathState::kRecording;
@@ -397,21 +405,23 @@ absl::Status TreeCore::RunSlow(Call& call) {
       continue;
     }
     NoteMoves(call);
+    // Before anything is counted as recorded again: it is not.
+    if (RefusalOf(call) == RoleRefusal::kMoves) return RunEagerly(call, Reason::kInputMoves);
     if (replayable && HasUnexpectedSibling(call) &&
         ++path_.current()->unexpected[call.variant->id].count > options_.rerecord_limit) {
       return RunEagerly(call, Reason::kRerecordLimit);
     }
-    if (RefusalOf(call) == RoleRefusal::kMoves) return RunEagerly(call, Reason::kInputMoves);
     return Record(call);
   }
 }
 
-void TreeCore::Inspect(const std::function<void()>& look) {
+std::exception_ptr TreeCore::Inspect(const std::function<void()>& look) {
   std::unique_ptr<TreeCore> closed;  // by `look`
-  if (look == nullptr) return;
+  if (look == nullptr) return nullptr;
   const Looking looking(gate_);
-  look();
+  std::exception_ptr thrown = Caught(look);
   if (looking.is_outermost()) closed = std::move(closed_inside_);
+  return thrown;
 }
 
 TreeStats TreeCore::Stats() {

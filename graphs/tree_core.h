@@ -21,24 +21,28 @@
 
 #include <atomic>
 #include <cstdint>
-#include <deque>
+#include <exception>
 #include <memory>
-#include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "allocator/pool.h"
 #include "device/device.h"
 #include "device/observer.h"
 #include "graphs/access_log.h"
 #include "graphs/body_check.h"
+#include "graphs/call_counts.h"
 #include "graphs/call_stack.h"
 #include "graphs/device_place.h"
 #include "graphs/foreign_memory.h"
 #include "graphs/function.h"
+#include "graphs/function_table.h"
 #include "graphs/gate.h"
 #include "graphs/given_inputs.h"
 #include "graphs/home_pages.h"
@@ -47,7 +51,9 @@
 #include "graphs/node.h"
 #include "graphs/path.h"
 #include "graphs/pointer_log.h"
+#include "graphs/refusals.h"
 #include "graphs/rehearsal.h"
+#include "graphs/run_digest.h"
 #include "graphs/section.h"
 #include "graphs/step_history.h"
 #include "graphs/step_memory.h"
@@ -56,6 +62,8 @@
 #include "graphs/workspaces.h"
 
 namespace graphtree {
+
+class EagerTraces;
 
 // How a recording takes its inputs, one entry for each.
 struct InputPlan {
@@ -70,6 +78,12 @@ struct BodyRun {
   GivenInputs* given = nullptr;  // of a warm-up
   Values outputs;
   BodyRequests requests;
+};
+
+// What a run of a body leaves, and the inputs that it was given.
+struct BodyDigest {
+  RunDigest left;
+  Values inputs;
 };
 
 // What a recording made, before it becomes a node of the tree.
@@ -88,6 +102,7 @@ struct Draft {
   Reason reason = Reason::kRecordFailed;
   bool is_final = false;  // the failure is the call's, and no eager run would mend it
   bool was_committed = false;  // the pool's scope was: it cannot roll back any more
+  bool was_launched = false;  // and has no undo: where inputs died inside, others lie by now
 };
 
 class TreeCore {
@@ -99,11 +114,15 @@ class TreeCore {
   static void Close(std::unique_ptr<TreeCore> core);
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
+  absl::Status Unregister(FunctionId id);
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   void BeginStep();
   TreeStats Stats();
+  std::vector<EdgeStats> Edges();
+  std::vector<FunctionStats> PerFunction();
   Gate& gate() { return gate_; }
-  void Inspect(const std::function<void()>& look);
+  // What `look` threw, or null.
+  std::exception_ptr Inspect(const std::function<void()>& look);
   const Node& root() const { return root_; }
   Pool& pool() { return memory_->pool(); }
   PathState state() const { return path_.state(); }
@@ -146,6 +165,24 @@ class TreeCore {
   void EndPathIfDead();
   void NoteLongStep(const Call& call);
 
+  // unregister.cc
+  absl::Status NotRegistered(FunctionId id) const;
+  // Whoever leaves, as far as the path does not need it.
+  void LetLeave();
+  bool MayRecordSize(const Call& call, Reason* reason);
+  CallEdge EdgeTo(const Function& function) const;
+  void Count(const Function& function, Reason reason, uint64_t times = 1);
+
+  // why_eager.cc
+  std::string ToldInput(const Call& call, size_t input) const;
+  std::string ToldWriter(const Call& call, size_t input) const;
+  std::string ToldWritten(const Call& call) const;
+  std::string ToldOverlap(const Call& call) const;
+  std::string ToldMismatch(const Call& call);
+  std::string WhyEagerly(const Call& call, Reason reason);
+  static void LearnWriters(const AccessLog& log, const BodyCheck* check,
+                           absl::Span<const Value> inputs, Variant* variant);
+
   // replay.cc
   bool Matches(const Node& node, Call& call);
   Node* FindByCall(Call& call);
@@ -159,6 +196,10 @@ class TreeCore {
   void Replayed(Node* node, Call& call);
   // REQUIRES: the node has one section, with an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
+  static void GiveBackRandom(const Section& section);
+  // In checked mode. A failure takes back what that of the launch does.
+  absl::Status AwaitLaunched(Node* node, const Call& call);
+  static void LoseConsumed(const Node& node, const Call& call);
   // One section, with all that moved followed. REQUIRES: it has an executable.
   absl::Status LaunchFor(Node* node, size_t number, Section* section,
                          absl::Span<const Value> inputs, EagerRandom* taken, Stream& stream);
@@ -184,6 +225,10 @@ class TreeCore {
   WordId TagOf(const Function& function) {
     return function.tag = memory_->pool().WordAgain(function.tag, function.name);
   }
+  // For one run of the function's body, or of a part of it.
+  StepAllocator MemoryFor(const Function& function, Region region) {
+    return StepAllocator(memory_.get(), region, TagOf(function), function.id);
+  }
 
   // eager.cc
   // The side stream goes on after what the caller has put on `stream`.
@@ -203,6 +248,8 @@ class TreeCore {
                 uint32_t output);
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                       BodyRun* run);
+  absl::Status RunTraced(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
+                         BodyRun* run, EagerTraces* traces);
   // What a run has shown of the function.
   static void Learn(const AccessLog& log, const EagerRandom& random, Variant* variant);
 
@@ -217,12 +264,15 @@ class TreeCore {
   bool IsInOwnCall() const;
   bool IsInOwnBody() const;
   void RefuseStep();
-  absl::Status TakeRefusal();
+  // No call is of use any more: what is said of the first failure, told by every later call.
+  absl::Status Lose(const Function& function, absl::string_view what, const absl::Status& why);
+  // The failure `why` of a call whose traces were taken back, or could not all be.
+  static absl::Status AfterUndo(const absl::Status& why, const absl::Status& undone);
   absl::Status ClosedInside(const Function& function);
   bool IsChecked(const Function& function) const {
     return options_.check || function.options.check;
   }
-  absl::Status BeginCheck(const Function& function, absl::Span<const Value> inputs,
+  absl::Status BeginCheck(const Call& call, bool is_warm_up, absl::Span<const Value> inputs,
                           Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check);
   absl::Status EndCheck(Call& call, Stream& stream, BodyCheck* check);
   // Once for each call that is checked, before anything else of it is.
@@ -241,6 +291,8 @@ class TreeCore {
   std::string ToldCaller(const Call& call) const;
   absl::Status AwaitChecked(const Call& call, absl::Span<const OpSite> sites, Stream& stream);
   void NoteWarmUp(Call& call, const std::string& asked);
+  // Those who only watch have no part in a call: what they throw is counted, and the first told.
+  void NoteThrown(const absl::Status& status);
   // REQUIRES: observers_.any(), for the caller's sake.
   void TellObservers(GraphMoment moment, const Node& node, size_t section, Stream* stream,
                      bool ok = true) {
@@ -252,6 +304,11 @@ class TreeCore {
   void TellOfDestruction(const Node& node, size_t section, const Executable& executable);
   void TellOfDestruction(const Node& node);
   void TellOfTheEnd();
+  // replay_check.cc
+  absl::Status RunPainted(const Node& node, const Values& given, uint8_t paint, Call& call,
+                          std::optional<RunDigest>* left);
+  absl::StatusOr<std::optional<BodyDigest>> DigestBody(const Node& node, Call& call);
+  absl::Status CompareReplay(const BodyDigest& body, const Node& node, Call& call);
   // False if what the body asks for forbids that it becomes a node.
   bool TakeRequests(Call& call, BodyRequests* requests, Draft* draft);
 
@@ -259,6 +316,10 @@ class TreeCore {
   absl::Status BooksTo(Node* node);
   void BackToViews();
   absl::Status Record(Call& call);
+  absl::Status RollBack(CheckpointId before, CaptureScope* scope, bool was_committed);
+  // The call has everything back that it came with.
+  absl::Status TakeBack(CheckpointId before, CaptureScope* scope, StepMemory::Recording* recording,
+                        Recorder* recorder, GivenInputs* given, Values* originals, Call& call);
   absl::Status RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal, bool* again);
   // Why a recording was given up, from what failed.
   static Reason ReasonOf(const absl::Status& status);
@@ -323,7 +384,7 @@ class TreeCore {
   // upkeep.cc
   void FindVariant(Call& call);
   bool IsRerecordedTooOften(const Variant& variant);
-  void NoteFailure(Variant* variant);
+  void NoteFailure(Variant* variant, absl::string_view why);
   bool GiveMemoryBack(int executables, const Node& node);
   // Of a section that has a graph. ResourceExhausted if the budget has no room beside the node's
   // other ones, which are not counted yet.
@@ -343,16 +404,14 @@ class TreeCore {
   const std::unique_ptr<Stream> side_;
   StreamOrder order_;
   Gate gate_;
-  // A step that could not begin, told by the next call.
-  std::atomic<bool> has_refusal_{false};
-  std::mutex refusal_mutex_;
-  std::string refusal_;  // guarded by refusal_mutex_
-  std::atomic<const Function*> running_{nullptr};  // whose body runs, for who comes in between
+  Refusals refusals_;
+  // Whose body runs, for who comes in between.
+  std::atomic<const std::string*> running_{nullptr};
   std::unique_ptr<TreeCore> closed_inside_;  // itself, closed by what a call of it runs
   Workspaces workspaces_;
   Observers observers_;
 
-  std::deque<Function> functions_;
+  FunctionTable functions_;
   uint32_t next_variant_ = 0;
   Node root_;
   Path path_;
@@ -362,6 +421,7 @@ class TreeCore {
   uint64_t step_ = 1;
   Values scratch_outputs_;  // kept for its memory
   TreeStats stats_;
+  CallTally tally_;
   Keeper keeper_;
 };
 

@@ -29,6 +29,7 @@ void TreeCore::ConsiderSpare(const Node& node, size_t number, Section* section) 
   if (!made.ok()) {
     // The call went well without it.
     ++stats_.reasons[static_cast<size_t>(Reason::kSpareDropped)];
+    tally_.Count(EdgeOf(node), Reason::kSpareDropped, 1);
     return section->NoSpare();
   }
   auto spare = std::make_unique<Spare>(

@@ -19,7 +19,7 @@ void TreeCore::FindVariant(Call& call) {
   keeper_.Called(call.variant);
   call.variant->DoubtHidden();
   if (function.variants_seen == seen_before) return;
-  keeper_.BoundShapes(&function, call.variant);
+  keeper_.NewShape(&function, call.variant);
   const bool many = function.variants_seen > options_.shape_warn_limit;
   if (!many || function.warned_of_shapes || !options_.warn) return;
   if (!options_.enabled || function.options.exclude) return;
@@ -45,8 +45,9 @@ bool TreeCore::IsRerecordedTooOften(const Variant& variant) {
 }
 
 // The first failures may have been accidents; from the third on it waits 1, 2, 4, ... calls.
-void TreeCore::NoteFailure(Variant* variant) {
+void TreeCore::NoteFailure(Variant* variant, absl::string_view why) {
   ++variant->failures;
+  variant->last_failure.assign(why.data(), why.size());
   constexpr uint64_t kAccidents = 2;
   if (variant->failures <= kAccidents) return;
   const uint64_t doublings = std::min<uint64_t>(variant->failures - kAccidents - 1, 40);

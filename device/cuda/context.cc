@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/cuda_status.h"
+#include "device/cuda/stream_callback.h"
 #include "device/error.h"
 
 namespace graphtree {
@@ -72,6 +73,11 @@ std::string Context::Leftovers() const {
 }
 
 absl::Status Context::Close() {
+  // The device stays as it is: whoever calls may close it when the call is over.
+  if (StreamCallback::IsInside(this)) {
+    return DeviceError(ErrorCode::kNotPermitted,
+                       absl::StrCat("closing ", name(), " inside a host call that it runs"));
+  }
   closed_.store(true, std::memory_order_release);
   ContextScope current(*primary_);
   RelaxedScope relaxed(*primary_);

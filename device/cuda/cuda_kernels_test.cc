@@ -32,7 +32,7 @@ __global__ void AddTwice(T* word, T by) { *word += 2 * by; }
 }
 )";
 
-std::vector<uint32_t> WordAndNumber() { return Params<uint32_t*, uint32_t>(); }
+KernelParams WordAndNumber() { return Params<uint32_t*, uint32_t>(); }
 
 class KernelsTest : public GpuTest {
  protected:

@@ -9,28 +9,36 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/argument_pointers.h"
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_status.h"
 #include "device/cuda/launch_checks.h"
+#include "device/cuda/stream_callback.h"
 #include "device/error.h"
 
 namespace graphtree {
 namespace {
 
-using Closure = std::function<void()>;
+// On a thread of the driver's there is nobody to tell.
+void CallOrEnd(const StreamCallback& callback) {
+  const absl::Status called = Guarded([&callback] { callback.Run(); });
+  GRAPHTREE_CHECK(called.ok()) << "a host function on a stream must not throw; "
+                               << std::string(called.message());
+}
 
 // An eager call runs once and takes its closure with it.
 void CUDART_CB RunAndDelete(void* closure) {
-  std::unique_ptr<Closure> owned(static_cast<Closure*>(closure));
-  (*owned)();
+  std::unique_ptr<StreamCallback> owned(static_cast<StreamCallback*>(closure));
+  CallOrEnd(*owned);
 }
 
 // A captured one runs at every replay; the graph owns the closure.
-void CUDART_CB RunOnly(void* closure) { (*static_cast<Closure*>(closure))(); }
+void CUDART_CB RunOnly(void* closure) { CallOrEnd(*static_cast<StreamCallback*>(closure)); }
 
-void CUDART_CB DeleteClosure(void* closure) { delete static_cast<Closure*>(closure); }
+void CUDART_CB DeleteClosure(void* closure) { delete static_cast<StreamCallback*>(closure); }
 
 }  // namespace
 
@@ -72,6 +80,7 @@ CudaStream::~CudaStream() {
     GraphHandle dropped(unfinished);
     ForgetCapture();
   }
+  EndLife([this] { return device_.NewEvent({}); });
   if (owned_) {
     RelaxedScope relaxed(context_->primary());
     context_->streams().Retire(native_);
@@ -187,7 +196,7 @@ absl::Status CudaStream::CallHost(std::function<void()> function) {
   if (capture.status == cudaStreamCaptureStatusActive) {
     return CallHostInCapture(capture.graph, std::move(function));
   }
-  auto closure = std::make_unique<Closure>(std::move(function));
+  auto closure = std::make_unique<StreamCallback>(std::move(function), &*context_);
   absl::Status status =
       ToStatus(context_->health(), cudaLaunchHostFunc(native_, RunAndDelete, closure.get()),
                [&] { return absl::StrCat("calling a host function on ", Name()); });
@@ -199,13 +208,13 @@ absl::Status CudaStream::CallHost(std::function<void()> function) {
 // its launches have ended.
 absl::Status CudaStream::CallHostInCapture(cudaGraph_t graph, std::function<void()> function) {
   const auto what = [&] { return absl::StrCat("capturing a host function on ", Name()); };
-  auto closure = std::make_unique<Closure>(std::move(function));
+  auto closure = std::make_unique<StreamCallback>(std::move(function), &*context_);
   cudaUserObject_t object = nullptr;
   GRAPHTREE_RETURN_IF_ERROR(ToStatus(context_->health(),
                                      cudaUserObjectCreate(&object, closure.get(), DeleteClosure, 1,
                                                           cudaUserObjectNoDestructorSync),
                                      what));
-  Closure* kept = closure.release();  // now the object's
+  StreamCallback* kept = closure.release();  // now the object's
   absl::Status status =
       ToStatus(context_->health(),
                cudaGraphRetainUserObject(graph, object, 1, cudaGraphUserObjectMove), what);

@@ -40,10 +40,14 @@ absl::StatusOr<cudaGraphNode_t> NativeGraph::NodeOf(Context& context, OpId op) {
 absl::StatusOr<OpId> NativeGraph::Find(Context& context, OpToken token) {
   std::lock_guard<std::mutex> lock(mutex_);
   GRAPHTREE_RETURN_IF_ERROR(LearnNodes(context));
-  const auto found = std::find_if(nodes_.begin(), nodes_.end(), [&](cudaGraphNode_t node) {
-    return TokenOf(node, capture_id_) == token;
-  });
-  if (found != nodes_.end()) return static_cast<OpId>(found - nodes_.begin());
+  const auto is_it = [&](cudaGraphNode_t node) { return TokenOf(node, capture_id_) == token; };
+  // Whoever asks for many ops asks for them in their order.
+  auto found = std::find_if(nodes_.begin() + found_last_, nodes_.end(), is_it);
+  if (found == nodes_.end()) found = std::find_if(nodes_.begin(), nodes_.end(), is_it);
+  if (found != nodes_.end()) {
+    found_last_ = static_cast<OpId>(found - nodes_.begin());
+    return found_last_;
+  }
   return DeviceError(ErrorCode::kNotFound,
                      absl::StrCat("looking for an op of another capture in a graph of ", op_count_,
                                   " ops of ", context.name()));

@@ -61,6 +61,7 @@ class NativeGraph {
   const size_t op_count_;
   std::mutex mutex_;
   std::vector<cudaGraphNode_t> nodes_;            // by op; empty until they are asked for
+  OpId found_last_ = 0;
   std::unique_ptr<const std::vector<Op>> ops_;    // likewise
 };
 

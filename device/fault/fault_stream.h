@@ -35,6 +35,10 @@ class FaultStream : public Stream {
   FaultStream(Device* device, FaultPlan* plan, std::unique_ptr<Stream> wrapped)
       : device_(device), plan_(plan), wrapped_(std::move(wrapped)) {}
 
+  ~FaultStream() override {
+    EndLife([this] { return device_->NewEvent({}); });
+  }
+
   // The wrapped stream where `stream` is one of ours, else `stream` itself.
   static Stream& Unwrap(Stream& stream);
 

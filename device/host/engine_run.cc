@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
+#include "device/base/guarded_call.h"
 #include "device/error.h"
 #include "device/host/engine.h"
 #include "device/host/engine_sleep.h"
@@ -79,6 +80,7 @@ void Engine::Advance(StreamQueue& queue) {
 void Engine::CompleteFront(StreamQueue& queue) {
   Unit* unit = queue.head;
   queue.completed = unit->sequence;
+  queue.ForgetBefore(unit->sequence + 1);
   queue.head = unit->next;
   if (queue.head == nullptr) queue.tail = nullptr;
   queue.front_taken = false;
@@ -146,7 +148,8 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
   if (Admit(*item.queue, unit, item.op, work)) {
     const bool host_call = work.kind() == OpKind::kHost;
     lock.unlock();
-    const Fault fault = RunGuarded([&work] { work.Run(); }, this);
+    absl::Status thrown;
+    const Fault fault = RunGuarded([&] { thrown = Guarded([&work] { work.Run(); }); }, this);
     if (whole && !fault.happened) unit.work.DropFunction();
     lock.lock();
     if (host_call) {
@@ -157,6 +160,10 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
       Lose(DeviceError(ErrorCode::kIllegalAddress,
                        absl::StrCat(work.name(), " on ", item.queue->name(), " touched ",
                                     PlaceOf(fault))));
+    } else if (!thrown.ok()) {
+      Lose(DeviceError(ErrorCode::kLaunchFailure, absl::StrCat(work.name(), " on ",
+                                                               item.queue->name(), ": ",
+                                                               thrown.message())));
     }
   }
   FinishItem(item);

@@ -36,7 +36,7 @@ struct HostOptions {
   // Ops that touch the same bytes in no order lose the device.
   bool check_races = true;
   // Called before every op, in the order in which they run, with the device locked: it must not
-  // call the device.
+  // call the device, nor throw.
   std::function<void(const HostTraceEntry&)> trace = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/address_map.h"
 #include "device/base/status_macros.h"
+#include "device/device.h"
 #include "device/error.h"
 #include "device/host/fault_guard.h"
 #include "device/host/host_event.h"
@@ -46,8 +47,15 @@ HostStream::HostStream(std::shared_ptr<Core> core, StreamQueue* queue, bool adop
 
 HostStream::~HostStream() {
   std::shared_ptr<host::Capture> kept;
+  {
+    // A capture that it has begun ends with it, and what was queued before can be awaited then.
+    const Engine::Lock lock = core_->engine.Guard();
+    kept = queue_->part.capture;
+    const bool begun_here = kept != nullptr && kept->origin == &queue_->part;
+    if (begun_here && queue_->owners == 1) core_->engine.captures().Leave(queue_->part);
+  }
+  EndLife([this] { return device().NewEvent({}); });
   const Engine::Lock lock = core_->engine.Guard();
-  kept = queue_->part.capture;
   core_->streams.erase(core_->streams.find(entry_));
   core_->engine.GiveUp(*queue_);
 }

@@ -87,8 +87,13 @@ struct StreamQueue {
   }
   // The clock of a unit at the front.
   const VectorClock& ClockAt(uint64_t sequence) {
-    while (knowledge.size() > 1 && knowledge[1].from <= sequence) knowledge.pop_front();
+    ForgetBefore(sequence);
     return knowledge.front().clock;
+  }
+  // Nobody asks any more what the stream knew before that unit. Said of every unit that comes to
+  // the front: a stream that only waits, and runs nothing, has nobody who asks at all.
+  void ForgetBefore(uint64_t sequence) {
+    while (knowledge.size() > 1 && knowledge[1].from <= sequence) knowledge.pop_front();
   }
 };
 

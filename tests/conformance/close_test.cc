@@ -141,7 +141,25 @@ TEST_P(CloseTest, ClosingInAHostCallIsRefused) {
   absl::Status closed;
   ASSERT_THAT(stream->CallHost([&] { closed = other_->Close(); }), IsOk());
   EXPECT_THAT(stream->Synchronize(), IsOk());
-  EXPECT_THAT(closed, HasError(ErrorCode::kNotPermitted, ""));
+  EXPECT_THAT(closed, HasError(ErrorCode::kNotPermitted, "inside"));
+  // And the device is as open as it was.
+  EXPECT_THAT(other_->NewStream(), IsOk());
+  EXPECT_THAT(Empty(*stream), IsOk());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+}
+
+// Replayed as well: a captured call is the graph's.
+TEST_P(CloseTest, ClosingInAReplayedHostCallIsRefused) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> stream, other_->NewStream());
+  int refused = 0;
+  ASSERT_THAT(stream->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(stream->CallHost([&] { refused += other_->Close().ok() ? 0 : 1; }), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, stream->EndCapture());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Executable> executable, graph->Instantiate());
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(executable->Launch(*stream), IsOk());
+  EXPECT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_EQ(refused, 2);
+  EXPECT_THAT(other_->NewStream(), IsOk());
 }
 
 TEST_P(CloseTest, ManyDevicesOpenAndCloseInTurn) {

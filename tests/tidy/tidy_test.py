@@ -134,6 +134,11 @@ class CallTest(unittest.TestCase):
         self.assertEqual(_findings("tools/a.cc", text), [])
         self.assertEqual(_findings("device/a_test.cc", text), [])
 
+    def test_exceptions_end_in_one_file(self):
+        text = _HEAD + "  try {\n  } catch (...) {\n"
+        self.assertEqual(_findings("device/base/guarded_call.cc", text), [])
+        self.assertEqual(_findings("device/base/check.cc", text), ["exception:2", "exception:3"])
+
     def test_comments_and_strings_are_no_code(self):
         text = _HEAD + '/* throw 1;\n throw 2; */ Say("throw 3"); // throw 4\n'
         text += 'Say(R"x(throw 5;\nthrow 6;)x"); int i = 1\'000\'000;\nthrow 7;\n'

@@ -2,6 +2,7 @@
 // about inputs that are not plain.
 #include <set>
 #include <utility>
+#include <vector>
 
 #include "tests/kernels/kernels.h"
 #include "tests/tree/tree_fixture.h"
@@ -193,29 +194,43 @@ TEST_P(AliasesTest, UnalignedStaticParameter) {
   EXPECT_EQ(tree().stats().copied_inputs, 1u);
 }
 
-// Rows 26 to 28: misaligned at first and aligned then, in a tree, in one that is off and in eager
-// runs. Nothing is copied in any of them: the body sees the caller's own memory.
+// Rows 26 to 28: three static inputs and one that is not, all of them misaligned at first and
+// aligned then, in a tree, in one that is off and in eager runs. No static one is copied in any of
+// them: the body sees the caller's own memory. The other one is, by a recording alone, as it is
+// however it is aligned.
 TEST_P(AliasesTest, UnalignedStaticInput) {
-  const Tensor memory = Given(1, kWords + 4);
-  const Tensor crooked = Slice(memory, 1, kWords), straight = Slice(memory, 4, kWords);
+  std::vector<Tensor> memory;
+  for (uint32_t seed = 1; seed <= 4; ++seed) memory.push_back(Given(seed, kWords + 4));
+  const auto inputs_from = [&memory](bool aligned) {
+    Values inputs;
+    for (int64_t i = 0; i < 4; ++i) {
+      inputs.push_back(Slice(memory[i], aligned ? 4 : i % 3 + 1, kWords));
+    }
+    return inputs;
+  };
   for (const int way : {0, 1, 2}) {
     OpenTree({.enabled = way != 1});
-    Address seen = 0;
+    Address seen[4] = {};
     const FunctionId function =
-        Register("static", {.static_inputs = {0}, .exclude = way == 2},
-                 [&seen](Launcher& on, Values& inputs) {
-                   seen = inputs[0].word();
-                   return Values{Sum(on, inputs[0], inputs[0])};
+        Register("static", {.static_inputs = {0, 1, 2}, .exclude = way == 2},
+                 [&](Launcher& on, Values& inputs) {
+                   for (int i = 0; i < 4; ++i) seen[i] = inputs[i].word();
+                   const Tensor left = Sum(on, inputs[0], inputs[1]);
+                   return Values{Sum(on, left, Sum(on, inputs[2], inputs[3]))};
                  });
-    for (const Tensor& x : {crooked, straight}) {
+    for (const bool aligned : {false, true}) {
+      const Values x = inputs_from(aligned);
+      const Words expected = Plus(Plus(Read(x[0]), Read(x[1])), Plus(Read(x[2]), Read(x[3])));
       for (int call = 0; call < 3; ++call) {
-        EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(Read(x), 2));
-        EXPECT_EQ(seen, x.word());
+        EXPECT_EQ(Read(CallInSteps(1, function, x)[0]), expected);
+        for (int i = 0; i < 3; ++i) EXPECT_EQ(seen[i], x[i].word());
       }
+      EXPECT_EQ(seen[3] == x[3].word(), way != 0);
     }
-    EXPECT_EQ(tree().stats().copied_inputs, 0u);
+    EXPECT_EQ(tree().stats().copied_inputs, way == 0 ? 2u : 0u) << "one in each recording";
     EXPECT_EQ(eager(), way == 0 ? 0u : 6u);
     EXPECT_EQ(graphs(), way == 0 ? 2u : 0u);
+    EXPECT_EQ(replays(), way == 0 ? 3u : 0u);
   }
 }
 

@@ -1,5 +1,7 @@
 // Forward and backward passes: what waits for its backward is what is saved for it and held, and
 // nothing else. No flag says that a backward is due, so none can stay behind.
+#include <bit>
+#include <memory>
 #include <set>
 #include <utility>
 #include <vector>
@@ -7,6 +9,9 @@
 #include "absl/types/span.h"
 #include "allocator/history.h"
 #include "allocator/pool.h"
+#include "graphs/random/generator.h"
+#include "graphs/random/philox.h"
+#include "graphs/random/uniform.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -76,6 +81,103 @@ TEST_P(BackwardTest, SingleStreamUse) {
   EXPECT_EQ(streams.size(), 1u);
 }
 
+// Row 24. The forward pass drops out at random and saves what it drew. What the backward pass takes
+// for dead is told by what makes it another recording: none of the forward pass's outputs must be
+// dead before it, and after it the second and the third, which it consumes. A program that is run
+// anew, or without recordings, has the same losses and gradients.
+class CachedPassesTest : public TreeTest {
+ protected:
+  // x -> 2x, which is handed out; a random mask; the sum of both. The last two are saved.
+  void RegisterPasses() {
+    numbers_ = std::make_shared<Generator>(5);
+    forward_ = Register("forward", {}, [this](Launcher& on, Values& inputs) {
+      const Tensor twice = Sum(on, inputs[0], inputs[0]);
+      const Tensor mask = on.Empty(twice.layout());
+      if (!on.ok()) return Values{};
+      const uint32_t count = kWords;
+      on.Launch(UniformKernel(), UniformShape(count),
+                {Out(mask), Val(count), Val(on.Random(numbers_, count))});
+      return Values{twice, mask, Sum(on, twice, mask)};
+    });
+    backward_ = Register("backward", {}, [](Launcher& on, Values& inputs) {
+      const Tensor sum = Sum(on, inputs[0], inputs[1]);
+      inputs.clear();
+      return Values{Sum(on, sum, sum)};
+    });
+  }
+  // One step. The caller goes on holding output `held`, and has let go of output `dropped` before
+  // the backward pass; -1 for none. The loss and the gradient.
+  std::pair<Words, Words> Train(uint32_t seed, int held, int dropped) {
+    NewStep();
+    const uint64_t drawn = numbers_->offset();
+    Values out = Call(forward_, {Given(seed)});
+    Words mask;
+    for (uint32_t i = 0; i < kWords; ++i) {
+      mask.push_back(std::bit_cast<uint32_t>(UniformFloat(RandomWord(5, drawn + i))));
+    }
+    const Words loss = Read(out[2]);
+    EXPECT_EQ(loss, Plus(Times(PatternOf(seed), 2), mask)) << "seed " << seed;
+    Value keep;
+    if (held >= 0) keep = out[held];
+    const Words kept = held >= 0 ? Read(keep) : Words();
+    if (dropped >= 0) out[dropped] = Value();
+    const Values gradient = Call(backward_, Gathered(std::move(out[1]), std::move(out[2])));
+    if (held >= 0) {
+      EXPECT_EQ(Read(keep), kept) << "output " << held << " was written over";
+    }
+    return {loss, Read(gradient[0])};
+  }
+
+  std::shared_ptr<Generator> numbers_;
+
+ private:
+  FunctionId forward_ = 0;
+  FunctionId backward_ = 0;
+};
+GRAPHTREE_ON_EVERY_DEVICE(CachedPassesTest);
+
+TEST_P(CachedPassesTest, CachedForwardBackward) {
+  std::vector<std::pair<Words, Words>> expected;
+  for (const bool enabled : {false, true, true}) {
+    OpenTree({.enabled = enabled});
+    RegisterPasses();
+    std::vector<std::pair<Words, Words>> run;
+    for (uint32_t step = 0; step < 5; ++step) run.push_back(Train(step + 1, 0, -1));
+    if (expected.empty()) expected = run;
+    EXPECT_EQ(run, expected);
+    for (const auto& [loss, gradient] : run) EXPECT_NE(loss, gradient);
+    EXPECT_EQ(descendants(), enabled ? Counts{1} : Counts{});
+    EXPECT_EQ(replays(), enabled ? 6u : 0u);
+  }
+  EXPECT_EQ(eager(), 0u);
+}
+
+TEST_P(CachedPassesTest, WhatIsExpectedDead) {
+  for (const int output : {0, 1, 2}) {
+    OpenTree({});
+    RegisterPasses();
+    for (uint32_t step = 1; step <= 3; ++step) Train(step, 0, -1);
+    EXPECT_EQ(graphs(), 2u);
+    Train(4, output, -1);
+    const bool is_dead_after = output != 0;
+    EXPECT_EQ(reasons(Reason::kConsumerDiffers), is_dead_after ? 1u : 0u) << "output " << output;
+    EXPECT_EQ(reasons(Reason::kLivenessDiffers), 0u) << "nothing is expected to be dead before";
+    EXPECT_EQ(graphs(), is_dead_after ? 3u : 2u);
+    Train(5, 0, -1);
+    EXPECT_EQ(graphs(), is_dead_after ? 3u : 2u) << "the first recording serves on";
+  }
+  // Recorded without it, the first output is expected to be dead before.
+  OpenTree({});
+  RegisterPasses();
+  for (uint32_t step = 1; step <= 3; ++step) Train(step, -1, 0);
+  EXPECT_EQ(graphs(), 2u);
+  Train(4, 0, -1);
+  EXPECT_EQ(reasons(Reason::kLivenessDiffers), 1u);
+  EXPECT_EQ(reasons(Reason::kConsumerDiffers), 0u);
+  EXPECT_EQ(graphs(), 3u);
+  EXPECT_EQ(eager(), 0u);
+}
+
 // Two micro-batches in a step, their backward passes in both orders, and after each other.
 TEST_P(BackwardTest, BackwardPassesInEveryOrder) {
   for (int order = 0; order < 3; ++order) {
@@ -99,15 +201,24 @@ TEST_P(BackwardTest, BackwardPassesInEveryOrder) {
 }
 
 // A pipeline: the forward pass of the next micro-batch comes before the backward pass of the last,
-// without any mark of a step. Something is always saved, so the path never ends by itself.
+// without any mark of a step. Something is always saved, so the path never ends by itself: it is
+// warmed up to its end, then recorded to its end, and replayed from there on.
 TEST_P(BackwardTest, APipelineThatNeverEndsItsPath) {
-  Value saved = Forward(1);
-  for (int i = 0; i < 6; ++i) {
-    Value next = Forward(1 + (i + 1) % 2);
-    Backward(1 + i % 2, std::move(saved));
-    saved = std::move(next);
+  constexpr uint64_t kCalls = 13;
+  for (uint64_t pass = 0; pass < 4; ++pass) {
+    NewStep();
+    Value saved = Forward(1);
+    for (int i = 0; i < 6; ++i) {
+      Value next = Forward(1 + (i + 1) % 2);
+      Backward(1 + i % 2, std::move(saved));
+      saved = std::move(next);
+    }
+    EXPECT_EQ(live(), 1u);
+    EXPECT_EQ(tree().stats().warm_ups, kCalls) << "the first pass";
+    EXPECT_EQ(graphs(), pass == 0 ? 0 : kCalls) << "the second";
+    EXPECT_EQ(replays(), pass < 2 ? 0 : (pass - 1) * kCalls);
   }
-  EXPECT_EQ(live(), 1u);
+  EXPECT_EQ(descendants(), (Counts{kCalls - 1}));
   EXPECT_EQ(eager(), 0u);
 }
 

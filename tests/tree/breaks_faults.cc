@@ -31,6 +31,7 @@ class Caller : public FaultCaller {
     const Words before = Counted();
     const uint64_t warm_ups = tree().stats().warm_ups;
     const uint64_t eager = tree().stats().eager;
+    const uint64_t parts = tree().stats().eager_parts;
     Values values;
     if (!tree().Run(make_, {}, stream(), &values).ok()) return false;
     values.push_back(Tensor::Foreign(counter(), WordsLayout(kWords)));
@@ -38,6 +39,7 @@ class Caller : public FaultCaller {
     const absl::Status status = tree().Run(cut_, absl::MakeSpan(values), stream(), &outputs);
     if (!status.ok()) {
       EXPECT_EQ(values.size(), 2u) << "a call that fails consumes nothing";
+      undone_ += tree().stats().eager_parts > parts && Counted() == before ? 1 : 0;
       if (warm_ && !expects_nothing_) {
         SCOPED_TRACE(device().plan().fired_in() + ": " + status.ToString());
         EXPECT_TRUE(IsPattern(values[0]));
@@ -50,6 +52,8 @@ class Caller : public FaultCaller {
     EXPECT_EQ(Counted(), Plus(before, Words(kWords, 111))) << "in state " << tree().state();
     return Holds(outputs[0], Plus(Times(PatternOf(7), 2), Counted()));
   }
+  // Calls that failed when a part had run, and of which nothing is left.
+  int undone() const { return undone_; }
   void ExpectNothingOfMemory() { expects_nothing_ = true; }
 
  private:
@@ -82,15 +86,17 @@ class Caller : public FaultCaller {
   FunctionId cut_ = 0;
   bool warm_ = false;
   bool expects_nothing_ = false;
+  int undone_ = 0;
 };
 
 TEST(BreaksFaultTest, AnyOneCallOfAWholeLifeMayFail) {
   for (const ErrorCode code : {ErrorCode::kOutOfMemory, ErrorCode::kCaptureUnsupported}) {
     EveryCallOptions options;
     options.code = code;
+    int undone = 0;
     const uint64_t calls = ForEveryFailingCall(
         MakeHost,
-        [](FaultDevice& device) {
+        [&undone](FaultDevice& device) {
           Caller caller(device);
           if (!caller.Open()) return;
           int failed = 0;
@@ -102,9 +108,11 @@ TEST(BreaksFaultTest, AnyOneCallOfAWholeLifeMayFail) {
           }
           EXPECT_GT(caller.tree().stats().replays, 0u);
           EXPECT_GT(caller.tree().stats().eager_parts, 0u);
+          undone += caller.undone();
         },
         options);
     EXPECT_GE(calls, 80u);
+    EXPECT_GE(undone, 5);
   }
 }
 
@@ -163,7 +171,9 @@ TEST(BreaksFaultTest, ARecordingThatComesBackMakesNoRoomForItself) {
 
 // What a lost device did to the memory of the caller nobody can undo; the tree closes all the same.
 TEST(BreaksFaultTest, TheDeviceMayBeLostAtAnyCall) {
-  LoseTheDeviceAtAnyCall<Caller>([](Caller& caller) { caller.ExpectNothingOfMemory(); });
+  const uint64_t lost = LoseTheDeviceAtAnyCall<Caller>(
+      [](Caller& caller) { caller.ExpectNothingOfMemory(); });
+  EXPECT_GE(lost, 40u);
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST_P(BreaksTest, LogMessage) {
   EXPECT_EQ(reasons(Reason::kBreak), 2u);
   ASSERT_EQ(warnings().size(), 1u);
   EXPECT_NE(warnings()[0].find("'f' is recorded in 3 sections, because parts of it run eagerly: "
-                               "'host' behind op 2, 'host' behind op 2"),
+                               "'host' after op 2, 'host' after op 2"),
             std::string::npos)
       << warnings()[0];
 }
@@ -62,23 +62,42 @@ TEST_P(BreaksTest, CustomOpMutationLateFree) {
     EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Plus(Times(PatternOf(1), 32), PatternOf(9)));
   }
   EXPECT_EQ(tree().stats().sections, 3u);
+  EXPECT_EQ(replays(), 3u);
 }
 
-// Row 32: memory that the body gives up before the cut may be used behind it.
+// Row 32: two blocks with a part that writes its output, and a hidden tensor. What a block gives up
+// is used by what follows, after the cut as in an eager run, so that both blocks need the room of
+// one.
 TEST_P(BreaksTest, MemoryPlanReuse) {
-  const FunctionId function = Register("f", {}, [this](Launcher& on, Values& inputs) {
+  std::vector<Address> hidden_at, out_at;  // of the body's last run
+  const FunctionId function = Register("f", {}, [&](Launcher& on, Values& inputs) {
+    hidden_at.clear();
+    out_at.clear();
     Tensor hidden = Sum(on, inputs[0], inputs[0]);
+    Tensor out;
     for (int block = 0; block < 2; ++block) {
-      Tensor out = HostTimes(on, hidden, 3);
+      hidden_at.push_back(hidden.word());
+      out = HostTimes(on, hidden, 3);
+      out_at.push_back(out.word());
       hidden = Tensor();
       hidden = Sum(on, out, inputs[0]);
+      out = Tensor();
     }
     return Values{hidden};
   });
-  const Tensor x = Given(1);
-  for (int step = 0; step < 4; ++step) {
-    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 22));
+  const auto expect_reuse = [&](const char* run) {
+    ASSERT_EQ(hidden_at.size(), 2u);
+    EXPECT_EQ(hidden_at[1], hidden_at[0]) << run;
+    EXPECT_EQ(out_at[1], out_at[0]) << run;
+  };
+  for (uint32_t step = 1; step <= 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {Given(step)})[0]), Times(PatternOf(step), 22));
+    expect_reuse(step == 1 ? "in the warm-up" : "in the recording");
   }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(tree().stats().sections, 3u);
+  EXPECT_EQ(replays(), 3u);
+  EXPECT_EQ(eager(), 0u);
 }
 
 // Row 16: parts change the caller's own memory between captured sections.
@@ -173,6 +192,7 @@ TEST_P(BreaksTest, CustomOpDynamicShapes) {
     }
   }
   EXPECT_EQ(tree().stats().sections, 6u);
+  EXPECT_EQ(replays(), 3u) << "one of each size";
 }
 
 // Row 154: a body that breaks nowhere is one section for each size.
@@ -202,6 +222,7 @@ TEST_P(BreaksTest, ForwardBackward) {
     EXPECT_EQ(Read(Call(backward, std::move(made))[0]), Times(PatternOf(1), 16));
   }
   EXPECT_EQ(tree().stats().sections, 3u);
+  EXPECT_EQ(replays(), 6u);
 }
 
 // Breaks inside of a part cut nothing.
@@ -220,6 +241,7 @@ TEST_P(BreaksTest, APartThatBreaksRunsInOneGo) {
               Plus(Times(PatternOf(1), 2), Words(kWords, 7)));
   }
   EXPECT_EQ(tree().stats().sections, 2u);
+  EXPECT_EQ(replays(), 2u);
 }
 
 // Inputs: today's address, whatever the recording does about it.
@@ -317,6 +339,8 @@ TEST_P(BreaksTest, AnInputThatDiesBeforeTheCut) {
     NewStep();
     EXPECT_EQ(Read(Call(function, Call(first, {x}))[0]), Times(PatternOf(1), 16));
   }
+  EXPECT_EQ(graphs(), 2u);
+  EXPECT_EQ(replays(), 6u);
 }
 
 TEST_P(BreaksTest, KeptOutputsOnBothSidesOfACut) {
@@ -337,7 +361,6 @@ TEST_P(BreaksTest, KeptOutputsOnBothSidesOfACut) {
   EXPECT_EQ(eager(), 0u);
 }
 
-// Two trees record and replay in one part of a third's.
 // Also in the first run a part works on the caller's stream: a tree that it calls there may live
 // longer than its own.
 TEST_P(BreaksTest, TheTreeThatAPartCallsLivesOn) {
@@ -362,6 +385,7 @@ TEST_P(BreaksTest, TheTreeThatAPartCallsLivesOn) {
     ASSERT_THAT(made, IsOk());
     EXPECT_EQ(Read((*made)[0]), Times(PatternOf(1), 2));
   }
+  EXPECT_EQ(inner->stats().replays, 2u);
 }
 
 // What a part made is its own, whichever run it made it in.
@@ -382,6 +406,7 @@ TEST_P(BreaksTest, APartKeepsWhatItMadeFirst) {
   EXPECT_EQ(replays(), 3u);
 }
 
+// Another tree records and replays in a part that this one's recording is cut at.
 TEST_P(BreaksTest, APartMayCallAnotherTree) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other, Tree::Create(device(), {}));
   const FunctionId inner = other->Register("inner", {}, Twice);
@@ -399,7 +424,56 @@ TEST_P(BreaksTest, APartMayCallAnotherTree) {
   for (int step = 0; step < 5; ++step) {
     EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 5));
   }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 3u);
   EXPECT_GT(other->stats().replays, 0u);
+}
+
+// Two views that share bytes are one tensor's, and no two blocks.
+TEST_P(BreaksTest, APartIsGivenViewsThatOverlap) {
+  const FunctionId function = Register("f", {}, [](Launcher& on, Values& inputs) {
+    const Tensor out = on.Empty(WordsLayout(kWords - 8));
+    on.Break("part", {Out(out), In(Slice(inputs[0], 8, kWords - 8)), In(Slice(inputs[0], 6, 16))},
+             [](Launcher& part, absl::Span<const Tensor> tensors) {
+               part.Copy(tensors[0], tensors[1]);
+             });
+    return Values{out};
+  });
+  const FunctionId after = Register("after", {}, [](Launcher& on, Values&) {
+    return Values{Filled(on, 9, kWords)};
+  });
+  const Tensor x[] = {Given(1), Given(2)};
+  for (int step = 0; step < 6; ++step) {
+    NewStep();
+    Values out = Call(function, {x[step % 2]});
+    const Words whole = PatternOf(1 + step % 2);
+    EXPECT_EQ(Read(out[0]), Words(whole.begin() + 8, whole.end())) << "in step " << step;
+    out.clear();
+    EXPECT_EQ(Read(Call(after, {})[0]), PatternOf(9));
+  }
+  EXPECT_GT(replays(), 4u);
+}
+
+// What a part is told to use covers the place of an output that is made after it.
+TEST_P(BreaksTest, AnOutputLiesWhereAPartHadItsTensor) {
+  const FunctionId function = Register("f", {}, [](Launcher& on, Values& inputs) {
+    const Tensor first = Sum(on, inputs[0], inputs[0]);  // whole quanta before what moves
+    Tensor large = Filled(on, 3, 256);
+    const Tensor part_of_it = Slice(large, 64, 192);
+    on.Break("part", {InOut(part_of_it)}, [](Launcher& part, absl::Span<const Tensor> tensors) {
+      part.Fill(tensors[0], 7);
+    });
+    return Values{first};
+  });
+  const FunctionId next = Register("next", {}, [](Launcher& on, Values& inputs) {
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    NewStep();
+    Values out = Call(function, {x});
+    EXPECT_EQ(Read(Call(next, {out[0]})[0]), Times(PatternOf(1), 4)) << "in step " << step;
+  }
 }
 
 }  // namespace

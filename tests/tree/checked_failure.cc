@@ -5,6 +5,8 @@
 
 #include "absl/types/span.h"
 #include "device/base/status_matchers.h"
+#include "device/error.h"
+#include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
 #include "graphs/tree.h"
 #include "gtest/gtest.h"
@@ -98,6 +100,40 @@ TEST_P(CheckedFailureTest, SoIsAWarmUp) {
   EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "'hides_a_pointer'"));
   EXPECT_THAT(status, FailsWith(StatusCode::kInternal, "increment"));
   ExpectBothStacks(status);
+}
+
+// As a GPU says it: the wait fails, and tells of no kernel.
+TEST(SilentFailureTest, TheOpsThatItMayHaveBeenAreNamed) {
+  for (const bool has_several : {false, true}) {
+    for (const int steps : {0, 1, 3}) {
+      FaultDevice device(*OpenHostDevice());
+      const std::unique_ptr<Stream> stream = *device.NewStream();
+      const std::unique_ptr<HostBuffer> buffer = *device.memory().AllocateHost(kCount * 4);
+      const std::unique_ptr<Tree> tree = *Tree::Create(device, {.check = true});
+      const FunctionId function =
+          tree->Register("suspect", {}, [has_several](Launcher& on, Values& inputs) {
+            const Tensor sum = Sum(on, inputs[0], inputs[0]);
+            if (has_several) Bump(on, sum, 1);
+            return Values{sum};
+          });
+      const auto step = [&] {
+        tree->BeginStep();
+        const Tensor x = Tensor::Foreign(buffer->range().base, WordsLayout(kCount));
+        return tree->Run(function, {x}, *stream).status();
+      };
+      for (int i = 0; i < steps; ++i) ASSERT_THAT(step(), IsOk());
+      // Before and behind its body a warm-up waits to see its inputs, too.
+      const int waits_before = steps == 0 ? 1 : 0;
+      device.plan().FailCallOf("Stream.Synchronize", 1 + waits_before, ErrorCode::kIllegalAddress);
+      EXPECT_THAT(step(), FailsWith(StatusCode::kInternal,
+                                    has_several ? "the device failed in 'suspect', in one of its "
+                                                  "ops 'add', 'increment': "
+                                                : "the device failed in 'suspect', in its op "
+                                                  "'add': "))
+          << steps << " steps before";
+      device.plan().Clear();
+    }
+  }
 }
 
 }  // namespace

@@ -5,6 +5,9 @@
 
 #include "absl/types/span.h"
 #include "device/device.h"
+#include "gmock/gmock.h"
+#include "graphs/random/generator.h"
+#include "graphs/random/uniform.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/fleeting_memory.h"
@@ -38,6 +41,7 @@ class ChecksTest : public TreeTest {
   void Open(bool check, bool strict) {
     TreeOptions options;
     options.check = check;
+    options.compare_replays = check;
     options.strict = strict;
     OpenTree(options);
   }
@@ -103,7 +107,6 @@ TEST_P(ChecksTest, AnInputThatIsWrittenInSecretIsPatched) {
   EXPECT_EQ(replays(), 2u);
 }
 
-// What the mode is for: without it the recording writes to its copy.
 // The body knows it without being given it, and says that it only reads.
 TEST_P(ChecksTest, ASecretWriteToMemoryThatIsNoInputIsSeen) {
   const Tensor known = Given(2);
@@ -129,20 +132,24 @@ TEST_P(ChecksTest, ASecretWriteToMemoryThatIsNoInputIsSeen) {
   EXPECT_EQ(Read(known), Plus(PatternOf(2), Words(kWords, 4 * kBy)));
 }
 
-TEST_P(ChecksTest, UncheckedTheWriteIsLost) {
+// What the mode is for: without it the recording of a large input writes to its copy. (Of a small
+// one the first warm-up sees it, where the kernel's parameters tell.)
+TEST_P(ChecksTest, UncheckedTheWriteToALargeInputIsLost) {
   Open(false, false);
-  const FunctionId function = Register("sly", {}, SecretBody);
-  const Tensor x = Given(1);
+  constexpr int64_t kMany = 20000;
+  const FunctionId function = Register("sly", {.moving = Moving::kCopy}, SecretBody);
+  const Tensor x = Given(1, kMany);
   CallInSteps(3, function, {x});
-  EXPECT_EQ(Read(x), Plus(PatternOf(1), Words(kWords, kBy))) << "the warm-up's alone";
+  EXPECT_EQ(Read(x), Plus(Pattern(1, kMany), Words(kMany, kBy))) << "the warm-up's alone";
 }
 
 TEST_P(ChecksTest, OneFunctionCanBeCheckedAlone) {
   Open(false, false);
   const FunctionId checked = Register("checked", {.check = true}, SecretBody);
   const FunctionId other = Register("other", {}, SecretBody);
-  CallInSteps(1, checked, {Given(1)});
-  CallInSteps(1, other, {Given(1)});
+  constexpr int64_t kMany = 20000;  // more than is looked at outside of the mode
+  CallInSteps(1, checked, {Given(1, kMany)});
+  CallInSteps(1, other, {Given(1, kMany)});
   ASSERT_EQ(warnings().size(), 1u);
   EXPECT_NE(warnings()[0].find("'checked'"), std::string::npos) << warnings()[0];
 }
@@ -251,6 +258,95 @@ TEST_P(ChecksTest, DeadMemoryThatTheBodyKeptIsNamedWithItsOp) {
                         "'look_up' was not launched: 'add' reads memory outside of the tree"));
   EXPECT_THAT(device().health(), IsOk());
   fleeting_.Map();
+}
+
+// The body reads a host variable, which a replay cannot see change.
+TEST_P(ChecksTest, AReplayThatDiffersFromItsBodyIsTold) {
+  uint32_t by = 1;
+  const FunctionId function = Register("frozen", {}, [&by](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    Bump(on, out, by);
+    return Values{out};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(2, function, {x});
+  by = 2;
+  CallInSteps(3, function, {x});
+  EXPECT_EQ(reasons(Reason::kReplayDiffers), 1u) << "the first replay is compared";
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_THAT(warnings()[0],
+              testing::HasSubstr("a replay of 'frozen' left other bytes than a run of its body on "
+                                 "the same inputs: output 0 at bytes 0 to 191. A value that"));
+}
+
+TEST_P(ChecksTest, AReplayThatDiffersIsAnErrorIfStrict) {
+  Open(true, true);
+  uint32_t by = 1;
+  const FunctionId function = Register("frozen", {}, [&by](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    Bump(on, out, by);
+    return Values{out};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(2, function, {x});
+  by = 2;
+  NewStep();
+  EXPECT_THAT(Refusal(function, {x}),
+              FailsWith(StatusCode::kFailedPrecondition, "a replay of 'frozen' left other bytes"));
+}
+
+// Part of the work is on the launcher's stream, so the recording seems whole.
+TEST_P(ChecksTest, WorkThatIsPartlyElsewhereIsSeenInTheReplay) {
+  const FunctionId function = Register("half", {}, [this](Launcher& on, Values& inputs) {
+    const Tensor out = on.Empty(inputs[0].layout());
+    const Tensor more = on.Empty(inputs[0].layout());
+    const AddressRange x = RangeOf(inputs[0]);
+    if (on.ok()) on.Fail(Add(on.stream(), out.raw_bytes(), x, x));
+    if (on.ok()) on.Fail(Add(a(), more.raw_bytes(), x, x));
+    return Values{out, more};
+  });
+  NewStep();
+  const Tensor x = Given(1), y = Given(2);
+  CallInSteps(2, function, {x});
+  CallInSteps(1, function, {y});
+  EXPECT_EQ(reasons(Reason::kReplayDiffers), 1u);
+}
+
+// The body's runs before the replay leave nothing: no random numbers are drawn by them.
+TEST_P(ChecksTest, ComparingChangesNothing) {
+  const auto generator = std::make_shared<Generator>(7);
+  const FunctionId function = Register("draws", {}, [generator](Launcher& on, Values& inputs) {
+    const Tensor drawn = on.Empty(DType::kF32, {kWords});
+    on.Launch(UniformKernel(), UniformShape(kWords),
+              {Out(drawn), Val(uint32_t{kWords}), Val(on.Random(generator, kWords))});
+    return Values{Sum(on, inputs[0], inputs[0]), drawn};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2)) << "step " << step;
+  }
+  EXPECT_EQ(generator->offset(), uint64_t{5 * kWords});
+  EXPECT_EQ(replays(), 3u);
+  EXPECT_EQ(reasons(Reason::kReplayDiffers), 0u);
+}
+
+// Bytes that nobody writes are whatever was there.
+TEST_P(ChecksTest, BytesThatNobodyWritesAreNotCompared) {
+  const FunctionId function = Register("partly", {}, [](Launcher& on, Values& inputs) {
+    const Tensor out = on.Empty(WordsLayout(4 * kWords));
+    if (on.ok()) on.Copy(Slice(out, 0, kWords), Tensor::From(inputs[0]));
+    return Values{out};
+  });
+  const FunctionId other = Register("other", {}, [](Launcher& on, Values&) {
+    return Values{Filled(on, 9, 4 * kWords)};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 5; ++step) {
+    CallInSteps(1, other, {});
+    CallInSteps(1, function, {x});
+  }
+  EXPECT_GT(replays(), 4u);
+  EXPECT_EQ(reasons(Reason::kReplayDiffers), 0u);
 }
 
 }  // namespace

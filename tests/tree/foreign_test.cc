@@ -70,6 +70,26 @@ TEST_P(ForeignTreeTest, TemporariesOfABodyAreItsRecordings) {
   EXPECT_THAT(foreign().last_error(), IsOk());
 }
 
+// Checked mode looks at memory of the caller's that ops name; temporaries are gone by then.
+TEST_P(ForeignTreeTest, TemporariesAreNoCallersMemoryForCheckedMode) {
+  OpenTree({.check = true});
+  const FunctionId function = Register("temporaries", {}, [this](Launcher& on, Values& inputs) {
+    const AddressRange block = Allocate(on.stream());
+    const Tensor temporary = Tensor::Foreign(block.base, WordsLayout(kWords));
+    on.Copy(temporary, Tensor::From(inputs[0]));
+    const Tensor out = Sum(on, temporary, inputs[0]);
+    Free(block, on.stream());
+    Filled(on, 3, kWords);  // the pool is used once more
+    return Values{out};
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(replays(), 2u);
+  EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 0u);
+}
+
 // A workspace that the library makes when it is first recorded, and keeps.
 TEST_P(ForeignTreeTest, ABlockThatOutlivesItsBodyIsHeldByTheRecording) {
   AddressRange workspace;
@@ -222,7 +242,7 @@ TEST_P(ForeignTreeTest, BlocksThatForeignCodeHoldsOutliveTheTree) {
 
 TEST_P(ForeignTreeTest, CallbacksByNumberReachTheTree) {
   constexpr int kNumber = 3;
-  ForeignAllocator::Install(kNumber, &foreign());
+  ASSERT_THAT(ForeignAllocator::Install(kNumber, &foreign()), IsOk());
   const FunctionId function = Register("calls_back", {}, [this](Launcher& on, Values& inputs) {
     foreign().Know(nullptr, on.stream());
     void* memory = graphtree_foreign_malloc(kBytes, kNumber, nullptr);

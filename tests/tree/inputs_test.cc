@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -57,12 +58,49 @@ TEST_P(InputsTest, InputsThatShareBytesAreCopiedTogether) {
   EXPECT_EQ(Read(memory), expected);
   EXPECT_EQ(Read(out[0]), Times(Words(expected.begin() + 1, expected.begin() + 1 + kWords), 2));
   EXPECT_EQ(out[1].word(), y.word());
-  options.alignments = {{0, 16}, {1, 64}};
-  const FunctionId strict = Register("strict", options, [](Launcher&, Values&) {
+  // A write that only the options tell of comes back as well.
+  options.mutated_inputs = {1};
+  const FunctionId opaque = Register("opaque", options, [](Launcher& on, Values& inputs) {
+    if (on.ok()) on.Fail(Increment(on.stream(), Tensor::From(inputs[1]).raw_bytes(), 2));
     return Values{};
   });
-  EXPECT_THAT(Refusal(strict, {x, Slice(memory, 2, kWords)}),
-              FailsWith(StatusCode::kInvalidArgument, "inputs 0 and 1 of 'strict' share bytes"));
+  CallInSteps(1, opaque, {x, y});
+  for (int64_t i = 5; i < kWords + 5; ++i) expected[i] += 2;
+  EXPECT_EQ(Read(memory), expected);
+}
+
+// No copy of both is aligned as both declare: what is only read is copied apart.
+TEST_P(InputsTest, InputsThatShareBytesAndAreOnlyReadAreCopiedApart) {
+  const Tensor memory = Given(1, kWords + 8);
+  const Tensor x = Slice(memory, 1, kWords), y = Slice(memory, 2, kWords);
+  for (const bool exclude : {false, true}) {
+    FunctionOptions options;
+    options.alignments = {{0, 16}, {1, 64}};
+    options.exclude = exclude;
+    const FunctionId reads = Register("reads", options, [](Launcher& on, Values& inputs) {
+      EXPECT_EQ(inputs[0].word() % 16, 0u);
+      EXPECT_EQ(inputs[1].word() % 64, 0u);
+      return Values{Sum(on, inputs[0], inputs[1]), inputs[0]};
+    });
+    for (int step = 0; step < 4; ++step) {
+      Values out = CallInSteps(1, reads, {x, y});
+      EXPECT_EQ(Read(out[0]), Plus(Read(x), Read(y)));
+      EXPECT_EQ(out[1].word(), x.word());
+    }
+    for (const uint32_t written : {0u, 1u}) {
+      const FunctionId writes =
+          Register("writes", options, [written](Launcher& on, Values& inputs) {
+            Bump(on, inputs[written], 1);
+            return Values{};
+          });
+      const Words before = Read(memory);
+      for (int step = 0; step < 3; ++step) {
+        EXPECT_THAT(Refusal(writes, {x, y}),
+                    FailsWith(StatusCode::kInvalidArgument, " of 'writes'"));
+        EXPECT_EQ(Read(memory), before) << "input " << written;
+      }
+    }
+  }
 }
 
 // An excluded function runs eagerly and may look at its alignment, too.
@@ -79,6 +117,23 @@ TEST_P(InputsTest, AnEagerRunGetsAlignedInputs) {
   Values out = CallInSteps(2, function, {x, y});
   EXPECT_EQ(Read(out[0]), Plus(PatternOf(1), Read(y)));
   EXPECT_EQ(out[1].word(), y.word());
+}
+
+// More than the pool aligns a block to of its own accord.
+TEST_P(InputsTest, ALargeAlignmentHoldsOnEveryRoute) {
+  const Tensor memory = Given(1, kWords + 64);
+  for (const bool exclude : {false, true}) {
+    const FunctionId function = Register(
+        "large", {.alignments = {{0, 8192}}, .exclude = exclude}, [](Launcher& on, Values& inputs) {
+          EXPECT_EQ(inputs[0].word() % 8192, 0u);
+          return Values{Sum(on, inputs[0], inputs[0])};
+        });
+    for (int step = 0; step < 4; ++step) {
+      const Tensor x = Slice(memory, 16 + step, kWords);
+      EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(Read(x), 2));
+    }
+  }
+  EXPECT_EQ(graphs(), 1u);
 }
 
 TEST_P(InputsTest, AMisalignedInputThatIsWrittenToIsRefused) {

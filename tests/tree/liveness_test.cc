@@ -1,6 +1,7 @@
 // Rows about what is alive: checkpoints restored, blocks held, deaths between the two.
 #include <utility>
 
+#include "allocator/pool.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -12,6 +13,11 @@ class LivenessTest : public TreeTest {
   static Values Pair(Launcher& on, Values& inputs) {
     return {Sum(on, inputs[0], inputs[0]), Thrice(on, inputs)[0]};
   }
+  // As many outputs are held, and as many blocks of the pool are live for them.
+  void ExpectBlocks(uint64_t blocks) {
+    EXPECT_EQ(live(), blocks);
+    tree().Inspect([&] { EXPECT_EQ(tree().pool().Stats().live_blocks, blocks); });
+  }
   // x -> rows 0 and 1 of one tensor of twice the size
   static Values TwoRows(Launcher& on, Values& inputs) {
     const Tensor both = Filled(on, 5, 2 * kWords);
@@ -20,6 +26,8 @@ class LivenessTest : public TreeTest {
 };
 GRAPHTREE_ON_EVERY_DEVICE(LivenessTest);
 
+// Three variants of a tail, twice each, and their results are held: those of earlier steps go stale
+// and hold no block of the pool.
 TEST_P(LivenessTest, AccumulateMultipleRecordings) {
   const FunctionId prefix = Register("prefix", {}, Twice);
   const FunctionId tail = Register("tail", {}, [](Launcher& on, Values& inputs) {
@@ -38,16 +46,22 @@ TEST_P(LivenessTest, AccumulateMultipleRecordings) {
     return out;
   };
   Values first = twice(0);
-  EXPECT_EQ(live(), 1u);
+  ExpectBlocks(1);
   Values second = twice(1);
-  EXPECT_EQ(live(), 1u);
+  EXPECT_EQ(Read(second[0]), Plus(Times(PatternOf(3), 4), Words(kWords, 1)));
+  ExpectBlocks(1);
   Values third = twice(2);
   EXPECT_EQ(Read(third[0]), Plus(Times(PatternOf(3), 4), Words(kWords, 2)));
+  ExpectBlocks(1);
   first.clear();
   second.clear();
-  EXPECT_EQ(live(), 1u);
+  ExpectBlocks(1);
+  EXPECT_EQ(Read(third[0]), Plus(Times(PatternOf(3), 4), Words(kWords, 2)));
   third.clear();
-  EXPECT_EQ(live(), 0u);
+  ExpectBlocks(0);
+  EXPECT_EQ(graphs(), 3u) << "the prefix, and a tail of each";
+  EXPECT_EQ(descendants(), (Counts{2}));
+  EXPECT_EQ(replays(), 4u) << "the prefix before each tail";
 }
 
 TEST_P(LivenessTest, LiveOutputsMultipleGraphs) {
@@ -235,7 +249,6 @@ TEST_P(LivenessTest, Cleanup) {
   EXPECT_EQ(Read(held[0]), Times(PatternOf(3), 2)) << "outputs outlive their tree";
 }
 
-// One path by hand: what is warmed up, recorded, replayed and restored, call by call.
 // The books had been put to where a recording could begin, and it came to nothing: what the next
 // replay consumes is no block of the books', whose place it may be writing to.
 TEST_P(LivenessTest, AReplayBehindACallThatCameToNothing) {
@@ -272,6 +285,7 @@ TEST_P(LivenessTest, AReplayBehindACallThatCameToNothing) {
   }
 }
 
+// One path by hand: what is warmed up, recorded, replayed and restored, call by call.
 TEST_P(LivenessTest, TheTraceOfTwoFunctionsAndAThird) {
   const FunctionId f = Register("f", {}, Twice);
   const FunctionId g = Register("g", {}, Twice);

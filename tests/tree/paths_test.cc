@@ -40,18 +40,35 @@ TEST_P(PathsTest, PartitionDynamicShapes) {
 }
 
 // The same function twice on one path, and a tail. Two nodes hang below the root; a front end that
-// compiled the pair as one function would see one.
+// compiled the pair as one function would see one. Both outputs of the one function are held: in
+// every run they are two, and neither is written over by the other or by the tail. Let go as soon
+// as they are used, they make a path of their own.
 TEST_P(PathsTest, FunctionCompiledMultipleTimes) {
   const FunctionId inner = Register("inner", {}, Twice);
   const FunctionId tail = Register("tail", {}, Thrice);
+  for (uint32_t step = 1; step <= 4; ++step) {
+    NewStep();
+    const Values first = Call(inner, {Given(step)});
+    const Values second = Call(inner, {first[0]});
+    const Values out = Call(tail, {second[0]});
+    EXPECT_NE(first[0].storage(), second[0].storage());
+    EXPECT_NE(first[0].word(), second[0].word());
+    EXPECT_EQ(live(), 3u);
+    EXPECT_EQ(Read(first[0]), Times(PatternOf(step), 2)) << "step " << step;
+    EXPECT_EQ(Read(second[0]), Times(PatternOf(step), 4)) << "step " << step;
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(step), 12)) << "step " << step;
+  }
+  EXPECT_EQ(descendants(), (Counts{2}));
+  EXPECT_EQ(graphs(), 3u);
+  EXPECT_EQ(replays(), 6u);
   const Tensor x = Given(3);
   for (int step = 0; step < 3; ++step) {
     NewStep();
     Values out = Call(tail, Call(inner, Call(inner, {x})));
     EXPECT_EQ(Read(out[0]), Times(PatternOf(3), 12));
   }
-  EXPECT_EQ(descendants(), (Counts{2}));
-  EXPECT_EQ(replays(), 3u);
+  EXPECT_EQ(eager(), 0u);
+  EXPECT_TRUE(warnings().empty());
 }
 
 TEST_P(PathsTest, EndRecordingEarly) {

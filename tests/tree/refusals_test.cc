@@ -238,7 +238,7 @@ TEST_P(RefusalsTest, ASynchronisingBodyIsToldWithTheOpBeforeIt) {
   });
   CallInSteps(2, function, {Given(1)});
   ASSERT_EQ(warnings().size(), 1u);
-  EXPECT_NE(warnings()[0].find("behind op 1 of its body ('add')"), std::string::npos)
+  EXPECT_NE(warnings()[0].find("after op 1 of its body ('add')"), std::string::npos)
       << warnings()[0];
 }
 
@@ -283,7 +283,7 @@ TEST_P(RefusalsTest, ABodyThatAllocatesOutsideOfThePoolWhileItIsRecorded) {
     EXPECT_THAT(warnings().back(), testing::HasSubstr("allocat"));
     if (hides) continue;
     EXPECT_THAT(warnings().back(), testing::HasSubstr("outside of the tree's pool"));
-    EXPECT_THAT(warnings().back(), testing::HasSubstr("behind op 1 of its body ('add')"));
+    EXPECT_THAT(warnings().back(), testing::HasSubstr("after op 1 of its body ('add')"));
     EXPECT_THAT(warnings().back(), testing::HasSubstr("4096 bytes"));
   }
 }
@@ -352,7 +352,7 @@ TEST_P(RefusalsTest, ACaptureThatAnotherThreadsLegacyStreamBreaks) {
   ASSERT_EQ(warnings().size(), 1u);
   EXPECT_NE(warnings()[0].find("'broken' runs eagerly"), std::string::npos) << warnings()[0];
   EXPECT_NE(warnings()[0].find("legacy"), std::string::npos) << warnings()[0];
-  EXPECT_NE(warnings()[0].find("behind op 1"), std::string::npos) << warnings()[0];
+  EXPECT_NE(warnings()[0].find("after op 1"), std::string::npos) << warnings()[0];
 }
 
 TEST_P(RefusalsTest, MoreOutputsThanDeclared) {
@@ -367,7 +367,7 @@ TEST_P(RefusalsTest, MoreOutputsThanDeclared) {
   NewStep();
   EXPECT_THAT(Refusal(function, {x}),
               FailsWith(StatusCode::kInvalidArgument,
-                        "'modest', behind op 1 of its body ('add'): it returned 2 outputs and "
+                        "'modest', after op 1 of its body ('add'): it returned 2 outputs and "
                         "declared at most 1"));
   outputs = 1;
   EXPECT_EQ(Read(CallInSteps(3, function, {x})[0]), Times(PatternOf(1), 2));

@@ -21,6 +21,14 @@ class RequestsTest : public TreeTest {
     });
   }
   uint64_t warm_ups() { return tree().stats().warm_ups; }
+  // What waits for work of the tree is let go: a step marks where the work ends, a later one looks.
+  void LetWorkEnd() {
+    for (int step = 0; step < 3; ++step) {
+      NewStep();
+      EXPECT_THAT(a().Synchronize(), IsOk());
+    }
+    NewStep();
+  }
 
   int runs_ = 0;
 };
@@ -77,6 +85,38 @@ TEST_P(RequestsTest, ABodyThatAsksWhileItIsRecordedIsWarmedUp) {
   EXPECT_EQ(eager(), 0u);
 }
 
+// A run that asks and then fails has asked for nothing: it is not counted, and brings the limit no
+// nearer, whether the function was cold or would have been recorded.
+TEST_P(RequestsTest, AnotherWarmUpAskedForInAFailedOne) {
+  for (const bool was_warm : {false, true}) {
+    OpenTree({.warm_up_limit = 1});
+    bool fails = false;
+    const FunctionId function = Register("tuner", {}, [&](Launcher& on, Values& inputs) {
+      if (!fails) return Twice(on, inputs);
+      on.WarmUpAgain("candidates left");
+      on.Fail(absl::InternalError("on purpose"));
+      return Values{};
+    });
+    const Tensor x = Given(1);
+    if (was_warm) CallInSteps(1, function, {x});
+    fails = true;
+    for (int run = 0; run < 3; ++run) {
+      NewStep();
+      EXPECT_THAT(Refusal(function, {x}), FailsWith(absl::StatusCode::kInternal, "on purpose"));
+    }
+    EXPECT_EQ(warm_ups(), was_warm ? 1u : 0u);
+    fails = false;
+    for (int step = 0; step < 12; ++step) {
+      EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+    }
+    EXPECT_EQ(warm_ups(), 1u);
+    EXPECT_EQ(graphs(), 1u);
+    EXPECT_GT(replays(), 0u);
+    EXPECT_EQ(reasons(Reason::kWarmUpAsked), 0u);
+    EXPECT_EQ(reasons(Reason::kWarmUpForEver), 0u);
+  }
+}
+
 // A part asks for its body, and what it needs is held by the recording.
 TEST_P(RequestsTest, APartAsksForItsBody) {
   int asks = 2, gone = 0;
@@ -94,9 +134,10 @@ TEST_P(RequestsTest, APartAsksForItsBody) {
   EXPECT_EQ(graphs(), 0u);
   EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 4));
   EXPECT_EQ(graphs(), 1u);
-  NewStep();
+  LetWorkEnd();
   EXPECT_EQ(gone, 3) << "of the warm-ups";
   CallInSteps(2, function, {x});
+  LetWorkEnd();
   EXPECT_EQ(gone, 5) << "of the replays";
   CloseTree();
   EXPECT_EQ(gone, 6);
@@ -112,11 +153,29 @@ TEST_P(RequestsTest, ANodeHoldsWhatItNeedsAsLongAsItMayBeReplayed) {
   });
   const Tensor x = Given(1);
   CallInSteps(1, function, {x});
-  NewStep();
-  EXPECT_TRUE(held.expired()) << "a warm-up's is let go with its path";
+  EXPECT_FALSE(held.expired()) << "its work may be under way";
+  LetWorkEnd();
+  EXPECT_TRUE(held.expired()) << "a warm-up's is let go when its work is done";
   CallInSteps(4, function, {x});
   EXPECT_FALSE(held.expired());
   CloseTree();
+  EXPECT_TRUE(held.expired());
+}
+
+// An eager run's launches wait in the stream when the body has returned.
+TEST_P(RequestsTest, AnEagerRunHoldsWhatItsWorkNeeds) {
+  std::weak_ptr<int> held;
+  const FunctionId function =
+      Register("keeps", {.exclude = true}, [&held](Launcher& on, Values& inputs) {
+        const auto object = std::make_shared<int>(1);
+        held = object;
+        on.KeepAlive(object);
+        return Twice(on, inputs);
+      });
+  const Tensor x = Given(1);
+  CallInSteps(1, function, {x});
+  EXPECT_FALSE(held.expired());
+  LetWorkEnd();
   EXPECT_TRUE(held.expired());
 }
 
@@ -204,6 +263,32 @@ TEST_P(WorkspaceTest, AWorkspaceThatIsNotRegistered) {
   Values outputs, inputs = {Given(1)};
   EXPECT_THAT(tree().Run(function, absl::MakeSpan(inputs), a(), &outputs),
               FailsWith(absl::StatusCode::kInvalidArgument, "workspace 3 is not registered"));
+}
+
+// A break inside of a part is no cut of its own, and what its part asks for is the body's wish too.
+TEST_P(RequestsTest, APartInsideOfAPartMayAsk) {
+  const auto object = std::make_shared<int>(1);
+  const FunctionId function = Register("nested", {}, [&](Launcher& on, Values& inputs) {
+    const bool asks = runs_++ == 1;
+    on.Break("outer", {}, [object, asks](Launcher& outer, absl::Span<const Tensor>) {
+      outer.Break("inner", {}, [object, asks](Launcher& inner, absl::Span<const Tensor>) {
+        if (asks) inner.WarmUpAgain("candidates left");
+        inner.KeepAlive(object);
+      });
+    });
+    return Twice(on, inputs);
+  });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_EQ(warm_ups(), 2u) << "the recording, whose part asked, became a warm-up";
+  EXPECT_EQ(reasons(Reason::kWarmUpAsked), 1u);
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 1u);
+  LetWorkEnd();
+  // Ours, the part's that the recording cuts, and one that its node keeps.
+  EXPECT_EQ(object.use_count(), 3);
 }
 
 }  // namespace

@@ -95,6 +95,71 @@ TEST_P(SizesTest, AListIsNoErrorInStrictMode) {
   EXPECT_EQ(graphs(), 1u);
 }
 
+// What was recorded for the first size goes with it, and a list of sizes is another thing.
+TEST_P(SizesTest, CudagraphSkipDynamicGraphs) {
+  MakeInput();
+  const FunctionId function =
+      RegisterSized(1, {.skip_varying_sizes = true, .input_names = {"length"}});
+  const FunctionId other = RegisterSized(1, {});
+  for (int round = 0; round < 4; ++round) CallWith(function, {5});
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(replays(), 2u);
+  EXPECT_TRUE(warnings().empty());
+  CallWith(function, {7});
+  EXPECT_EQ(tree().stats().nodes, 0u);
+  EXPECT_EQ(tree().stats().shapes, 0u);
+  EXPECT_EQ(reasons(Reason::kFunctionEvicted), 1u);
+  for (int round = 0; round < 4; ++round) CallWith(function, {5});
+  EXPECT_EQ(reasons(Reason::kSizesVary), 5u);
+  EXPECT_EQ(eager(), 5u);
+  EXPECT_EQ(graphs(), 1u);
+  ASSERT_EQ(warnings().size(), 1u) << "told once";
+  for (const char* part : {"'sized'", "skip_varying_sizes", "input 0 ('length') is 7 after 5"}) {
+    EXPECT_NE(warnings()[0].find(part), std::string::npos) << warnings()[0];
+  }
+  for (int64_t size : {5, 5, 5, 7, 7, 7}) CallWith(other, {size});
+  EXPECT_EQ(graphs(), 3u) << "of another function nothing is said";
+}
+
+TEST_P(SizesTest, CudagraphSkipDynamicGraphsOfATree) {
+  OpenTree({.strict = true, .skip_varying_sizes = true});
+  const FunctionId doubles = Register("doubles", {}, Twice);
+  for (int64_t words : {16, 16, 16, 32, 32, 16}) {
+    EXPECT_EQ(Read(CallInSteps(1, doubles, {Given(3, words)})[0]), Times(Pattern(3, words), 2))
+        << "no error in strict mode";
+  }
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(reasons(Reason::kSizesVary), 3u);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_NE(warnings()[0].find("input 0 has sizes [32] after [16]"), std::string::npos)
+      << warnings()[0];
+}
+
+// The first size is on the path in force: its output is good until its step ends.
+TEST_P(SizesTest, ASizeThatVariesBehindItself) {
+  MakeInput();
+  const FunctionId function = RegisterSized(1, {.skip_varying_sizes = true});
+  for (int round = 0; round < 3; ++round) CallWith(function, {5});
+  NewStep();
+  const Value held = Call(function, {Value::Integer(5), x_})[0];
+  EXPECT_EQ(Read(Call(function, {Value::Integer(7), x_})[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(Read(Call(function, {Value::Integer(5), x_})[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(Read(held), Times(PatternOf(1), 2));
+  EXPECT_EQ(tree().stats().nodes, 1u);
+  NewStep();
+  EXPECT_EQ(tree().stats().nodes, 0u);
+}
+
+TEST_P(SizesTest, SizesThatAreNotListedDoNotVary) {
+  MakeInput();
+  const FunctionId function =
+      RegisterSized(1, {.recorded_sizes = {{2}}, .skip_varying_sizes = true});
+  for (int64_t size : {1, 2, 3, 2, 4, 2}) CallWith(function, {size});
+  EXPECT_EQ(reasons(Reason::kSizesVary), 0u);
+  EXPECT_EQ(reasons(Reason::kSizeNotListed), 3u);
+  EXPECT_EQ(graphs(), 1u);
+}
+
 TEST_P(SizesTest, SkipIfDynamicShapeLimitReached1) {
   OpenTree({.shape_warn_limit = 1});
   MakeInput();

@@ -102,7 +102,7 @@ TEST_P(TreeThreadsTest, AllWithOneTree) {
       EXPECT_EQ(ReadOn(*streams[t], values[0]), Times(PatternOf(t + 1), 2));
     }
   });
-  EXPECT_GE(tree().stats().calls, uint64_t{kThreads} * kCalls);
+  EXPECT_EQ(tree().stats().calls, uint64_t{kThreads} * kCalls) << "the refused ones do not count";
   CloseTree();
 }
 
@@ -127,25 +127,34 @@ TEST_P(TreeThreadsTest, WhoeverLooksMakesNoCallFail) {
   const FunctionId twice = Register("twice", {}, Twice);
   constexpr int kLooks = 30;
   std::atomic<int> looks{0};
+  std::atomic<bool> calls_run{false};
   std::thread monitor([&] {
+    while (!calls_run) std::this_thread::yield();
     for (; looks < kLooks; ++looks) {
       const TreeStats stats = tree().stats();
       EXPECT_LE(stats.replays + stats.recordings + stats.warm_ups, stats.calls);
       EXPECT_LE(tree().outline().size(), 1u);
       EXPECT_LE(tree().memory().size(), 1u);
-      tree().Inspect([&] { EXPECT_GE(tree().pool().Stats().mapped_bytes, 0u); });
+      tree().Inspect([&] {
+        const PoolStats pool = tree().pool().Stats();
+        EXPECT_GT(pool.mapped_bytes, 0u) << "the first call has been";
+        EXPECT_LE(pool.live_bytes, pool.mapped_bytes);
+        EXPECT_LE(pool.live_blocks, 1u) << "no call is in its middle";
+      });
       tree().Register("idle", {}, Twice);
     }
   });
   uint64_t calls = 0;
-  for (; looks < kLooks; ++calls) {
+  for (; looks < kLooks || calls < 3; ++calls) {
     NewStep();
     Values outputs = Call(twice, {x});
+    calls_run = true;
     if (calls % 50 != 0) continue;
     EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 2));
   }
   monitor.join();
-  EXPECT_EQ(tree().stats().calls, calls) << "and each has run";
+  EXPECT_EQ(tree().stats().calls, calls);
+  EXPECT_EQ(replays(), calls - 2) << "and each has run";
 }
 
 // A body that asks is answered, and what dies in it is not forgotten for it.
@@ -194,6 +203,7 @@ TEST_P(TreeThreadsTest, OutputsAreDroppedOnOtherThreads) {
     droppers.emplace_back([held = std::move(outputs)]() mutable { held.clear(); });
   }
   for (std::thread& dropper : droppers) dropper.join();
+  EXPECT_GT(replays(), 0u);
   NewStep();
   EXPECT_EQ(live(), 0u);
 }
@@ -224,9 +234,10 @@ TEST_P(TreeThreadsTest, AnOutputIsDroppedWhileAnotherFunctionIsRecorded) {
     EXPECT_EQ(Read(second), Times(PatternOf(2), 3)) << "step " << step;
     EXPECT_EQ(Read(third), Times(PatternOf(2), 3)) << "step " << step;
   }
+  EXPECT_EQ(reasons(Reason::kLivenessDiffers), 1u) << "it was not replayed where that is alive";
+  EXPECT_GT(replays(), 3u);
 }
 
-// The other tree works on a stream of its own: it may, whatever the outer tree does at the time.
 // Another thread lets go of what a body has stored while the tree takes it in.
 TEST_P(TreeThreadsTest, WhatABodyHasStoredIsDroppedAsItReturns) {
   constexpr int kMany = 100, kRounds = 60;
@@ -277,6 +288,7 @@ TEST_P(TreeThreadsTest, SomebodyIsTurnedAwayWhileOthersRegister) {
   EXPECT_EQ(Read(CallInSteps(1, waits, {Given(1)})[0]), Times(PatternOf(1), 2));
 }
 
+// The other tree works on a stream of its own: it may, whatever the outer tree does at the time.
 TEST_P(TreeThreadsTest, ABodyCallsAnotherTree) {
   ASSERT_OK_AND_ASSIGN(const auto stream, device().NewStream());
   const std::unique_ptr<Tree> inner = NewTree();

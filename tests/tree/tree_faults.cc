@@ -120,6 +120,7 @@ TEST(TreeFaultTest, AnyCallMayFailWhereRecordingsGoAndComeBack) {
 
 // Faults in one state of a path: the tree is brought there first, and the steps before work.
 void FaultsAfter(int steps, bool must_run, ErrorCode code) {
+  uint64_t faults = 0, in_recordings = 0, failures = 0, restores = 0;
   for (uint64_t n = 1;; ++n) {
     FaultDevice device(MakeHost());
     SCOPED_TRACE(testing::Message() << "call " << n << " after " << steps << " steps");
@@ -139,16 +140,26 @@ void FaultsAfter(int steps, bool must_run, ErrorCode code) {
       const bool in_recording = (where.find("Capture") != std::string::npos ||
                                  where.find("Graph.") == 0) &&
                                 where != "Stream.Capture";
+      faults += fired ? 1 : 0;
+      failures += ran ? 0 : 1;
       if (must_run && in_recording) {
+        ++in_recordings;
         EXPECT_TRUE(ran) << "a recording that fails runs eagerly; it failed in " << where;
         EXPECT_LE(caller.tree().stats().recordings, before + 1);
       }
       for (int step = 0; step < 4; ++step) EXPECT_TRUE(caller.Step()) << where;
       EXPECT_GT(caller.tree().stats().replays, 0u);
+      restores += caller.tree().stats().restores;
     }
     EXPECT_THAT(device.Close(), IsOk());
     if (!fired || testing::Test::HasFailure()) break;
   }
+  EXPECT_GE(faults, 4u);
+  EXPECT_GE(failures, 1u) << "some call is not to be done without";
+  if (!must_run) return;
+  EXPECT_GE(in_recordings, 4u);
+  // A second recording that failed is made again behind a replay of the first.
+  EXPECT_GE(restores, 1u);
 }
 
 TEST(TreeFaultTest, AnyCallOfAWarmUpMayFail) { FaultsAfter(0, false, ErrorCode::kOutOfMemory); }
@@ -162,7 +173,8 @@ TEST(TreeFaultTest, AnyCallOfAReplayMayFail) { FaultsAfter(2, false, ErrorCode::
 
 // A restore: the second function is called behind a replay with what it was not recorded for.
 TEST(TreeFaultTest, AnyCallOfARestoreMayFail) {
-  const uint64_t calls = ForEveryFailingCall(MakeHost, [](FaultDevice& device) {
+  uint64_t restored_calls = 0, with_faults = 0;
+  const uint64_t calls = ForEveryFailingCall(MakeHost, [&](FaultDevice& device) {
     Caller caller(device);
     if (!caller.Open()) return;
     int failed = 0;
@@ -178,18 +190,26 @@ TEST(TreeFaultTest, AnyCallOfARestoreMayFail) {
         ++failed;
         continue;
       }
+      const uint64_t restores = caller.tree().stats().restores;
+      const uint64_t fired = device.plan().fired();
       Values more;
       failed += caller.tree().Run(other, {}, **stream, &more).ok() ? 0 : 1;
+      if (caller.tree().stats().restores == restores) continue;
+      ++restored_calls;
+      with_faults += device.plan().fired() > fired ? 1 : 0;
     }
     EXPECT_LE(failed, 1);
+    EXPECT_GT(caller.tree().stats().restores, 0u) << device.plan().fired_in();
     for (int step = 0; step < 2 && device.plan().fired() > 0; ++step) EXPECT_TRUE(caller.Step());
     caller.Close();  // its stream goes before the caller
   });
   EXPECT_GE(calls, 60u);
+  EXPECT_GE(restored_calls, calls);
+  EXPECT_GE(with_faults, 10u) << "calls that restored, and in which something failed";
 }
 
 TEST(TreeFaultTest, TheDeviceMayBeLostAtAnyCall) {
-  LoseTheDeviceAtAnyCall<Caller>([](Caller&) {});
+  EXPECT_GE(LoseTheDeviceAtAnyCall<Caller>([](Caller&) {}), 20u);
 }
 
 }  // namespace

@@ -54,6 +54,7 @@ absl::Status EagerExecutor::Run(ModelFunction function, Values* inputs, Values* 
   LaunchCounter counter;
   EagerRandom random;
   Launcher on(stream_, arena_, launches == 0 ? &counter : nullptr, &random);
+  on.SetInputs(inputs);
   *outputs = RunBody(function, generator_, on, *inputs);
   if (launches == 0) launches = counter.launches;
   return on.status();

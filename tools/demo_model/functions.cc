@@ -36,8 +36,8 @@ struct Step {
     on.Launch(AddKernel(), AddShape(count), {InOut(x), In(y), Val(count)});
   }
 
-  void Attention(const Tensor& x, const Values& inputs, int layer) const {
-    const auto weight = [&](LayerInput input) { return Tensor::From(inputs[layer + input]); };
+  void Attention(const Tensor& x, int layer) const {
+    const auto weight = [&](LayerInput input) { return on.Input(layer + input); };
     const Tensor cache = weight(kCache);
     const Tensor qkv = Matmul(Norm(x, weight(kNorm1)), weight(kQkv));
     on.Launch(RopeKernel(), RopeShape(rows), {InOut(qkv), In(angles), In(positions), Val(rows)});
@@ -49,8 +49,8 @@ struct Step {
     Add(x, Matmul(mixed, weight(kProject)));
   }
 
-  void Mlp(const Tensor& x, const Values& inputs, int layer) const {
-    const auto weight = [&](LayerInput input) { return Tensor::From(inputs[layer + input]); };
+  void Mlp(const Tensor& x, int layer) const {
+    const auto weight = [&](LayerInput input) { return on.Input(layer + input); };
     const Tensor gate_up = Matmul(Norm(x, weight(kNorm2)), weight(kGateUp));
     const Tensor gated = Empty(kFeed);
     on.Launch(GateKernel(), GateShape(rows), {Out(gated), In(gate_up), Val(rows)});
@@ -60,25 +60,24 @@ struct Step {
 
 // The logits of every row. The hidden state ends here: its memory may be used again.
 Tensor Logits(Launcher& on, Values& inputs, int norm) {
-  const Tensor hidden = Tensor::From(inputs[0]);
+  const Tensor hidden = on.Input(0);
   inputs[0] = Value();
   const Step step = {on, static_cast<int>(hidden.dim(0)), {}, {}, {}};
-  return step.Matmul(step.Norm(hidden, Tensor::From(inputs[norm])),
-                      Tensor::From(inputs[norm + 1]));
+  return step.Matmul(step.Norm(hidden, on.Input(norm)), on.Input(norm + 1));
 }
 
 }  // namespace
 
-Values DecodeStep(Launcher& on, Values& inputs) {
-  const Tensor tokens = Tensor::From(inputs[kTokens]);
-  const Step step = {on, static_cast<int>(tokens.dim(0)), Tensor::From(inputs[kPositionsInput]),
-                       Tensor::From(inputs[kSlotsInput]), Tensor::From(inputs[kAngles])};
+Values DecodeStep(Launcher& on, Values&) {
+  const Tensor tokens = on.Input(kTokens);
+  const Step step = {on, static_cast<int>(tokens.dim(0)), on.Input(kPositionsInput),
+                     on.Input(kSlotsInput), on.Input(kAngles)};
   const Tensor x = step.Empty(kHidden);
   on.Launch(EmbedKernel(), EmbedShape(step.rows),
-            {Out(x), In(Tensor::From(inputs[kEmbedding])), In(tokens), Val(step.rows)});
+            {Out(x), In(on.Input(kEmbedding)), In(tokens), Val(step.rows)});
   for (int layer = kFirstLayer; layer < kDecodeInputs; layer += kLayerInputs) {
-    step.Attention(x, inputs, layer);
-    step.Mlp(x, inputs, layer);
+    step.Attention(x, layer);
+    step.Mlp(x, layer);
   }
   return {x};
 }
@@ -93,7 +92,7 @@ Values PickGreedy(Launcher& on, Values& inputs) {
 }
 
 Values PickSampled(Launcher& on, Values& inputs, const GeneratorPtr& generator) {
-  const Tensor temperatures = Tensor::From(inputs[1]);
+  const Tensor temperatures = on.Input(1);
   const Tensor logits = Logits(on, inputs, 2);
   if (!on.ok()) return {Value()};
   const int rows = static_cast<int>(logits.dim(0));

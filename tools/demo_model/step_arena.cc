@@ -9,7 +9,7 @@ namespace graphtree::demo {
 
 StepArena::~StepArena() { GRAPHTREE_CHECK(held_ == 0) << held_ << " tensors are still held"; }
 
-absl::StatusOr<AddressRange> StepArena::Scratch(uint64_t bytes, Stream& stream) {
+absl::StatusOr<AddressRange> StepArena::Place(uint64_t bytes) {
   const uint64_t rounded = (bytes + 255) / 256 * 256;
   if (rounded > range_.bytes - used_) {
     return absl::ResourceExhaustedError(
@@ -22,7 +22,7 @@ absl::StatusOr<AddressRange> StepArena::Scratch(uint64_t bytes, Stream& stream) 
 }
 
 absl::StatusOr<Storage*> StepArena::Allocate(uint64_t bytes, Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const AddressRange range, Scratch(bytes, stream));
+  GRAPHTREE_ASSIGN_OR_RETURN(const AddressRange range, Place(bytes));
   StorageOwner* const owner = this;
   ++held_;
   if (spare_.empty()) {

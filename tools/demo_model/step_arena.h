@@ -31,8 +31,11 @@ class StepArena : public BodyAllocator, private StorageOwner {
   ~StepArena() override;
 
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override;
-  absl::StatusOr<AddressRange> Scratch(uint64_t bytes, Stream& stream) override;
   // Nothing is placed again within a step.
+  absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override {
+    return Allocate(bytes, stream);
+  }
+  void EndScratch(Storage*) override {}
   absl::Status UseOn(Storage*, Stream&) override { return absl::OkStatus(); }
 
   // REQUIRES: no tensor from it is held, and the stream's order keeps what ran before apart from
@@ -40,6 +43,7 @@ class StepArena : public BodyAllocator, private StorageOwner {
   void StartOver();
 
  private:
+  absl::StatusOr<AddressRange> Place(uint64_t bytes);
   void Unreferenced(Storage* storage) override;
   std::string WhyStale(const Storage& storage) const override;
 

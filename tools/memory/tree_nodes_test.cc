@@ -195,7 +195,9 @@ TEST_F(TreeNodesTest, AParkedPoolIsParkedMemoryOfItsNodes) {
   ASSERT_THAT(tree_->pool().Park(ParkContents::kDrop), IsOk());
   const std::string path = Written(".sqlite");
   const NodeReport report = Report(path);
+  ASSERT_EQ(report.nodes.size(), 3u);
   for (const NodeRow& node : report.nodes) {
+    EXPECT_GT(node.bytes, 0u) << node.id;
     EXPECT_EQ(node.parked, node.bytes) << node.id;
     EXPECT_EQ(node.state, "idle");
   }

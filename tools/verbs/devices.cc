@@ -60,16 +60,21 @@ std::string Wrapped(absl::string_view text, size_t indent) {
 std::string CapabilitiesAsText(const Capabilities& capabilities) {
   std::vector<std::string> present;
   std::string missing;
+  bool any_unused = false;
   for (const CapabilityState& state : capabilities) {
+    const std::string name = absl::StrCat(CapabilityName(state.capability),
+                                          IsUsed(state.capability) ? "" : " (unused)");
+    any_unused = any_unused || !IsUsed(state.capability);
     if (state.present) {
-      present.push_back(CapabilityName(state.capability));
+      present.push_back(name);
     } else {
-      absl::StrAppend(
-          &missing, "    cannot  ",
-          Wrapped(absl::StrCat(CapabilityName(state.capability), ": ", state.reason), 14), "\n");
+      absl::StrAppend(&missing, "    cannot  ",
+                      Wrapped(absl::StrCat(name, ": ", state.reason), 14), "\n");
     }
   }
-  return absl::StrCat("    can     ", Wrapped(absl::StrJoin(present, ", "), 12), "\n", missing);
+  return absl::StrCat("    can     ", Wrapped(absl::StrJoin(present, ", "), 12), "\n", missing,
+                      any_unused ? "    unused  nothing in this library makes use of it so far\n"
+                                 : "");
 }
 
 void WriteDevice(const DeviceListing& device, JsonWriter& json) {
@@ -89,7 +94,7 @@ void WriteDevice(const DeviceListing& device, JsonWriter& json) {
   json.Key("capabilities").BeginArray();
   for (const CapabilityState& state : device.capabilities) {
     json.BeginObject().Key("name").String(CapabilityName(state.capability));
-    json.Key("present").Bool(state.present);
+    json.Key("present").Bool(state.present).Key("used").Bool(IsUsed(state.capability));
     if (!state.present) json.Key("reason").String(state.reason);
     json.EndObject();
   }

@@ -31,7 +31,8 @@ TEST(DevicesTest, TextSaysWhatADeviceIsCanAndCannot) {
   const std::string text = DevicesAsText(Sample());
   EXPECT_THAT(text, HasSubstr("NVIDIA H200, sm_90, 140.0 GiB, 132 multiprocessors, driver 13.2"));
   EXPECT_THAT(text, HasSubstr("can     capture\n"));
-  EXPECT_THAT(text, HasSubstr("cannot  recapture: needs driver 13.3, this one is 13.0\n"));
+  EXPECT_THAT(text, HasSubstr("cannot  recapture (unused): needs driver 13.3, this one is 13.0\n"));
+  EXPECT_THAT(text, HasSubstr("unused  nothing in this library makes use of it so far\n"));
   EXPECT_THAT(text, HasSubstr("not available: there is no GPU"));
 }
 
@@ -47,7 +48,8 @@ TEST(DevicesTest, LongReasonsAreWrapped) {
 TEST(DevicesTest, JsonHasTheSame) {
   const std::string json = DevicesAsJson(Sample());
   EXPECT_THAT(json, HasSubstr(R"("name":"cuda:0","available":true,"model":"NVIDIA H200")"));
-  EXPECT_THAT(json, HasSubstr(R"({"name":"capture","present":true})"));
+  EXPECT_THAT(json, HasSubstr(R"({"name":"capture","present":true,"used":true})"));
+  EXPECT_THAT(json, HasSubstr(R"({"name":"recapture","present":false,"used":false,)"));
   EXPECT_THAT(json, HasSubstr(R"("reason":"needs driver 13.3, this one is 13.0")"));
   EXPECT_THAT(json, HasSubstr(R"("name":"cuda","available":false,"reason":"there is no GPU)"));
 }

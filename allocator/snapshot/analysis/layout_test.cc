@@ -33,7 +33,9 @@ TEST(LayoutTest, AfterTheLastEventItIsTheLayoutAtTheEnd) {
     const auto read = ReadSnapshot(absl::StrCat("allocator/snapshot/testdata/", name, ".pickle"));
     ASSERT_THAT(read, IsOk());
     const Snapshot& snapshot = **read;
-    for (const DeviceHistory& history : BuildHistories(snapshot, snapshot.gpu)) {
+    const auto histories = BuildHistories(snapshot, snapshot.gpu);
+    EXPECT_FALSE(histories.empty()) << name;
+    for (const DeviceHistory& history : histories) {
       const uint32_t last = static_cast<uint32_t>(history.rows.size() - 1);
       EXPECT_EQ(Describe(LayoutAfter(snapshot, snapshot.gpu, history, last)),
                 Describe(LayoutAtEnd(snapshot, snapshot.gpu)))

@@ -1,0 +1,35 @@
+// Names that callers gave, for texts that are read line by line: a line end or another control
+// character in them is written as its escape, and all else stays as it is.
+#ifndef GRAPHTREE_DEVICE_BASE_ONE_LINE_H_
+#define GRAPHTREE_DEVICE_BASE_ONE_LINE_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace graphtree {
+
+// "a\nb" as it is typed here, for an a and a b on two lines.
+inline std::string OneLine(absl::string_view text) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string line;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\r') {
+      line += "\\r";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      line += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    } else {
+      line += c;
+    }
+  }
+  return line;
+}
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_DEVICE_BASE_ONE_LINE_H_

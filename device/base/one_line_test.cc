@@ -1,0 +1,17 @@
+// Control characters become text; nothing else changes.
+#include "device/base/one_line.h"
+
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+TEST(OneLineTest, EscapesControlCharactersAndNothingElse) {
+  EXPECT_EQ(OneLine("a\nb\r\tc"), R"(a\nb\r\tc)");
+  EXPECT_EQ(OneLine(absl::string_view("\0\x1b[0m\x7f", 6)), R"(\x00\x1b[0m\x7f)");
+  EXPECT_EQ(OneLine("plain \"text\" \\ \xC3\xA9"), "plain \"text\" \\ \xC3\xA9");
+  EXPECT_EQ(OneLine(""), "");
+}
+
+}  // namespace
+}  // namespace graphtree

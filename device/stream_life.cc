@@ -1,0 +1,99 @@
+// Asks the stream, or the event that it left.
+#include "device/stream_life.h"
+
+#include <mutex>
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+StreamLife::~StreamLife() = default;
+
+void StreamLife::End(NewEvent new_event) {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ == nullptr) return;
+  unordered_ = KeepEvent(new_event);
+  stream_ = nullptr;
+  has_ended_.store(true, std::memory_order_release);
+}
+
+void StreamLife::EndUntold() {
+  const std::unique_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ == nullptr) return;
+  unordered_ = absl::FailedPreconditionError(
+      "a stream was destroyed, and nothing tells when what was put on it is done");
+  stream_ = nullptr;
+  has_ended_.store(true, std::memory_order_release);
+}
+
+absl::Status StreamLife::KeepEvent(NewEvent new_event) {
+  const absl::StatusOr<CaptureInfo> capture = stream_->Capture();
+  if (capture.ok()) ended_in_.store(capture->id, std::memory_order_release);
+  absl::StatusOr<std::unique_ptr<Event>> event = new_event();
+  absl::Status status = event.ok() ? stream_->Record(**event) : event.status();
+  if (status.ok()) {
+    last_ = *std::move(event);
+    return status;
+  }
+  if (ended_in() != 0) return status;
+  // A call that failed once may work the next time.
+  constexpr int kAttempts = 3;
+  for (int i = 0; i < kAttempts; ++i) {
+    status = stream_->Synchronize();
+    if (status.ok()) break;
+  }
+  return status;
+}
+
+absl::Status StreamLife::WhyUnordered() const {
+  return absl::FailedPreconditionError(
+      "a stream was destroyed within a capture that another one had begun: what was put on it "
+      "before cannot be waited for. End captures before their streams.");
+}
+
+absl::Status StreamLife::Await(Event& event, Stream& behind) {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ != nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(stream_->Record(event));
+    return behind.Wait(event);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(unordered_);
+  if (ended_in() != 0) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo capture, behind.Capture());
+    if (capture.id != ended_in()) return WhyUnordered();
+  }
+  return last_ == nullptr ? absl::OkStatus() : behind.Wait(*last_);
+}
+
+absl::Status StreamLife::Synchronize() {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ != nullptr) return stream_->Synchronize();
+  GRAPHTREE_RETURN_IF_ERROR(unordered_);
+  if (ended_in() != 0) return WhyUnordered();
+  return last_ == nullptr ? absl::OkStatus() : last_->Synchronize();
+}
+
+absl::StatusOr<bool> StreamLife::IsDone() {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ != nullptr) return stream_->IsDone();
+  GRAPHTREE_RETURN_IF_ERROR(unordered_);
+  if (ended_in() != 0) return WhyUnordered();
+  if (last_ == nullptr) return true;
+  return last_->IsDone();
+}
+
+absl::StatusOr<CaptureInfo> StreamLife::Capture() {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ == nullptr) return CaptureInfo{};
+  return stream_->Capture();
+}
+
+absl::Status StreamLife::Use(absl::FunctionRef<absl::Status(Stream&)> use) {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ == nullptr) return absl::FailedPreconditionError("the stream was destroyed");
+  return use(*stream_);
+}
+
+}  // namespace graphtree

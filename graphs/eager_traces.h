@@ -1,0 +1,68 @@
+// What a body that runs at once leaves behind and a failure takes back: the random numbers that it
+// drew, and, of a function that is known to break, the bytes of its caller's that it wrote.
+//
+//   body, on its stream      part, on the caller's      body         fails: TakeBack
+//   save x, write x  ------> ...  --------------------> ...  ------> x <--copy-- saved
+//
+// Copies back come after all of the run's work, on whichever stream that went last: else an old
+// byte could arrive after a later call has written a new one. Saving is best effort, as a run that
+// has begun goes on where there is no memory to save to; what is not as it was is told.
+//
+// Threads: the tree's caller. Used for one run.
+#ifndef GRAPHTREE_GRAPHS_EAGER_TRACES_H_
+#define GRAPHTREE_GRAPHS_EAGER_TRACES_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "allocator/pool_types.h"
+#include "device/stream.h"
+#include "graphs/launcher.h"
+#include "graphs/random/random_source.h"
+#include "graphs/spoilt_ranges.h"
+#include "graphs/step_memory.h"
+#include "graphs/stream_order.h"
+#include "graphs/tensor.h"
+#include "graphs/undo.h"
+#include "graphs/write_log.h"
+
+namespace graphtree {
+
+class EagerTraces {
+ public:
+  // All outlive the traces. `stream` is the body's, and its own memory lies in region `own`.
+  EagerTraces(StepMemory* memory, StreamOrder* order, Stream& stream, Region own, WordId tag)
+      : order_(order),
+        stream_(stream),
+        spoilt_(memory->pool().range_of(own)),
+        undo_(memory, stream, tag) {}
+  EagerTraces(const EagerTraces&) = delete;
+  EagerTraces& operator=(const EagerTraces&) = delete;
+
+  EagerRandom& random() { return random_; }
+  // From here on the caller's bytes are saved before they are written; those of inputs that are
+  // `mutated` in ways that no op declares are saved now. What comes back is told by the body's
+  // launcher, and passes everything on to `next`.
+  AccessObserver* SaveWrites(absl::Span<const Value> inputs, const std::vector<bool>& mutated,
+                             AccessObserver* next);
+
+  // Everything is tried; a failure says what could not be taken back.
+  absl::Status TakeBack();
+
+ private:
+  void Save(AddressRange range);
+
+  StreamOrder* const order_;
+  Stream& stream_;
+  EagerRandom random_;
+  SpoiltRanges spoilt_;
+  Undo undo_;
+  absl::Status unsaved_;  // the first failure to save
+  std::unique_ptr<WriteLog> log_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_EAGER_TRACES_H_

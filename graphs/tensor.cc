@@ -1,0 +1,17 @@
+// Values in words.
+#include "graphs/tensor.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphtree {
+
+std::string Description(const Value& value) {
+  if (value.is_none()) return "nothing";
+  if (value.is_consumed()) return "a tensor that an earlier call has consumed";
+  if (value.is_integer()) return absl::StrCat("the integer ", value.integer());
+  if (value.has_version()) return absl::StrCat("an opaque object of version ", value.word());
+  if (value.is_opaque()) return "an opaque object";
+  return absl::StrCat("a tensor of ", value.layout()->ToString());
+}
+
+}  // namespace graphtree

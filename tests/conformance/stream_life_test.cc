@@ -1,0 +1,110 @@
+// Streams that are destroyed while their work is under way: it is done all the same, and whoever
+// held the stream's life can order work after it, wait for it, and ask for it.
+#include <memory>
+#include <utility>
+
+#include "device/stream_life.h"
+#include "tests/conformance/conformance.h"
+
+namespace graphtree {
+namespace {
+
+constexpr uint32_t kDelayMicroseconds = 20000;
+
+class StreamLifeTest : public ConformanceTest {
+ protected:
+  std::unique_ptr<Stream> NewStream() {
+    auto stream = device().NewStream();
+    EXPECT_THAT(stream, IsOk());
+    return *std::move(stream);
+  }
+  // The life of a stream that is gone, and that has appended `id` behind a delay.
+  std::shared_ptr<StreamLife> GoneBehind(AddressRange log, uint64_t id) {
+    const std::unique_ptr<Stream> stream = NewStream();
+    const std::shared_ptr<StreamLife> life = stream->life();
+    EXPECT_FALSE(life->has_ended());
+    EXPECT_THAT(Delay(*stream, kDelayMicroseconds), IsOk());
+    EXPECT_THAT(Append(*stream, log, id), IsOk());
+    return life;
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(StreamLifeTest);
+
+TEST_P(StreamLifeTest, WorkIsOrderedAfterOneThatIsGone) {
+  const AddressRange log = NewLog();
+  const std::shared_ptr<StreamLife> life = GoneBehind(log, 1);
+  EXPECT_TRUE(life->has_ended());
+  EXPECT_THAT(life->Await(event(), a()), IsOk());
+  ASSERT_THAT(Append(a(), log, 2), IsOk());
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+}
+
+TEST_P(StreamLifeTest, AndAfterOneThatIsThere) {
+  const AddressRange log = NewLog();
+  ASSERT_THAT(Delay(b(), kDelayMicroseconds), IsOk());
+  ASSERT_THAT(Append(b(), log, 1), IsOk());
+  EXPECT_THAT(b().life()->Await(event(), a()), IsOk());
+  ASSERT_THAT(Append(a(), log, 2), IsOk());
+  EXPECT_THAT(a().life()->Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+  EXPECT_THAT(b().life()->Use([](Stream& stream) { return stream.Synchronize(); }), IsOk());
+}
+
+TEST_P(StreamLifeTest, OneThatIsGoneCanBeWaitedForAndAsked) {
+  const AddressRange log = NewLog();
+  std::shared_ptr<StreamLife> life = GoneBehind(log, 7);
+  EXPECT_THAT(life->Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({7}));
+  life = GoneBehind(log, 8);
+  for (;;) {
+    const absl::StatusOr<bool> done = life->IsDone();
+    ASSERT_THAT(done, IsOk());
+    if (*done) break;
+  }
+  EXPECT_EQ(ReadLog(log), LogOf({7, 8}));
+  EXPECT_FALSE(life->Use([](Stream&) { return absl::OkStatus(); }).ok());
+  const absl::StatusOr<CaptureInfo> capture = life->Capture();
+  ASSERT_THAT(capture, IsOk());
+  EXPECT_EQ(capture->state, CaptureState::kNone);
+}
+
+TEST_P(StreamLifeTest, ACaptureThatItHasBegunEndsWithIt) {
+  const AddressRange log = NewLog();
+  std::unique_ptr<Stream> stream = NewStream();
+  const std::shared_ptr<StreamLife> life = stream->life();
+  ASSERT_THAT(Delay(*stream, kDelayMicroseconds), IsOk());
+  ASSERT_THAT(Append(*stream, log, 1), IsOk());
+  ASSERT_THAT(stream->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  stream = nullptr;
+  EXPECT_EQ(device().open_captures(), 0);
+  EXPECT_THAT(life->Await(event(), a()), IsOk());
+  ASSERT_THAT(Append(a(), log, 2), IsOk());
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+}
+
+// Its work is the graph's: an edge inside, and outside of it nothing that could be waited for.
+TEST_P(StreamLifeTest, AForkThatIsGoneIsAwaitedInItsCapture) {
+  const AddressRange log = NewLog();
+  std::shared_ptr<StreamLife> life;
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    std::unique_ptr<Stream> fork = NewStream();
+    ASSERT_THAT(a().life()->Await(event(), *fork), IsOk());
+    ASSERT_THAT(Append(*fork, log, 1), IsOk());
+    life = fork->life();
+    fork = nullptr;
+    EXPECT_NE(life->ended_in(), 0u);
+    EXPECT_THAT(life->Await(event(), a()), IsOk());
+    ASSERT_THAT(Append(a(), log, 2), IsOk());
+  });
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  Replay(*executable);
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+  EXPECT_THAT(life->Await(event(), b()),
+              FailsWith(absl::StatusCode::kFailedPrecondition, "within a capture"));
+}
+
+}  // namespace
+}  // namespace graphtree

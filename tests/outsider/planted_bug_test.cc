@@ -1,0 +1,62 @@
+// Bugs that are planted in the library (graphs/planted_bug.h) are found within a few thousand
+// programs; the README has what this test prints, and which are not found.
+#include "graphs/planted_bug.h"
+
+#include <cstdio>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "tests/outsider/generate.h"
+#include "tests/outsider/many.h"
+
+namespace graphtree::outsider {
+namespace {
+
+struct Row {
+  PlantedBug bug;
+  const char* name;
+  bool faults;
+};
+
+class PlantedBugTest : public testing::TestWithParam<Row> {};
+
+TEST_P(PlantedBugTest, IsFound) {
+  const Row& row = GetParam();
+  const Taste taste = {row.faults};
+  Find first;
+  RunMany({1, 3000, 1}, taste, [&] { ThePlantedBug() = row.bug; },
+          [&](const Find& find) { first = find; });
+  ASSERT_FALSE(first.wrong.empty()) << row.name;
+  EXPECT_EQ(RunApart(Generate(first.seed, taste), nullptr), "") << "that is no planted bug";
+  std::printf("%s: seed %lu, %s\n", row.name, static_cast<unsigned long>(first.seed),
+              first.wrong.substr(0, 100).c_str());
+}
+
+constexpr Row kRows[] = {
+    {PlantedBug::kSkipsLiveness, "kSkipsLiveness", false},
+    {PlantedBug::kForgetsConsumed, "kForgetsConsumed", false},
+    {PlantedBug::kSkipsPatch, "kSkipsPatch", false},
+    {PlantedBug::kForgetsMutation, "kForgetsMutation", false},
+    {PlantedBug::kRevivesStale, "kRevivesStale", false},
+    {PlantedBug::kForgetsStreamOrder, "kForgetsStreamOrder", false},
+    {PlantedBug::kReusesKeptPlace, "kReusesKeptPlace", false},
+    {PlantedBug::kSkipsPointers, "kSkipsPointers", false},
+    {PlantedBug::kForgetsEviction, "kForgetsEviction", false},
+    {PlantedBug::kForgetsAlignment, "kForgetsAlignment", false},
+    {PlantedBug::kForgetsOverlap, "kForgetsOverlap", false},
+    {PlantedBug::kForgetsDestroy, "kForgetsDestroy", false},
+    {PlantedBug::kForgetsForeign, "kForgetsForeign", false},
+    {PlantedBug::kKeepsPlaces, "kKeepsPlaces", false},
+    {PlantedBug::kLetsAllIn, "kLetsAllIn", false},
+    {PlantedBug::kOverrunsBudget, "kOverrunsBudget", false},
+    {PlantedBug::kHidesReason, "kHidesReason", false},
+    {PlantedBug::kForgetsStored, "kForgetsStored", false},
+    {PlantedBug::kForgetsKeepAlive, "kForgetsKeepAlive", false},
+    {PlantedBug::kMixesOrders, "kMixesOrders", false},
+};
+
+INSTANTIATE_TEST_SUITE_P(Each, PlantedBugTest, testing::ValuesIn(kRows),
+                         [](const auto& info) { return std::string(info.param.name); });
+
+}  // namespace
+}  // namespace graphtree::outsider

@@ -1,0 +1,172 @@
+// The tree's pool under its hands: mapped ahead, parked and woken.
+#include <utility>
+#include <vector>
+
+#include "allocator/pool.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+class TreePoolTest : public TreeTest {
+ protected:
+  uint64_t mapped() { return tree().stats().pool_reserved_bytes; }
+  PoolStats PoolNow() {
+    PoolStats stats;
+    tree().Inspect([&] { stats = tree().pool().Stats(); });
+    return stats;
+  }
+  absl::Status Park(ParkContents contents) {
+    absl::Status status;
+    tree().Inspect([&] { status = tree().pool().Park(contents); });
+    return status;
+  }
+  absl::Status Wake() {
+    absl::Status status;
+    tree().Inspect([&] { status = tree().pool().Wake(); });
+    return status;
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(TreePoolTest);
+
+// Mapped when the tree is made, and enough: what is recorded maps nothing more.
+TEST_P(TreePoolTest, InitialBytes) {
+  const uint64_t initial = 4 * granularity();
+  OpenTree({.initial_bytes = initial});
+  EXPECT_EQ(mapped(), initial);
+  EXPECT_EQ(PoolNow().initial_bytes, initial);
+  EXPECT_EQ(PoolNow().initial_shortfall, 0u);
+  const int64_t words = static_cast<int64_t>(granularity() / sizeof(uint32_t));
+  const FunctionOptions options = {.unseen_writes = true};
+  const FunctionId large = Register("large", options, [words](Launcher& on, Values& inputs) {
+    const Tensor first = on.Empty(WordsLayout(words)), second = on.Empty(WordsLayout(words));
+    if (!on.ok()) return Values{};
+    on.Copy(Slice(second, words - kWords, kWords), Tensor::From(inputs[0]));
+    return Values{first, Slice(second, words - kWords, kWords)};
+  });
+  for (uint32_t step = 1; step <= 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, large, {Given(step)})[1]), PatternOf(step));
+    EXPECT_EQ(mapped(), initial);
+  }
+  EXPECT_EQ(replays(), 2u);
+  OpenTree({});
+  EXPECT_EQ(mapped(), 0u) << "without the option nothing is mapped before it is needed";
+}
+
+// As far as there is so much: what is short is counted, and the tree is as good as any.
+TEST_P(TreePoolTest, InitialBytesBeyondTheTreesOwnLimit) {
+  const uint64_t limit = 2 * granularity();
+  OpenTree({.pool_bytes = limit, .initial_bytes = 5 * granularity()});
+  EXPECT_EQ(mapped(), limit);
+  EXPECT_EQ(PoolNow().initial_shortfall, 3 * granularity());
+  const FunctionId twice = Register("twice", {}, Twice);
+  EXPECT_EQ(Read(CallInSteps(4, twice, {Given(1)})[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(replays(), 2u);
+  EXPECT_EQ(mapped(), limit);
+}
+
+// In the middle of a step, while its work is under way: what is held is back after waking, every
+// recording is where it was, and the step goes on.
+TEST_P(TreePoolTest, ATreeGoesOnAfterItsPoolWasParkedAndWoken) {
+  const FunctionId first = Register("first", {}, Twice);
+  const FunctionId second = Register("second", {}, Thrice);
+  const FunctionId keeps = Register("keeps", {.kept_outputs = {0}}, Twice);
+  const Tensor x = Given(1);
+  const Values kept = CallInSteps(4, keeps, {x});
+  for (int round = 0; round < 4; ++round) {
+    NewStep();
+    Values held = Call(first, {x});
+    const uint64_t before = mapped();
+    EXPECT_GT(before, 0u);
+    ASSERT_THAT(Park(ParkContents::kToHost), IsOk());
+    EXPECT_EQ(mapped(), 0u);
+    EXPECT_EQ(PoolNow().parked_bytes, before);
+    ASSERT_THAT(Wake(), IsOk());
+    EXPECT_EQ(mapped(), before);
+    EXPECT_EQ(Read(held[0]), Times(PatternOf(1), 2)) << "round " << round;
+    EXPECT_EQ(Read(kept[0]), Times(PatternOf(1), 2)) << "round " << round;
+    EXPECT_EQ(Read(Call(second, {held[0]})[0]), Times(PatternOf(1), 6)) << "round " << round;
+  }
+  EXPECT_EQ(graphs(), 3u);
+  EXPECT_EQ(replays(), 2u + 2 * 2) << "of the one that keeps, and of the path";
+  EXPECT_EQ(eager(), 0u);
+}
+
+// Between two steps nothing need be saved. Recordings hold no bytes of their own, so what was
+// recorded before is replayed, and what is new is recorded.
+TEST_P(TreePoolTest, ContentsMayBeDroppedBetweenSteps) {
+  const FunctionId first = Register("first", {}, Twice);
+  const FunctionId second = Register("second", {}, Thrice);
+  const FunctionId third = Register("third", {}, AddBoth);
+  const Tensor x = Given(1);
+  const auto step = [&](bool with_third) {
+    NewStep();
+    Values out = Call(second, Call(first, {x}));
+    if (with_third) out = Call(third, {out[0], x});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), with_third ? 7 : 6));
+  };
+  for (int i = 0; i < 3; ++i) step(false);
+  const uint64_t before = mapped();
+  for (int i = 0; i < 3; ++i) {
+    NewStep();
+    ASSERT_THAT(Park(ParkContents::kDrop), IsOk());
+    EXPECT_EQ(mapped(), 0u);
+    ASSERT_THAT(Wake(), IsOk());
+    EXPECT_EQ(mapped(), before);
+    step(false);
+    step(true);
+  }
+  EXPECT_EQ(graphs(), 3u);
+  EXPECT_EQ(replays(), 2u + 3 * 4 + 1) << "all but the third function's warm-up and recording";
+  EXPECT_EQ(eager(), 0u);
+}
+
+// It names the function, says what to do, counts nothing and consumes nothing; also of one that
+// never ran, of an excluded one, and of one that would be a replay.
+TEST_P(TreePoolTest, ACallIsRefusedWhileThePoolIsParked) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId use = Register("use", {}, ConsumeTwice);
+  const FunctionId fresh = Register("fresh", {}, Twice);
+  const FunctionId eagerly = Register("eagerly", {.exclude = true}, Twice);
+  const Tensor x = Given(1);
+  for (int i = 0; i < 3; ++i) {
+    NewStep();
+    Call(use, Call(make, {x}));
+  }
+  NewStep();
+  Values made = Call(make, {x});
+  ASSERT_THAT(Park(ParkContents::kToHost), IsOk());
+  const uint64_t calls = tree().stats().calls;
+  Values outputs;
+  EXPECT_THAT(tree().Run(use, absl::MakeSpan(made), a(), &outputs),
+              FailsWith(StatusCode::kFailedPrecondition,
+                        "'use' was called while the tree's memory is parked. Wake it."));
+  EXPECT_THAT(Refusal(fresh, {x}),
+              FailsWith(StatusCode::kFailedPrecondition, "'fresh' was called"));
+  EXPECT_THAT(Refusal(eagerly, {x}),
+              FailsWith(StatusCode::kFailedPrecondition, "'eagerly' was called"));
+  EXPECT_THAT(Refusal(make, {x}), FailsWith(StatusCode::kFailedPrecondition, "'make' was called"));
+  EXPECT_EQ(tree().stats().calls, calls);
+  ASSERT_TRUE(made[0].is_tensor()) << "a refused call consumes nothing";
+  ASSERT_THAT(Wake(), IsOk());
+  EXPECT_EQ(Read(made[0]), Times(PatternOf(1), 2));
+  const uint64_t replayed = replays();
+  EXPECT_EQ(Read(Call(use, std::move(made))[0]), Times(PatternOf(1), 4));
+  EXPECT_EQ(replays(), replayed + 1);
+  EXPECT_EQ(Read(CallInSteps(1, fresh, {x})[0]), Times(PatternOf(1), 2));
+}
+
+// The device closes with nothing left, and what was held of an ended step is an error as ever.
+TEST_P(TreePoolTest, AParkedTreeCanBeClosed) {
+  const FunctionId twice = Register("twice", {}, Twice);
+  Values held = CallInSteps(3, twice, {Given(1)});
+  ASSERT_THAT(Park(ParkContents::kDrop), IsOk());
+  NewStep();
+  EXPECT_FALSE(Tensor::From(held[0]).bytes().ok()) << "its step is over";
+  CloseTree();
+}
+
+}  // namespace
+}  // namespace graphtree
