@@ -3,6 +3,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/base/config.h"
 #include "allocator/block_record.h"
 #include "allocator/pool.h"
 #include "allocator/pool_fixture.h"
@@ -141,6 +142,9 @@ TEST_F(PoolStreamTest, StreamsThatAreDestroyedAreForgotten) {
 
 // The address of a stream is no name: a new one may have it, and knows nothing of what was queued.
 TEST_F(PoolStreamTest, ANewStreamAtTheAddressOfOneThatIsGone) {
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+  GTEST_SKIP() << "the address sanitizer gives no address again";
+#endif
   int same = 0;
   const Stream* before = nullptr;
   for (int i = 0; i < 200; ++i) {

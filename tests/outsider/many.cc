@@ -5,17 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__SANITIZE_ADDRESS__)
-#define GRAPHTREE_OUTSIDER_ASAN
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define GRAPHTREE_OUTSIDER_ASAN
-#endif
-#endif
-#ifdef GRAPHTREE_OUTSIDER_ASAN
-#include <sanitizer/lsan_interface.h>
-#endif
-
 #include <cctype>
 #include <csignal>
 #include <cstdio>
@@ -23,9 +12,14 @@
 #include <new>
 #include <utility>
 
+#include "absl/base/config.h"
 #include "absl/strings/str_cat.h"
 #include "graphs/reason.h"
 #include "tests/outsider/shrink.h"
+
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+#include <sanitizer/lsan_interface.h>
+#endif
 
 namespace graphtree::outsider {
 namespace {
@@ -59,7 +53,7 @@ void Tell(const std::string& wrong, Told* told) {
   std::snprintf(told->wrong, sizeof(told->wrong), "%s", wrong.c_str());
 }
 
-#ifdef GRAPHTREE_OUTSIDER_ASAN
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
 bool Leaks() { return __lsan_do_recoverable_leak_check() != 0; }
 #else
 bool Leaks() { return false; }

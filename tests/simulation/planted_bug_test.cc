@@ -25,7 +25,7 @@ constexpr size_t kFewActions = 30;
 constexpr uint32_t kSeeds = 4000;
 constexpr int kShrinkTries = 1000;
 constexpr uint32_t kSeedsOfTrees = 60;
-constexpr size_t kFewActionsOfTrees = 12;
+constexpr size_t kFewActionsOfTrees = 16;
 constexpr size_t kMostText = 1000;
 
 // In a process of its own, as a bug may also be found by one of the tree's own checks.
