@@ -21,6 +21,7 @@ namespace graphtree::simulation {
 namespace {
 
 constexpr uint32_t kActions = 120;
+constexpr uint32_t kManyActions = 400;
 constexpr size_t kFewActions = 30;
 constexpr uint32_t kSeeds = 4000;
 constexpr int kShrinkTries = 1000;
@@ -55,9 +56,9 @@ std::string FailureWith(PlantedBug bug, const Program& program) {
   return FailureWith(bug, [&program] { return FailureOnHost(program); });
 }
 
-void ExpectFound(PlantedBug bug) {
+void ExpectFound(PlantedBug bug, uint32_t actions) {
   for (uint32_t seed = 1; seed <= kSeeds; ++seed) {
-    const Program program = MakeProgram(seed, kActions);
+    const Program program = MakeProgram(seed, actions);
     const std::string failure = FailureWith(bug, program);
     if (failure.empty()) continue;
     if (!FailureWith(PlantedBug::kNone, program).empty()) continue;  // the simulation's own matter
@@ -79,6 +80,7 @@ void ExpectFound(PlantedBug bug) {
 struct Planted {
   const char* name;
   PlantedBug bug;
+  uint32_t actions = kActions;
 };
 
 void PrintTo(const Planted& planted, std::ostream* out) { *out << planted.name; }
@@ -109,13 +111,13 @@ constexpr Planted kPlanted[] = {
     {"HidesReason", PlantedBug::kHidesReason},
     {"ForgetsStored", PlantedBug::kForgetsStored},
     {"ForgetsTakenBack", PlantedBug::kForgetsTakenBack},
-    {"ForgetsUsed", PlantedBug::kForgetsUsed},
+    {"ForgetsUsed", PlantedBug::kForgetsUsed, kManyActions},
     {"ForgetsKeepAlive", PlantedBug::kForgetsKeepAlive},
 };
 
 class OnePlantedBugTest : public testing::TestWithParam<Planted> {};
 
-TEST_P(OnePlantedBugTest, IsFound) { ExpectFound(GetParam().bug); }
+TEST_P(OnePlantedBugTest, IsFound) { ExpectFound(GetParam().bug, GetParam().actions); }
 
 INSTANTIATE_TEST_SUITE_P(Tree, OnePlantedBugTest, testing::ValuesIn(kPlanted),
                          [](const auto& info) { return std::string(info.param.name); });
