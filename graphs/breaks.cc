@@ -11,7 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/joined_ranges.h"
 #include "device/base/status_macros.h"
+#include "graphs/part_runner.h"
 #include "graphs/planted_bug.h"
+#include "graphs/spoilt_ranges.h"
 #include "graphs/tree_core.h"
 #include "graphs/undo.h"
 
@@ -36,10 +38,13 @@ class TreeCore::CutRun {
       : tree_(tree),
         node_(node),
         call_(call),
+        spoilt_(tree.memory_->pool().range_of(Region::kStep)),
         undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
-        allocator_(tree.MemoryFor(call.function, Region::kKept)),
-        on_(call.stream, allocator_, nullptr, &taken_) {
-    on_.SetWorkspaces(&tree.workspaces_);
+        parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_,
+               &taken_, [this](AddressRange write) { SaveOfPart(write); }) {
+    for (const Value& input : call.inputs) {
+      if (input.is_tensor()) spoilt_.Show(RangeOf(input));
+    }
   }
 
   absl::Status Launch() {
@@ -48,7 +53,9 @@ class TreeCore::CutRun {
     for (size_t i = 0; i < node_->cuts.size(); ++i) {
       Cut& cut = node_->cuts[i];
       for (const SpoiltBytes& spoilt : cut.spoilt) {
-        GRAPHTREE_RETURN_IF_ERROR(undo_.Save({AddressOf(spoilt.place), spoilt.bytes}));
+        const AddressRange range = {AddressOf(spoilt.place), spoilt.bytes};
+        GRAPHTREE_RETURN_IF_ERROR(undo_.Save(range));
+        spoilt_.NoteSaved(range);
       }
       GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
       GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
@@ -59,7 +66,7 @@ class TreeCore::CutRun {
 
   // What the parts launched needs these until it has run.
   std::vector<std::shared_ptr<void>> TakeKeptAlive() {
-    return std::exchange(on_.requests().keep_alive, {});
+    return parts_.TakeRequests().keep_alive;
   }
 
   // Why the call failed, and whether its traces are gone.
@@ -86,7 +93,11 @@ class TreeCore::CutRun {
     }
     if (tree_.tells_device_) ReviveFor(tensors);
     ++tree_.stats_.eager_parts;
-    return on_.RunPart(cut->part);
+    return parts_.Run(cut->part);
+  }
+
+  void SaveOfPart(AddressRange write) {
+    for (const AddressRange range : spoilt_.Written(write)) undo_.TrySaveOn(call_.stream, range);
   }
 
   // A device that checks holds the part's launches to the pool's books, which show another state.
@@ -104,9 +115,9 @@ class TreeCore::CutRun {
   Node* const node_;
   Call& call_;
   EagerRandom taken_;
+  SpoiltRanges spoilt_;
   Undo undo_;
-  StepAllocator allocator_;
-  Launcher on_;
+  PartRunner parts_;
 };
 
 absl::Status TreeCore::ReplayCut(Node* node, Call& call) {

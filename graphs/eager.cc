@@ -10,6 +10,7 @@
 #include "graphs/body_check.h"
 #include "graphs/eager_traces.h"
 #include "graphs/given_inputs.h"
+#include "graphs/part_runner.h"
 #include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
@@ -71,40 +72,45 @@ absl::Status TreeCore::WarmUp(Call& call) {
   return absl::OkStatus();
 }
 
-// Runs the parts of a body that is not recorded where they stand, as every other run of it does: on
-// the caller's stream, with memory of their own.
+// Runs the parts of a body that is not recorded where they stand.
 class TreeCore::PartsInPlace : public Cutter {
  public:
-  PartsInPlace(TreeCore* tree, const Call& call, Stream& stream, EagerRandom* random,
+  // All outlive it. `stream` is the body's.
+  PartsInPlace(TreeCore* tree, const Call& call, Stream& stream, EagerTraces* traces,
                Launcher* body)
-      : tree_(tree), call_(call), stream_(stream), random_(random), body_(body) {}
+      : tree_(tree),
+        caller_(call.stream),
+        stream_(stream),
+        traces_(traces),
+        body_(body),
+        parts_(caller_, tree->MemoryFor(call.function, Region::kKept), &tree->workspaces_,
+               &traces->random(),
+               [this](AddressRange range) { traces_->SaveOfPart(caller_, range); }) {}
 
   absl::Status Cut(BreakRequest request) override {
-    random_->EndSection();
-    GRAPHTREE_RETURN_IF_ERROR(tree_->order_.ContinueOn(call_.stream));
-    StepAllocator kept = tree_->MemoryFor(call_.function, Region::kKept);
-    Launcher on(call_.stream, kept, nullptr, random_);
-    on.SetWorkspaces(&tree_->workspaces_);
-    const absl::Status status = on.RunPart(request);
-    body_->requests().AddOfPart(std::move(on.requests()));
-    random_->EndSection();
+    traces_->random().EndSection();
+    GRAPHTREE_RETURN_IF_ERROR(tree_->order_.ContinueOn(caller_));
+    const absl::Status status = parts_.Run(request);
+    body_->requests().AddOfPart(parts_.TakeRequests());
+    traces_->random().EndSection();
     const absl::Status back = tree_->order_.ContinueOn(stream_);
     return status.ok() ? back : status;
   }
 
  private:
   TreeCore* const tree_;
-  const Call& call_;
+  Stream& caller_;
   Stream& stream_;
-  EagerRandom* const random_;
+  EagerTraces* const traces_;
   Launcher* const body_;
+  PartRunner parts_;
 };
 
 // Whatever comes of it, the caller's stream goes on after it: what is still under way when the call
 // fails reads and writes memory that the caller may use for something else then.
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
-  EagerTraces traces(memory_.get(), &order_, stream, allocator.region(), TagOf(call.function));
+  EagerTraces traces(memory_.get(), &order_, stream, allocator, TagOf(call.function));
   absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
   if (!status.ok()) status = AfterUndo(status, traces.TakeBack());
   const absl::Status joined = order_.ContinueAfter(stream, call.stream);
@@ -128,7 +134,7 @@ absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allo
   }
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
-  PartsInPlace parts(this, call, stream, &random, &on);
+  PartsInPlace parts(this, call, stream, traces, &on);
   on.SetCutter(&parts);
   run->outputs = RunBody(call.function, on, *inputs);
   // What was launched needs them until it has run, whatever comes of the call.
@@ -168,6 +174,7 @@ void TreeCore::Learn(const AccessLog& log, const EagerRandom& random, Variant* v
   for (size_t i = 0; i < variant->mutates.size(); ++i) {
     if (IsPlanted(PlantedBug::kForgetsMutation)) continue;
     if (log.written()[i]) variant->mutates[i] = true;
+    if (log.surely_written()[i]) variant->mutates_surely[i] = true;
     InputUse& use = variant->uses[i];
     use.ops = std::max(use.ops, log.uses()[i].ops);
     use.opaque |= log.uses()[i].opaque;

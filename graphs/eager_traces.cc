@@ -1,31 +1,37 @@
 // Saving before each write, and going back.
 #include "graphs/eager_traces.h"
 
+#include "device/base/status_macros.h"
+
 namespace graphtree {
 
 AccessObserver* EagerTraces::SaveWrites(absl::Span<const Value> inputs,
                                         const std::vector<bool>& mutated, AccessObserver* next) {
-  log_ = std::make_unique<WriteLog>(next,
-                                    [this](const Tensor& tensor) { Save(tensor.raw_bytes()); });
+  log_ = std::make_unique<WriteLog>(
+      next, [this](const Tensor& tensor) { Save(stream_, tensor.raw_bytes()); });
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) continue;
     spoilt_.Show(RangeOf(inputs[i]));
-    if (mutated[i]) Save(RangeOf(inputs[i]));
+    if (mutated[i]) Save(stream_, RangeOf(inputs[i]));
   }
   return log_.get();
 }
 
-void EagerTraces::Save(AddressRange range) {
-  for (const AddressRange part : spoilt_.Written(range)) unsaved_.Update(undo_.Save(part));
+void EagerTraces::SaveOfPart(Stream& stream, AddressRange range) {
+  if (log_ != nullptr) Save(stream, range);
+}
+
+// Not what the body made beside its region, because that was full: it may be gone before the copy.
+void EagerTraces::Save(Stream& stream, AddressRange range) {
+  if (allocator_.HasMade(range)) return;
+  for (const AddressRange part : spoilt_.Written(range)) undo_.TrySaveOn(stream, part);
 }
 
 absl::Status EagerTraces::TakeBack() {
   random_.GiveBack();
   if (log_ == nullptr) return absl::OkStatus();
-  absl::Status undone = order_->ContinueOn(stream_);
-  if (undone.ok()) undone = undo_.Restore();
-  undone.Update(unsaved_);
-  return undone;
+  GRAPHTREE_RETURN_IF_ERROR(order_->ContinueOn(stream_));
+  return undo_.Restore();
 }
 
 }  // namespace graphtree

@@ -32,11 +32,13 @@ namespace graphtree {
 
 class EagerTraces {
  public:
-  // All outlive the traces. `stream` is the body's, and its own memory lies in region `own`.
-  EagerTraces(StepMemory* memory, StreamOrder* order, Stream& stream, Region own, WordId tag)
+  // All outlive the traces. `stream` is the body's, and `allocator` makes its own memory.
+  EagerTraces(StepMemory* memory, StreamOrder* order, Stream& stream,
+              const StepAllocator& allocator, WordId tag)
       : order_(order),
         stream_(stream),
-        spoilt_(memory->pool().range_of(own)),
+        allocator_(allocator),
+        spoilt_(memory->pool().range_of(allocator.region())),
         undo_(memory, stream, tag) {}
   EagerTraces(const EagerTraces&) = delete;
   EagerTraces& operator=(const EagerTraces&) = delete;
@@ -47,19 +49,22 @@ class EagerTraces {
   // launcher, and passes everything on to `next`.
   AccessObserver* SaveWrites(absl::Span<const Value> inputs, const std::vector<bool>& mutated,
                              AccessObserver* next);
+  // What an eager part of the body is about to write, on the part's stream. Nothing before
+  // SaveWrites.
+  void SaveOfPart(Stream& stream, AddressRange range);
 
   // Everything is tried; a failure says what could not be taken back.
   absl::Status TakeBack();
 
  private:
-  void Save(AddressRange range);
+  void Save(Stream& stream, AddressRange range);
 
   StreamOrder* const order_;
   Stream& stream_;
+  const StepAllocator& allocator_;
   EagerRandom random_;
   SpoiltRanges spoilt_;
   Undo undo_;
-  absl::Status unsaved_;  // the first failure to save
   std::unique_ptr<WriteLog> log_;
 };
 

@@ -253,7 +253,7 @@ absl::Status Launcher::RunPart(const BreakRequest& request) {
 absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   const bool ends_section = random_ != nullptr && !in_part_;
   if (ends_section) random_->EndSection();
-  Launcher part(stream_, allocator_, nullptr, random_);
+  Launcher part(stream_, allocator_, in_part_ ? observer_ : nullptr, random_);
   part.SetWorkspaces(workspaces_);
   const absl::Status status = part.RunPart(request);
   requests_.AddOfPart(std::move(part.requests()));

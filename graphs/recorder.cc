@@ -43,7 +43,9 @@ TreeCore::Recorder::Recorder(TreeCore& tree, Call& call, const Values& originals
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
       spoilt_(tree.memory_->pool().range_of(Region::kStep)),
-      undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)) {
+      undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
+      parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_, &taken_,
+             [this](AddressRange write) { SaveOfPart(write); }) {
   draft_.rehearsal = rehearsal;
 }
 
@@ -286,6 +288,11 @@ std::string TreeCore::Recorder::OpenEnds() {
   return ends;
 }
 
+absl::Status TreeCore::Recorder::RanOut() {
+  draft_.reason = Reason::kOutOfPool;
+  return absl::ResourceExhaustedError("the pool ran out while the function was recorded");
+}
+
 absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   Node* node = draft_.node.get();
   if (is_rehearsal()) {
@@ -293,6 +300,8 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
         "break '", request.why, "' comes in a recording that is only compared, and did not in the "
         "runs before"));
   }
+  // Nothing has run yet, so the eager run does nothing twice.
+  if (allocator_.spilled()) return RanOut();
   const std::string ends = OpenEnds();
   if (absl::Status ended = EndSection(absl::OkStatus()); !ended.ok()) {
     if (ErrorCodeOf(ended) != ErrorCode::kCaptureUnjoined) return ended;
@@ -311,11 +320,8 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   // before that section is launched.
   for (const AddressRange range : allocator_.Used()) tree_.memory_->pool().Shield(range);
   ++tree_.stats_.eager_parts;
-  StepAllocator kept = tree_.MemoryFor(call_.function, Region::kKept);
-  Launcher on(call_.stream, kept, nullptr, &taken_);
-  on.SetWorkspaces(&tree_.workspaces_);
-  const absl::Status ran = on.RunPart(request);
-  asked_by_parts_.AddOfPart(std::move(on.requests()));
+  const absl::Status ran = parts_.Run(request);
+  asked_by_parts_.AddOfPart(parts_.TakeRequests());
   GRAPHTREE_RETURN_IF_ERROR(ran);
   draft_.is_final = false;
   cut.part = std::move(request);
@@ -350,6 +356,10 @@ absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
     }
   }
   return absl::OkStatus();
+}
+
+void TreeCore::Recorder::SaveOfPart(AddressRange write) {
+  for (const AddressRange range : spoilt_.Written(write)) undo_.TrySaveOn(call_.stream, range);
 }
 
 // What comes next on the caller's stream runs after all that the sections so far must wait for.

@@ -27,6 +27,7 @@
 #include "graphs/given_inputs.h"
 #include "graphs/hold_log.h"
 #include "graphs/op_log.h"
+#include "graphs/part_runner.h"
 #include "graphs/pointer_log.h"
 #include "graphs/random_words.h"
 #include "graphs/rehearsal.h"
@@ -70,6 +71,9 @@ class TreeCore::Recorder : public Cutter {
   // REQUIRES: the caller's stream is behind all that the section must wait for.
   absl::Status LaunchSection();
   absl::Status SaveSpoilt(graphtree::Cut* cut);
+  void SaveOfPart(AddressRange write);
+  // The body's memory did not fit into the region that recordings are made of.
+  absl::Status RanOut();
   SpoiltBytes SpoiltAt(AddressRange range) const;
   std::string OpenEnds();
   bool is_rehearsal() const { return draft_.rehearsal != nullptr && !draft_.rehearsal->done(); }
@@ -97,6 +101,7 @@ class TreeCore::Recorder : public Cutter {
   BodyRequests asked_by_parts_;
   SpoiltRanges spoilt_;
   Undo undo_;
+  PartRunner parts_;
   void NoteWrite(const Tensor& tensor);
 
   std::unique_ptr<PointerLog> log_;

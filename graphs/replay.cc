@@ -202,9 +202,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
   }
   GRAPHTREE_RETURN_IF_ERROR(ReplaysOn(call.stream));
   std::optional<BodyDigest> body;
-  if (checked) {
-    GRAPHTREE_ASSIGN_OR_RETURN(body, DigestBody(*node, call));
-  }
+  if (checked) body = DigestBody(*node, call);
   if (tells_device_) TellOutputs(*node);
   if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(LaunchNode(node, call.inputs, call.stream));
@@ -217,7 +215,7 @@ absl::Status TreeCore::Replay(Node* node, Call& call) {
     GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call.stream));
   }
   Replayed(node, call);
-  return body.has_value() ? CompareReplay(*body, *node, call) : absl::OkStatus();
+  return body.has_value() ? CompareReplay(*body, call) : absl::OkStatus();
 }
 
 // It was launched, and where an input dies inside of it something else may lie by now.

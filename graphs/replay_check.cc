@@ -11,63 +11,55 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "device/base/status_macros.h"
 #include "graphs/access_log.h"
-#include "graphs/eager_traces.h"
 #include "graphs/planted_bug.h"
 #include "graphs/tree_core.h"
 
 namespace graphtree {
 
-// One run of the body whose memory was painted before: what it leaves, or nothing if it failed. The
-// status says whether random numbers, and what the body wrote against what was seen of it, are as
-// they were.
-absl::Status TreeCore::RunPainted(const Node& node, const Values& given, uint8_t paint, Call& call,
-                                  std::optional<RunDigest>* left) {
+// One run of a body that writes nothing of its caller's, whose own memory was painted before: what
+// the run leaves, or nothing if it failed. Random numbers are as they were.
+std::optional<RunDigest> TreeCore::RunPainted(const Values& given, uint8_t paint, Call& call) {
+  absl::StatusOr<ContentReader> reader = ContentReader::Make(device_, call.stream);
+  if (!reader.ok()) return std::nullopt;
   StepAllocator allocator = MemoryFor(call.function, Region::kKept);
   allocator.set_paint(paint);
   Values inputs = given;
   AccessLog log(inputs);
-  EagerTraces traces(memory_.get(), &order_, call.stream, Region::kKept, TagOf(call.function));
-  AccessObserver* const observer = traces.SaveWrites(inputs, node.variant->mutates, &log);
-  absl::StatusOr<ContentReader> reader = ContentReader::Make(device_, call.stream);
-  if (!reader.ok()) return absl::OkStatus();  // nothing has run
-  Launcher on(call.stream, allocator, observer, &traces.random());
+  EagerRandom random;
+  Launcher on(call.stream, allocator, &log, &random);
   Values outputs = RunBody(call.function, on, inputs);
   keeper_.graveyard().Add(std::exchange(on.requests().keep_alive, {}));
+  std::optional<RunDigest> left;
   if (on.ok()) {
     absl::StatusOr<RunDigest> digest = RunDigest::Of(*reader, outputs);
-    if (digest.ok()) *left = *std::move(digest);
+    if (digest.ok()) left = *std::move(digest);
   }
   outputs.clear();
   inputs.clear();
   TakeBackMade(call, allocator, {}, true);
-  return traces.TakeBack();
+  random.GiveBack();
+  return left;
 }
 
 // Nothing where a replay and the body are not compared: a part would have its effects twice, what a
 // body writes of its caller's would have to be put back while other streams may use what lies
 // beside it, a body that uses tensors which it was not given, or stores some, goes on from what it
 // finds, and a run that fails, for lack of memory above all, says nothing of the recording.
-absl::StatusOr<std::optional<BodyDigest>> TreeCore::DigestBody(const Node& node, Call& call) {
+std::optional<BodyDigest> TreeCore::DigestBody(const Node& node, Call& call) {
   const FunctionOptions& options = call.function.options;
   const bool is_first = options_.compare_replays && node.replays == 0 && node.cuts.empty();
+  if (!is_first || node.stores || !node.consumed.empty()) return std::nullopt;
   const bool writes = absl::c_linear_search(node.variant->mutates, true) ||
                       !node.written_beside.empty();
-  if (!is_first || writes || node.stores || !node.consumed.empty()) return std::nullopt;
+  if (writes) return std::nullopt;
   if (options.unseen_writes || !options.alignments.empty()) return std::nullopt;
   const StepMemory::InCall in_call(*memory_);
   BodyDigest body{{}, Values(call.inputs.begin(), call.inputs.end())};
-  std::optional<RunDigest> once, again;
-  absl::Status undone = RunPainted(node, body.inputs, 0x5a, call, &once);
-  if (undone.ok() && once.has_value()) undone = RunPainted(node, body.inputs, 0xa5, call, &again);
-  if (!undone.ok()) {
-    return absl::Status(undone.code(),
-                        absl::StrCat("'", call.function.name, "' was run to compare a replay with, "
-                                     "and what it wrote could not be taken back: ",
-                                     undone.message()));
-  }
-  if (!once.has_value() || !again.has_value()) return std::nullopt;
+  std::optional<RunDigest> once = RunPainted(body.inputs, 0x5a, call);
+  if (!once.has_value()) return std::nullopt;
+  const std::optional<RunDigest> again = RunPainted(body.inputs, 0xa5, call);
+  if (!again.has_value()) return std::nullopt;
   body.left = *std::move(once);
   body.left.ForgetUnsettled(*again);
   return body;
@@ -75,7 +67,7 @@ absl::StatusOr<std::optional<BodyDigest>> TreeCore::DigestBody(const Node& node,
 
 // An error leaves the call its inputs, and nothing of the outputs. What cannot be read is not
 // compared: the device says so in a later call.
-absl::Status TreeCore::CompareReplay(const BodyDigest& body, const Node& node, Call& call) {
+absl::Status TreeCore::CompareReplay(const BodyDigest& body, Call& call) {
   absl::StatusOr<ContentReader> reader = ContentReader::Make(device_, call.stream);
   if (!reader.ok()) return absl::OkStatus();
   const absl::StatusOr<RunDigest> left =

@@ -23,6 +23,9 @@ class SpoiltRanges {
 
   void Show(AddressRange range) { shown_.push_back(range); }
 
+  // Somebody else has seen to these bytes.
+  void NoteSaved(AddressRange range) { told_.push_back(range); }
+
   // The parts of `range` that are not the body's and were not returned before.
   std::vector<AddressRange> Written(AddressRange range);
 

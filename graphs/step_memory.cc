@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/joined_ranges.h"
 #include "allocator/run.h"
@@ -122,8 +123,8 @@ absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t alignment
   absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream, alignment);
   if (storage.ok()) used_.push_back((*storage)->range());
   if (!storage.ok() && region_ != Region::kKept) {
-    spilled_ = true;
     storage = memory_->Allocate(Region::kKept, tag_, bytes, stream, alignment);
+    spilled_.push_back(storage.ok() ? (*storage)->range() : AddressRange());
   }
   if (storage.ok() && paint_.has_value()) {
     const AddressRange range = (*storage)->range();
@@ -167,6 +168,11 @@ StorageHolds StepAllocator::Held() const {
     if (made.storage->serial == made.serial) held.Add(made.storage);
   }
   return held;
+}
+
+bool StepAllocator::HasMade(AddressRange range) const {
+  const auto has = [range](AddressRange made) { return made.Contains(range); };
+  return absl::c_any_of(used_, has) || absl::c_any_of(spilled_, has);
 }
 
 std::vector<AddressRange> StepAllocator::Used() const {

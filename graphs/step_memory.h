@@ -148,7 +148,8 @@ class StorageHolds {
 };
 
 // Memory for a body. In its region while there is room, else in the kept region, so that a body
-// that has begun can end; `spilled` then says that nothing may be recorded from it.
+// that has begun can end; `spilled` then says that nothing may be recorded from it, and `HasMade` knows
+// which memory there is the body's.
 //
 // Scratch comes from the same region as everything else of the body. In the step region of a run
 // that is not recorded it would lie over what replays have there: the books do not know of it.
@@ -164,7 +165,10 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
-  bool spilled() const { return spilled_; }
+  bool spilled() const { return !spilled_.empty(); }
+  // Whether it gave out all of these bytes, in its region or beside it. They may be free again.
+  bool HasMade(AddressRange range) const;
+  const StepMemory& memory() const { return *memory_; }
   Region region() const { return region_; }
   // Of the storages that were allocated, those that somebody holds now; other threads may let go of
   // them meanwhile.
@@ -193,7 +197,7 @@ class StepAllocator : public BodyAllocator {
   std::function<void()> make_room_;
   std::vector<Made> made_;
   std::vector<AddressRange> used_;
-  bool spilled_ = false;
+  std::vector<AddressRange> spilled_;
 };
 
 }  // namespace graphtree

@@ -263,7 +263,8 @@ absl::Status TreeCore::CheckPromises(const Call& call) const {
   for (size_t i = 0; i < call.function.alignments.size() && i < call.inputs.size(); ++i) {
     const Value& input = call.inputs[i];
     const uint64_t bytes = call.function.alignments[i];
-    if (!input.is_tensor() || input.word() % bytes == 0 || !call.variant->Mutates(i)) continue;
+    if (!input.is_tensor() || input.word() % bytes == 0) continue;
+    if (!call.variant->mutates_surely[i]) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "input ", i, " of '", call.function.name, "' is declared aligned to ", bytes,
         " bytes and starts at 0x", absl::Hex(input.word()),

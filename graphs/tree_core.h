@@ -305,10 +305,9 @@ class TreeCore {
   void TellOfDestruction(const Node& node);
   void TellOfTheEnd();
   // replay_check.cc
-  absl::Status RunPainted(const Node& node, const Values& given, uint8_t paint, Call& call,
-                          std::optional<RunDigest>* left);
-  absl::StatusOr<std::optional<BodyDigest>> DigestBody(const Node& node, Call& call);
-  absl::Status CompareReplay(const BodyDigest& body, const Node& node, Call& call);
+  std::optional<RunDigest> RunPainted(const Values& given, uint8_t paint, Call& call);
+  std::optional<BodyDigest> DigestBody(const Node& node, Call& call);
+  absl::Status CompareReplay(const BodyDigest& body, Call& call);
   // False if what the body asks for forbids that it becomes a node.
   bool TakeRequests(Call& call, BodyRequests* requests, Draft* draft);
 

@@ -8,18 +8,19 @@
 
 namespace graphtree {
 
-absl::Status Undo::Save(AddressRange range) {
-  absl::StatusOr<Storage*> storage =
-      memory_->Allocate(Region::kKept, tag_, range.bytes, stream_);
+absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
+  absl::StatusOr<Storage*> storage = memory_->Allocate(Region::kKept, tag_, range.bytes, stream);
   if (!storage.ok()) {
     return absl::Status(storage.status().code(),
-                        absl::StrCat("saving ", range.bytes, " bytes that a part before a break "
-                                     "overwrites, in case the call fails behind it: ",
-                                     storage.status().message()));
+                        absl::StrCat("saving ", range.bytes, " bytes that the call overwrites, in "
+                                     "case it fails afterwards: ", storage.status().message()));
   }
   // A handle without a layout: nobody looks at it.
   Value copy = Tensor::Over(*storage, nullptr, (*storage)->range().base);
-  GRAPHTREE_RETURN_IF_ERROR(stream_.Copy(copy.word(), range.base, range.bytes));
+  GRAPHTREE_RETURN_IF_ERROR(stream.Copy(copy.word(), range.base, range.bytes));
+  if (&stream != &stream_) {
+    GRAPHTREE_RETURN_IF_ERROR(memory_->pool().UseOn(Unpack((*storage)->block), stream_));
+  }
   saved_.push_back({range, std::move(copy)});
   return absl::OkStatus();
 }
@@ -35,6 +36,7 @@ absl::Status Undo::Restore() {
     first.Update(stream_.Copy(saved.range.base, saved.copy.word(), saved.range.bytes));
   }
   saved_.clear();
+  first.Update(std::exchange(unsaved_, absl::OkStatus()));
   return first;
 }
 

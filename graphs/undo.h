@@ -30,8 +30,14 @@ class Undo {
   Undo(const Undo&) = delete;
   Undo& operator=(const Undo&) = delete;
 
-  absl::Status Save(AddressRange range);
-  // Everything is tried; the first failure comes back. Nothing is saved any more then.
+  absl::Status Save(AddressRange range) { return SaveOn(stream_, range); }
+  // The same in the order of `stream`. Restore comes after that stream's work, too: the caller sees
+  // to it.
+  absl::Status SaveOn(Stream& stream, AddressRange range);
+  // For a run that goes on where there is no memory to save to: Restore tells of the failure.
+  void TrySaveOn(Stream& stream, AddressRange range) { unsaved_.Update(SaveOn(stream, range)); }
+  // Everything is tried; the first failure comes back, or else what could not be saved. Nothing is
+  // saved any more then.
   absl::Status Restore();
 
  private:
@@ -44,6 +50,7 @@ class Undo {
   Stream& stream_;
   const WordId tag_;
   std::vector<Saved> saved_;
+  absl::Status unsaved_;  // the first failure of TrySaveOn
 };
 
 }  // namespace graphtree

@@ -120,6 +120,28 @@ TEST_P(InputsTest, AnEagerRunGetsAlignedInputs) {
 }
 
 // More than the pool aligns a block to of its own accord.
+// A write to bytes that two inputs shared was a write to one of them, and which one is not known.
+TEST_P(InputsTest, AMisalignedInputThatOnceSharedItsBytesWithAWrittenOne) {
+  const FunctionId function =
+      Register("f", {.alignments = {{1, 256}}}, [](Launcher& on, Values& inputs) {
+        Bump(on, inputs[0], 1);
+        return Values{Sum(on, inputs[1], inputs[1])};
+      });
+  const Tensor aligned = Given(1), other = Given(2), wide = Given(3, 2 * kWords);
+  const Value misaligned = Slice(wide, 1, kWords);
+  Words words = PatternOf(1);
+  for (int step = 0; step < 3; ++step) {
+    words = Plus(words, Words(kWords, 1));
+    EXPECT_EQ(Read(CallInSteps(1, function, {aligned, aligned})[0]), Times(words, 2));
+  }
+  const Words looked_at = Read(misaligned);
+  for (uint32_t step = 1; step <= 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {other, misaligned})[0]), Times(looked_at, 2));
+    EXPECT_EQ(Read(other), Plus(PatternOf(2), Words(kWords, step)));
+    EXPECT_EQ(Read(misaligned), looked_at);
+  }
+}
+
 TEST_P(InputsTest, ALargeAlignmentHoldsOnEveryRoute) {
   const Tensor memory = Given(1, kWords + 64);
   for (const bool exclude : {false, true}) {

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/base/config.h"
 #include "tests/conformance/native_calls.h"
 #include "tests/kernels/launches.h"
 #include "tests/tree/tree_fixture.h"
@@ -83,6 +84,9 @@ TEST_P(StreamsTest, TheNextOneWaitsForOneThatIsGone) {
 }
 
 TEST_P(StreamsTest, AtTheAddressOfOneThatIsGone) {
+#ifdef ABSL_HAVE_ADDRESS_SANITIZER
+  GTEST_SKIP() << "the address sanitizer gives no address again";
+#endif
   const FunctionId twice = Register("twice", {}, Twice);
   const Tensor x = Given(1);
   const Stream* before = nullptr;
