@@ -118,6 +118,7 @@ absl::Status ForeignAllocator::Free(Address address, NativeStream native) {
 
 absl::Status ForeignAllocator::UseOn(Address address, Stream& stream) {
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  if (absl::Status refused = MayUsePool(); !refused.ok()) return Noted(refused);
   const absl::StatusOr<Block> block = pool_.Find(address);
   return Noted(block.ok() ? pool_.UseOn(block->id, stream) : block.status());
 }

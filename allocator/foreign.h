@@ -63,6 +63,8 @@ class ForeignAllocator {
   // Called with the lock held, behind GiveBack: whether that was the last thing that anybody wants
   // of the allocator. Then one Leave follows, with the lock let go: it may delete itself there.
   virtual bool IsOver() const { return false; }
+  // Whether this thread may use the pool now; called with the lock held.
+  virtual absl::Status MayUsePool() const { return absl::OkStatus(); }
   virtual void Leave() {}
 
   Pool& pool_;

@@ -388,6 +388,15 @@ absl::Status Pool::FreeLater(BlockId id) {
   return absl::OkStatus();
 }
 
+void Pool::UsedLaterOn(const std::shared_ptr<StreamLife>& stream) {
+  const std::lock_guard<std::mutex> lock(queue_mutex_);
+  for (const std::shared_ptr<StreamLife>& known : queued_users_) {
+    if (known == stream) return;
+  }
+  queued_users_.push_back(stream);
+  CountQueued();
+}
+
 absl::Status Pool::FreeQueued() {
   const ThreadGuard::Entry entry(guard_);
   if (!entry.ok()) return ThreadGuard::Entry::TwoThreads();
@@ -457,10 +466,21 @@ absl::Status Pool::FreeAddress(Address address) {
 absl::Status Pool::DrainQueuedFrees() {
   if (queued_count_.load(std::memory_order_acquire) == 0) return absl::OkStatus();
   std::vector<BlockId> queued;
+  StreamLives users;
   {
     const std::lock_guard<std::mutex> lock(queue_mutex_);
     queued.swap(queued_frees_);
+    users.swap(queued_users_);
     CountQueued();
+  }
+  for (const std::shared_ptr<StreamLife>& user : users) {
+    const absl::Status noted = user->Use([this](Stream& stream) {
+      GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
+      streams_.UsedEverywhereOn(streams_.NumberOf(stream));
+      return absl::OkStatus();
+    });
+    // The stream is gone, or another device object's.
+    if (!noted.ok()) user->Synchronize().IgnoreError();
   }
   for (BlockId id : queued) {
     const absl::Status status = FreeUnlessAsked(id);

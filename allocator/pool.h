@@ -81,6 +81,9 @@ class Pool {
   absl::Status FreeLater(BlockId id);
   // Does what is queued of both now, and nothing else that waits for the next call.
   absl::Status FreeQueued();
+  // From any thread: work on the stream may use any block that is queued now. Whoever comes in next
+  // notes that before it frees them.
+  void UsedLaterOn(const std::shared_ptr<StreamLife>& stream);
   // It looks the block up, so one thread at a time.
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
@@ -239,7 +242,8 @@ class Pool {
   absl::Status DrainQueuedFrees();
   // REQUIRES: queue_mutex_ is held.
   void CountQueued() {
-    queued_count_.store(static_cast<uint32_t>(queued_frees_.size() + abandoned_.size()),
+    queued_count_.store(static_cast<uint32_t>(queued_frees_.size() + queued_users_.size() +
+                                              abandoned_.size()),
                         std::memory_order_release);
   }
   void FreeScratch();
@@ -433,6 +437,7 @@ class Pool {
   mutable std::mutex queue_mutex_;
   // Guarded by queue_mutex_:
   bool takes_frees_ = true;
+  StreamLives queued_users_;
   std::vector<BlockId> queued_frees_;
   std::vector<OpenScope*> abandoned_;            // scopes to be rolled back by the next call
   std::vector<std::unique_ptr<Stream>> guests_;  // until they can be forgotten

@@ -17,12 +17,23 @@ struct ForeignMemory::Holding {
   ~Holding() { memory->LetGo(pieces); }
 };
 
-ForeignMemory::Ptr ForeignMemory::Make(std::shared_ptr<Pool> pool) {
-  return Ptr(new ForeignMemory(std::move(pool)));
+ForeignMemory::Ptr ForeignMemory::Make(std::shared_ptr<Pool> pool,
+                                       std::function<bool()> is_anothers) {
+  return Ptr(new ForeignMemory(std::move(pool), std::move(is_anothers)));
 }
 
-ForeignMemory::ForeignMemory(std::shared_ptr<Pool> pool)
-    : ForeignAllocator(pool.get()), owner_(std::move(pool)), tag_(owner_->Word("foreign")) {}
+ForeignMemory::ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers)
+    : ForeignAllocator(pool.get()),
+      owner_(std::move(pool)),
+      is_anothers_(std::move(is_anothers)),
+      tag_(owner_->Word("foreign")) {}
+
+absl::Status ForeignMemory::MayUsePool() const {
+  if (closed_ || !is_anothers_()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "foreign code on one thread asks for memory of a tree while a call of it runs on another: "
+      "let it take its memory between calls, or from an allocator of its own");
+}
 
 void ForeignMemory::Close() {
   bool is_over = false;
@@ -162,6 +173,7 @@ absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
     return absl::FailedPreconditionError(
         absl::StrCat("foreign code asks for ", bytes, " bytes of a tree that is closed"));
   }
+  GRAPHTREE_RETURN_IF_ERROR(MayUsePool());
   for (Address address : open_) {
     Piece& piece = pieces_[address];
     if (piece.in_use || piece.stream != stream.life()) continue;
@@ -187,6 +199,7 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   if (!piece.in_use) return absl::FailedPreconditionError("the foreign block was freed already");
   const bool elsewhere = piece.stream != stream.life();
   if (elsewhere && !recording_ && !closed_ && !piece.lost) {
+    GRAPHTREE_RETURN_IF_ERROR(MayUsePool());
     GRAPHTREE_RETURN_IF_ERROR(pool_.UseOn(piece.id, stream));
   }
   // A pool without a tree knows no stream any more that its memory's end would have to wait for.

@@ -19,14 +19,16 @@
 // and freeing one waits for its stream.
 //
 // Threads: callbacks may come from any thread and take turns, but the pool is one caller's: while a
-// call of the tree runs only its own thread may allocate. A block may be freed on any thread on the
-// stream that it was allocated on, also beside a call and while the tree is closed: the pool's next
-// call frees it.
+// call of the tree runs only its own thread may allocate, and another one is refused in words. A
+// block may be freed on any thread on the stream that it was allocated on, also beside a call and
+// while the tree is closed: the pool's next call frees it.
 #ifndef GRAPHTREE_GRAPHS_FOREIGN_MEMORY_H_
 #define GRAPHTREE_GRAPHS_FOREIGN_MEMORY_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <mutex>
 #include <unordered_map>
 #include <vector>
 
@@ -48,7 +50,11 @@ class ForeignMemory : public ForeignAllocator {
     void operator()(ForeignMemory* memory) const { memory->Close(); }
   };
   using Ptr = std::unique_ptr<ForeignMemory, Closer>;
-  static Ptr Make(std::shared_ptr<Pool> pool);
+  // `is_anothers` says whether a call of the tree runs on another thread than the one that asks.
+  static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
+
+  // A call of the tree begins on this thread: returns once nobody allocates beside it.
+  void AwaitAllocations() { const std::lock_guard<std::recursive_mutex> lock(mutex_); }
 
   // The pool's scope for a recording has begun. Ends with one of the two behind it.
   void BeginRecording();
@@ -69,6 +75,7 @@ class ForeignMemory : public ForeignAllocator {
   absl::Status GiveBack(Address address, Stream& stream) override;
   bool IsOver() const override { return closed_ && pieces_.empty(); }
   void Leave() override;
+  absl::Status MayUsePool() const override;
 
  private:
   struct Piece {
@@ -83,7 +90,7 @@ class ForeignMemory : public ForeignAllocator {
   };
   struct Holding;
 
-  explicit ForeignMemory(std::shared_ptr<Pool> pool);
+  ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
   void Close();
   absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
   // Frees the block behind it if nobody needs it.
@@ -95,6 +102,7 @@ class ForeignMemory : public ForeignAllocator {
   void LetGo(const std::vector<Address>& pieces);
 
   const std::shared_ptr<Pool> owner_;
+  const std::function<bool()> is_anothers_;
   const WordId tag_;
   bool recording_ = false;
   bool closed_ = false;

@@ -34,6 +34,9 @@ using FunctionId = uint32_t;
 // library takes a large input of it (see rehearsal.h). One that throws has failed, as with
 // Launcher::Fail: the call is an error that says what was thrown, and is taken back as any other.
 //
+// Nor may what it launches depend on where its inputs lie, or on which of them share bytes: a
+// recording is replayed for inputs that lie elsewhere.
+//
 // Of an input that no function of the tree made the body may be given a copy, which holds its
 // elements and nothing of the gaps between them, and which is good while the body runs: to store
 // such an input is to store the copy.

@@ -81,6 +81,10 @@ Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
 }
 
 Tensor Launcher::Empty(const Layout* layout) {
+  if (layout == nullptr) {
+    Fail(absl::InvalidArgumentError("Empty was given no layout"));
+    return Tensor();
+  }
   if (!layout->possible()) {
     Fail(layout->Check());
     const std::vector<int64_t> none(layout->sizes().size(), 0);
@@ -122,6 +126,13 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
   if (!tensor.shape().possible()) {
     FailAt(op, absl::InvalidArgumentError(
                    absl::StrCat(op, ": ", tensor.shape().Check().message())));
+    return false;
+  }
+  // From Empty after a failure: the body may have stored it.
+  if (tensor.word() == 0 && !tensor.raw_bytes().empty()) {
+    FailAt(op, absl::FailedPreconditionError(absl::StrCat(
+                   op, ": a tensor of ", tensor.raw_bytes().bytes, " bytes at address 0; whoever "
+                   "made it had failed, and it has no memory")));
     return false;
   }
   // What a part took along from its body is made again by every replay.

@@ -299,10 +299,10 @@ void TreeCore::LetGo(Values* values) {
 
 void TreeCore::Consume(const Call& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (call.inputs[i].storage() == nullptr || call.inputs[i].is_opaque()) continue;
-    if (!call.function.IsStatic(i)) {
-      call.inputs[i] = Value::Consumed();
-    }
+    Storage* const storage = call.inputs[i].storage();
+    if (storage == nullptr || call.inputs[i].is_opaque() || call.function.IsStatic(i)) continue;
+    if (storage->owner() != memory_->owner()) storage->owner()->NoteUsedOn(call.stream.life());
+    call.inputs[i] = Value::Consumed();
   }
 }
 

@@ -37,7 +37,11 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
     // behind a replay that writes to them.
     if (pool->Describe(id).ok()) pool->Free(id).IgnoreError();
   };
-  StorageHome* home = StorageHome::Make(release, std::move(explain), DevicePlaceOf(device));
+  const auto used = [pool, caller](const std::shared_ptr<StreamLife>& stream) {
+    caller->others.Add(stream);
+    pool->UsedLaterOn(stream);
+  };
+  StorageHome* home = StorageHome::Make(release, std::move(explain), DevicePlaceOf(device), used);
   return std::unique_ptr<StepMemory>(
       new StepMemory(std::move(pool), home, std::move(caller)));
 }

@@ -25,6 +25,7 @@
 #include "device/device.h"
 #include "graphs/launcher.h"
 #include "graphs/match.h"
+#include "graphs/other_users.h"
 #include "graphs/storage_home.h"
 
 namespace graphtree {
@@ -98,13 +99,23 @@ class StepMemory {
   InputRole RoleOf(const Value& input, bool is_static) const;
   bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
   bool IsOwn(AddressRange range) const { return InStepRegion(range) || InKeptRegion(range); }
+  // Whether a call of the tree runs, and on another thread than this one. Any thread.
+  bool IsInOthersCall() const {
+    const std::thread::id caller = caller_->thread.load(std::memory_order_relaxed);
+    return caller != std::thread::id() && caller != std::this_thread::get_id();
+  }
+  // Whose storages these are.
+  const StorageOwner* owner() const { return home_; }
+  OtherUsers& other_users() { return caller_->others; }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
  private:
-  // What is known of the call that runs, for storages that die in it.
+  // What is known of the call that runs, for storages that die in it, and of other trees' calls that
+  // they died in.
   struct Caller {
     std::atomic<std::thread::id> thread;  // for as long as it may allocate
+    OtherUsers others;
     bool records = false;
     absl::flat_hash_set<uint64_t> fresh;  // the recording's own blocks
     std::vector<BlockId> waiting;         // others, that died meanwhile

@@ -14,9 +14,8 @@
 //
 //   states    kForeign   memory of the caller's; never stale
 //             kOwning    a block of the tree's pool that is freed with the last handle
-//             kView      an output of a replay: the address is the node's, dropping it frees
-//             nothing kStale     its step ended and its bytes may be overwritten; every use is an
-//             error
+//             kView      an output of a replay: the address is the node's, and a drop frees nothing
+//             kStale     its step ended and its bytes may be overwritten; every use is an error
 //
 //             kOwning <--restore-- kView --step ends while held--> kStale
 //                |-------------------------step ends while held--> kStale
@@ -29,6 +28,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "device/address.h"
@@ -36,6 +36,7 @@
 namespace graphtree {
 
 class Storage;
+class StreamLife;
 
 // Whoever made a storage: told, on the thread of the drop, when its last handle is gone. It
 // outlives its storages.
@@ -48,6 +49,9 @@ class StorageOwner {
   virtual void UnreferencedInside(Storage* storage) { Unreferenced(storage); }
   // Why `storage` may not be used: who made it, when, and who overwrote it.
   virtual std::string WhyStale(const Storage& storage) const = 0;
+  // Work on a stream of somebody else's uses a storage whose last handle may go now: the bytes may be
+  // given away after that work alone. On any thread.
+  virtual void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) {}
   // The device that its storages lie on; empty if they lie nowhere in particular.
   virtual std::string DeviceName() const { return ""; }
 };

@@ -16,16 +16,19 @@ uint64_t FirstSerial() {
 
 }  // namespace
 
-StorageHome::StorageHome(Releaser release, Explainer explain, DevicePlace place)
+StorageHome::StorageHome(Releaser release, Explainer explain, DevicePlace place, Users used)
     : release_(std::move(release)),
       explain_(std::move(explain)),
       place_(std::move(place)),
+      used_(std::move(used)),
       next_serial_(FirstSerial()) {}
 
 StorageHome::~StorageHome() = default;
 
-StorageHome* StorageHome::Make(Releaser release, Explainer explain, DevicePlace place) {
-  return new StorageHome(std::move(release), std::move(explain), std::move(place));
+StorageHome* StorageHome::Make(Releaser release, Explainer explain, DevicePlace place,
+                               Users used) {
+  return new StorageHome(std::move(release), std::move(explain), std::move(place),
+                         std::move(used));
 }
 
 void StorageHome::Close() { LetGo(); }

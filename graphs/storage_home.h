@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "graphs/device_place.h"
@@ -30,9 +31,13 @@ class StorageHome : public StorageOwner {
   // The sentence for a stale storage.
   using Explainer = std::function<std::string(const Storage&)>;
 
-  // Deletes itself once it is closed and its last storage has come back. Both functions must work
+  // Told of streams of others that use its memory (StorageOwner::NoteUsedOn).
+  using Users = std::function<void(const std::shared_ptr<StreamLife>& stream)>;
+
+  // Deletes itself once it is closed and its last storage has come back. All functions must work
   // until then, on any thread.
-  static StorageHome* Make(Releaser release, Explainer explain, DevicePlace place = {});
+  static StorageHome* Make(Releaser release, Explainer explain, DevicePlace place = {},
+                           Users used = nullptr);
   // The tree is gone: no New any more.
   void Close();
 
@@ -49,11 +54,14 @@ class StorageHome : public StorageOwner {
 
   void Unreferenced(Storage* storage) override { TakeBack(storage, Dropped::kAnywhere); }
   void UnreferencedInside(Storage* storage) override { TakeBack(storage, Dropped::kInCall); }
+  void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) override {
+    if (used_ != nullptr) used_(stream);
+  }
   std::string WhyStale(const Storage& storage) const override;
   std::string DeviceName() const override { return place_.name; }
 
  private:
-  StorageHome(Releaser release, Explainer explain, DevicePlace place);
+  StorageHome(Releaser release, Explainer explain, DevicePlace place, Users used);
   ~StorageHome() override;
   void TakeBack(Storage* storage, Dropped dropped);
   void LetGo();
@@ -61,6 +69,7 @@ class StorageHome : public StorageOwner {
   const Releaser release_;
   const Explainer explain_;
   const DevicePlace place_;
+  const Users used_;
   std::atomic<Storage*> returned_{nullptr};
   std::atomic<uint64_t> kept_bytes_{0};
   // Storages that are out, plus one while the home is open.

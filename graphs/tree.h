@@ -180,6 +180,9 @@ class Tree {
   absl::Status Unregister(FunctionId function);
 
   // `outputs` is replaced; it may be the vector that `inputs` lies in.
+  //
+  // The stream does not capture: a call there is an error. A capture that was begun with the
+  // runtime's own calls, and not with Stream::BeginCapture, is not always noticed.
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 

@@ -68,7 +68,8 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       history_(std::move(history)),
       any_checked_(options.check),
       memory_(std::move(memory)),
-      foreign_(ForeignMemory::Make(memory_->shared_pool())),
+      foreign_(ForeignMemory::Make(memory_->shared_pool(),
+                                   [this] { return memory_->IsInOthersCall(); })),
       side_(std::move(side)),
       order_(std::move(event)),
       path_(&root_),
@@ -163,9 +164,15 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function->name, "' was called while the tree's memory is parked. Wake it."));
   }
+  if (outputs == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", function->name, "' was called without a place for its outputs"));
+  }
   ++stats_.calls;
   if (!LiesIn(*outputs, inputs)) LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
+  if (device_.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(call));
+  if (memory_->other_users().any()) GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(call));
   const absl::Status status = Route(call);
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
@@ -188,7 +195,7 @@ absl::Status TreeCore::Route(Call& call) {
   return RunSlow(call);
 }
 
-// Hits need no such check: their launch fails, and changes nothing.
+// A launch on a stream that captures would become a part of that graph, or spoil it.
 absl::Status TreeCore::CheckStream(const Call& call) const {
   const DevicePlace place = DevicePlaceOf(call.stream.device());
   if (place.id != place_.id) {
@@ -201,6 +208,16 @@ absl::Status TreeCore::CheckStream(const Call& call) const {
   return absl::FailedPreconditionError(absl::StrCat(
       "'", call.function.name, "' was called on a stream that captures: a tree makes graphs of its "
       "own, and cannot be part of another's. Call it on another stream, or behind the capture"));
+}
+
+absl::Status TreeCore::WaitForOtherUsers(const Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(call));
+  absl::Status ordered;
+  for (const std::shared_ptr<StreamLife>& user : memory_->other_users().Take()) {
+    if (ordered.ok()) ordered = order_.WaitFor(*user, call.stream);
+    if (!ordered.ok()) memory_->other_users().Add(user);
+  }
+  return ordered;
 }
 
 std::string TreeCore::OtherHomeOf(Address address) {
@@ -350,19 +367,21 @@ bool TreeCore::HasUnexpectedSibling(const Call& call) {
 
 // A caller that never begins a step and holds what it gets stays on one path for ever, where
 // nothing is replayed.
-void TreeCore::NoteLongStep(const Call& call) {
+bool TreeCore::IsInLongStep(const Call& call) {
   Variant& variant = *call.variant;
   if (variant.step != step_) {
     variant.step = step_;
     variant.misses_in_step = 0;
   }
   const size_t held = path_.Held().size();
-  if (held == 0 || ++variant.misses_in_step <= kUsualMissesInStep) return;
-  Count(call.function, Reason::kLongStep);
+  if (held == 0 || ++variant.misses_in_step <= kUsualMissesInStep) return false;
+  // An eager run counts itself.
+  if (path_.state() != PathState::kWarmUp) Count(call.function, Reason::kLongStep);
   Tell(call.function, Reason::kLongStep,
        absl::StrCat("'", call.function.name, "' was not replayed in its last ",
                     variant.misses_in_step, " calls: ", ReasonSentence(Reason::kLongStep), " (",
                     held, " are held)"));
+  return true;
 }
 
 void TreeCore::EndPathIfDead() {
@@ -374,6 +393,7 @@ void TreeCore::EndPathIfDead() {
 
 absl::Status TreeCore::RunSlow(Call& call) {
   const StepMemory::InCall in_call(*memory_);
+  foreign_->AwaitAllocations();
   GRAPHTREE_RETURN_IF_ERROR(call.function.refusal);
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(call));
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(call));
@@ -391,7 +411,10 @@ absl::Status TreeCore::RunSlow(Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
     EndPathIfDead();
-    NoteLongStep(call);
+    // Each warm-up would make the path longer.
+    if (IsInLongStep(call) && path_.state() == PathState::kWarmUp) {
+      return RunEagerly(call, Reason::kLongStep);
+    }
   }
   for (;;) {
     if (MustRunEagerly(call, &reason)) return RunEagerly(call, reason);

@@ -153,6 +153,8 @@ class TreeCore {
   absl::Status Route(Call& call);
   absl::Status RunSlow(Call& call);
   absl::Status CheckStream(const Call& call) const;
+  // What comes next on the call's stream runs after other trees' work on memory of this one.
+  absl::Status WaitForOtherUsers(const Call& call);
   // Asks the device where it must; empty for what is at home.
   std::string OtherHomeOf(Address address);
   absl::Status CheckHome(const Call& call, size_t input);
@@ -163,7 +165,7 @@ class TreeCore {
   bool HasUnexpectedSibling(const Call& call);
   Reason WhyNot(const Node& node, const Call& call);
   void EndPathIfDead();
-  void NoteLongStep(const Call& call);
+  bool IsInLongStep(const Call& call);
 
   // unregister.cc
   absl::Status NotRegistered(FunctionId id) const;
@@ -216,7 +218,7 @@ class TreeCore {
   void LetGo(Values* values);
   void RenewStorage(Node* node, uint32_t output, StackId from);
   // Takes the tree's own tensors out of the caller's hands, but for static ones.
-  static void Consume(const Call& call);
+  void Consume(const Call& call);
 
   // breaks.cc
   absl::Status ReplayCut(Node* node, Call& call);

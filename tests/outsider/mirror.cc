@@ -27,10 +27,24 @@ Place PlaceIn(int buffer, int offset, const Layout* layout) {
   return {index, static_cast<uint64_t>(offset < 0 ? -offset : offset) % room, layout};
 }
 
+namespace {
+
+bool DrawsNumbers(const std::vector<Statement>& body) {
+  return std::any_of(body.begin(), body.end(), [](const Statement& line) {
+    return line.what == Do::kRandom || DrawsNumbers(line.part);
+  });
+}
+
+}  // namespace
+
+// None that draws random numbers: where a recording fails after a part, the part runs twice, and what
+// other trees drew is drawn again.
 int FunctionOf(const Program& program, int tree, int n) {
   std::vector<int> found;
   for (size_t i = 0; i < program.functions.size(); ++i) {
-    if (program.functions[i][Trait::kTree] == tree) found.push_back(static_cast<int>(i));
+    const FunctionPlan& function = program.functions[i];
+    if (function[Trait::kTree] != tree || DrawsNumbers(function.body)) continue;
+    found.push_back(static_cast<int>(i));
   }
   if (found.empty()) return -1;
   return found[static_cast<size_t>(n < 0 ? -n : n) % found.size()];
@@ -151,7 +165,10 @@ void ModelMachine::Break(const FunctionPlan& function, const Statement& line,
                          const std::vector<int64_t>& integers) {
   BodyRun<ModelMachine> part(*this, function, integers);
   part.SetInPart();
-  for (const auto& [value, access] : given) part.AddSlot(*value, access);
+  for (const auto& [value, access] : given) {
+    if (access != Access::kRead) mirror_.journal.Touch(*value);
+    part.AddSlot(*value, access);
+  }
   part.Run(line.part);
 }
 
