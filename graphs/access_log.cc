@@ -5,7 +5,6 @@ namespace graphtree {
 
 AccessLog::AccessLog(absl::Span<const Value> inputs)
     : written_(inputs.size(), false),
-      surely_written_(inputs.size(), false),
       uses_(inputs.size()),
       writers_(inputs.size()),
       last_op_(inputs.size(), 0) {
@@ -18,20 +17,16 @@ AccessLog::AccessLog(absl::Span<const Value> inputs)
 void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
   const bool writes = access == Access::kWrite || access == Access::kReadWrite;
   const AddressRange target = tensor.raw_bytes();
-  size_t touched = 0, last = 0;
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].Overlaps(target)) continue;
     const bool both_known = storages_[i] != nullptr && tensor.storage() != nullptr;
     if (both_known && storages_[i] != tensor.storage()) continue;
-    ++touched;
-    last = i;
     if (writes) written_[i] = true;
     if (writes && writers_[i].empty()) writers_[i] = argument < 0 ? "opaque work" : launching_;
     if (argument < 0) uses_[i].opaque = true;
     if (last_op_[i] != op_) ++uses_[i].ops;
     last_op_[i] = op_;
   }
-  if (writes && touched == 1) surely_written_[last] = true;
 }
 
 std::optional<std::pair<size_t, size_t>> WrittenInputsThatOverlap(

@@ -34,9 +34,6 @@ class AccessLog : public AccessObserver {
 
   // By input.
   const std::vector<bool>& written() const { return written_; }
-  // Of those, the ones that were written where no other input had the bytes: another one is surely
-  // not meant.
-  const std::vector<bool>& surely_written() const { return surely_written_; }
   const std::vector<InputUse>& uses() const { return uses_; }
   // The first op that wrote to each; empty where none did.
   const std::vector<std::string>& writers() const { return writers_; }
@@ -45,7 +42,6 @@ class AccessLog : public AccessObserver {
   std::vector<AddressRange> ranges_;
   std::vector<const Storage*> storages_;
   std::vector<bool> written_;
-  std::vector<bool> surely_written_;
   std::vector<InputUse> uses_;
   std::vector<std::string> writers_;
   std::string launching_;

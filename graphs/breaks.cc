@@ -38,10 +38,11 @@ class TreeCore::CutRun {
       : tree_(tree),
         node_(node),
         call_(call),
-        spoilt_(tree.memory_->pool().range_of(Region::kStep)),
+        spoilt_(tree.memory_->pool().range_of(Region::kStep),
+              tree.memory_->pool().range_of(Region::kKept)),
         undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
         parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_,
-               &taken_, [this](AddressRange write) { SaveOfPart(write); }) {
+               &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {
     for (const Value& input : call.inputs) {
       if (input.is_tensor()) spoilt_.Show(RangeOf(input));
     }
@@ -96,8 +97,11 @@ class TreeCore::CutRun {
     return parts_.Run(cut->part);
   }
 
-  void SaveOfPart(AddressRange write) {
-    for (const AddressRange range : spoilt_.Written(write)) undo_.TrySaveOn(call_.stream, range);
+  void SaveOfPart(const Tensor& tensor) {
+    for (const AddressRange range :
+       spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
+    undo_.TrySaveOn(call_.stream, range);
+  }
   }
 
   // A device that checks holds the part's launches to the pool's books, which show another state.

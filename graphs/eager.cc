@@ -85,7 +85,7 @@ class TreeCore::PartsInPlace : public Cutter {
         body_(body),
         parts_(caller_, tree->MemoryFor(call.function, Region::kKept), &tree->workspaces_,
                &traces->random(),
-               [this](AddressRange range) { traces_->SaveOfPart(caller_, range); }) {}
+               [this](const Tensor& tensor) { traces_->SaveOfPart(caller_, tensor); }) {}
 
   absl::Status Cut(BreakRequest request) override {
     traces_->random().EndSection();
@@ -110,14 +110,32 @@ class TreeCore::PartsInPlace : public Cutter {
 // fails reads and writes memory that the caller may use for something else then.
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
+  // What runs on the caller's stream uses blocks that the pool knows from other streams alone.
+  GRAPHTREE_RETURN_IF_ERROR(NoteWorkOn(call.stream));
   EagerTraces traces(memory_.get(), &order_, stream, allocator, TagOf(call.function));
   absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
   if (!status.ok()) status = AfterUndo(status, traces.TakeBack());
   const absl::Status joined = order_.ContinueAfter(stream, call.stream);
+  NoteWorkOn(call.stream).IgnoreError();
   if (joined.ok()) return status;
   if (status.ok()) status = AfterUndo(joined, traces.TakeBack());
   return Lose(call.function, "its work cannot be ordered before what comes after it", status);
 }
+
+namespace {
+
+// By input. Of a call without a variant nothing but the options is known.
+std::vector<bool> MutatedSomewhere(const Function& function, const Variant* variant,
+                                   size_t inputs) {
+  if (variant != nullptr) return variant->mutates_somewhere;
+  std::vector<bool> mutated(inputs, false);
+  for (const uint32_t input : function.options.mutated_inputs) {
+    if (input < inputs) mutated[input] = true;
+  }
+  return mutated;
+}
+
+}  // namespace
 
 absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allocator,
                                  Values* inputs, BodyRun* run, EagerTraces* traces) {
@@ -129,8 +147,10 @@ absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allo
   std::unique_ptr<BodyCheck> check;
   GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call, run->given != nullptr, *inputs, stream, &log, &check));
   AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
-  if (call.variant != nullptr && call.variant->breaks()) {
-    observer = traces->SaveWrites(*inputs, call.variant->mutates_somewhere, observer);
+  if (call.variant == nullptr ? call.function.breaks : call.variant->breaks()) {
+    observer = traces->SaveWrites(*inputs, 
+                                  MutatedSomewhere(call.function, call.variant, inputs->size()),
+                                  observer);
   }
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
@@ -155,6 +175,7 @@ absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allo
     return WithStacks(BodyStatus(call.function, on), call,
                       check == nullptr ? std::vector<OpSite>() : check->log().sites());
   }
+  call.function.breaks |= random.generators().size() > 1;
   if (call.variant != nullptr) {
     Learn(log, random, call.variant);
     LearnWriters(log, check.get(), call.inputs, call.variant);
@@ -174,7 +195,6 @@ void TreeCore::Learn(const AccessLog& log, const EagerRandom& random, Variant* v
   for (size_t i = 0; i < variant->mutates.size(); ++i) {
     if (IsPlanted(PlantedBug::kForgetsMutation)) continue;
     if (log.written()[i]) variant->mutates[i] = true;
-    if (log.surely_written()[i]) variant->mutates_surely[i] = true;
     InputUse& use = variant->uses[i];
     use.ops = std::max(use.ops, log.uses()[i].ops);
     use.opaque |= log.uses()[i].opaque;

@@ -8,23 +8,26 @@ namespace graphtree {
 AccessObserver* EagerTraces::SaveWrites(absl::Span<const Value> inputs,
                                         const std::vector<bool>& mutated, AccessObserver* next) {
   log_ = std::make_unique<WriteLog>(
-      next, [this](const Tensor& tensor) { Save(stream_, tensor.raw_bytes()); });
+      next, [this](const Tensor& tensor) { Save(stream_, tensor); });
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!inputs[i].is_tensor()) continue;
     spoilt_.Show(RangeOf(inputs[i]));
-    if (mutated[i]) Save(stream_, RangeOf(inputs[i]));
+    if (mutated[i]) Save(stream_, Tensor::From(inputs[i]));
   }
   return log_.get();
 }
 
-void EagerTraces::SaveOfPart(Stream& stream, AddressRange range) {
-  if (log_ != nullptr) Save(stream, range);
+void EagerTraces::SaveOfPart(Stream& stream, const Tensor& tensor) {
+  if (log_ != nullptr) Save(stream, tensor);
 }
 
 // Not what the body made beside its region, because that was full: it may be gone before the copy.
-void EagerTraces::Save(Stream& stream, AddressRange range) {
-  if (allocator_.HasMade(range)) return;
-  for (const AddressRange part : spoilt_.Written(range)) undo_.TrySaveOn(stream, part);
+void EagerTraces::Save(Stream& stream, const Tensor& tensor) {
+  if (allocator_.HasMade(tensor.raw_bytes())) return;
+  for (const AddressRange part :
+       spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
+    undo_.TrySaveOn(stream, part);
+  }
 }
 
 absl::Status EagerTraces::TakeBack() {

@@ -38,7 +38,8 @@ class EagerTraces {
       : order_(order),
         stream_(stream),
         allocator_(allocator),
-        spoilt_(memory->pool().range_of(allocator.region())),
+        spoilt_(memory->pool().range_of(allocator.region()),
+                memory->pool().range_of(Region::kKept)),
         undo_(memory, stream, tag) {}
   EagerTraces(const EagerTraces&) = delete;
   EagerTraces& operator=(const EagerTraces&) = delete;
@@ -51,13 +52,13 @@ class EagerTraces {
                              AccessObserver* next);
   // What an eager part of the body is about to write, on the part's stream. Nothing before
   // SaveWrites.
-  void SaveOfPart(Stream& stream, AddressRange range);
+  void SaveOfPart(Stream& stream, const Tensor& tensor);
 
   // Everything is tried; a failure says what could not be taken back.
   absl::Status TakeBack();
 
  private:
-  void Save(Stream& stream, AddressRange range);
+  void Save(Stream& stream, const Tensor& tensor);
 
   StreamOrder* const order_;
   Stream& stream_;

@@ -86,14 +86,11 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
     if (inputs[i].has_version()) variant->opaque.push_back({i, inputs[i]});
   }
   variant->mutates.assign(inputs.size(), false);
-  variant->mutates_surely.assign(inputs.size(), false);
   variant->mutates_somewhere.assign(inputs.size(), false);
   variant->uses.resize(inputs.size());
   variant->writers.resize(inputs.size());
   for (uint32_t input : function->options.mutated_inputs) {
-    if (input >= inputs.size()) continue;
-    variant->mutates[input] = variant->mutates_surely[input] = true;
-    variant->mutates_somewhere[input] = true;
+    if (input < inputs.size()) variant->mutates[input] = variant->mutates_somewhere[input] = true;
   }
   ++function->variant_count;
   ++function->variants_seen;

@@ -63,9 +63,9 @@ struct FunctionOptions {
   std::vector<uint32_t> static_inputs = {};
   // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
   std::vector<uint32_t> mutated_inputs = {};
-  // An input that is less aligned than is said here is copied, whatever else is said about it. One
-  // that the body was seen to write to is an error then; where it was seen to write to bytes that
-  // two inputs shared, the call runs eagerly, and is an error if it writes there once more.
+  // An input that is less aligned than is said here is copied, whatever else is said about it. Where
+  // the body writes to it the call runs eagerly, and what was written is copied back; that is an
+  // error if the input shares bytes with another one and no copy of both is aligned as declared.
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.
@@ -109,9 +109,7 @@ struct Variant {
   Values key;                  // integers as they are, tensors with their layouts alone
   uint64_t hash = 0;           // of the key
   std::vector<bool> mutates;   // by input: declared, or seen in a run
-  // Of those, the ones that no overlap of inputs may have brought there.
-  std::vector<bool> mutates_surely;
-  // Of `mutates`, the ones of which nobody says when: declared for the whole body, or found out by
+  // Of those, the ones of which nobody says when: declared for the whole body, or found out by
   // checked mode. Checked mode counts all of them: it sees that an input was written, not where.
   std::vector<bool> mutates_somewhere;
   std::vector<InputUse> uses;  // by input: seen in a run
@@ -160,6 +158,7 @@ struct Function {
   std::string name;
   FunctionOptions options;
   Body body;
+  bool breaks = false;  // a run of it, in any shape, had an eager part
   const std::string* lasting_name = nullptr;  // for who may look when the function has gone
   absl::Status refusal;  // what is wrong with its options; every call is that error
   std::vector<bool> is_static;  // by input; short of the inputs behind the last static one

@@ -48,6 +48,10 @@ class Gate {
   bool is_mine() const {
     return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
+  // A call runs, on another thread than this one.
+  bool is_called_elsewhere() const {
+    return state_.load(std::memory_order_acquire) == State::kCalled && !is_mine();
+  }
   bool is_looked_at() const {
     return state_.load(std::memory_order_relaxed) == State::kLookedAt;
   }

@@ -7,7 +7,9 @@
 //
 // What an op reads and writes is said once, where it is launched: the recorder learns from it which
 // inputs a function mutates and which arguments point to an input. Opaque work (a library, another
-// framework) goes onto stream(), and what it touches is declared with Reads and Writes.
+// framework) goes onto stream(), and what it touches is declared with Reads and Writes before the
+// work is put there: what is written is saved then, for a call that fails. Work on a stream that is
+// forked off stream() is declared before the fork.
 //
 // What no graph can hold, host work or a launch that depends on data, goes into a part of its own:
 //

@@ -15,8 +15,7 @@ void PartRunner::Accessed(Access access, const Tensor& tensor, int) {
   if (access != Access::kWrite && access != Access::kReadWrite) return;
   const AddressRange range = tensor.raw_bytes();
   if (range.empty() || allocator_.HasMade(range)) return;
-  if (tensor.storage() == nullptr && allocator_.memory().InKeptRegion(range)) return;
-  save_(range);
+  save_(tensor);
 }
 
 }  // namespace graphtree

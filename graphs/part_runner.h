@@ -8,8 +8,6 @@
 //                                              them as they were
 //
 // A part may write to memory that its break does not name, because the part knows it from elsewhere.
-// Memory in the pool that is no tensor of the tree's is foreign code's own (foreign_memory.h): it is
-// not told of, because that code may have freed it by the time of the failure.
 //
 // Threads: the tree's caller. Cost: a comparison for each write that a part declares.
 #ifndef GRAPHTREE_GRAPHS_PART_RUNNER_H_
@@ -34,7 +32,7 @@ namespace graphtree {
 
 class PartRunner : private AccessObserver {
  public:
-  using SaveWrite = std::function<void(AddressRange)>;
+  using SaveWrite = std::function<void(const Tensor&)>;
 
   // `allocator` makes the parts' own memory. `save` may be empty. All others outlive the runner.
   PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces, RandomSource* random,

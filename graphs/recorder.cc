@@ -42,10 +42,11 @@ TreeCore::Recorder::Recorder(TreeCore& tree, Call& call, const Values& originals
       allocator_(tree.MemoryFor(call.function, Region::kStep)),
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
-      spoilt_(tree.memory_->pool().range_of(Region::kStep)),
+      spoilt_(tree.memory_->pool().range_of(Region::kStep),
+              tree.memory_->pool().range_of(Region::kKept)),
       undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
       parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_, &taken_,
-             [this](AddressRange write) { SaveOfPart(write); }) {
+             [this](const Tensor& tensor) { SaveOfPart(tensor); }) {
   draft_.rehearsal = rehearsal;
 }
 
@@ -358,8 +359,11 @@ absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
   return absl::OkStatus();
 }
 
-void TreeCore::Recorder::SaveOfPart(AddressRange write) {
-  for (const AddressRange range : spoilt_.Written(write)) undo_.TrySaveOn(call_.stream, range);
+void TreeCore::Recorder::SaveOfPart(const Tensor& tensor) {
+  for (const AddressRange range :
+       spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
+    undo_.TrySaveOn(call_.stream, range);
+  }
 }
 
 // What comes next on the caller's stream runs after all that the sections so far must wait for.

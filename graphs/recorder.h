@@ -71,7 +71,7 @@ class TreeCore::Recorder : public Cutter {
   // REQUIRES: the caller's stream is behind all that the section must wait for.
   absl::Status LaunchSection();
   absl::Status SaveSpoilt(graphtree::Cut* cut);
-  void SaveOfPart(AddressRange write);
+  void SaveOfPart(const Tensor& tensor);
   // The body's memory did not fit into the region that recordings are made of.
   absl::Status RanOut();
   SpoiltBytes SpoiltAt(AddressRange range) const;

@@ -154,10 +154,17 @@ absl::Status TreeCore::LaunchFor(Node* node, size_t number, Section* section,
   return absl::OkStatus();
 }
 
+absl::Status TreeCore::NoteWorkOn(Stream& stream) {
+  const absl::Status noted = memory_->pool().NoteLaunch(stream);
+  if (noted.ok()) return noted;
+  // Foreign code on another thread may have been in the pool since before the call.
+  foreign_->AwaitAllocations();
+  return memory_->pool().NoteLaunch(stream);
+}
+
 absl::Status TreeCore::LaunchSection(const Node& node, size_t number, const Section& section,
                                      Stream& stream) {
-  // What it uses may be free in the pool's books: whoever gets the bytes next waits for it.
-  GRAPHTREE_RETURN_IF_ERROR(memory_->pool().NoteLaunch(stream));
+  GRAPHTREE_RETURN_IF_ERROR(NoteWorkOn(stream));
   const bool watched = observers_.any();
   if (watched) TellObservers(GraphMoment::kReplayBegin, node, number, &stream);
   const absl::Status status = section.executable->Launch(stream);

@@ -28,9 +28,9 @@ std::vector<AddressRange> Without(const std::vector<AddressRange>& ranges, Addre
 
 }  // namespace
 
-std::vector<AddressRange> SpoiltRanges::Written(AddressRange range) {
+std::vector<AddressRange> SpoiltRanges::Written(AddressRange range, bool is_trees_tensor) {
   std::vector<AddressRange> seen;
-  if (own_.Overlaps(range)) {
+  if (own_.Overlaps(range) || (lent_.Overlaps(range) && !is_trees_tensor)) {
     for (const AddressRange shown : shown_) seen.push_back(Common(shown, range));
   } else {
     seen.push_back(range);

@@ -1,7 +1,10 @@
 // Which bytes of other people's a body has written so far, each told once.
 //
-//   step region   |..own..|==shown==|....own....|     only what is shown is somebody's beside it
-//   elsewhere     |==============================|     all of it is
+//   own region    |..own..|==shown==|....own....|     only what is shown is somebody's beside it
+//   lent region   |..lent.|==shown==|.. a tensor |     what is shown, and tensors of the tree's: the
+//                                                      rest is foreign code's, which may free it, and
+//                                                      the next one to get it may be anybody
+//   elsewhere     |==============================|     all of it is somebody's
 //
 //   writes   ---------      ------                    Written() returns the parts marked #
 //   first    ####     then       ##                   what was written before is not told again
@@ -18,19 +21,19 @@ namespace graphtree {
 
 class SpoiltRanges {
  public:
-  // Memory in `own` is the body's unless it is shown.
-  explicit SpoiltRanges(AddressRange own) : own_(own) {}
+  explicit SpoiltRanges(AddressRange own, AddressRange lent = {}) : own_(own), lent_(lent) {}
 
   void Show(AddressRange range) { shown_.push_back(range); }
 
   // Somebody else has seen to these bytes.
   void NoteSaved(AddressRange range) { told_.push_back(range); }
 
-  // The parts of `range` that are not the body's and were not returned before.
-  std::vector<AddressRange> Written(AddressRange range);
+  // The parts of `range` that are somebody's and were not returned before.
+  std::vector<AddressRange> Written(AddressRange range, bool is_trees_tensor = true);
 
  private:
   const AddressRange own_;
+  const AddressRange lent_;
   std::vector<AddressRange> shown_;
   std::vector<AddressRange> told_;
 };

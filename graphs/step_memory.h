@@ -99,11 +99,6 @@ class StepMemory {
   InputRole RoleOf(const Value& input, bool is_static) const;
   bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
   bool IsOwn(AddressRange range) const { return InStepRegion(range) || InKeptRegion(range); }
-  // Whether a call of the tree runs, and on another thread than this one. Any thread.
-  bool IsInOthersCall() const {
-    const std::thread::id caller = caller_->thread.load(std::memory_order_relaxed);
-    return caller != std::thread::id() && caller != std::this_thread::get_id();
-  }
   // Whose storages these are.
   const StorageOwner* owner() const { return home_; }
   OtherUsers& other_users() { return caller_->others; }
@@ -179,7 +174,6 @@ class StepAllocator : public BodyAllocator {
   bool spilled() const { return !spilled_.empty(); }
   // Whether it gave out all of these bytes, in its region or beside it. They may be free again.
   bool HasMade(AddressRange range) const;
-  const StepMemory& memory() const { return *memory_; }
   Region region() const { return region_; }
   // Of the storages that were allocated, those that somebody holds now; other threads may let go of
   // them meanwhile.

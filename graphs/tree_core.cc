@@ -69,7 +69,7 @@ TreeCore::TreeCore(Device& device, const TreeOptions& options, std::unique_ptr<S
       any_checked_(options.check),
       memory_(std::move(memory)),
       foreign_(ForeignMemory::Make(memory_->shared_pool(),
-                                   [this] { return memory_->IsInOthersCall(); })),
+                                   [this] { return gate_.is_called_elsewhere(); })),
       side_(std::move(side)),
       order_(std::move(event)),
       path_(&root_),
@@ -277,17 +277,6 @@ absl::Status TreeCore::CheckInputs(const Call& call) {
 
 // What the caller said of its inputs and what is not so, where that cannot be helped by a copy.
 absl::Status TreeCore::CheckPromises(const Call& call) const {
-  for (size_t i = 0; i < call.function.alignments.size() && i < call.inputs.size(); ++i) {
-    const Value& input = call.inputs[i];
-    const uint64_t bytes = call.function.alignments[i];
-    if (!input.is_tensor() || input.word() % bytes == 0) continue;
-    if (!call.variant->mutates_surely[i]) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input ", i, " of '", call.function.name, "' is declared aligned to ", bytes,
-        " bytes and starts at 0x", absl::Hex(input.word()),
-        "; it is written to, so a copy in its place would not do. Pass aligned memory, or declare "
-        "less"));
-  }
   for (const KeptOpaque& kept : call.variant->opaque) {
     const Value& input = call.inputs[kept.input];
     if (input.object() == kept.value.object()) continue;

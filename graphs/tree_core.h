@@ -208,6 +208,9 @@ class TreeCore {
   // REQUIRES: likewise, and nothing of it is unpatched.
   absl::Status LaunchSection(const Node& node, size_t number, const Section& section,
                              Stream& stream);
+  // Work that is put on the stream now uses bytes which may be free in the pool's books: whoever
+  // gets them next waits for it.
+  absl::Status NoteWorkOn(Stream& stream);
   // With `taken`, for a call that gives back what all of its sections took.
   static void DrawRandom(Section* section, EagerRandom* taken = nullptr);
   static absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs);

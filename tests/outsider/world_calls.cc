@@ -7,6 +7,23 @@
 #include "tests/outsider/world.h"
 
 namespace graphtree::outsider {
+namespace {
+
+bool HasUnjoined(const std::vector<Statement>& body) {
+  return std::any_of(body.begin(), body.end(), [](const Statement& line) {
+    return line.what == Do::kUnjoined || HasUnjoined(line.part);
+  });
+}
+
+bool SharesItsMemory(const std::vector<Handle>& inputs, size_t input) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (i == input || !inputs[i].is_tensor()) continue;
+    if (inputs[i].bytes == inputs[input].bytes) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 void World::TakeMemory(const BytesPtr& bytes, Address base, uint64_t offset, const Layout* layout,
                        Call* call) {
@@ -115,12 +132,13 @@ void World::ForeseeOptions(Call* call) {
   if (plan[Trait::kAlignment] != 0 && aligned < call->inputs.size() &&
       call->models[aligned].is_tensor()) {
     const bool misaligned = call->inputs[aligned].word() % plan[Trait::kAlignment] != 0;
+    const bool shares = SharesItsMemory(call->models, aligned);
     if (misaligned && mirror_.journal.HasWritten(call->models[aligned])) {
-      may("misaligned");
+      if (shares) may("misaligned");
       // Its copy cannot see what the body writes to its bytes elsewhere: no program of sense.
       call->senseless = (plan[Trait::kWritable] >> aligned & 1) == 0;
     }
-    if (misaligned && (plan[Trait::kMutated] >> aligned & 1) != 0) may("misaligned");
+    if (misaligned && shares && (plan[Trait::kMutated] >> aligned & 1) != 0) may("misaligned");
   }
   for (size_t i = 0; i < call->outputs.size(); ++i) {
     if ((plan[Trait::kKept] >> i & 1) == 0 || !call->outputs[i].is_tensor()) continue;
@@ -153,6 +171,8 @@ void World::RunCall(const Action& action) {
   rig_.stashed_now = {};
   const TreeStats before = rig_.trees[call.tree]->stats();
   Values outputs;
+  // Work that is not joined is ordered after nothing.
+  if (HasUnjoined(plan.body)) SyncAll().IgnoreError();
   const absl::Status status = rig_.trees[call.tree]->Run(
       rig_.functions[call.function], absl::MakeSpan(call.inputs), stream, &outputs);
   ++verdict_.coverage.calls;

@@ -159,7 +159,7 @@ bool World::WasRefused(const Brought& brought, const absl::Status& failure) {
   };
   return (brought.stale && absl::IsFailedPrecondition(failure) && says("may not be used")) ||
          (brought.dead && absl::IsFailedPrecondition(failure) && says("is dead memory")) ||
-         (brought.misaligned && absl::IsInvalidArgument(failure) && says("declared aligned")) ||
+         (brought.misaligned && absl::IsInvalidArgument(failure) && says("aligned as declared")) ||
          (brought.lie && absl::IsInvalidArgument(failure) && says("is another object"));
 }
 

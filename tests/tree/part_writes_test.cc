@@ -2,6 +2,7 @@
 // call that fails takes it back.
 #include <utility>
 
+#include "allocator/foreign.h"
 #include "tests/tree/breaks_fixture.h"
 
 namespace graphtree {
@@ -121,6 +122,45 @@ TEST_P(PartWritesTest, MemoryOfTheBodyThatDidNotFit) {
     EXPECT_LE(tree().stats().eager_parts, parts + 1) << "refused before the part ran";
   }
   EXPECT_EQ(Read(kept[0]), Times(PatternOf(1), 2));
+}
+
+// A size that is not to be recorded runs eagerly without a shape of its own.
+TEST_P(PartWritesTest, AnEagerRunOfASizeThatIsNotListed) {
+  const Tensor x = Given(1), ledger = Given(2);
+  const FunctionId function =
+      Register("f", {.recorded_sizes = {{kWords + 1}}}, Noting(ledger));
+  CallInSteps(1, function, {x});
+  fails_ = true;
+  Values inputs = {x};
+  EXPECT_THAT(Failure(function, inputs), FailsWith(StatusCode::kUnavailable, "may fail"));
+  EXPECT_EQ(Read(ledger), Plus(PatternOf(2), Words(kWords, 1)));
+}
+
+// What foreign code freed in the call may be where the caller's bytes were saved meanwhile.
+TEST_P(PartWritesTest, ATemporaryOfForeignCode) {
+  const FunctionId function = Register("f", {.static_inputs = {0}}, [this](Launcher& on, Values& inputs) {
+    ForeignAllocator& foreign = tree().foreign_allocator();
+    const absl::StatusOr<Address> at = foreign.Allocate(kWords * 4, on.stream());
+    on.Fail(at.status());
+    if (!on.ok()) return Values{};
+    on.Fill(Tensor::Foreign(*at, inputs[0].layout()), 1);
+    on.Fail(foreign.Free(*at, on.stream()));
+    const Tensor out = Filled(on, 3, kWords);
+    Bump(on, inputs[0], 5);
+    on.Break("may fail", {In(out)}, [this](Launcher& part, absl::Span<const Tensor>) {
+      if (fails_) part.Fail(absl::UnavailableError("the disk is full"));
+    });
+    return Values{out};
+  });
+  const Tensor x = Given(1), y = Given(2);
+  const Values held = CallInSteps(1, function, {x});
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    fails_ = true;
+    Values inputs = {y};
+    EXPECT_THAT(Failure(function, inputs), FailsWith(StatusCode::kUnavailable, "may fail"));
+    EXPECT_EQ(Read(y), PatternOf(2)) << "attempt " << attempt;
+    fails_ = false;
+  }
 }
 
 }  // namespace

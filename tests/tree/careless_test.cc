@@ -1,0 +1,129 @@
+// What a careless program does: a null pointer, a tensor that was never allocated, a stream that
+// captures, another thread. Each is an error in words, and the tree goes on.
+#include <atomic>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "tests/tree/foreign_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+
+class CarelessTest : public ForeignFixture {
+ protected:
+  void ExpectGoesOn() {
+    const FunctionId function = Register("goes on", {}, Twice);
+    for (uint32_t seed = 1; seed <= 4; ++seed) {
+      EXPECT_EQ(Read(CallInSteps(1, function, {Given(seed)})[0]), Times(PatternOf(seed), 2));
+    }
+    EXPECT_GT(replays(), 0u);
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(CarelessTest);
+
+TEST_P(CarelessTest, NoLayout) {
+  const FunctionId function = Register("bare", {}, [](Launcher& on, Values&) {
+    return Values{on.Empty(nullptr)};
+  });
+  EXPECT_THAT(Refusal(function, {}),
+              FailsWith(StatusCode::kInvalidArgument, "Empty was given no layout"));
+  ExpectGoesOn();
+}
+
+TEST_P(CarelessTest, NoPlaceForTheOutputs) {
+  const FunctionId function = Register("twice", {}, Twice);
+  Values inputs = {Given(1)};
+  EXPECT_THAT(tree().Run(function, absl::MakeSpan(inputs), a(), nullptr),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "'twice' was called without a place for its outputs"));
+  EXPECT_TRUE(inputs[0].is_tensor());
+  ExpectGoesOn();
+}
+
+// A body makes a table once and stores it; the first time there is no memory for it.
+TEST_P(CarelessTest, ATensorThatWasNeverAllocated) {
+  auto table = std::make_shared<Tensor>();
+  const FunctionId function =
+      Register("looks up", {.exclude = true}, [table](Launcher& on, Values& inputs) {
+        if (!table->defined()) *table = on.Empty(WordsLayout(int64_t{1} << 36));
+        return Values{Sum(on, inputs[0], Slice(*table, 0, kWords))};
+      });
+  EXPECT_THAT(Refusal(function, {Given(1)}), FailsWith(StatusCode::kResourceExhausted, ""));
+  EXPECT_THAT(Refusal(function, {Given(1)}),
+              FailsWith(StatusCode::kFailedPrecondition,
+                        "a tensor of 192 bytes at address 0; whoever made it had failed"));
+  ExpectGoesOn();
+}
+
+TEST_P(CarelessTest, AHitOnAStreamThatCaptures) {
+  const FunctionId function = Register("twice", {}, Twice);
+  const Tensor x = Given(1);
+  CallInSteps(3, function, {x});
+  const uint64_t replayed = replays();
+  EXPECT_GT(replayed, 0u);
+  NewStep();
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(b().Fill(x.word(), 0, 1, 4), IsOk());
+  Values inputs = {x}, outputs;
+  EXPECT_THAT(tree().Run(function, absl::MakeSpan(inputs), b(), &outputs),
+              FailsWith(StatusCode::kFailedPrecondition,
+                        "'twice' was called on a stream that captures"));
+  const auto graph = b().EndCapture();
+  ASSERT_TRUE(graph.ok()) << graph.status();
+  EXPECT_EQ((*graph)->op_count(), 1u);
+  EXPECT_EQ(replays(), replayed);
+  ExpectGoesOn();
+}
+
+// Each warm-up of a step that never ends would make its path longer. What an eager run returns is not
+// the path's: the path is dead then, and the next one may be recorded.
+TEST_P(CarelessTest, AStepThatNeverEndsLeavesItsWarmUps) {
+  OpenTree({.budget = {.nodes = 64}});
+  const FunctionId function = Register("decode", {}, Twice);
+  const Tensor x = Given(1);
+  Values held = Call(function, {x});
+  for (int call = 0; call < 600; ++call) held = Call(function, {x});
+  EXPECT_EQ(Read(held[0]), Times(PatternOf(1), 2));
+  EXPECT_LE(tree().stats().warm_ups, 300u);
+  EXPECT_GE(eager(), 1u);
+  EXPECT_LE(graphs(), 100u);
+  EXPECT_GE(replays(), 100u);
+  EXPECT_GE(reasons(Reason::kLongStep), 1u);
+  held.clear();
+  ExpectGoesOn();
+}
+
+// Foreign code on another thread: refused while a call runs, served between calls, and whoever calls
+// the tree is never the one who is refused.
+TEST_P(CarelessTest, ForeignCodeBesideCalls) {
+  const FunctionId function = Register("twice", {}, Twice);
+  const Tensor x = Given(1);
+  std::atomic<bool> stops{false};
+  std::atomic<int> refused{0}, wrong{0};
+    std::thread other([&] {
+    while (!stops) {
+      const absl::StatusOr<Address> at = foreign().Allocate(100, b());
+      if (at.ok()) {
+        wrong += foreign().Free(*at, b()).ok() ? 0 : 1;
+      } else {
+        ++refused;
+        wrong += absl::IsFailedPrecondition(at.status()) ? 0 : 1;
+      }
+    }
+  });
+  for (int call = 0; call < 300; ++call) {
+    // A new shape now and then: warmed up, recorded and replayed.
+    const Values out = CallInSteps(1, function, {x, Value::Integer(call / 4)});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+  }
+  stops = true;
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  ExpectGoesOn();
+}
+
+}  // namespace
+}  // namespace graphtree
