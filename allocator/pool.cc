@@ -137,8 +137,7 @@ absl::Status Pool::ReleaseEverything() {
   GRAPHTREE_RETURN_IF_ERROR(kept_.ReleaseAll());
   GRAPHTREE_RETURN_IF_ERROR(device_.memory().Release(reserved_));
   closed_ = is_special_ = true;
-  const std::lock_guard<std::mutex> lock(queue_mutex_);
-  takes_frees_ = false;
+  queued_.Stop();
   return absl::OkStatus();
 }
 
@@ -170,10 +169,7 @@ absl::Status Pool::Close() {
                      " pinned pieces: somebody has registered their memory. Unpin them first."));
   }
   closing_ = is_special_ = true;
-  {
-    const std::lock_guard<std::mutex> lock(queue_mutex_);
-    takes_frees_ = false;
-  }
+  queued_.Stop();
   return deferred_.Do("close the pool", [this] {
     // Freed bytes may still be in use by queued work. A device that is lost runs none any more.
     Quiesce().IgnoreError();
@@ -381,20 +377,7 @@ absl::Status Pool::Free(BlockId id) {
 }
 
 absl::Status Pool::FreeLater(BlockId id) {
-  const std::lock_guard<std::mutex> lock(queue_mutex_);
-  if (!takes_frees_) return IsClosed();
-  queued_frees_.push_back(id);
-  CountQueued();
-  return absl::OkStatus();
-}
-
-void Pool::UsedLaterOn(const std::shared_ptr<StreamLife>& stream) {
-  const std::lock_guard<std::mutex> lock(queue_mutex_);
-  for (const std::shared_ptr<StreamLife>& known : queued_users_) {
-    if (known == stream) return;
-  }
-  queued_users_.push_back(stream);
-  CountQueued();
+  return queued_.Add(id) ? absl::OkStatus() : IsClosed();
 }
 
 absl::Status Pool::FreeQueued() {
@@ -464,16 +447,9 @@ absl::Status Pool::FreeAddress(Address address) {
 
 // From other threads. One that was wrong is told once, to whoever comes next and cares to look.
 absl::Status Pool::DrainQueuedFrees() {
-  if (queued_count_.load(std::memory_order_acquire) == 0) return absl::OkStatus();
-  std::vector<BlockId> queued;
-  StreamLives users;
-  {
-    const std::lock_guard<std::mutex> lock(queue_mutex_);
-    queued.swap(queued_frees_);
-    users.swap(queued_users_);
-    CountQueued();
-  }
-  for (const std::shared_ptr<StreamLife>& user : users) {
+  if (!queued_.any()) return absl::OkStatus();
+  const QueuedFrees::Taken queued = queued_.Take();
+  for (const std::shared_ptr<StreamLife>& user : queued.users) {
     const absl::Status noted = user->Use([this](Stream& stream) {
       GRAPHTREE_RETURN_IF_ERROR(CheckStream(stream));
       streams_.UsedEverywhereOn(streams_.NumberOf(stream));
@@ -482,7 +458,7 @@ absl::Status Pool::DrainQueuedFrees() {
     // The stream is gone, or another device object's.
     if (!noted.ok()) user->Synchronize().IgnoreError();
   }
-  for (BlockId id : queued) {
+  for (BlockId id : queued.blocks) {
     const absl::Status status = FreeUnlessAsked(id);
     if (status.ok() && !scopes_.empty()) scopes_.back()->freed_elsewhere.push_back(id);
     if (status.ok()) continue;

@@ -43,6 +43,7 @@
 #include "allocator/piece_row.h"
 #include "allocator/pool_debug.h"
 #include "allocator/pool_types.h"
+#include "allocator/queued_frees.h"
 #include "allocator/stream_table.h"
 #include "allocator/thread_guard.h"
 #include "allocator/word_table.h"
@@ -83,7 +84,7 @@ class Pool {
   absl::Status FreeQueued();
   // From any thread: work on the stream may use any block that is queued now. Whoever comes in next
   // notes that before it frees them.
-  void UsedLaterOn(const std::shared_ptr<StreamLife>& stream);
+  void UsedLaterOn(const std::shared_ptr<StreamLife>& stream) { queued_.AddUser(stream); }
   // It looks the block up, so one thread at a time.
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
@@ -211,7 +212,7 @@ class Pool {
   // True if a call must look more closely before it does its work.
   bool IsUnusual(const ThreadGuard::Entry& entry) const {
     return !entry.ok() || is_special_ || deferred_.is_pending() ||
-           queued_count_.load(std::memory_order_relaxed) != 0;
+           queued_.any() || has_abandoned_.load(std::memory_order_relaxed);
   }
   absl::Status EnterSlow(ThreadGuard::Entry::Kind entry);
   // Fails for a stream of another device, which no stream of this one can wait for.
@@ -240,12 +241,6 @@ class Pool {
   absl::Status FreeUnlessAsked(BlockId id);
   absl::Status WhyNotFreed(BlockId id, FreeOutcome outcome) const;
   absl::Status DrainQueuedFrees();
-  // REQUIRES: queue_mutex_ is held.
-  void CountQueued() {
-    queued_count_.store(static_cast<uint32_t>(queued_frees_.size() + queued_users_.size() +
-                                              abandoned_.size()),
-                        std::memory_order_release);
-  }
   void FreeScratch();
 
   // pool_blocks.cc: looking at blocks
@@ -430,15 +425,13 @@ class Pool {
   bool closing_ = false;       // once the open capture has ended
   bool asks_server_ = false;   // right now, for memory
   BlockId asked_for_;          // the block that is not made yet; none if it has no place
-  std::atomic<uint32_t> queued_count_{0};  // of queued_frees_ and abandoned_
+  QueuedFrees queued_;
+  std::atomic<bool> has_abandoned_{false};
   Ledger ledger_;
   PieceRow step_;
   PieceRow kept_;
   mutable std::mutex queue_mutex_;
   // Guarded by queue_mutex_:
-  bool takes_frees_ = true;
-  StreamLives queued_users_;
-  std::vector<BlockId> queued_frees_;
   std::vector<OpenScope*> abandoned_;            // scopes to be rolled back by the next call
   std::vector<std::unique_ptr<Stream>> guests_;  // until they can be forgotten
   absl::Status first_refused_call_;

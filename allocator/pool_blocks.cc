@@ -229,10 +229,7 @@ PoolStats Pool::Stats() const {
   stats.parked_bytes = parked_bytes();
   stats.limit_bytes = limit_bytes_;
   stats.checkpoints = ledger_.checkpoints().count();
-  {
-    const std::lock_guard<std::mutex> lock(queue_mutex_);
-    stats.queued_frees = queued_frees_.size();
-  }
+  stats.queued_frees = queued_.blocks().size();
   stats.deferred = deferred_.size();
   stats.bookkeeping_bytes = ledger_.bookkeeping_bytes();
   stats.forgotten_words = words_.forgotten();

@@ -278,12 +278,9 @@ absl::Status Pool::OutOfMemory(const BlockRequest& request, absl::string_view wh
       row(other).mapped_bytes() -
       std::min(row(other).mapped_bytes(),
                uint64_t{ledger_.placement(other).live_length()} * kQuantum);
-  {
-    const std::lock_guard<std::mutex> lock(queue_mutex_);
-    for (BlockId id : queued_frees_) {
-      if (ledger_.Check(id) != FreeOutcome::kFreed) continue;
-      report.free.queued_frees += uint64_t{ledger_.record(id.index).length} * kQuantum;
-    }
+  for (BlockId id : queued_.blocks()) {
+    if (ledger_.Check(id) != FreeOutcome::kFreed) continue;
+    report.free.queued_frees += uint64_t{ledger_.record(id.index).length} * kQuantum;
   }
   FillHolders(&report);
   if (auto info = device_.memory().Info(); info.ok()) {

@@ -62,7 +62,7 @@ std::unique_ptr<Pool::OpenScope> Pool::EndInnermost() {
   if (scope->handle != nullptr) scope->handle->open_ = nullptr;
   abandoned_.erase(std::remove(abandoned_.begin(), abandoned_.end(), scope.get()),
                    abandoned_.end());
-  CountQueued();
+  has_abandoned_.store(!abandoned_.empty(), std::memory_order_release);
   return scope;
 }
 
@@ -141,7 +141,7 @@ void Pool::Abandon(OpenScope* scope) {
   const std::lock_guard<std::mutex> lock(queue_mutex_);
   scope->handle = nullptr;
   abandoned_.push_back(scope);
-  CountQueued();
+  has_abandoned_.store(!abandoned_.empty(), std::memory_order_release);
 }
 
 void Pool::EndAbandonedScopes() {

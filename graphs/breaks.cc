@@ -98,6 +98,7 @@ class TreeCore::CutRun {
   }
 
   void SaveOfPart(const Tensor& tensor) {
+    if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
     for (const AddressRange range :
        spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
     undo_.TrySaveOn(call_.stream, range);
@@ -110,7 +111,8 @@ class TreeCore::CutRun {
     std::vector<AddressRange> used = node_->remade;
     for (const Tensor& tensor : tensors) used.push_back(tensor.raw_bytes());
     Memory& memory = tree_.device_.memory();
-    for (const AddressRange range : OverlapsJoined(std::move(used))) {
+    if (!IsPlanted(PlantedBug::kRevivesTwice)) used = OverlapsJoined(std::move(used));
+    for (const AddressRange range : used) {
       if (!memory.CheckLive(range).ok()) memory.NoteRevived(range, call_.function.name);
     }
   }

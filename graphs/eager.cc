@@ -85,7 +85,10 @@ class TreeCore::PartsInPlace : public Cutter {
         body_(body),
         parts_(caller_, tree->MemoryFor(call.function, Region::kKept), &tree->workspaces_,
                &traces->random(),
-               [this](const Tensor& tensor) { traces_->SaveOfPart(caller_, tensor); }) {}
+               [this](const Tensor& tensor) {
+                 if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
+                 traces_->SaveOfPart(caller_, tensor);
+               }) {}
 
   absl::Status Cut(BreakRequest request) override {
     traces_->random().EndSection();
@@ -111,12 +114,17 @@ class TreeCore::PartsInPlace : public Cutter {
 absl::Status TreeCore::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                               Values* inputs, BodyRun* run) {
   // What runs on the caller's stream uses blocks that the pool knows from other streams alone.
-  GRAPHTREE_RETURN_IF_ERROR(NoteWorkOn(call.stream));
+  if (!IsPlanted(PlantedBug::kForgetsEagerWork)) {
+    GRAPHTREE_RETURN_IF_ERROR(NoteWorkOn(call.stream));
+  }
   EagerTraces traces(memory_.get(), &order_, stream, allocator, TagOf(call.function));
   absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
-  if (!status.ok()) status = AfterUndo(status, traces.TakeBack());
+  if (!status.ok() && !IsPlanted(PlantedBug::kForgetsUndo)) {
+    status = AfterUndo(status, traces.TakeBack());
+  }
+  if (!status.ok() && IsPlanted(PlantedBug::kForgetsFlight)) return status;
   const absl::Status joined = order_.ContinueAfter(stream, call.stream);
-  NoteWorkOn(call.stream).IgnoreError();
+  if (!IsPlanted(PlantedBug::kForgetsEagerWork)) NoteWorkOn(call.stream).IgnoreError();
   if (joined.ok()) return status;
   if (status.ok()) status = AfterUndo(joined, traces.TakeBack());
   return Lose(call.function, "its work cannot be ordered before what comes after it", status);
@@ -148,9 +156,8 @@ absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allo
   GRAPHTREE_RETURN_IF_ERROR(BeginCheck(call, run->given != nullptr, *inputs, stream, &log, &check));
   AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
   if (call.variant == nullptr ? call.function.breaks : call.variant->breaks()) {
-    observer = traces->SaveWrites(*inputs, 
-                                  MutatedSomewhere(call.function, call.variant, inputs->size()),
-                                  observer);
+    observer = traces->SaveWrites(
+        *inputs, MutatedSomewhere(call.function, call.variant, inputs->size()), observer);
   }
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);

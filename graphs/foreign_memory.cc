@@ -19,7 +19,8 @@ struct ForeignMemory::Holding {
 
 ForeignMemory::Ptr ForeignMemory::Make(std::shared_ptr<Pool> pool,
                                        std::function<bool()> is_anothers) {
-  return Ptr(new ForeignMemory(std::move(pool), std::move(is_anothers)));
+  return std::unique_ptr<ForeignMemory, Closer>(
+      new ForeignMemory(std::move(pool), std::move(is_anothers)));
 }
 
 ForeignMemory::ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers)

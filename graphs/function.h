@@ -63,9 +63,9 @@ struct FunctionOptions {
   std::vector<uint32_t> static_inputs = {};
   // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
   std::vector<uint32_t> mutated_inputs = {};
-  // An input that is less aligned than is said here is copied, whatever else is said about it. Where
-  // the body writes to it the call runs eagerly, and what was written is copied back; that is an
-  // error if the input shares bytes with another one and no copy of both is aligned as declared.
+  // An input that is less aligned than is said here is copied, whatever else is said about it.
+  // Where the body writes to it the call runs eagerly, and what was written is copied back; that is
+  // an error if it shares bytes with another input and no copy of both is aligned as declared.
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.

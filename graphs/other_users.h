@@ -1,5 +1,5 @@
-// Streams of other trees whose work uses memory of this one that nobody holds any more: a tensor was
-// handed over to a call of theirs, and died there.
+// Streams of other trees whose work uses memory of this one that nobody holds any more: a tensor
+// was handed over to a call of theirs, and died there.
 //
 //   tree A, stream 1   makes x                                   next call (waits)
 //   tree B, stream 2             call takes the handle of x, reads x --------^

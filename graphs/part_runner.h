@@ -7,7 +7,7 @@
 //                                              saves those bytes, as a call that fails has to leave
 //                                              them as they were
 //
-// A part may write to memory that its break does not name, because the part knows it from elsewhere.
+// A part may write to memory that its break does not name: the part knows it from elsewhere.
 //
 // Threads: the tree's caller. Cost: a comparison for each write that a part declares.
 #ifndef GRAPHTREE_GRAPHS_PART_RUNNER_H_

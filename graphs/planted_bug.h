@@ -43,6 +43,16 @@ enum class PlantedBug : uint8_t {
   kTrustsReads,         // nobody looks whether an op writes to what it is told to read
   kForgetsElsewhere,    // nobody asks whether a recording holds all work of its body
   kMixesOrders,         // which stream came last is remembered once for all trees
+  kIgnoresRegion,       // eager runs and parts get memory where replays have theirs
+  kForgetsFlight,       // a call that fails is over though its work is not
+  kForgetsUndo,         // what a failed run drew and wrote is not taken back
+  kLosesInputs,         // a rollback that fails takes the call's inputs along
+  kLetsThrow,           // what a body throws goes through the tree
+  kForgetsSpilled,      // a body whose memory did not fit is recorded across its breaks
+  kForgetsPartWrites,   // what a part writes and its break does not name is not saved
+  kForgetsOtherUsers,   // nobody waits for other trees that tensors were handed over to
+  kForgetsEagerWork,    // the pool does not hear of the streams of eager runs
+  kRevivesTwice,        // a part's views that overlap are told to the device as two blocks
   // Not to be found, but to be measured (tests/bare/stale_bench.cc): behind replays nothing goes
   // stale, and nobody asks.
   kNoStaleChecks,

@@ -18,8 +18,8 @@ constexpr Row kRows[] = {
     {Reason::kMutatedInput, "mutated_input",
      "it writes to an input that is neither static nor made on this path, which cannot be patched "
      "into the recording, and a recording would write to its own copy; declare the input static, "
-     "pass an output of this step, launch what takes it through the launcher, or pass it aligned as "
-     "declared"},
+     "pass an output of this step, launch what takes it through the launcher, or pass it aligned "
+     "as declared"},
     {Reason::kOverlappingInputs, "overlapping_inputs",
      "two inputs share bytes and the function writes to one of them"},
     {Reason::kRerecordLimit, "rerecord_limit",

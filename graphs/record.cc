@@ -158,7 +158,10 @@ absl::Status TreeCore::TakeBack(CheckpointId before, CaptureScope* scope,
   } else {
     given->Exhume(originals);
   }
-  for (size_t i = 0; i < originals->size(); ++i) call.inputs[i] = std::move((*originals)[i]);
+  const bool gives_back = rolled_back.ok() || !IsPlanted(PlantedBug::kLosesInputs);
+  for (size_t i = 0; gives_back && i < originals->size(); ++i) {
+    call.inputs[i] = std::move((*originals)[i]);
+  }
   if (!rolled_back.ok()) {
     return Lose(call.function, "its recording could not be rolled back", rolled_back);
   }

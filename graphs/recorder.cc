@@ -302,7 +302,7 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
         "runs before"));
   }
   // Nothing has run yet, so the eager run does nothing twice.
-  if (allocator_.spilled()) return RanOut();
+  if (allocator_.spilled() && !IsPlanted(PlantedBug::kForgetsSpilled)) return RanOut();
   const std::string ends = OpenEnds();
   if (absl::Status ended = EndSection(absl::OkStatus()); !ended.ok()) {
     if (ErrorCodeOf(ended) != ErrorCode::kCaptureUnjoined) return ended;
@@ -360,6 +360,7 @@ absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
 }
 
 void TreeCore::Recorder::SaveOfPart(const Tensor& tensor) {
+  if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
   for (const AddressRange range :
        spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
     undo_.TrySaveOn(call_.stream, range);

@@ -1,13 +1,13 @@
 // Which bytes of other people's a body has written so far, each told once.
 //
 //   own region    |..own..|==shown==|....own....|     only what is shown is somebody's beside it
-//   lent region   |..lent.|==shown==|.. a tensor |     what is shown, and tensors of the tree's: the
-//                                                      rest is foreign code's, which may free it, and
-//                                                      the next one to get it may be anybody
+//   lent region   |..lent.|==shown==|..|==tensor=|     what is shown, and tensors of the tree's
 //   elsewhere     |==============================|     all of it is somebody's
 //
 //   writes   ---------      ------                    Written() returns the parts marked #
 //   first    ####     then       ##                   what was written before is not told again
+//
+// What is lent is foreign code's: it may be free, and somebody else's, before the body is over.
 //
 // Pure. Cost: a scan of what was told so far for each write.
 #ifndef GRAPHTREE_GRAPHS_SPOILT_RANGES_H_

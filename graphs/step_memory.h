@@ -106,8 +106,8 @@ class StepMemory {
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
  private:
-  // What is known of the call that runs, for storages that die in it, and of other trees' calls that
-  // they died in.
+  // What is known of the call that runs, for storages that die in it, and of the other trees whose
+  // calls they died in.
   struct Caller {
     std::atomic<std::thread::id> thread;  // for as long as it may allocate
     OtherUsers others;
@@ -154,8 +154,8 @@ class StorageHolds {
 };
 
 // Memory for a body. In its region while there is room, else in the kept region, so that a body
-// that has begun can end; `spilled` then says that nothing may be recorded from it, and `HasMade` knows
-// which memory there is the body's.
+// that has begun can end; `spilled` then says that nothing may be recorded from it, and `HasMade`
+// knows which memory there is the body's.
 //
 // Scratch comes from the same region as everything else of the body. In the step region of a run
 // that is not recorded it would lie over what replays have there: the books do not know of it.

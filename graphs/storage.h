@@ -49,8 +49,8 @@ class StorageOwner {
   virtual void UnreferencedInside(Storage* storage) { Unreferenced(storage); }
   // Why `storage` may not be used: who made it, when, and who overwrote it.
   virtual std::string WhyStale(const Storage& storage) const = 0;
-  // Work on a stream of somebody else's uses a storage whose last handle may go now: the bytes may be
-  // given away after that work alone. On any thread.
+  // Work on a stream of somebody else's uses a storage whose last handle may go now: the bytes may
+  // be given away after that work alone. On any thread.
   virtual void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) {}
   // The device that its storages lie on; empty if they lie nowhere in particular.
   virtual std::string DeviceName() const { return ""; }

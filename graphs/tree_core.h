@@ -50,6 +50,7 @@
 #include "graphs/keeper.h"
 #include "graphs/node.h"
 #include "graphs/path.h"
+#include "graphs/planted_bug.h"
 #include "graphs/pointer_log.h"
 #include "graphs/refusals.h"
 #include "graphs/rehearsal.h"
@@ -232,6 +233,7 @@ class TreeCore {
   }
   // For one run of the function's body, or of a part of it.
   StepAllocator MemoryFor(const Function& function, Region region) {
+    if (IsPlanted(PlantedBug::kIgnoresRegion)) region = Region::kStep;
     return StepAllocator(memory_.get(), region, TagOf(function), function.id);
   }
 

@@ -37,8 +37,8 @@ bool DrawsNumbers(const std::vector<Statement>& body) {
 
 }  // namespace
 
-// None that draws random numbers: where a recording fails after a part, the part runs twice, and what
-// other trees drew is drawn again.
+// None that draws random numbers: where a recording fails after a part, the part runs twice, and
+// what other trees drew is drawn again.
 int FunctionOf(const Program& program, int tree, int n) {
   std::vector<int> found;
   for (size_t i = 0; i < program.functions.size(); ++i) {
@@ -86,8 +86,11 @@ Handle ModelMachine::Closure(int buffer, int offset, const Layout* layout) {
   return Handle::Tensor(mirror_.buffers[place.buffer], place.offset, place.layout);
 }
 
-bool ModelMachine::Overlap(const V& a, const V& b) const {
-  return a.bytes == b.bytes && a.at < b.at + b.extent() && b.at < a.at + a.extent();
+bool ModelMachine::Overlap(const V& a, const V& b) {
+  const bool overlap =
+      a.bytes == b.bytes && a.at < b.at + b.extent() && b.at < a.at + a.extent();
+  mirror_.senseless |= overlap;
+  return overlap;
 }
 
 void ModelMachine::Mix(const V& target, const V& source, int by) {

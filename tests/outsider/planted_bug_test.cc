@@ -18,13 +18,15 @@ struct Row {
   bool faults;
 };
 
+constexpr uint64_t kPrograms = 20000;
+
 class PlantedBugTest : public testing::TestWithParam<Row> {};
 
 TEST_P(PlantedBugTest, IsFound) {
   const Row& row = GetParam();
   const Taste taste = {row.faults};
   Find first;
-  RunMany({1, 3000, 1}, taste, [&] { ThePlantedBug() = row.bug; },
+  RunMany({1, kPrograms, 1}, taste, [&] { ThePlantedBug() = row.bug; },
           [&](const Find& find) { first = find; });
   ASSERT_FALSE(first.wrong.empty()) << row.name;
   EXPECT_EQ(RunApart(Generate(first.seed, taste), nullptr), "") << "that is no planted bug";
@@ -53,6 +55,18 @@ constexpr Row kRows[] = {
     {PlantedBug::kForgetsStored, "kForgetsStored", false},
     {PlantedBug::kForgetsKeepAlive, "kForgetsKeepAlive", false},
     {PlantedBug::kMixesOrders, "kMixesOrders", false},
+    {PlantedBug::kIgnoresRegion, "kIgnoresRegion", false},
+    {PlantedBug::kForgetsFlight, "kForgetsFlight", true},
+    {PlantedBug::kForgetsUndo, "kForgetsUndo", false},
+    {PlantedBug::kLosesInputs, "kLosesInputs", true},
+    {PlantedBug::kLetsThrow, "kLetsThrow", false},
+    {PlantedBug::kForgetsSpilled, "kForgetsSpilled", false},
+    {PlantedBug::kForgetsPartWrites, "kForgetsPartWrites", false},
+    {PlantedBug::kForgetsOtherUsers, "kForgetsOtherUsers", false},
+    {PlantedBug::kForgetsEagerWork, "kForgetsEagerWork", false},
+    {PlantedBug::kRevivesTwice, "kRevivesTwice", false},
+    {PlantedBug::kTrustsReads, "kTrustsReads", false},
+    {PlantedBug::kForgetsElsewhere, "kForgetsElsewhere", false},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedBugTest, testing::ValuesIn(kRows),

@@ -115,8 +115,10 @@ void World::Foresee(Call* call) {
   if (expected.must_fail) return;
   ModelMachine machine(program_, mirror_, call->tree);
   call->after = call->models;
+  mirror_.senseless = false;
   call->outputs = machine.RunFunction(plan, call->after);
   call->stored = machine.stored();
+  call->senseless = mirror_.senseless;
   if (machine.failed()) expected = {true, false, "the body fails"};
   if (!expected.must_fail) ForeseeOptions(call);
 }
@@ -136,7 +138,7 @@ void World::ForeseeOptions(Call* call) {
     if (misaligned && mirror_.journal.HasWritten(call->models[aligned])) {
       if (shares) may("misaligned");
       // Its copy cannot see what the body writes to its bytes elsewhere: no program of sense.
-      call->senseless = (plan[Trait::kWritable] >> aligned & 1) == 0;
+      call->senseless |= (plan[Trait::kWritable] >> aligned & 1) == 0;
     }
     if (misaligned && shares && (plan[Trait::kMutated] >> aligned & 1) != 0) may("misaligned");
   }

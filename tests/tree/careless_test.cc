@@ -78,8 +78,8 @@ TEST_P(CarelessTest, AHitOnAStreamThatCaptures) {
   ExpectGoesOn();
 }
 
-// Each warm-up of a step that never ends would make its path longer. What an eager run returns is not
-// the path's: the path is dead then, and the next one may be recorded.
+// Each warm-up of a step that never ends would make its path longer. What an eager run returns is
+// not the path's: the path is dead then, and the next one may be recorded.
 TEST_P(CarelessTest, AStepThatNeverEndsLeavesItsWarmUps) {
   OpenTree({.budget = {.nodes = 64}});
   const FunctionId function = Register("decode", {}, Twice);
@@ -96,8 +96,8 @@ TEST_P(CarelessTest, AStepThatNeverEndsLeavesItsWarmUps) {
   ExpectGoesOn();
 }
 
-// Foreign code on another thread: refused while a call runs, served between calls, and whoever calls
-// the tree is never the one who is refused.
+// Foreign code on another thread: refused while a call runs, served between calls, and whoever
+// calls the tree is never the one who is refused.
 TEST_P(CarelessTest, ForeignCodeBesideCalls) {
   const FunctionId function = Register("twice", {}, Twice);
   const Tensor x = Given(1);

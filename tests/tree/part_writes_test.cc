@@ -138,7 +138,7 @@ TEST_P(PartWritesTest, AnEagerRunOfASizeThatIsNotListed) {
 
 // What foreign code freed in the call may be where the caller's bytes were saved meanwhile.
 TEST_P(PartWritesTest, ATemporaryOfForeignCode) {
-  const FunctionId function = Register("f", {.static_inputs = {0}}, [this](Launcher& on, Values& inputs) {
+  const auto body = [this](Launcher& on, Values& inputs) {
     ForeignAllocator& foreign = tree().foreign_allocator();
     const absl::StatusOr<Address> at = foreign.Allocate(kWords * 4, on.stream());
     on.Fail(at.status());
@@ -151,7 +151,8 @@ TEST_P(PartWritesTest, ATemporaryOfForeignCode) {
       if (fails_) part.Fail(absl::UnavailableError("the disk is full"));
     });
     return Values{out};
-  });
+  };
+  const FunctionId function = Register("f", {.static_inputs = {0}}, body);
   const Tensor x = Given(1), y = Given(2);
   const Values held = CallInSteps(1, function, {x});
   for (int attempt = 0; attempt < 3; ++attempt) {
