@@ -52,6 +52,11 @@ absl::Status BodyCheck::Watch(uint32_t input, AddressRange range, Value held) {
   return absl::OkStatus();
 }
 
+void BodyCheck::Launching(absl::string_view op) {
+  op_.assign(op.data(), op.size());
+  PassingObserver::Launching(op);
+}
+
 void BodyCheck::Accessed(Access access, const Tensor& tensor, int argument) {
   if (watches_all_) WatchUngiven(tensor);
   PassingObserver::Accessed(access, tensor, argument);
@@ -74,12 +79,15 @@ void BodyCheck::Doubted(const Tensor& tensor) {
 }
 
 // Memory of the tree is the body's own, or is looked after by whoever made it: foreign code in the
-// body has its temporaries there, which are gone when the body is over. Memory that cannot be read
-// is not watched: the op itself will tell.
+// body has its temporaries there, which are gone when the body is over.
 void BodyCheck::WatchUngiven(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
   if (tensor.storage() != nullptr || range.empty() || own_.IsOwn(range)) return;
-  if (!device_.memory().CheckLive(range).ok()) return;
+  if (absl::Status live = device_.memory().CheckLive(range); !live.ok()) {
+    if (refuse_ == nullptr) return;
+    return refuse_(absl::FailedPreconditionError(
+        absl::StrCat("'", op_, "' takes memory that is no input and is dead: ", live.message())));
+  }
   for (const Watched& watched : watched_) {
     if (watched.range.Contains(range)) return;
   }

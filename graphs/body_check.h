@@ -21,13 +21,16 @@
 #define GRAPHTREE_GRAPHS_BODY_CHECK_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "device/memory.h"
@@ -69,7 +72,10 @@ class BodyCheck : public PassingObserver {
   BodyCheck& operator=(const BodyCheck&) = delete;
 
   const OpLog& log() const { return log_; }
+  // Told of an op that is about to touch memory of the caller's that is gone: it is not launched.
+  void set_refuse(std::function<void(absl::Status)> refuse) { refuse_ = std::move(refuse); }
 
+  void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Doubted(const Tensor& tensor) override;
 
@@ -99,6 +105,8 @@ class BodyCheck : public PassingObserver {
   OpLog log_;
   std::vector<Watched> watched_;
   bool watches_all_ = true;
+  std::string op_;  // that is launched now
+  std::function<void(absl::Status)> refuse_;
   Values doubtful_;  // by input: what is looked at once an op gives reason; else nothing
 };
 

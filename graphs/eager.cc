@@ -161,6 +161,7 @@ absl::Status TreeCore::RunTraced(Call& call, Stream& stream, StepAllocator& allo
   }
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
+  if (check != nullptr) check->set_refuse([&on](absl::Status why) { on.Fail(std::move(why)); });
   PartsInPlace parts(this, call, stream, traces, &on);
   on.SetCutter(&parts);
   run->outputs = RunBody(call.function, on, *inputs);

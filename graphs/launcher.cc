@@ -146,6 +146,18 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
   return true;
 }
 
+// Bytes are copied and filled from the first to the last one: those in between are somebody else's.
+bool Launcher::UsableWhole(const Tensor& tensor, absl::string_view op) {
+  if (!Usable(tensor, op)) return false;
+  const Layout& layout = tensor.shape();
+  const uint64_t elements = static_cast<uint64_t>(layout.elements()) * BytesOf(layout.type());
+  if (layout.extent_bytes() <= elements) return true;
+  FailAt(op, absl::InvalidArgumentError(absl::StrCat(
+                 op, ": ", layout.ToString(), " has gaps between its elements, and a ", op,
+                 " works on all bytes from the first to the last; launch a kernel instead")));
+  return false;
+}
+
 bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments) {
   arguments_.clear();
   for (const Arg& argument : arguments) {
@@ -180,6 +192,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
       }
       ++index;
     }
+    if (!ok()) return;  // the observer knows better
   }
   Passed(kernel.name(), stream_.Launch(kernel, shape, arguments_));
   EndScratch();
@@ -187,7 +200,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
 }
 
 void Launcher::Copy(const Tensor& target, const Tensor& source) {
-  if (!ok() || !Usable(target, "copy") || !Usable(source, "copy")) return;
+  if (!ok() || !UsableWhole(target, "copy") || !UsableWhole(source, "copy")) return;
   const AddressRange to = target.raw_bytes();
   const AddressRange from = source.raw_bytes();
   if (to.bytes != from.bytes) {
@@ -199,6 +212,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
     observer_->Launching("copy");
     observer_->Accessed(Access::kWrite, target, 0);
     observer_->Accessed(Access::kRead, source, 1);
+    if (!ok()) return;
   }
   Passed("copy", stream_.Copy(to.base, from.base, to.bytes));
   EndScratch();
@@ -206,10 +220,11 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
 }
 
 void Launcher::Fill(const Tensor& target, uint8_t byte) {
-  if (!ok() || !Usable(target, "fill")) return;
+  if (!ok() || !UsableWhole(target, "fill")) return;
   if (observer_ != nullptr) {
     observer_->Launching("fill");
     observer_->Accessed(Access::kWrite, target, 0);
+    if (!ok()) return;
   }
   const AddressRange range = target.raw_bytes();
   Passed("fill", stream_.Fill(range.base, byte, 1, range.bytes));
@@ -301,7 +316,7 @@ AddressRange Launcher::Workspace(WorkspaceId id) {
 }
 
 void Launcher::WarmUpAgain(std::string why) {
-  requests_.warm_up = why.empty() ? "no reason given" : std::move(why);
+  requests_.warm_up = why.empty() ? "no reason given" : OneLine(why);
 }
 
 void Launcher::KeepAlive(std::shared_ptr<void> object) {

@@ -145,7 +145,9 @@ class Launcher {
   Tensor Scratch(uint64_t bytes);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
-  void Copy(const Tensor& target, const Tensor& source);  // equal extents, byte by byte
+  // All bytes from the first to the last one. Extents are equal, and no tensor has gaps between its
+  // elements.
+  void Copy(const Tensor& target, const Tensor& source);
   void Fill(const Tensor& target, uint8_t byte);
   // Runs `part` behind everything that was launched so far; `why` is for people. Arguments are
   // tensors only, and say what the part reads and writes, as a launch's do.
@@ -200,6 +202,8 @@ class Launcher {
  private:
   // False, with status_ set, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
+  // The same, and has no gaps between its elements.
+  bool UsableWhole(const Tensor& tensor, absl::string_view op);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   // Null, with status_ set, if there is no such input, or none any more.
   const Value* InputFor(size_t index, absl::string_view wanted);

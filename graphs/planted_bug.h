@@ -47,7 +47,6 @@ enum class PlantedBug : uint8_t {
   kForgetsFlight,       // a call that fails is over though its work is not
   kForgetsUndo,         // what a failed run drew and wrote is not taken back
   kLosesInputs,         // a rollback that fails takes the call's inputs along
-  kLetsThrow,           // what a body throws goes through the tree
   kForgetsSpilled,      // a body whose memory did not fit is recorded across its breaks
   kForgetsPartWrites,   // what a part writes and its break does not name is not saved
   kForgetsOtherUsers,   // nobody waits for other trees that tensors were handed over to

@@ -122,7 +122,8 @@ absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* re
     // fails: it may be to park the memory.
     const DeferredQueue::Holding holding(memory_->pool().deferred());
     const bool is_recorded = draft.status.ok();
-    if (is_recorded) draft.status = LaunchFirst(scope.get(), originals, call, &recorder);
+    if (is_recorded) draft.status = CheckOutsideLive(*draft.node, call);
+    if (draft.status.ok()) draft.status = LaunchFirst(scope.get(), originals, call, &recorder);
     if (draft.status.ok()) {
       // Only now, behind the launch that reads them, may what the function consumed be gone.
       NoteConsumed(originals, given, draft.node.get());

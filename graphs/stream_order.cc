@@ -18,6 +18,10 @@ bool IsAwaited(StreamLife& stream) {
 
 }  // namespace
 
+void StreamOrder::AwaitLast() {
+  if (last_ != nullptr) IsAwaited(*last_);
+}
+
 absl::Status StreamOrder::WaitFor(StreamLife& other, Stream& stream) {
   if (&other == stream.life().get()) return absl::OkStatus();
   const absl::Status ordered = other.Await(*event_, stream);

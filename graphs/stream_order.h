@@ -31,6 +31,9 @@ class StreamOrder {
   absl::Status ContinueAfter(Stream& worked, Stream& stream);
   // What comes next on `stream` runs after what is on `other` now.
   absl::Status WaitFor(StreamLife& other, Stream& stream);
+  // Returns once the tree's last work is done, or cannot be awaited: its stream is in a capture of
+  // its owner's, or lost.
+  void AwaitLast();
   // The stream that has the tree's last work; null if there was none.
   StreamLife* last() const { return last_.get(); }
 

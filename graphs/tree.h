@@ -118,8 +118,9 @@ struct TreeOptions {
   // come with call stacks (call_stack.h): both ends of what went wrong.
   bool check = false;
   // In checked mode: the first replay of a recording that writes to nothing of its caller's is
-  // compared with two runs of its body on the same inputs; where they differ that is told (an error
-  // if strict). What a body does to the program's own variables it does twice more then.
+  // compared with two runs of its body on the same inputs, as far as these leave the same bytes;
+  // where they differ that is told (an error if strict). What a body does to the program's own
+  // variables it does twice more then. Functions that break are not compared.
   bool compare_replays = false;
   // FunctionOptions::skip_varying_sizes for all functions.
   bool skip_varying_sizes = false;

@@ -102,7 +102,7 @@ TreeCore::~TreeCore() {
   constexpr int kAttempts = 3;
   for (int i = 0; i < kAttempts && !memory_->pool().WaitAndForgetStreams().ok(); ++i) {
   }
-  if (order_.last() != nullptr) order_.last()->Synchronize().IgnoreError();
+  order_.AwaitLast();
   TellOfTheEnd();
   if (device_.open_captures() > 0) keeper_.LeaveGraphsBehind();
 }
@@ -195,6 +195,12 @@ absl::Status TreeCore::Route(Call& call) {
   return RunSlow(call);
 }
 
+namespace {
+
+bool IsOpen(const CaptureInfo& capture) { return capture.state != CaptureState::kNone; }
+
+}  // namespace
+
 // A launch on a stream that captures would become a part of that graph, or spoil it.
 absl::Status TreeCore::CheckStream(const Call& call) const {
   const DevicePlace place = DevicePlaceOf(call.stream.device());
@@ -203,11 +209,21 @@ absl::Status TreeCore::CheckStream(const Call& call) const {
         absl::StrCat("'", call.function.name, "' was called on a stream of another device, ",
                      place.name, "; this tree's is ", place_.name));
   }
-  const absl::StatusOr<CaptureInfo> capture = call.stream.Capture();
-  if (!capture.ok() || capture->state == CaptureState::kNone) return absl::OkStatus();
+  if (const auto capture = call.stream.Capture(); capture.ok() && IsOpen(*capture)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", call.function.name, "' was called on a stream that captures: a tree makes graphs of "
+        "its own, and cannot be part of another's. Call it on another stream, or after the "
+        "capture"));
+  }
+  StreamLife* const last = order_.last();
+  if (last == nullptr || last == call.stream.life().get()) return absl::OkStatus();
+  if (const auto capture = last->Capture(); !capture.ok() || !IsOpen(*capture)) {
+    return absl::OkStatus();
+  }
   return absl::FailedPreconditionError(absl::StrCat(
-      "'", call.function.name, "' was called on a stream that captures: a tree makes graphs of its "
-      "own, and cannot be part of another's. Call it on another stream, or behind the capture"));
+      "'", call.function.name, "' was not run: the stream that the tree was called on before "
+      "captures now, so what the tree put there cannot be awaited. End that capture first, or call "
+      "trees on streams that nobody captures"));
 }
 
 absl::Status TreeCore::WaitForOtherUsers(const Call& call) {

@@ -1,5 +1,5 @@
-// Bugs that are planted in the library (graphs/planted_bug.h) are found within a few thousand
-// programs; the README has what this test prints, and which are not found.
+// Bugs that are planted in the library (graphs/planted_bug.h) are found within so many programs:
+// the README has what this test prints, and which are not found.
 #include "graphs/planted_bug.h"
 
 #include <cstdio>
@@ -18,7 +18,7 @@ struct Row {
   bool faults;
 };
 
-constexpr uint64_t kPrograms = 20000;
+constexpr uint64_t kPrograms = 50000;
 
 class PlantedBugTest : public testing::TestWithParam<Row> {};
 
@@ -38,7 +38,6 @@ constexpr Row kRows[] = {
     {PlantedBug::kSkipsLiveness, "kSkipsLiveness", false},
     {PlantedBug::kForgetsConsumed, "kForgetsConsumed", false},
     {PlantedBug::kSkipsPatch, "kSkipsPatch", false},
-    {PlantedBug::kForgetsMutation, "kForgetsMutation", false},
     {PlantedBug::kRevivesStale, "kRevivesStale", false},
     {PlantedBug::kForgetsStreamOrder, "kForgetsStreamOrder", false},
     {PlantedBug::kReusesKeptPlace, "kReusesKeptPlace", false},
@@ -58,15 +57,9 @@ constexpr Row kRows[] = {
     {PlantedBug::kIgnoresRegion, "kIgnoresRegion", false},
     {PlantedBug::kForgetsFlight, "kForgetsFlight", true},
     {PlantedBug::kForgetsUndo, "kForgetsUndo", false},
-    {PlantedBug::kLosesInputs, "kLosesInputs", true},
-    {PlantedBug::kLetsThrow, "kLetsThrow", false},
     {PlantedBug::kForgetsSpilled, "kForgetsSpilled", false},
     {PlantedBug::kForgetsPartWrites, "kForgetsPartWrites", false},
-    {PlantedBug::kForgetsOtherUsers, "kForgetsOtherUsers", false},
-    {PlantedBug::kForgetsEagerWork, "kForgetsEagerWork", false},
-    {PlantedBug::kRevivesTwice, "kRevivesTwice", false},
-    {PlantedBug::kTrustsReads, "kTrustsReads", false},
-    {PlantedBug::kForgetsElsewhere, "kForgetsElsewhere", false},
+    {PlantedBug::kForgetsOtherUsers, "kForgetsOtherUsers", true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedBugTest, testing::ValuesIn(kRows),

@@ -15,6 +15,13 @@ bool HasUnjoined(const std::vector<Statement>& body) {
   });
 }
 
+// Memory that the body knows without being given it.
+bool HasClosure(const std::vector<Statement>& body) {
+  return std::any_of(body.begin(), body.end(), [](const Statement& line) {
+    return line.what == Do::kClosure || HasClosure(line.part);
+  });
+}
+
 bool SharesItsMemory(const std::vector<Handle>& inputs, size_t input) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (i == input || !inputs[i].is_tensor()) continue;
@@ -138,7 +145,8 @@ void World::ForeseeOptions(Call* call) {
     if (misaligned && mirror_.journal.HasWritten(call->models[aligned])) {
       if (shares) may("misaligned");
       // Its copy cannot see what the body writes to its bytes elsewhere: no program of sense.
-      call->senseless |= (plan[Trait::kWritable] >> aligned & 1) == 0;
+      call->senseless |=
+          (plan[Trait::kWritable] >> aligned & 1) == 0 || HasClosure(plan.body);
     }
     if (misaligned && shares && (plan[Trait::kMutated] >> aligned & 1) != 0) may("misaligned");
   }

@@ -114,17 +114,6 @@ constexpr Planted kPlanted[] = {
     {"ForgetsUsed", PlantedBug::kForgetsUsed, kManyActions},
     {"ForgetsKeepAlive", PlantedBug::kForgetsKeepAlive},
     {"IgnoresRegion", PlantedBug::kIgnoresRegion},
-    {"ForgetsFlight", PlantedBug::kForgetsFlight},
-    {"ForgetsUndo", PlantedBug::kForgetsUndo},
-    {"LosesInputs", PlantedBug::kLosesInputs},
-    {"LetsThrow", PlantedBug::kLetsThrow},
-    {"ForgetsSpilled", PlantedBug::kForgetsSpilled},
-    {"ForgetsPartWrites", PlantedBug::kForgetsPartWrites},
-    {"ForgetsOtherUsers", PlantedBug::kForgetsOtherUsers},
-    {"ForgetsEagerWork", PlantedBug::kForgetsEagerWork},
-    {"RevivesTwice", PlantedBug::kRevivesTwice},
-    {"TrustsReads", PlantedBug::kTrustsReads},
-    {"ForgetsElsewhere", PlantedBug::kForgetsElsewhere},
 };
 
 class OnePlantedBugTest : public testing::TestWithParam<Planted> {};

@@ -5,6 +5,7 @@
 #include <thread>
 #include <utility>
 
+#include "allocator/left_behind.h"
 #include "tests/tree/foreign_fixture.h"
 
 namespace graphtree {
@@ -75,6 +76,55 @@ TEST_P(CarelessTest, AHitOnAStreamThatCaptures) {
   ASSERT_TRUE(graph.ok()) << graph.status();
   EXPECT_EQ((*graph)->op_count(), 1u);
   EXPECT_EQ(replays(), replayed);
+  ExpectGoesOn();
+}
+
+// The work before that capture cannot be awaited from another stream.
+TEST_P(CarelessTest, TheStreamOfTheLastCallIsCapturedNow) {
+  for (const bool exclude : {false, true}) {
+    const FunctionId function = Register("twice", {.exclude = exclude}, Twice);
+    const Tensor x = Given(1);
+    CallInSteps(3, function, {x});
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    ASSERT_THAT(a().Fill(x.word(), 0, 1, 4), IsOk());
+    NewStep();
+    for (const FunctionId called : {function, Register("new", {}, Thrice)}) {
+      Values inputs = {x}, outputs;
+      EXPECT_THAT(tree().Run(called, absl::MakeSpan(inputs), b(), &outputs),
+                  FailsWith(StatusCode::kFailedPrecondition,
+                            "the stream that the tree was called on before captures now"));
+    }
+    const auto graph = a().EndCapture();
+    ASSERT_TRUE(graph.ok()) << graph.status();
+    EXPECT_EQ((*graph)->op_count(), 1u);
+    ExpectGoesOn();
+  }
+}
+
+// Nor is a tree in its way that goes meanwhile.
+TEST_P(CarelessTest, TheTreeGoesWhileItsStreamIsCaptured) {
+  for (const bool exclude : {false, true}) {
+    OpenTree({});
+    const Tensor x = Given(1);
+    CallInSteps(1, Register("twice", {.exclude = exclude}, Twice), {x});
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    ASSERT_THAT(a().Fill(x.word(), 0, 1, 4), IsOk());
+    CloseTree();
+    EXPECT_THAT(a().EndCapture(), IsOk());
+    EXPECT_THAT(LeftBehind::Release(device()), IsOk()) << "what could not go during the capture";
+  }
+}
+
+TEST_P(CarelessTest, AFillOfAColumn) {
+  const FunctionId function = Register("fills", {}, [](Launcher& on, Values&) {
+    const Tensor matrix = on.Empty(DType::kF32, {4, 4});
+    on.Fill(matrix.View(Layout::Strided(DType::kF32, {4}, {4}), 0), 1);
+    return Values{matrix};
+  });
+  EXPECT_THAT(Refusal(function, {}),
+              FailsWith(StatusCode::kInvalidArgument, "has gaps between its elements"));
   ExpectGoesOn();
 }
 

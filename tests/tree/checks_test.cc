@@ -260,6 +260,22 @@ TEST_P(ChecksTest, DeadMemoryThatTheBodyKeptIsNamedWithItsOp) {
   fleeting_.Map();
 }
 
+// Whatever the call would be: a warm-up, a recording or a replay.
+TEST_P(ChecksTest, DeadMemoryThatTheBodyKeptIsNeverLaunchedOn) {
+  const Tensor table = Fleeting(2), x = Given(1);
+  for (int runs = 0; runs < 3; ++runs) {
+    const FunctionId function = Register("look_up", {}, [table](Launcher& on, Values& inputs) {
+      return Values{Sum(on, inputs[0], table)};
+    });
+    if (runs > 0) CallInSteps(runs, function, {x});
+    fleeting_.Unmap();
+    NewStep();
+    EXPECT_THAT(Refusal(function, {x}), FailsWith(StatusCode::kFailedPrecondition, "dead"));
+    EXPECT_THAT(device().health(), IsOk()) << "after " << runs << " runs";
+    fleeting_.Map();
+  }
+}
+
 // The body reads a host variable, which a replay cannot see change.
 TEST_P(ChecksTest, AReplayThatDiffersFromItsBodyIsTold) {
   uint32_t by = 1;

@@ -31,6 +31,24 @@ class TreePoolTest : public TreeTest {
 };
 GRAPHTREE_ON_EVERY_DEVICE(TreePoolTest);
 
+// The pool knows the block from the stream that it was made on, and the write comes on another one.
+TEST_P(TreePoolTest, ParkedAfterAnEagerRunOnAnotherStream) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId change =
+      Register("change", {.exclude = true}, [](Launcher& on, Values& inputs) {
+        for (int i = 0; i < 20; ++i) Bump(on, inputs[0], 1);
+        return Values{inputs[0]};
+      });
+  for (uint32_t step = 1; step <= 3; ++step) {
+    NewStep();
+    Values made = Call(make, {Given(step)}), changed;
+    ASSERT_THAT(tree().Run(change, absl::MakeSpan(made), b(), &changed), IsOk());
+    ASSERT_THAT(Park(ParkContents::kToHost), IsOk());
+    ASSERT_THAT(Wake(), IsOk());
+    EXPECT_EQ(Read(changed[0]), Plus(Times(PatternOf(step), 2), Words(kWords, 20)));
+  }
+}
+
 // Mapped when the tree is made, and enough: what is recorded maps nothing more.
 TEST_P(TreePoolTest, InitialBytes) {
   const uint64_t initial = 4 * granularity();
