@@ -85,8 +85,10 @@ class Observers {
   }
   void Leave(Observer* observer) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
-    list_.erase(std::remove(list_.begin(), list_.end(), observer), list_.end());
-    count_.store(list_.size(), std::memory_order_release);
+    std::replace(list_.begin(), list_.end(), observer, static_cast<Observer*>(nullptr));
+    if (telling_ == 0) CloseGaps();
+    const size_t left = list_.size() - std::count(list_.begin(), list_.end(), nullptr);
+    count_.store(left, std::memory_order_release);
   }
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
@@ -95,16 +97,22 @@ class Observers {
   absl::Status Tell(const GraphEvent& event) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     absl::Status first;
+    ++telling_;
     for (size_t i = 0; i < list_.size(); ++i) {
-      first.Update(Guarded([&] { list_[i]->Saw(event); }));
+      if (list_[i] != nullptr) first.Update(Guarded([&] { list_[i]->Saw(event); }));
     }
+    if (--telling_ == 0) CloseGaps();
     return first;
   }
 
  private:
+  void CloseGaps() { list_.erase(std::remove(list_.begin(), list_.end(), nullptr), list_.end()); }
+
   std::atomic<size_t> count_{0};
   std::recursive_mutex mutex_;
-  std::vector<Observer*> list_;  // guarded by mutex_
+  // Guarded by mutex_:
+  std::vector<Observer*> list_;  // null where one has left while all are told
+  int telling_ = 0;
 };
 
 }  // namespace graphtree

@@ -42,11 +42,7 @@ class TreeCore::CutRun {
               tree.memory_->pool().range_of(Region::kKept)),
         undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
         parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_,
-               &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {
-    for (const Value& input : call.inputs) {
-      if (input.is_tensor()) spoilt_.Show(RangeOf(input));
-    }
-  }
+               &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {}
 
   absl::Status Launch() {
     if (!node_->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(tree_.PlaceKept(node_, call_.stream));
@@ -97,8 +93,25 @@ class TreeCore::CutRun {
     return parts_.Run(cut->part);
   }
 
+  // Memory of the recording itself, and none that the call brings.
+  bool IsRecordings(AddressRange range) const {
+    if (!tree_.memory_->InStepRegion(range)) return false;
+    for (const Value& input : call_.inputs) {
+      if (input.is_tensor() && RangeOf(input).Overlaps(range)) return false;
+    }
+    return true;
+  }
+  // Not before they are asked for: most parts write to nothing but what their break names.
+  void ShowInputs() {
+    if (std::exchange(shows_inputs_, true)) return;
+    for (const Value& input : call_.inputs) {
+      if (input.is_tensor()) spoilt_.Show(RangeOf(input));
+    }
+  }
+
   void SaveOfPart(const Tensor& tensor) {
-    if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
+    if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(tensor.raw_bytes())) return;
+    ShowInputs();
     for (const AddressRange range :
        spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
     undo_.TrySaveOn(call_.stream, range);
@@ -122,6 +135,7 @@ class TreeCore::CutRun {
   Call& call_;
   EagerRandom taken_;
   SpoiltRanges spoilt_;
+  bool shows_inputs_ = false;
   Undo undo_;
   PartRunner parts_;
 };

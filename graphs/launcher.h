@@ -9,7 +9,8 @@
 // inputs a function mutates and which arguments point to an input. Opaque work (a library, another
 // framework) goes onto stream(), and what it touches is declared with Reads and Writes before the
 // work is put there: what is written is saved then, for a call that fails. Work on a stream that is
-// forked off stream() is declared before the fork.
+// forked off stream() is declared before the fork, and joined or waited for also by a body that
+// fails: what was saved is put back then.
 //
 // What no graph can hold, host work or a launch that depends on data, goes into a part of its own:
 //

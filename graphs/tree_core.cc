@@ -281,6 +281,12 @@ absl::Status TreeCore::CheckInputs(const Call& call) {
     }
     GRAPHTREE_RETURN_IF_ERROR(CheckHome(call, i));
     const Storage* storage = call.inputs[i].storage();
+    if (storage == nullptr && call.inputs[i].is_tensor() && call.inputs[i].word() == 0 &&
+        RangeOf(call.inputs[i]).bytes > 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("input ", i, " of '", call.function.name, "' is a tensor of ",
+                       RangeOf(call.inputs[i]).bytes, " bytes at address 0"));
+    }
     if (storage == nullptr) continue;
     if (storage->stale() && !IsPlanted(PlantedBug::kLaunchesStale)) {
       return absl::FailedPreconditionError(

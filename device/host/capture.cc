@@ -52,6 +52,7 @@ void Captures::Detach(Capture& capture) {
   GRAPHTREE_CHECK(found != open_.end());
   const std::shared_ptr<Capture> kept = std::move(*found);
   open_.erase(found);
+  if (kept->ours) ours_.fetch_sub(1, std::memory_order_release);
   capture.origin->capture.reset();
   capture.parts.clear();
 }
@@ -74,6 +75,7 @@ absl::Status Captures::Begin(CapturePart& part, CaptureMode mode, std::thread::i
   capture->origin = &part;
   capture->parts = {&part};
   open_.push_back(capture);
+  if (ours) ours_.fetch_add(1, std::memory_order_release);
   part.capture = std::move(capture);
   return absl::OkStatus();
 }
@@ -221,11 +223,6 @@ absl::Status Captures::MayCallUnsafely(std::thread::id thread, absl::string_view
                          absl::StrCat(what, " while a capture is open that forbids it"));
   }
   return status;
-}
-
-int Captures::open() const {
-  return static_cast<int>(std::count_if(open_.begin(), open_.end(),
-                                        [](const auto& capture) { return capture->ours; }));
 }
 
 }  // namespace graphtree::host

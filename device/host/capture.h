@@ -35,6 +35,7 @@
 #ifndef GRAPHTREE_DEVICE_HOST_CAPTURE_H_
 #define GRAPHTREE_DEVICE_HOST_CAPTURE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -106,14 +107,15 @@ class Captures {
   // May a thread make a call that is unsafe in captures, and did not say that it may?
   absl::Status MayCallUnsafely(std::thread::id thread, absl::string_view what);
 
-  // Begun through our interface.
-  int open() const;
+  // Begun through our interface. May be asked without the engine's lock.
+  int open() const { return ours_.load(std::memory_order_acquire); }
 
  private:
   static void Spoil(Capture& capture, absl::string_view by);
   void Detach(Capture& capture);
 
   std::vector<std::shared_ptr<Capture>> open_;
+  std::atomic<int> ours_{0};
 };
 
 }  // namespace graphtree::host

@@ -89,10 +89,7 @@ absl::Status HostDevice::Load(const Kernel& kernel) {
                      absl::StrCat("kernel ", kernel.name(), " has no body for the host device"));
 }
 
-int HostDevice::open_captures() const {
-  const Engine::Lock lock = core_->engine.Guard();
-  return core_->engine.captures().open();
-}
+int HostDevice::open_captures() const { return core_->engine.captures().open(); }
 
 absl::Status HostDevice::health() const {
   const Engine::Lock lock = core_->engine.Guard();

@@ -81,8 +81,11 @@ void RealMachine::Elements(const V& target, const V& source, int by) {
              {InOut(Tensor::From(target)), In(Tensor::From(source)), Val(params)});
 }
 
+// All bytes, also those between the elements.
 void RealMachine::Fill(const V& target, int byte) {
-  on_.Fill(Tensor::From(target), static_cast<uint8_t>(byte & 255));
+  const Tensor tensor = Tensor::From(target);
+  const Layout* bytes = Layout::Of(DType::kU8, {static_cast<int64_t>(Extent(target))});
+  on_.Fill(tensor.View(bytes, 0), static_cast<uint8_t>(byte));
 }
 
 void RealMachine::Copy(const V& target, const V& source) {

@@ -54,10 +54,9 @@ class World {
     std::vector<Seen> arguments;
     bool stale = false;       // must be refused
     bool dead = false;        // likewise
-    bool misaligned = false;  // written to, and less aligned than declared: no copy may do
     bool lie = false;         // another object under a version that is known
 
-    bool MayBeRefused() const { return stale || dead || misaligned || lie; }
+    bool MayBeRefused() const { return stale || dead || lie; }
   };
   // The call that is under way, as the model needs it: no handle of the tree's is in it.
   struct InHand {

@@ -36,7 +36,8 @@ bool World::PickArguments(const FunctionSpec& spec, const Action& action, Brough
     const bool promised =
         std::find(spec.aligned.begin(), spec.aligned.end(), p) != spec.aligned.end();
     const bool less = promised && seen.handle.word() % kAligned != 0;
-    brought->misaligned |= less && spec.Mutates();
+    // What is written to is a copy then, and so is what the body stores of it.
+    if (less && spec.Mutates()) return false;
     brought->dead |= memory_.IsDead(seen.handle);
     brought->arguments.push_back(std::move(seen));
   }
@@ -159,7 +160,6 @@ bool World::WasRefused(const Brought& brought, const absl::Status& failure) {
   };
   return (brought.stale && absl::IsFailedPrecondition(failure) && says("may not be used")) ||
          (brought.dead && absl::IsFailedPrecondition(failure) && says("is dead memory")) ||
-         (brought.misaligned && absl::IsInvalidArgument(failure) && says("aligned as declared")) ||
          (brought.lie && absl::IsInvalidArgument(failure) && says("is another object"));
 }
 

@@ -59,6 +59,14 @@ TEST_P(CarelessTest, ATensorThatWasNeverAllocated) {
   ExpectGoesOn();
 }
 
+TEST_P(CarelessTest, AnInputAtAddressZero) {
+  const FunctionId function = Register("twice", {}, Twice);
+  EXPECT_THAT(Refusal(function, {Tensor::Foreign(0, WordsLayout(kWords))}),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "input 0 of 'twice' is a tensor of 192 bytes at address 0"));
+  ExpectGoesOn();
+}
+
 TEST_P(CarelessTest, AHitOnAStreamThatCaptures) {
   const FunctionId function = Register("twice", {}, Twice);
   const Tensor x = Given(1);
