@@ -10,6 +10,12 @@
 //             |                         record_inputs.cc   what the body is given for each input
 //             \-> budgets               upkeep.cc     over keeper.h, which decides what goes
 //                                       tree_checks.cc  checked mode, requests, errors
+//                                       replay_check.cc a replay against its body, on request
+//                                       why_eager.cc  what an eager run's warning says
+//                                       unregister.cc functions that leave
+//
+// A call that fails leaves everything as it was, or the tree is lost: then every later call is the
+// first failure, told in words (refusals.h).
 //
 // The pool's books: in states kWarmUp and kRecording they are true. A replay changes bytes and
 // never books, so behind replays they show some earlier state; whoever needs them calls BooksTo
