@@ -39,7 +39,7 @@ class TreeCore::CutRun {
         node_(node),
         call_(call),
         spoilt_(tree.memory_->pool().range_of(Region::kStep),
-              tree.memory_->pool().range_of(Region::kKept)),
+                tree.memory_->pool().range_of(Region::kKept)),
         undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
         parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_,
                &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {}
@@ -113,9 +113,9 @@ class TreeCore::CutRun {
     if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(tensor.raw_bytes())) return;
     ShowInputs();
     for (const AddressRange range :
-       spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
-    undo_.TrySaveOn(call_.stream, range);
-  }
+         spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
+      undo_.TrySaveOn(call_.stream, range);
+    }
   }
 
   // A device that checks holds the part's launches to the pool's books, which show another state.
