@@ -112,10 +112,7 @@ class TreeCore::CutRun {
   void SaveOfPart(const Tensor& tensor) {
     if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(tensor.raw_bytes())) return;
     ShowInputs();
-    for (const AddressRange range :
-         spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
-      undo_.TrySaveOn(call_.stream, range);
-    }
+    undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
   }
 
   // A device that checks holds the part's launches to the pool's books, which show another state.

@@ -24,10 +24,7 @@ void EagerTraces::SaveOfPart(Stream& stream, const Tensor& tensor) {
 // Not what the body made beside its region, because that was full: it may be gone before the copy.
 void EagerTraces::Save(Stream& stream, const Tensor& tensor) {
   if (allocator_.HasMade(tensor.raw_bytes())) return;
-  for (const AddressRange part :
-       spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
-    undo_.TrySaveOn(stream, part);
-  }
+  undo_.TrySaveWrites(stream, tensor, &spoilt_);
 }
 
 absl::Status EagerTraces::TakeBack() {

@@ -227,7 +227,6 @@ absl::Status TreeCore::LaunchFirst(CaptureScope* scope, const Values& originals,
   Stream& stream = call.stream;
   GRAPHTREE_RETURN_IF_ERROR(order_.ContinueOn(stream));
   draft->was_committed = true;
-  draft->was_committed = true;
   const StreamLives before = scope->Commit();
   Node* node = draft->node.get();
   HoldForeign(node);
@@ -275,9 +274,7 @@ bool TreeCore::FinishGraph(Draft* draft) {
 // Where a replay will take each output from; see OutputKind.
 bool TreeCore::Classify(const Values& originals, const StepAllocator& allocator, Draft* draft) {
   if (allocator.spilled()) {
-    draft->status =
-        absl::ResourceExhaustedError("the pool ran out while the function was recorded");
-    draft->reason = Reason::kOutOfPool;
+    draft->FailForMemory();
     return false;
   }
   Node* node = draft->node.get();

@@ -289,11 +289,6 @@ std::string TreeCore::Recorder::OpenEnds() {
   return ends;
 }
 
-absl::Status TreeCore::Recorder::RanOut() {
-  draft_.reason = Reason::kOutOfPool;
-  return absl::ResourceExhaustedError("the pool ran out while the function was recorded");
-}
-
 absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   Node* node = draft_.node.get();
   if (is_rehearsal()) {
@@ -302,7 +297,10 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
         "runs before"));
   }
   // Nothing has run yet, so the eager run does nothing twice.
-  if (allocator_.spilled() && !IsPlanted(PlantedBug::kForgetsSpilled)) return RanOut();
+  if (allocator_.spilled() && !IsPlanted(PlantedBug::kForgetsSpilled)) {
+    draft_.FailForMemory();
+    return draft_.status;
+  }
   const std::string ends = OpenEnds();
   if (absl::Status ended = EndSection(absl::OkStatus()); !ended.ok()) {
     if (ErrorCodeOf(ended) != ErrorCode::kCaptureUnjoined) return ended;
@@ -361,10 +359,7 @@ absl::Status TreeCore::Recorder::SaveSpoilt(graphtree::Cut* cut) {
 
 void TreeCore::Recorder::SaveOfPart(const Tensor& tensor) {
   if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
-  for (const AddressRange range :
-       spoilt_.Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
-    undo_.TrySaveOn(call_.stream, range);
-  }
+  undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
 }
 
 // What comes next on the caller's stream runs after all that the sections so far must wait for.

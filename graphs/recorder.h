@@ -72,8 +72,6 @@ class TreeCore::Recorder : public Cutter {
   absl::Status LaunchSection();
   absl::Status SaveSpoilt(graphtree::Cut* cut);
   void SaveOfPart(const Tensor& tensor);
-  // The body's memory did not fit into the region that recordings are made of.
-  absl::Status RanOut();
   SpoiltBytes SpoiltAt(AddressRange range) const;
   std::string OpenEnds();
   bool is_rehearsal() const { return draft_.rehearsal != nullptr && !draft_.rehearsal->done(); }

@@ -110,6 +110,12 @@ struct Draft {
   bool is_final = false;  // the failure is the call's, and no eager run would mend it
   bool was_committed = false;  // the pool's scope was: it cannot roll back any more
   bool was_launched = false;  // and has no undo: where inputs died inside, others lie by now
+
+  // The body's memory did not fit into the region that recordings are made of.
+  void FailForMemory() {
+    status = absl::ResourceExhaustedError("the pool ran out while the function was recorded");
+    reason = Reason::kOutOfPool;
+  }
 };
 
 class TreeCore {

@@ -25,6 +25,13 @@ absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
   return absl::OkStatus();
 }
 
+void Undo::TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spoilt) {
+  for (const AddressRange range :
+       spoilt->Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
+    TrySaveOn(stream, range);
+  }
+}
+
 absl::Status Undo::Restore() {
   absl::Status first;
   for (const Saved& saved : saved_) {

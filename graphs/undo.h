@@ -18,6 +18,7 @@
 #include "allocator/pool_types.h"
 #include "device/address.h"
 #include "device/stream.h"
+#include "graphs/spoilt_ranges.h"
 #include "graphs/step_memory.h"
 #include "graphs/tensor.h"
 
@@ -36,6 +37,8 @@ class Undo {
   absl::Status SaveOn(Stream& stream, AddressRange range);
   // For a run that goes on where there is no memory to save to: Restore tells of the failure.
   void TrySaveOn(Stream& stream, AddressRange range) { unsaved_.Update(SaveOn(stream, range)); }
+  // Likewise, what the tensor covers of somebody's bytes, as far as no write before it did.
+  void TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spoilt);
   // Everything is tried; the first failure comes back, or else what could not be saved. Nothing is
   // saved any more then.
   absl::Status Restore();
