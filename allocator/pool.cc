@@ -83,7 +83,7 @@ Pool::Pool(Device& device, PoolOptions options, AddressRange reserved, uint64_t 
       reserved_(reserved),
       region_bytes_(region_bytes),
       serial_(next_serial.fetch_add(1)),
-      tells_device_(options_.tell_device && device.info().architecture == "host"),
+      tells_device_(options_.tell_device && device.info().checks_accesses),
       ledger_(static_cast<uint32_t>(region_bytes / kQuantum),
               static_cast<uint32_t>(region_bytes / kQuantum),
               static_cast<uint32_t>(region_bytes / kQuantum), SaltOf(serial_),

@@ -40,6 +40,10 @@ struct DeviceInfo {
   int runtime_version = 0;
   int multiprocessors = 0;
   uint64_t total_bytes = 0;
+  // Ops are held to what Memory::NoteLive and its like say; where they are not, nobody need say it.
+  bool checks_accesses = false;
+  // Every opening is a device of its own, with its own memory, though the identity is the same.
+  bool is_opened_anew = false;
 };
 
 // A caller's own stream: a cudaStream_t on CUDA, see device/host/native.h on the host.

@@ -8,7 +8,7 @@ namespace graphtree {
 
 DevicePlace DevicePlaceOf(const Device& device) {
   const DeviceInfo& info = device.info();
-  if (info.architecture == "host") return {&device, info.name};
+  if (info.is_opened_anew) return {&device, info.name};
   static std::mutex* const mutex = new std::mutex();
   static std::set<std::string>* const identities = new std::set<std::string>();
   std::lock_guard<std::mutex> lock(*mutex);

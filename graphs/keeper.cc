@@ -267,7 +267,6 @@ void Keeper::EvictLeaf(Node* node) {
   tally_->On(EdgeOf(*node)).replays += node->replays;
   --held_.nodes;
   memory_->Drop(node->checkpoint);
-  forget_(node);
   Detach(node);
 }
 
@@ -328,12 +327,25 @@ Standing Keeper::StandingOf(Variant* variant) {
   return {paid + Aged(variant->before, now_ - variant->before_at, budget_.half_life), paid};
 }
 
-bool Keeper::Admit(Variant* variant) {
-  if (variant->has_place) return true;
+void Keeper::BeginCall(uint64_t now, StreamLife* last) {
+  now_ = now;
+  graveyard_.Tidy(last);
+}
+
+Keeper::Place Keeper::PlaceFor(Variant* variant) {
+  if (variant->has_place) return {true};
+  const bool function_full = IsFull(*variant->function);
+  if (!function_full && placed_.size() < budget_.shapes) return {true};
+  Variant* const rival = RivalOf(variant, function_full);
+  return {rival != nullptr, rival};
+}
+
+void Keeper::TakePlace(Variant* variant, const Place& place) {
+  if (variant->has_place) return;
   Function& function = *variant->function;
-  const bool function_full = function.places >= budget_.shapes_of_function;
+  const bool function_full = IsFull(function);
   const bool full = function_full || placed_.size() >= budget_.shapes;
-  if (full && !PushOutFor(variant, function_full)) return false;
+  if (place.instead_of != nullptr) EvictShape(place.instead_of);
   // Who was not asked knows of none that is used so little.
   if (!function_full) function.admission.PlaceGiven();
   if (!full || function_full) admission_.PlaceGiven();
@@ -341,13 +353,12 @@ bool Keeper::Admit(Variant* variant) {
   ++function.places;
   placed_.push_back(variant);
   held_.shapes = placed_.size();
-  return true;
 }
 
-bool Keeper::PushOutFor(Variant* variant, bool of_function) {
+Variant* Keeper::RivalOf(Variant* variant, bool of_function) {
   Admission& admission = of_function ? variant->function->admission : admission_;
   const Standing newcomer = StandingOf(variant);
-  if (!admission.IsWorthALook(newcomer, now_, budget_.half_life)) return false;
+  if (!admission.IsWorthALook(newcomer, now_, budget_.half_life)) return nullptr;
   absl::flat_hash_map<const Variant*, double> uses;
   for (Node* node : AllNodes(root_)) uses[node->variant] += UsesOf(node);
   absl::flat_hash_set<const Variant*> pinned;
@@ -364,10 +375,9 @@ bool Keeper::PushOutFor(Variant* variant, bool of_function) {
   }
   admission.Looked(least_of_all, now_);
   const size_t least = LeastWorth(kept);
-  if (least == kept.size()) return false;
-  if (!Admission::HasEarned(newcomer, kept[least].uses, budget_.half_life)) return false;
-  EvictShape(rivals[least]);
-  return true;
+  if (least == kept.size()) return nullptr;
+  if (!Admission::HasEarned(newcomer, kept[least].uses, budget_.half_life)) return nullptr;
+  return rivals[least];
 }
 
 void Keeper::EvictShape(Variant* variant) {

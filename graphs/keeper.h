@@ -47,11 +47,11 @@ struct Held {
 
 class Keeper {
  public:
-  // None owned; all outlive the keeper. Evictions are counted in `counts` and `tally`; `forget` is
-  // told of every node that leaves the tree, `evicts` of every executable that does, while it is
-  // there, with the number of its section.
+  // None owned; all outlive the keeper. Evictions are counted in `counts` and `tally`; `evicts` is
+  // told of every executable that leaves the tree, while it is there, with the number of its
+  // section.
   Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
-         ReasonCounts* counts, CallTally* tally, std::function<void(const Node*)> forget,
+         ReasonCounts* counts, CallTally* tally,
          std::function<void(const Node&, size_t, const Executable&)> evicts)
       : budget_(budget),
         device_(device),
@@ -60,7 +60,6 @@ class Keeper {
         root_(root),
         counts_(counts),
         tally_(tally),
-        forget_(std::move(forget)),
         evicts_(std::move(evicts)),
         ghosts_(4 * budget.shapes, budget.half_life),
         graveyard_(device) {}
@@ -70,12 +69,23 @@ class Keeper {
 
   // A call of the tree begins; `now` counts them.
   void SetNow(uint64_t now) { now_ = now; }
+  // The same for a call that is no replay: what may be destroyed by now is. `last` has the tree's
+  // last work.
+  void BeginCall(uint64_t now, StreamLife* last);
 
   // The variant is called, on another route than a replay.
   void Called(Variant* variant);
-  // May the variant be recorded? Gives it a place if there is one, or if it has earned that of the
-  // least used that has one (admission.h), which then loses it with all its recordings.
-  bool Admit(Variant* variant);
+  // A place among the shapes that may be recorded.
+  struct Place {
+    bool is_there = false;            // the variant has one, or can take one
+    Variant* instead_of = nullptr;    // of this one, which has to go for it
+  };
+  // There is one for the variant if one is free, or if the variant has earned that of the least
+  // used one that has a place (admission.h). Nothing goes yet.
+  Place PlaceFor(Variant* variant);
+  // REQUIRES: it was found for the variant, and nothing happened since. Whoever had the place loses
+  // all its recordings.
+  void TakePlace(Variant* variant, const Place& place);
   // The function has a new variant: it counts what it was used before it was forgotten. Forgets the
   // less used half of those that have no place, if there are too many.
   void NewShape(Function* function, Variant* variant);
@@ -122,8 +132,11 @@ class Keeper {
   NodeSet OnPath() const;
   double UsesOf(Node* node);
   Standing StandingOf(Variant* variant);
-  // Of `variant`'s function alone, or of all.
-  bool PushOutFor(Variant* variant, bool of_function);
+  bool IsFull(const Function& function) const {
+    return function.places >= budget_.shapes_of_function;
+  }
+  // Whose place the variant has earned, of its function's alone or of all; null if no one's.
+  Variant* RivalOf(Variant* variant, bool of_function);
   void Forget(Function* function, absl::Span<Variant* const> variants);
   // What the nodes remember of these variants.
   void ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants);
@@ -156,7 +169,6 @@ class Keeper {
   Node* const root_;
   ReasonCounts* const counts_;
   CallTally* const tally_;
-  const std::function<void(const Node*)> forget_;
   const std::function<void(const Node&, size_t, const Executable&)> evicts_;
   uint64_t now_ = 0;
   Held held_;

@@ -7,7 +7,7 @@
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/node_memory.h"
-#include "graphs/tree_core.h"
+#include "graphs/run/tree_core.h"
 
 namespace graphtree {
 namespace {
@@ -69,7 +69,6 @@ absl::StatusOr<std::unique_ptr<Tree>> Tree::Create(Device& device, const TreeOpt
 }
 
 FunctionId Tree::Register(std::string name, FunctionOptions options, Body body) {
-  const Looking looking(core_->gate());
   return core_->Register(std::move(name), std::move(options), std::move(body));
 }
 
@@ -88,26 +87,26 @@ absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& str
 
 WorkspaceId Tree::RegisterWorkspace(std::string name, AddressRange memory) {
   const Looking looking(core_->gate());
-  return core_->workspaces().Register(std::move(name), memory);
+  return core_->ground().workspaces.Register(std::move(name), memory);
 }
 
 absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
   const Looking looking(core_->gate());
-  return core_->workspaces().Move(id, memory);
+  return core_->ground().workspaces.Move(id, memory);
 }
 
 void Tree::BeginStep() { core_->BeginStep(); }
 
-TreeStats Tree::stats() { return core_->Stats(); }
+TreeStats Tree::stats() { return core_->figures().Stats(); }
 
-std::vector<FunctionStats> Tree::function_stats() { return core_->PerFunction(); }
+std::vector<FunctionStats> Tree::function_stats() { return core_->figures().PerFunction(); }
 
-std::vector<EdgeStats> Tree::edge_stats() { return core_->Edges(); }
+std::vector<EdgeStats> Tree::edge_stats() { return core_->figures().Edges(); }
 
 std::vector<uint64_t> Tree::descendants() const {
   const Looking looking(core_->gate());
   std::vector<uint64_t> counts;
-  for (const std::unique_ptr<Node>& root : core_->root().children) {
+  for (const std::unique_ptr<Node>& root : core_->books().root().children) {
     counts.push_back(NodesBelow(*root));
   }
   return counts;
@@ -115,20 +114,20 @@ std::vector<uint64_t> Tree::descendants() const {
 
 Outline Tree::outline() const {
   const Looking looking(core_->gate());
-  return OutlineOf(core_->root());
+  return OutlineOf(core_->books().root());
 }
 
-ForeignAllocator& Tree::foreign_allocator() { return core_->foreign(); }
+ForeignAllocator& Tree::foreign_allocator() { return *core_->ground().foreign; }
 
 Observers& Tree::observers() { return core_->observers(); }
 
 absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   const Looking looking(core_->gate());
-  std::vector<const Node*> open = {&core_->root()};
+  std::vector<const Node*> open = {&core_->books().root()};
   while (!open.empty()) {
     const Node& node = *open.back();
     open.pop_back();
-    if (&node != &core_->root() && node.id == recording) return OpsOfNode(node);
+    if (&node != &core_->books().root() && node.id == recording) return OpsOfNode(node);
     for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
   }
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
@@ -136,16 +135,16 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
 
 std::vector<SnapshotNode> Tree::memory() {
   const Looking looking(core_->gate());
-  return NodeMemoryOf(core_->root(), core_->path());
+  return NodeMemoryOf(core_->books().root(), core_->books().path());
 }
 
-Pool& Tree::pool() { return core_->pool(); }
+Pool& Tree::pool() { return core_->ground().memory->pool(); }
 
 void Tree::Inspect(const std::function<void()>& look) { ThrowOn(core_->Inspect(look)); }
 
 const char* Tree::state() const {
   const Looking looking(core_->gate());
-  return PathStateName(core_->state());
+  return PathStateName(core_->books().path().state());
 }
 
 }  // namespace graphtree

@@ -32,6 +32,8 @@ HostDevice::HostDevice(const HostOptions& options)
   info_.name = "host";
   info_.model = "host device";
   info_.architecture = "host";
+  info_.checks_accesses = true;
+  info_.is_opened_anew = true;
   info_.identity = "host";
   info_.multiprocessors = 1;
   info_.total_bytes = options.memory_bytes;

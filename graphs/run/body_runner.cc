@@ -1,0 +1,44 @@
+// Runs the body under the guard that catches what it throws.
+#include "graphs/run/body_runner.h"
+
+#include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
+
+namespace graphtree {
+namespace {
+
+void CheckOutputs(const Function& function, const Values& outputs, Launcher* on) {
+  if (outputs.size() > function.options.most_outputs) {
+    on->Fail(absl::InvalidArgumentError(absl::StrCat("it returned ", outputs.size(),
+                                                     " outputs and declared at most ",
+                                                     function.options.most_outputs)));
+  }
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (outputs[i].is_tensor() && !outputs[i].layout()->possible()) {
+      on->Fail(absl::InvalidArgumentError(
+          absl::StrCat("it returned as output ", i, ": ", outputs[i].layout()->Check().message())));
+    }
+    const Storage* storage = outputs[i].storage();
+    if (storage == nullptr || !storage->stale()) continue;
+    on->Fail(absl::FailedPreconditionError(
+        absl::StrCat("it returned as output ", i,
+                     " what may not be used: ", storage->owner()->WhyStale(*storage))));
+  }
+}
+
+}  // namespace
+
+Values BodyRunner::Run(const Function& function, Launcher& on, Values& inputs) {
+  on.SetWorkspaces(&ground_.workspaces);
+  on.SetInputs(&inputs);
+  Values outputs;
+  {
+    const Entrance::Running running(entrance_, function);
+    on.Fail(Guarded([&] { outputs = function.body(on, inputs); }));
+    on.EndScratch();
+  }
+  CheckOutputs(function, outputs, &on);
+  return outputs;
+}
+
+}  // namespace graphtree

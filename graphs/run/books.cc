@@ -1,0 +1,134 @@
+// Undoes and redoes the pool's books, and holds what runs have made.
+#include "graphs/run/books.h"
+
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+
+absl::Status Books::Open() {
+  GRAPHTREE_ASSIGN_OR_RETURN(root_.checkpoint, memory_.Take());
+  return absl::OkStatus();
+}
+
+void Books::Close() {
+  if (path_.state() == PathState::kReplaying && !path_.Held().empty()) Restore().IgnoreError();
+  path_.EndAlive();
+}
+
+absl::Status Books::Restore() {
+  if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
+    path_.Held();  // frees what has died
+    return absl::OkStatus();
+  }
+  Node* const node = path_.current();
+  // Looked at once: what other threads drop from here on counts as alive.
+  const std::vector<HeldOutput>& all_held = path_.Held();
+  std::vector<BlockId> dying;
+  std::vector<std::pair<const HeldOutput*, BlockId>> surviving;
+  for (const LiveBlock& live : node->live_after) {
+    const HeldOutput* holder = nullptr;
+    for (const HeldOutput& held : all_held) {
+      if (held.output == live.output) holder = &held;
+    }
+    if (holder == nullptr && IsPlanted(PlantedBug::kForgetsDying)) continue;
+    if (holder == nullptr) {
+      dying.push_back(live.block);
+    } else {
+      surviving.push_back({holder, live.block});
+    }
+  }
+  GRAPHTREE_RETURN_IF_ERROR(memory_.Restore(node->checkpoint, dying));
+  if (node != &root_) ++restores_;
+  for (const auto& [held, block] : surviving) {
+    held->storage->block = Pack(block);
+    held->storage->set_state(StorageState::kOwning);
+    if (held->slot != nullptr && held->slot->storage == held->storage) {
+      held->slot->storage = nullptr;
+      held->storage->DropInside();
+    }
+  }
+  owns_in_replay_ = !surviving.empty();
+  return absl::OkStatus();
+}
+
+// Other replays may be writing the places of what the path holds when that is dropped: so it owns
+// no blocks.
+void Books::TakeBlocksAway() {
+  for (const HeldOutput& held : path_.Held()) {
+    Storage& storage = *held.storage;
+    const bool owns = storage.state() == StorageState::kOwning;
+    if (owns && memory_.InStepRegion(storage.range())) storage.set_state(StorageState::kView);
+  }
+  owns_in_replay_ = false;
+}
+
+void Books::BeginStep(StackId at) {
+  ++step_;
+  if (IsPlanted(PlantedBug::kNoStaleChecks)) {
+    path_.EndAlive();
+  } else {
+    path_.EndStale(step_, at);
+  }
+}
+
+bool Books::EndPathIfDead() {
+  if (path_.empty() || !path_.Held().empty()) return false;
+  path_.EndDead();
+  return true;
+}
+
+// Only the parts of a recording that is cut may go on using what they took from the body: every
+// replay makes it again, at the same place.
+void Books::HoldOutputs(const Call& call, Node* node, const Values& outputs,
+                        const StepAllocator& allocator) {
+  uint32_t number = 0;
+  for (const Value& output : outputs) {
+    const bool is_new = output.storage() != nullptr && !path_.Holds(*output.storage());
+    if (is_new) {
+      HoldMade(call, *node, output.storage(), number, number);
+      node->stores |= output.storage()->outside() > HandlesIn(outputs, output.storage());
+    }
+    ++number;
+  }
+  const StorageHolds held = allocator.Held();
+  for (Storage* storage : held) {
+    if (path_.Holds(*storage) || IsPlanted(PlantedBug::kForgetsStored)) continue;
+    HoldMade(call, *node, storage, number++, kNotReturned);
+    node->stores = true;
+    if (node->cuts.empty()) continue;
+    storage->remade = true;
+    node->remade.push_back(storage->range());
+  }
+}
+
+void Books::TakeBackMade(const Call& call, const StepAllocator& allocator,
+                         absl::Span<const MarkedInput> marked, bool has_blocks) {
+  const auto take_back = [&](Storage* storage) {
+    storage->producer = call.function.id;
+    storage->output = kTakenBack;
+    storage->step = step_;
+    if (IsPlanted(PlantedBug::kForgetsTakenBack)) return;
+    storage->set_state(StorageState::kStale);
+  };
+  const StorageHolds held = allocator.Held();
+  for (Storage* storage : held) {
+    if (has_blocks) memory_.pool().Free(Unpack(storage->block)).IgnoreError();
+    take_back(storage);
+  }
+  for (const MarkedInput& input : marked) take_back(input.mark.storage());
+}
+
+void Books::HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
+                     uint32_t output) {
+  if (!memory_.InStepRegion(storage->range())) return;
+  storage->producer = node.variant->function->id;
+  storage->output = output;
+  storage->step = step_;
+  storage->made_at = call.from;
+  path_.Hold(storage, {node.level, number}, nullptr);
+}
+
+}  // namespace graphtree

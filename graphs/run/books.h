@@ -1,0 +1,87 @@
+// Where a tree stands: its path, and what the pool's books say of the memory on it.
+//
+//   the path holds         the books                       its outputs
+//   warm-ups, recordings   are true                        own their blocks
+//   replays                show some earlier moment: a     are views
+//                          replay changes bytes, and
+//                          never books
+//
+//   Restore()       before a warm-up or a recording after replays: the books are undone and redone
+//                   until they show what they showed when the path's last node had been recorded,
+//                   less the outputs that have died since; those that live own their blocks again
+//   BackToViews()   that call came to nothing, and the path goes on replaying
+//   BeginStep()     the path ends; what is still held of it goes stale
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_BOOKS_H_
+#define GRAPHTREE_GRAPHS_RUN_BOOKS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graphs/node.h"
+#include "graphs/path.h"
+#include "graphs/pointer_log.h"
+#include "graphs/run/call.h"
+#include "graphs/step_memory.h"
+
+namespace graphtree {
+
+class Books {
+ public:
+  // `memory` outlives the books.
+  explicit Books(StepMemory& memory) : memory_(memory), path_(&root_) {}
+  Books(const Books&) = delete;
+  Books& operator=(const Books&) = delete;
+
+  // REQUIRES: once, before anything else.
+  absl::Status Open();
+  // Outputs of replays that are held get their blocks back, so that they can outlive the tree.
+  void Close();
+
+  Node& root() { return root_; }
+  Path& path() { return path_; }
+  const Path& path() const { return path_; }
+  // Steps count from 1.
+  uint64_t step() const { return step_; }
+  // Restores of the books to a node of the tree.
+  uint64_t restores() const { return restores_; }
+
+  absl::Status Restore();
+  // Cheap where nothing owns a block.
+  void BackToViews() {
+    if (owns_in_replay_) TakeBlocksAway();
+  }
+  // `at` is where the step begins: a stack, or 0.
+  void BeginStep(StackId at);
+  // If nothing of the path is held it is over; whether it ended now.
+  bool EndPathIfDead();
+
+  // The path holds what the run handed out, and what its body has stored somewhere: both are in
+  // the caller's hands until the step ends.
+  void HoldOutputs(const Call& call, Node* node, const Values& outputs,
+                   const StepAllocator& allocator);
+  // What a body has stored that failed, or whose recording was given up, is nobody's: neither what
+  // it made nor what stood for an input. `has_blocks`: the books have them still.
+  void TakeBackMade(const Call& call, const StepAllocator& allocator,
+                    absl::Span<const MarkedInput> marked, bool has_blocks);
+
+ private:
+  void TakeBlocksAway();
+  void HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
+                uint32_t output);
+
+  StepMemory& memory_;
+  Node root_;
+  Path path_;
+  // The path replays, and its outputs own blocks, as the books were restored under it.
+  bool owns_in_replay_ = false;
+  uint64_t step_ = 1;
+  uint64_t restores_ = 0;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_BOOKS_H_

@@ -1,0 +1,25 @@
+// One call of a function, on its way through the tree.
+#ifndef GRAPHTREE_GRAPHS_RUN_CALL_H_
+#define GRAPHTREE_GRAPHS_RUN_CALL_H_
+
+#include "absl/types/span.h"
+#include "device/stream.h"
+#include "graphs/call_stack.h"
+#include "graphs/function.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+struct Call {
+  Function& function;
+  Variant* variant;  // null on the hot path, which needs none
+  absl::Span<Value> inputs;
+  Stream& stream;
+  Values* outputs;
+  bool brings_storage = true;  // false only if no input is known to be a tensor of a tree's
+  StackId from = 0;            // the caller's stack, taken in checked mode
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_CALL_H_

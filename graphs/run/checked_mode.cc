@@ -1,0 +1,172 @@
+// What checked mode looks at, and errors that name.
+#include "graphs/run/checked_mode.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+#include "graphs/run/located.h"
+
+namespace graphtree {
+namespace {
+
+const char* Verb(Access access) {
+  switch (access) {
+    case Access::kRead:
+      return "reads";
+    case Access::kWrite:
+      return "writes";
+    default:
+      return "reads and writes";
+  }
+}
+
+// ", in one of its ops 'norm', 'attend'"; nothing if the message names one itself.
+std::string Suspects(absl::string_view message, absl::Span<const OpSite> sites) {
+  constexpr size_t kMostNamed = 8;
+  std::vector<std::string> ops;
+  for (const OpSite& site : sites) {
+    if (absl::StrContains(message, site.op)) return "";
+    const std::string op = absl::StrCat("'", site.op, "'");
+    if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+  }
+  if (ops.empty()) return "";
+  const size_t more = ops.size() - std::min(ops.size(), kMostNamed);
+  ops.resize(ops.size() - more);
+  return absl::StrCat(ops.size() == 1 ? ", in its op " : ", in one of its ops ",
+                      absl::StrJoin(ops, ", "),
+                      more == 0 ? "" : absl::StrCat(" and ", more, " more"));
+}
+
+}  // namespace
+
+void CheckedMode::NoteCaller(Call* call) {
+  if (call->from == 0) call->from = ground_.history->stacks().Here();
+}
+
+absl::Status CheckedMode::WithStacks(const absl::Status& status, const Call& call,
+                                     absl::Span<const OpSite> sites) const {
+  if (status.ok() || call.from == 0) return status;
+  std::vector<OpSite> named;
+  for (const OpSite& site : sites) {
+    if (absl::StrContains(status.message(), site.op)) named.push_back(site);
+  }
+  return Reworded(status, absl::StrCat(status.message(), ground_.history->stacks().Told(named),
+                                       ToldCaller(call)));
+}
+
+std::string CheckedMode::ToldCaller(const Call& call) const {
+  return ground_.history->stacks().Told(absl::StrCat("'", call.function.name, "' was called at"),
+                                        call.from);
+}
+
+absl::Status CheckedMode::Begin(const Call& call, bool is_warm_up, absl::Span<const Value> inputs,
+                                Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check) {
+  if (Applies(call.function)) {
+    GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(ground_.device, *ground_.memory, stream,
+                                                        inputs, log, &ground_.history->stacks()));
+  } else if (is_warm_up && !call.variant->warm && !IsPlanted(PlantedBug::kTrustsReads)) {
+    *check = BodyCheck::OfDoubts(ground_.device, *ground_.memory, stream, inputs, log);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check) {
+  if (check == nullptr) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(Await(call, check->log().sites(), stream));
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
+                             check->End(call.function.options.mutated_inputs));
+  // A write that is declared may hide another one of the same bytes, at any other place.
+  if (call.variant != nullptr && Applies(call.function)) {
+    call.variant->mutates_somewhere = call.variant->mutates;
+  }
+  if (writes.empty()) return absl::OkStatus();
+  return TellOfWrites(call, writes);
+}
+
+absl::Status CheckedMode::TellOfWrites(Call& call, absl::Span<const UndeclaredWrite> writes) {
+  std::string text = absl::StrCat("'", call.function.name, "' ");
+  for (const UndeclaredWrite& write : writes) {
+    const bool is_input = write.input != kNotGiven;
+    if (is_input && call.variant != nullptr && !IsPlanted(PlantedBug::kForgetsSecretWrite)) {
+      call.variant->mutates[write.input] = true;
+      call.variant->mutates_somewhere[write.input] = true;
+      if (write.ops.empty()) call.variant->uses[write.input].opaque = true;
+    }
+    absl::StrAppend(&text, is_input ? "writes to an input" : "writes to its caller's memory",
+                    " without declaring it: ", ToString(write), "; ");
+  }
+  absl::StrAppend(&text, "declare it with Out, InOut or Launcher::Writes");
+  for (const UndeclaredWrite& write : writes) {
+    absl::StrAppend(&text, ground_.history->stacks().Told(write.sites));
+  }
+  absl::StrAppend(&text, ToldCaller(call));
+  journal_.Count(call.function, Reason::kUndeclaredWrite);
+  if (ground_.options.strict) return absl::FailedPreconditionError(text);
+  journal_.Tell(call.function, Reason::kUndeclaredWrite, text);
+  return absl::OkStatus();
+}
+
+absl::Status CheckedMode::InputsAreLive(const Call& call) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    const Value& input = call.inputs[i];
+    if (!input.is_tensor() || input.storage() != nullptr) continue;
+    if (IsPlanted(PlantedBug::kForgetsDead)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(ground_.home.CheckInput(call, i));
+    const AddressRange range = RangeOf(input);
+    const absl::Status live = ground_.device.memory().CheckLive(range);
+    if (live.ok()) {
+      ground_.history->NoteAlive(range, {call.function.id, books_.step(), call.from});
+      continue;
+    }
+    return absl::FailedPreconditionError(absl::StrCat(
+        "input ", i, " of '", call.function.name, "', ",
+        call.function.IsStatic(i) ? "a static one, " : "", "is dead memory: ", live.message(),
+        ToldCaller(call), ground_.history->ToldAlive(range)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckedMode::OutsideIsLive(const Node& node, const Call& call) {
+  for (const OutsideUse& use : node.outside) {
+    const absl::Status live = ground_.device.memory().CheckLive(use.range);
+    if (live.ok()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", node.variant->function->name, "' was not launched: '", use.op, "' ",
+                     Verb(use.access), " memory outside of the tree that is dead: ", live.message(),
+                     ground_.history->stacks().Told({{use.op, use.at}}), ToldCaller(call)));
+  }
+  return absl::OkStatus();
+}
+
+void CheckedMode::NoteOutside(const OpLog& log, absl::Span<const MarkedInput> marked, Node* node) {
+  node->sites = log.sites();
+  for (const LoggedAccess& access : log.accesses()) {
+    bool known = access.range.empty() || ground_.memory->InStepRegion(access.range);
+    for (const OutsideUse& use : node->outside) known |= use.range == access.range;
+    for (const MarkedInput& moving : marked) {
+      known |= moving.mark.raw_bytes().Overlaps(access.range);
+    }
+    if (!known) node->outside.push_back({access.op, access.access, access.range, access.at});
+  }
+}
+
+// In checked mode a failure of the device comes to light in the call that caused it. What refuses a
+// launch is told there and then, with the op (Launcher::Place); what kills a device is told by the
+// next call that waits, on whatever stream, and a GPU does not say which kernel it was. So a call
+// that is waited for names the ops that it ran, and for one that is not nothing can be named: its
+// failure may come to light many calls later.
+absl::Status CheckedMode::Await(const Call& call, absl::Span<const OpSite> sites, Stream& stream) {
+  if (!Applies(call.function)) return absl::OkStatus();
+  const absl::Status failed = stream.Synchronize();
+  if (failed.ok()) return failed;
+  const std::string where = absl::StrCat("the device failed in '", call.function.name, "'",
+                                         Suspects(failed.message(), sites));
+  return WithStacks(Located(failed, where), call, sites);
+}
+
+}  // namespace graphtree

@@ -1,0 +1,98 @@
+// Section, part, section, and what a failure takes back.
+#include "graphs/run/cut_replay.h"
+
+#include <utility>
+
+#include "allocator/joined_ranges.h"
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+#include "graphs/run/kept_outputs.h"
+#include "graphs/run/located.h"
+
+namespace graphtree {
+
+CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call& call)
+    : ground_(ground),
+      launcher_(launcher),
+      node_(node),
+      call_(call),
+      spoilt_(ground.memory->pool().range_of(Region::kStep),
+              ground.memory->pool().range_of(Region::kKept)),
+      undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
+      parts_(call.stream, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
+             &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {}
+
+absl::Status CutReplay::Launch() {
+  Section* section = &node_->section;
+  for (size_t i = 0; i < node_->cuts.size(); ++i) {
+    Cut& cut = node_->cuts[i];
+    for (const SpoiltBytes& spoilt : cut.spoilt) {
+      const AddressRange range = {AddressOf(spoilt.place), spoilt.bytes};
+      GRAPHTREE_RETURN_IF_ERROR(undo_.Save(range));
+      spoilt_.NoteSaved(range);
+    }
+    GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
+    GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
+    section = &cut.behind;
+  }
+  return LaunchSection(node_->cuts.size(), section);
+}
+
+absl::Status CutReplay::TakeBack(const absl::Status& why) {
+  taken_.GiveBack();
+  ForgetPlaces(node_);
+  return AfterUndo(why, undo_.Restore());
+}
+
+absl::Status CutReplay::LaunchSection(size_t number, Section* section) {
+  if (section->executable == nullptr) return absl::OkStatus();
+  return launcher_.Launch(*node_, number, section, call_.inputs, &taken_, call_.stream);
+}
+
+absl::Status CutReplay::RunPart(Cut* cut) {
+  std::vector<Tensor>& tensors = cut->part.tensors;
+  for (const MovingTensor& moving : cut->moving) {
+    if (IsPlanted(PlantedBug::kKeepsPlaces)) continue;
+    Tensor& tensor = tensors[moving.tensor];
+    tensor = Tensor::Foreign(AddressOf(moving.place), tensor.layout());
+  }
+  if (ground_.tells_device) ReviveFor(tensors);
+  ++parts_run_;
+  return parts_.Run(cut->part);
+}
+
+bool CutReplay::IsRecordings(AddressRange range) const {
+  if (!ground_.memory->InStepRegion(range)) return false;
+  for (const Value& input : call_.inputs) {
+    if (input.is_tensor() && RangeOf(input).Overlaps(range)) return false;
+  }
+  return true;
+}
+
+// Not before they are asked for: most parts write to nothing but what their break names.
+void CutReplay::ShowInputs() {
+  if (std::exchange(shows_inputs_, true)) return;
+  for (const Value& input : call_.inputs) {
+    if (input.is_tensor()) spoilt_.Show(RangeOf(input));
+  }
+}
+
+void CutReplay::SaveOfPart(const Tensor& tensor) {
+  if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(tensor.raw_bytes())) return;
+  ShowInputs();
+  undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
+}
+
+// A device that checks holds the part's launches to the pool's books, which show another state.
+// Ranges that overlap are told as one: two views of one tensor are not two blocks.
+void CutReplay::ReviveFor(absl::Span<const Tensor> tensors) {
+  std::vector<AddressRange> used = node_->remade;
+  for (const Tensor& tensor : tensors) used.push_back(tensor.raw_bytes());
+  Memory& memory = ground_.device.memory();
+  if (!IsPlanted(PlantedBug::kRevivesTwice)) used = OverlapsJoined(std::move(used));
+  for (const AddressRange range : used) {
+    if (!memory.CheckLive(range).ok()) memory.NoteRevived(range, call_.function.name);
+  }
+}
+
+}  // namespace graphtree

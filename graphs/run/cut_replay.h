@@ -1,0 +1,72 @@
+// One replay of a recording that is cut: section, part, section, part, section, in one stream's
+// order.
+//
+//   section 0      what it writes of the caller's is saved first
+//   part 0         is given today's addresses, and memory of its own from the lasting region
+//   section 1      ...
+//   any of them fails: random numbers are given back, what was saved is restored, and the node is
+//   as good as before; nothing was handed out or consumed
+//
+// Threads: the tree's caller. Used once.
+#ifndef GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
+#define GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "graphs/cut.h"
+#include "graphs/node.h"
+#include "graphs/part_runner.h"
+#include "graphs/random/random_source.h"
+#include "graphs/run/call.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/section_launcher.h"
+#include "graphs/spoilt_ranges.h"
+#include "graphs/undo.h"
+
+namespace graphtree {
+
+class CutReplay {
+ public:
+  // All outlive it. Kept outputs have their places.
+  CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call& call);
+  CutReplay(const CutReplay&) = delete;
+  CutReplay& operator=(const CutReplay&) = delete;
+
+  absl::Status Launch();
+  // So far.
+  uint64_t parts_run() const { return parts_run_; }
+  // What the parts launched needs these until it has run.
+  std::vector<std::shared_ptr<void>> TakeKeptAlive() { return parts_.TakeRequests().keep_alive; }
+  // Why the call failed, and whether its traces are gone.
+  absl::Status TakeBack(const absl::Status& why);
+
+ private:
+  Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
+  absl::Status LaunchSection(size_t number, Section* section);
+  absl::Status RunPart(Cut* cut);
+  // Memory of the recording itself, and none that the call brings.
+  bool IsRecordings(AddressRange range) const;
+  void ShowInputs();
+  void SaveOfPart(const Tensor& tensor);
+  void ReviveFor(absl::Span<const Tensor> tensors);
+
+  Ground& ground_;
+  SectionLauncher& launcher_;
+  Node* const node_;
+  Call& call_;
+  EagerRandom taken_;
+  SpoiltRanges spoilt_;
+  bool shows_inputs_ = false;
+  uint64_t parts_run_ = 0;
+  Undo undo_;
+  PartRunner parts_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_

@@ -1,0 +1,117 @@
+// What becomes of a call that was no hit: one pure decision over a small struct of facts. No
+// device, no clock, no counter; nothing is evicted or changed.
+//
+//      the first rule that holds decides                            decision
+//   1  the size is not listed                                        eager: size_not_listed
+//   2  the sizes vary, and what varies is not to be recorded         eager: sizes_vary
+//   3  the path holds warm-ups, and the step does not end            eager: long_step
+//   4  the tree is off                                               eager: tree_off
+//   5  the function is excluded                                      eager: excluded
+//   6  its runs ask for warm-ups for ever                            eager: warm_up_for_ever
+//   7  its work goes elsewhere                                       eager: works_elsewhere
+//   8  it writes to an input that can only be copied                 eager: mutated_input
+//   9  inputs overlap, and it writes to one of them                  eager: overlapping_inputs
+//  10  its recordings failed, and it pauses                          eager: paused
+//  11  it was recorded too often at this place                       eager: rerecord_limit
+//  12  other shapes have all the places, and keep them               eager: shape_limit
+//  13  it is not warm, or the path holds warm-ups                    warm up
+//  14  a recording matches                                           replay
+//  15  the path replays, and nothing of it is held                   begin a new path
+//  16  an input moved, and the options want it to stay               eager: input_moves
+//  17  a recording nearly matches, and one more is one too many      eager: rerecord_limit
+//  18  nothing stands against it                                     record
+//
+// A recording that has to be made again, because it showed an input to be hidden or written, comes
+// back with `is_again`: rules 13 to 17 were asked before.
+#ifndef GRAPHTREE_GRAPHS_RUN_DECIDE_H_
+#define GRAPHTREE_GRAPHS_RUN_DECIDE_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "graphs/input_roles.h"
+#include "graphs/node.h"
+#include "graphs/path.h"
+#include "graphs/reason.h"
+
+namespace graphtree {
+
+// May a call of this size be recorded?
+enum class SizeVerdict : uint8_t { kMayBeRecorded, kNotListed, kVaries };
+
+// A recording at this place that does not serve the call.
+struct Sibling {
+  Reason against = Reason::kLivenessDiffers;
+  // It had to come: the next recording takes at any address what has moved, or a workspace moved.
+  bool is_expected = false;
+};
+
+struct MissFacts {
+  // The tree and the path.
+  bool enabled = true;
+  PathState path = PathState::kNone;
+  bool path_is_held = false;  // some output of it is alive
+  bool is_long_step = false;
+  // The function and the shape.
+  SizeVerdict size = SizeVerdict::kMayBeRecorded;
+  bool excluded = false;
+  bool warm = false;
+  bool asks_for_ever = false;
+  bool works_elsewhere = false;
+  uint64_t pause = 0;
+  bool has_place = true;  // or can take one
+  // This call's inputs.
+  RoleRefusal refusal = RoleRefusal::kNone;
+  bool writes_overlap = false;
+  // This place in the tree.
+  bool matches = false;
+  bool is_rerecorded_too_often = false;
+  std::optional<Sibling> sibling;
+  uint64_t rerecords = 0;  // for causes that were not expected
+  uint64_t rerecord_limit = 0;
+
+  bool is_again = false;
+};
+
+// In the order of the table: whoever decides by one rule has asked all rules before it.
+enum class Rule : uint8_t {
+  kSizeNotListed = 1,
+  kSizesVary,
+  kLongStep,
+  kTreeOff,
+  kExcluded,
+  kWarmUpForEver,
+  kWorksElsewhere,
+  kMutatedInput,
+  kOverlappingInputs,
+  kPaused,
+  kRerecordedTooOften,
+  kNoPlace,
+  kWarmUp,
+  kReplay,
+  kNewPath,
+  kInputMoves,
+  kOneTooMany,
+  kRecord,
+};
+
+struct Decision {
+  enum class Route : uint8_t { kReplay, kWarmUp, kRecord, kEager, kNewPath };
+  Rule rule = Rule::kRecord;
+  Route route = Route::kRecord;
+  Reason reason = Reason::kExcluded;  // of kEager
+};
+
+Decision Decide(const MissFacts& facts);
+
+// Whether a variant that was recorded so often at one place is refused once more, and what is known
+// of it after this call. After `retry_after` refusals half of what led there is forgiven.
+struct RerecordVerdict {
+  bool is_too_often = false;
+  Rerecords after;
+};
+RerecordVerdict JudgeRerecords(const Rerecords& seen, uint64_t limit, uint64_t retry_after);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_DECIDE_H_

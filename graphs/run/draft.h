@@ -1,0 +1,59 @@
+// What a recording made, before it becomes a node of the tree.
+#ifndef GRAPHTREE_GRAPHS_RUN_DRAFT_H_
+#define GRAPHTREE_GRAPHS_RUN_DRAFT_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "device/graph.h"
+#include "graphs/match.h"
+#include "graphs/node.h"
+#include "graphs/pointer_log.h"
+#include "graphs/reason.h"
+#include "graphs/rehearsal.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+// How a recording takes its inputs, one entry for each.
+struct InputPlan {
+  std::vector<InputRole> roles;
+  std::vector<bool> unpinned;  // static or managed, and yet taken at any address
+  std::vector<bool> sought;    // taken by a library, and patched if it can be found where
+  InputPattern pattern;
+};
+
+struct Draft {
+  std::unique_ptr<Node> node;
+  InputPlan plan;
+  Rehearsal* rehearsal = nullptr;  // of the inputs that are sought; null if none are
+  Values outputs;
+  // By input: the serial of the storage that the body is given in its place, or 0.
+  std::vector<uint64_t> stand_ins;
+  std::vector<MarkedInput> marked;
+  std::vector<OpToken> copies_out;  // of outputs that last, to their places
+  std::vector<uint32_t> hidden;     // patched inputs whose address stands where nobody said so
+  std::vector<uint32_t> written;    // copied inputs that it writes to, as no run before it did
+  absl::Status status;
+  Reason reason = Reason::kRecordFailed;
+  bool is_final = false;       // the failure is the call's, and no eager run would mend it
+  bool was_committed = false;  // the pool's scope was: it cannot roll back any more
+  bool was_launched = false;   // and has no undo: where inputs died inside, others lie by now
+
+  // The body's memory did not fit into the region that recordings are made of.
+  void FailForMemory() {
+    status = absl::ResourceExhaustedError("the pool ran out while the function was recorded");
+    reason = Reason::kOutOfPool;
+  }
+  // This recording is made to be compared with the next one, and for nothing else.
+  bool is_rehearsal() const { return rehearsal != nullptr && !rehearsal->done(); }
+};
+
+// Why a recording was given up, from what failed.
+Reason ReasonOf(const absl::Status& status);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_DRAFT_H_

@@ -1,0 +1,202 @@
+// The body runs now: as a warm-up in the pool, or outside the tree.
+#include "graphs/run/eager_runner.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "graphs/access_log.h"
+#include "graphs/aligned_inputs.h"
+#include "graphs/body_check.h"
+#include "graphs/eager_traces.h"
+#include "graphs/planted_bug.h"
+#include "graphs/run/located.h"
+#include "graphs/run/parts_in_place.h"
+
+namespace graphtree {
+namespace {
+
+// By input. Of a call without a variant nothing but the options is known.
+std::vector<bool> MutatedSomewhere(const Function& function, const Variant* variant,
+                                   size_t inputs) {
+  if (variant != nullptr) return variant->mutates_somewhere;
+  std::vector<bool> mutated(inputs, false);
+  for (const uint32_t input : function.options.mutated_inputs) {
+    if (input < inputs) mutated[input] = true;
+  }
+  return mutated;
+}
+
+// What a run has shown of the function.
+void Learn(const AccessLog& log, const EagerRandom& random, Variant* variant) {
+  const std::vector<size_t> generators = random.generators();
+  if (variant->generators.size() < generators.size()) {
+    variant->generators.resize(generators.size(), 0);
+  }
+  for (size_t i = 0; i < generators.size(); ++i) {
+    variant->generators[i] = std::max(variant->generators[i], generators[i]);
+  }
+  for (size_t i = 0; i < variant->mutates.size(); ++i) {
+    if (IsPlanted(PlantedBug::kForgetsMutation)) continue;
+    if (log.written()[i]) variant->mutates[i] = true;
+    InputUse& use = variant->uses[i];
+    use.ops = std::max(use.ops, log.uses()[i].ops);
+    use.opaque |= log.uses()[i].opaque;
+  }
+}
+
+}  // namespace
+
+absl::Status EagerRunner::WarmUp(Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(needs_.books.Restore());
+  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.SideAfter(call.stream));
+  StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kStep);
+  Values originals(call.inputs.begin(), call.inputs.end());
+  std::vector<InputRole> roles;
+  for (size_t i = 0; i < originals.size(); ++i) {
+    roles.push_back(needs_.ground.memory->RoleOf(originals[i], call.function.IsStatic(i)));
+  }
+  needs_.ground.Consume(call);
+  GivenInputs given(needs_.ground.memory.get(), &needs_.books.path(), false);
+  Values inputs = given.Take(roles, &originals);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (roles[i] != InputRole::kManaged) inputs[i] = originals[i];
+  }
+  allocator.set_make_room([&given] { given.BuryDead(); });
+  auto give_back = [&] {
+    given.GiveBackLiving(&originals);
+    for (size_t i = 0; i < originals.size(); ++i) call.inputs[i] = std::move(originals[i]);
+  };
+  BodyRun run;
+  run.given = &given;
+  const absl::Status status = RunNow(call, *needs_.ground.side, allocator, &inputs, &run);
+  if (!status.ok()) {
+    inputs.clear();
+    run.outputs.clear();
+    needs_.books.TakeBackMade(call, allocator, {}, true);
+    give_back();
+    return status;
+  }
+  needs_.functions.NoteWarmUp(run.requests.warm_up, call.variant);
+  needs_.checks.NoteRun(call, allocator.Used());
+  inputs.clear();
+  AppendWarmUp(call, run.outputs, allocator);
+  given.BuryDead();
+  given.LayToRest();
+  *call.outputs = std::move(run.outputs);
+  return absl::OkStatus();
+}
+
+void EagerRunner::AppendWarmUp(Call& call, const Values& outputs, const StepAllocator& allocator) {
+  Path& path = needs_.books.path();
+  ++needs_.journal.stats().warm_ups;
+  ++needs_.journal.On(call.function).warm_ups;
+  auto node = std::make_unique<Node>();
+  node->parent = path.current();
+  node->level = path.next_level();
+  node->variant = call.variant;
+  node->warm_up = true;
+  needs_.books.HoldOutputs(call, path.AppendWarmUp(std::move(node)), outputs, allocator);
+}
+
+absl::Status EagerRunner::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
+                                 Values* inputs, BodyRun* run) {
+  // What runs on the caller's stream uses blocks that the pool knows from other streams alone.
+  if (!IsPlanted(PlantedBug::kForgetsEagerWork)) {
+    GRAPHTREE_RETURN_IF_ERROR(needs_.ground.NoteWorkOn(call.stream));
+  }
+  EagerTraces traces(needs_.ground.memory.get(), &needs_.ground.order, stream, allocator,
+                     needs_.ground.TagOf(call.function));
+  absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
+  if (!status.ok() && !IsPlanted(PlantedBug::kForgetsUndo)) {
+    status = AfterUndo(status, traces.TakeBack());
+  }
+  if (!status.ok() && IsPlanted(PlantedBug::kForgetsFlight)) return status;
+  const absl::Status joined = needs_.ground.order.ContinueAfter(stream, call.stream);
+  if (!IsPlanted(PlantedBug::kForgetsEagerWork))
+    needs_.ground.NoteWorkOn(call.stream).IgnoreError();
+  if (joined.ok()) return status;
+  if (status.ok()) status = AfterUndo(joined, traces.TakeBack());
+  return needs_.entrance.Lose(call.function,
+                              "its work cannot be ordered before what comes after it", status);
+}
+
+absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& allocator,
+                                    Values* inputs, BodyRun* run, EagerTraces* traces) {
+  AlignedInputs aligned;
+  if (!IsPlanted(PlantedBug::kForgetsAlignment)) {
+    GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, stream, inputs));
+  }
+  AccessLog log(*inputs);
+  std::unique_ptr<BodyCheck> check;
+  GRAPHTREE_RETURN_IF_ERROR(
+      needs_.checks.Begin(call, run->given != nullptr, *inputs, stream, &log, &check));
+  AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
+  if (call.variant == nullptr ? call.function.breaks : call.variant->breaks()) {
+    observer = traces->SaveWrites(
+        *inputs, MutatedSomewhere(call.function, call.variant, inputs->size()), observer);
+  }
+  EagerRandom& random = traces->random();
+  Launcher on(stream, allocator, observer, &random);
+  if (check != nullptr) check->set_refuse([&on](absl::Status why) { on.Fail(std::move(why)); });
+  PartsInPlace parts(needs_.ground, call, stream, traces, &on);
+  on.SetCutter(&parts);
+  run->outputs = needs_.body.Run(call.function, on, *inputs);
+  // What was launched needs them until it has run, whatever comes of the call.
+  needs_.functions.keeper().graveyard().Add(std::exchange(on.requests().keep_alive, {}));
+  // A check looks for what nobody declared: all has to come back to be seen.
+  std::vector<bool> written = log.written();
+  for (uint32_t input : call.function.options.mutated_inputs) written[input] = true;
+  if (on.ok()) on.Fail(aligned.CheckApart(call.function, written));
+  if (needs_.checks.Applies(call.function)) written.assign(written.size(), true);
+  if (on.ok()) on.Fail(aligned.GiveBack(written, stream, &run->outputs));
+  // Before anything looks at what is held, and forgets it.
+  if (run->given != nullptr) run->given->BuryDead();
+  if (on.ok()) {
+    on.Fail(&stream == needs_.ground.side.get()
+                ? needs_.kept.MoveAll(call.function, stream, &run->outputs)
+                : needs_.kept.CountAll(call.function, run->outputs));
+  }
+  if (!on.ok()) {
+    return needs_.checks.WithStacks(
+        BodyFailure(call.function, on), call,
+        check == nullptr ? std::vector<OpSite>() : check->log().sites());
+  }
+  call.function.breaks |= random.generators().size() > 1;
+  if (call.variant != nullptr) {
+    Learn(log, random, call.variant);
+    LearnWriters(log, check.get(), call.inputs, call.variant);
+  }
+  run->requests = std::move(on.requests());
+  return needs_.checks.End(call, stream, check.get());
+}
+
+absl::Status EagerRunner::Run(Call& call, Reason reason, const std::string& detail) {
+  if (!IsPlanted(PlantedBug::kHidesReason)) needs_.journal.Count(call.function, reason);
+  const bool is_told =
+      needs_.ground.options.strict || !call.function.warned[static_cast<size_t>(reason)];
+  const std::string why = is_told && detail.empty() ? needs_.why.Told(call, reason) : detail;
+  if (needs_.ground.options.strict && !IsWanted(reason)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason),
+                     why.empty() ? "" : ": ", why));
+  }
+  needs_.journal.Warn(call.function, reason, why);
+  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.ContinueOn(call.stream));
+  StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kKept);
+  Values inputs(call.inputs.begin(), call.inputs.end());
+  BodyRun run;
+  GRAPHTREE_RETURN_IF_ERROR(RunNow(call, call.stream, allocator, &inputs, &run));
+  if (call.variant != nullptr && run.requests.warm_up.empty()) call.variant->SettleWarmUps();
+  ++needs_.journal.stats().eager;
+  ++needs_.journal.On(call.function).eager;
+  inputs.clear();
+  needs_.ground.Consume(call);
+  *call.outputs = std::move(run.outputs);
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree

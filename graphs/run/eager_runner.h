@@ -1,0 +1,81 @@
+// Runs a function's body at once: as a warm-up in the tree's own memory, or eagerly, outside of it.
+//
+//   WarmUp   on the tree's own stream, memory from the step region: what it leaves is on the path,
+//            and the next call may record
+//   Run      on the caller's stream, memory from the lasting region; counted and told with a reason
+//
+// Both go through RunNow. What comes of a body that fails is taken back (eager_traces.h), and
+// whatever comes of it, the caller's stream goes on after its work: what is still under way reads
+// and writes memory that the caller may use for something else then.
+//
+// A body that has begun has effects and may not run twice, so what the pool cannot give comes from
+// elsewhere (StepAllocator), and what fails is the body's own error.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_EAGER_RUNNER_H_
+#define GRAPHTREE_GRAPHS_RUN_EAGER_RUNNER_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "device/stream.h"
+#include "graphs/body_requests.h"
+#include "graphs/given_inputs.h"
+#include "graphs/run/body_runner.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/checked_mode.h"
+#include "graphs/run/entrance.h"
+#include "graphs/run/functions.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+#include "graphs/run/kept_outputs.h"
+#include "graphs/run/why_eager.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class EagerTraces;
+
+class EagerRunner {
+ public:
+  // What it uses; all outlive it.
+  struct Needs {
+    Ground& ground;
+    Entrance& entrance;
+    Books& books;
+    Journal& journal;
+    CheckedMode& checks;
+    Functions& functions;
+    KeptOutputs& kept;
+    BodyRunner& body;
+    WhyEager& why;
+  };
+  explicit EagerRunner(const Needs& needs) : needs_(needs) {}
+  EagerRunner(const EagerRunner&) = delete;
+  EagerRunner& operator=(const EagerRunner&) = delete;
+
+  absl::Status WarmUp(Call& call);
+  // `detail` goes into the warning, or into the error if strict; put together if it is empty.
+  absl::Status Run(Call& call, Reason reason, const std::string& detail = "");
+
+ private:
+  // What a run of a body gave.
+  struct BodyRun {
+    GivenInputs* given = nullptr;  // of a warm-up
+    Values outputs;
+    BodyRequests requests;
+  };
+
+  absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
+                      BodyRun* run);
+  absl::Status RunTraced(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
+                         BodyRun* run, EagerTraces* traces);
+  void AppendWarmUp(Call& call, const Values& outputs, const StepAllocator& allocator);
+
+  const Needs needs_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_EAGER_RUNNER_H_

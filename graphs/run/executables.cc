@@ -1,0 +1,83 @@
+// Instantiating within the budget.
+#include "graphs/run/executables.h"
+
+#include <memory>
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "device/error.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+
+absl::Status Executables::Make(const Node& node, size_t number, Section* section) {
+  if (!IsPlanted(PlantedBug::kOverrunsBudget)) {
+    GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(section->graph->op_count(), node));
+  }
+  absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
+  for (int more = 1; more <= 64; more *= 4) {
+    if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more, node)) break;
+    made = section->graph->Instantiate();
+  }
+  GRAPHTREE_RETURN_IF_ERROR(made.status());
+  section->executable = *std::move(made);
+  if (journal_.is_watched())
+    journal_.Say(GraphMoment::kInstantiate, node, number, ground_.side.get());
+  return absl::OkStatus();
+}
+
+bool Executables::GiveMemoryBack(int executables, const Node& node) {
+  if (ground_.order.last() == nullptr || ground_.device.open_captures() > 0) return false;
+  int evicted = 0;
+  while (evicted < executables && keeper_.EvictOneExecutable(Reason::kBytesEvicted, node)) {
+    ++evicted;
+  }
+  if (evicted == 0 || !ground_.order.last()->Synchronize().ok()) return false;
+  keeper_.graveyard().DestroyAll();
+  return true;
+}
+
+absl::Status Executables::BringBack(Node* node) {
+  keeper_.SetNow(journal_.stats().calls);
+  absl::Status status;
+  size_t number = 0;
+  node->VisitSections([&](Section& section) {
+    if (status.ok() && section.graph != nullptr) status = Make(*node, number, &section);
+    ++number;
+    if (IsPlanted(PlantedBug::kForgetsEviction)) return;
+    ForgetPatches(&section);
+  });
+  if (!status.ok()) {
+    journal_.SayDestroyed(*node);
+    node->VisitSections([this](Section& section) {
+      if (section.executable != nullptr) keeper_.graveyard().Add(std::move(section.executable));
+    });
+    return status;
+  }
+  keeper_.ExecutablesMade(*node);
+  journal_.stats().instantiated_again += node->executables();
+  return absl::OkStatus();
+}
+
+void Executables::AddSpare(const Node& node, size_t number, Section* section) {
+  if (ground_.device.open_captures() > 0) return;
+  if (!keeper_.HasRoomForSpare(section->op_count())) return section->NoSpare();
+  absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
+  if (!made.ok()) {
+    // The call went well without it.
+    journal_.CountOf(node, Reason::kSpareDropped, 1);
+    return section->NoSpare();
+  }
+  auto spare = std::make_unique<Spare>(
+      Spare{*std::move(made), section->ingest, section->pointers, section->egress});
+  ForgetPatches(spare.get());
+  keeper_.SpareMade(*spare->executable);
+  ++journal_.stats().spares;
+  if (journal_.is_watched()) {
+    journal_.Say(GraphMoment::kInstantiate, node, number, spare->executable.get(),
+                 ground_.side.get(), true);
+  }
+  section->spare = std::move(spare);
+}
+
+}  // namespace graphtree

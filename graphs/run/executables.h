@@ -1,0 +1,65 @@
+// Makes executables of recorded graphs, within the tree's budget (keeper.h).
+//
+//   Make        one, for a section whose graph was captured; the least valuable go where the device
+//               is out of memory
+//   BringBack   all that a node lacks after an eviction; all or none
+//   AddSpare    a second one, for a section whose addresses alternate (section.h draws the turns).
+//               It is made after the launch of the replay that shows it to be worth it, and only if
+//               it takes no room from anything else; to others it gives way at once.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_
+#define GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_
+
+#include <cstddef>
+
+#include "absl/status/status.h"
+#include "graphs/keeper.h"
+#include "graphs/node.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+
+namespace graphtree {
+
+class Executables {
+ public:
+  // All outlive it.
+  Executables(Ground& ground, Journal& journal, Keeper& keeper)
+      : ground_(ground), journal_(journal), keeper_(keeper) {}
+  Executables(const Executables&) = delete;
+  Executables& operator=(const Executables&) = delete;
+
+  // Of a section that has a graph. ResourceExhausted if the budget has no room beside the node's
+  // other ones, which are not counted yet.
+  absl::Status Make(const Node& node, size_t number, Section* section);
+  absl::Status BringBack(Node* node);
+  // If the section's last replays show that a spare is worth it.
+  void ConsiderSpare(const Node& node, size_t number, Section* section) {
+    if (section->spare != nullptr || ground_.options.spare_after == 0) return;
+    if (section->pointers.returns() < ground_.options.spare_after * section->patience) return;
+    AddSpare(node, number, section);
+  }
+
+ private:
+  void AddSpare(const Node& node, size_t number, Section* section);
+  // Makes room where the device has none: the least valuable executables go, and their memory with
+  // them, once the work that is under way is done.
+  bool GiveMemoryBack(int executables, const Node& node);
+
+  Ground& ground_;
+  Journal& journal_;
+  Keeper& keeper_;
+};
+
+// All of a node's executables were evicted, or none.
+inline bool IsEvicted(const Node& node) {
+  if (node.section.graph != nullptr) return node.section.executable == nullptr;
+  for (const Cut& cut : node.cuts) {
+    if (cut.behind.graph != nullptr) return cut.behind.executable == nullptr;
+  }
+  return false;
+}
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_

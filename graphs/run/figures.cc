@@ -1,0 +1,58 @@
+// Sums over counts and nodes.
+#include "graphs/run/figures.h"
+
+#include <algorithm>
+
+namespace graphtree {
+
+TreeStats Figures::Stats() {
+  const Looking looking(gate_);
+  TreeStats& stats = journal_.stats();
+  const Held& held = functions_.keeper().held();
+  stats.nodes = held.nodes;
+  stats.executables = held.executables;
+  stats.executable_bytes = held.executable_bytes;
+  stats.shapes = held.shapes;
+  stats.kept_bytes = ground_.memory->kept_bytes();
+  // What was let go outside of calls is nobody's any more. A body that asks is in the middle of
+  // something: nothing is forgotten or freed for its sake.
+  if (looking.is_outermost()) {
+    books_.path().Held();
+    ground_.memory->pool().FreeQueued().IgnoreError();
+  }
+  stats.live_blocks = books_.path().CountAlive();
+  const PoolStats pool = ground_.memory->pool().Stats();
+  stats.pool_reserved_bytes = pool.mapped_bytes;
+  stats.pool_live_bytes = pool.live_bytes;
+  stats.foreign_held_bytes = ground_.foreign->held_bytes();
+  stats.restores = books_.restores();
+  return stats;
+}
+
+std::vector<EdgeStats> Figures::Edges() {
+  const Looking looking(gate_);
+  const Node& root = books_.root();
+  CallTally tally = journal_.tally();
+  std::vector<const Node*> open = {&root};
+  while (!open.empty()) {
+    const Node& node = *open.back();
+    open.pop_back();
+    if (&node != &root) tally.On(EdgeOf(node)).replays += node.replays;
+    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
+  }
+  std::vector<EdgeStats> edges;
+  for (const auto& [edge, counts] : tally.all()) {
+    edges.push_back({edge, edge.from == kPathBegin ? "" : *ground_.history->FindName(edge.from),
+                     *ground_.history->FindName(edge.to), counts});
+  }
+  std::sort(edges.begin(), edges.end(),
+            [](const EdgeStats& a, const EdgeStats& b) { return a.edge < b.edge; });
+  return edges;
+}
+
+std::vector<FunctionStats> Figures::PerFunction() {
+  const Looking looking(gate_);
+  return functions_.PerFunction(Edges());
+}
+
+}  // namespace graphtree

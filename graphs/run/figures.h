@@ -1,0 +1,41 @@
+// What somebody who looks at a tree is told in figures: all of it, by function, by edge. Replays
+// are counted by their nodes, and summed up here.
+//
+// Threads: any. Whoever asks waits for the call that runs; a body that asks is in the middle of
+// something, so nothing is forgotten or freed for its sake.
+#ifndef GRAPHTREE_GRAPHS_RUN_FIGURES_H_
+#define GRAPHTREE_GRAPHS_RUN_FIGURES_H_
+
+#include <vector>
+
+#include "graphs/call_counts.h"
+#include "graphs/gate.h"
+#include "graphs/run/books.h"
+#include "graphs/run/functions.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+#include "graphs/tree_stats.h"
+
+namespace graphtree {
+
+class Figures {
+ public:
+  // All outlive it.
+  Figures(Gate& gate, Ground& ground, Books& books, Journal& journal, Functions& functions)
+      : gate_(gate), ground_(ground), books_(books), journal_(journal), functions_(functions) {}
+
+  TreeStats Stats();
+  std::vector<EdgeStats> Edges();
+  std::vector<FunctionStats> PerFunction();
+
+ private:
+  Gate& gate_;
+  Ground& ground_;
+  Books& books_;
+  Journal& journal_;
+  Functions& functions_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_FIGURES_H_

@@ -1,0 +1,151 @@
+// Functions that come, change shape, and leave.
+#include "graphs/run/functions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/one_line.h"
+
+namespace graphtree {
+namespace {
+
+// What the options say of inputs, by input.
+void NoteNamedInputs(Function* function) {
+  const auto name_input = [function](uint32_t input) {
+    function->inputs_named = std::max<size_t>(function->inputs_named, size_t{input} + 1);
+  };
+  for (uint32_t input : function->options.mutated_inputs) name_input(input);
+  for (uint32_t input : function->options.static_inputs) {
+    name_input(input);
+    if (function->is_static.size() <= input) function->is_static.resize(input + 1, false);
+    function->is_static[input] = true;
+  }
+  for (const InputAlignment& aligned : function->options.alignments) {
+    name_input(aligned.input);
+    if (function->alignments.size() <= aligned.input) {
+      function->alignments.resize(aligned.input + 1, 1);
+    }
+    function->alignments[aligned.input] = aligned.bytes;
+  }
+}
+
+}  // namespace
+
+Functions::Functions(Ground& ground, Books& books, Journal& journal)
+    : ground_(ground),
+      journal_(journal),
+      any_checked_(ground.options.check),
+      keeper_(ground.options.budget, ground.device, ground.memory.get(), &books.path(),
+              &books.root(), &journal.stats().reasons, &journal.tally(),
+              [&journal](const Node& node, size_t section, const Executable& executable) {
+                journal.SayDestroyed(node, section, executable);
+              }) {}
+
+FunctionId Functions::Register(std::string name, FunctionOptions options, Body body) {
+  Function& function = *table_.Add();
+  function.name = OneLine(name);
+  function.options = std::move(options);
+  function.body = std::move(body);
+  function.lasting_name = &ground_.history->AddFunction(function.name);
+  any_checked_ |= function.options.check;
+  function.refusal = CheckOptions(function);
+  if (!function.refusal.ok()) return function.id;
+  NoteNamedInputs(&function);
+  return function.id;
+}
+
+absl::Status Functions::NotRegistered(FunctionId id) const {
+  if (!table_.WasRegistered(id)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("function ", id, " is not registered; there are ", table_.ids()));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(ground_.history->NameOf(id), " (function ", id,
+                   ") was unregistered: register it again, and use the "
+                   "id that it gets then"));
+}
+
+Body Functions::Retire(Function* function) {
+  Body body = std::move(function->body);
+  table_.Retire(function);
+  any_checked_ = ground_.options.check;
+  for (const Function* other : table_.Registered()) any_checked_ |= other->options.check;
+  LetLeave();
+  return body;
+}
+
+void Functions::LetLeave() {
+  const std::vector<Function*> leaving = table_.leaving();
+  for (Function* function : leaving) {
+    if (!keeper_.EvictFunction(function)) continue;
+    if (function->is_retired) journal_.tally().Forget(function->id);
+    table_.Left(function);
+  }
+}
+
+// Lists come first: a size that is not on one says nothing of the others.
+SizeVerdict Functions::NoteSize(const Call& call) {
+  Function& function = call.function;
+  const TreeOptions& options = ground_.options;
+  if (!options.enabled || function.options.exclude) return SizeVerdict::kMayBeRecorded;
+  if (!IsRecordedSize(function, call.inputs)) return SizeVerdict::kNotListed;
+  const bool skips = function.options.skip_varying_sizes || options.skip_varying_sizes;
+  if (!skips) return SizeVerdict::kMayBeRecorded;
+  const bool varied_before = function.sizes.any();
+  if (!function.sizes.SeenIn(call.inputs)) return SizeVerdict::kMayBeRecorded;
+  if (!varied_before) {
+    table_.Leave(&function);
+    LetLeave();
+  }
+  return SizeVerdict::kVaries;
+}
+
+void Functions::FindVariant(Call* call) {
+  Function& function = call->function;
+  const uint64_t seen_before = function.variants_seen;
+  call->variant = VariantFor(&function, call->inputs, &next_variant_);
+  keeper_.Called(call->variant);
+  call->variant->DoubtHidden();
+  if (function.variants_seen == seen_before) return;
+  keeper_.NewShape(&function, call->variant);
+  journal_.TellOfShapes(function);
+}
+
+// What was asked is forgotten when a recording comes to be, or when a run beyond the limit does not
+// ask.
+void Functions::NoteWarmUp(const std::string& asked, Variant* variant) {
+  if (asked.empty()) {
+    variant->warm = true;
+    return;
+  }
+  journal_.Count(*variant->function, Reason::kWarmUpAsked);
+  if (++variant->asked_warm_ups > ground_.options.warm_up_limit)
+    variant->warm_up_asked_last = asked;
+}
+
+// The first failures may have been accidents; from the third on it waits 1, 2, 4, ... calls.
+void Functions::NoteFailure(Variant* variant, absl::string_view why) const {
+  ++variant->failures;
+  variant->last_failure.assign(why.data(), why.size());
+  constexpr uint64_t kAccidents = 2;
+  if (variant->failures <= kAccidents) return;
+  const uint64_t doublings = std::min<uint64_t>(variant->failures - kAccidents - 1, 40);
+  variant->pause = std::min(uint64_t{1} << doublings, ground_.options.budget.retry_after);
+}
+
+std::vector<FunctionStats> Functions::PerFunction(const std::vector<EdgeStats>& edges) const {
+  std::vector<FunctionStats> rows;
+  for (const Function* function : table_.Registered()) {
+    FunctionStats& row = rows.emplace_back();
+    row.id = function->id;
+    row.name = function->name;
+    row.shapes = function->variant_count;
+    for (const EdgeStats& edge : edges) {
+      if (edge.edge.to == row.id) row.counts.Add(edge.counts);
+    }
+  }
+  return rows;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,79 @@
+// The functions of a tree, their shapes, and what is kept of them within the budgets.
+//
+//   Register ---> Function ---> Variant (one shape) ---> recordings, executables (keeper.h)
+//   Retire   ---> the function leaves: its recordings go as soon as no path needs them
+//
+//   path in force   root - A - B       A leaves: A and B stay until the path ends
+//   other nodes          |   `- A'     A' goes at once, and so do D and E
+//                        `- D(A) - E
+//
+// A function whose sizes vary, and that is not to be recorded then, leaves in the same way, but can
+// still be called.
+//
+// Threads: the tree's caller, or whoever looks while no call runs (gate.h).
+#ifndef GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
+#define GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "graphs/call_counts.h"
+#include "graphs/function.h"
+#include "graphs/function_table.h"
+#include "graphs/keeper.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/decide.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+
+namespace graphtree {
+
+class Functions {
+ public:
+  // All outlive the functions.
+  Functions(Ground& ground, Books& books, Journal& journal);
+  Functions(const Functions&) = delete;
+  Functions& operator=(const Functions&) = delete;
+
+  FunctionId Register(std::string name, FunctionOptions options, Body body);
+  // Null if there is none of that id, or none any more.
+  Function* Find(FunctionId id) const { return table_.Find(id); }
+  absl::Status NotRegistered(FunctionId id) const;
+  // The function is nobody's any more; what its body holds is the caller's to let go.
+  Body Retire(Function* function);
+  // Whoever leaves does so now, as far as the path does not need it.
+  void LetLeave();
+  bool anyone_leaves() const { return !table_.leaving().empty(); }
+  // Some function is checked, or all are.
+  bool any_checked() const { return any_checked_; }
+
+  // Learns from the call's sizes; a function that is found to vary leaves.
+  SizeVerdict NoteSize(const Call& call);
+  // Gives the call its variant. Says once that a function comes in many shapes.
+  void FindVariant(Call* call);
+  // A run at once is over: one that asked for another warm-up does not count as one, and too many
+  // of these in a row are remembered.
+  void NoteWarmUp(const std::string& asked, Variant* variant);
+  // The variant's recording failed: after a few failures it pauses, for longer each time.
+  void NoteFailure(Variant* variant, absl::string_view why) const;
+
+  Keeper& keeper() { return keeper_; }
+  // By function, from the counts of all edges.
+  std::vector<FunctionStats> PerFunction(const std::vector<EdgeStats>& edges) const;
+
+ private:
+  Ground& ground_;
+  Journal& journal_;
+  FunctionTable table_;
+  uint32_t next_variant_ = 0;
+  bool any_checked_;
+  Keeper keeper_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_

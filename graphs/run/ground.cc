@@ -1,0 +1,74 @@
+// Puts the ground together.
+#include "graphs/run/ground.h"
+
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<Ground>> Ground::Make(Device& device, const TreeOptions& options,
+                                                     std::shared_ptr<StepHistory> history,
+                                                     std::function<bool()> is_called_elsewhere) {
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      std::unique_ptr<StepMemory> memory,
+      StepMemory::Create(device, options.pool_bytes, options.initial_bytes,
+                         [history](const Storage& storage) { return history->Explain(storage); }));
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> side, device.NewStream());
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));
+  return std::unique_ptr<Ground>(new Ground(device, options, std::move(history), std::move(memory),
+                                            std::move(side), std::move(event),
+                                            std::move(is_called_elsewhere)));
+}
+
+Ground::Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
+               std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
+               std::unique_ptr<Event> event, std::function<bool()> is_called_elsewhere)
+    : device(device),
+      options(options),
+      tells_device(device.info().checks_accesses),
+      home(device),
+      history(std::move(history)),
+      memory(std::move(memory)),
+      foreign(ForeignMemory::Make(this->memory->shared_pool(), std::move(is_called_elsewhere))),
+      side(std::move(side)),
+      order(std::move(event)) {}
+
+StepAllocator Ground::MemoryFor(const Function& function, Region region) {
+  if (IsPlanted(PlantedBug::kIgnoresRegion)) region = Region::kStep;
+  return StepAllocator(memory.get(), region, TagOf(function), function.id);
+}
+
+absl::Status Ground::SideAfter(Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
+  return order.ContinueOn(*side);
+}
+
+absl::Status Ground::NoteWorkOn(Stream& stream) {
+  const absl::Status noted = memory->pool().NoteLaunch(stream);
+  if (noted.ok()) return noted;
+  // Foreign code on another thread may have been in the pool since before the call.
+  foreign->AwaitAllocations();
+  return memory->pool().NoteLaunch(stream);
+}
+
+void Ground::Consume(const Call& call) {
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    Storage* const storage = call.inputs[i].storage();
+    if (storage == nullptr || call.inputs[i].is_opaque() || call.function.IsStatic(i)) continue;
+    const bool is_ours = storage->owner() == memory->owner();
+    if (!is_ours && !IsPlanted(PlantedBug::kForgetsOtherUsers)) {
+      storage->owner()->NoteUsedOn(call.stream.life());
+    }
+    call.inputs[i] = Value::Consumed();
+  }
+}
+
+void Ground::LetGo(Values* values) {
+  if (values->empty()) return;
+  const StepMemory::InCall in_call(*memory);
+  values->clear();
+}
+
+}  // namespace graphtree

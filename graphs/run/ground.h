@@ -1,0 +1,74 @@
+// What all parts of one tree stand on. Nothing here decides anything:
+//
+//   device, options          as the caller gave them
+//   memory, foreign          the pool as the tree uses it, and what foreign code has of it
+//   side, order              the tree's own stream, and the order of its work on all streams
+//   history                  who ran when, for sentences
+//   home                     which addresses lie on the tree's device
+//   workspaces               memory of libraries
+//
+// Threads: the tree's caller, but for what each of these allows itself.
+#ifndef GRAPHTREE_GRAPHS_RUN_GROUND_H_
+#define GRAPHTREE_GRAPHS_RUN_GROUND_H_
+
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "device/device.h"
+#include "graphs/foreign_memory.h"
+#include "graphs/function.h"
+#include "graphs/run/call.h"
+#include "graphs/run/home.h"
+#include "graphs/step_history.h"
+#include "graphs/step_memory.h"
+#include "graphs/stream_order.h"
+#include "graphs/tree_options.h"
+#include "graphs/workspaces.h"
+
+namespace graphtree {
+
+struct Ground {
+  // `is_called_elsewhere`: does a call of the tree run on another thread than the one that asks?
+  static absl::StatusOr<std::unique_ptr<Ground>> Make(Device& device, const TreeOptions& options,
+                                                      std::shared_ptr<StepHistory> history,
+                                                      std::function<bool()> is_called_elsewhere);
+  Ground(const Ground&) = delete;
+  Ground& operator=(const Ground&) = delete;
+
+  WordId TagOf(const Function& function) {
+    return function.tag = memory->pool().WordAgain(function.tag, function.name);
+  }
+  // Memory for one run of the function's body, or of a part of it.
+  StepAllocator MemoryFor(const Function& function, Region region);
+  // What comes next on the tree's own stream runs after what the caller has put on `stream`.
+  absl::Status SideAfter(Stream& stream);
+  // Work that is put on the stream now uses bytes which may be free in the pool's books: whoever
+  // gets those bytes next waits for the work.
+  absl::Status NoteWorkOn(Stream& stream);
+  // Takes the tree's own tensors out of the caller's hands, but for static ones.
+  void Consume(const Call& call);
+  // What a caller's vector held. Blocks, as those of kept outputs, are free at once, without the
+  // queue that a drop between calls takes.
+  void LetGo(Values* values);
+
+  Device& device;
+  const TreeOptions options;
+  const bool tells_device;  // of live bytes: the device checks accesses against them
+  Home home;
+  const std::shared_ptr<StepHistory> history;
+  const std::unique_ptr<StepMemory> memory;
+  const ForeignMemory::Ptr foreign;  // outlives the recordings, which hold blocks of its
+  const std::unique_ptr<Stream> side;
+  StreamOrder order;
+  Workspaces workspaces;
+
+ private:
+  Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
+         std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
+         std::unique_ptr<Event> event, std::function<bool()> is_called_elsewhere);
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_GROUND_H_

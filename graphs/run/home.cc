@@ -1,0 +1,35 @@
+// Pages that are known, and the device that knows the others.
+#include "graphs/run/home.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace graphtree {
+
+Home::Home(Device& device)
+    : device_(device), place_(DevicePlaceOf(device)), pages_(device.memory().granularity()) {}
+
+std::string Home::OtherHomeOf(Address address) {
+  pages_.ForgetIfAnyMoved();
+  if (pages_.Knows(address)) return "";
+  std::string elsewhere = device_.memory().OtherHomeOf(address);
+  if (elsewhere.empty()) pages_.Learn(address);
+  return elsewhere;
+}
+
+absl::Status Home::CheckInput(const Call& call, size_t i) {
+  const Value& input = call.inputs[i];
+  if (!input.is_tensor()) return absl::OkStatus();
+  const Storage* storage = input.storage();
+  std::string elsewhere;
+  if (storage == nullptr) {
+    elsewhere = OtherHomeOf(input.word());
+  } else if (storage->IsElsewhere(place_.id)) {
+    elsewhere = storage->owner()->DeviceName();
+  }
+  if (elsewhere.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("input ", i, " of '", call.function.name, "' lies on another device, ",
+                   elsewhere, "; this tree's is ", place_.name, ": copy it there first"));
+}
+
+}  // namespace graphtree

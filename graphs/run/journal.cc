@@ -1,0 +1,124 @@
+// Counts, warnings, observers.
+#include "graphs/run/journal.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+
+bool IsWanted(Reason reason) {
+  return reason == Reason::kTreeOff || reason == Reason::kExcluded ||
+         reason == Reason::kSizeNotListed || reason == Reason::kSizesVary;
+}
+
+CallEdge Journal::EdgeTo(const Function& function) const {
+  const Node* last = path_.current();
+  return {path_.empty() ? kPathBegin : last->variant->function->id, function.id};
+}
+
+void Journal::Count(const Function& function, Reason reason, uint64_t times) {
+  stats_.reasons[static_cast<size_t>(reason)] += times;
+  tally_.Count(EdgeTo(function), reason, times);
+}
+
+void Journal::CountOf(const Node& node, Reason reason, uint64_t times) {
+  stats_.reasons[static_cast<size_t>(reason)] += times;
+  tally_.Count(EdgeOf(node), reason, times);
+}
+
+void Journal::Warn(Function& function, Reason reason, const std::string& detail) {
+  // That sizes vary is the program's doing: its policy is wanted, and that it applies is news.
+  if (IsWanted(reason) && reason != Reason::kSizesVary) return;
+  Tell(function, reason,
+       absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
+                    detail.empty() ? "" : ": ", detail));
+}
+
+void Journal::Tell(Function& function, Reason reason, const std::string& text) {
+  bool& warned = function.warned[static_cast<size_t>(reason)];
+  if (warned || !options_.warn) return;
+  warned = true;
+  NoteThrown(Guarded([&] { options_.warn(text); }));
+}
+
+void Journal::TellOfShapes(Function& function) {
+  const bool many = function.variants_seen > options_.shape_warn_limit;
+  if (!many || function.warned_of_shapes || !options_.warn) return;
+  if (!options_.enabled || function.options.exclude) return;
+  function.warned_of_shapes = true;
+  const std::string text =
+      absl::StrCat("'", function.name, "' has been called with ", function.variants_seen,
+                   function.variants_seen == 1 ? " size" : " distinct sizes",
+                   ", and each is warmed up and recorded on its own; pad inputs to few sizes, "
+                   "list the sizes to record (FunctionOptions::recorded_sizes), or raise "
+                   "TreeOptions::shape_warn_limit to hear of it later");
+  NoteThrown(Guarded([&] { options_.warn(text); }));
+}
+
+void Journal::NoteBreaks(const Node& node) {
+  Function& function = *node.variant->function;
+  CountOf(node, Reason::kBreak, node.cuts.size());
+  uint64_t ops = 0;
+  std::string places;
+  const Section* section = &node.section;
+  for (const Cut& cut : node.cuts) {
+    ops += section->op_count();
+    absl::StrAppend(&places, places.empty() ? "" : ", ", "'", cut.part.why, "' after op ", ops);
+    section = &cut.behind;
+  }
+  Tell(function, Reason::kBreak,
+       absl::StrCat("'", function.name, "' is recorded in ", node.cuts.size() + 1,
+                    " sections, because parts of it run eagerly: ", places));
+}
+
+void Journal::Say(GraphMoment moment, const Node& node, size_t section,
+                  const Executable* executable, Stream* stream, bool ok) {
+  GraphEvent event;
+  event.moment = moment;
+  event.function = node.variant->function->name;
+  event.recording = node.id;
+  event.section = section;
+  event.ok = ok;
+  event.stream = stream;
+  event.graph = node.SectionAt(section).graph.get();
+  event.executable = executable;
+  NoteThrown(observers_.Tell(event));
+}
+
+void Journal::NoteThrown(const absl::Status& status) {
+  if (status.ok() || ++stats_.thrown > 1 || !options_.warn) return;
+  const std::string text = absl::StrCat(
+      "an observer or the warning callback failed, which changes nothing: ", status.message());
+  if (!Guarded([&] { options_.warn(text); }).ok()) ++stats_.thrown;
+}
+
+void Journal::SayDestroyed(const Node& node, size_t section, const Executable& executable) {
+  if (!is_watched() || IsPlanted(PlantedBug::kForgetsDestroy)) return;
+  Say(GraphMoment::kDestroy, node, section, &executable, nullptr, true);
+}
+
+void Journal::SayDestroyed(const Node& node) {
+  size_t number = 0;
+  node.VisitSections([&](const Section& section) {
+    if (section.executable != nullptr) SayDestroyed(node, number, *section.executable);
+    if (section.spare != nullptr) SayDestroyed(node, number, *section.spare->executable);
+    ++number;
+  });
+}
+
+// A stack of its own: paths may be hundreds of levels deep.
+void Journal::SayAllDestroyed(const Node& root) {
+  if (!is_watched()) return;
+  std::vector<const Node*> open = {&root};
+  while (!open.empty()) {
+    const Node& node = *open.back();
+    open.pop_back();
+    SayDestroyed(node);
+    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
+  }
+}
+
+}  // namespace graphtree

@@ -1,0 +1,84 @@
+// What a tree counts and tells: statistics and reasons, by tree, function and edge; warnings, once
+// for each function and reason; observers, who hear of every graph.
+//
+//   Count(f, reason)        stats().reasons, and the edge from the path's last function to f
+//   Warn(f, reason, text)   "'f' runs eagerly: ...", once
+//   Say(moment, ...)        to observers; without any this costs one load
+//
+// Whoever only watches has no part in a call: what an observer or a warning throws is counted, and
+// the first one told.
+//
+// Threads: the tree's caller; observers join and leave on any thread.
+#ifndef GRAPHTREE_GRAPHS_RUN_JOURNAL_H_
+#define GRAPHTREE_GRAPHS_RUN_JOURNAL_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "device/graph.h"
+#include "device/observer.h"
+#include "device/stream.h"
+#include "graphs/call_counts.h"
+#include "graphs/function.h"
+#include "graphs/node.h"
+#include "graphs/path.h"
+#include "graphs/tree_options.h"
+#include "graphs/tree_stats.h"
+
+namespace graphtree {
+
+// By the options; no error in strict mode.
+bool IsWanted(Reason reason);
+
+class Journal {
+ public:
+  // Both outlive the journal.
+  Journal(const TreeOptions& options, const Path& path) : options_(options), path_(path) {}
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  TreeStats& stats() { return stats_; }
+  CallTally& tally() { return tally_; }
+  // From the function that is last on the path.
+  CallEdge EdgeTo(const Function& function) const;
+  CallCounts& On(const Function& function) { return tally_.On(EdgeTo(function)); }
+  void Count(const Function& function, Reason reason, uint64_t times = 1);
+  // The same for what a recording does, by the edge that leads to it.
+  void CountOf(const Node& node, Reason reason, uint64_t times);
+
+  // That the function runs eagerly, unless the options ask for it.
+  void Warn(Function& function, Reason reason, const std::string& detail);
+  // Once for each function and reason.
+  void Tell(Function& function, Reason reason, const std::string& text);
+  // Once for each function that comes in many shapes.
+  void TellOfShapes(Function& function);
+  // Counts a recording's breaks, and says once how it is recorded and why.
+  void NoteBreaks(const Node& node);
+
+  Observers& observers() { return observers_; }
+  bool is_watched() const { return observers_.any(); }
+  // Of a section's executable. REQUIRES: is_watched(), for the caller's sake.
+  void Say(GraphMoment moment, const Node& node, size_t section, Stream* stream, bool ok = true) {
+    Say(moment, node, section, node.SectionAt(section).executable.get(), stream, ok);
+  }
+  void Say(GraphMoment moment, const Node& node, size_t section, const Executable* executable,
+           Stream* stream, bool ok);
+  // Executables that are not launched any more: one, all of a node, all of a tree.
+  void SayDestroyed(const Node& node, size_t section, const Executable& executable);
+  void SayDestroyed(const Node& node);
+  void SayAllDestroyed(const Node& root);
+
+ private:
+  void NoteThrown(const absl::Status& status);
+
+  const TreeOptions& options_;
+  const Path& path_;
+  TreeStats stats_;
+  CallTally tally_;
+  Observers observers_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_JOURNAL_H_

@@ -1,0 +1,183 @@
+// Places for outputs that last, and the copies to them.
+#include "graphs/run/kept_outputs.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+namespace {
+
+const Layout* BytesLayout(uint64_t bytes) {
+  return Layout::Of(DType::kU8, {static_cast<int64_t>(bytes)});
+}
+
+}  // namespace
+
+absl::StatusOr<Tensor> KeptOutputs::New(const Function& function, const Layout* bytes,
+                                        Stream& stream) {
+  absl::StatusOr<Storage*> storage = ground_.memory->AllocateKept(
+      ground_.TagOf(function), bytes->extent_bytes(), stream, ground_.options.kept_bytes);
+  if (!storage.ok()) {
+    return absl::Status(storage.status().code(),
+                        absl::StrCat("'", function.name, "': ", storage.status().message()));
+  }
+  return Tensor::Over(*storage, bytes, (*storage)->range().base);
+}
+
+// Whether an output is memory that the run itself made in the step region; an error if it is
+// somebody else's that ends with the step.
+absl::StatusOr<bool> KeptOutputs::MustMove(const Function& function, uint32_t output,
+                                           const Values& outputs) {
+  if (output >= outputs.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("'", function.name, "' is to keep output ",
+                                                   output, " and has ", outputs.size()));
+  }
+  const Storage* storage = outputs[output].storage();
+  if (storage == nullptr || !ground_.memory->InStepRegion(storage->range())) return false;
+  for (const HeldOutput& held : path_.Held()) {
+    if (held.storage != storage) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "output ", output, " of '", function.name, "' is to be kept, but looks into output ",
+        held.output.output, " of an earlier function of the step; keep that one, or copy it"));
+  }
+  return true;
+}
+
+absl::Status KeptOutputs::MoveAll(const Function& function, Stream& stream, Values* outputs) {
+  for (uint32_t output : function.options.kept_outputs) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const bool move, MustMove(function, output, *outputs));
+    if (!move) continue;
+    Storage* storage = (*outputs)[output].storage();
+    const AddressRange from = storage->range();
+    GRAPHTREE_ASSIGN_OR_RETURN(const Tensor place, New(function, BytesLayout(from.bytes), stream));
+    GRAPHTREE_RETURN_IF_ERROR(stream.Copy(place.word(), from.base, from.bytes));
+    for (Value& value : *outputs) {
+      if (value.storage() != storage) continue;
+      value =
+          Tensor::Over(place.storage(), value.layout(), place.word() + (value.word() - from.base));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeptOutputs::CountAll(const Function& function, const Values& outputs) {
+  for (uint32_t output : function.options.kept_outputs) {
+    GRAPHTREE_RETURN_IF_ERROR(MustMove(function, output, outputs).status());
+    Storage* storage = outputs[output].storage();
+    if (storage == nullptr || !ground_.memory->InKeptRegion(storage->range())) continue;
+    if (absl::Status status = ground_.memory->CountAsKept(storage, ground_.options.kept_bytes);
+        !status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("'", function.name, "': ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeptOutputs::Capture(const Values& originals, Draft* draft) {
+  Node* node = draft->node.get();
+  const Function& function = *node->variant->function;
+  std::vector<IngestCopy> copies;
+  for (uint32_t output : function.options.kept_outputs) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const bool move, MustMove(function, output, draft->outputs));
+    if (!move) continue;
+    const Storage* storage = draft->outputs[output].storage();
+    const auto given = std::find(draft->stand_ins.begin(), draft->stand_ins.end(), storage->serial);
+    if (given != draft->stand_ins.end()) {
+      // It is an input, which is handed out as the caller's own.
+      const Value& original = originals[given - draft->stand_ins.begin()];
+      if (original.storage() == nullptr) continue;
+      if (!ground_.memory->InStepRegion(original.storage()->range())) continue;
+      return absl::InvalidArgumentError(absl::StrCat(
+          "output ", output, " of '", function.name, "' is to be kept, but looks into an input ",
+          "that was made in this step; keep that one, or copy it"));
+    }
+    if (IsNoted(*node, *storage)) continue;
+    const AddressRange block = storage->range();
+    const Layout* const bytes = BytesLayout(block.bytes);
+    node->kept.push_back({block, storage->serial, bytes});
+    node->places.emplace_back();
+    if (!node->variant->keeps_by_copy) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(node->places.back(), New(function, bytes, *ground_.side));
+    copies.push_back({node->places.back().word(), block.base, bytes});
+  }
+  return CaptureCopies(copies, draft);
+}
+
+bool KeptOutputs::IsNoted(const Node& node, const Storage& storage) const {
+  return std::any_of(node.kept.begin(), node.kept.end(),
+                     [&storage](const KeptOutput& kept) { return kept.serial == storage.serial; });
+}
+
+absl::Status KeptOutputs::CaptureCopies(const std::vector<IngestCopy>& copies, Draft* draft) {
+  for (IngestPlan& plan : IngestPlan::For(copies, {})) {
+    std::vector<uint32_t> served;
+    for (size_t i = 0; i < plan.copies(); ++i) served.push_back(plan.first_copy() + i);
+    const Argument table = plan.Table();
+    GRAPHTREE_RETURN_IF_ERROR(
+        ground_.side->Launch(plan.kernel(), plan.shape(), absl::MakeSpan(&table, 1)));
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<OpToken> last, ground_.side->CaptureFrontier());
+    draft->copies_out.push_back(last.front());
+    draft->node->last().egress.push_back({std::move(plan), 0, std::move(served)});
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeptOutputs::FindCopies(Draft* draft) {
+  Section& last = draft->node->last();
+  for (size_t i = 0; i < draft->copies_out.size(); ++i) {
+    GRAPHTREE_ASSIGN_OR_RETURN(last.egress[i].op, last.graph->Find(draft->copies_out[i]));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status KeptOutputs::Place(Node* node, Stream& stream) {
+  const Function& function = *node->variant->function;
+  for (size_t i = 0; i < node->kept.size(); ++i) {
+    if (!node->places[i].is_none()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(node->places[i], New(function, node->kept[i].bytes, stream));
+  }
+  return absl::OkStatus();
+}
+
+bool MarkKept(const Node& node, const Storage& storage, OutputSlot* slot) {
+  for (uint32_t i = 0; i < node.kept.size(); ++i) {
+    if (node.kept[i].serial != storage.serial) continue;
+    slot->kind = OutputKind::kKept;
+    slot->source = i;
+    slot->address -= node.kept[i].block.base;
+    return true;
+  }
+  return false;
+}
+
+Value ViewOfKept(const Node& node, const OutputSlot& slot) {
+  const Value& place = node.places[slot.source];
+  return Tensor::Over(place.storage(), slot.layout, place.word() + slot.address);
+}
+
+void ForgetPlaces(Node* node) {
+  for (Value& place : node->places) place = Value();
+}
+
+absl::Status PatchCopiesOut(Section* section, const Values& places) {
+  for (IngestOp& egress : section->egress) {
+    for (size_t copy = 0; copy < egress.inputs.size(); ++copy) {
+      const Address target = places[egress.inputs[copy]].word();
+      if (egress.plan.target(copy) == target) continue;
+      egress.plan.SetTarget(copy, target);
+      egress.unpatched = true;
+    }
+    if (!egress.unpatched) continue;
+    const Argument table = egress.plan.Table();
+    GRAPHTREE_RETURN_IF_ERROR(section->executable->PatchKernel(
+        egress.op, egress.plan.kernel(), egress.plan.shape(), absl::MakeSpan(&table, 1)));
+    egress.unpatched = false;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree

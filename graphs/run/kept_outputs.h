@@ -1,0 +1,69 @@
+// Outputs that outlive their step: every run of their function puts them into memory of their own,
+// in the region of the pool that no restore touches.
+//
+//   warm-up   body --> output in the step region --copy on the stream--> lasting place    MoveAll
+//   eager     the body allocates in the lasting region anyway                             CountAll
+//   record    the ops that make the output and read it are found, and patched to the place;
+//             where one is hidden, a last op of the graph copies the output there         Capture
+//   replay    the same patches: each run has a place of its own                           Place
+//
+// What runs later sees the lasting place only, so a step may end, or the path be restored, under
+// it. The place is free again when the last handle goes; the next run then gets the same one and
+// patches nothing. Where two places alternate, two executables take turns (section.h).
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_KEPT_OUTPUTS_H_
+#define GRAPHTREE_GRAPHS_RUN_KEPT_OUTPUTS_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/stream.h"
+#include "graphs/function.h"
+#include "graphs/node.h"
+#include "graphs/run/books.h"
+#include "graphs/run/draft.h"
+#include "graphs/run/ground.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class KeptOutputs {
+ public:
+  // Both outlive it.
+  KeptOutputs(Ground& ground, Books& books) : ground_(ground), path_(books.path()) {}
+  KeptOutputs(const KeptOutputs&) = delete;
+  KeptOutputs& operator=(const KeptOutputs&) = delete;
+
+  // After a warm-up: copies what is to last, and the outputs look there.
+  absl::Status MoveAll(const Function& function, Stream& stream, Values* outputs);
+  // After an eager run, which made them where they can stay.
+  absl::Status CountAll(const Function& function, const Values& outputs);
+  // The capture is open, the body is done: notes what lasts, and copies it out where it must be.
+  absl::Status Capture(const Values& originals, Draft* draft);
+  // Finds the ops of those copies in the graph.
+  static absl::Status FindCopies(Draft* draft);
+
+  // A place for the next launch.
+  absl::StatusOr<Tensor> New(const Function& function, const Layout* bytes, Stream& stream);
+  // Gives every output of the node that lasts a place for the next launch.
+  absl::Status Place(Node* node, Stream& stream);
+
+ private:
+  absl::StatusOr<bool> MustMove(const Function& function, uint32_t output, const Values& outputs);
+  absl::Status CaptureCopies(const std::vector<IngestCopy>& copies, Draft* draft);
+  bool IsNoted(const Node& node, const Storage& storage) const;
+
+  Ground& ground_;
+  Path& path_;
+};
+
+// If the storage is one of the node's outputs that last, the slot says so.
+bool MarkKept(const Node& node, const Storage& storage, OutputSlot* slot);
+Value ViewOfKept(const Node& node, const OutputSlot& slot);
+void ForgetPlaces(Node* node);
+// The executable's ops that copy outputs to their places copy to these.
+absl::Status PatchCopiesOut(Section* section, const Values& places);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_KEPT_OUTPUTS_H_

@@ -1,0 +1,121 @@
+// From the cheapest question to the dearest.
+#include "graphs/run/matcher.h"
+
+#include "graphs/match.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+namespace {
+
+// Whether an input is at another address than at the last replay.
+bool AnyMoved(const Node& node, absl::Span<const Value> inputs) {
+  for (const IngestOp& ingest : node.section.ingest) {
+    for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
+      if (ingest.plan.source(copy) != inputs[ingest.inputs[copy]].word()) return true;
+    }
+  }
+  return node.section.pointers.Moved(inputs);
+}
+
+}  // namespace
+
+Node* Matcher::FindHit(Call& call) {
+  Node* const last = path_.current()->last_child;
+  if (last == nullptr || !CanReplay()) return nullptr;
+  if (!Matches(*last, call)) return FindByCall(call);
+  // One that was made for these addresses patches nothing.
+  Node* const exact = last->is_general ? FindExact(call) : nullptr;
+  return exact != nullptr ? exact : last;
+}
+
+bool Matcher::Matches(const Node& node, Call& call) {
+  if (node.variant->function != &call.function || node.roles.size() != call.inputs.size()) {
+    return false;
+  }
+  const Comparison comparison = node.inputs.Compare(call.inputs);
+  if (!comparison.match) return false;
+  call.brings_storage = comparison.any_storage;
+  if (comparison.any_storage && !IsPlanted(PlantedBug::kLaunchesStale)) {
+    for (const Value& input : call.inputs) {
+      const Storage* storage = input.storage();
+      if (storage == nullptr) continue;
+      if (!IsPlanted(PlantedBug::kNoStaleChecks) && storage->stale()) return false;
+      if (storage->IsElsewhere(ground_.home.place().id)) return false;
+    }
+  }
+  for (const KeptOpaque& kept : node.variant->opaque) {
+    if (IsPlanted(PlantedBug::kMixesObjects)) continue;
+    if (call.inputs[kept.input].object() != kept.value.object()) return false;
+  }
+  if (!node.workspaces.empty() && !ground_.workspaces.AreCurrent(node.workspaces)) return false;
+  const bool writes_to_others = !node.written.empty() || !node.written_beside.empty();
+  if (writes_to_others && MovedOntoWritten(node, call.inputs)) return false;
+  if (!node.inputs.anywhere().empty() && ComesFromElsewhere(node, call.inputs)) return false;
+  if (IsPlanted(PlantedBug::kSkipsLiveness)) return true;
+  return path_.Fits(node, call.inputs) == Path::Fit::kFits;
+}
+
+// Memory of the caller's own carries no name; where it must be what was recorded, it is ours.
+bool Matcher::ComesFromElsewhere(const Node& node, absl::Span<const Value> inputs) {
+  ground_.home.BeginQuestions();
+  for (uint32_t i : node.inputs.anywhere()) {
+    if (inputs[i].storage() != nullptr || ground_.home.IsKnown(inputs[i].word())) continue;
+    if (!ground_.home.OtherHomeOf(inputs[i].word()).empty()) return true;
+  }
+  return false;
+}
+
+// Among many siblings: a hash over what the call pins, and no heap.
+Node* Matcher::FindByCall(Call& call) {
+  if (Node* exact = FindExact(call)) return exact;
+  GeneralNodes& general = path_.current()->general;
+  if (general.empty()) return nullptr;
+  return general.Find(
+      call.function.id, call.inputs,
+      [&](size_t i) { return ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i)); },
+      [&] { return path_.HashOfAlive(); }, [&](const Node& node) { return Matches(node, call); });
+}
+
+Node* Matcher::FindExact(Call& call) {
+  Node* parent = path_.current();
+  PinHash hash;
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    hash.Add(ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i)), call.inputs[i]);
+  }
+  const auto found = parent->by_call.find(hash.value() ^ call.function.id);
+  if (found == parent->by_call.end()) return nullptr;
+  return found->second.Find([&] { return path_.HashOfAlive(); },
+                            [&](const Node& node) { return Matches(node, call); });
+}
+
+// Copying an input first and writing to another one then is right only while the two are apart, and
+// what an op writes to must not be what another takes for an input of its own; those that stay are
+// apart, or there would be no recording.
+bool Matcher::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
+  if (!AnyMoved(node, inputs)) return false;
+  for (size_t i = 0; i < inputs.size() && !node.written_beside.empty(); ++i) {
+    if (node.roles[i] != InputRole::kCopied) continue;
+    if (node.written_beside.Overlaps(RangeOf(inputs[i]))) return true;
+  }
+  for (uint32_t written : node.written) {
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      if (i == written || !inputs[i].is_tensor()) continue;
+      if (RangeOf(inputs[written]).Overlaps(RangeOf(inputs[i]))) return true;
+    }
+  }
+  return false;
+}
+
+Reason Matcher::WhyNot(const Node& node, const Call& call) {
+  if (!ground_.workspaces.AreCurrent(node.workspaces)) return Reason::kWorkspaceMoved;
+  const size_t at = FirstMismatch(node.inputs.rows(), call.inputs);
+  if (at < node.roles.size()) {
+    if (node.roles[at] == InputRole::kPatched) return Reason::kAlignmentDiffers;
+    return node.roles[at] == InputRole::kStatic ? Reason::kStaticMoved : Reason::kManagedMoved;
+  }
+  if (MovedOntoWritten(node, call.inputs)) return Reason::kOverlappingInputs;
+  return path_.Fits(node, call.inputs) == Path::Fit::kHeldElsewhere ? Reason::kConsumerDiffers
+                                                                    : Reason::kLivenessDiffers;
+}
+
+}  // namespace graphtree

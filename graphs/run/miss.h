@@ -1,0 +1,79 @@
+// What is known of a call that was no hit, gathered once, so that decide.h can decide; and what is
+// written down of it after the decision.
+//
+//   Look   reads: the shape, the path, the recordings at this place, how each input would be taken
+//   Note   writes: the decision's counts, pauses, places, and which inputs were seen to move
+//
+// An input that a recording at this place pinned, and that comes at another address, has moved:
+// the next recording takes it at any address (input_roles.h). A function whose options want such
+// calls to run eagerly is recorded again once in a while: the new address may be there to stay.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_MISS_H_
+#define GRAPHTREE_GRAPHS_RUN_MISS_H_
+
+#include <optional>
+#include <vector>
+
+#include "graphs/input_roles.h"
+#include "graphs/keeper.h"
+#include "graphs/node.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/decide.h"
+#include "graphs/run/functions.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+#include "graphs/run/matcher.h"
+
+namespace graphtree {
+
+struct Miss {
+  MissFacts facts;
+  Node* match = nullptr;
+  std::vector<RoleChoice> roles;  // by input, if it were recorded now
+  std::vector<bool> moved;        // by input; empty if nothing was pinned at this place
+  bool tries_pins_again = false;  // the inputs that moved are pinned once more
+  Keeper::Place place;            // for the shape
+  Rerecords rerecords;            // at this place, after this call
+};
+
+// How a recording that is made now would take the input. `moved`: one at this place pinned it to
+// another address.
+RoleChoice RoleOf(const Ground& ground, const Call& call, size_t input, bool moved);
+
+class Misses {
+ public:
+  // All outlive it.
+  Misses(Ground& ground, Books& books, Journal& journal, Functions& functions, Matcher& matcher)
+      : ground_(ground),
+        books_(books),
+        journal_(journal),
+        functions_(functions),
+        matcher_(matcher) {}
+  Misses(const Misses&) = delete;
+  Misses& operator=(const Misses&) = delete;
+
+  // Changes nothing. `is_again`: the call's recording has to be made again. A call whose size may
+  // not be recorded needs no variant, and of such a one nothing else is looked at.
+  Miss Look(Call& call, SizeVerdict size, bool is_again);
+  void Note(const Miss& miss, const Decision& decision, Call& call);
+
+ private:
+  void LookAtPlace(Call& call, Miss* miss);
+  void LookAtInputs(const Call& call, Miss* miss);
+  std::optional<Sibling> SiblingOf(const Call& call, const Miss& miss);
+  bool IsLongStep(const Variant& variant);
+  void NoteStep(const Miss& miss, const Call& call);
+  void NoteMoved(const Miss& miss, const Call& call);
+
+  Ground& ground_;
+  Books& books_;
+  Journal& journal_;
+  Functions& functions_;
+  Matcher& matcher_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_MISS_H_

@@ -1,0 +1,53 @@
+// Hands out what a replay has made: one storage for each output, over the memory that the recording
+// has for it.
+//
+//   kOwn        this node's memory: the slot's storage again where nobody holds it, else a new one
+//   kSameAsOwn, kAncestor    the storage of another output
+//   kInput      the caller's own memory, not the copy that the graph read
+//   kKept       the place that this run put it to
+//   kConstant   as it was recorded
+//
+// Threads: the tree's caller. Cost: no heap while storages are free to be used again.
+#ifndef GRAPHTREE_GRAPHS_RUN_OUTPUTS_H_
+#define GRAPHTREE_GRAPHS_RUN_OUTPUTS_H_
+
+#include <cstdint>
+
+#include "graphs/node.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/ground.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class Outputs {
+ public:
+  // Both outlive it.
+  Outputs(Ground& ground, Books& books) : ground_(ground), books_(books) {}
+  Outputs(const Outputs&) = delete;
+  Outputs& operator=(const Outputs&) = delete;
+
+  // The node was launched for the call, which is over after it: its inputs are consumed.
+  void HandOut(Node* node, const Call& call);
+  // A replay writes memory that may be free in the pool's books; a device that checks is told that
+  // the outputs are live all the same.
+  void TellDevice(const Node& node) {
+    if (ground_.tells_device) Revive(node);
+  }
+
+ private:
+  void RenewStorage(Node* node, uint32_t output, StackId from);
+  void Revive(const Node& node);
+
+  Ground& ground_;
+  Books& books_;
+  Values made_;  // kept for its memory
+};
+
+// An output that is an input's memory, over the call's own input.
+Value ViewOfInput(const Value& input, const OutputSlot& slot);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_OUTPUTS_H_

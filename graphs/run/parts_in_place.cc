@@ -1,0 +1,34 @@
+// To the caller's stream and back.
+#include "graphs/run/parts_in_place.h"
+
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+
+PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
+                           Launcher* body)
+    : ground_(ground),
+      caller_(call.stream),
+      stream_(stream),
+      traces_(traces),
+      body_(body),
+      parts_(caller_, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
+             &traces->random(), [this](const Tensor& tensor) {
+               if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
+               traces_->SaveOfPart(caller_, tensor);
+             }) {}
+
+absl::Status PartsInPlace::Cut(BreakRequest request) {
+  traces_->random().EndSection();
+  GRAPHTREE_RETURN_IF_ERROR(ground_.order.ContinueOn(caller_));
+  const absl::Status status = parts_.Run(request);
+  body_->requests().AddOfPart(parts_.TakeRequests());
+  traces_->random().EndSection();
+  const absl::Status back = ground_.order.ContinueOn(stream_);
+  return status.ok() ? back : status;
+}
+
+}  // namespace graphtree

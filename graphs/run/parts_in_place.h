@@ -1,0 +1,41 @@
+// Runs the parts of a body that is not recorded, where they stand:
+//
+//   body's stream     op op |                | op op
+//   caller's stream         | part, its ops  |
+//
+// A part's own work goes on the caller's stream, in every kind of run alike (part_runner.h).
+//
+// Threads: the tree's caller. Used for one run.
+#ifndef GRAPHTREE_GRAPHS_RUN_PARTS_IN_PLACE_H_
+#define GRAPHTREE_GRAPHS_RUN_PARTS_IN_PLACE_H_
+
+#include "absl/status/status.h"
+#include "device/stream.h"
+#include "graphs/eager_part.h"
+#include "graphs/eager_traces.h"
+#include "graphs/launcher.h"
+#include "graphs/part_runner.h"
+#include "graphs/run/call.h"
+#include "graphs/run/ground.h"
+
+namespace graphtree {
+
+class PartsInPlace : public Cutter {
+ public:
+  // All outlive it. `stream` is the body's.
+  PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
+               Launcher* body);
+  absl::Status Cut(BreakRequest request) override;
+
+ private:
+  Ground& ground_;
+  Stream& caller_;
+  Stream& stream_;
+  EagerTraces* const traces_;
+  Launcher* const body_;
+  PartRunner parts_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_PARTS_IN_PLACE_H_

@@ -1,0 +1,336 @@
+// The body is captured into a graph, the graph becomes a node, and is launched once.
+#include "graphs/run/recorder.h"
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "allocator/deferred.h"
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+#include "graphs/run/located.h"
+#include "graphs/run/recorded_inputs.h"
+#include "graphs/run/recorded_outputs.h"
+
+namespace graphtree {
+namespace {
+
+using Next = RecordOutcome::Next;
+
+// All but kEagerly, which says more.
+RecordOutcome To(Next next) {
+  RecordOutcome outcome;
+  outcome.next = next;
+  return outcome;
+}
+
+RecordOutcome Done(absl::Status status) {
+  RecordOutcome outcome;
+  outcome.status = std::move(status);
+  return outcome;
+}
+
+RecordOutcome Eagerly(Reason reason, absl::string_view why) {
+  return {Next::kEagerly, absl::OkStatus(), reason, std::string(why)};
+}
+
+void NoteLasting(Node* node) {
+  for (uint32_t i = 0; i < node->roles.size(); ++i) {
+    const InputRole role = node->roles[i];
+    bool lasts = role == InputRole::kPatched;
+    const bool is_pinned = role == InputRole::kStatic || role == InputRole::kManaged;
+    for (const OutputSlot& slot : node->outputs) {
+      lasts |= slot.kind == OutputKind::kInput && slot.source == i && !is_pinned;
+    }
+    if (lasts) node->lasting.push_back(i);
+  }
+}
+
+// What somebody dropped in the middle, the body or another thread, is not in the books after the
+// recording: where it is alive at a replay, its memory would be given away. So it must be dead.
+void NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node) {
+  if (IsPlanted(PlantedBug::kForgetsConsumed)) return;
+  std::vector<OutputRef> live;
+  for (const OutputRef output : node->live_before.outputs()) {
+    const auto is_it = [output](const auto& other) { return other.output == output; };
+    if (absl::c_any_of(held, is_it) || absl::c_any_of(node->consumed, is_it)) {
+      live.push_back(output);
+    }
+  }
+  if (live.size() < node->live_before.outputs().size()) node->live_before = LiveSet(live);
+}
+
+// Files a recording under what calls will bring.
+void FileNode(const InputPlan& plan, Node* node, Node* parent) {
+  if (std::find(plan.unpinned.begin(), plan.unpinned.end(), true) == plan.unpinned.end()) {
+    parent->by_call[node->call_hash].Add(node, node->live_before.hash());
+  } else {
+    node->is_general = true;
+    parent->general.Add(node->variant->function->id, node,
+                        {&node->inputs, node->live_before.hash()}, plan.unpinned);
+  }
+}
+
+// Null if no input is sought.
+absl::StatusOr<std::unique_ptr<Rehearsal>> RehearsalFor(Memory& memory, const Call& call,
+                                                        const InputPlan& plan) {
+  if (!absl::c_linear_search(plan.sought, true)) return nullptr;
+  return Rehearsal::For(memory, call.inputs, plan.sought);
+}
+
+}  // namespace
+
+struct Recorder::Attempt {
+  std::unique_ptr<CaptureScope> scope;
+  StepMemory::Recording recording;
+  // The call's own references move here, and on to the body where they may die.
+  Values originals;
+  GivenInputs given;
+  std::optional<BodyCapture> capture;
+
+  Attempt(Ground& ground, Books& books, std::unique_ptr<CaptureScope> scope, const Call& call)
+      : scope(std::move(scope)),
+        recording(*ground.memory),
+        originals(call.inputs.begin(), call.inputs.end()),
+        given(ground.memory.get(), &books.path(), true) {}
+  Draft& draft() { return capture->draft(); }
+};
+
+RecordOutcome Recorder::Record(Call& call, absl::Span<const RoleChoice> roles) {
+  if (absl::Status room = needs_.functions.keeper().RoomForNode(*call.variant); !room.ok()) {
+    needs_.functions.NoteFailure(call.variant, room.message());
+    return Eagerly(Reason::kOverBudget, room.message());
+  }
+  if (absl::Status back = needs_.books.Restore(); !back.ok()) return Done(back);
+  const absl::StatusOr<CheckpointId> before = needs_.ground.memory->Take();
+  if (!before.ok()) return Done(before.status());
+  const InputPlan plan = PlanInputs(needs_.ground, call, roles);
+  absl::StatusOr<std::unique_ptr<Rehearsal>> rehearsal =
+      RehearsalFor(needs_.ground.device.memory(), call, plan);
+  RecordOutcome outcome;
+  if (rehearsal.ok()) {
+    // From the same place both times: a library may put an address of the stack into what it
+    // launches, and the two recordings are to show the same one.
+    do {
+      outcome = RecordFrom(*before, plan, rehearsal->get(), call);
+    } while (outcome.next == Next::kRehearsed);  // once: after it the rehearsal is done
+  } else {
+    needs_.functions.NoteFailure(call.variant, rehearsal.status().message());
+    outcome = Eagerly(Reason::kRecordFailed, rehearsal.status().message());
+  }
+  needs_.ground.memory->Drop(*before);
+  return outcome;
+}
+
+RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, Rehearsal* rehearsal,
+                                   Call& call) {
+  absl::StatusOr<std::unique_ptr<CaptureScope>> scope =
+      CaptureScope::Begin(needs_.ground.memory->pool());
+  if (!scope.ok()) return Done(scope.status());
+  needs_.ground.foreign->BeginRecording();
+  Attempt attempt(needs_.ground, needs_.books, *std::move(scope), call);
+  const bool is_rehearsal = rehearsal != nullptr && !rehearsal->done();
+  needs_.ground.Consume(call);
+  Values to_body = attempt.given.Take(plan.roles, &attempt.originals);
+  attempt.capture.emplace(needs_, call, attempt.originals, attempt.given, *attempt.scope,
+                          rehearsal);
+  attempt.capture->Run(plan, std::move(to_body));
+  Draft& draft = attempt.draft();
+  {
+    // What waits for captures to end waits for this launch, too, and for what follows where it
+    // fails: it may be to park the memory.
+    const DeferredQueue::Holding holding(needs_.ground.memory->pool().deferred());
+    const bool is_recorded = draft.status.ok();
+    if (is_recorded) draft.status = needs_.checks.OutsideIsLive(*draft.node, call);
+    if (draft.status.ok()) draft.status = LaunchFirst(&attempt, call);
+    if (draft.status.ok()) {
+      return Done(Attach(&attempt, call));
+    }
+    draft.is_final |= is_recorded;
+    if (absl::Status back = TakeBack(before, &attempt, call); !back.ok()) return Done(back);
+  }
+  if (draft.is_final) return Done(draft.status);
+  if (is_rehearsal && rehearsal->done()) return To(Next::kRehearsed);
+  return GiveUp(draft, call);
+}
+
+absl::Status Recorder::TakeBack(CheckpointId before, Attempt* attempt, Call& call) {
+  Draft& draft = attempt->draft();
+  draft.outputs.clear();
+  const absl::Status taken_back = attempt->capture->TakeBack();
+  const absl::Status rolled_back = RollBack(before, attempt->scope.get(), draft.was_committed);
+  attempt->recording.End();
+  needs_.books.TakeBackMade(call, attempt->capture->allocator(), draft.marked, false);
+  ForeignMemory& foreign = *needs_.ground.foreign;
+  const absl::Status retaken = rolled_back.ok() ? foreign.RolledBack() : foreign.GivenUp();
+  if (draft.was_launched) {
+    attempt->given.LoseDead(&attempt->originals);
+  } else {
+    attempt->given.Exhume(&attempt->originals);
+  }
+  const bool gives_back = rolled_back.ok() || !IsPlanted(PlantedBug::kLosesInputs);
+  for (size_t i = 0; gives_back && i < attempt->originals.size(); ++i) {
+    call.inputs[i] = std::move(attempt->originals[i]);
+  }
+  if (!rolled_back.ok()) {
+    return entrance_.Lose(call.function, "its recording could not be rolled back", rolled_back);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(taken_back);
+  return retaken;
+}
+
+// The books are as they were at `before`. A failure may be one moment's: another thread looks at
+// the pool, where it should not.
+absl::Status Recorder::RollBack(CheckpointId before, CaptureScope* scope, bool was_committed) {
+  constexpr int kAttempts = 3;
+  absl::Status first;
+  for (int i = 0; i < kAttempts; ++i) {
+    absl::Status status = scope->RollBack();
+    // Also where a scope has ended and was not rolled back to its beginning.
+    if (was_committed || !status.ok() || !first.ok()) {
+      status = needs_.ground.memory->Restore(before, {});
+    }
+    if (status.ok()) return status;
+    first.Update(status);
+  }
+  return first;
+}
+
+// What was to be patched, and is not all known, is copied; what was copied, and is written to, is
+// taken as what it is.
+RecordOutcome Recorder::GiveUp(const Draft& draft, Call& call) {
+  Variant& variant = *call.variant;
+  if (draft.hidden.empty() && draft.written.empty()) {
+    if (draft.reason == Reason::kWarmUpAsked) return To(Next::kWarmUp);
+    needs_.functions.NoteFailure(&variant, draft.status.message());
+    return Eagerly(draft.reason, draft.status.message());
+  }
+  for (uint32_t input : draft.written) variant.mutates[input] = true;
+  if (!draft.hidden.empty()) {
+    variant.doubts_hidden_at = variant.calls + needs_.ground.options.budget.retry_after;
+  }
+  for (uint32_t input : draft.hidden) {
+    if (input >= kFirstKept) {
+      variant.keeps_by_copy = true;
+    } else {
+      variant.uses[input].hidden = true;
+    }
+  }
+  return To(Next::kAgain);
+}
+
+void Recorder::HoldForeign(Node* node) {
+  std::vector<const Graph*> graphs;
+  node->VisitSections([&graphs](const Section& section) {
+    if (section.graph != nullptr) graphs.push_back(section.graph.get());
+  });
+  std::shared_ptr<void> held = needs_.ground.foreign->Commit(graphs);
+  if (held == nullptr || IsPlanted(PlantedBug::kForgetsForeign)) return;
+  node->keep_alive.push_back(std::move(held));
+}
+
+absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
+  Draft& draft = attempt->draft();
+  Stream& stream = call.stream;
+  StreamOrder& order = needs_.ground.order;
+  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
+  draft.was_committed = true;
+  const StreamLives before = attempt->scope->Commit();
+  Node* node = draft.node.get();
+  HoldForeign(node);
+  for (const std::shared_ptr<StreamLife>& earlier : before) {
+    GRAPHTREE_RETURN_IF_ERROR(order.WaitFor(*earlier, stream));
+  }
+  if (!node->cuts.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(attempt->capture->LaunchLast());
+    GRAPHTREE_RETURN_IF_ERROR(needs_.checks.Await(call, node->sites, stream));
+  } else if (node->section.executable != nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(needs_.launcher.LaunchNode(node, attempt->originals, stream));
+    draft.was_launched = true;
+    if (absl::Status done = needs_.checks.Await(call, node->sites, stream); !done.ok()) {
+      SectionLauncher::TakeBack(node);
+      return done;
+    }
+  } else {
+    GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, stream));
+  }
+  RedirectOutputs(attempt->originals, &draft);
+  return absl::OkStatus();
+}
+
+void Recorder::NoteConsumed(const Values& originals, const GivenInputs& given, Node* node) {
+  if (IsPlanted(PlantedBug::kForgetsConsumed)) return;
+  for (const GivenInputs::Buried& buried : given.buried()) {
+    node->consumed.push_back({buried.held.output, buried.input});
+  }
+  for (const HeldOutput& held : needs_.books.path().Held()) {
+    if (held.storage->outside() > HandlesIn(originals, held.storage)) continue;
+    for (uint32_t input = 0; input < originals.size(); ++input) {
+      if (originals[input].storage() != held.storage) continue;
+      node->consumed.push_back({held.output, input, true});
+      break;
+    }
+  }
+}
+
+absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
+  Draft& draft = attempt->draft();
+  Node* node = draft.node.get();
+  // Only now, after the launch that reads them, may what the function consumed be gone.
+  NoteConsumed(attempt->originals, attempt->given, node);
+  NoteLasting(node);
+  attempt->given.LayToRest();
+  ForgetPlaces(node);
+  attempt->originals.clear();
+  attempt->recording.End();
+  attempt->capture->ReleaseOwn();
+  Path& path = needs_.books.path();
+  needs_.books.HoldOutputs(call, node, draft.outputs, attempt->capture->allocator());
+  const std::vector<HeldOutput>& all_held = path.Held();
+  for (const HeldOutput& held : all_held) {
+    node->live_after.push_back({held.output, Unpack(held.storage->block)});
+  }
+  NoteDeadMeanwhile(all_held, node);
+  absl::StatusOr<CheckpointId> checkpoint = needs_.ground.memory->Take();
+  *call.outputs = std::move(draft.outputs);
+  if (!checkpoint.ok()) {
+    // The call has run and has its outputs, but what comes next has no state to begin from.
+    entrance_.Lose(call.function, "no checkpoint could be taken after it", checkpoint.status())
+        .IgnoreError();
+    needs_.functions.keeper().graveyard().Add(std::move(draft.node));
+    return absl::OkStatus();
+  }
+  node->checkpoint = *checkpoint;
+  ++needs_.journal.On(call.function).recordings;
+  Node* parent = path.current();
+  FileNode(draft.plan, node, parent);
+  parent->by_variant[node->variant->id].push_back(node);
+  parent->children.push_back(std::move(draft.node));
+  parent->last_child = node;
+  path.Append(node, PathState::kRecording);
+  CountRecording(node);
+  needs_.checks.NoteRun(call, node->used);
+  return absl::OkStatus();
+}
+
+void Recorder::CountRecording(Node* node) {
+  TreeStats& stats = needs_.journal.stats();
+  Variant& variant = *node->variant;
+  variant.SettleWarmUps();
+  variant.failures = 0;
+  variant.was_recorded = true;
+  ++stats.recordings;
+  node->last_call = stats.calls;
+  needs_.functions.keeper().NodeMade();
+  needs_.functions.keeper().ExecutablesMade(*node);
+  if (!node->cuts.empty()) needs_.journal.NoteBreaks(*node);
+  stats.sections += node->cuts.size() + 1;
+  for (const IngestOp& ingest : node->section.ingest) stats.copied_inputs += ingest.inputs.size();
+  stats.patched_inputs += node->section.pointers.inputs();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,91 @@
+// Records a function: its body is captured (body_capture.h), the graph becomes a node, is launched
+// once, and hangs in the tree. If anything fails, everything is as before.
+//
+//   books restored, checkpoint taken
+//     capture scope of the pool opens          <--+  rolled back where anything below fails, and
+//       body under capture                        |  the call has its inputs back
+//     scope committed, graph launched             |
+//   books: the path goes on with the node         |
+//                                                 |
+//   a library takes an input: the first capture is a rehearsal, only to be compared with the second
+//
+// What comes of a recording that was given up is the caller's to do (RecordOutcome): the call runs
+// eagerly, or warms up, or is recorded again with what this recording has shown. Each time it has
+// shown an input to be hidden or written that was not known to be, so that this ends.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_RECORDER_H_
+#define GRAPHTREE_GRAPHS_RUN_RECORDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "allocator/pool.h"
+#include "graphs/given_inputs.h"
+#include "graphs/input_roles.h"
+#include "graphs/node.h"
+#include "graphs/rehearsal.h"
+#include "graphs/run/body_capture.h"
+#include "graphs/run/call.h"
+#include "graphs/run/draft.h"
+#include "graphs/run/entrance.h"
+#include "graphs/step_memory.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+struct RecordOutcome {
+  enum class Next : uint8_t {
+    kDone,       // recorded and launched, or failed for good: `status`
+    kEagerly,    // the call has everything back, and runs eagerly: `reason`, `detail`
+    kWarmUp,     // likewise, and warms up
+    kAgain,      // likewise, and is recorded again
+    kRehearsed,  // within Record alone: the rehearsal is done
+  };
+  Next next = Next::kDone;
+  absl::Status status;
+  Reason reason = Reason::kRecordFailed;
+  std::string detail;
+};
+
+class Recorder {
+ public:
+  // All outlive it.
+  Recorder(const BodyCapture::Needs& needs, Entrance& entrance)
+      : needs_(needs), entrance_(entrance) {}
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // `roles` say how it takes each input.
+  RecordOutcome Record(Call& call, absl::Span<const RoleChoice> roles);
+  // A call is recorded at most so often in a row: each time again shows an input to be hidden or
+  // written, or the kept outputs to be hidden.
+  static size_t MostRecordings(const Call& call) { return 2 * call.inputs.size() + 2; }
+
+ private:
+  // One attempt, with all that has to be put back where it fails.
+  struct Attempt;
+
+  RecordOutcome RecordFrom(CheckpointId before, const InputPlan& plan, Rehearsal* rehearsal,
+                           Call& call);
+  absl::Status RollBack(CheckpointId before, CaptureScope* scope, bool was_committed);
+  // The call has everything back that it came with.
+  absl::Status TakeBack(CheckpointId before, Attempt* attempt, Call& call);
+  RecordOutcome GiveUp(const Draft& draft, Call& call);
+  absl::Status LaunchFirst(Attempt* attempt, const Call& call);
+  // The recording is good: it holds the foreign blocks that it needs.
+  void HoldForeign(Node* node);
+  void NoteConsumed(const Values& originals, const GivenInputs& given, Node* node);
+  absl::Status Attach(Attempt* attempt, Call& call);
+  void CountRecording(Node* node);
+
+  const BodyCapture::Needs needs_;
+  Entrance& entrance_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_RECORDER_H_

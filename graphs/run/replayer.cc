@@ -1,0 +1,113 @@
+// The hot path.
+#include "graphs/run/replayer.h"
+
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+#include "graphs/run/cut_replay.h"
+#include "graphs/run/located.h"
+
+namespace graphtree {
+namespace {
+
+// The node was launched, and where an input died inside of it something else may lie by now.
+void LoseConsumed(const Node& node, const Call& call) {
+  for (const Consumed& consumed : node.consumed) {
+    if (!consumed.moves) call.inputs[consumed.input] = Value::Consumed();
+  }
+}
+
+}  // namespace
+
+absl::Status Replayer::Replay(Node* node, Call& call, absl::Status* no_room) {
+  const bool checked = needs_.checks.Applies(call.function);
+  if (checked) {
+    needs_.checks.NoteCaller(&call);
+    GRAPHTREE_RETURN_IF_ERROR(needs_.checks.InputsAreLive(call));
+    GRAPHTREE_RETURN_IF_ERROR(needs_.checks.OutsideIsLive(*node, call));
+  }
+  needs_.books.BackToViews();
+  if (IsEvicted(*node)) {
+    *no_room = needs_.executables.BringBack(node);
+    GRAPHTREE_RETURN_IF_ERROR(*no_room);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(ContinueOn(call.stream));
+  if (!node->cuts.empty()) return ReplayCut(node, call);
+  return checked ? ReplayChecked(node, call) : ReplayWhole(node, call);
+}
+
+absl::Status Replayer::ReplayWhole(Node* node, Call& call) {
+  outputs_.TellDevice(*node);
+  GRAPHTREE_RETURN_IF_ERROR(LaunchWhole(node, call));
+  GoOn(node, call);
+  return absl::OkStatus();
+}
+
+absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
+  const std::optional<BodyDigest> body = needs_.replay_check.Digest(*node, call);
+  outputs_.TellDevice(*node);
+  GRAPHTREE_RETURN_IF_ERROR(LaunchWhole(node, call));
+  if (node->section.executable != nullptr) {
+    const absl::Status done = needs_.checks.Await(call, node->sites, call.stream);
+    if (!done.ok()) {
+      SectionLauncher::TakeBack(node);
+      LoseConsumed(*node, call);
+      return done;
+    }
+  }
+  GoOn(node, call);
+  return body.has_value() ? needs_.replay_check.Compare(*body, call) : absl::OkStatus();
+}
+
+absl::Status Replayer::LaunchWhole(Node* node, Call& call) {
+  if (node->section.executable != nullptr) {
+    return needs_.launcher.LaunchNode(node, call.inputs, call.stream);
+  }
+  return node->kept.empty() ? absl::OkStatus() : needs_.kept.Place(node, call.stream);
+}
+
+absl::Status Replayer::ReplayCut(Node* node, Call& call) {
+  outputs_.TellDevice(*node);
+  CutReplay replay(needs_.ground, needs_.launcher, node, call);
+  absl::Status status;
+  if (!node->kept.empty()) status = needs_.kept.Place(node, call.stream);
+  if (status.ok()) {
+    const Entrance::Running running(needs_.entrance, call.function);
+    status = replay.Launch();
+  }
+  needs_.journal.stats().eager_parts += replay.parts_run();
+  needs_.keeper.graveyard().Add(replay.TakeKeptAlive());
+  if (!status.ok()) {
+    status = needs_.checks.WithStacks(Located(status, absl::StrCat("'", call.function.name, "'")),
+                                      call, node->sites);
+  } else {
+    status = needs_.checks.Await(call, node->sites, call.stream);
+  }
+  if (!status.ok()) return replay.TakeBack(status);
+  // The parts' tensors may have been told over the outputs' places.
+  outputs_.TellDevice(*node);
+  GoOn(node, call);
+  return absl::OkStatus();
+}
+
+// What is launched next comes after all of the tree's work so far.
+absl::Status Replayer::ContinueOn(Stream& stream) {
+  if (IsPlanted(PlantedBug::kForgetsStreamOrder)) return absl::OkStatus();
+  if (IsPlanted(PlantedBug::kMixesOrders) && !CameLast(&needs_.ground)) return absl::OkStatus();
+  return needs_.ground.order.ContinueOn(stream);
+}
+
+void Replayer::GoOn(Node* node, Call& call) {
+  TreeStats& stats = needs_.journal.stats();
+  node->parent->last_child = node;
+  needs_.books.path().Append(node, PathState::kReplaying);
+  needs_.checks.NoteRun(call, node->used);
+  ++node->replays;
+  node->last_call = stats.calls;
+  ++stats.replays;
+  outputs_.HandOut(node, call);
+}
+
+}  // namespace graphtree

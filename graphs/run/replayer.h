@@ -1,0 +1,70 @@
+// Replays a recording for a call that it matches: the hot path. No heap, no lock, one launch, and a
+// patch if an input moved.
+//
+//   order      the stream comes after the tree's last one: free while it is the same
+//   launch     section_launcher.h, or cut_replay.h where the recording is cut
+//   go on      the path goes on with the node
+//   hand out   outputs.h
+//
+// In checked mode what the call brings is looked at first, and the work is waited for.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
+#define GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
+
+#include "absl/status/status.h"
+#include "device/stream.h"
+#include "graphs/keeper.h"
+#include "graphs/node.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/checked_mode.h"
+#include "graphs/run/entrance.h"
+#include "graphs/run/executables.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+#include "graphs/run/kept_outputs.h"
+#include "graphs/run/outputs.h"
+#include "graphs/run/replay_check.h"
+#include "graphs/run/section_launcher.h"
+
+namespace graphtree {
+
+class Replayer {
+ public:
+  // What it uses; all outlive it.
+  struct Needs {
+    Ground& ground;
+    Entrance& entrance;
+    Books& books;
+    Journal& journal;
+    CheckedMode& checks;
+    Keeper& keeper;
+    Executables& executables;
+    KeptOutputs& kept;
+    SectionLauncher& launcher;
+    ReplayCheck& replay_check;
+  };
+  explicit Replayer(const Needs& needs) : needs_(needs), outputs_(needs.ground, needs.books) {}
+  Replayer(const Replayer&) = delete;
+  Replayer& operator=(const Replayer&) = delete;
+
+  // REQUIRES: the node matches the call. If its executables were evicted, and the budget has no
+  // room for them now, nothing has run, and `no_room` says why.
+  absl::Status Replay(Node* node, Call& call, absl::Status* no_room);
+
+ private:
+  absl::Status ReplayWhole(Node* node, Call& call);
+  absl::Status ReplayChecked(Node* node, Call& call);
+  absl::Status LaunchWhole(Node* node, Call& call);
+  absl::Status ReplayCut(Node* node, Call& call);
+  absl::Status ContinueOn(Stream& stream);
+  void GoOn(Node* node, Call& call);
+
+  const Needs needs_;
+  Outputs outputs_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_REPLAYER_H_

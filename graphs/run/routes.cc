@@ -1,0 +1,21 @@
+// Who needs whom.
+#include "graphs/run/routes.h"
+
+namespace graphtree {
+
+Routes::Routes(Entrance& entrance, Ground& ground, Books& books, Journal& journal,
+               Functions& functions, CheckedMode& checks, Matcher& matcher)
+    : kept_(ground, books),
+      executables_(ground, journal, functions.keeper()),
+      launcher_(ground, journal, executables_, kept_),
+      body_(ground, entrance),
+      why_(ground, books, functions, matcher),
+      replay_check_(ground, books, journal, checks, functions.keeper(), body_),
+      misses_(ground, books, journal, functions, matcher),
+      replayer_({ground, entrance, books, journal, checks, functions.keeper(), executables_, kept_,
+                 launcher_, replay_check_}),
+      eager_({ground, entrance, books, journal, checks, functions, kept_, body_, why_}),
+      recorder_({ground, books, journal, checks, functions, executables_, kept_, launcher_, body_},
+                entrance) {}
+
+}  // namespace graphtree

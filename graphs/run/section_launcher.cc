@@ -1,0 +1,113 @@
+// Everything that moved is followed, then the launch.
+#include "graphs/run/section_launcher.h"
+
+#include <utility>
+
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+
+namespace graphtree {
+namespace {
+
+void TakeTurn(Section* section, absl::Span<const Value> inputs, const Values& places) {
+  if (section->spare == nullptr || !section->pointers.Moved(inputs, places)) return;
+  section->SwapWithSpare();
+  // What it is known to point to is the other one's.
+  if (IsPlanted(PlantedBug::kSwapsHalf)) std::swap(section->pointers, section->spare->pointers);
+}
+
+// Takes the run's random numbers, and writes where they start into the table.
+void DrawRandom(Section* section, EagerRandom* taken) {
+  for (size_t i = 0; i < section->random.size(); ++i) {
+    NodeRandom& random = section->random[i];
+    random.taken = taken != nullptr ? taken->Take(random.use.generator, random.use.increment)
+                                    : random.use.generator->Take(random.use.increment);
+    const uint64_t words[] = {random.taken.seed, random.taken.offset};
+    for (size_t scalar = 2 * i; scalar < 2 * i + 2; ++scalar) {
+      for (IngestOp& ingest : section->ingest) {
+        const size_t place = scalar - ingest.plan.first_scalar();
+        if (place < ingest.plan.scalars()) ingest.plan.SetScalar(place, words[scalar - 2 * i]);
+      }
+    }
+  }
+}
+
+void GiveBackRandom(const Section& section) {
+  for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
+}
+
+absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
+  for (IngestOp& ingest : section->ingest) {
+    bool moved = !section->random.empty() && ingest.plan.scalars() > 0;
+    for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
+      const Address source = inputs[ingest.inputs[copy]].word();
+      if (ingest.plan.source(copy) == source || IsPlanted(PlantedBug::kSkipsPatch)) continue;
+      ingest.plan.Retarget(copy, source);
+      moved = true;
+    }
+    if (!moved && !ingest.unpatched) continue;
+    // Until the patch is made the executable has the old table, whatever the plan says.
+    ingest.unpatched = true;
+    const Argument table = ingest.plan.Table();
+    GRAPHTREE_RETURN_IF_ERROR(section->executable->PatchKernel(
+        ingest.op, ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1)));
+    ingest.unpatched = false;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::Status SectionLauncher::LaunchNode(Node* node, absl::Span<const Value> inputs,
+                                         Stream& stream) {
+  absl::Status status;
+  if (!node->kept.empty()) status = kept_.Place(node, stream);
+  if (status.ok()) {
+    status = Launch(*node, 0, &node->section, inputs, nullptr, stream);
+    if (status.ok()) return status;
+    GiveBackRandom(node->section);
+  }
+  ForgetPlaces(node);
+  return status;
+}
+
+void SectionLauncher::TakeBack(Node* node) {
+  GiveBackRandom(node->section);
+  ForgetPlaces(node);
+}
+
+absl::Status SectionLauncher::Launch(const Node& node, size_t number, Section* section,
+                                     absl::Span<const Value> inputs, EagerRandom* taken,
+                                     Stream& stream) {
+  if (section->is_fixed()) return LaunchAsItIs(node, number, *section, stream);
+  TakeTurn(section, inputs, node.places);
+  DrawRandom(section, taken);
+  GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, inputs));
+  GRAPHTREE_RETURN_IF_ERROR(PatchCopiesOut(section, node.places));
+  const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
+  const bool moved = follows && section->pointers.Follow(inputs, node.places);
+  if (moved) GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
+  GRAPHTREE_RETURN_IF_ERROR(LaunchAsItIs(node, number, *section, stream));
+  if (moved) executables_.ConsiderSpare(node, number, section);
+  return absl::OkStatus();
+}
+
+absl::Status SectionLauncher::LaunchFresh(const Node& node, size_t number, Section* section,
+                                          absl::Span<const Value> inputs, EagerRandom* taken,
+                                          Stream& stream) {
+  DrawRandom(section, taken);
+  GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, inputs));
+  return LaunchAsItIs(node, number, *section, stream);
+}
+
+absl::Status SectionLauncher::LaunchAsItIs(const Node& node, size_t number, const Section& section,
+                                           Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(ground_.NoteWorkOn(stream));
+  const bool watched = journal_.is_watched();
+  if (watched) journal_.Say(GraphMoment::kReplayBegin, node, number, &stream);
+  const absl::Status status = section.executable->Launch(stream);
+  if (watched) journal_.Say(GraphMoment::kReplayEnd, node, number, &stream, status.ok());
+  return status;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,232 @@
+// Which route a call takes.
+#include "graphs/run/tree_core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
+#include "device/base/status_macros.h"
+#include "graphs/planted_bug.h"
+#include "graphs/run/check_call.h"
+#include "graphs/run/decide.h"
+
+namespace graphtree {
+namespace {
+
+bool LiesIn(const Values& values, absl::Span<const Value> inputs) {
+  return !inputs.empty() && inputs.data() >= values.data() &&
+         inputs.data() < values.data() + values.size();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
+                                                           const TreeOptions& options) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckBudget(options.budget));
+  auto history = std::make_shared<StepHistory>();
+  auto entrance = std::make_unique<Entrance>(history);
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      std::unique_ptr<Ground> ground,
+      Ground::Make(device, options, std::move(history),
+                   [gate = &entrance->gate()] { return gate->is_called_elsewhere(); }));
+  auto core = std::unique_ptr<TreeCore>(new TreeCore(std::move(entrance), std::move(ground)));
+  GRAPHTREE_RETURN_IF_ERROR(core->books_.Open());
+  return core;
+}
+
+TreeCore::TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground)
+    : entrance_(std::move(entrance)),
+      ground_(std::move(ground)),
+      books_(*ground_->memory),
+      journal_(ground_->options, books_.path()),
+      functions_(*ground_, books_, journal_),
+      checks_(*ground_, books_, journal_),
+      matcher_(*ground_, books_),
+      routes_(*entrance_, *ground_, books_, journal_, functions_, checks_, matcher_) {}
+
+void TreeCore::Close(std::unique_ptr<TreeCore> core) {
+  if (core->entrance_->IsInOwnCall()) {
+    TreeCore& running = *core;
+    running.closed_inside_ = std::move(core);
+    return;
+  }
+  core->gate().Enter();
+}
+
+TreeCore::~TreeCore() {
+  books_.Close();
+  // The memory that queued work uses goes with the tree, on whatever streams it was called.
+  // A call that failed once may work the next time.
+  constexpr int kAttempts = 3;
+  Pool& pool = ground_->memory->pool();
+  for (int i = 0; i < kAttempts && !pool.WaitAndForgetStreams().ok(); ++i) {
+  }
+  ground_->order.AwaitLast();
+  journal_.SayAllDestroyed(books_.root());
+  if (ground_->device.open_captures() > 0) functions_.keeper().LeaveGraphsBehind();
+}
+
+FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
+  const Looking looking(gate());
+  return functions_.Register(std::move(name), std::move(options), std::move(body));
+}
+
+// What the body holds goes when nobody is kept out any more: its end may call the tree.
+absl::Status TreeCore::Unregister(FunctionId id) {
+  std::unique_ptr<TreeCore> closed;  // by what the function let go
+  Body body;
+  const Looking looking(gate());
+  if (!looking.is_outermost()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(ground_->history->NameOf(id), " was not unregistered: that was asked for ",
+                     entrance_->WhereInside(), "; unregister it between calls"));
+  }
+  Function* function = functions_.Find(id);
+  if (function == nullptr) return functions_.NotRegistered(id);
+  const StepMemory::InCall in_call(*ground_->memory);
+  body = functions_.Retire(function);
+  if (functions_.anyone_leaves() && books_.path().Held().empty()) EndPathIfDead();
+  Graveyard& graveyard = functions_.keeper().graveyard();
+  // Twice: where no work is under way all of it goes now.
+  graveyard.Tidy(ground_->order.last());
+  graveyard.Tidy(ground_->order.last());
+  closed = std::move(closed_inside_);
+  return absl::OkStatus();
+}
+
+void TreeCore::BeginStep() {
+  std::unique_ptr<TreeCore> closed;  // by what the step let go
+  const Entrance::Pass pass(*entrance_);
+  if (!pass.entered()) return entrance_->RefuseStep();
+  StepHistory& history = *ground_->history;
+  history.SetStep(books_.step() + 1);
+  books_.BeginStep(functions_.any_checked() ? history.stacks().Here() : 0);
+  functions_.LetLeave();
+  Graveyard& graveyard = functions_.keeper().graveyard();
+  if (!graveyard.empty()) graveyard.Tidy(ground_->order.last());
+  closed = std::move(closed_inside_);
+}
+
+absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
+                           Values* outputs) {
+  std::unique_ptr<TreeCore> closed;  // goes when nothing of the call is left
+  const Entrance::Pass pass(*entrance_);
+  if (!pass.entered()) return entrance_->WhyBusy(id);
+  if (entrance_->has_refusal()) return entrance_->TakeRefusal();
+  Function* const function = functions_.Find(id);
+  if (function == nullptr) return functions_.NotRegistered(id);
+  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, outputs));
+  ++journal_.stats().calls;
+  if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
+  Call call{*function, nullptr, inputs, stream, outputs};
+  if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
+  if (ground_->memory->other_users().any()) {
+    GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
+  }
+  Node* const hit = matcher_.FindHit(call);
+  const absl::Status status = hit != nullptr ? Replay(hit, call) : RunMiss(call);
+  if (closed_inside_ == nullptr) return status;
+  outputs->clear();
+  closed = std::move(closed_inside_);
+  return Entrance::ClosedInside(call.function);
+}
+
+absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outputs) const {
+  if (ground_->memory->pool().is_parked()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", function.name, "' was called while the tree's memory is parked. Wake it."));
+  }
+  if (outputs == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", function.name, "' was called without a place for its outputs"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::Replay(Node* node, Call& call) {
+  absl::Status no_room;
+  const absl::Status status = routes_.replayer().Replay(node, call, &no_room);
+  if (no_room.ok()) return status;
+  call.variant = node->variant;
+  return routes_.eager().Run(call, Reason::kOverBudget, std::string(no_room.message()));
+}
+
+absl::Status TreeCore::CheckMiss(Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(call.function.refusal);
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
+  GRAPHTREE_RETURN_IF_ERROR(CheckInputs(*ground_, call));
+  if (!checks_.Applies(call.function)) return absl::OkStatus();
+  checks_.NoteCaller(&call);
+  return checks_.InputsAreLive(call);
+}
+
+absl::Status TreeCore::RunMiss(Call& call) {
+  const StepMemory::InCall in_call(*ground_->memory);
+  ground_->foreign->AwaitAllocations();
+  GRAPHTREE_RETURN_IF_ERROR(CheckMiss(call));
+  functions_.keeper().BeginCall(journal_.stats().calls, ground_->order.last());
+  const bool destroys = IsPlanted(PlantedBug::kDestroysInCaptures);
+  if (destroys && ground_->device.open_captures() > 0) {
+    functions_.keeper().graveyard().DestroyAll();
+  }
+  const SizeVerdict size = functions_.NoteSize(call);
+  if (size == SizeVerdict::kMayBeRecorded) {
+    functions_.FindVariant(&call);
+    GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
+    // Warm-ups and recordings make a path longer with every call.
+    if (books_.path().state() != PathState::kReplaying) EndPathIfDead();
+  }
+  return TakeRoute(call, size);
+}
+
+absl::Status TreeCore::TakeRoute(Call& call, SizeVerdict size) {
+  using Route = Decision::Route;
+  RecordOutcome recorded;
+  const size_t most = Recorder::MostRecordings(call);
+  for (size_t recordings = 0; recordings < most;) {
+    const bool is_again = recordings > 0;
+    const Miss miss = routes_.misses().Look(call, size, is_again);
+    const Decision decision = Decide(miss.facts);
+    routes_.misses().Note(miss, decision, call);
+    switch (decision.route) {
+      case Route::kEager:
+        return routes_.eager().Run(call, decision.reason);
+      case Route::kWarmUp:
+        return routes_.eager().WarmUp(call);
+      case Route::kReplay:
+        return Replay(miss.match, call);
+      case Route::kNewPath:
+        EndPathIfDead();
+        continue;
+      case Route::kRecord:
+        break;
+    }
+    ++recordings;
+    recorded = routes_.recorder().Record(call, miss.roles);
+    if (recorded.next != RecordOutcome::Next::kAgain) break;
+  }
+  switch (recorded.next) {
+    case RecordOutcome::Next::kDone:
+      return recorded.status;
+    case RecordOutcome::Next::kWarmUp:
+      return routes_.eager().WarmUp(call);
+    default:
+      return routes_.eager().Run(call, recorded.reason, recorded.detail);
+  }
+}
+
+void TreeCore::EndPathIfDead() {
+  if (books_.EndPathIfDead()) functions_.LetLeave();
+}
+
+std::exception_ptr TreeCore::Inspect(const std::function<void()>& look) {
+  std::unique_ptr<TreeCore> closed;  // by `look`
+  if (look == nullptr) return nullptr;
+  const Looking looking(gate());
+  std::exception_ptr thrown = Caught(look);
+  if (looking.is_outermost()) closed = std::move(closed_inside_);
+  return thrown;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,98 @@
+// The tree's inside, as the table of contents of a call.
+//
+//   Run        entrance.h        one caller at a time; a tree that is lost says so
+//     |- hit   matcher.h         a recording that serves the call; replayer.h launches it
+//     |
+//     `- RunMiss
+//          CheckMiss             what the caller brought, and on which stream
+//          miss.h                gathers what is known of the call
+//          decide.h              one pure decision
+//            replay              replayer.h
+//            warm up, eager      eager_runner.h   the body runs now
+//            record              recorder.h       the body is captured, then launched once
+//            begin a new path    books.h          and decide again
+//
+// A call that fails leaves everything as it was, or the tree is lost: then every later call is the
+// first failure, told in words (refusals.h).
+//
+// Threads: see tree.h. The entrance keeps a second caller out, and a closing thread waits for it.
+#ifndef GRAPHTREE_GRAPHS_RUN_TREE_CORE_H_
+#define GRAPHTREE_GRAPHS_RUN_TREE_CORE_H_
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/device.h"
+#include "graphs/function.h"
+#include "graphs/node.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/checked_mode.h"
+#include "graphs/run/entrance.h"
+#include "graphs/run/figures.h"
+#include "graphs/run/functions.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/journal.h"
+#include "graphs/run/matcher.h"
+#include "graphs/run/routes.h"
+#include "graphs/tensor.h"
+#include "graphs/tree_options.h"
+
+namespace graphtree {
+
+class TreeCore {
+ public:
+  static absl::StatusOr<std::unique_ptr<TreeCore>> Create(Device& device,
+                                                          const TreeOptions& options);
+  ~TreeCore();
+  // Now, or when the call is over in whose body this is.
+  static void Close(std::unique_ptr<TreeCore> core);
+
+  FunctionId Register(std::string name, FunctionOptions options, Body body);
+  absl::Status Unregister(FunctionId id);
+  absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs);
+  void BeginStep();
+
+  // What `look` threw, or null.
+  std::exception_ptr Inspect(const std::function<void()>& look);
+  Figures figures() { return {gate(), *ground_, books_, journal_, functions_}; }
+  // To look at, while no call runs.
+  Gate& gate() { return entrance_->gate(); }
+  Books& books() { return books_; }
+  Ground& ground() { return *ground_; }
+  Observers& observers() { return journal_.observers(); }
+
+ private:
+  TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground);
+
+  absl::Status CheckMayRun(const Function& function, const Values* outputs) const;
+  absl::Status RunMiss(Call& call);
+  absl::Status CheckMiss(Call& call);
+  // Decides, and takes the route; more than once where a recording has to be made again.
+  absl::Status TakeRoute(Call& call, SizeVerdict size);
+  absl::Status Replay(Node* node, Call& call);
+  // The path is over if nothing of it is held; whoever waited for that leaves.
+  void EndPathIfDead();
+
+  // Set in the first lines of a call that closes its own tree: itself.
+  std::unique_ptr<TreeCore> closed_inside_;
+  // Any thread.
+  const std::unique_ptr<Entrance> entrance_;
+  // The caller's thread, as is all that follows.
+  const std::unique_ptr<Ground> ground_;
+  Books books_;
+  Journal journal_;
+  Functions functions_;
+  CheckedMode checks_;
+  Matcher matcher_;
+  Routes routes_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_TREE_CORE_H_

@@ -1,0 +1,53 @@
+// What is said of a call that runs eagerly, beside the sentence of its reason: the input, by number
+// and name; the op that wrote to it, and where that was launched if that is known; the option, its
+// value, and what brought the call to it. Put together only where somebody reads it.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_RUN_WHY_EAGER_H_
+#define GRAPHTREE_GRAPHS_RUN_WHY_EAGER_H_
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "graphs/access_log.h"
+#include "graphs/body_check.h"
+#include "graphs/reason.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/functions.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/matcher.h"
+
+namespace graphtree {
+
+class WhyEager {
+ public:
+  // All outlive it.
+  WhyEager(const Ground& ground, Books& books, Functions& functions, Matcher& matcher)
+      : ground_(ground), books_(books), functions_(functions), matcher_(matcher) {}
+  WhyEager(const WhyEager&) = delete;
+  WhyEager& operator=(const WhyEager&) = delete;
+
+  // Empty where the reason's sentence says it all.
+  std::string Told(const Call& call, Reason reason);
+
+ private:
+  std::string Input(const Call& call, size_t input) const;
+  std::string Writer(const Call& call, size_t input) const;
+  std::string Written(const Call& call) const;
+  std::string Overlap(const Call& call) const;
+  std::string Mismatch(const Call& call);
+
+  const Ground& ground_;
+  Books& books_;
+  Functions& functions_;
+  Matcher& matcher_;
+};
+
+// The ops that write to inputs, and where checked mode saw them launched.
+void LearnWriters(const AccessLog& log, const BodyCheck* check, absl::Span<const Value> inputs,
+                  Variant* variant);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_WHY_EAGER_H_
