@@ -26,6 +26,7 @@ absl::Status Settle(LeftBehind::Estate* estate) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
   estate->streams.clear();
+  estate->buffers.clear();
   Memory& memory = estate->device->memory();
   while (!estate->mappings.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(memory.Unmap(estate->mappings.back().range));

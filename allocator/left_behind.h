@@ -17,6 +17,7 @@
 #include "allocator/piece_row.h"
 #include "device/address.h"
 #include "device/device.h"
+#include "device/memory.h"
 #include "device/stream.h"
 
 namespace graphtree {
@@ -29,6 +30,7 @@ class LeftBehind {
     AddressRange reserved = {};                 // empty: there is no memory
     std::vector<PieceRow::Mapping> mappings;
     std::vector<std::unique_ptr<Stream>> streams;  // carry the last work on the memory
+    std::vector<std::unique_ptr<HostBuffer>> buffers;  // which that work may use, too
   };
 
   static void Add(std::unique_ptr<Estate> estate);

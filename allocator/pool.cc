@@ -129,6 +129,7 @@ void Pool::LeaveEverythingBehind() {
   }
   if (auto courier = streams_.CarryAll()) estate->streams.push_back(std::move(courier));
   if (copy_stream_ != nullptr) estate->streams.push_back(std::move(copy_stream_));
+  estate->buffers = std::move(unsettled_);
   LeftBehind::Add(std::move(estate));
 }
 

@@ -456,6 +456,7 @@ class Pool {
   std::vector<std::unique_ptr<OpenScope>> scopes_;  // innermost last
   std::vector<AddressRange> pins_;
   std::unique_ptr<Stream> copy_stream_;
+  Buffers unsettled_;  // of copies on that stream that could not be awaited
 };
 
 // A capture whose allocations come from a pool. If it is not committed, the pool goes back to what

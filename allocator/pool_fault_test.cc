@@ -130,6 +130,39 @@ TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
 }
 
+// A copy fails, and so do all waits from one on: for what came before the copies, or for these.
+TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
+  const Block block = Allocate(4 * kMiB);
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
+  for (uint64_t wait = 1; wait <= 5; ++wait) {
+    plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);
+    for (uint64_t more = 0; more < 20; ++more) {
+      plan().FailCallOf("Stream.Synchronize", wait + more, ErrorCode::kUnknown);
+    }
+    EXPECT_FALSE(pool_->Park(ParkContents::kToHost).ok());
+    plan().Clear();
+    EXPECT_THAT(pool_->WaitForStreams(), IsOk()) << "wait " << wait;
+  }
+  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);
+}
+
+// Whoever writes next is not ordered behind the pool's copies.
+TEST_F(PoolFaultTest, AFailedParkLeavesNoCopyUnderWayWhereOneWaitFailsToo) {
+  const Block block = Allocate(4 * kMiB);
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  for (uint64_t wait = 1; wait <= 5; ++wait) {
+    EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
+    plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);
+    plan().FailCallOf("Stream.Synchronize", wait, ErrorCode::kUnknown);
+    EXPECT_FALSE(pool_->Park(ParkContents::kToHost).ok());
+    plan().Clear();
+  }
+  EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);
+}
+
 TEST_F(PoolFaultTest, WhatAFailedWakeLeavesMappedIsNotSavedOverWhatWasSaved) {
   const Block block = Allocate(4 * kMiB);
   EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());

@@ -56,8 +56,13 @@ absl::Status Pool::ParkNow(ParkContents contents, const std::vector<AddressRange
     if (status.ok()) status = SaveContents(Region::kKept, ranges, &kept);
     if (status.ok() && copy_stream_ != nullptr) status = copy_stream_->Synchronize();
     if (!status.ok()) {
-      // Copies may still be queued; nothing that they touch may go before they are done.
-      Quiesce().IgnoreError();
+      // Copies may still be queued; nothing that they touch may go, or be written to, before they
+      // are done. A wait that failed once may work the next time.
+      for (Buffers* saved : {&step, &kept}) {
+        for (auto& buffer : *saved) unsettled_.push_back(std::move(buffer));
+      }
+      constexpr int kAttempts = 3;
+      for (int attempt = 0; attempt < kAttempts && !Quiesce().ok();) ++attempt;
       return status;
     }
     for (auto* saved : {&step, &kept}) {
@@ -108,6 +113,7 @@ absl::Status Pool::Quiesce() {
   const absl::Status status = streams_.SynchronizeAll();
   if (copy_stream_ == nullptr) return status;
   const absl::Status copied = copy_stream_->Synchronize();
+  if (copied.ok()) unsettled_.clear();
   return status.ok() ? copied : status;
 }
 
