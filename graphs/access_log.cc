@@ -29,6 +29,14 @@ void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
   }
 }
 
+void AccessLog::WrittenByPart(AddressRange range) {
+  for (size_t i = 0; i < ranges_.size(); ++i) {
+    if (!ranges_[i].Overlaps(range)) continue;
+    written_[i] = true;
+    if (writers_[i].empty()) writers_[i] = launching_;
+  }
+}
+
 std::optional<std::pair<size_t, size_t>> WrittenInputsThatOverlap(
     absl::Span<const Value> inputs, const std::vector<bool>& written) {
   for (size_t i = 0; i < inputs.size() && i < written.size(); ++i) {

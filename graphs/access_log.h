@@ -31,6 +31,8 @@ class AccessLog : public AccessObserver {
   void Copied(const CopyParams&) override { ++op_; }
   void Filled(const FillParams&) override { ++op_; }
   void Broke(absl::string_view) override { ++op_; }
+  // An eager part is about to write there, beside what its break names.
+  void WrittenByPart(AddressRange range);
 
   // By input.
   const std::vector<bool>& written() const { return written_; }

@@ -1,6 +1,8 @@
 // Which writes of a part are told.
 #include "graphs/part_runner.h"
 
+#include "absl/algorithm/container.h"
+
 namespace graphtree {
 
 PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces,
@@ -11,11 +13,21 @@ PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* work
   on_.SetWorkspaces(workspaces);
 }
 
+absl::Status PartRunner::Run(const BreakRequest& part) {
+  running_ = &part;
+  absl::Status status = on_.RunPart(part);
+  running_ = nullptr;
+  return status;
+}
+
 void PartRunner::Accessed(Access access, const Tensor& tensor, int) {
   if (access != Access::kWrite && access != Access::kReadWrite) return;
   const AddressRange range = tensor.raw_bytes();
   if (range.empty() || allocator_.HasMade(range)) return;
-  save_(tensor);
+  const bool is_named = absl::c_any_of(running_->tensors, [range](const Tensor& named) {
+    return named.raw_bytes().Contains(range);
+  });
+  save_(tensor, !is_named);
 }
 
 }  // namespace graphtree

@@ -7,7 +7,9 @@
 //                                              saves those bytes, as a call that fails has to leave
 //                                              them as they were
 //
-// A part may write to memory that its break does not name: the part knows it from elsewhere.
+// A part may write to memory that its break does not name: the part knows it from elsewhere. Where
+// an input lies there, a copy of the input from before the part is no more what it was, so such a
+// write is told as one beside the break.
 //
 // Threads: the tree's caller. Cost: a comparison for each write that a part declares.
 #ifndef GRAPHTREE_GRAPHS_PART_RUNNER_H_
@@ -32,7 +34,8 @@ namespace graphtree {
 
 class PartRunner : private AccessObserver {
  public:
-  using SaveWrite = std::function<void(const Tensor&)>;
+  // `beside`: the break names no tensor that covers it.
+  using SaveWrite = std::function<void(const Tensor&, bool beside)>;
 
   // `allocator` makes the parts' own memory. `save` may be empty. All others outlive the runner.
   PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces, RandomSource* random,
@@ -41,7 +44,7 @@ class PartRunner : private AccessObserver {
   PartRunner& operator=(const PartRunner&) = delete;
 
   // After a part that has failed no other one runs.
-  absl::Status Run(const BreakRequest& part) { return on_.RunPart(part); }
+  absl::Status Run(const BreakRequest& part);
   // What the parts so far asked for, once.
   BodyRequests TakeRequests() { return std::exchange(on_.requests(), {}); }
 
@@ -52,6 +55,7 @@ class PartRunner : private AccessObserver {
   StepAllocator allocator_;
   Launcher on_;
   const SaveWrite save_;
+  const BreakRequest* running_ = nullptr;
 };
 
 }  // namespace graphtree

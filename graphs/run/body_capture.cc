@@ -50,7 +50,7 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       undo_(needs.ground.memory.get(), call.stream, needs.ground.TagOf(call.function)),
       parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kKept),
              &needs.ground.workspaces, &taken_,
-             [this](const Tensor& tensor) { SaveOfPart(tensor); }) {
+             [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {
   draft_.rehearsal = rehearsal;
 }
 
@@ -404,7 +404,18 @@ absl::Status BodyCapture::SaveSpoilt(graphtree::Cut* cut) {
   return absl::OkStatus();
 }
 
-void BodyCapture::SaveOfPart(const Tensor& tensor) {
+// What a part writes through its break is the body's own write, and noted. Beside that a part knows
+// of an input only where the caller has it.
+void BodyCapture::NoteWriteOfPart(AddressRange range) {
+  for (uint32_t i = 0; i < originals_.size(); ++i) {
+    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
+    if (RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
+  }
+  if (!needs_.ground.memory->InStepRegion(range)) draft_.node->written_beside.Add(range);
+}
+
+void BodyCapture::SaveOfPart(const Tensor& tensor, bool beside) {
+  if (beside) NoteWriteOfPart(tensor.raw_bytes());
   if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
   undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
 }

@@ -98,7 +98,8 @@ class BodyCapture : public Cutter {
   absl::Status LaunchSection();
   void NoteWrite(const Tensor& tensor);
   absl::Status SaveSpoilt(graphtree::Cut* cut);
-  void SaveOfPart(const Tensor& tensor);
+  void SaveOfPart(const Tensor& tensor, bool beside);
+  void NoteWriteOfPart(AddressRange range);
   SpoiltBytes SpoiltAt(AddressRange range) const;
   std::string OpenEnds();
   void KeepRehearsal();

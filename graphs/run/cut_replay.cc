@@ -20,9 +20,9 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
               ground.memory->pool().range_of(Region::kKept)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
-             &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {}
+             &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {}
 
-absl::Status CutReplay::Launch() {
+absl::StatusOr<bool> CutReplay::Launch() {
   Section* section = &node_->section;
   for (size_t i = 0; i < node_->cuts.size(); ++i) {
     Cut& cut = node_->cuts[i];
@@ -33,15 +33,17 @@ absl::Status CutReplay::Launch() {
     }
     GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
     GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
+    if (overwrote_copied_) return false;
     section = &cut.behind;
   }
-  return LaunchSection(node_->cuts.size(), section);
+  GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
+  return true;
 }
 
-absl::Status CutReplay::TakeBack(const absl::Status& why) {
+absl::Status CutReplay::TakeBack() {
   taken_.GiveBack();
   ForgetPlaces(node_);
-  return AfterUndo(why, undo_.Restore());
+  return undo_.Restore();
 }
 
 absl::Status CutReplay::LaunchSection(size_t number, Section* section) {
@@ -77,7 +79,17 @@ void CutReplay::ShowInputs() {
   }
 }
 
-void CutReplay::SaveOfPart(const Tensor& tensor) {
+void CutReplay::NoteWriteBeside(AddressRange range) {
+  for (size_t i = 0; i < call_.inputs.size(); ++i) {
+    if (node_->roles[i] != InputRole::kCopied) continue;
+    if (!RangeOf(call_.inputs[i]).Overlaps(range)) continue;
+    overwrote_copied_ = true;
+    node_->written_beside.Add(range);
+  }
+}
+
+void CutReplay::SaveOfPart(const Tensor& tensor, bool beside) {
+  if (beside) NoteWriteBeside(tensor.raw_bytes());
   if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(tensor.raw_bytes())) return;
   ShowInputs();
   undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);

@@ -5,7 +5,8 @@
 //   part 0         is given today's addresses, and memory of its own from the lasting region
 //   section 1      ...
 //   any of them fails: random numbers are given back, what was saved is restored, and the node is
-//   as good as before; nothing was handed out or consumed
+//   as good as before; nothing was handed out or consumed. So it is where a part writes to an input
+//   that section 0 has copied: what comes next would read the copy, and the call runs eagerly then
 //
 // Threads: the tree's caller. Used once.
 #ifndef GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
@@ -17,6 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "graphs/cut.h"
 #include "graphs/node.h"
@@ -37,13 +39,15 @@ class CutReplay {
   CutReplay(const CutReplay&) = delete;
   CutReplay& operator=(const CutReplay&) = delete;
 
-  absl::Status Launch();
+  // False if a part has written where an input lies that a section before has copied. The node is
+  // no match for such a call any more.
+  absl::StatusOr<bool> Launch();
   // So far.
   uint64_t parts_run() const { return parts_run_; }
   // What the parts launched needs these until it has run.
   std::vector<std::shared_ptr<void>> TakeKeptAlive() { return parts_.TakeRequests().keep_alive; }
-  // Why the call failed, and whether its traces are gone.
-  absl::Status TakeBack(const absl::Status& why);
+  // Whether the call's traces are gone.
+  absl::Status TakeBack();
 
  private:
   Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
@@ -52,7 +56,9 @@ class CutReplay {
   // Memory of the recording itself, and none that the call brings.
   bool IsRecordings(AddressRange range) const;
   void ShowInputs();
-  void SaveOfPart(const Tensor& tensor);
+  // `beside`: the part's break names no tensor that covers it.
+  void SaveOfPart(const Tensor& tensor, bool beside);
+  void NoteWriteBeside(AddressRange range);
   void ReviveFor(absl::Span<const Tensor> tensors);
 
   Ground& ground_;
@@ -62,6 +68,7 @@ class CutReplay {
   EagerRandom taken_;
   SpoiltRanges spoilt_;
   bool shows_inputs_ = false;
+  bool overwrote_copied_ = false;
   uint64_t parts_run_ = 0;
   Undo undo_;
   PartRunner parts_;

@@ -142,7 +142,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
   if (check != nullptr) check->set_refuse([&on](absl::Status why) { on.Fail(std::move(why)); });
-  PartsInPlace parts(needs_.ground, call, stream, traces, &on);
+  PartsInPlace parts(needs_.ground, call, stream, traces, &log, &on);
   on.SetCutter(&parts);
   run->outputs = needs_.body.Run(call.function, on, *inputs);
   // What was launched needs them until it has run, whatever comes of the call.

@@ -90,13 +90,13 @@ Node* Matcher::FindExact(Call& call) {
 
 // Copying an input first and writing to another one then is right only while the two are apart, and
 // what an op writes to must not be what another takes for an input of its own; those that stay are
-// apart, or there would be no recording.
+// apart, or there would be no recording. Only an eager part may write elsewhere than it did then.
 bool Matcher::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
-  if (!AnyMoved(node, inputs)) return false;
   for (size_t i = 0; i < inputs.size() && !node.written_beside.empty(); ++i) {
     if (node.roles[i] != InputRole::kCopied) continue;
     if (node.written_beside.Overlaps(RangeOf(inputs[i]))) return true;
   }
+  if (!AnyMoved(node, inputs)) return false;
   for (uint32_t written : node.written) {
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (i == written || !inputs[i].is_tensor()) continue;

@@ -9,17 +9,21 @@
 namespace graphtree {
 
 PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
-                           Launcher* body)
+                           AccessLog* log, Launcher* body)
     : ground_(ground),
       caller_(call.stream),
       stream_(stream),
       traces_(traces),
+      log_(log),
       body_(body),
       parts_(caller_, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
-             &traces->random(), [this](const Tensor& tensor) {
-               if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
-               traces_->SaveOfPart(caller_, tensor);
-             }) {}
+             &traces->random(),
+             [this](const Tensor& tensor, bool beside) { NoteWrite(tensor, beside); }) {}
+
+void PartsInPlace::NoteWrite(const Tensor& tensor, bool beside) {
+  if (beside) log_->WrittenByPart(tensor.raw_bytes());
+  if (!IsPlanted(PlantedBug::kForgetsPartWrites)) traces_->SaveOfPart(caller_, tensor);
+}
 
 absl::Status PartsInPlace::Cut(BreakRequest request) {
   traces_->random().EndSection();

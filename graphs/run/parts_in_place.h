@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "device/stream.h"
+#include "graphs/access_log.h"
 #include "graphs/eager_part.h"
 #include "graphs/eager_traces.h"
 #include "graphs/launcher.h"
@@ -22,16 +23,19 @@ namespace graphtree {
 
 class PartsInPlace : public Cutter {
  public:
-  // All outlive it. `stream` is the body's.
+  // All outlive it. `stream` is the body's, and `log` that of its accesses.
   PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
-               Launcher* body);
+               AccessLog* log, Launcher* body);
   absl::Status Cut(BreakRequest request) override;
 
  private:
+  void NoteWrite(const Tensor& tensor, bool beside);
+
   Ground& ground_;
   Stream& caller_;
   Stream& stream_;
   EagerTraces* const traces_;
+  AccessLog* const log_;
   Launcher* const body_;
   PartRunner parts_;
 };

@@ -14,9 +14,7 @@
 namespace graphtree {
 namespace {
 
-bool IsPinned(InputRole role) {
-  return role == InputRole::kStatic || role == InputRole::kManaged;
-}
+bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
 
 // All of its arguments stay where they are.
 bool TakesNothing(const PointerOp& op) {

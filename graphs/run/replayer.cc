@@ -2,6 +2,8 @@
 #include "graphs/run/replayer.h"
 
 #include <optional>
+#include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
@@ -21,7 +23,7 @@ void LoseConsumed(const Node& node, const Call& call) {
 
 }  // namespace
 
-absl::Status Replayer::Replay(Node* node, Call& call, absl::Status* no_room) {
+absl::Status Replayer::Replay(Node* node, Call& call, std::optional<Refusal>* refusal) {
   const bool checked = needs_.checks.Applies(call.function);
   if (checked) {
     needs_.checks.NoteCaller(&call);
@@ -30,11 +32,13 @@ absl::Status Replayer::Replay(Node* node, Call& call, absl::Status* no_room) {
   }
   needs_.books.BackToViews();
   if (IsEvicted(*node)) {
-    *no_room = needs_.executables.BringBack(node);
-    GRAPHTREE_RETURN_IF_ERROR(*no_room);
+    if (absl::Status back = needs_.executables.BringBack(node); !back.ok()) {
+      *refusal = {Reason::kOverBudget, std::string(back.message())};
+      return back;
+    }
   }
   GRAPHTREE_RETURN_IF_ERROR(ContinueOn(call.stream));
-  if (!node->cuts.empty()) return ReplayCut(node, call);
+  if (!node->cuts.empty()) return ReplayCut(node, call, refusal);
   return checked ? ReplayChecked(node, call) : ReplayWhole(node, call);
 }
 
@@ -68,24 +72,37 @@ absl::Status Replayer::LaunchWhole(Node* node, Call& call) {
   return node->kept.empty() ? absl::OkStatus() : needs_.kept.Place(node, call.stream);
 }
 
-absl::Status Replayer::ReplayCut(Node* node, Call& call) {
+// False if the call has to run eagerly.
+absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* replay) {
+  if (!node->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, call.stream));
+  const Entrance::Running running(needs_.entrance, call.function);
+  const absl::StatusOr<bool> launched = replay->Launch();
+  needs_.journal.stats().eager_parts += replay->parts_run();
+  needs_.keeper.graveyard().Add(replay->TakeKeptAlive());
+  return launched;
+}
+
+absl::Status Replayer::ReplayCut(Node* node, Call& call, std::optional<Refusal>* refusal) {
   outputs_.TellDevice(*node);
   CutReplay replay(needs_.ground, needs_.launcher, node, call);
-  absl::Status status;
-  if (!node->kept.empty()) status = needs_.kept.Place(node, call.stream);
-  if (status.ok()) {
-    const Entrance::Running running(needs_.entrance, call.function);
-    status = replay.Launch();
+  const absl::StatusOr<bool> launched = LaunchCut(node, call, &replay);
+  if (launched.ok() && !*launched) {
+    Refusal why = {Reason::kOverlappingInputs,
+                   "a part writes where an input lies, and its break does not say so"};
+    const absl::Status aborted = absl::AbortedError(why.detail);
+    const absl::Status undone = replay.TakeBack();
+    if (!undone.ok()) return AfterUndo(aborted, undone);
+    *refusal = std::move(why);
+    return aborted;
   }
-  needs_.journal.stats().eager_parts += replay.parts_run();
-  needs_.keeper.graveyard().Add(replay.TakeKeptAlive());
+  absl::Status status = launched.status();
   if (!status.ok()) {
     status = needs_.checks.WithStacks(Located(status, absl::StrCat("'", call.function.name, "'")),
                                       call, node->sites);
   } else {
     status = needs_.checks.Await(call, node->sites, call.stream);
   }
-  if (!status.ok()) return replay.TakeBack(status);
+  if (!status.ok()) return AfterUndo(status, replay.TakeBack());
   // The parts' tensors may have been told over the outputs' places.
   outputs_.TellDevice(*node);
   GoOn(node, call);

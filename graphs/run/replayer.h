@@ -12,7 +12,11 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
 #define GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
 
+#include <optional>
+#include <string>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "device/stream.h"
 #include "graphs/keeper.h"
 #include "graphs/node.h"
@@ -29,6 +33,8 @@
 #include "graphs/run/section_launcher.h"
 
 namespace graphtree {
+
+class CutReplay;
 
 class Replayer {
  public:
@@ -49,15 +55,22 @@ class Replayer {
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
 
-  // REQUIRES: the node matches the call. If its executables were evicted, and the budget has no
-  // room for them now, nothing has run, and `no_room` says why.
-  absl::Status Replay(Node* node, Call& call, absl::Status* no_room);
+  // Why a call was not replayed after all: its recording's executables were evicted and the budget
+  // has no room for them now, or one of its parts wrote over an input that was copied before. The
+  // call is as it came, and may run eagerly.
+  struct Refusal {
+    Reason reason = Reason::kOverBudget;
+    std::string detail;
+  };
+  // REQUIRES: the node matches the call.
+  absl::Status Replay(Node* node, Call& call, std::optional<Refusal>* refusal);
 
  private:
   absl::Status ReplayWhole(Node* node, Call& call);
   absl::Status ReplayChecked(Node* node, Call& call);
   absl::Status LaunchWhole(Node* node, Call& call);
-  absl::Status ReplayCut(Node* node, Call& call);
+  absl::StatusOr<bool> LaunchCut(Node* node, Call& call, CutReplay* replay);
+  absl::Status ReplayCut(Node* node, Call& call, std::optional<Refusal>* refusal);
   absl::Status ContinueOn(Stream& stream);
   void GoOn(Node* node, Call& call);
 

@@ -1,7 +1,8 @@
 // Which route a call takes.
 #include "graphs/run/tree_core.h"
 
-#include <algorithm>
+#include <optional>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -145,11 +146,11 @@ absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outpu
 }
 
 absl::Status TreeCore::Replay(Node* node, Call& call) {
-  absl::Status no_room;
-  const absl::Status status = routes_.replayer().Replay(node, call, &no_room);
-  if (no_room.ok()) return status;
+  std::optional<Replayer::Refusal> refusal;
+  const absl::Status status = routes_.replayer().Replay(node, call, &refusal);
+  if (!refusal.has_value()) return status;
   call.variant = node->variant;
-  return routes_.eager().Run(call, Reason::kOverBudget, std::string(no_room.message()));
+  return routes_.eager().Run(call, refusal->reason, refusal->detail);
 }
 
 absl::Status TreeCore::CheckMiss(Call& call) {
