@@ -9,6 +9,7 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "allocator/snapshot/json_marks.h"
 
 namespace graphtree::snapshot {
 namespace {
@@ -247,13 +248,6 @@ Value JsonReader::HashableKey(Value key) {
   std::vector<Value> parts = *list;  // the lists may move
   for (Value& part : parts) part = HashableKey(part);
   return TupleOf(parts);
-}
-
-bool IsEscapedKey(absl::string_view key, bool with_tuples) {
-  if (!absl::StartsWith(key, kEscape)) return false;
-  if (with_tuples) return true;
-  key.remove_prefix(std::min(key.find_first_not_of(kEscape), key.size()));
-  return key == kBytesKey.substr(kEscape.size()) || key == kDictKey.substr(kEscape.size());
 }
 
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,

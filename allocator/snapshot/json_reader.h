@@ -77,23 +77,6 @@ class JsonReader {
 absl::StatusOr<Value> ParseJsonValue(absl::string_view text, RecordBuilder& builder,
                                      Snapshot& snapshot, bool with_tuples = false);
 
-// What JSON has no words for is an object with one key:
-//
-//   {"(bytes)": "AP8="}      raw bytes, in base64
-//   {"(tuple)": [1, 2]}      a tuple, in the texts inside an SQLite file only
-//   {"(dict)": [[[1, 2], 3]]}  a dictionary with keys that are no texts, as pairs; where tuples are
-//                              not marked a key's lists are tuples, since no key is a list
-//
-// So that a file's own keys are never taken for these, one that could be gets another kEscape in
-// front when it is written, and loses it when it is read.
-inline constexpr absl::string_view kEscape = "(";
-inline constexpr absl::string_view kBytesKey = "(bytes)";
-inline constexpr absl::string_view kTupleKey = "(tuple)";
-inline constexpr absl::string_view kDictKey = "(dict)";
-// With tuples all keys that begin with kEscape are escaped; without, only those of bytes and
-// dictionaries.
-bool IsEscapedKey(absl::string_view key, bool with_tuples);
-
 }  // namespace graphtree::snapshot
 
 #endif  // GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_READER_H_
