@@ -1,6 +1,4 @@
 // Findings, as a list or JSON; exit code 1 where something is wrong.
-#include "tools/memory/check_verb.h"
-
 #include <ostream>
 #include <string>
 
@@ -11,6 +9,7 @@
 #include "tools/cli/registry.h"
 #include "tools/memory/load.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Two snapshots by stack: new, gone, kept.
-#include "tools/memory/diff_verb.h"
-
 #include <memory>
 #include <ostream>
 #include <string>
@@ -15,6 +13,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Adds up stacks at a moment, or over the whole history.
-#include "tools/memory/flame_verb.h"
-
 #include <map>
 #include <ostream>
 #include <string>
@@ -24,6 +22,7 @@
 #include "tools/memory/same_file.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

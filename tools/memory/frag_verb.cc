@@ -1,6 +1,4 @@
 // Holes, what lies beside them, and what a request would meet.
-#include "tools/memory/frag_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <set>
@@ -21,6 +19,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

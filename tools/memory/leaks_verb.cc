@@ -1,6 +1,4 @@
 // What grows in every interval between snapshots.
-#include "tools/memory/leaks_verb.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -18,6 +16,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // One bar per segment, all to one scale.
-#include "tools/memory/map_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -18,6 +16,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

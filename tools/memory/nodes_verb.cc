@@ -1,6 +1,4 @@
 // The tree with its bytes, and the outputs that are alive.
-#include "tools/memory/nodes_verb.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -17,6 +15,7 @@
 #include "tools/cli/registry.h"
 #include "tools/memory/load.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // A failed allocation as a story for people; oom_json.cc has the facts for scripts.
-#include "tools/memory/oom_verb.h"
-
 #include <ostream>
 #include <string>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Filters from the command line, and what passes them.
-#include "tools/memory/query_verb.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -24,6 +22,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // A table of policies beside what was recorded.
-#include "tools/memory/replay_verb.h"
-
 #include <memory>
 #include <ostream>
 #include <string>
@@ -19,6 +17,7 @@
 #include "tools/memory/load.h"
 #include "tools/memory/selection.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Totals as text for people; stats_json.cc has the same for scripts.
-#include "tools/memory/stats_verb.h"
-
 #include <ostream>
 #include <string>
 
@@ -12,6 +10,7 @@
 #include "tools/memory/load.h"
 #include "tools/memory/stats_json.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Groups of holdings, as a table or JSON.
-#include "tools/memory/top_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -19,6 +17,7 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -27,9 +27,7 @@
 #include "graphs/tree_snapshot.h"
 #include "gtest/gtest.h"
 #include "tools/cli/registry.h"
-#include "tools/memory/check_verb.h"
-#include "tools/memory/nodes_verb.h"
-#include "tools/memory/top_verb.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {
