@@ -1,5 +1,5 @@
 // A tree's nodes (snapshot_nodes.h) as a value of a snapshot: a list of dictionaries, the keys of
-// which snapshot/analysis/nodes.h explains.
+// which their reader explains (tools/snapshot/analysis/nodes.h).
 #ifndef GRAPHTREE_ALLOCATOR_POOL_SNAPSHOT_NODES_H_
 #define GRAPHTREE_ALLOCATOR_POOL_SNAPSHOT_NODES_H_
 

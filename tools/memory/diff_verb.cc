@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/compare.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -14,6 +13,7 @@
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
 #include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/compare.h"
 
 namespace graphtree::memory {
 namespace {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/layout.h"
 #include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
 #include "tools/cli/arguments.h"
@@ -17,6 +16,7 @@
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
 #include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/layout.h"
 
 namespace graphtree::memory {
 namespace {

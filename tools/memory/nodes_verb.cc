@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/nodes.h"
 #include "allocator/snapshot/words.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
@@ -16,6 +15,7 @@
 #include "tools/memory/load.h"
 #include "tools/memory/text.h"
 #include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/nodes.h"
 
 namespace graphtree::memory {
 namespace {

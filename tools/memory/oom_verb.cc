@@ -5,8 +5,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allocator/snapshot/analysis/oom.h"
-#include "allocator/snapshot/analysis/top.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/history_text.h"
@@ -16,6 +14,8 @@
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
 #include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/top.h"
+#include "tools/snapshot/replay/oom.h"
 
 namespace graphtree::memory {
 namespace {

@@ -3,7 +3,6 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/stats.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/history_text.h"
@@ -11,6 +10,7 @@
 #include "tools/memory/stats_json.h"
 #include "tools/memory/text.h"
 #include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/stats.h"
 
 namespace graphtree::memory {
 namespace {

@@ -8,8 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "allocator/snapshot/analysis/frames.h"
-#include "allocator/snapshot/analysis/top.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -18,6 +16,8 @@
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
 #include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/frames.h"
+#include "tools/snapshot/analysis/top.h"
 
 namespace graphtree::memory {
 namespace {

@@ -10,17 +10,17 @@
 #include "allocator/pool.h"
 #include "allocator/pool_snapshot.h"
 #include "allocator/pool_types.h"
-#include "allocator/snapshot/analysis/check.h"
-#include "allocator/snapshot/analysis/history.h"
 #include "allocator/snapshot/byte_sink.h"
 #include "allocator/snapshot/json_format.h"
-#include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/write.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/stream.h"
 #include "gtest/gtest.h"
+#include "tools/snapshot/analysis/check.h"
+#include "tools/snapshot/analysis/history.h"
+#include "tools/snapshot/read/read.h"
 
 namespace graphtree::snapshot {
 namespace {
