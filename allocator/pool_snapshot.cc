@@ -1,9 +1,10 @@
-// Writing a pool down.
+// A pool's rows, and the files that they go into.
 #include "allocator/pool_snapshot.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
@@ -14,14 +15,21 @@
 #include "allocator/ledger.h"
 #include "allocator/piece_row.h"
 #include "allocator/placement.h"
-#include "allocator/snapshot/read.h"
+#include "allocator/pool_snapshot_nodes.h"
+#include "allocator/snapshot/byte_sink.h"
+#include "allocator/snapshot/dict_maker.h"
+#include "allocator/snapshot/json_format.h"
+#include "allocator/snapshot/words.h"
 #include "allocator/snapshot/write.h"
-#include "device/base/json_writer.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
 namespace {
+
+namespace words = snapshot::words;
+using snapshot::DictMaker;
+using snapshot::Value;
 
 // Bytes [begin, end) of a region, all mapped or parked.
 struct Extent {
@@ -49,9 +57,9 @@ int64_t DeviceIndex(const std::string& name) {
   return absl::SimpleAtoi(absl::StripPrefix(name, "cuda:"), &index) ? index : 0;
 }
 
-class SnapshotWriter {
+class SnapshotMaker {
  public:
-  SnapshotWriter(const Pool& pool, const PoolSnapshotOptions& options)
+  SnapshotMaker(const Pool& pool, const PoolSnapshotOptions& options)
       : pool_(pool), options_(options), device_(DeviceIndex(pool.device().info().name)) {
     if (options_.nodes == nullptr) return;
     for (const SnapshotNode& node : *options_.nodes) {
@@ -59,24 +67,24 @@ class SnapshotWriter {
     }
   }
 
-  std::string Write() {
-    json_.BeginObject();
-    json_.Key("segments").BeginArray();
+  std::unique_ptr<snapshot::Snapshot> Make() {
     for (Region region : {Region::kStep, Region::kKept}) {
-      for (const Extent& extent : ExtentsOf(pool_.row(region))) WriteSegment(region, extent);
+      for (const Extent& extent : ExtentsOf(pool_.row(region))) AddSegment(region, extent);
     }
-    json_.EndArray();
-    json_.Key("device_traces").BeginArray();
-    for (int64_t device = 0; device < device_; ++device) json_.BeginArray().EndArray();
-    WriteTrace();
-    json_.EndArray();
-    WriteSettings();
-    json_.Key("external_annotations").BeginArray().EndArray();
-    json_.Key("host_segments").BeginArray().EndArray();
-    json_.Key("host_traces").BeginArray().EndArray();
-    WriteOwn();
-    json_.EndObject();
-    return json_.text();
+    for (int64_t device = 0; device < device_; ++device) snapshot_.gpu.traces.push_back({device});
+    AddTrace();
+    snapshot_.host.traces.push_back({snapshot::kHostDevice});
+    // None stands where the rows of the two sides go.
+    snapshot_.root = DictMaker(snapshot_)
+                         .Add("segments", Value())
+                         .Add("device_traces", Value())
+                         .Add("allocator_settings", Settings())
+                         .Add("external_annotations", snapshot_.values.List(nullptr, 0))
+                         .Add("host_segments", Value())
+                         .Add("host_traces", Value())
+                         .Add("graphtree", Own())
+                         .items();
+    return std::move(made_);
   }
 
  private:
@@ -85,28 +93,35 @@ class SnapshotWriter {
     uint64_t requested = 0;
   };
 
-  void WriteSegment(Region region, const Extent& extent) {
+  void AddSegment(Region region, const Extent& extent) {
     const Address base = pool_.row(region).addresses().base;
     const Totals totals = Sum(region, extent);
-    json_.BeginObject().Key("device").Integer(device_);
-    json_.Key("address").Unsigned(base + extent.begin);
-    json_.Key("total_size").Unsigned(extent.end - extent.begin);
-    json_.Key("allocated_size").Unsigned(totals.live).Key("active_size").Unsigned(totals.live);
-    json_.Key("requested_size").Unsigned(totals.requested);
-    json_.Key("stream").Integer(0).Key("segment_type").String("large");
-    json_.Key("segment_pool_id");
-    WritePoolId();
-    json_.Key("is_expandable").Bool(true).Key("frames").BeginArray().EndArray();
-    json_.Key("blocks").BeginArray();
+    snapshot::Segment segment;
+    segment.device = device_;
+    segment.address = base + extent.begin;
+    segment.total_size = extent.end - extent.begin;
+    segment.allocated_size = segment.active_size = totals.live;
+    segment.requested_size = totals.requested;
+    segment.stream = snapshot_.values.Integer(0);
+    segment.type = words::kLarge;
+    segment.pool = PoolOf();
+    segment.expandable = true;
+    DictMaker(snapshot_)
+        .Columns({words::kDevice, words::kAddress, words::kTotalSize, words::kAllocatedSize,
+                  words::kActiveSize, words::kRequestedSize, words::kStream, words::kSegmentType,
+                  words::kSegmentPoolId, words::kIsExpandable, words::kFrames, words::kBlocks})
+        .Text("region", region == Region::kStep ? "step" : "kept")
+        .Bool("parked", extent.parked)
+        .KeysInto(segment);
+    segment.first_block = snapshot_.blocks.size();
     uint64_t at = extent.begin;
     ForRuns(region, extent, [&](const Run& run, uint64_t begin, uint64_t end) {
-      WriteBlock(region, run, base, begin, end);
+      AddBlock(region, run, base, begin, end);
       at = end;
     });
-    if (at < extent.end) WriteFree(base + at, extent.end - at);
-    json_.EndArray();
-    json_.Key("region").String(region == Region::kStep ? "step" : "kept");
-    json_.Key("parked").Bool(extent.parked).EndObject();
+    if (at < extent.end) AddFree(base + at, extent.end - at);
+    segment.block_count = snapshot_.blocks.size() - segment.first_block;
+    snapshot_.gpu.segments.push_back(segment);
   }
 
   // The runs that reach into the extent, clipped to it.
@@ -131,151 +146,167 @@ class SnapshotWriter {
     return totals;
   }
 
-  void WriteFree(Address address, uint64_t bytes) {
-    json_.BeginObject().Key("address").Unsigned(address).Key("size").Unsigned(bytes);
-    json_.Key("requested_size").Integer(0).Key("state").String("inactive");
-    json_.Key("frames").BeginArray().EndArray().EndObject();
+  DictMaker BlockKeys() {
+    return DictMaker(snapshot_).Columns(
+        {words::kAddress, words::kSize, words::kRequestedSize, words::kState, words::kFrames});
   }
 
-  void WriteBlock(Region region, const Run& run, Address base, uint64_t begin, uint64_t end) {
-    if (!run.is_live()) return WriteFree(base + begin, end - begin);
+  void AddFree(Address address, uint64_t bytes) {
+    snapshot::Block block{.address = address, .size = bytes, .state = words::kInactive};
+    BlockKeys().KeysInto(block);
+    snapshot_.blocks.Push(block);
+  }
+
+  void AddBlock(Region region, const Run& run, Address base, uint64_t begin, uint64_t end) {
+    if (!run.is_live()) return AddFree(base + begin, end - begin);
     const BlockRecord& record = pool_.ledger().record(run.owner());
-    json_.BeginObject().Key("address").Unsigned(base + begin).Key("size").Unsigned(end - begin);
-    json_.Key("requested_size").Unsigned(record.requested_bytes());
-    json_.Key("state").String("active_allocated");
-    WriteFrames(record.tag, record.note);
-    json_.Key("tag").String(pool_.Text(record.tag)).Key("note").String(pool_.Text(record.note));
-    json_.Key("kept").Bool(region == Region::kKept || record.keep);
-    WriteOrigin(pool_.ledger().IdOf(run.owner()));
-    json_.EndObject();
+    snapshot::Block block{.address = base + begin,
+                          .size = end - begin,
+                          .requested_size = record.requested_bytes(),
+                          .state = words::kActiveAllocated,
+                          .stack = StackOf(record.tag, record.note)};
+    DictMaker keys = BlockKeys();
+    keys.Text("tag", pool_.Text(record.tag)).Text("note", pool_.Text(record.note));
+    keys.Bool("kept", region == Region::kKept || record.keep);
+    AddOrigin(pool_.ledger().IdOf(run.owner()), keys);
+    keys.KeysInto(block);
+    snapshot_.blocks.Push(block);
   }
 
-  void WriteOrigin(BlockId block) {
+  void AddOrigin(BlockId block, DictMaker& keys) {
     const auto node = node_of_.find(Packed(block));
     if (node != node_of_.end()) {
-      json_.Key("node").Unsigned(node->second->id);
-      json_.Key("function").String(node->second->function);
+      keys.Unsigned("node", node->second->id).Text("function", node->second->function);
     } else if (options_.origin != nullptr) {
       BlockOrigin origin;
       Guarded([&] { origin = options_.origin(*pool_.Describe(block)); }).IgnoreError();
-      if (!origin.node.empty()) json_.Key("node").String(origin.node);
-      if (!origin.function.empty()) json_.Key("function").String(origin.function);
+      if (!origin.node.empty()) keys.Text("node", origin.node);
+      if (!origin.function.empty()) keys.Text("function", origin.function);
     }
   }
 
   // PyTorch's viewers group by stack: a tag is its only frame, a note the file's name.
-  void WriteFrames(WordId tag, WordId note) {
-    json_.Key("frames").BeginArray();
-    if (tag != 0 || note != 0) {
-      json_.BeginObject().Key("name").String(pool_.Text(tag));
-      json_.Key("filename").String(pool_.Text(note)).Key("line").Integer(0).EndObject();
-    }
-    json_.EndArray();
+  snapshot::StackId StackOf(WordId tag, WordId note) {
+    if (tag == 0 && note == 0) return 0;
+    snapshot::Frame frame;
+    frame.name = snapshot::InternText(snapshot_, pool_.Text(tag));
+    frame.filename = snapshot::InternText(snapshot_, pool_.Text(note));
+    DictMaker(snapshot_).Columns({words::kName, words::kFilename, words::kLine}).KeysInto(frame);
+    return snapshot_.stacks.Intern({snapshot_.frames.Intern(frame)});
   }
 
-  void WritePoolId() {
-    json_.BeginArray().Integer(0).Unsigned(pool_.serial()).EndArray();
-  }
+  snapshot::PoolId PoolOf() { return snapshot_.values.Pair(0, pool_.serial()).id(); }
 
-  void WriteTrace() {
-    json_.BeginArray();
+  void AddTrace() {
+    std::vector<AddressRange> gone, back;  // by the restore that comes next
     if (options_.with_history) {
       for (const HistoryEntry& entry : pool_.history().Entries()) {
         if (entry.action == HistoryAction::kRestoreGone) {
-          gone_.push_back({entry.address, entry.bytes});
+          gone.push_back({entry.address, entry.bytes});
         } else if (entry.action == HistoryAction::kRestoreBack) {
-          back_.push_back({entry.address, entry.bytes});
+          back.push_back({entry.address, entry.bytes});
+        } else if (entry.action == HistoryAction::kCheckpointRestore) {
+          // A restore is one entry, which names the blocks that went and came by it.
+          AddEntry(entry, [&](DictMaker& keys) {
+            keys.Add("gone", ListOfRanges(std::exchange(gone, {}), snapshot_));
+            keys.Add("back", ListOfRanges(std::exchange(back, {}), snapshot_));
+          });
         } else {
-          WriteEntry(entry);
+          AddEntry(entry, [](DictMaker&) {});
         }
       }
     }
-    json_.EndArray();
+    snapshot_.gpu.traces.push_back({device_, 0, snapshot_.entries.size()});
   }
 
-  // A restore is one entry, which names the blocks that went and came by it.
-  void WriteMoved(absl::string_view key, std::vector<AddressRange>& moved) {
-    json_.Key(key).BeginArray();
-    for (const AddressRange& block : moved) {
-      json_.BeginArray().Unsigned(block.base).Unsigned(block.bytes).EndArray();
-    }
-    json_.EndArray();
-    moved.clear();
-  }
-
-  void WriteEntry(const HistoryEntry& entry) {
+  template <typename AddMore>
+  void AddEntry(const HistoryEntry& entry, const AddMore& add_more) {
     const bool is_note = entry.action == HistoryAction::kNote;
-    json_.BeginObject().Key("action").String(HistoryActionName(entry.action));
-    json_.Key(entry.action == HistoryAction::kOutOfMemory ? "device_free" : "addr");
-    json_.Unsigned(entry.address).Key("size").Unsigned(entry.bytes);
-    json_.Key("stream").Integer(entry.stream);
     // The counter's rate is measured anew for each entry; time must not run backwards for that.
     last_us_ = std::max(last_us_, pool_.history().MicrosecondsOf(entry.ticks));
-    json_.Key("time_us").Integer(last_us_);
-    json_.Key("compile_context").String("N/A");
-    json_.Key("user_metadata").String(pool_.Text(is_note ? entry.note : entry.context));
-    if (entry.internal == kAtAddressMark)
-      json_.Key("internal_metadata").String("mallocWithAddress");
-    json_.Key("pool_id");
-    WritePoolId();
-    WriteFrames(entry.tag, entry.note);
-    if (entry.action == HistoryAction::kCheckpointRestore) {
-      WriteMoved("gone", gone_);
-      WriteMoved("back", back_);
+    snapshot::TraceEntry row;
+    row.addr = entry.address;
+    row.size = entry.bytes;
+    row.time_us = last_us_;
+    row.action = snapshot_.strings.Intern(HistoryActionName(entry.action));
+    row.stack = StackOf(entry.tag, entry.note);
+    row.compile_context = words::kNotAvailable;
+    row.user_metadata =
+        snapshot::InternText(snapshot_, pool_.Text(is_note ? entry.note : entry.context));
+    row.pool = PoolOf();
+    snapshot::EntryDetails details;
+    details.stream = snapshot_.values.Integer(entry.stream);
+    DictMaker keys(snapshot_);
+    keys.Columns({words::kAction,
+                  entry.action == HistoryAction::kOutOfMemory ? words::kDeviceFree : words::kAddr,
+                  words::kSize, words::kStream, words::kTimeUs, words::kCompileContext,
+                  words::kUserMetadata});
+    if (entry.internal == kAtAddressMark) {
+      details.internal_metadata = words::kMallocWithAddress;
+      keys.Columns({words::kInternalMetadata});
     }
-    json_.EndObject();
+    keys.Columns({words::kPoolId, words::kFrames});
+    add_more(keys);
+    keys.KeysInto(details);
+    row.details = snapshot_.details.Intern(details);
+    snapshot_.entries.Push(row);
   }
 
-  void WriteSettings() {
-    json_.Key("allocator_settings").BeginObject();
-    json_.Key("PYTORCH_CUDA_ALLOC_CONF").String("").Key("max_split_size").Integer(-1);
-    json_.Key("garbage_collection_threshold").Raw("0.0");
-    json_.Key("expandable_segments").Bool(true).Key("pinned_num_register_threads").Integer(1);
-    json_.Key("release_lock_on_cudamalloc").Bool(false);
-    json_.Key("pinned_use_cuda_host_register").Bool(false);
-    json_.Key("graph_capture_record_stream_reuse").Bool(true);
-    json_.Key("roundup_power2_divisions").BeginObject();
-    for (int power = 0; power < 16; ++power) json_.Key(absl::StrCat(1 << power)).Integer(0);
-    json_.EndObject();
-    json_.Key("max_round_threshold").Integer(-1).Key("max_cached_size").Integer(-1).EndObject();
+  Value Settings() {
+    DictMaker powers(snapshot_);
+    for (int power = 0; power < 16; ++power) powers.Integer(absl::StrCat(1 << power), 0);
+    return DictMaker(snapshot_)
+        .Text("PYTORCH_CUDA_ALLOC_CONF", "")
+        .Integer("max_split_size", -1)
+        .Add("garbage_collection_threshold", snapshot_.values.Double(0))
+        .Bool("expandable_segments", true)
+        .Integer("pinned_num_register_threads", 1)
+        .Bool("release_lock_on_cudamalloc", false)
+        .Bool("pinned_use_cuda_host_register", false)
+        .Bool("graph_capture_record_stream_reuse", true)
+        .Add("roundup_power2_divisions", powers.Dict())
+        .Integer("max_round_threshold", -1)
+        .Integer("max_cached_size", -1)
+        .Dict();
   }
 
-  void WriteOwn() {
+  Value Own() {
     const PoolStats stats = pool_.Stats();
-    json_.Key("graphtree").BeginObject().Key("pool").String(pool_.name());
-    json_.Key("base").Unsigned(pool_.base()).Key("parked").Bool(pool_.is_parked());
-    json_.Key("limit_bytes").Unsigned(stats.limit_bytes);
-    json_.Key("address_bytes").Unsigned(stats.address_bytes);
-    json_.Key("allocations").Unsigned(stats.allocations).Key("frees").Unsigned(stats.frees);
-    json_.Key("peak_live_bytes").Unsigned(stats.peak_live_bytes);
-    json_.Key("peak_requested_bytes").Unsigned(stats.peak_requested_bytes);
-    json_.Key("peak_mapped_bytes").Unsigned(stats.peak_mapped_bytes);
-    json_.Key("checkpoints").Unsigned(stats.checkpoints).Key("restores").Unsigned(stats.restores);
-    json_.Key("out_of_memory").Unsigned(stats.out_of_memory);
-    json_.Key("history_lost").Unsigned(pool_.history().lost());
-    WriteParked();
+    DictMaker own(snapshot_);
+    own.Text("pool", pool_.name())
+        .Unsigned("base", pool_.base())
+        .Bool("parked", pool_.is_parked())
+        .Unsigned("limit_bytes", stats.limit_bytes)
+        .Unsigned("address_bytes", stats.address_bytes)
+        .Unsigned("allocations", stats.allocations)
+        .Unsigned("frees", stats.frees)
+        .Unsigned("peak_live_bytes", stats.peak_live_bytes)
+        .Unsigned("peak_requested_bytes", stats.peak_requested_bytes)
+        .Unsigned("peak_mapped_bytes", stats.peak_mapped_bytes)
+        .Unsigned("checkpoints", stats.checkpoints)
+        .Unsigned("restores", stats.restores)
+        .Unsigned("out_of_memory", stats.out_of_memory)
+        .Unsigned("history_lost", pool_.history().lost())
+        .Add("parked_ranges", ListOfRanges(ParkedRanges(), snapshot_));
     if (options_.nodes != nullptr) {
-      json_.Key("nodes");
-      WriteSnapshotNodes(*options_.nodes, [this](const SnapshotOutput& output) {
-        return NoteOf(output.block);
-      }, json_);
+      const auto holder = [this](const SnapshotOutput& output) { return NoteOf(output.block); };
+      own.Add("nodes", ListOfNodes(*options_.nodes, holder, snapshot_));
     }
-    json_.EndObject();
+    return own.Dict();
   }
 
   // To the byte: a segment is marked as parked if a part of it is.
-  void WriteParked() {
-    json_.Key("parked_ranges").BeginArray();
+  std::vector<AddressRange> ParkedRanges() const {
+    std::vector<AddressRange> ranges;
     for (Region region : {Region::kStep, Region::kKept}) {
       const PieceRow& row = pool_.row(region);
       for (uint32_t i = 0; i < row.count(); ++i) {
         const Piece& piece = row.piece(i);
         if (piece.is_mapped() || !piece.wake) continue;
-        json_.BeginArray().Unsigned(row.addresses().base + piece.offset);
-        json_.Unsigned(piece.bytes).EndArray();
+        ranges.push_back({row.addresses().base + piece.offset, piece.bytes});
       }
     }
-    json_.EndArray();
+    return ranges;
   }
 
   // Also of a block that is dead in the books, which replays do not change.
@@ -285,40 +316,42 @@ class SnapshotWriter {
     return std::string(pool_.Text(pool_.ledger().record(block.index).note));
   }
 
-  static uint64_t Packed(BlockId block) {
-    return uint64_t{block.generation} << 32 | block.index;
-  }
+  static uint64_t Packed(BlockId block) { return uint64_t{block.generation} << 32 | block.index; }
 
   const Pool& pool_;
   const PoolSnapshotOptions& options_;
   const int64_t device_;
   absl::flat_hash_map<uint64_t, const SnapshotNode*> node_of_;
   int64_t last_us_ = 0;
-  std::vector<AddressRange> gone_, back_;  // by the restore that comes next
-  JsonWriter json_;
+  std::unique_ptr<snapshot::Snapshot> made_ = std::make_unique<snapshot::Snapshot>();
+  snapshot::Snapshot& snapshot_ = *made_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options) {
-  std::string json;
-  GRAPHTREE_RETURN_IF_ERROR(
-      pool.NoteSnapshot([&] { json = SnapshotWriter(pool, options).Write(); }));
-  return json;
-}
-
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> TakePoolSnapshot(
     Pool& pool, const PoolSnapshotOptions& options) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::string json, PoolSnapshotJson(pool, options));
-  return snapshot::ParseSnapshot(json);
+  std::unique_ptr<snapshot::Snapshot> snapshot;
+  GRAPHTREE_RETURN_IF_ERROR(
+      pool.NoteSnapshot([&] { snapshot = SnapshotMaker(pool, options).Make(); }));
+  return snapshot;
+}
+
+absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const auto snapshot, TakePoolSnapshot(pool, options));
+  std::string json;
+  const std::unique_ptr<snapshot::ByteSink> sink = snapshot::ByteSink::To(&json);
+  GRAPHTREE_RETURN_IF_ERROR(snapshot::WriteJson(*snapshot, *sink));
+  GRAPHTREE_RETURN_IF_ERROR(sink->Commit());
+  return json;
 }
 
 absl::Status WritePoolSnapshot(Pool& pool, const std::string& path,
                                const PoolSnapshotOptions& options) {
   const std::optional<snapshot::FileKind> kind = snapshot::FileKindOf(path);
   if (!kind.has_value()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "\"", path, "\": a snapshot's file ends in .pickle, .json or .sqlite"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", path, "\": a snapshot's file ends in .pickle, .json or .sqlite"));
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const auto snapshot, TakePoolSnapshot(pool, options));
   constexpr int kProtocol = 4;

@@ -43,7 +43,7 @@ struct PoolSnapshotOptions {
   const std::vector<SnapshotNode>* nodes = nullptr;
 };
 
-// As JSON.
+// As JSON, the same text as in a file.
 absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptions& options = {});
 
 // As rows and columns, to look at or to write in any form (snapshot/write.h).

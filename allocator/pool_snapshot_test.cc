@@ -1,9 +1,7 @@
 // Snapshots of a pool: the schema that other tools read, and what is only ours.
 #include "allocator/pool_snapshot.h"
 
-#include <cstdio>
 #include <memory>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,9 +12,6 @@
 #include "allocator/piece_row.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
-#include "allocator/snapshot/analysis/check.h"
-#include "allocator/snapshot/analysis/history.h"
-#include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot/words.h"
 #include "device/address.h"
@@ -53,18 +48,6 @@ class PoolSnapshotTest : public testing::Test {
       actions.emplace_back(snapshot.Text(entry.action));
     }
     return actions;
-  }
-
-  void ExpectHistoryLeadsToWhatIsLive(const snapshot::Snapshot& snapshot) {
-    const auto history = snapshot::BuildHistories(snapshot, snapshot.gpu).at(0);
-    EXPECT_FALSE(history.losses.any());
-    EXPECT_EQ(history.allocated_at_start, 0u) << "recorded from the beginning";
-    int64_t requested = 0;
-    for (uint32_t event = 0; event < history.rows.size(); ++event) {
-      requested += snapshot::ChangeOf(snapshot, history, event).allocated;
-    }
-    EXPECT_EQ(static_cast<uint64_t>(requested), pool_->Stats().requested_bytes);
-    EXPECT_GE(history.allocated_peak.bytes, pool_->Stats().peak_requested_bytes);
   }
 
   std::unique_ptr<Device> device_;
@@ -128,59 +111,9 @@ TEST_F(PoolSnapshotTest, ARestoreIsOneEntryThatNamesWhatWentAndCame) {
   EXPECT_EQ(before.substr(0, before.find(end)), after.substr(0, after.find(end)));
   EXPECT_EQ(Actions(**TakePoolSnapshot(*pool_)).end()[-3], "checkpoint_restore");
   const std::string whole = *PoolSnapshotJson(*pool_);
-  EXPECT_NE(whole.find(",12345]],\"back\":[["), std::string::npos) << whole;
-  EXPECT_NE(whole.find(absl::StrCat("\"back\":[[", weights_.range.base, ",3000001]]")),
+  EXPECT_NE(whole.find(", 12345]], \"back\": [["), std::string::npos) << whole;
+  EXPECT_NE(whole.find(absl::StrCat("\"back\": [[", weights_.range.base, ", 3000001]]")),
             std::string::npos) << whole;
-}
-
-// What a pool writes of itself is in order, whatever it went through.
-TEST_F(PoolSnapshotTest, EverySnapshotOfARandomProgramIsConsistent) {
-  for (uint64_t seed = 0; seed < 20; ++seed) {
-    SCOPED_TRACE(testing::Message() << "seed " << seed);
-    std::mt19937_64 random(seed);
-    pool_ = *Pool::Create(*device_, {.initial_bytes = seed % 2 == 0 ? uint64_t{5} << 20 : 0});
-    std::vector<BlockId> blocks;
-    std::vector<CheckpointId> checkpoints;
-    for (int step = 0; step < 150; ++step) {
-      const uint64_t dice = random() % 100;
-      if (dice < 50) {
-        const Region region = random() % 5 == 0 ? Region::kKept : Region::kStep;
-        auto block = pool_->Allocate(random() % (uint64_t{1} << (random() % 24)), *stream_,
-                                     {.region = region});
-        if (block.ok()) blocks.push_back(block->id);
-      } else if (dice < 70 && !blocks.empty()) {
-        pool_->Free(blocks[random() % blocks.size()]).IgnoreError();
-      } else if (dice < 76) {
-        checkpoints.push_back(*pool_->Take());
-      } else if (dice < 82 && !checkpoints.empty()) {
-        pool_->Restore(checkpoints[random() % checkpoints.size()]).IgnoreError();
-      } else if (dice < 86) {
-        auto scope = *CaptureScope::Begin(*pool_);
-        // A part may be parked.
-        pool_->Allocate(random() % (20 << 20), *stream_).status().IgnoreError();
-        pool_->Allocate(100, *stream_, {.region = Region::kKept}).status().IgnoreError();
-      } else if (dice < 91) {
-        EXPECT_THAT(pool_->Trim(random() % (20 << 20), random() % 2 == 0), IsOk());
-      } else if (dice < 95 && !blocks.empty()) {
-        const auto part = pool_->Describe(blocks[random() % blocks.size()]);
-        if (part.ok() && !part->range.empty()) {
-          EXPECT_THAT(pool_->Park(ParkContents::kToHost, {part->range}), IsOk());
-        }
-      } else {
-        EXPECT_THAT(pool_->Park(random() % 2 == 0 ? ParkContents::kDrop : ParkContents::kToHost),
-                    IsOk());
-        if (step > 120) break;
-        EXPECT_THAT(pool_->Wake(), IsOk());
-      }
-    }
-    const auto taken = *TakePoolSnapshot(*pool_);
-    const auto result = snapshot::Check(*taken);
-    for (const snapshot::Finding& finding : result.findings) {
-      ADD_FAILURE() << finding.where << ": " << finding.what;
-    }
-    EXPECT_GT(result.entries, 80u);
-    ExpectHistoryLeadsToWhatIsLive(*taken);
-  }
 }
 
 TEST_F(PoolSnapshotTest, OurFieldsSayWhoMadeABlockAndWhatIsParked) {
@@ -188,51 +121,49 @@ TEST_F(PoolSnapshotTest, OurFieldsSayWhoMadeABlockAndWhatIsParked) {
   const std::string json = *PoolSnapshotJson(*pool_, {.origin = [&](const Block& block) {
     return block.id == weights_.id ? BlockOrigin{"node 4", "decode"} : BlockOrigin{};
   }});
-  EXPECT_NE(json.find("\"node\":\"node 4\",\"function\":\"decode\""), std::string::npos) << json;
-  EXPECT_NE(json.find("\"tag\":\"weights\""), std::string::npos);
-  EXPECT_NE(json.find("\"note\":\"model.cc:17\""), std::string::npos);
-  EXPECT_NE(json.find("\"parked\":true}"), std::string::npos);
-  EXPECT_NE(json.find("\"kept\":true"), std::string::npos);
+  EXPECT_NE(json.find("\"node\": \"node 4\", \"function\": \"decode\""), std::string::npos) << json;
+  EXPECT_NE(json.find("\"tag\": \"weights\""), std::string::npos);
+  EXPECT_NE(json.find("\"note\": \"model.cc:17\""), std::string::npos);
+  EXPECT_NE(json.find("\"parked\": true}"), std::string::npos);
+  EXPECT_NE(json.find("\"kept\": true"), std::string::npos);
   EXPECT_THAT(pool_->Wake(), IsOk());
 }
 
-TEST_F(PoolSnapshotTest, FilesOfEveryKindReadBackTheSame) {
-  for (const char* ending : {".pickle", ".json", ".sqlite"}) {
-    const std::string path = absl::StrCat(testing::TempDir(), "/pool", ending);
-    std::remove(path.c_str());
-    ASSERT_THAT(WritePoolSnapshot(*pool_, path), IsOk()) << ending;
-    auto snapshot = snapshot::ReadSnapshot(path);
-    ASSERT_THAT(snapshot, IsOk()) << ending;
-    uint64_t live = 0;
-    for (const auto& segment : (*snapshot)->gpu.segments) live += segment.allocated_size;
-    EXPECT_EQ(live, pool_->Stats().live_bytes) << ending;
-  }
+TEST_F(PoolSnapshotTest, AFileOfNoKnownKindIsRefused) {
   EXPECT_THAT(WritePoolSnapshot(*pool_, "x.txt"),
               FailsWith(absl::StatusCode::kInvalidArgument, ".pickle, .json or .sqlite"));
 }
 
+// Whoever names a block may name it in bytes that no form of a file can hold.
+TEST_F(PoolSnapshotTest, WordsThatAreNoUtf8AreWrittenAsFarAsTheyAre) {
+  EXPECT_THAT(pool_->Annotate(weights_.id, "caf\xC3\xA9 \xFF"), IsOk());
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"note\": \"caf\xC3\xA9 \xEF\xBF\xBD\""),
+            std::string::npos);
+}
+
 TEST_F(PoolSnapshotTest, ExactAddressesCarryAnInternalMark) {
   EXPECT_THAT(pool_->AllocateAt(last_.range.end() + (4 << 20), 100, *stream_), IsOk());
-  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"internal_metadata\":\"mallocWithAddress\""),
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"internal_metadata\": \"mallocWithAddress\""),
             std::string::npos);
 }
 
 // The segment is one; which of its bytes are parked is said to the byte.
 TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
-  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\":[]"), std::string::npos);
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\": []"), std::string::npos);
   EXPECT_THAT(pool_->Park(ParkContents::kDrop, {weights_.range}), IsOk());
   const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
   std::string expected;
   for (uint32_t i = 0; i < row.count(); ++i) {
     const AddressRange range = row.RangeOf(i);
     if (!range.Overlaps(weights_.range) || range.Overlaps(last_.range)) continue;
-    absl::StrAppend(&expected, expected.empty() ? "" : ",", "[", range.base, ",", range.bytes, "]");
+    absl::StrAppend(&expected, expected.empty() ? "" : ", ");
+    absl::StrAppend(&expected, "[", range.base, ", ", range.bytes, "]");
   }
   const std::string json = *PoolSnapshotJson(*pool_);
-  EXPECT_NE(json.find(absl::StrCat("\"parked_ranges\":[", expected, "]")), std::string::npos)
+  EXPECT_NE(json.find(absl::StrCat("\"parked_ranges\": [", expected, "]")), std::string::npos)
       << expected;
   EXPECT_THAT(pool_->Wake(), IsOk());
-  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\":[]"), std::string::npos);
+  EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\": []"), std::string::npos);
 }
 
 }  // namespace

@@ -6,19 +6,16 @@
 //               |aaaa|                             blocks: what of it is live at the end of that
 //
 // Into the snapshot it goes as the list "nodes" under "graphtree", and as "node" and "function" on
-// the live blocks; snapshot/analysis/nodes.h is the reader and says what each key means.
+// the live blocks (pool_snapshot_nodes.h).
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_NODES_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_NODES_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "allocator/block_record.h"
 #include "device/address.h"
-#include "device/base/json_writer.h"
 
 namespace graphtree {
 
@@ -45,11 +42,6 @@ struct SnapshotNode {
   std::vector<SnapshotOutput> outputs;
   std::vector<BlockId> blocks;
 };
-
-// One value: the list. `holder` knows what the program said about who holds a live output.
-void WriteSnapshotNodes(absl::Span<const SnapshotNode> nodes,
-                        const std::function<std::string(const SnapshotOutput&)>& holder,
-                        JsonWriter& json);
 
 }  // namespace graphtree
 

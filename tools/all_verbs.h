@@ -1,4 +1,5 @@
-// Every verb of `graphtree`, in the order in which help lists them. A new verb adds its line here.
+// Every verb of `graphtree`, in the order in which help lists them. A new verb adds its line in
+// all_verbs.cc, one of `graphtree memory` in memory/verbs.cc.
 #ifndef GRAPHTREE_TOOLS_ALL_VERBS_H_
 #define GRAPHTREE_TOOLS_ALL_VERBS_H_
 

@@ -9,7 +9,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/json_reader.h"
+#include "allocator/snapshot/json_marks.h"
 #include "allocator/snapshot/tree_writer.h"
 #include "device/base/json_writer.h"
 

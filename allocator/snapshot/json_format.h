@@ -3,7 +3,7 @@
 // Tuples become arrays, and every stack is written in full wherever it is used, so that any tool
 // can read the text; it is many times the size of the pickle. What json.dump refuses, raw bytes
 // and keys that are bytes or tuples, is an object with one key, "(bytes)" or "(dict)"
-// (json_reader.h).
+// (json_marks.h).
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 
@@ -23,7 +23,7 @@ absl::Status WriteJson(const Snapshot& snapshot, ByteSink& sink);
 // Bytes that the stacks will take in JSON, roughly: for who wants to ask first.
 uint64_t JsonStackBytes(const Snapshot& snapshot);
 
-// One value of an unknown part, with its tuples as json_reader.h says.
+// One value of an unknown part, with its tuples as json_marks.h says.
 absl::StatusOr<std::string> JsonOf(const Snapshot& snapshot, Value value);
 
 }  // namespace graphtree::snapshot

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/snapshot/fields.h"
 #include "allocator/snapshot/json_format.h"
-#include "allocator/snapshot/json_reader.h"
+#include "allocator/snapshot/json_marks.h"
 #include "allocator/snapshot/part_file.h"
 #include "allocator/snapshot/sqlite_handle.h"
 #include "allocator/snapshot/sqlite_schema.h"

@@ -88,6 +88,20 @@ bool IsUtf8(absl::string_view text) {
   return true;
 }
 
+std::string Utf8Of(absl::string_view text) {
+  std::string utf8;
+  while (!text.empty()) {
+    const size_t length = Utf8Length(text);
+    if (length == 0) {
+      utf8 += "\xEF\xBF\xBD";
+    } else {
+      utf8.append(text.data(), length);
+    }
+    text.remove_prefix(length == 0 ? 1 : length);
+  }
+  return utf8;
+}
+
 void JsonWriter::BeforeValue() {
   if (open_.empty()) {
     GRAPHTREE_CHECK(text_.empty()) << "a second value after " << text_;

@@ -59,6 +59,9 @@ std::string JsonQuoted(absl::string_view text);
 // Whether JSON can tell the whole text.
 bool IsUtf8(absl::string_view text);
 
+// The text as far as JSON can tell it: each byte that is not UTF-8 becomes U+FFFD.
+std::string Utf8Of(absl::string_view text);
+
 }  // namespace graphtree
 
 #endif  // GRAPHTREE_DEVICE_BASE_JSON_WRITER_H_

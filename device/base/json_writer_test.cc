@@ -64,6 +64,13 @@ TEST(IsUtf8Test, IsFalseWhereAByteWouldBeReplaced) {
   EXPECT_FALSE(IsUtf8("\xED\xB3\xBF.py"));
 }
 
+TEST(Utf8OfTest, KeepsWhatJsonCanTellAndReplacesEachOtherByte) {
+  const std::string fine = "a\"\n\xC3\xA9\xE2\x82\xAC\xF0\x9F\x8C\xB3";
+  EXPECT_EQ(Utf8Of(fine), fine);
+  EXPECT_EQ(Utf8Of(""), "");
+  EXPECT_EQ(Utf8Of("\xFFx\xED\xA0"), "\xEF\xBF\xBDx\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
 TEST(JsonWriterDeathTest, WrongNestingIsABug) {
   EXPECT_DEATH(JsonWriter().BeginObject().Integer(1), "a value without a key");
   EXPECT_DEATH(JsonWriter().BeginArray().Key("a"), "no place for the key a");

@@ -19,7 +19,7 @@ _FLAGS = ["--platform_suffix=-reach", "--copt=--coverage", "--linkopt=--coverage
           "--copt=-O0", "--copt=-fno-inline"]
 _FOLDERS = ("graphs/", "allocator/")
 _LEFT_OUT = ("allocator/snapshot/", "_test.cc", "_bench.cc", "_fixture.h", "_fuzz", "peer_",
-             "trace_replay", "planted_bug")
+             "planted_bug")
 
 
 def _bazel(*words):

@@ -16,6 +16,15 @@ _BELOW = {
     "tools": source.FOLDERS,
 }
 
+# A room takes of its own folder only itself and these.
+_ROOMS = {
+    "allocator/snapshot/": (),
+    "tools/snapshot/read/": (),
+    "tools/snapshot/analysis/": ("tools/snapshot/read/",),
+    "tools/snapshot/replay/": ("tools/snapshot/read/", "tools/snapshot/analysis/"),
+    "tools/snapshot/fuzz/": ("tools/snapshot/read/",),
+}
+
 # What tests and benches may add to that.
 _FOR_CHECKS = ("tests/", "tools/benching/")
 
@@ -48,6 +57,16 @@ def _check_folder(file, target):
         file.folder, folder, ", ".join(_BELOW[file.folder]))
 
 
+def _check_room(file, target):
+    for room, below in _ROOMS.items():
+        if (file.path.startswith(room) and target.startswith(file.folder + "/") and
+                not target.startswith((room,) + below) and
+                not (file.is_check and target.startswith(_FOR_CHECKS))):
+            return "%s may not include %s: of its folder it includes from %s" % (
+                room, target, ", ".join((room,) + below))
+    return None
+
+
 def check(file, paths):
     """Yields a finding for each include that points the wrong way."""
     if not file.is_cpp or file.folder not in _BELOW:
@@ -65,7 +84,7 @@ def check(file, paths):
             yield source.Finding("cupti-header", file.path, number,
                                  "%s belongs in profiler/cupti/" % target)
         elif top in source.FOLDERS and "/" in target:
-            wrong = _check_folder(file, target)
+            wrong = _check_folder(file, target) or _check_room(file, target)
             if wrong:
                 yield source.Finding("include-direction", file.path, number, wrong)
             elif target not in paths:

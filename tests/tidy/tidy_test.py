@@ -56,6 +56,24 @@ class IncludeTest(unittest.TestCase):
         ]:
             self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
 
+    def test_a_room_includes_of_its_folder_only_what_is_below_it(self):
+        there = ["allocator/a.h", "allocator/snapshot/a.h", "device/base/a.h", "tools/benching/a.h",
+                 "tools/snapshot/read/a.h", "tools/snapshot/analysis/a.h", "tools/memory/a.h"]
+        for path, include, wanted in [
+            ("allocator/snapshot/b.cc", "allocator/a.h", "include-direction"),
+            ("allocator/snapshot/b_test.cc", "allocator/a.h", "include-direction"),
+            ("allocator/snapshot/b.cc", "allocator/snapshot/a.h", None),
+            ("allocator/snapshot/b.cc", "device/base/a.h", None),
+            ("allocator/b.cc", "allocator/snapshot/a.h", None),
+            ("tools/snapshot/read/b.cc", "tools/snapshot/analysis/a.h", "include-direction"),
+            ("tools/snapshot/read/b.cc", "tools/memory/a.h", "include-direction"),
+            ("tools/snapshot/read/b.cc", "allocator/a.h", None),
+            ("tools/snapshot/analysis/b.cc", "tools/snapshot/read/a.h", None),
+            ("tools/snapshot/replay/b_bench.cc", "tools/benching/a.h", None),
+            ("tools/snapshot/b.cc", "tools/snapshot/analysis/a.h", None),
+        ]:
+            self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
+
     def test_paths_start_at_the_root(self):
         self.expect("device/b.cc", '"a.h"', ["include-path"])
         self.expect("device/b.cc", '"device/missing.h"', ["include-path"])

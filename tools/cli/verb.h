@@ -12,7 +12,8 @@
 //             .run = PrintVersion};
 //   }
 //
-// To add a verb: write one such file, and add one line to AllVerbs() in tools/all_verbs.cc.
+// To add a verb: write one such file, and add one line to AllVerbs() in tools/all_verbs.cc,
+// or to MemoryVerbs() in tools/memory/verbs.cc.
 // A name may have several words ("memory diff"); verbs that share a first word are a family.
 #ifndef GRAPHTREE_TOOLS_CLI_VERB_H_
 #define GRAPHTREE_TOOLS_CLI_VERB_H_

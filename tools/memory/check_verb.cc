@@ -1,16 +1,15 @@
 // Findings, as a list or JSON; exit code 1 where something is wrong.
-#include "tools/memory/check_verb.h"
-
 #include <ostream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/check.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/load.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/check.h"
 
 namespace graphtree::memory {
 namespace {

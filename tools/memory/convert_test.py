@@ -15,7 +15,7 @@ import unittest
 
 GRAPHTREE = sys.argv.pop(1)
 SYNTHETIC = "tools/memory/write_synthetic"  # writes large files
-FILES = sorted(glob.glob("allocator/snapshot/testdata/*.pickle"))
+FILES = sorted(glob.glob("tools/snapshot/testdata/*.pickle"))
 
 
 def load(path):
@@ -320,7 +320,7 @@ class ConvertTest(unittest.TestCase):
                       self.convert(self.path("laugh.pickle"), self.path("x.json"), code=3))
 
     def test_sqlite_answers_questions(self):
-        self.convert("allocator/snapshot/testdata/oom_fragmented.pickle", self.path("oom.sqlite"))
+        self.convert("tools/snapshot/testdata/oom_fragmented.pickle", self.path("oom.sqlite"))
         with sqlite3.connect(self.path("oom.sqlite")) as database:
             held, = database.execute(
                 "SELECT sum(size) FROM blocks WHERE state = 'active_allocated'").fetchone()

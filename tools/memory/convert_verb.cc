@@ -1,6 +1,4 @@
 // Reads one kind of file and writes another.
-#include "tools/memory/convert_verb.h"
-
 #include <optional>
 #include <ostream>
 #include <string>
@@ -13,6 +11,7 @@
 #include "tools/memory/load.h"
 #include "tools/memory/same_file.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -15,7 +15,7 @@ import unittest
 import cpp_pickler
 
 GRAPHTREE = sys.argv.pop(1)
-DATA = "allocator/snapshot/testdata/"
+DATA = "tools/snapshot/testdata/"
 SYNTHETIC = "tools/memory/write_synthetic"
 
 

@@ -1,13 +1,10 @@
 // Two snapshots by stack: new, gone, kept.
-#include "tools/memory/diff_verb.h"
-
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/compare.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -15,6 +12,8 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/compare.h"
 
 namespace graphtree::memory {
 namespace {

@@ -6,7 +6,7 @@ import sys
 import unittest
 
 GRAPHTREE = sys.argv.pop(1)
-DATA = "allocator/snapshot/testdata"
+DATA = "tools/snapshot/testdata"
 
 
 def stats(path):

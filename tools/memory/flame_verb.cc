@@ -1,6 +1,4 @@
 // Adds up stacks at a moment, or over the whole history.
-#include "tools/memory/flame_verb.h"
-
 #include <map>
 #include <ostream>
 #include <string>
@@ -9,21 +7,22 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/frames.h"
-#include "allocator/snapshot/analysis/history.h"
-#include "allocator/snapshot/analysis/holdings.h"
 #include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/output_file.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/flame_svg.h"
 #include "tools/memory/flame_tree.h"
 #include "tools/memory/load.h"
-#include "tools/cli/output_file.h"
-#include "tools/memory/selection.h"
 #include "tools/memory/same_file.h"
+#include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/frames.h"
+#include "tools/snapshot/analysis/history.h"
+#include "tools/snapshot/analysis/holdings.h"
 
 namespace graphtree::memory {
 namespace {

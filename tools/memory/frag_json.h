@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/snapshot/analysis/fragmentation.h"
-#include "allocator/snapshot/analysis/layout.h"
 #include "allocator/snapshot/snapshot.h"
+#include "tools/snapshot/analysis/fragmentation.h"
+#include "tools/snapshot/analysis/layout.h"
 
 namespace graphtree::memory {
 

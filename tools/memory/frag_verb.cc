@@ -1,19 +1,14 @@
 // Holes, what lies beside them, and what a request would meet.
-#include "tools/memory/frag_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/numbers.h"
-#include "allocator/snapshot/analysis/fragmentation.h"
-#include "allocator/snapshot/analysis/layout.h"
-#include "allocator/snapshot/analysis/stats.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/frag_json.h"
@@ -21,6 +16,10 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/fragmentation.h"
+#include "tools/snapshot/analysis/layout.h"
+#include "tools/snapshot/analysis/stats.h"
 
 namespace graphtree::memory {
 namespace {

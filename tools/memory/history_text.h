@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/snapshot/analysis/history.h"
 #include "device/base/json_writer.h"
 #include "tools/memory/text.h"
+#include "tools/snapshot/analysis/history.h"
 
 namespace graphtree::memory {
 

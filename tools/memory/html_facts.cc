@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allocator/snapshot/analysis/stats.h"
 #include "tools/memory/text.h"
+#include "tools/snapshot/analysis/stats.h"
 
 namespace graphtree::memory {
 namespace {

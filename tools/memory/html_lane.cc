@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/snapshot/analysis/address_map.h"
 #include "tools/memory/html_pieces.h"
 #include "tools/memory/html_ranges.h"
+#include "tools/snapshot/analysis/address_map.h"
 
 namespace graphtree::memory {
 namespace {

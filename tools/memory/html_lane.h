@@ -16,12 +16,12 @@
 #include <cstdint>
 #include <string>
 
-#include "allocator/snapshot/analysis/history.h"
 #include "allocator/snapshot/snapshot.h"
 #include "device/base/json_writer.h"
 #include "tools/memory/html_columns.h"
 #include "tools/memory/html_stacks.h"
 #include "tools/memory/html_tables.h"
+#include "tools/snapshot/analysis/history.h"
 
 namespace graphtree::memory {
 

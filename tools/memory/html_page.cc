@@ -9,7 +9,6 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "allocator/snapshot/analysis/history.h"
 #include "device/base/json_writer.h"
 #include "device/base/version.h"
 #include "tools/memory/history_text.h"
@@ -19,6 +18,7 @@
 #include "tools/memory/html_stacks.h"
 #include "tools/memory/html_tables.h"
 #include "tools/memory/text.h"
+#include "tools/snapshot/analysis/history.h"
 
 namespace graphtree::memory {
 namespace {

@@ -8,11 +8,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/read.h"
 #include "device/base/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tools/memory/html_unpack.h"
+#include "tools/snapshot/read/read.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Reads one or two snapshots and writes the page.
-#include "tools/memory/html_verb.h"
-
 #include <memory>
 #include <ostream>
 #include <string>
@@ -17,6 +15,7 @@
 #include "tools/memory/page/parts.h"
 #include "tools/memory/same_file.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // What grows in every interval between snapshots.
-#include "tools/memory/leaks_verb.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -10,7 +8,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allocator/snapshot/analysis/compare.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -18,6 +15,8 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/compare.h"
 
 namespace graphtree::memory {
 namespace {

@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "allocator/snapshot/ill_formed.h"
-#include "allocator/snapshot/read.h"
 #include "tools/cli/progress.h"
 #include "tools/memory/text.h"
+#include "tools/snapshot/read/ill_formed.h"
+#include "tools/snapshot/read/read.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // One bar per segment, all to one scale.
-#include "tools/memory/map_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -9,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/layout.h"
 #include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
 #include "tools/cli/arguments.h"
@@ -18,6 +15,8 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/layout.h"
 
 namespace graphtree::memory {
 namespace {

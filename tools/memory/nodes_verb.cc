@@ -1,6 +1,4 @@
 // The tree with its bytes, and the outputs that are alive.
-#include "tools/memory/nodes_verb.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -10,13 +8,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/nodes.h"
 #include "allocator/snapshot/words.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/load.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/nodes.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,11 +1,11 @@
 // The facts of a failure, its holders and the experiments.
 #include "tools/memory/oom_json.h"
 
-#include "allocator/snapshot/analysis/holdings.h"
-#include "allocator/snapshot/analysis/top.h"
 #include "device/base/json_writer.h"
 #include "tools/memory/history_text.h"
 #include "tools/memory/stack_text.h"
+#include "tools/snapshot/analysis/holdings.h"
+#include "tools/snapshot/analysis/top.h"
 
 namespace graphtree::memory {
 namespace {

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/snapshot/analysis/history.h"
-#include "allocator/snapshot/analysis/oom.h"
 #include "allocator/snapshot/snapshot.h"
+#include "tools/snapshot/analysis/history.h"
+#include "tools/snapshot/replay/oom.h"
 
 namespace graphtree::memory {
 

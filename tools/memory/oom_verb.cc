@@ -1,14 +1,10 @@
 // A failed allocation as a story for people; oom_json.cc has the facts for scripts.
-#include "tools/memory/oom_verb.h"
-
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allocator/snapshot/analysis/oom.h"
-#include "allocator/snapshot/analysis/top.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/history_text.h"
@@ -17,6 +13,9 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/top.h"
+#include "tools/snapshot/replay/oom.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,6 +1,4 @@
 // Filters from the command line, and what passes them.
-#include "tools/memory/query_verb.h"
-
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +13,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "allocator/snapshot/analysis/query.h"
 #include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
 #include "tools/cli/arguments.h"
@@ -24,6 +21,8 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/query.h"
 
 namespace graphtree::memory {
 namespace {

@@ -1,17 +1,10 @@
 // A table of policies beside what was recorded.
-#include "tools/memory/replay_verb.h"
-
 #include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/replay/bfc_policy.h"
-#include "allocator/snapshot/replay/caching_policy.h"
-#include "allocator/snapshot/replay/expandable_policy.h"
-#include "allocator/snapshot/replay/graphtree_policy.h"
-#include "allocator/snapshot/replay/replay.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -19,6 +12,12 @@
 #include "tools/memory/load.h"
 #include "tools/memory/selection.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/replay/bfc_policy.h"
+#include "tools/snapshot/replay/caching_policy.h"
+#include "tools/snapshot/replay/expandable_policy.h"
+#include "tools/snapshot/replay/graphtree_policy.h"
+#include "tools/snapshot/replay/replay.h"
 
 namespace graphtree::memory {
 namespace {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "allocator/snapshot/analysis/history.h"
-#include "allocator/snapshot/analysis/holdings.h"
 #include "allocator/snapshot/snapshot.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/verb.h"
+#include "tools/snapshot/analysis/history.h"
+#include "tools/snapshot/analysis/holdings.h"
 
 namespace graphtree::memory {
 

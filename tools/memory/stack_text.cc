@@ -1,11 +1,11 @@
-// Chooses frames through allocator/snapshot/analysis/frames.h.
+// Chooses frames through tools/snapshot/analysis/frames.h.
 #include "tools/memory/stack_text.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "allocator/snapshot/analysis/frames.h"
+#include "tools/snapshot/analysis/frames.h"
 
 namespace graphtree::memory {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "allocator/snapshot/analysis/stats.h"
 #include "allocator/snapshot/snapshot.h"
+#include "tools/snapshot/analysis/stats.h"
 
 namespace graphtree::memory {
 

@@ -1,17 +1,16 @@
 // Totals as text for people; stats_json.cc has the same for scripts.
-#include "tools/memory/stats_verb.h"
-
 #include <ostream>
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/snapshot/analysis/stats.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
 #include "tools/memory/history_text.h"
 #include "tools/memory/load.h"
 #include "tools/memory/stats_json.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/stats.h"
 
 namespace graphtree::memory {
 namespace {

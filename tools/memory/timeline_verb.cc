@@ -1,6 +1,4 @@
 // A chart in the terminal, the peak, and who held what at it.
-#include "tools/memory/timeline_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -8,8 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "allocator/snapshot/analysis/timeline.h"
-#include "allocator/snapshot/analysis/top.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -18,6 +14,9 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/timeline.h"
+#include "tools/snapshot/analysis/top.h"
 
 namespace graphtree::memory {
 namespace {

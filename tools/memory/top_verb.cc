@@ -1,6 +1,4 @@
 // Groups of holdings, as a table or JSON.
-#include "tools/memory/top_verb.h"
-
 #include <algorithm>
 #include <ostream>
 #include <string>
@@ -10,8 +8,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "allocator/snapshot/analysis/frames.h"
-#include "allocator/snapshot/analysis/top.h"
 #include "device/base/json_writer.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/registry.h"
@@ -19,6 +15,9 @@
 #include "tools/memory/selection.h"
 #include "tools/memory/stack_text.h"
 #include "tools/memory/text.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/frames.h"
+#include "tools/snapshot/analysis/top.h"
 
 namespace graphtree::memory {
 namespace {

@@ -12,8 +12,6 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
-#include "allocator/snapshot/analysis/nodes.h"
-#include "allocator/snapshot/read.h"
 #include "allocator/snapshot/snapshot.h"
 #include "device/base/status_matchers.h"
 #include "device/device.h"
@@ -27,9 +25,9 @@
 #include "graphs/tree_snapshot.h"
 #include "gtest/gtest.h"
 #include "tools/cli/registry.h"
-#include "tools/memory/check_verb.h"
-#include "tools/memory/nodes_verb.h"
-#include "tools/memory/top_verb.h"
+#include "tools/memory/verbs.h"
+#include "tools/snapshot/analysis/nodes.h"
+#include "tools/snapshot/read/read.h"
 
 namespace graphtree::memory {
 namespace {

@@ -8,7 +8,7 @@ import tempfile
 import unittest
 
 GRAPHTREE = sys.argv.pop(1)
-DATA = "allocator/snapshot/testdata/"
+DATA = "tools/snapshot/testdata/"
 FILES = sorted(DATA + name for name in os.listdir(DATA) if name.endswith(".pickle"))
 LEAKS = [DATA + "leak_step9.pickle", DATA + "leak_step39.pickle"]
 ONE_FILE = ("stats", "top", "map", "timeline", "frag", "oom", "replay", "nodes", "query", "check")

@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "pag
 import report  # noqa: E402
 
 GRAPHTREE = sys.argv.pop(1)
-FILES = sorted(glob.glob("allocator/snapshot/testdata/*.pickle"))
+FILES = sorted(glob.glob("tools/snapshot/testdata/*.pickle"))
 
 
 def find_viewer():

@@ -7,7 +7,7 @@
 
 #include "absl/strings/numbers.h"
 #include "allocator/snapshot/byte_sink.h"
-#include "allocator/snapshot/synthetic.h"
+#include "tools/snapshot/synthetic.h"
 
 namespace graphtree::memory {
 namespace {

@@ -8,7 +8,7 @@ import unittest
 from browser import Browser, find_browser
 
 NO_BROWSER = "no Chromium on this machine (tools/setup page installs it)"
-DATA = "allocator/snapshot/testdata"
+DATA = "tools/snapshot/testdata"
 
 
 class PageCase(unittest.TestCase):
