@@ -1,7 +1,7 @@
 """planted_library: a library in two builds, as it ships and with bugs that can be planted.
 
 The second, NAME_with_planted_bugs, is for the simulations alone, which must find the bugs that
-graphs/planted_bug.h lists. `planted_deps` are libraries of this kind; each build depends on its
+graphs/run/planted_bug.h lists. `planted_deps` are libraries of this kind; each build depends on its
 own.
 """
 

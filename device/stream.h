@@ -4,12 +4,13 @@
 // the code that launches need not know which. A capture follows events to other streams, which must
 // be joined (their last work awaited) before it ends.
 //
-//   capture states     kNone --BeginCapture--> kActive --EndCapture--> kNone   (a Graph comes back)
-//                                                 |
-//                                  a forbidden call (see below)
-//                                                 v
-//                                           kInvalidated --EndCapture--> kNone (an error comes
-//                                           back)
+//   capture states
+//
+//   kNone --BeginCapture--> kActive --EndCapture--> kNone, and a Graph comes back
+//                              |
+//                    a forbidden call (see below)
+//                              v
+//                         kInvalidated --EndCapture--> kNone, and an error comes back
 //
 // Forbidden on a capturing stream: Synchronize, IsDone, and an event that a capture recorded being
 // synchronised or queried; ending a capture twice, on a stream that did not begin it, on another

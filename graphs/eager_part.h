@@ -32,7 +32,7 @@ struct BreakRequest {
 class Cutter {
  public:
   virtual ~Cutter() = default;
-  // Runs the part behind everything that was launched so far.
+  // Runs the part after everything that was launched so far.
   virtual absl::Status Cut(BreakRequest request) = 0;
 };
 

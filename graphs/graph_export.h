@@ -6,7 +6,7 @@
 //              of the one before (programmatic)
 //
 // Plain text, from plain data. Addresses and values are hexadecimal strings, since JSON's numbers
-// lose bits behind the 53rd.
+// lose bits after the 53rd.
 #ifndef GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
 #define GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
 

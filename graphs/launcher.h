@@ -150,7 +150,7 @@ class Launcher {
   // elements.
   void Copy(const Tensor& target, const Tensor& source);
   void Fill(const Tensor& target, uint8_t byte);
-  // Runs `part` behind everything that was launched so far; `why` is for people. Arguments are
+  // Runs `part` after everything that was launched so far; `why` is for people. Arguments are
   // tensors only, and say what the part reads and writes, as a launch's do.
   void Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part);
 
@@ -173,7 +173,7 @@ class Launcher {
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);
   // Opaque work on `side`, a stream that the body has forked off its own, uses the tensor. Said
-  // behind that work: a tensor that is dropped before the fork joins may else be placed again while
+  // after that work: a tensor that is dropped before the fork joins may else be placed again while
   // the work runs. Memory of the caller's needs no such word, and scratch has one op.
   void UsedOn(const Tensor& tensor, Stream& side);
 
@@ -197,7 +197,7 @@ class Launcher {
   // What the body asked for and launched no op for. Every launch does this for itself.
   void EndScratch();
   // Where a body that failed had come to: "at op 3 of its body ('attend')" if that op could not be
-  // launched, "after op 3 of its body ('attend')" if something else failed behind it.
+  // launched, "after op 3 of its body ('attend')" if something else failed after it.
   std::string Place() const;
 
  private:

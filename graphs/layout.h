@@ -50,7 +50,7 @@ class Layout {
   absl::Span<const int64_t> sizes() const { return sizes_; }
   absl::Span<const int64_t> strides() const { return strides_; }
   int64_t elements() const { return elements_; }
-  // From the first byte that an element occupies to behind the last; 0 without elements, and of an
+  // From the first byte that an element occupies to after the last; 0 without elements, and of an
   // impossible layout, which has none either.
   uint64_t extent_bytes() const { return extent_bytes_; }
   // The elements fill the extent, each byte once, in row-major order.

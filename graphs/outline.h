@@ -23,8 +23,6 @@
 
 namespace graphtree {
 
-struct Node;
-
 struct OutlineNode {
   uint64_t id = 0;         // recordings count from 0
   int64_t parent = -1;     // its place among the rows; -1 for a root
@@ -41,9 +39,6 @@ struct OutlineNode {
 };
 
 using Outline = std::vector<OutlineNode>;
-
-// `root` is the tree's root, which stands for nothing that was recorded.
-Outline OutlineOf(const Node& root);
 
 // One line for each node, ending in a newline each. As long as the rows are many.
 std::string DrawOutline(const Outline& outline);

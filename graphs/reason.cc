@@ -48,8 +48,6 @@ constexpr Row kRows[] = {
     {Reason::kStaticMoved, "static_moved", "a static input came at another address"},
     {Reason::kManagedMoved, "managed_moved",
      "an input made earlier on this path came at another address"},
-    {Reason::kLayoutDiffers, "layout_differs", "an input came with another shape, type or strides"},
-    {Reason::kIntegerDiffers, "integer_differs", "an integer input has another value"},
     {Reason::kAlignmentDiffers, "alignment_differs",
      "an input whose ops are patched came less aligned than when it was recorded"},
     {Reason::kLivenessDiffers, "liveness_differs",

@@ -29,8 +29,6 @@ enum class Reason : uint8_t {
   // Recorded again although there was a recording for the place.
   kStaticMoved,        // a static input has another address
   kManagedMoved,       // an input made on this path has another address
-  kLayoutDiffers,      // an input has another shape, type or strides
-  kIntegerDiffers,     // an integer input has another value
   kAlignmentDiffers,   // a patched input is less aligned than when it was recorded
   kLivenessDiffers,    // an output that was dead when it was recorded is alive
   kConsumerDiffers,    // an input that died inside the function is held by somebody else now
@@ -52,10 +50,10 @@ enum class Reason : uint8_t {
   kWorksElsewhere,     // its recording lacks work that it put on another stream
   kReplayDiffers,      // checked mode saw a replay leave other bytes than a run of its body
   // Cut where it must run eagerly; this counts the breaks of what was recorded.
-  kBreak,
+  kBreak,  // the last one: kReasonCount counts up to it
 };
 
-constexpr size_t kReasonCount = 38;
+constexpr size_t kReasonCount = static_cast<size_t>(Reason::kBreak) + 1;
 
 // "mutated_input": for counters and scripts.
 const char* ReasonName(Reason reason);

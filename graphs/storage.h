@@ -1,8 +1,8 @@
 // A Storage owns one allocation that tensors look into, and knows who still holds it.
 //
-//   caller's Tensor ---+                                      outside: handles the caller holds
-//   caller's Tensor ---+--> Storage { range, counts, state }  inside: the tree's own, a node's slot
-//   node's slot     ---+                                              or its list of held outputs
+//   caller's Tensor --+                                      outside: handles of the caller's
+//   caller's Tensor --+--> Storage { range, counts, state }  inside:  the tree's own, a node's slot
+//   node's slot     --+                                               or the path's list
 //
 //   count    | 1 if anything inside holds it | number of outside handles |     one atomic word
 //

@@ -6,7 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
-#include "graphs/node_memory.h"
+#include "graphs/recording/node_memory.h"
+#include "graphs/recording/outline_of.h"
 #include "graphs/run/tree_core.h"
 
 namespace graphtree {

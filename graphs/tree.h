@@ -50,7 +50,7 @@
 // call runs on another stream. What was queued on one that is gone still comes before all that uses
 // its memory next, and closing waits for it. An adopted stream (Device::AdoptStream) goes before
 // the native one that it stands for. One that goes within a capture that another stream has begun
-// takes with it what was queued before that capture: calls behind it are errors that say so.
+// takes with it what was queued before that capture: calls after it are errors that say so.
 #ifndef GRAPHTREE_GRAPHS_TREE_H_
 #define GRAPHTREE_GRAPHS_TREE_H_
 
@@ -70,7 +70,7 @@
 #include "device/graph.h"
 #include "device/observer.h"
 #include "graphs/call_counts.h"
-#include "graphs/function.h"
+#include "graphs/function_options.h"
 #include "graphs/outline.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
@@ -98,7 +98,7 @@ class Tree {
 
   // Messages and outlines name it; a line end in the name is "\\n" there.
   FunctionId Register(std::string name, FunctionOptions options, Body body);
-  // The function's recordings go, and what was recorded behind them, its shapes, and what its body
+  // The function's recordings go, and what was recorded after them, its shapes, and what its body
   // and its recordings keep alive: at once, or, for what the path in force or work under way needs,
   // when the step ends and the work is over. What it handed out stays good until its step
   // ends, or for as long as it is kept. Calling it then is an error that names it; its id is given

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "graphs/budget.h"
-#include "graphs/input_roles.h"
+#include "graphs/moving.h"
 
 namespace graphtree {
 

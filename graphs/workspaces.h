@@ -7,7 +7,7 @@
 //   matmul scratch   generation 2   [0x7f40..., +8 MiB)     nodes 3 and 7 match no call any more
 //
 // A body says at every launch which workspace it hands to the library (Launcher::Workspace). A node
-// keeps the generations that it was recorded with; one that is behind is a mismatch, and the call
+// keeps the generations that it was recorded with; one that is older is a mismatch, and the call
 // is recorded again.
 //
 // Pure bookkeeping. Threads: the tree's caller, or the body that runs for it. Cost for a node that

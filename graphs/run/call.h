@@ -4,8 +4,8 @@
 
 #include "absl/types/span.h"
 #include "device/stream.h"
-#include "graphs/call_stack.h"
-#include "graphs/function.h"
+#include "graphs/history/call_stack.h"
+#include "graphs/match/function.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {

@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 #include "graphs/run/located.h"
 
 namespace graphtree {

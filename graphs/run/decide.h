@@ -29,9 +29,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "graphs/input_roles.h"
-#include "graphs/node.h"
-#include "graphs/path.h"
+#include "graphs/match/input_roles.h"
+#include "graphs/recording/node.h"
+#include "graphs/recording/path.h"
 #include "graphs/reason.h"
 
 namespace graphtree {

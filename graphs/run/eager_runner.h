@@ -20,7 +20,7 @@
 #include "absl/status/status.h"
 #include "device/stream.h"
 #include "graphs/body_requests.h"
-#include "graphs/given_inputs.h"
+#include "graphs/recording/given_inputs.h"
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"

@@ -6,7 +6,7 @@
 
 #include "device/base/status_macros.h"
 #include "device/error.h"
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 

@@ -14,8 +14,8 @@
 #include <cstddef>
 
 #include "absl/status/status.h"
-#include "graphs/keeper.h"
-#include "graphs/node.h"
+#include "graphs/budget/keeper.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/ground.h"
 #include "graphs/run/journal.h"
 

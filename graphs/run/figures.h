@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graphs/call_counts.h"
-#include "graphs/gate.h"
+#include "graphs/run/gate.h"
 #include "graphs/run/books.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"

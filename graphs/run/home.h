@@ -9,8 +9,8 @@
 
 #include "absl/status/status.h"
 #include "device/device.h"
-#include "graphs/device_place.h"
-#include "graphs/home_pages.h"
+#include "graphs/memory/device_place.h"
+#include "graphs/memory/home_pages.h"
 #include "graphs/run/call.h"
 
 namespace graphtree {

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 

@@ -20,9 +20,9 @@
 #include "device/observer.h"
 #include "device/stream.h"
 #include "graphs/call_counts.h"
-#include "graphs/function.h"
-#include "graphs/node.h"
-#include "graphs/path.h"
+#include "graphs/match/function.h"
+#include "graphs/recording/node.h"
+#include "graphs/recording/path.h"
 #include "graphs/tree_options.h"
 #include "graphs/tree_stats.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graphs/function.h"
+#include "graphs/match/function.h"
 #include "graphs/launcher.h"
 
 namespace graphtree {

@@ -1,8 +1,8 @@
 // From the cheapest question to the dearest.
 #include "graphs/run/matcher.h"
 
-#include "graphs/match.h"
-#include "graphs/planted_bug.h"
+#include "graphs/match/match.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "graphs/match.h"
+#include "graphs/match/match.h"
 
 namespace graphtree {
 namespace {

@@ -15,9 +15,9 @@
 #include <optional>
 #include <vector>
 
-#include "graphs/input_roles.h"
-#include "graphs/keeper.h"
-#include "graphs/node.h"
+#include "graphs/match/input_roles.h"
+#include "graphs/budget/keeper.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
 #include "graphs/run/decide.h"

@@ -1,7 +1,7 @@
 // One storage for each output.
 #include "graphs/run/outputs.h"
 
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 #include "graphs/run/kept_outputs.h"
 
 namespace graphtree {

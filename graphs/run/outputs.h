@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "graphs/node.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
 #include "graphs/run/ground.h"

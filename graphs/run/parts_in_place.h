@@ -11,11 +11,11 @@
 
 #include "absl/status/status.h"
 #include "device/stream.h"
-#include "graphs/access_log.h"
+#include "graphs/inputs/access_log.h"
 #include "graphs/eager_part.h"
-#include "graphs/eager_traces.h"
+#include "graphs/memory/eager_traces.h"
 #include "graphs/launcher.h"
-#include "graphs/part_runner.h"
+#include "graphs/memory/part_runner.h"
 #include "graphs/run/call.h"
 #include "graphs/run/ground.h"
 

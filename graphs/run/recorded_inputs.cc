@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
-#include "graphs/moved_words.h"
-#include "graphs/planted_bug.h"
+#include "graphs/inputs/moved_words.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

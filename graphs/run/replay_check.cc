@@ -5,10 +5,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "graphs/access_log.h"
-#include "graphs/content_digest.h"
+#include "graphs/inputs/access_log.h"
+#include "graphs/check/content_digest.h"
 #include "graphs/launcher.h"
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 #include "graphs/random/random_source.h"
 
 namespace graphtree {

@@ -14,15 +14,15 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "graphs/keeper.h"
-#include "graphs/node.h"
+#include "graphs/budget/keeper.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/ground.h"
 #include "graphs/run/journal.h"
-#include "graphs/run_digest.h"
+#include "graphs/check/run_digest.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "device/base/status_macros.h"
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

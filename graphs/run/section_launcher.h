@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "device/stream.h"
-#include "graphs/node.h"
+#include "graphs/recording/node.h"
 #include "graphs/random/random_source.h"
 #include "graphs/run/executables.h"
 #include "graphs/run/ground.h"

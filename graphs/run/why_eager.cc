@@ -2,7 +2,7 @@
 #include "graphs/run/why_eager.h"
 
 #include "absl/strings/str_cat.h"
-#include "graphs/match.h"
+#include "graphs/match/match.h"
 #include "graphs/run/miss.h"
 
 namespace graphtree {

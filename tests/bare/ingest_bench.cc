@@ -10,7 +10,7 @@
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "device/open.h"
-#include "graphs/ingest/ingest.h"
+#include "graphs/inputs/ingest/ingest.h"
 #include "tests/bare/bare_graph.h"
 #include "tests/kernels/kernels.h"
 #include "tools/benching/row.h"

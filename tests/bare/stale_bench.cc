@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 #include "tests/bare/tree_bench_world.h"
 #include "tools/benching/row.h"
 

@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "graphs/ingest/ingest.h"
+#include "graphs/inputs/ingest/ingest.h"
 #include "graphs/tree.h"
 #include "tests/bare/bare_graph.h"
 #include "tests/bare/bench_device.h"

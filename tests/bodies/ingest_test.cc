@@ -1,5 +1,5 @@
 // The ingest op on every device: random inputs against a naive copy, and a patched replay.
-#include "graphs/ingest/ingest.h"
+#include "graphs/inputs/ingest/ingest.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -11,7 +11,7 @@
 #include "device/base/status_macros.h"
 #include "device/base/status_matchers.h"
 #include "gmock/gmock.h"
-#include "graphs/ingest/random_inputs.h"
+#include "graphs/inputs/ingest/random_inputs.h"
 #include "gtest/gtest.h"
 #include "tests/bodies/on_device.h"
 

@@ -1,6 +1,6 @@
 // Bugs that are planted in the library (graphs/planted_bug.h) are found within so many programs:
 // the README has what this test prints, and which are not found.
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 
 #include <cstdio>
 #include <string>

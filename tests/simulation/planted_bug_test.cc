@@ -1,6 +1,6 @@
 // The simulation finds bugs: each one that is planted shows within so many seeds, and its program
 // shrinks to a few actions, which are fine without the bug.
-#include "graphs/planted_bug.h"
+#include "graphs/run/planted_bug.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -20,7 +20,7 @@
 #include <string>
 #include <vector>
 
-#include "graphs/input_roles.h"
+#include "graphs/match/input_roles.h"
 
 namespace graphtree::simulation {
 

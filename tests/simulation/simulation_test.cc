@@ -29,7 +29,6 @@ const char* const kBeyondPrograms[] = {
     "excluded",        "tree_off",       "size_not_listed",  // options
     "forbidden_call",  "unjoined_fork",  "capture_broken",   // mistakes in bodies
     "workspace_moved", "rerecord_limit", "long_step",
-    "layout_differs",  "integer_differs",  // another shape is another function's matter
     "sizes_vary",      "function_evicted", "works_elsewhere",  // the other simulation's matter
     "replay_differs",  // for bodies that a run more does not show: the programs' ones count runs
 };

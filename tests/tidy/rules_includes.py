@@ -16,6 +16,14 @@ _BELOW = {
     "tools": source.FOLDERS,
 }
 
+# The headers that a user of the tree includes, and what they need: nothing else of graphs.
+_GRAPHS_DOOR = re.compile(r"^graphs/(random/)?[a-z_]+\.h$")
+
+# The rooms of graphs, from the lowest to the highest: each takes from those before it.
+_GRAPHS_ROOMS = ("graphs/history/", "graphs/listen/", "graphs/match/", "graphs/inputs/",
+                 "graphs/memory/", "graphs/check/", "graphs/recording/", "graphs/budget/",
+                 "graphs/run/")
+
 # A room takes of its own folder only itself and these.
 _ROOMS = {
     "allocator/snapshot/": (),
@@ -67,6 +75,19 @@ def _check_room(file, target):
     return None
 
 
+def _check_graphs(file, target):
+    if not target.startswith("graphs/") or _GRAPHS_DOOR.match(target) or file.is_check:
+        return None
+    if _GRAPHS_DOOR.match(file.path):
+        return "%s is a public header, and %s is not" % (file.path, target)
+    for number, room in enumerate(_GRAPHS_ROOMS):
+        below = _GRAPHS_ROOMS[:number + 1]
+        if file.path.startswith(room) and not target.startswith(below):
+            return "%s may not include %s: of graphs it includes from the public headers and %s" % (
+                room, target, ", ".join(below))
+    return None
+
+
 def check(file, paths):
     """Yields a finding for each include that points the wrong way."""
     if not file.is_cpp or file.folder not in _BELOW:
@@ -84,7 +105,8 @@ def check(file, paths):
             yield source.Finding("cupti-header", file.path, number,
                                  "%s belongs in profiler/cupti/" % target)
         elif top in source.FOLDERS and "/" in target:
-            wrong = _check_folder(file, target) or _check_room(file, target)
+            wrong = (_check_folder(file, target) or _check_room(file, target) or
+                     _check_graphs(file, target))
             if wrong:
                 yield source.Finding("include-direction", file.path, number, wrong)
             elif target not in paths:

@@ -56,6 +56,25 @@ class IncludeTest(unittest.TestCase):
         ]:
             self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
 
+    def test_the_door_of_graphs_leads_to_nothing_inside(self):
+        there = ["graphs/tensor.h", "graphs/random/generator.h", "graphs/match/match.h",
+                 "graphs/run/call.h", "graphs/history/call_stack.h"]
+        for path, include, wanted in [
+            ("graphs/tree.h", "graphs/tensor.h", None),
+            ("graphs/tree.h", "graphs/random/generator.h", None),
+            ("graphs/tree.h", "graphs/match/match.h", "include-direction"),
+            ("graphs/random/source.h", "graphs/run/call.h", "include-direction"),
+            ("graphs/tree.cc", "graphs/run/call.h", None),
+            ("graphs/match/b.h", "graphs/tensor.h", None),
+            ("graphs/match/b.cc", "graphs/history/call_stack.h", None),
+            ("graphs/match/b.cc", "graphs/run/call.h", "include-direction"),
+            ("graphs/match/b_test.cc", "graphs/run/call.h", None),
+            ("graphs/history/b.cc", "graphs/match/match.h", "include-direction"),
+            ("graphs/run/b.cc", "graphs/match/match.h", None),
+            ("runtime/b.cc", "graphs/match/match.h", None),
+        ]:
+            self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
+
     def test_a_room_includes_of_its_folder_only_what_is_below_it(self):
         there = ["allocator/a.h", "allocator/snapshot/a.h", "device/base/a.h", "tools/benching/a.h",
                  "tools/snapshot/read/a.h", "tools/snapshot/analysis/a.h", "tools/memory/a.h"]

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "graphs/function.h"
+#include "graphs/match/function.h"
 #include "graphs/launcher.h"
 #include "graphs/layout.h"
 #include "graphs/tensor.h"

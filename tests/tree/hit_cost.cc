@@ -22,7 +22,7 @@
 #include "absl/types/span.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
-#include "graphs/ingest/ingest.h"
+#include "graphs/inputs/ingest/ingest.h"
 #include "tests/tree/bodies.h"
 #include "tests/tree/silent_device.h"
 #include "tests/tree/tree_fixture.h"

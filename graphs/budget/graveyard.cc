@@ -1,0 +1,70 @@
+// Asking the event, and setting it.
+#include "graphs/budget/graveyard.h"
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+// Executables first, as they were made from the graphs.
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs) {
+  node->VisitSections([graphs](Section& section) {
+    if (section.executable != nullptr) graphs->push_back(std::move(section.executable));
+    if (section.spare != nullptr) graphs->push_back(std::move(section.spare->executable));
+    section.spare = nullptr;
+    if (section.graph != nullptr) graphs->push_back(std::move(section.graph));
+  });
+}
+
+// A stream that its owner is capturing must not be touched: the event would go into the capture.
+bool Graveyard::Mark(StreamLife& last) {
+  const absl::StatusOr<CaptureInfo> capture = last.Capture();
+  if (!capture.ok() || capture->state != CaptureState::kNone) return false;
+  if (event_ == nullptr) {
+    absl::StatusOr<std::unique_ptr<Event>> event = device_.NewEvent({});
+    if (!event.ok()) return false;
+    event_ = *std::move(event);
+  }
+  return last.Use([this](Stream& stream) { return stream.Record(*event_); }).ok();
+}
+
+void Graveyard::Tidy(StreamLife* last) {
+  if (empty() || device_.open_captures() > 0) return;
+  if (last == nullptr) return DestroyAll();
+  if (!marked_.empty()) {
+    const absl::StatusOr<bool> done = event_->IsDone();
+    if (!done.ok() || !*done) return;
+    marked_ = Plot();
+  }
+  if (waiting_.empty()) return;
+  if (last->has_ended()) {
+    // It left an event of its own behind the tree's last work.
+    const absl::StatusOr<bool> done = last->IsDone();
+    if (done.ok() && *done) waiting_ = Plot();
+    return;
+  }
+  if (!Mark(*last)) return;
+  marked_ = std::exchange(waiting_, Plot());
+}
+
+void Graveyard::TakeGraphs(std::vector<std::shared_ptr<void>>* graphs) {
+  for (Plot* plot : {&marked_, &waiting_}) {
+    for (std::unique_ptr<Executable>& executable : plot->executables) {
+      graphs->push_back(std::move(executable));
+    }
+    for (const std::unique_ptr<Node>& node : plot->nodes) {
+      graphtree::TakeGraphs(node.get(), graphs);
+    }
+  }
+  DestroyAll();
+}
+
+void Graveyard::DestroyAll() {
+  marked_ = Plot();
+  waiting_ = Plot();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,68 @@
+// Recordings and executables that were evicted, and objects that work which is no recording's
+// needs, until they can be destroyed: the last launch must be over, and no capture may be open,
+// since destroying under one can break it.
+//
+//   evicted --> waiting --event on the tree's last stream--> marked --event is done--> destroyed
+//
+// One event serves all: what is evicted while it is under way waits for the next.
+//
+// Threads: the tree's caller only.
+#ifndef GRAPHTREE_GRAPHS_BUDGET_GRAVEYARD_H_
+#define GRAPHTREE_GRAPHS_BUDGET_GRAVEYARD_H_
+
+#include <cstddef>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "device/device.h"
+#include "graphs/recording/node.h"
+
+namespace graphtree {
+
+// The node's graphs and executables: it launches nothing any more.
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs);
+
+class Graveyard {
+ public:
+  explicit Graveyard(Device& device) : device_(device) {}
+  Graveyard(const Graveyard&) = delete;
+  Graveyard& operator=(const Graveyard&) = delete;
+
+  void Add(std::unique_ptr<Node> node) { waiting_.nodes.push_back(std::move(node)); }
+  void Add(std::unique_ptr<Executable> executable) {
+    waiting_.executables.push_back(std::move(executable));
+  }
+  void Add(std::vector<std::shared_ptr<void>> objects) {
+    for (std::shared_ptr<void>& object : objects) waiting_.objects.push_back(std::move(object));
+  }
+  bool empty() const { return waiting_.empty() && marked_.empty(); }
+  size_t size() const { return waiting_.size() + marked_.size(); }
+
+  // Destroys what may be destroyed by now. `last` has the tree's last work; null: there was none.
+  void Tidy(StreamLife* last);
+  // REQUIRES: all work of the tree is over.
+  void DestroyAll();
+  // What may not be destroyed with the graveyard, as a capture is open. REQUIRES: likewise.
+  void TakeGraphs(std::vector<std::shared_ptr<void>>* graphs);
+
+ private:
+  struct Plot {
+    std::vector<std::unique_ptr<Node>> nodes;
+    std::vector<std::unique_ptr<Executable>> executables;
+    std::vector<std::shared_ptr<void>> objects;
+    bool empty() const { return nodes.empty() && executables.empty() && objects.empty(); }
+    size_t size() const { return nodes.size() + executables.size() + objects.size(); }
+  };
+
+  bool Mark(StreamLife& last);
+
+  Device& device_;
+  std::unique_ptr<Event> event_;
+  Plot waiting_;
+  Plot marked_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_BUDGET_GRAVEYARD_H_

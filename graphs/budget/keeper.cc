@@ -1,0 +1,456 @@
+// Room, and whose it was.
+#include "graphs/budget/keeper.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/left_behind.h"
+#include "device/base/check.h"
+#include "device/executable_bytes.h"
+
+namespace graphtree {
+namespace {
+
+// What a node takes on the host: itself, and its graph.
+constexpr uint64_t kNodeBytes = 4096;
+constexpr uint64_t kOpBytes = 512;
+// The price of a recording and of an instantiation beside what each op costs, in ops.
+constexpr uint64_t kRecordOps = 100;
+constexpr uint64_t kInstantiateOps = 40;
+
+void Erase(std::vector<Node*>* nodes, const Node* node) {
+  nodes->erase(std::remove(nodes->begin(), nodes->end(), node), nodes->end());
+}
+
+template <typename Map, typename Key>
+void EraseFrom(Map* map, const Key& key, const Node* node) {
+  const auto found = map->find(key);
+  if (found == map->end()) return;
+  Erase(&found->second, node);
+  if (found->second.empty()) map->erase(found);
+}
+
+uint64_t GhostOf(const Variant& variant) {
+  return variant.hash ^ ((uint64_t{variant.function->id} + 1) * 0x9e3779b97f4a7c15u);
+}
+
+}  // namespace
+
+// A stack of its own: paths may be hundreds of levels deep.
+std::vector<Node*> Keeper::AllNodes(Node* from) const {
+  std::vector<Node*> nodes;
+  std::vector<Node*> open = {from};
+  while (!open.empty()) {
+    Node* node = open.back();
+    open.pop_back();
+    if (node != root_) nodes.push_back(node);
+    for (const std::unique_ptr<Node>& child : node->children) open.push_back(child.get());
+  }
+  return nodes;
+}
+
+Keeper::NodeSet Keeper::OnPath() const {
+  NodeSet nodes;
+  for (const Node* node = path_->current(); node != nullptr; node = node->parent) {
+    nodes.insert(node);
+  }
+  return nodes;
+}
+
+// The recording itself counts as a use.
+double Keeper::UsesOf(Node* node) {
+  return node->recent.At(now_, node->replays + 1, node->last_call, budget_.half_life);
+}
+
+double Keeper::UsesBelow(Node* node) {
+  double uses = 0;
+  for (Node* below : AllNodes(node)) uses += UsesOf(below);
+  return uses;
+}
+
+Kept Keeper::AsNode(Node* node, bool pinned) {
+  return {.uses = UsesOf(node),
+          .bytes = node->device_bytes() + kNodeBytes + kOpBytes * node->op_count(),
+          .cost = kRecordOps + 5 * node->op_count(),
+          .pinned = pinned};
+}
+
+Kept Keeper::AsExecutables(Node* node, bool pinned) {
+  const uint64_t executables = node->executables();
+  return {.uses = UsesOf(node),
+          .bytes = node->device_bytes(),
+          .cost = kInstantiateOps * executables + node->op_count(),
+          .count = executables,
+          .pinned = pinned};
+}
+
+void Keeper::ExecutablesMade(const Node& node) {
+  held_.executables += node.executables();
+  held_.executable_bytes += node.device_bytes();
+}
+
+absl::Status Keeper::RoomForNode(const Variant& variant) {
+  const Node* parent = path_->current();
+  const auto siblings = parent->by_variant.find(variant.id);
+  if (siblings != parent->by_variant.end() && siblings->second.size() >= budget_.siblings) {
+    std::vector<Kept> kept;
+    for (Node* sibling : siblings->second) kept.push_back({.uses = UsesBelow(sibling)});
+    EvictSubtree(siblings->second[LeastWorth(kept)], Reason::kSiblingEvicted);
+  }
+  // A leaf at a time: with its last child gone a node may go, too.
+  while (held_.nodes >= budget_.nodes) {
+    const NodeSet pinned = OnPath();
+    std::vector<Node*> leaves;
+    std::vector<Kept> kept;
+    for (Node* node : AllNodes(root_)) {
+      if (!node->children.empty()) continue;
+      leaves.push_back(node);
+      kept.push_back(AsNode(node, pinned.contains(node)));
+    }
+    const size_t least = LeastWorth(kept);
+    if (least == kept.size()) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("recording '", variant.function->name, "' as number ", pinned.size(),
+                       " of its path: the tree's budget is ", budget_.nodes,
+                       " nodes, and all of them are on this path; raise TreeBudget::nodes"));
+    }
+    Count(Reason::kNodeEvicted, EdgeOf(*leaves[least]), 1);
+    EvictLeaf(leaves[least]);
+  }
+  return absl::OkStatus();
+}
+
+Keeper::Excess Keeper::ExcessWith(const Held& held, uint64_t bytes) const {
+  return {std::max(held.executables + 1, budget_.executables) - budget_.executables,
+          std::max(held.executable_bytes + bytes, budget_.executable_bytes) -
+              budget_.executable_bytes};
+}
+
+absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
+  const uint64_t bytes = ExecutableBytes(ops);
+  const auto held_with_node = [&] {
+    Held held = held_;
+    held.executables += node.executables();
+    held.executable_bytes += node.device_bytes();
+    return held;
+  };
+  if (ExcessWith(held_with_node(), bytes).any()) DropSpares();
+  const Held held = held_with_node();
+  const Excess over = ExcessWith(held, bytes);
+  if (!over.any()) return absl::OkStatus();
+  const NodeSet pinned = OnPath();
+  std::vector<Node*> nodes;
+  std::vector<Kept> kept;
+  for (Node* other : AllNodes(root_)) {
+    if (other == &node || other->executables() == 0) continue;
+    nodes.push_back(other);
+    kept.push_back(AsExecutables(other, pinned.contains(other)));
+  }
+  const std::vector<size_t> victims = ChooseVictims(kept, over.executables, over.bytes);
+  if (victims.empty()) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
+        budget_.executables, " executables of ", budget_.executable_bytes,
+        " bytes together, and what is held beside it (", held.executables, " of ",
+        held.executable_bytes, " bytes) is on the path in force; raise TreeBudget::",
+        over.bytes > 0 ? "executable_bytes" : "executables"));
+  }
+  const Reason reason = over.executables > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
+  for (size_t victim : victims) {
+    Count(reason, EdgeOf(*nodes[victim]), EvictExecutables(nodes[victim]));
+  }
+  return absl::OkStatus();
+}
+
+bool Keeper::HasRoomForSpare(uint64_t ops) const {
+  return !ExcessWith(held_, ExecutableBytes(ops)).any();
+}
+
+void Keeper::SpareMade(const Executable& spare) {
+  ++held_.executables;
+  held_.executable_bytes += spare.device_bytes();
+  ++spares_;
+}
+
+uint64_t Keeper::DropSpares() {
+  const uint64_t all = spares_;
+  if (all == 0) return 0;
+  for (Node* node : AllNodes(root_)) {
+    size_t number = 0;
+    node->VisitSections([&](Section& section) {
+      if (section.spare != nullptr) {
+        EvictSpare(*node, number, &section);
+        section.NoSpare();
+        Count(Reason::kSpareDropped, EdgeOf(*node), 1);
+      }
+      ++number;
+    });
+  }
+  return all;
+}
+
+bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
+  if (DropSpares() > 0) return true;
+  const NodeSet pinned = OnPath();
+  std::vector<Node*> nodes;
+  std::vector<Kept> kept;
+  for (Node* other : AllNodes(root_)) {
+    if (other == &node || other->executables() == 0 || pinned.contains(other)) continue;
+    nodes.push_back(other);
+    kept.push_back(AsExecutables(other, false));
+  }
+  if (kept.empty()) return false;
+  Node* least = nodes[LeastWorth(kept)];
+  Count(reason, EdgeOf(*least), EvictExecutables(least));
+  return true;
+}
+
+uint64_t Keeper::EvictExecutables(Node* node) {
+  const uint64_t executables = node->executables();
+  size_t number = 0;
+  node->VisitSections([&](Section& section) {
+    if (section.executable != nullptr) Evict(*node, number, std::move(section.executable));
+    if (section.spare != nullptr) EvictSpare(*node, number, &section);
+    ++number;
+  });
+  return executables;
+}
+
+void Keeper::EvictSpare(const Node& node, size_t number, Section* section) {
+  Evict(node, number, std::move(section->spare->executable));
+  section->spare = nullptr;
+  --spares_;
+}
+
+void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable) {
+  --held_.executables;
+  held_.executable_bytes -= executable->device_bytes();
+  evicts_(node, section, *executable);
+  graveyard_.Add(std::move(executable));
+}
+
+void Keeper::LeaveGraphsBehind() {
+  auto estate = std::make_unique<LeftBehind::Estate>();
+  estate->device = &device_;
+  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs);
+  graveyard_.TakeGraphs(&estate->graphs);
+  LeftBehind::Add(std::move(estate));
+}
+
+void Keeper::Detach(Node* node) {
+  Node* parent = node->parent;
+  const auto siblings = parent->by_call.find(node->call_hash);
+  if (siblings != parent->by_call.end()) {
+    siblings->second.Remove(node);
+    if (siblings->second.empty()) parent->by_call.erase(siblings);
+  }
+  parent->general.Remove(node->variant->function->id, node);
+  EraseFrom(&parent->by_variant, node->variant->id, node);
+  const auto owned =
+      std::find_if(parent->children.begin(), parent->children.end(),
+                   [node](const std::unique_ptr<Node>& child) { return child.get() == node; });
+  GRAPHTREE_CHECK(owned != parent->children.end()) << "a node is not its parent's child";
+  graveyard_.Add(std::move(*owned));
+  parent->children.erase(owned);
+  if (parent->last_child == node) {
+    parent->last_child = parent->children.empty() ? nullptr : parent->children.back().get();
+  }
+}
+
+void Keeper::EvictLeaf(Node* node) {
+  GRAPHTREE_CHECK(node->children.empty()) << "a node with children is to go";
+  EvictExecutables(node);
+  tally_->On(EdgeOf(*node)).replays += node->replays;
+  --held_.nodes;
+  memory_->Drop(node->checkpoint);
+  Detach(node);
+}
+
+void Keeper::EvictSubtree(Node* node, Reason reason) {
+  const std::vector<Node*> nodes = AllNodes(node);
+  for (auto below = nodes.rbegin(); below != nodes.rend(); ++below) {
+    Count(reason, EdgeOf(**below), 1);
+    EvictLeaf(*below);
+  }
+}
+
+bool Keeper::EvictFunction(Function* function) {
+  const auto is_its = [function](const Node& node) {
+    return node.variant != nullptr && node.variant->function == function;
+  };
+  const NodeSet on_path = OnPath();
+  std::vector<Node*> tops;
+  NodeSet below;  // the tops and all that hangs below them
+  for (Node* node : AllNodes(root_)) {
+    if (below.contains(node->parent)) {
+      below.insert(node);
+    } else if (is_its(*node) && !on_path.contains(node)) {
+      below.insert(node);
+      tops.push_back(node);
+    }
+  }
+  for (Node* top : tops) EvictSubtree(top, Reason::kFunctionEvicted);
+  for (const Node* node : on_path) {
+    if (is_its(*node)) return false;
+  }
+  absl::flat_hash_set<uint32_t> recorded;
+  for (const auto& [hash, variants] : function->variants) {
+    for (const std::unique_ptr<Variant>& variant : variants) {
+      if (variant->was_recorded) recorded.insert(variant->id);
+    }
+  }
+  ForgetAtNodes(recorded);
+  placed_.erase(std::remove_if(placed_.begin(), placed_.end(),
+                               [function](const Variant* placed) {
+                                 return placed->function == function;
+                               }),
+                placed_.end());
+  held_.shapes = placed_.size();
+  function->places = 0;
+  function->variants.clear();
+  function->variant_count = 0;
+  return true;
+}
+
+void Keeper::Called(Variant* variant) {
+  ++variant->calls;
+  variant->last_call = now_;
+}
+
+Standing Keeper::StandingOf(Variant* variant) {
+  const double paid =
+      variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
+  return {paid + Aged(variant->before, now_ - variant->before_at, budget_.half_life), paid};
+}
+
+void Keeper::BeginCall(uint64_t now, StreamLife* last) {
+  now_ = now;
+  graveyard_.Tidy(last);
+}
+
+Keeper::Place Keeper::PlaceFor(Variant* variant) {
+  if (variant->has_place) return {true};
+  const bool function_full = IsFull(*variant->function);
+  if (!function_full && placed_.size() < budget_.shapes) return {true};
+  Variant* const rival = RivalOf(variant, function_full);
+  return {rival != nullptr, rival};
+}
+
+void Keeper::TakePlace(Variant* variant, const Place& place) {
+  if (variant->has_place) return;
+  Function& function = *variant->function;
+  const bool function_full = IsFull(function);
+  const bool full = function_full || placed_.size() >= budget_.shapes;
+  if (place.instead_of != nullptr) EvictShape(place.instead_of);
+  // Who was not asked knows of none that is used so little.
+  if (!function_full) function.admission.PlaceGiven();
+  if (!full || function_full) admission_.PlaceGiven();
+  variant->has_place = true;
+  ++function.places;
+  placed_.push_back(variant);
+  held_.shapes = placed_.size();
+}
+
+Variant* Keeper::RivalOf(Variant* variant, bool of_function) {
+  Admission& admission = of_function ? variant->function->admission : admission_;
+  const Standing newcomer = StandingOf(variant);
+  if (!admission.IsWorthALook(newcomer, now_, budget_.half_life)) return nullptr;
+  absl::flat_hash_map<const Variant*, double> uses;
+  for (Node* node : AllNodes(root_)) uses[node->variant] += UsesOf(node);
+  absl::flat_hash_set<const Variant*> pinned;
+  for (const Node* node : OnPath()) pinned.insert(node->variant);
+  std::vector<Variant*> rivals;
+  std::vector<Kept> kept;
+  double least_of_all = std::numeric_limits<double>::infinity();
+  for (Variant* placed : placed_) {
+    if (of_function && placed->function != variant->function) continue;
+    rivals.push_back(placed);
+    kept.push_back({.uses = StandingOf(placed).uses + uses[placed],
+                    .pinned = pinned.contains(placed)});
+    least_of_all = std::min(least_of_all, kept.back().uses);
+  }
+  admission.Looked(least_of_all, now_);
+  const size_t least = LeastWorth(kept);
+  if (least == kept.size()) return nullptr;
+  if (!Admission::HasEarned(newcomer, kept[least].uses, budget_.half_life)) return nullptr;
+  return rivals[least];
+}
+
+void Keeper::EvictShape(Variant* variant) {
+  const uint64_t counted = (*counts_)[static_cast<size_t>(Reason::kShapeEvicted)];
+  double uses = StandingOf(variant).uses;
+  // A node of the shape may lie below another one.
+  for (bool found = true; found;) {
+    found = false;
+    for (Node* node : AllNodes(root_)) {
+      if (node->variant != variant) continue;
+      uses += UsesOf(node);
+      EvictSubtree(node, Reason::kShapeEvicted);
+      found = true;
+      break;
+    }
+  }
+  // A shape that was only warmed up loses that.
+  if ((*counts_)[static_cast<size_t>(Reason::kShapeEvicted)] == counted) {
+    Count(Reason::kShapeEvicted, {kPathBegin, variant->function->id}, 1);
+  }
+  variant->before = uses;
+  variant->before_at = now_;
+  variant->recent.Forget(now_, variant->calls);
+  variant->has_place = false;
+  --variant->function->places;
+  placed_.erase(std::find(placed_.begin(), placed_.end(), variant));
+}
+
+void Keeper::NewShape(Function* function, Variant* variant) {
+  const Standing before = ghosts_.Take(GhostOf(*variant), now_);
+  variant->recent.Inherit(before.paid, now_, budget_.half_life);
+  variant->before = before.uses - before.paid;
+  variant->before_at = now_;
+  const uint64_t most = 2 * std::min(budget_.shapes_of_function, budget_.shapes) + 16;
+  if (function->variant_count <= most) return;
+  absl::flat_hash_set<const Variant*> pinned = {variant};
+  for (const Node* node : OnPath()) pinned.insert(node->variant);
+  std::vector<std::pair<double, Variant*>> others;
+  for (auto& [hash, variants] : function->variants) {
+    for (const std::unique_ptr<Variant>& other : variants) {
+      if (other->has_place || pinned.contains(other.get())) continue;
+      others.push_back({StandingOf(other.get()).uses, other.get()});
+    }
+  }
+  const size_t gone = (others.size() + 1) / 2;
+  std::nth_element(others.begin(), others.begin() + static_cast<std::ptrdiff_t>(gone),
+                   others.end(), [](const auto& a, const auto& b) {
+                     return std::pair(a.first, a.second->id) < std::pair(b.first, b.second->id);
+                   });
+  std::vector<Variant*> least;
+  for (size_t i = 0; i < gone; ++i) least.push_back(others[i].second);
+  Forget(function, least);
+}
+
+void Keeper::Forget(Function* function, absl::Span<Variant* const> variants) {
+  absl::flat_hash_set<uint32_t> recorded;
+  for (Variant* variant : variants) {
+    if (variant->was_recorded) recorded.insert(variant->id);
+    ghosts_.Put(GhostOf(*variant), StandingOf(variant), now_);
+    ForgetVariant(function, variant);
+  }
+  ForgetAtNodes(recorded);
+}
+
+void Keeper::ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants) {
+  if (variants.empty()) return;
+  std::vector<Node*> nodes = AllNodes(root_);
+  nodes.push_back(root_);
+  const auto is_gone = [&](const auto& entry) { return variants.contains(entry.first); };
+  for (Node* node : nodes) {
+    absl::erase_if(node->unexpected, is_gone);
+    absl::erase_if(node->moved, is_gone);
+  }
+}
+
+}  // namespace graphtree

@@ -1,0 +1,45 @@
+// What device memory holds, as one word for each 256 bytes: small enough to keep for every input of
+// a call, and fine enough to say where two looks differ.
+//
+//   memory   |====256====|====256====|====256====|==40==|
+//   digest        d0          d1          d2        d3
+//
+// Reads through one page-locked buffer, piece by piece, in the order of a stream, and waits for
+// each: for checking, never for a call that should be fast. Two contents of one digest are as
+// likely as two equal random words of 64 bits.
+#ifndef GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_
+#define GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "device/address.h"
+#include "device/device.h"
+
+namespace graphtree {
+
+using ContentDigest = std::vector<uint64_t>;
+
+constexpr uint64_t kDigestedBytes = 256;
+
+class ContentReader {
+ public:
+  // Both outlive the reader.
+  static absl::StatusOr<ContentReader> Make(Device& device, Stream& stream);
+
+  absl::StatusOr<ContentDigest> Read(AddressRange range);
+
+ private:
+  ContentReader(Stream* stream, std::unique_ptr<HostBuffer> buffer)
+      : stream_(stream), buffer_(std::move(buffer)) {}
+
+  Stream* stream_;
+  std::unique_ptr<HostBuffer> buffer_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_

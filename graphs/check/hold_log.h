@@ -1,0 +1,53 @@
+// Holds what a body under capture uses of its tree's memory without being given it: tensors of the
+// region that no restore touches, which it has from an eager run or from a caller that kept them.
+//
+//   eager run    body stores t
+//   recording    an op reads t, the body lets go of it     dead in the books, and not yet read
+//   replay       the op reads t                            must be there all the same
+//
+// So a recording holds such a tensor for as long as it may be replayed. What lies in the step
+// region needs no hold: it is made again by whoever is before the recording on its path.
+//
+// Threads: the capture's.
+#ifndef GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_
+#define GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_
+
+#include <utility>
+
+#include "absl/types/span.h"
+#include "graphs/launcher.h"
+#include "graphs/listen/passing_observer.h"
+#include "graphs/memory/step_memory.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class HoldLog : public PassingObserver {
+ public:
+  // All outlive it. The inputs are the caller's to hold.
+  HoldLog(AccessObserver* next, const StepMemory& memory, absl::Span<const Value> inputs)
+      : PassingObserver(next), memory_(memory), inputs_(inputs) {}
+
+  // Once: what the recording is to hold.
+  Values Take() { return std::exchange(held_, {}); }
+
+  void Accessed(Access access, const Tensor& tensor, int argument) override {
+    if (MustBeHeld(tensor.storage())) held_.push_back(tensor);
+    PassingObserver::Accessed(access, tensor, argument);
+  }
+
+ private:
+  bool MustBeHeld(const Storage* storage) const {
+    return storage != nullptr && storage->state() == StorageState::kOwning &&
+           memory_.InKeptRegion(storage->range()) && HandlesIn(inputs_, storage) == 0 &&
+           HandlesIn(held_, storage) == 0;
+  }
+
+  const StepMemory& memory_;
+  const absl::Span<const Value> inputs_;
+  Values held_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_

@@ -1,0 +1,110 @@
+// The compiler's own unwinder finds the frames, Abseil names them.
+#include "graphs/history/call_stack.h"
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include "absl/debugging/symbolize.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "device/address.h"
+
+namespace graphtree {
+namespace {
+
+// Whoever made the tree call knows these, and whoever reads the error does not want to.
+constexpr absl::string_view kOwn[] = {
+    "graphtree::CallStacks::", "graphtree::Tree::",   "graphtree::TreeCore::",
+    "graphtree::Launcher::",   "graphtree::OpLog::",  "graphtree::WriteLog::",
+    "std::_Function_handler",  "std::function",       "std::__invoke",
+};
+
+struct Walk {
+  std::vector<const void*> frames;
+};
+
+_Unwind_Reason_Code Take(_Unwind_Context* context, void* argument) {
+  auto* walk = static_cast<Walk*>(argument);
+  const void* at = PointerTo<>(_Unwind_GetIP(context));
+  if (at == nullptr || walk->frames.size() == CallStacks::kMostFrames) return _URC_END_OF_STACK;
+  walk->frames.push_back(at);
+  return _URC_NO_REASON;
+}
+
+// Of the function that a frame returns to; empty if the binary does not tell. The call itself lies
+// before the address that it returns to, which may be another function's.
+std::string NameOf(const void* frame) {
+  char name[256];
+  const void* call = static_cast<const char*>(frame) - 1;
+  // The symboliser locks, too, with a lock that the thread sanitizer does not know.
+  static std::mutex one_at_a_time;
+  const std::lock_guard<std::mutex> lock(one_at_a_time);
+  return absl::Symbolize(call, name, sizeof(name)) ? name : "";
+}
+
+// "server+0x73bf".
+std::string PlaceOf(const void* frame) {
+  Dl_info info = {};
+  if (dladdr(frame, &info) == 0 || info.dli_fname == nullptr) {
+    return absl::StrCat("0x", absl::Hex(AddressOf(frame)));
+  }
+  absl::string_view file = info.dli_fname;
+  file.remove_prefix(file.rfind('/') + 1);
+  return absl::StrCat(file, "+0x", absl::Hex(AddressOf(frame) - AddressOf(info.dli_fbase)));
+}
+
+bool IsOwn(absl::string_view name) {
+  for (const absl::string_view own : kOwn) {
+    if (absl::StartsWith(name, own)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+StackId CallStacks::Here() {
+  Walk walk;
+  walk.frames.reserve(kMostFrames);
+  _Unwind_Backtrace(Take, &walk);
+  std::lock_guard<std::mutex> lock(mutex_);
+  const auto known = known_.find(walk.frames);
+  if (known != known_.end()) return known->second;
+  if (stacks_.size() == most_stacks_) return 0;
+  stacks_.push_back(walk.frames);
+  const StackId id = static_cast<StackId>(stacks_.size());
+  known_.emplace(std::move(walk.frames), id);
+  return id;
+}
+
+CallStacks::Frames CallStacks::FramesOf(StackId id) const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return id == 0 || id > stacks_.size() ? Frames() : stacks_[id - 1];
+}
+
+std::string CallStacks::Told(absl::string_view what, StackId id) const {
+  if (id == 0) return "";
+  std::string text = absl::StrCat("\n  ", what, ":");
+  for (const void* frame : FramesOf(id)) {
+    const std::string name = NameOf(frame);
+    if (IsOwn(name)) continue;
+    absl::StrAppend(&text, "\n    ", name.empty() ? "" : absl::StrCat(name, " "), "(",
+                    PlaceOf(frame), ")");
+    if (name == "main") break;
+  }
+  return text;
+}
+
+std::string CallStacks::Told(const std::vector<OpSite>& sites) const {
+  std::string text;
+  for (const OpSite& site : sites) {
+    absl::StrAppend(&text, Told(absl::StrCat("'", site.op, "' was launched at"), site.at));
+  }
+  return text;
+}
+
+size_t CallStacks::size() const {
+  std::lock_guard<std::mutex> lock(mutex_);
+  return stacks_.size();
+}
+
+}  // namespace graphtree

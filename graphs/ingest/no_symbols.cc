@@ -1,8 +1,0 @@
-// The symbols of a build without CUDA: none.
-#include "graphs/ingest/ingest_symbols.h"
-
-namespace graphtree {
-
-IngestSymbols LinkedIngestKernels() { return {}; }
-
-}  // namespace graphtree

@@ -1,0 +1,64 @@
+// What a body touched in one run: which of its inputs it wrote to, and how many ops took each.
+//
+// Kernels launched through the launcher say what they read and write, so a mutated input is found
+// without the caller naming it: a write is to input i if the two share a byte. What is allocated
+// where an input has died inside the body has a storage of its own, and is not that input.
+#ifndef GRAPHTREE_GRAPHS_INPUTS_ACCESS_LOG_H_
+#define GRAPHTREE_GRAPHS_INPUTS_ACCESS_LOG_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "device/graph.h"
+#include "graphs/match/input_roles.h"
+#include "graphs/launcher.h"
+
+namespace graphtree {
+
+class AccessLog : public AccessObserver {
+ public:
+  // The inputs as the body sees them.
+  explicit AccessLog(absl::Span<const Value> inputs);
+
+  void Launching(absl::string_view op) override { launching_.assign(op.data(), op.size()); }
+  void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Launched(const Kernel&, const LaunchShape&, Arguments) override { ++op_; }
+  void Copied(const CopyParams&) override { ++op_; }
+  void Filled(const FillParams&) override { ++op_; }
+  void Broke(absl::string_view) override { ++op_; }
+  // An eager part is about to write there, beside what its break names.
+  void WrittenByPart(AddressRange range);
+
+  // By input.
+  const std::vector<bool>& written() const { return written_; }
+  const std::vector<InputUse>& uses() const { return uses_; }
+  // The first op that wrote to each; empty where none did.
+  const std::vector<std::string>& writers() const { return writers_; }
+
+ private:
+  std::vector<AddressRange> ranges_;
+  std::vector<const Storage*> storages_;
+  std::vector<bool> written_;
+  std::vector<InputUse> uses_;
+  std::vector<std::string> writers_;
+  std::string launching_;
+  std::vector<uint32_t> last_op_;  // that took the input
+  uint32_t op_ = 1;                // the one that is told of now
+};
+
+// The first two inputs that share bytes where the first of them is in `written`.
+std::optional<std::pair<size_t, size_t>> WrittenInputsThatOverlap(
+    absl::Span<const Value> inputs, const std::vector<bool>& written);
+inline bool WrittenInputsOverlap(absl::Span<const Value> inputs,
+                                 const std::vector<bool>& written) {
+  return WrittenInputsThatOverlap(inputs, written).has_value();
+}
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_INPUTS_ACCESS_LOG_H_

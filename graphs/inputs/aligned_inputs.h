@@ -1,0 +1,59 @@
+// Inputs that are less aligned than their function declared, for a run of the body that is not
+// recorded: each is copied into memory that is aligned, and what the body wrote is copied back.
+//
+//   caller's x, at ...4 --copy--> clone, at ...00 --> body --(if it was written to)--> copy back
+//
+// Inputs that share bytes with it come along and lie in the clone as they lie in the original, so
+// that a write to one is seen in the other. Where no such clone is aligned as all of them declare,
+// each has one of its own, which does as well as long as none of them is written to: a run that
+// writes to one then is an error, and the caller's memory stays as it was. The copy is the kernel
+// that recordings begin with, so any layout will do, overlapping ones too.
+//
+// Thread rule: the tree's caller. Cost: nothing where no alignment is declared.
+#ifndef GRAPHTREE_GRAPHS_INPUTS_ALIGNED_INPUTS_H_
+#define GRAPHTREE_GRAPHS_INPUTS_ALIGNED_INPUTS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "device/stream.h"
+#include "graphs/match/function.h"
+#include "graphs/launcher.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class AlignedInputs {
+ public:
+  // Puts a clone in the place of every input that needs one.
+  absl::Status Replace(const Function& function, BodyAllocator& allocator, Stream& stream,
+                       Values* inputs);
+  // After the body: an error if it wrote to what has clones apart from each other.
+  absl::Status CheckApart(const Function& function, const std::vector<bool>& written) const;
+  // Behind that: `written` tells which inputs it wrote to. An output that looks into a clone
+  // looks into the caller's own memory instead. The clones stay until this goes.
+  absl::Status GiveBack(const std::vector<bool>& written, Stream& stream, Values* outputs);
+
+ private:
+  struct Clone {
+    uint32_t input;
+    Value original;
+    Tensor clone;
+    bool apart = false;  // from those of inputs that share bytes with it
+  };
+
+  absl::Status CloneWithNeighbours(const Function& function, uint32_t first,
+                                   BodyAllocator& allocator, Stream& stream, Values* inputs);
+  absl::Status CloneApart(const Function& function, const std::vector<uint32_t>& members,
+                          BodyAllocator& allocator, Stream& stream, Values* inputs);
+  absl::Status MakeClone(uint32_t input, Storage* storage, Address place, bool apart,
+                         Stream& stream, Values* inputs);
+
+  std::vector<Clone> clones_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_INPUTS_ALIGNED_INPUTS_H_

@@ -1,0 +1,86 @@
+// Finds, while a body is captured, which arguments of which ops point to its inputs.
+//
+// An input that may be patched is given to the body as a tensor over a storage that stands for it
+// alone, a mark. A tensor that the body derives from it carries the mark, so an argument is known
+// to be the input's even where two inputs share bytes, or where the body knows the same memory from
+// elsewhere.
+//
+// For outputs that will be known only at the body's end, all ops can be listed, with the storage
+// that each argument points into; what turns out to be such an output is claimed then.
+//
+// Where the body breaks, the ops so far belong to a graph of their own, a section; the tensors of
+// the part that point to inputs are noted like the arguments of an op.
+//
+// Thread rule: the capture's thread. Cost: asks the stream for the last op at launches that take
+// a marked input, at no others.
+#ifndef GRAPHTREE_GRAPHS_INPUTS_POINTER_LOG_H_
+#define GRAPHTREE_GRAPHS_INPUTS_POINTER_LOG_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/graph.h"
+#include "device/stream.h"
+#include "graphs/inputs/access_log.h"
+#include "graphs/launcher.h"
+#include "graphs/inputs/pointer_slots.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+// An input and its mark.
+struct MarkedInput {
+  uint32_t input = 0;
+  Tensor mark;
+};
+
+class PointerLog : public AccessLog {
+ public:
+  // `stream` is being captured; `inputs` are as the body sees them.
+  PointerLog(Stream& stream, absl::Span<const Value> inputs, std::vector<MarkedInput> marked,
+             bool list_all)
+      : AccessLog(inputs), stream_(stream), marked_(std::move(marked)), list_all_(list_all) {}
+
+  void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
+  void Copied(const CopyParams& params) override;
+  void Filled(const FillParams& params) override;
+  void Broke(absl::string_view why) override;
+
+  // Slots that point into the storage of this serial, which begins at `base`, are `input`'s.
+  void Claim(uint64_t serial, Address base, uint32_t input);
+
+  // The ops since the last section ended were captured into `graph`.
+  absl::Status EndSection(const Graph& graph);
+
+  // By section, the ops that take marked inputs, or all, as ops of its graph. Once, behind the end
+  // of the last section.
+  std::vector<std::vector<PointerOp>> Take();
+  // By break, the slots of its part's tensors.
+  const std::vector<std::vector<PointerSlot>>& breaks() const { return breaks_; }
+
+ private:
+  void Add(PointerOp op);
+  void Forget();
+
+  Stream& stream_;
+  const std::vector<MarkedInput> marked_;
+  const bool list_all_;
+  std::vector<PointerSlot> pending_;  // of the op that is launched next
+  std::vector<uint64_t> pending_serials_;
+  std::vector<PointerOp> ops_;
+  std::vector<std::vector<uint64_t>> serials_;  // of each op's slots; 0 for a marked input's
+  std::vector<OpToken> tokens_;  // of each
+  std::vector<size_t> ends_;     // of the sections, as places in ops_
+  std::vector<std::vector<PointerSlot>> breaks_;
+  std::vector<std::vector<uint64_t>> break_serials_;
+  absl::Status status_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_INPUTS_POINTER_LOG_H_

@@ -1,0 +1,69 @@
+// A recording that is made only to be compared: the body's inputs that a library takes are
+// elsewhere in it, so that the two recordings show where the library puts their addresses.
+//
+//   rehearsal   inputs at addresses of their own: one small piece of memory, mapped many times
+//               |[piece][piece][piece] ...
+//   recording   inputs where they are; FindMovedWords (moved_words.h) compares
+//
+// A capture launches nothing, so what lies there does not matter; but there must be something, as
+// libraries and the driver ask what kind of memory an address is.
+//
+// The two differ in nothing else, as the pool's books are put back between them and the same
+// requests give the same addresses. An address of a rehearsal has the low bits of its input's own,
+// because libraries choose their kernels by alignment.
+//
+// Thread rule: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_INPUTS_REHEARSAL_H_
+#define GRAPHTREE_GRAPHS_INPUTS_REHEARSAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "device/graph.h"
+#include "device/memory.h"
+#include "graphs/inputs/moved_words.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+class Rehearsal {
+ public:
+  // For the inputs of `sought`. `memory` must outlive it.
+  static absl::StatusOr<std::unique_ptr<Rehearsal>> For(Memory& memory,
+                                                        absl::Span<const Value> inputs,
+                                                        const std::vector<bool>& sought);
+  Rehearsal(const Rehearsal&) = delete;
+  Rehearsal& operator=(const Rehearsal&) = delete;
+  ~Rehearsal();
+
+  // Where an input is in the rehearsal; its own address if it is not sought.
+  Address PlaceOf(uint32_t input, Address own) const;
+  // What was recorded. It is listed now, while everything is there that it names.
+  void Keep(std::unique_ptr<Graph> graph);
+  bool done() const { return graph_ != nullptr && graph_->op_count() > 0; }
+
+  // REQUIRES: done.
+  const std::vector<Op>& ops() const { return graph_->ops(); }
+  absl::Span<const MovedInput> moved() const { return moved_; }
+
+ private:
+  explicit Rehearsal(Memory& memory) : memory_(memory) {}
+  absl::Status Fill(AddressRange range);
+
+  Memory& memory_;
+  std::unique_ptr<PhysicalMemory> piece_;
+  std::vector<AddressRange> reserved_;
+  std::vector<AddressRange> mapped_;
+  std::vector<MovedInput> moved_;
+  std::unique_ptr<Graph> graph_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_INPUTS_REHEARSAL_H_

@@ -1,0 +1,60 @@
+// Every access that a body declared in one run, with the name of the op that declared it and where
+// the body launched that.
+//
+//   attend   reads    [0x7f00..., +4096)
+//   attend   writes   [0x6000..., +512)
+//   opaque   writes   [0x7f00..., +4096)      Launcher::Writes: work on the raw stream
+//
+// For checking: an undeclared write is told with the ops that were given the bytes, and a recording
+// remembers which outside memory its ops point to.
+#ifndef GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_
+#define GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "device/address.h"
+#include "graphs/history/call_stack.h"
+#include "graphs/launcher.h"
+#include "graphs/listen/passing_observer.h"
+
+namespace graphtree {
+
+struct LoggedAccess {
+  std::string op;
+  Access access = Access::kRead;
+  AddressRange range;
+  StackId at = 0;
+};
+
+class OpLog : public PassingObserver {
+ public:
+  // Both outlive the log. Without `stacks` nobody says where an op was launched.
+  OpLog(AccessObserver* next, CallStacks* stacks) : PassingObserver(next), stacks_(stacks) {}
+
+  void Launching(absl::string_view op) override;
+  void Accessed(Access access, const Tensor& tensor, int argument) override;
+
+  const std::vector<LoggedAccess>& accesses() const { return accesses_; }
+  // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
+  std::string OpsThatTouch(AddressRange range) const;
+  // The first of them, with where they were launched.
+  std::vector<OpSite> SitesThatTouch(AddressRange range) const;
+  // Of all ops, each place once.
+  const std::vector<OpSite>& sites() const { return sites_; }
+  // Whether a declared write touches it.
+  bool DeclaresWriteTo(AddressRange range) const;
+
+ private:
+  StackId Here() { return stacks_ == nullptr ? 0 : stacks_->Here(); }
+
+  CallStacks* const stacks_;
+  std::vector<LoggedAccess> accesses_;
+  std::vector<OpSite> sites_;
+  OpSite launching_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_

@@ -1,0 +1,128 @@
+// A function as the tree keeps it: what its caller said of it (function_options.h) and, for each
+// shape that it was called with, what its runs have shown.
+#ifndef GRAPHTREE_GRAPHS_MATCH_FUNCTION_H_
+#define GRAPHTREE_GRAPHS_MATCH_FUNCTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "allocator/pool_types.h"
+#include "graphs/match/admission.h"
+#include "graphs/history/call_stack.h"
+#include "graphs/match/input_roles.h"
+#include "graphs/match/keep.h"
+#include "graphs/function_options.h"
+#include "graphs/reason.h"
+#include "graphs/tensor.h"
+#include "graphs/match/varying_sizes.h"
+
+namespace graphtree {
+
+// An opaque input with a version, kept alive, so that no other object is taken for it.
+struct KeptOpaque {
+  uint32_t input = 0;
+  Value value;
+};
+
+// One combination of integers and layouts that a function was called with. Each is warmed up,
+// recorded and limited on its own: another shape is another computation.
+struct Variant {
+  struct Function* function = nullptr;
+  uint32_t id = 0;             // counts the tree's variants
+  Values key;                  // integers as they are, tensors with their layouts alone
+  uint64_t hash = 0;           // of the key
+  std::vector<bool> mutates;   // by input: declared, or seen in a run
+  // Of those, the ones of which nobody says when: declared for the whole body, or found out by
+  // checked mode. Checked mode counts all of them: it sees that an input was written, not where.
+  std::vector<bool> mutates_somewhere;
+  std::vector<InputUse> uses;  // by input: seen in a run
+  std::vector<KeptOpaque> opaque;
+  std::vector<OpSite> writers;  // by input: the op that was seen to write to it, if any was
+  std::string last_failure;     // of its recording
+  bool keeps_by_copy = false;  // a kept output's address stands where nobody said so
+  uint64_t doubts_hidden_at = 0;  // in `calls`: then it is looked again where addresses stand
+  bool warm = false;           // has run once in the pool
+  std::string works_elsewhere;  // what its recording lacked (work_log.h); it stays eager then
+  std::vector<size_t> generators;  // of random numbers that a run drew from, by section
+  uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up
+  std::string warm_up_asked_last;  // why, once that was too often; else empty
+  uint64_t step = 0;           // in which it was last called
+  uint64_t misses_in_step = 0;  // calls in that step that were not replays
+
+  // For the budgets. Calls are those that were not replays.
+  bool has_place = false;      // among the shapes that may be recorded
+  uint64_t calls = 0;
+  uint64_t last_call = 0;      // by the tree's count of calls
+  Uses recent;                 // calls, since it last lost its place
+  double before = 0;           // all uses of before that, as of
+  uint64_t before_at = 0;
+  bool was_recorded = false;
+  uint64_t failures = 0;       // of its recording, in a row
+  uint64_t pause = 0;          // calls to come before it is recorded again
+
+  // Hidden addresses are sought again: the body may have changed its ways.
+  void DoubtHidden() {
+    if (calls < doubts_hidden_at) return;
+    for (InputUse& use : uses) use.hidden = false;
+    keeps_by_copy = false;
+  }
+  // A run did not ask for another warm-up.
+  void SettleWarmUps() {
+    asked_warm_ups = 0;
+    warm_up_asked_last.clear();
+  }
+  // A run of it had an eager part.
+  bool breaks() const { return generators.size() > 1; }
+  bool Mutates(size_t input) const { return input < mutates.size() && mutates[input]; }
+};
+
+struct Function {
+  FunctionId id = 0;
+  std::string name;
+  FunctionOptions options;
+  Body body;
+  bool breaks = false;  // a run of it, in any shape, had an eager part
+  const std::string* lasting_name = nullptr;  // for who may look when the function has gone
+  absl::Status refusal;  // what is wrong with its options; every call is that error
+  std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
+  std::vector<uint64_t> alignments;  // by input, likewise
+  size_t inputs_named = 0;  // a call has to bring so many: the options speak of the last of them
+  absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
+  uint64_t variant_count = 0;   // now
+  uint64_t variants_seen = 0;   // ever, with what was forgotten and came again
+  uint64_t places = 0;          // of its variants, among the shapes that may be recorded
+  Admission admission;          // to them
+  VaryingSizes sizes;           // of its calls, where that matters
+  bool is_retired = false;      // unregistered, and there until no path needs it
+  mutable WordId tag = 0;       // its name, as the pool last knew it
+  bool warned[kReasonCount] = {};
+  bool warned_of_shapes = false;
+
+  uint64_t AlignmentOf(size_t input) const {
+    return input < alignments.size() ? alignments[input] : 1;
+  }
+  bool IsStatic(size_t input) const { return input < is_static.size() && is_static[input]; }
+};
+
+// What is wrong with a function that was registered so. No call of it is run then.
+absl::Status CheckOptions(const Function& function);
+
+// "input 2", or "input 2 ('cache')" where it has a name.
+std::string InputName(const Function& function, size_t input);
+
+// The function's variant for these inputs; made if it is new, with ids from `next_id`.
+Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id);
+// REQUIRES: nothing refers to the variant.
+void ForgetVariant(Function* function, const Variant* variant);
+
+// May a call of this size be recorded? See FunctionOptions::recorded_sizes.
+bool IsRecordedSize(const Function& function, absl::Span<const Value> inputs);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_MATCH_FUNCTION_H_

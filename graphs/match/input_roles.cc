@@ -1,0 +1,43 @@
+// The table of the header, as code.
+#include "graphs/match/input_roles.h"
+
+#include <algorithm>
+
+namespace graphtree {
+namespace {
+
+bool Pays(const InputFacts& facts, uint64_t patch_bytes) {
+  const uint64_t ops = std::max<uint64_t>(facts.use.ops, 1);
+  // One that was pinned needs no copying op at all if there is one op to patch.
+  if (facts.moved && ops == 1) return true;
+  return facts.bytes / ops >= patch_bytes;
+}
+
+}  // namespace
+
+RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy) {
+  const bool pinned = facts.role == InputRole::kStatic || facts.role == InputRole::kManaged;
+  if (!pinned && facts.role != InputRole::kCopied) return {facts.role};
+  if (!facts.aligned) {
+    return {InputRole::kCopied, facts.written ? RoleRefusal::kWritten : RoleRefusal::kNone};
+  }
+  if (pinned && !facts.moved) return {facts.role};
+  if (pinned && policy.moving == Moving::kEager) return {facts.role, RoleRefusal::kMoves};
+  const bool patchable = policy.moving != Moving::kCopy && !facts.use.hidden;
+  const RoleChoice patched = {InputRole::kPatched, RoleRefusal::kNone, facts.use.opaque};
+  if (facts.written) {
+    if (patchable) return patched;
+    // What stays where it is may be written to: once more a recording of its own.
+    return pinned ? RoleChoice{facts.role} : RoleChoice{InputRole::kCopied, RoleRefusal::kWritten};
+  }
+  const bool patch = patchable && facts.known && Pays(facts, policy.patch_bytes);
+  return patch ? patched : RoleChoice{InputRole::kCopied};
+}
+
+uint64_t PatchAlignment(uint64_t address, uint64_t declared) {
+  constexpr uint64_t kUsual = 16;
+  const uint64_t lowest = address == 0 ? kUsual : address & (~address + 1);
+  return std::min(lowest, std::max(kUsual, declared));
+}
+
+}  // namespace graphtree

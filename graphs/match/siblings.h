@@ -1,0 +1,67 @@
+// The recordings that a call cannot tell apart by its inputs: they differ in what was alive when
+// each was made, or in what a look-up does not compare.
+//
+//   a few    tried one by one
+//   many     first those made around exactly what is alive now, by a hash over it; then one by
+//            one, since less may be alive than a recording leaves room for. What is found so is
+//            found at once where the same is alive again.
+//
+// Thread rule: like a container. Cost: looking up does not allocate, but where a scan of many found
+// something.
+#ifndef GRAPHTREE_GRAPHS_MATCH_SIBLINGS_H_
+#define GRAPHTREE_GRAPHS_MATCH_SIBLINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace graphtree {
+
+struct Node;
+
+class Siblings {
+ public:
+  static constexpr size_t kFew = 8;
+
+  // `live` is the LiveHash of what was alive when the node was recorded.
+  void Add(Node* node, uint64_t live);
+  void Remove(const Node* node);
+
+  bool empty() const { return nodes_.empty(); }
+  const std::vector<Node*>& nodes() const { return nodes_; }
+
+  // The first node for which `matches(node)` holds, or null. `live()` is the LiveHash of now, asked
+  // only where it helps.
+  template <typename Live, typename Matches>
+  Node* Find(Live live, Matches matches) {
+    if (nodes_.size() <= kFew) return FirstOf(nodes_, matches);
+    const uint64_t now = live();
+    const auto likely = by_live_.find(now);
+    if (likely != by_live_.end()) {
+      if (Node* node = FirstOf(likely->second, matches)) return node;
+    }
+    Node* node = FirstOf(nodes_, matches);
+    if (node != nullptr) Remember(node, now);
+    return node;
+  }
+
+ private:
+  template <typename Matches>
+  static Node* FirstOf(const std::vector<Node*>& nodes, Matches& matches) {
+    for (Node* node : nodes) {
+      if (matches(*node)) return node;
+    }
+    return nullptr;
+  }
+  void Remember(Node* node, uint64_t live);
+
+  std::vector<Node*> nodes_;  // in the order in which they were recorded
+  absl::flat_hash_map<uint64_t, std::vector<Node*>> by_live_;
+  size_t remembered_ = 0;  // entries that scans have added
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_MATCH_SIBLINGS_H_

@@ -1,0 +1,37 @@
+// Saving before each write, and going back.
+#include "graphs/memory/eager_traces.h"
+
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+AccessObserver* EagerTraces::SaveWrites(absl::Span<const Value> inputs,
+                                        const std::vector<bool>& mutated, AccessObserver* next) {
+  log_ = std::make_unique<WriteLog>(
+      next, [this](const Tensor& tensor) { Save(stream_, tensor); });
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!inputs[i].is_tensor()) continue;
+    spoilt_.Show(RangeOf(inputs[i]));
+    if (mutated[i]) Save(stream_, Tensor::From(inputs[i]));
+  }
+  return log_.get();
+}
+
+void EagerTraces::SaveOfPart(Stream& stream, const Tensor& tensor) {
+  if (log_ != nullptr) Save(stream, tensor);
+}
+
+// Not what the body made beside its region, because that was full: it may be gone before the copy.
+void EagerTraces::Save(Stream& stream, const Tensor& tensor) {
+  if (allocator_.HasMade(tensor.raw_bytes())) return;
+  undo_.TrySaveWrites(stream, tensor, &spoilt_);
+}
+
+absl::Status EagerTraces::TakeBack() {
+  random_.GiveBack();
+  if (log_ == nullptr) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(order_->ContinueOn(stream_));
+  return undo_.Restore();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,74 @@
+// What a body that runs at once leaves behind and a failure takes back: the random numbers that it
+// drew, and, of a function that is known to break, the bytes of its caller's that it wrote.
+//
+//   body, on its stream      part, on the caller's      body         fails: TakeBack
+//   save x, write x  ------> ...  --------------------> ...  ------> x <--copy-- saved
+//
+// Copies back come after all of the run's work, on whichever stream that went last: else an old
+// byte could arrive after a later call has written a new one. Saving is best effort, as a run that
+// has begun goes on where there is no memory to save to; what is not as it was is told.
+//
+// Threads: the tree's caller. Used for one run.
+#ifndef GRAPHTREE_GRAPHS_MEMORY_EAGER_TRACES_H_
+#define GRAPHTREE_GRAPHS_MEMORY_EAGER_TRACES_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "allocator/pool_types.h"
+#include "device/stream.h"
+#include "graphs/launcher.h"
+#include "graphs/random/random_source.h"
+#include "graphs/memory/spoilt_ranges.h"
+#include "graphs/memory/step_memory.h"
+#include "graphs/memory/stream_order.h"
+#include "graphs/tensor.h"
+#include "graphs/memory/undo.h"
+#include "graphs/listen/write_log.h"
+
+namespace graphtree {
+
+class EagerTraces {
+ public:
+  // All outlive the traces. `stream` is the body's, and `allocator` makes its own memory.
+  EagerTraces(StepMemory* memory, StreamOrder* order, Stream& stream,
+              const StepAllocator& allocator, WordId tag)
+      : order_(order),
+        stream_(stream),
+        allocator_(allocator),
+        spoilt_(memory->pool().range_of(allocator.region()),
+                memory->pool().range_of(Region::kKept)),
+        undo_(memory, stream, tag) {}
+  EagerTraces(const EagerTraces&) = delete;
+  EagerTraces& operator=(const EagerTraces&) = delete;
+
+  EagerRandom& random() { return random_; }
+  // From here on the caller's bytes are saved before they are written; those of inputs that are
+  // `mutated` in ways that no op declares are saved now. What comes back is told by the body's
+  // launcher, and passes everything on to `next`.
+  AccessObserver* SaveWrites(absl::Span<const Value> inputs, const std::vector<bool>& mutated,
+                             AccessObserver* next);
+  // What an eager part of the body is about to write, on the part's stream. Nothing before
+  // SaveWrites.
+  void SaveOfPart(Stream& stream, const Tensor& tensor);
+
+  // Everything is tried; a failure says what could not be taken back.
+  absl::Status TakeBack();
+
+ private:
+  void Save(Stream& stream, const Tensor& tensor);
+
+  StreamOrder* const order_;
+  Stream& stream_;
+  const StepAllocator& allocator_;
+  EagerRandom random_;
+  SpoiltRanges spoilt_;
+  Undo undo_;
+  std::unique_ptr<WriteLog> log_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_MEMORY_EAGER_TRACES_H_

@@ -1,0 +1,115 @@
+// Memory for foreign code (another framework, a library) that runs inside bodies of the tree: its
+// allocator callbacks come here, and a recording may go on using what they gave.
+//
+//   everywhere            blocks of the pool's kept region, which no restore touches: foreign code
+//                         does not say how long it means to keep a block, and a temporary looks
+//                         like a workspace that it will use for ever
+//   while a body is       a block that is freed serves the same recording again, in the order of
+//   recorded              its stream, and is freed in the pool when the recording is
+//
+//   foreign code     malloc A ... free A   malloc B (fits: A's memory) ...  [B stays]
+//   recording        A, held as long as it may be replayed
+//
+// A recording that comes to be holds the blocks that it allocated, freed, or points to: whoever
+// frees them, they are free when the recording is gone, too. One that fails is rolled back with the
+// pool: what the foreign code still has of it is taken again, at the same address (its bytes may be
+// anything), what it freed is forgotten, and what it freed of older blocks is freed now.
+//
+// Foreign code may hold blocks when the tree is closed: their memory goes with the last of them,
+// and freeing one waits for its stream.
+//
+// Threads: callbacks may come from any thread and take turns, but the pool is one caller's: while a
+// call of the tree runs only its own thread may allocate, and another one is refused in words. A
+// block may be freed on any thread on the stream that it was allocated on, also beside a call and
+// while the tree is closed: the pool's next call frees it.
+#ifndef GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
+#define GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "allocator/foreign.h"
+#include "allocator/pool.h"
+#include "device/graph.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+class ForeignMemory : public ForeignAllocator {
+ public:
+  // Closed: it goes at once, or with the last block that foreign code holds. Recordings are gone
+  // before.
+  struct Closer {
+    void operator()(ForeignMemory* memory) const { memory->Close(); }
+  };
+  using Ptr = std::unique_ptr<ForeignMemory, Closer>;
+  // `is_anothers` says whether a call of the tree runs on another thread than the one that asks.
+  static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
+
+  // A call of the tree begins on this thread: returns once nobody allocates beside it.
+  void AwaitAllocations() { const std::lock_guard<std::recursive_mutex> lock(mutex_); }
+
+  // The pool's scope for a recording has begun. Ends with one of the two behind it.
+  void BeginRecording();
+  // The scope is committed: these graphs are recorded. What comes back holds their foreign blocks;
+  // null if there are none. Graphs are listed only if foreign code has memory at all.
+  std::shared_ptr<void> Commit(const std::vector<const Graph*>& graphs);
+  // The scope is rolled back. Nothing if no recording is open. Fails if a block that the foreign
+  // code has cannot be taken again; its address is nobody's then, and freeing it is fine.
+  absl::Status RolledBack();
+  // The scope could not be rolled back: what the recording allocated counts as lost, as above.
+  absl::Status GivenUp();
+
+  // Bytes that recordings hold.
+  uint64_t held_bytes() const;
+
+ protected:
+  absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream) override;
+  absl::Status GiveBack(Address address, Stream& stream) override;
+  bool IsOver() const override { return closed_ && pieces_.empty(); }
+  void Leave() override;
+  absl::Status MayUsePool() const override;
+
+ private:
+  struct Piece {
+    BlockId id;
+    AddressRange range;
+    // On which it was allocated, or freed meanwhile.
+    std::shared_ptr<StreamLife> stream;
+    bool in_use = true;        // by the foreign code
+    bool fresh = false;        // allocated by the recording that is open
+    bool lost = false;         // there is no block
+    uint32_t recordings = 0;   // that hold it
+  };
+  struct Holding;
+
+  ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
+  void Close();
+  absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
+  // Frees the block behind it if nobody needs it.
+  absl::Status Release(Address address);
+  absl::Status UseAgain(const Piece& piece);
+  absl::Status Retake(Piece* piece);
+  void NotePointedTo(const Graph& graph);
+  void NoteOpen(Address address);
+  void LetGo(const std::vector<Address>& pieces);
+
+  const std::shared_ptr<Pool> owner_;
+  const std::function<bool()> is_anothers_;
+  const WordId tag_;
+  bool recording_ = false;
+  bool closed_ = false;
+  std::vector<Address> open_;  // of the open recording: allocated or freed by it
+  std::unordered_map<Address, Piece> pieces_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_

@@ -1,0 +1,33 @@
+// Which writes of a part are told.
+#include "graphs/memory/part_runner.h"
+
+#include "absl/algorithm/container.h"
+
+namespace graphtree {
+
+PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces,
+                       RandomSource* random, SaveWrite save)
+    : allocator_(std::move(allocator)),
+      on_(stream, allocator_, save == nullptr ? nullptr : this, random),
+      save_(std::move(save)) {
+  on_.SetWorkspaces(workspaces);
+}
+
+absl::Status PartRunner::Run(const BreakRequest& part) {
+  running_ = &part;
+  absl::Status status = on_.RunPart(part);
+  running_ = nullptr;
+  return status;
+}
+
+void PartRunner::Accessed(Access access, const Tensor& tensor, int) {
+  if (access != Access::kWrite && access != Access::kReadWrite) return;
+  const AddressRange range = tensor.raw_bytes();
+  if (range.empty() || allocator_.HasMade(range)) return;
+  const bool is_named = absl::c_any_of(running_->tensors, [range](const Tensor& named) {
+    return named.raw_bytes().Contains(range);
+  });
+  save_(tensor, !is_named);
+}
+
+}  // namespace graphtree

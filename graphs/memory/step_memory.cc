@@ -1,0 +1,193 @@
+// Blocks become storages and go back.
+#include "graphs/memory/step_memory.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "allocator/joined_ranges.h"
+#include "allocator/run.h"
+#include "device/base/status_macros.h"
+#include "graphs/memory/device_place.h"
+
+namespace graphtree {
+
+absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, uint64_t bytes,
+                                                               uint64_t initial_bytes,
+                                                               StorageHome::Explainer explain) {
+  PoolOptions options;
+  options.name = "tree";
+  options.limit_bytes = bytes;
+  options.initial_bytes = initial_bytes;
+  options.serves_recordings = true;
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
+  std::shared_ptr<Pool> pool = std::move(made);
+  auto caller = std::make_shared<Caller>();
+  // The releaser holds the pool, so that it lives as long as the last output.
+  const auto release = [pool, caller](uint64_t block, StorageHome::Dropped dropped) {
+    const BlockId id = Unpack(block);
+    const bool in_call =
+        dropped == StorageHome::Dropped::kInCall ||
+        caller->thread.load(std::memory_order_relaxed) == std::this_thread::get_id();
+    // Outside of calls the pool may be in another thread's hands.
+    if (!in_call) return pool->FreeLater(id).IgnoreError();
+    if (caller->records && !caller->fresh.contains(block)) return caller->waiting.push_back(id);
+    // Asking makes this thread the pool's caller. So the bytes are dead now, and not some time
+    // behind a replay that writes to them.
+    if (pool->Describe(id).ok()) pool->Free(id).IgnoreError();
+  };
+  const auto used = [pool, caller](const std::shared_ptr<StreamLife>& stream) {
+    caller->others.Add(stream);
+    pool->UsedLaterOn(stream);
+  };
+  StorageHome* home = StorageHome::Make(release, std::move(explain), DevicePlaceOf(device), used);
+  return std::unique_ptr<StepMemory>(
+      new StepMemory(std::move(pool), home, std::move(caller)));
+}
+
+// The pool itself ends with the last output; see the releaser.
+StepMemory::~StepMemory() {
+  pool_->WaitAndForgetStreams().IgnoreError();
+  home_->Close();
+}
+
+StepMemory::Recording::Recording(StepMemory& memory) : memory_(memory) {
+  memory_.caller_->records = true;
+}
+
+void StepMemory::Recording::End() {
+  Caller& caller = *memory_.caller_;
+  caller.records = false;
+  caller.fresh.clear();
+  for (const BlockId id : std::exchange(caller.waiting, {})) {
+    if (memory_.pool_->Describe(id).ok()) memory_.pool_->Free(id).IgnoreError();
+  }
+}
+
+absl::StatusOr<Storage*> StepMemory::Allocate(Region region, WordId tag, uint64_t bytes,
+                                              Stream& stream, uint64_t alignment) {
+  BlockOptions options;
+  options.alignment = alignment;
+  options.region = region;
+  options.tag = tag;
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
+  if (caller_->records) caller_->fresh.insert(Pack(block.id));
+  return home_->New(block.range, StorageState::kOwning, Pack(block.id));
+}
+
+absl::Status StepMemory::MayKeep(uint64_t bytes, uint64_t limit) const {
+  const uint64_t held = home_->kept_bytes();
+  if (limit == 0 || held + bytes <= limit) return absl::OkStatus();
+  return absl::ResourceExhaustedError(absl::StrCat(
+      "an output of ", bytes, " bytes is to be kept, but ", held, " bytes are kept already and ",
+      "the limit is ", limit, " (TreeOptions::kept_bytes); drop kept outputs, or raise it"));
+}
+
+absl::Status StepMemory::CountAsKept(Storage* storage, uint64_t limit) {
+  if (storage->kept) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(MayKeep(storage->range().bytes, limit));
+  home_->CountAsKept(storage);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Storage*> StepMemory::AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
+                                                  uint64_t limit) {
+  GRAPHTREE_RETURN_IF_ERROR(MayKeep(bytes, limit));
+  BlockOptions options;
+  options.region = Region::kKept;
+  options.tag = tag;
+  GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
+  if (caller_->records) caller_->fresh.insert(Pack(block.id));
+  return home_->NewKept(block.range, Pack(block.id));
+}
+
+absl::StatusOr<CheckpointId> StepMemory::Take() { return pool_->Take(); }
+
+absl::Status StepMemory::Restore(CheckpointId checkpoint, absl::Span<const BlockId> dying) {
+  RestoreOptions options;
+  options.dying = dying;
+  return pool_->Restore(checkpoint, options);
+}
+
+void StepMemory::Drop(CheckpointId checkpoint) { pool_->Drop(checkpoint).IgnoreError(); }
+
+InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
+  if (input.is_none()) return InputRole::kNone;
+  if (input.is_integer()) return InputRole::kInteger;
+  if (input.is_opaque()) return InputRole::kOpaque;
+  if (is_static) return InputRole::kStatic;
+  const bool on_path = input.storage() != nullptr && InStepRegion(input.storage()->range());
+  return on_path ? InputRole::kManaged : InputRole::kCopied;
+}
+
+absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t alignment,
+                                              Stream& stream) {
+  if (make_room_) make_room_();
+  absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream, alignment);
+  if (storage.ok()) used_.push_back((*storage)->range());
+  if (!storage.ok() && region_ != Region::kKept) {
+    storage = memory_->Allocate(Region::kKept, tag_, bytes, stream, alignment);
+    spilled_.push_back(storage.ok() ? (*storage)->range() : AddressRange());
+  }
+  if (storage.ok() && paint_.has_value()) {
+    const AddressRange range = (*storage)->range();
+    stream.Fill(range.base, *paint_, 1, range.bytes).IgnoreError();
+  }
+  return storage;
+}
+
+absl::StatusOr<Storage*> StepAllocator::AllocateAligned(uint64_t bytes, uint64_t alignment,
+                                                        Stream& stream) {
+  absl::StatusOr<Storage*> storage = Place(bytes, alignment, stream);
+  if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
+  return storage;
+}
+
+// The storage is a view: its block goes when the op is launched, and not when a handle does.
+absl::StatusOr<Storage*> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
+  absl::StatusOr<Storage*> storage = Place(bytes, 0, stream);
+  if (!storage.ok()) return storage;
+  (*storage)->set_state(StorageState::kView);
+  (*storage)->producer = function_;
+  (*storage)->output = kScratch;
+  return storage;
+}
+
+// The block may be gone already: a capture's scope was rolled back meanwhile.
+void StepAllocator::EndScratch(Storage* scratch) {
+  scratch->set_state(StorageState::kStale);
+  memory_->pool().Free(Unpack(scratch->block)).IgnoreError();
+}
+
+// What owns no block is the caller's or somebody else's to order.
+absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
+  if (storage == nullptr || storage->state() != StorageState::kOwning) return absl::OkStatus();
+  return memory_->pool().UseOn(Unpack(storage->block), stream);
+}
+
+StorageHolds StepAllocator::Held() const {
+  StorageHolds held;
+  for (const Made& made : made_) {
+    if (made.storage->serial == made.serial) held.Add(made.storage);
+  }
+  return held;
+}
+
+bool StepAllocator::HasMade(AddressRange range) const {
+  const auto has = [range](AddressRange made) { return made.Contains(range); };
+  return absl::c_any_of(used_, has) || absl::c_any_of(spilled_, has);
+}
+
+std::vector<AddressRange> StepAllocator::Used() const {
+  std::vector<AddressRange> blocks = used_;
+  for (AddressRange& range : blocks) {
+    // Even one of no bytes has a quantum.
+    range.bytes = std::max<uint64_t>(1, (range.bytes + kQuantum - 1) / kQuantum) * kQuantum;
+  }
+  std::vector<AddressRange> joined = JoinedRanges(std::move(blocks));
+  joined.shrink_to_fit();
+  return joined;
+}
+
+}  // namespace graphtree

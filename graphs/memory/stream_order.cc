@@ -1,0 +1,46 @@
+// By event, and else by waiting.
+#include "graphs/memory/stream_order.h"
+
+namespace graphtree {
+namespace {
+
+// A wait that failed once may work the next time. Waiting inside of somebody's capture would break
+// the capture.
+bool IsAwaited(StreamLife& stream) {
+  constexpr int kAttempts = 3;
+  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+  if (capture.ok() && capture->state != CaptureState::kNone) return false;
+  for (int i = 0; i < kAttempts; ++i) {
+    if (stream.Synchronize().ok()) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+void StreamOrder::AwaitLast() {
+  if (last_ != nullptr) IsAwaited(*last_);
+}
+
+absl::Status StreamOrder::WaitFor(StreamLife& other, Stream& stream) {
+  if (&other == stream.life().get()) return absl::OkStatus();
+  const absl::Status ordered = other.Await(*event_, stream);
+  return ordered.ok() || IsAwaited(other) ? absl::OkStatus() : ordered;
+}
+
+absl::Status StreamOrder::ContinueAfter(Stream& worked, Stream& stream) {
+  if (last_ != worked.life()) {
+    if (absl::Status status = WaitFor(*worked.life(), stream); !status.ok()) return status;
+  }
+  return ContinueOn(stream);
+}
+
+absl::Status StreamOrder::Switch(Stream& stream) {
+  if (last_ != nullptr) {
+    if (absl::Status status = WaitFor(*last_, stream); !status.ok()) return status;
+  }
+  last_ = stream.life();
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree

@@ -1,0 +1,50 @@
+// Copies there and back.
+#include "graphs/memory/undo.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+
+absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
+  absl::StatusOr<Storage*> storage = memory_->Allocate(Region::kKept, tag_, range.bytes, stream);
+  if (!storage.ok()) {
+    return absl::Status(storage.status().code(),
+                        absl::StrCat("saving ", range.bytes, " bytes that the call overwrites, in "
+                                     "case it fails afterwards: ", storage.status().message()));
+  }
+  // A handle without a layout: nobody looks at it.
+  Value copy = Tensor::Over(*storage, nullptr, (*storage)->range().base);
+  GRAPHTREE_RETURN_IF_ERROR(stream.Copy(copy.word(), range.base, range.bytes));
+  if (&stream != &stream_) {
+    GRAPHTREE_RETURN_IF_ERROR(memory_->pool().UseOn(Unpack((*storage)->block), stream_));
+  }
+  saved_.push_back({range, std::move(copy)});
+  return absl::OkStatus();
+}
+
+void Undo::TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spoilt) {
+  for (const AddressRange range :
+       spoilt->Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
+    TrySaveOn(stream, range);
+  }
+}
+
+absl::Status Undo::Restore() {
+  absl::Status first;
+  for (const Saved& saved : saved_) {
+    // Its block may be dead in the books by now.
+    Memory& device = memory_->pool().device().memory();
+    if (!device.CheckLive(saved.range).ok()) {
+      device.NoteRevived(saved.range, memory_->pool().Text(tag_));
+    }
+    first.Update(stream_.Copy(saved.range.base, saved.copy.word(), saved.range.bytes));
+  }
+  saved_.clear();
+  first.Update(std::exchange(unsaved_, absl::OkStatus()));
+  return first;
+}
+
+}  // namespace graphtree

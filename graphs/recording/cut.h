@@ -1,0 +1,69 @@
+// A place where a recording is cut, because a part of the body must run eagerly: host work between
+// kernels, a launch whose shape depends on what the device computed.
+//
+//   body       op op  Break(why, {In(x), Out(y)}, part)  op op
+//   recording  [section 0]        cut 0 {part}           [section 1]
+//   replay     launch             part(x, y)             launch
+//
+// What passes over a cut has a fixed place: memory that the recording owns as long as it lives.
+// Nothing else of its tree runs between two sections, and an eager part's own memory comes from a
+// region that recordings do not use, so nobody takes a place while it is needed. Only what a call
+// brings at another address every time, or what is put elsewhere by every run, is looked up anew.
+//
+//   x             a tensor that section 0 makes      its address, as it was recorded
+//                 a copied input                     the place that section 0 copies it to
+//                 a patched input, a kept output     where this call has it, and an offset
+//
+// What is written before the last section and belongs to the caller is saved first, so that a call
+// that fails half-way leaves it as it was (undo.h).
+#ifndef GRAPHTREE_GRAPHS_RECORDING_CUT_H_
+#define GRAPHTREE_GRAPHS_RECORDING_CUT_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "graphs/eager_part.h"
+#include "graphs/inputs/pointer_slots.h"
+#include "graphs/recording/section.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+// An address that may differ from run to run.
+struct Place {
+  uint32_t input = kNobody;  // a patched input, or kFirstKept + a kept output
+  uint64_t offset = 0;       // from where that is; the address itself with kNobody
+
+  // `places` are those of the kept outputs.
+  Address In(absl::Span<const Value> inputs, absl::Span<const Value> places) const {
+    if (input == kNobody) return offset;
+    const Value& base = input >= kFirstKept ? places[input - kFirstKept] : inputs[input];
+    return base.word() + offset;
+  }
+};
+
+// A tensor of a part that has no fixed place.
+struct MovingTensor {
+  uint32_t tensor = 0;
+  Place place;
+};
+
+// Bytes that are not the recording's own.
+struct SpoiltBytes {
+  Place place;
+  uint64_t bytes = 0;
+};
+
+struct Cut {
+  BreakRequest part;
+  std::vector<MovingTensor> moving;
+  // What the section before it and the part write, but for what an earlier cut lists.
+  std::vector<SpoiltBytes> spoilt;
+  Section behind;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RECORDING_CUT_H_

@@ -1,0 +1,15 @@
+// The rows of a tree's outline, read off its nodes.
+#ifndef GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_
+#define GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_
+
+#include "graphs/outline.h"
+#include "graphs/recording/node.h"
+
+namespace graphtree {
+
+// `root` is the tree's root, which stands for nothing that was recorded.
+Outline OutlineOf(const Node& root);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_

@@ -1,0 +1,37 @@
+// Waiting, by short naps: nobody is in for long, and a caller must not pay for waking others.
+#include "graphs/run/gate.h"
+
+#include <chrono>
+
+namespace graphtree {
+
+bool Gate::EnterBehindLook() {
+  for (;;) {
+    if (is_mine()) return false;
+    std::this_thread::yield();
+    State seen = State::kFree;
+    if (state_.compare_exchange_strong(seen, State::kCalled, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      return true;
+    }
+    if (seen == State::kCalled) return false;
+  }
+}
+
+bool Gate::WaitFor(State wanted) {
+  constexpr std::chrono::microseconds kPause(50);
+  constexpr int kTriesInARow = 64;  // between two calls of a busy caller there is not much time
+  if (is_mine()) return false;
+  for (int tries = 1;; ++tries) {
+    State seen = State::kFree;
+    if (state_.compare_exchange_strong(seen, wanted, std::memory_order_acquire,
+                                       std::memory_order_relaxed)) {
+      break;
+    }
+    if (tries % kTriesInARow == 0) std::this_thread::sleep_for(kPause);
+  }
+  thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+  return true;
+}
+
+}  // namespace graphtree

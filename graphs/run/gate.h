@@ -1,0 +1,88 @@
+// Who is in a tree: one caller, or somebody who only looks.
+//
+//   free --TryEnter--> called --Leave--> free        a second caller is turned away
+//   free --Look------> looked at --Leave--> free     a caller that comes waits: it is soon over
+//
+//              while it is called           while it is looked at
+//   TryEnter   false                        waits; false on the thread that looks
+//   Enter      waits; false on its thread   waits; false on the thread that looks
+//   Look       waits; false on its thread   waits; false on the thread that looks
+//
+// So whoever asks for figures beside a call makes none fail, and a thread never waits for itself.
+//
+// Threads: any. Cost: entering is one atomic operation.
+#ifndef GRAPHTREE_GRAPHS_RUN_GATE_H_
+#define GRAPHTREE_GRAPHS_RUN_GATE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <thread>
+
+namespace graphtree {
+
+class Gate {
+ public:
+  Gate() = default;
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  bool TryEnter() {
+    State seen = State::kFree;
+    if (!state_.compare_exchange_strong(seen, State::kCalled, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+      if (seen == State::kCalled || !EnterBehindLook()) return false;
+    }
+    thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+    return true;
+  }
+  // For whoever comes to close: after the call that runs.
+  bool Enter() { return WaitFor(State::kCalled); }
+  bool Look() { return WaitFor(State::kLookedAt); }
+  // REQUIRES: this thread has entered, or looks.
+  void Leave() {
+    thread_.store(std::thread::id(), std::memory_order_relaxed);
+    state_.store(State::kFree, std::memory_order_release);
+  }
+
+  // Relaxed: another thread need only not read this one's id, which it never can.
+  bool is_mine() const {
+    return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+  // A call runs, on another thread than this one.
+  bool is_called_elsewhere() const {
+    return state_.load(std::memory_order_acquire) == State::kCalled && !is_mine();
+  }
+  bool is_looked_at() const {
+    return state_.load(std::memory_order_relaxed) == State::kLookedAt;
+  }
+
+ private:
+  enum class State : uint8_t { kFree, kCalled, kLookedAt };
+
+  bool EnterBehindLook();
+  bool WaitFor(State wanted);
+
+  std::atomic<State> state_{State::kFree};
+  std::atomic<std::thread::id> thread_{};  // that is in
+};
+
+// Looks for as long as it lives. Where the thread is in the tree already there is nothing to do.
+class Looking {
+ public:
+  explicit Looking(Gate& gate) : gate_(gate), looks_(gate.Look()) {}
+  ~Looking() {
+    if (looks_) gate_.Leave();
+  }
+  Looking(const Looking&) = delete;
+  Looking& operator=(const Looking&) = delete;
+  // False: this is the thread of a call that runs, or of somebody who looks already.
+  bool is_outermost() const { return looks_; }
+
+ private:
+  Gate& gate_;
+  const bool looks_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_GATE_H_

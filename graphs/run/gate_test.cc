@@ -1,0 +1,100 @@
+// Every pair of those who are in and those who come, on one thread and on two.
+#include "graphs/run/gate.h"
+
+#include <atomic>
+#include <functional>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+bool OnAnotherThread(const std::function<bool()>& what) {
+  bool result = false;
+  std::thread other([&] { result = what(); });
+  other.join();
+  return result;
+}
+
+TEST(GateTest, ASecondCallerIsTurnedAway) {
+  Gate gate;
+  ASSERT_TRUE(gate.TryEnter());
+  EXPECT_TRUE(gate.is_mine());
+  EXPECT_FALSE(gate.TryEnter());
+  EXPECT_FALSE(OnAnotherThread([&] { return gate.TryEnter(); }));
+  EXPECT_FALSE(OnAnotherThread([&] { return gate.is_mine(); }));
+  gate.Leave();
+  EXPECT_FALSE(gate.is_mine());
+  EXPECT_TRUE(OnAnotherThread([&] { return gate.TryEnter(); }));
+}
+
+TEST(GateTest, NobodyWaitsForItself) {
+  Gate gate;
+  ASSERT_TRUE(gate.TryEnter());
+  EXPECT_FALSE(gate.Look());
+  EXPECT_FALSE(gate.Enter());
+  gate.Leave();
+  ASSERT_TRUE(gate.Look());
+  EXPECT_TRUE(gate.is_looked_at());
+  EXPECT_FALSE(gate.TryEnter());
+  EXPECT_FALSE(gate.Look());
+  EXPECT_FALSE(gate.Enter());
+  gate.Leave();
+  EXPECT_TRUE(gate.TryEnter());
+}
+
+TEST(GateTest, LookingInside) {
+  Gate gate;
+  {
+    const Looking outer(gate);
+    EXPECT_TRUE(outer.is_outermost());
+    const Looking inner(gate);
+    EXPECT_FALSE(inner.is_outermost());
+  }
+  EXPECT_FALSE(gate.is_looked_at());
+}
+
+// A caller comes while another thread looks, and gets in; one looks while a call runs, and waits.
+TEST(GateTest, LooksAndCallsKeepApart) {
+  constexpr int kRounds = 2000;
+  Gate gate;
+  int inside = 0;  // no atomic: the gate is what keeps the two apart
+  std::atomic<int> turned_away{0};
+  std::thread looker([&] {
+    for (int i = 0; i < kRounds; ++i) {
+      const Looking looking(gate);
+      EXPECT_EQ(++inside, 1);
+      --inside;
+    }
+  });
+  for (int i = 0; i < kRounds; ++i) {
+    if (!gate.TryEnter()) {
+      ++turned_away;
+      continue;
+    }
+    EXPECT_EQ(++inside, 1);
+    --inside;
+    gate.Leave();
+  }
+  looker.join();
+  EXPECT_EQ(turned_away, 0) << "looking makes no call fail";
+}
+
+TEST(GateTest, WhoeverClosesWaitsForTheCall) {
+  Gate gate;
+  ASSERT_TRUE(gate.TryEnter());
+  std::atomic<bool> closed{false};
+  std::thread closer([&] {
+    EXPECT_TRUE(gate.Enter());
+    closed = true;
+  });
+  std::this_thread::yield();
+  EXPECT_FALSE(closed);
+  gate.Leave();
+  closer.join();
+  EXPECT_TRUE(closed);
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,52 @@
+// Why the next call is an error before it does anything: a step that could not begin is told once;
+// a tree that is lost, because nobody knows any more what its memory holds or when its work ends,
+// is told by every call until it is closed.
+//
+//   Lose(a), Lose(b)   every Take() is a: the first failure is the one that explains the others
+//
+// Threads: any. Cost: asking whether there is anything is one load.
+#ifndef GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
+#define GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
+
+#include <atomic>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace graphtree {
+
+class Refusals {
+ public:
+  bool any() const { return any_.load(std::memory_order_relaxed); }
+
+  void RefuseStep(std::string why) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    step_ = absl::FailedPreconditionError(std::move(why));
+    any_.store(true, std::memory_order_relaxed);
+  }
+  // REQUIRES: `why` is a failure.
+  void Lose(const absl::Status& why) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (lost_.ok()) lost_ = why;
+    any_.store(true, std::memory_order_relaxed);
+  }
+  // What the next call is told, if anything.
+  absl::Status Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!lost_.ok()) return lost_;
+    any_.store(false, std::memory_order_relaxed);
+    return std::exchange(step_, absl::OkStatus());
+  }
+
+ private:
+  std::atomic<bool> any_{false};
+  std::mutex mutex_;
+  absl::Status step_;  // guarded by mutex_
+  absl::Status lost_;  // guarded by mutex_
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
