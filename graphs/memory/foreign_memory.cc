@@ -10,6 +10,18 @@
 #include "graphs/inputs/pointer_slots.h"
 
 namespace graphtree {
+namespace {
+
+// A call that failed once may work the next time, and nobody can ask for this one again.
+template <typename Call>
+absl::Status Insist(const Call& call) {
+  constexpr int kAttempts = 3;
+  absl::Status status = call();
+  for (int more = 1; more < kAttempts && !status.ok(); ++more) status = call();
+  return status;
+}
+
+}  // namespace
 
 struct ForeignMemory::Holding {
   ForeignMemory* memory;
@@ -132,18 +144,21 @@ absl::Status ForeignMemory::GivenUp() {
 // By a stream that is gone the pool knows already.
 absl::Status ForeignMemory::UseAgain(const Piece& piece) {
   if (piece.stream->has_ended()) return absl::OkStatus();
-  return piece.stream->Use([&](Stream& stream) { return pool_.UseOn(piece.id, stream); });
+  return Insist([&] {
+    return piece.stream->Use([&](Stream& stream) { return pool_.UseOn(piece.id, stream); });
+  });
 }
 
 absl::Status ForeignMemory::Retake(Piece* piece) {
   BlockOptions options;
   options.tag = tag_;
-  const absl::Status retaken = piece->stream->Use([&](Stream& stream) {
+  const auto retake = [&](Stream& stream) {
     const absl::StatusOr<Block> block =
         pool_.AllocateAt(piece->range.base, piece->range.bytes, stream, options);
     if (block.ok()) piece->id = block->id;
     return block.status();
-  });
+  };
+  const absl::Status retaken = Insist([&] { return piece->stream->Use(retake); });
   if (retaken.ok()) return retaken;
   piece->lost = true;
   return absl::Status(retaken.code(),

@@ -2,6 +2,7 @@
 // goes on, or says that it is lost; what foreign code holds meanwhile keeps nothing for ever.
 #include <atomic>
 #include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "allocator/foreign.h"
 #include "allocator/pool.h"
 #include "device/base/status_matchers.h"
+#include "graphs/layout.h"
 #include "gtest/gtest.h"
 #include "tests/tree/fault_caller.h"
 
@@ -96,6 +98,36 @@ TEST_F(RollbackFaultTest, AForeignBlockThatIsHeldMeanwhileGoesWhenItIsFreed) {
   EXPECT_THAT(Run(function, &made), IsOk());
   EXPECT_EQ(device_->plan().fired(), 1u);
   EXPECT_THAT(tree_->foreign_allocator().Free(*foreign, *stream_), IsOk());
+}
+
+// Foreign code has it from a recording that is given up, and what takes it again fails once.
+TEST_F(RollbackFaultTest, AForeignBlockIsTakenAgainThoughOneWaitFails) {
+  ForeignAllocator& foreign = tree_->foreign_allocator();
+  for (uint64_t wait = 1; wait <= 8; ++wait) {
+    SCOPED_TRACE(wait);
+    Address held = 0;
+    const FunctionId function = tree_->Register("holds", {}, [&](Launcher& on, Values& inputs) {
+      if (held == 0) held = foreign.Allocate(1280, on.stream()).value();
+      on.Fill(Tensor::Foreign(held, Layout::Of(DType::kU8, {1280})), 1);
+      if (is_warm_) on.Fail(on.stream().Synchronize());
+      return Values{Sum(on, inputs[0], inputs[0])};
+    });
+    is_warm_ = false;
+    Values made = Made();
+    ASSERT_THAT(Run(function, &made), IsOk());
+    EXPECT_THAT(foreign.Free(std::exchange(held, 0), *stream_), IsOk());
+    is_warm_ = true;
+    made = Made();
+    device_->plan().FailCallOf("Stream.Wait", wait, ErrorCode::kUnknown);
+    const std::string failure(Run(function, &made).message());
+    device_->plan().Clear();
+    EXPECT_EQ(failure.find("cannot be taken again"), std::string::npos) << failure;
+    ASSERT_NE(held, 0u);
+    EXPECT_THAT(stream_->Fill(held, 2, 1, 1280), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    EXPECT_THAT(foreign.Free(held, *stream_), IsOk());
+  }
+  EXPECT_GE(device_->plan().fired(), 1u);
 }
 
 // Somebody looks at the pool without Tree::Inspect just when it is to go back.
