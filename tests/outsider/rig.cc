@@ -271,6 +271,8 @@ void RealMachine::Nested(int function, const V& target, const V& source) {
   if (index < 0 || !on_.ok()) return;
   const FunctionPlan& inner = rig_.program.functions[index];
   Values inputs, outputs;
+  // What others write for a part is theirs to launch, and the part's to say.
+  if (inner[Trait::kWritable] != 0) on_.Writes(Tensor::From(target));
   for (int i = 0; i < inner[Trait::kInputs]; ++i) {
     const Value& value = (inner[Trait::kWritable] >> i & 1) != 0 ? target : source;
     inputs.push_back(Tensor::Foreign(value.word(), value.layout()));

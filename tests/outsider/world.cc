@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/left_behind.h"
 #include "device/host/host_device.h"
 
 namespace graphtree::outsider {
@@ -276,8 +277,10 @@ void World::Close() {
   rig_.junk.reset();
   for (auto& buffer : rig_.buffers) buffer.reset();
   for (auto& memory : workspace_memory_) memory.reset();
-  absl::Status s = rig_.device->Close();
-  // A tree whose device was lost leaves its pool behind.
+  absl::Status s = LeftBehind::Release(*rig_.device);
+  if (!s.ok()) Wrong("releasing: " + s.ToString());
+  s = rig_.device->Close();
+  // What a call had mapped for itself when the device was lost could not be unmapped.
   if (!s.ok() && !lost_) Wrong("closing: " + s.ToString());
 }
 

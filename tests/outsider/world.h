@@ -134,6 +134,7 @@ class World {
   void Failed(Call* call, const absl::Status& status, bool fault);
   void PutBack(Call* call, bool may_be_gone);
   void LearnWritten();
+  void ForgetLasting(int tree);
   bool IsHeld(const BytesPtr& bytes) const;
 
   // world_acts.cc
