@@ -52,7 +52,7 @@ int64_t DeviceIndex(const std::string& name) {
 class SnapshotWriter {
  public:
   SnapshotWriter(const Pool& pool, const PoolSnapshotOptions& options)
-      : pool_(pool), options_(options), device_(DeviceIndex(pool.device().info().name)) {
+      : pool_(pool), options_(options), device_(DeviceIndex(pool.arena().device().info().name)) {
     if (options_.nodes == nullptr) return;
     for (const SnapshotNode& node : *options_.nodes) {
       for (BlockId block : node.blocks) node_of_.emplace(Packed(block), &node);
@@ -144,7 +144,10 @@ class SnapshotWriter {
     json_.Key("requested_size").Unsigned(record.requested_bytes());
     json_.Key("state").String("active_allocated");
     WriteFrames(record.tag, record.note);
-    json_.Key("tag").String(pool_.Text(record.tag)).Key("note").String(pool_.Text(record.note));
+    json_.Key("tag")
+        .String(pool_.journal().Text(record.tag))
+        .Key("note")
+        .String(pool_.journal().Text(record.note));
     json_.Key("kept").Bool(region == Region::kKept || record.keep);
     WriteOrigin(pool_.ledger().IdOf(run.owner()));
     json_.EndObject();
@@ -167,20 +170,20 @@ class SnapshotWriter {
   void WriteFrames(WordId tag, WordId note) {
     json_.Key("frames").BeginArray();
     if (tag != 0 || note != 0) {
-      json_.BeginObject().Key("name").String(pool_.Text(tag));
-      json_.Key("filename").String(pool_.Text(note)).Key("line").Integer(0).EndObject();
+      json_.BeginObject().Key("name").String(pool_.journal().Text(tag));
+      json_.Key("filename").String(pool_.journal().Text(note)).Key("line").Integer(0).EndObject();
     }
     json_.EndArray();
   }
 
   void WritePoolId() {
-    json_.BeginArray().Integer(0).Unsigned(pool_.serial()).EndArray();
+    json_.BeginArray().Integer(0).Unsigned(pool_.arena().serial()).EndArray();
   }
 
   void WriteTrace() {
     json_.BeginArray();
     if (options_.with_history) {
-      for (const HistoryEntry& entry : pool_.history().Entries()) {
+      for (const HistoryEntry& entry : pool_.journal().history().Entries()) {
         if (entry.action == HistoryAction::kRestoreGone) {
           gone_.push_back({entry.address, entry.bytes});
         } else if (entry.action == HistoryAction::kRestoreBack) {
@@ -210,10 +213,10 @@ class SnapshotWriter {
     json_.Unsigned(entry.address).Key("size").Unsigned(entry.bytes);
     json_.Key("stream").Integer(entry.stream);
     // The counter's rate is measured anew for each entry; time must not run backwards for that.
-    last_us_ = std::max(last_us_, pool_.history().MicrosecondsOf(entry.ticks));
+    last_us_ = std::max(last_us_, pool_.journal().history().MicrosecondsOf(entry.ticks));
     json_.Key("time_us").Integer(last_us_);
     json_.Key("compile_context").String("N/A");
-    json_.Key("user_metadata").String(pool_.Text(is_note ? entry.note : entry.context));
+    json_.Key("user_metadata").String(pool_.journal().Text(is_note ? entry.note : entry.context));
     if (entry.internal == kAtAddressMark)
       json_.Key("internal_metadata").String("mallocWithAddress");
     json_.Key("pool_id");
@@ -242,8 +245,8 @@ class SnapshotWriter {
 
   void WriteOwn() {
     const PoolStats stats = pool_.Stats();
-    json_.Key("graphtree").BeginObject().Key("pool").String(pool_.name());
-    json_.Key("base").Unsigned(pool_.base()).Key("parked").Bool(pool_.is_parked());
+    json_.Key("graphtree").BeginObject().Key("pool").String(pool_.arena().name());
+    json_.Key("base").Unsigned(pool_.arena().base()).Key("parked").Bool(pool_.is_parked());
     json_.Key("limit_bytes").Unsigned(stats.limit_bytes);
     json_.Key("address_bytes").Unsigned(stats.address_bytes);
     json_.Key("allocations").Unsigned(stats.allocations).Key("frees").Unsigned(stats.frees);
@@ -252,7 +255,7 @@ class SnapshotWriter {
     json_.Key("peak_mapped_bytes").Unsigned(stats.peak_mapped_bytes);
     json_.Key("checkpoints").Unsigned(stats.checkpoints).Key("restores").Unsigned(stats.restores);
     json_.Key("out_of_memory").Unsigned(stats.out_of_memory);
-    json_.Key("history_lost").Unsigned(pool_.history().lost());
+    json_.Key("history_lost").Unsigned(pool_.journal().history().lost());
     WriteParked();
     if (options_.nodes != nullptr) {
       json_.Key("nodes");
@@ -282,7 +285,7 @@ class SnapshotWriter {
   std::string NoteOf(BlockId block) const {
     const FreeOutcome known = pool_.ledger().Check(block);
     if (known != FreeOutcome::kFreed && known != FreeOutcome::kAlreadyFree) return "";
-    return std::string(pool_.Text(pool_.ledger().record(block.index).note));
+    return std::string(pool_.journal().Text(pool_.ledger().record(block.index).note));
   }
 
   static uint64_t Packed(BlockId block) {

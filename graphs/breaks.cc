@@ -38,8 +38,8 @@ class TreeCore::CutRun {
       : tree_(tree),
         node_(node),
         call_(call),
-        spoilt_(tree.memory_->pool().range_of(Region::kStep),
-                tree.memory_->pool().range_of(Region::kKept)),
+        spoilt_(tree.memory_->pool().arena().range_of(Region::kStep),
+                tree.memory_->pool().arena().range_of(Region::kKept)),
         undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
         parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_,
                &taken_, [this](const Tensor& tensor) { SaveOfPart(tensor); }) {}

@@ -103,7 +103,7 @@ absl::Status TreeCore::Record(Call& call) {
 absl::Status TreeCore::RecordFrom(CheckpointId before, Call& call, Rehearsal* rehearsal,
                                   bool* again) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CaptureScope> scope,
-                             CaptureScope::Begin(memory_->pool()));
+                             memory_->pool().scopes().Begin());
   foreign_->BeginRecording();
   books_at_ = nullptr;
   StepMemory::Recording recording(*memory_);

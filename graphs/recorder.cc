@@ -42,8 +42,8 @@ TreeCore::Recorder::Recorder(TreeCore& tree, Call& call, const Values& originals
       allocator_(tree.MemoryFor(call.function, Region::kStep)),
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
-      spoilt_(tree.memory_->pool().range_of(Region::kStep),
-              tree.memory_->pool().range_of(Region::kKept)),
+      spoilt_(tree.memory_->pool().arena().range_of(Region::kStep),
+              tree.memory_->pool().arena().range_of(Region::kKept)),
       undo_(tree.memory_.get(), call.stream, tree.TagOf(call.function)),
       parts_(call.stream, tree.MemoryFor(call.function, Region::kKept), &tree.workspaces_, &taken_,
              [this](const Tensor& tensor) { SaveOfPart(tensor); }) {
@@ -317,7 +317,7 @@ absl::Status TreeCore::Recorder::Cut(BreakRequest request) {
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
   // What the next section reads is there already, though the books may give its place to others
   // before that section is launched.
-  for (const AddressRange range : allocator_.Used()) tree_.memory_->pool().Shield(range);
+  for (const AddressRange range : allocator_.Used()) tree_.memory_->pool().watchers().Shield(range);
   ++tree_.stats_.eager_parts;
   const absl::Status ran = parts_.Run(request);
   asked_by_parts_.AddOfPart(parts_.TakeRequests());

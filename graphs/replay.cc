@@ -155,11 +155,11 @@ absl::Status TreeCore::LaunchFor(Node* node, size_t number, Section* section,
 }
 
 absl::Status TreeCore::NoteWorkOn(Stream& stream) {
-  const absl::Status noted = memory_->pool().NoteLaunch(stream);
+  const absl::Status noted = memory_->pool().streams().NoteLaunch(stream);
   if (noted.ok()) return noted;
   // Foreign code on another thread may have been in the pool since before the call.
   foreign_->AwaitAllocations();
-  return memory_->pool().NoteLaunch(stream);
+  return memory_->pool().streams().NoteLaunch(stream);
 }
 
 absl::Status TreeCore::LaunchSection(const Node& node, size_t number, const Section& section,

@@ -100,7 +100,7 @@ TreeCore::~TreeCore() {
   // The memory that queued work uses goes with the tree, on whatever streams it was called.
   // A call that failed once may work the next time.
   constexpr int kAttempts = 3;
-  for (int i = 0; i < kAttempts && !memory_->pool().WaitAndForgetStreams().ok(); ++i) {
+  for (int i = 0; i < kAttempts && !memory_->pool().streams().WaitAndForget().ok(); ++i) {
   }
   order_.AwaitLast();
   TellOfTheEnd();

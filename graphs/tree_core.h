@@ -241,7 +241,7 @@ class TreeCore {
   void NoteBreaks(const Node& node);
 
   WordId TagOf(const Function& function) {
-    return function.tag = memory_->pool().WordAgain(function.tag, function.name);
+    return function.tag = memory_->pool().journal().WordAgain(function.tag, function.name);
   }
   // For one run of the function's body, or of a part of it.
   StepAllocator MemoryFor(const Function& function, Region region) {
