@@ -28,7 +28,7 @@ ForeignAllocator::~ForeignAllocator() {
     Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
   }
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
-  for (auto& [native, stream] : streams_) pool_.ForgetStream(std::move(stream));
+  for (auto& [native, stream] : streams_) pool_.streams().Forget(std::move(stream));
 }
 
 absl::Status ForeignAllocator::Install(int device, ForeignAllocator* allocator) {
@@ -59,7 +59,7 @@ absl::StatusOr<Stream*> ForeignAllocator::Adopt(NativeStream native) {
   if (const auto known = known_.find(native); known != known_.end()) return known->second;
   std::unique_ptr<Stream>& stream = streams_[native];
   if (stream == nullptr) {
-    auto adopted = pool_.device().AdoptStream(native);
+    auto adopted = pool_.arena().device().AdoptStream(native);
     if (!adopted.ok()) {
       streams_.erase(native);
       return Noted(adopted.status());

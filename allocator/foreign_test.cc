@@ -109,7 +109,7 @@ TEST_F(ForeignTest, MayGoWhileAStreamThatItAdoptedCaptures) {
   graphtree_foreign_free(a, 0, 0, theirs_->handle());
   EXPECT_THAT(ours->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   foreign_.reset();
-  EXPECT_THAT(pool_->WaitForStreams(),
+  EXPECT_THAT(pool_->streams().Wait(),
               FailsWith(absl::StatusCode::kFailedPrecondition, "capturing"))
       << "the pool knows it still";
   EXPECT_THAT(ours->EndCapture(), IsOk());

@@ -113,15 +113,15 @@ GRAPHTREE_ROW(Restore, {.name = "allocator.pool.restore.5000_10_changed",
   std::mt19937_64 random(1);
   Bench bench;
   std::vector<BlockId> live = bench.Populate(5000, random);
-  const CheckpointId before = *bench.pool->Take();
+  const CheckpointId before = *bench.pool->checkpoints().Take();
   for (size_t i = 0; i < 5; ++i) {
     bench.MustFree(live[i * 700]);
     bench.MustAllocate(Bench::RandomBytes(random));
   }
-  const CheckpointId after = *bench.pool->Take();
+  const CheckpointId after = *bench.pool->checkpoints().Take();
   bool to_before = true;
   return Measure([&] {
-    GRAPHTREE_CHECK(bench.pool->Restore(to_before ? before : after).ok());
+    GRAPHTREE_CHECK(bench.pool->checkpoints().Restore(to_before ? before : after).ok());
     to_before = !to_before;
   });
 }
@@ -133,7 +133,7 @@ GRAPHTREE_ROW(Take, {.name = "allocator.pool.checkpoint.take.5000",
   std::mt19937_64 random(1);
   Bench bench(WithoutHistory());
   std::vector<BlockId> live = bench.Populate(5000, random);
-  GRAPHTREE_CHECK(bench.pool->Take().ok());
+  GRAPHTREE_CHECK(bench.pool->checkpoints().Take().ok());
   std::vector<CheckpointId> taken;
   taken.reserve(1000);
   size_t step = 0;
@@ -145,13 +145,13 @@ GRAPHTREE_ROW(Take, {.name = "allocator.pool.checkpoint.take.5000",
   TimingOptions options;
   options.most_calls = 1000;
   options.between = [&] {
-    for (CheckpointId id : taken) GRAPHTREE_CHECK(bench.pool->Drop(id).ok());
+    for (CheckpointId id : taken) GRAPHTREE_CHECK(bench.pool->checkpoints().Drop(id).ok());
     taken.clear();
   };
   return ComparePair(
       [&] {
         change();
-        taken.push_back(*bench.pool->Take());
+        taken.push_back(*bench.pool->checkpoints().Take());
       },
       change, options);
 }

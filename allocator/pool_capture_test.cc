@@ -48,7 +48,7 @@ class PoolCaptureTest : public testing::Test {
 };
 
 TEST_F(PoolCaptureTest, GrowsWhileACaptureIsOpenAndTheGraphReplays) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   const Block block = *pool_->Allocate(30 * kMiB, *stream_);
   EXPECT_THAT(Fill(*stream_, block, 6), IsOk());
@@ -64,8 +64,8 @@ TEST_F(PoolCaptureTest, NothingIsUnmappedWhileACaptureIsOpen) {
   EXPECT_THAT(pool_->Free(block.id), IsOk());
   const uint64_t mapped = pool_->Stats().mapped_bytes;
   Begin();
-  EXPECT_EQ(*pool_->Trim(0), mapped) << "what will be released";
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(*pool_->memory().Trim(0), mapped) << "what will be released";
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_EQ(pool_->Stats().mapped_bytes, mapped);
   EXPECT_EQ(pool_->Stats().deferred, 2u);
   EXPECT_THAT(stream_->EndCapture(), IsOk());
@@ -78,7 +78,7 @@ TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheNextAllocation) {
   const Block block = *pool_->Allocate(30 * kMiB, *stream_);
   EXPECT_THAT(pool_->Free(block.id), IsOk());
   Begin();
-  EXPECT_GT(*pool_->Trim(0), 0u);
+  EXPECT_GT(*pool_->memory().Trim(0), 0u);
   EXPECT_THAT(pool_->Allocate(1, *stream_), IsOk()) << "not yet";
   EXPECT_GE(pool_->Stats().mapped_bytes, 30 * kMiB);
   EXPECT_THAT(stream_->EndCapture(), IsOk());
@@ -90,11 +90,11 @@ TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheNextAllocation) {
 TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheEndOfTheLastScope) {
   for (bool commit : {true, false}) {
     EXPECT_THAT(pool_->Free(pool_->Allocate(30 * kMiB, *stream_)->id), IsOk());
-    auto outer = *CaptureScope::Begin(*pool_);
-    auto inner = *CaptureScope::Begin(*pool_);
+    auto outer = *pool_->scopes().Begin();
+    auto inner = *pool_->scopes().Begin();
     Begin();
-    EXPECT_GT(*pool_->Trim(0), 0u);
-    EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+    EXPECT_GT(*pool_->memory().Trim(0), 0u);
+    EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
     EXPECT_THAT(stream_->EndCapture(), IsOk());
     inner->Commit();
     EXPECT_EQ(pool_->Stats().deferred, 2u) << "the outer one goes on";
@@ -108,14 +108,14 @@ TEST_F(PoolCaptureTest, WhatWasQueuedIsDoneByTheEndOfTheLastScope) {
     EXPECT_TRUE(pool_->is_parked());
     EXPECT_THAT(pool_->Allocate(1, *stream_),
                 FailsWith(StatusCode::kFailedPrecondition, "is parked"));
-    EXPECT_THAT(pool_->Wake(), IsOk());
+    EXPECT_THAT(pool_->parking().Wake(), IsOk());
   }
 }
 
 TEST_F(PoolCaptureTest, WhoHoldsTheQueueMayLaunchFirst) {
   EXPECT_THAT(pool_->Free(pool_->Allocate(30 * kMiB, *stream_)->id), IsOk());
-  auto scope = *CaptureScope::Begin(*pool_);
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  auto scope = *pool_->scopes().Begin();
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   {
     const DeferredQueue::Holding holding(pool_->deferred());
     scope->Commit();
@@ -123,14 +123,14 @@ TEST_F(PoolCaptureTest, WhoHoldsTheQueueMayLaunchFirst) {
   }
   EXPECT_FALSE(pool_->Allocate(1, *stream_).ok());
   EXPECT_TRUE(pool_->is_parked());
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
 }
 
 TEST_F(PoolCaptureTest, PoolThatIsBeingClosedIsClosed) {
   Begin();
   EXPECT_THAT(pool_->Close(), IsOk());
   EXPECT_THAT(pool_->Allocate(1, *stream_), FailsWith(StatusCode::kFailedPrecondition, "closed"));
-  EXPECT_THAT(CaptureScope::Begin(*pool_), FailsWith(StatusCode::kFailedPrecondition, "closed"));
+  EXPECT_THAT(pool_->scopes().Begin(), FailsWith(StatusCode::kFailedPrecondition, "closed"));
   EXPECT_THAT(stream_->EndCapture(), IsOk());
   EXPECT_THAT(pool_->Close(), IsOk());
 }
@@ -146,35 +146,37 @@ TEST_F(PoolCaptureTest, ClosingWaitsForTheCaptureOfSomebodyElse) {
 }
 
 TEST_F(PoolCaptureTest, RestoringAndClosingInsideTheScopeIsRefused) {
-  const CheckpointId here = *pool_->Take();
-  auto scope = *CaptureScope::Begin(*pool_);
-  EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kFailedPrecondition, "capture"));
+  const CheckpointId here = *pool_->checkpoints().Take();
+  auto scope = *pool_->scopes().Begin();
+  EXPECT_THAT(pool_->checkpoints().Restore(here),
+              FailsWith(StatusCode::kFailedPrecondition, "capture"));
   EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "capture"));
   scope->Commit();
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
 }
 
 TEST_F(PoolCaptureTest, RestoringIsRefusedWhileAStreamOfThePoolCaptures) {
-  const CheckpointId here = *pool_->Take();
+  const CheckpointId here = *pool_->checkpoints().Take();
   const Block block = *pool_->Allocate(1, *stream_);
   auto stranger = *device_->NewStream();
   EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk()) << "it holds nothing of this pool";
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk()) << "it holds nothing of this pool";
   EXPECT_THAT(pool_->Describe(block.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
   EXPECT_THAT(stranger->EndCapture(), IsOk());
   Begin();
   EXPECT_THAT(pool_->Allocate(1, *stream_), IsOk()) << "without a scope";
-  EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kFailedPrecondition, "capture"));
+  EXPECT_THAT(pool_->checkpoints().Restore(here),
+              FailsWith(StatusCode::kFailedPrecondition, "capture"));
   EXPECT_EQ(pool_->Stats().live_blocks, 1u) << "nothing was restored";
   EXPECT_THAT(stream_->EndCapture(), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
 }
 
 TEST_F(PoolCaptureTest, FailedCaptureLeavesThePoolAsItWasWithTheGrowthReturned) {
   const Block before = *pool_->Allocate(1000, *stream_);
   const PoolStats stats = pool_->Stats();
   {
-    auto scope = *CaptureScope::Begin(*pool_);
+    auto scope = *pool_->scopes().Begin();
     Begin();
     EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_), IsOk());
     EXPECT_THAT(pool_->Allocate(30 * kMiB, *stream_, {.region = Region::kStep}), IsOk());
@@ -190,7 +192,7 @@ TEST_F(PoolCaptureTest, FailedCaptureLeavesThePoolAsItWasWithTheGrowthReturned) 
 }
 
 TEST_F(PoolCaptureTest, FailedCaptureWaitsForEagerWorkOnItsGrowth) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   const Block block = *pool_->Allocate(10 * kMiB, *other_);
   EXPECT_THAT(Fill(*other_, block, 1), IsOk());
   EXPECT_THAT(scope->RollBack(), IsOk());
@@ -198,10 +200,10 @@ TEST_F(PoolCaptureTest, FailedCaptureWaitsForEagerWorkOnItsGrowth) {
 }
 
 TEST_F(PoolCaptureTest, ScopesNest) {
-  auto outer = *CaptureScope::Begin(*pool_);
+  auto outer = *pool_->scopes().Begin();
   const Block kept = *pool_->Allocate(100, *stream_);
   {
-    auto inner = *CaptureScope::Begin(*pool_);
+    auto inner = *pool_->scopes().Begin();
     EXPECT_THAT(pool_->Allocate(100, *stream_), IsOk());
   }
   EXPECT_EQ(pool_->Stats().live_blocks, 1u);
@@ -210,7 +212,7 @@ TEST_F(PoolCaptureTest, ScopesNest) {
 }
 
 TEST_F(PoolCaptureTest, ReuseAcrossStreamsInsideACaptureIsAnEdgeOfTheGraph) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   EXPECT_THAT(stream_->Record(*event_), IsOk());
   EXPECT_THAT(other_->Wait(*event_), IsOk());
@@ -236,7 +238,7 @@ TEST_F(PoolCaptureTest, LaunchesAreToldWhichEarlierStreamsToWaitFor) {
   const Block eager = *pool_->Allocate(kMiB, *other_);
   EXPECT_THAT(Fill(*other_, eager, 1), IsOk());
   EXPECT_THAT(pool_->Free(eager.id), IsOk());
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   const Block inside = *pool_->Allocate(kMiB, *stream_);
   EXPECT_EQ(inside.range.base, eager.range.base);
@@ -252,7 +254,7 @@ TEST_F(PoolCaptureTest, LaunchesAreToldWhichEarlierStreamsToWaitFor) {
 }
 
 TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreNotGivenToOutsiders) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   const Block block = *pool_->Allocate(kMiB, *stream_);
   const Block between = *pool_->Allocate(kMiB, *stream_);
@@ -271,11 +273,11 @@ TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreNotGivenToOutsiders) {
 
 // The bytes behind the last block were the capture's, too: what was never used is taken.
 TEST_F(PoolCaptureTest, TailThatAnOpenCaptureHasFreedIsNotGivenToOutsiders) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   EXPECT_THAT(pool_->Free(pool_->Allocate(5 * kMiB, *stream_)->id), IsOk());
   const Block outside = *pool_->Allocate(kMiB, *other_);
-  EXPECT_GE(outside.range.base, pool_->base() + 5 * kMiB);
+  EXPECT_GE(outside.range.base, pool_->arena().base() + 5 * kMiB);
   EXPECT_THAT(Fill(*other_, outside, 1), IsOk());
   EXPECT_THAT(stream_->EndCapture(), IsOk());
   scope->Commit();
@@ -284,7 +286,7 @@ TEST_F(PoolCaptureTest, TailThatAnOpenCaptureHasFreedIsNotGivenToOutsiders) {
 }
 
 TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   const Block temporary = *pool_->Allocate(kMiB, *stream_);
   EXPECT_THAT(Fill(*stream_, temporary, 1), IsOk());
@@ -294,7 +296,7 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
   auto executable = *graph->Instantiate();
   auto launcher = *device_->NewStream();
   EXPECT_THAT(executable->Launch(*launcher), IsOk());
-  EXPECT_THAT(pool_->NoteLaunch(*launcher), IsOk());
+  EXPECT_THAT(pool_->streams().NoteLaunch(*launcher), IsOk());
   const Block eager = *pool_->Allocate(kMiB, *other_);
   EXPECT_EQ(eager.range.base, temporary.range.base);
   EXPECT_THAT(Fill(*other_, eager, 9), IsOk());
@@ -302,7 +304,7 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
   EXPECT_THAT(launcher->Synchronize(), IsOk());
   EXPECT_EQ(Read(eager), 9);
   EXPECT_THAT(device_->health(), IsOk());
-  EXPECT_THAT(pool_->ForgetStream(*launcher), IsOk());
+  EXPECT_THAT(pool_->streams().Forget(*launcher), IsOk());
 }
 
 // A graph reads a block that its capture freed and gave to others: the bytes are there when it is
@@ -311,10 +313,10 @@ TEST_F(PoolCaptureTest, ShieldedBytesOutliveTheirBlock) {
   const Block input = *pool_->Allocate(kMiB, *stream_);
   const Block out = *pool_->Allocate(kMiB, *stream_);
   EXPECT_THAT(Fill(*stream_, input, 7), IsOk());
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   Begin();
   EXPECT_THAT(stream_->Copy(out.range.base, input.range.base, kMiB), IsOk());
-  pool_->Shield(input.range);
+  pool_->watchers().Shield(input.range);
   EXPECT_THAT(pool_->Free(input.id), IsOk());
   const Block first = *pool_->Allocate(kMiB, *stream_);
   EXPECT_EQ(first.range.base, input.range.base);
@@ -326,7 +328,7 @@ TEST_F(PoolCaptureTest, ShieldedBytesOutliveTheirBlock) {
   scope->Commit();
   auto executable = *graph->Instantiate();
   EXPECT_THAT(executable->Launch(*stream_), IsOk());
-  pool_->Unshield();
+  pool_->watchers().Unshield();
   EXPECT_EQ(Read(out), 7);
   EXPECT_EQ(Read(second), 9);
   EXPECT_THAT(pool_->Free(second.id), IsOk());
@@ -335,14 +337,14 @@ TEST_F(PoolCaptureTest, ShieldedBytesOutliveTheirBlock) {
 }
 
 TEST_F(PoolCaptureTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
-  const CheckpointId root = *pool_->Take();
-  auto scope = *CaptureScope::Begin(*pool_);
+  const CheckpointId root = *pool_->checkpoints().Take();
+  auto scope = *pool_->scopes().Begin();
   Begin();
   const Block block = *pool_->Allocate(10 * kMiB, *stream_);
   EXPECT_THAT(Fill(*stream_, block, 5), IsOk());
   auto graph = *stream_->EndCapture();
   scope->Commit();
-  const CheckpointId recorded = *pool_->Take();
+  const CheckpointId recorded = *pool_->checkpoints().Take();
   auto executable = *graph->Instantiate();
   const auto replays = [&] {
     EXPECT_THAT(Fill(*stream_, block, 0), IsOk());
@@ -350,11 +352,11 @@ TEST_F(PoolCaptureTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
     return Read(block) == 5;
   };
   EXPECT_TRUE(replays());
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_TRUE(replays()) << "after park and wake";
-  EXPECT_THAT(pool_->Restore(root), IsOk());
-  EXPECT_THAT(pool_->Restore(recorded), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(recorded), IsOk());
   EXPECT_TRUE(replays()) << "after restore";
   EXPECT_THAT(pool_->Allocate(200 * kMiB, *stream_), IsOk());
   EXPECT_TRUE(replays()) << "with a grown arena";

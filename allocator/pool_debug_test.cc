@@ -54,7 +54,7 @@ TEST_F(PoolDebugTest, GuardGapsKeepBlocksApart) {
   EXPECT_GE(b.range.base, a.range.end() + 2 * 512);
   EXPECT_EQ(b.range.base % 4096, 0u);
   EXPECT_EQ(pool_->Stats().requested_bytes, 1024u);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk()) << "these gaps hold no canaries";
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk()) << "these gaps hold no canaries";
 }
 
 TEST_F(PoolDebugTest, AGuardBelongsToNobody) {
@@ -70,15 +70,16 @@ TEST_F(PoolDebugTest, AGuardBelongsToNobody) {
 
 TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {
   Open({.guard_gaps = true, .canaries = true});
-  const Block a = Allocate(1000, {.tag = pool_->Word("weights")}), b = Allocate(1 << 20);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  const Block a = Allocate(1000, {.tag = pool_->journal().Word("weights")}), b = Allocate(1 << 20);
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   EXPECT_THAT(stream_->Fill(b.range.base, 1, 1, b.range.bytes), IsOk());
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   std::memset(PointerTo(a.range.base - 3), 7, 3);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
               FailsWith(StatusCode::kDataLoss, "3 bytes in front of block \"weights\""));
   std::memset(PointerTo(b.range.end()), 7, 5);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), FailsWith(StatusCode::kDataLoss, "5 bytes behind"));
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
+              FailsWith(StatusCode::kDataLoss, "5 bytes behind"));
 }
 
 // A guard that was written over comes back so where the contents do, and is told; where they were
@@ -86,12 +87,12 @@ TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {
 TEST_F(PoolDebugTest, WhatRanOverAGuardIsToldBehindAWakeThatBringsItBack) {
   for (const ParkContents contents : {ParkContents::kToHost, ParkContents::kDrop}) {
     Open({.canaries = true});
-    const Block block = Allocate(1000, {.tag = pool_->Word("weights")});
+    const Block block = Allocate(1000, {.tag = pool_->journal().Word("weights")});
     EXPECT_THAT(stream_->Synchronize(), IsOk());
     std::memset(PointerTo(block.range.base - 3), 7, 3);
-    EXPECT_THAT(pool_->Park(contents), IsOk());
-    EXPECT_THAT(pool_->Wake(), IsOk());
-    const absl::Status checked = pool_->CheckCanaries(*stream_);
+    EXPECT_THAT(pool_->parking().Park(contents), IsOk());
+    EXPECT_THAT(pool_->parking().Wake(), IsOk());
+    const absl::Status checked = pool_->watchers().CheckCanaries(*stream_);
     if (contents == ParkContents::kDrop) {
       EXPECT_THAT(checked, IsOk());
     } else {
@@ -109,17 +110,17 @@ TEST_F(PoolDebugTest, DevicesThatPoisonFreshBytesLeaveCanariesAlone) {
   stream_ = *device_->NewStream();
   Open({.canaries = true});
   const Block block = Allocate(1000);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   EXPECT_THAT(pool_->Free(block.id), IsOk());
   Allocate(2000);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
 }
 
 TEST_F(PoolDebugTest, CanariesAreCheckedBehindTheStreamsThatWriteThem) {
   Open({.canaries = true});
   auto other = *device_->NewStream();
   EXPECT_THAT(pool_->Allocate(1000, *other), IsOk());
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   EXPECT_THAT(device_->health(), IsOk());
   pool_.reset();
 }
@@ -127,7 +128,7 @@ TEST_F(PoolDebugTest, CanariesAreCheckedBehindTheStreamsThatWriteThem) {
 TEST_F(PoolDebugTest, CanariesAreNotCheckedWhileACaptureIsOpen) {
   Open({.canaries = true});
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
               FailsWith(StatusCode::kFailedPrecondition, "a capture is open"));
   EXPECT_THAT(stream_->EndCapture(), IsOk());
 }
@@ -135,44 +136,44 @@ TEST_F(PoolDebugTest, CanariesAreNotCheckedWhileACaptureIsOpen) {
 TEST_F(PoolDebugTest, GuardsOfBlocksThatARestoreBringsBackAreWrittenAgain) {
   Open({.canaries = true});
   auto other_stream = *device_->NewStream();
-  const Block block = Allocate(1000, {.tag = pool_->Word("weights")});
-  const CheckpointId here = *pool_->Take();
+  const Block block = Allocate(1000, {.tag = pool_->journal().Word("weights")});
+  const CheckpointId here = *pool_->checkpoints().Take();
   EXPECT_THAT(pool_->Free(block.id), IsOk());
   const Block over = *pool_->Allocate(1 << 20, *other_stream);
   ASSERT_LT(over.range.base, block.range.end());
   EXPECT_THAT(other_stream->Fill(over.range.base, 1, 1, over.range.bytes), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
   EXPECT_THAT(stream_->Synchronize(), IsOk());
   std::memset(PointerTo(block.range.base - 3), 7, 3);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
               FailsWith(StatusCode::kDataLoss, "over: 3 bytes in front of block \"weights\""));
   std::memset(PointerTo(block.range.base - 3), 0xC3, 3);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   pool_.reset();
 }
 
 TEST_F(PoolDebugTest, GuardsThatComeBackWhileACaptureIsOpenAreWrittenByTheNextCheck) {
   Open({.canaries = true});
   const Block kept = Allocate(1000, {.region = Region::kKept});
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Free(kept.id), IsOk());
   const Block over = Allocate(1 << 20, {.region = Region::kKept});
   EXPECT_THAT(stream_->Fill(over.range.base, 1, 1, over.range.bytes), IsOk());
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_THAT(stream_->EndCapture(), IsOk());
-  EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   std::memset(PointerTo(kept.range.end() + 24), 7, 5);
-  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
               FailsWith(StatusCode::kDataLoss, "over: 5 bytes behind"));
 }
 
 TEST_F(PoolDebugTest, StaleHandlesNameWhoFreedThem) {
   Open({.remember_frees = true});
-  const Block block = Allocate(1000, {.tag = pool_->Word("logits")});
-  pool_->SetContext(pool_->Word("request 17"));
+  const Block block = Allocate(1000, {.tag = pool_->journal().Word("logits")});
+  pool_->journal().SetContext(pool_->journal().Word("request 17"));
   EXPECT_THAT(pool_->Free(block.id), IsOk());
-  pool_->SetContext(0);
+  pool_->journal().SetContext(0);
   Allocate(1000);
   EXPECT_THAT(pool_->Free(block.id), FailsWith(StatusCode::kFailedPrecondition, "\"logits\""));
   EXPECT_THAT(pool_->Free(block.id), FailsWith(StatusCode::kFailedPrecondition, "request 17"));
@@ -182,7 +183,7 @@ TEST_F(PoolDebugTest, DeadMemoryIsInaccessibleUntilItIsAllocatedAgain) {
   Open({.seal_dead_memory = true});
   const Block low = Allocate(1 << 20), high = Allocate(16 << 20);
   EXPECT_THAT(pool_->Free(high.id), IsOk());
-  EXPECT_THAT(pool_->SealDeadMemory(), IsOk());
+  EXPECT_THAT(pool_->watchers().SealDeadMemory(), IsOk());
   EXPECT_THAT(stream_->Fill(low.range.base, 1, 1, low.range.bytes), IsOk());
   EXPECT_THAT(stream_->Synchronize(), IsOk());
   const Block again = Allocate(16 << 20);
@@ -190,7 +191,7 @@ TEST_F(PoolDebugTest, DeadMemoryIsInaccessibleUntilItIsAllocatedAgain) {
   EXPECT_THAT(stream_->Fill(again.range.base, 1, 1, again.range.bytes), IsOk());
   EXPECT_THAT(stream_->Synchronize(), IsOk());
   EXPECT_THAT(pool_->Free(again.id), IsOk());
-  EXPECT_THAT(pool_->SealDeadMemory(), IsOk());
+  EXPECT_THAT(pool_->watchers().SealDeadMemory(), IsOk());
   // A stale use faults: the device is lost, as a GPU would be.
   EXPECT_FALSE(stream_->Fill(again.range.end() - 512, 1, 1, 512).ok() &&
                stream_->Synchronize().ok());

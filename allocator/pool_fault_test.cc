@@ -56,7 +56,7 @@ class PoolFaultTest : public testing::Test {
 TEST_F(PoolFaultTest, GrowthThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   for (bool with_scope : {false, true}) {
     std::unique_ptr<CaptureScope> scope;
-    if (with_scope) scope = *CaptureScope::Begin(*pool_);
+    if (with_scope) scope = *pool_->scopes().Begin();
     EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
     const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
     plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
@@ -66,9 +66,9 @@ TEST_F(PoolFaultTest, GrowthThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
     EXPECT_EQ(calls("Stream.Synchronize"), waits);
     EXPECT_THAT(other_->EndCapture(), IsOk());
     if (with_scope) scope->Commit();
-    EXPECT_THAT(pool_->Take(), IsOk()) << "the next call";
+    EXPECT_THAT(pool_->checkpoints().Take(), IsOk()) << "the next call";
     EXPECT_EQ(pool_->Stats().mapped_bytes, 0u) << "returned";
-    EXPECT_THAT(pool_->first_deferred_failure(), IsOk());
+    EXPECT_THAT(pool_->failures().deferred, IsOk());
   }
 }
 
@@ -77,7 +77,7 @@ TEST_F(PoolFaultTest, GrowthReleasesNothingWhileAScopeIsOpen) {
   Open({.limit_bytes = 32 * kMiB});
   const Block low = Allocate(16 * kMiB), high = Allocate(kMiB);
   EXPECT_THAT(pool_->Free(low.id), IsOk());
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
   EXPECT_FALSE(pool_->Allocate(20 * kMiB, *stream_).ok());
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
@@ -116,17 +116,17 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
 TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   const Block step = Allocate(4 * kMiB);
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
   plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
-  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_FALSE(pool_->parking().Wake().ok());
   EXPECT_TRUE(pool_->is_parked());
   EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
   EXPECT_EQ(calls("Stream.Synchronize"), waits);
   EXPECT_THAT(other_->EndCapture(), IsOk());
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
 }
 
@@ -166,27 +166,25 @@ TEST_F(PoolFaultTest, AFailedParkLeavesNoCopyUnderWayWhereOneWaitFailsToo) {
 TEST_F(PoolFaultTest, WhatAFailedWakeLeavesMappedIsNotSavedOverWhatWasSaved) {
   const Block block = Allocate(4 * kMiB);
   EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {block.range}), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost, {block.range}), IsOk());
   plan().FailEveryCallOf("Memory.Unmap", ErrorCode::kUnknown);
   FailNext("Stream.Copy");
-  EXPECT_FALSE(pool_->Wake().ok());
+  EXPECT_FALSE(pool_->parking().Wake().ok());
   plan().Clear();
   EXPECT_GT(pool_->Stats().mapped_bytes, 0u) << "what could not be unmapped";
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
   EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);
 }
 
 TEST_F(PoolFaultTest, FreeWorksThoughItsBytesCannotBePoisoned) {
   Open({.debug = {.poison_on_free = true}});
   const Block block = Allocate(kMiB);
-  EXPECT_THAT(pool_->Scratch(1000, *stream_), IsOk());
   plan().FailEveryCallOf("Stream.Fill", ErrorCode::kUnknown);
   EXPECT_THAT(pool_->Free(block.id), IsOk());
-  pool_->EndScratch();
-  EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "no scratch is leaked either";
-  EXPECT_EQ(pool_->Stats().unpoisoned_frees, 2u);
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_EQ(pool_->Stats().unpoisoned_frees, 1u);
 }
 
 // The first guard is being written when the second cannot be.
@@ -210,13 +208,13 @@ TEST_F(PoolFaultTest, CanariesAreCheckedWithMemoryThatStaysUntilItsKernelsAreDon
       Allocate(kMiB);
       plan().FailCallOf(name, n, ErrorCode::kUnknown);
       if (n == 1 || std::strcmp(name, "Stream.Launch") == 0) {
-        EXPECT_FALSE(pool_->CheckCanaries(*stream_).ok());
+        EXPECT_FALSE(pool_->watchers().CheckCanaries(*stream_).ok());
       }
       plan().Clear();
       EXPECT_THAT(stream_->Synchronize(), IsOk());
       EXPECT_THAT(device_->health(), IsOk());
-      EXPECT_THAT(pool_->CheckCanaries(*stream_), IsOk());
-      EXPECT_THAT(pool_->CheckCanaries(*other_), IsOk());
+      EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
+      EXPECT_THAT(pool_->watchers().CheckCanaries(*other_), IsOk());
     }
   }
 }
@@ -242,27 +240,27 @@ TEST_F(PoolFaultTest, AnySingleFailingCallUnderDebugModesLosesNothing) {
       auto block = (*pool)->Allocate(i * 700000, i % 2 == 0 ? **stream : **other);
       if (block.ok()) live.push_back(*block);
     }
-    (*pool)->CheckCanaries(**stream).IgnoreError();
+    (*pool)->watchers().CheckCanaries(**stream).IgnoreError();
     while (live.size() > 2) {
       EXPECT_THAT((*pool)->Free(live.back().id), IsOk());
       live.pop_back();
     }
-    (*pool)->SealDeadMemory().IgnoreError();
-    (*pool)->Park(ParkContents::kToHost).IgnoreError();
-    if (!(*pool)->Wake().ok()) {
-      EXPECT_THAT((*pool)->Wake(), IsOk());
+    (*pool)->watchers().SealDeadMemory().IgnoreError();
+    (*pool)->parking().Park(ParkContents::kToHost).IgnoreError();
+    if (!(*pool)->parking().Wake().ok()) {
+      EXPECT_THAT((*pool)->parking().Wake(), IsOk());
     }
-    (*pool)->CheckCanaries(**other).IgnoreError();
-    if (auto scope = CaptureScope::Begin(**pool); scope.ok()) {
+    (*pool)->watchers().CheckCanaries(**other).IgnoreError();
+    if (auto scope = (*pool)->scopes().Begin(); scope.ok()) {
       (*pool)->Allocate(3 * kMiB, **other).status().IgnoreError();
       (*scope)->RollBack().IgnoreError();
     }
     EXPECT_EQ((*pool)->Stats().live_blocks, live.size());
     for (const Block& block : live) EXPECT_THAT((*pool)->Free(block.id), IsOk());
     (*pool)->ledger().CheckConsistency();
-    (*pool)->ForgetStream(**other).IgnoreError();
-    if (!(*pool)->WaitAndForgetStreams().ok()) {
-      EXPECT_THAT((*pool)->WaitAndForgetStreams(), IsOk());
+    (*pool)->streams().Forget(**other).IgnoreError();
+    if (!(*pool)->streams().WaitAndForget().ok()) {
+      EXPECT_THAT((*pool)->streams().WaitAndForget(), IsOk());
     }
     EXPECT_THAT(device.health(), IsOk());
   });
@@ -272,18 +270,18 @@ TEST_F(PoolFaultTest, AnySingleFailingCallUnderDebugModesLosesNothing) {
 // Siblings remember the same bytes; a tree has many of them.
 TEST_F(PoolFaultTest, OverlappingMemoriesAreCopiedOnceEachWay) {
   Open({.tell_device = false});
-  const CheckpointId root = *pool_->Take();
+  const CheckpointId root = *pool_->checkpoints().Take();
   for (uint64_t bytes : {2 * kMiB, 3 * kMiB, 6 * kMiB}) {
-    EXPECT_THAT(pool_->Restore(root), IsOk());
+    EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
     Allocate(bytes);
     for (int i = 0; i < 4; ++i) Allocate(kMiB / 2);
-    EXPECT_THAT(pool_->Take(), IsOk());
+    EXPECT_THAT(pool_->checkpoints().Take(), IsOk());
   }
   const uint64_t pieces = std::as_const(*pool_).row(Region::kStep).count();
   const uint64_t before = calls("Stream.Copy");
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
   EXPECT_EQ(calls("Stream.Copy"), before + pieces);
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_EQ(calls("Stream.Copy"), before + 2 * pieces);
 }
 

@@ -59,8 +59,8 @@ Outcome ParkAndWake(uint64_t block_bytes) {
   double best = 1e9;
   for (int round = 0; round < 5; ++round) {
     const auto start = std::chrono::steady_clock::now();
-    absl::Status status = bench.pool->Park(ParkContents::kDrop);
-    if (status.ok()) status = bench.pool->Wake();
+    absl::Status status = bench.pool->parking().Park(ParkContents::kDrop);
+    if (status.ok()) status = bench.pool->parking().Wake();
     if (!status.ok()) return status;
     best = std::min(best, MillisecondsSince(start));
   }

@@ -63,8 +63,8 @@ class PoolGpuTest : public testing::Test {
 };
 
 TEST_F(PoolGpuTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
-  const CheckpointId root = *pool_->Take();
-  auto scope = *CaptureScope::Begin(*pool_);
+  const CheckpointId root = *pool_->checkpoints().Take();
+  auto scope = *pool_->scopes().Begin();
   ASSERT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   const Block temporary = *pool_->Allocate(30 * kMiB, *stream_);
   EXPECT_THAT(Fill(*stream_, temporary, 3), IsOk());
@@ -73,7 +73,7 @@ TEST_F(PoolGpuTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
   EXPECT_THAT(pool_->Free(temporary.id), IsOk());
   auto graph = *stream_->EndCapture();
   scope->Commit();
-  const CheckpointId recorded = *pool_->Take();
+  const CheckpointId recorded = *pool_->checkpoints().Take();
   auto executable = *graph->Instantiate();
   const auto replays = [&] {
     EXPECT_THAT(Fill(*stream_, block, 0), IsOk());
@@ -82,14 +82,14 @@ TEST_F(PoolGpuTest, ExecutableReplaysAfterParkWakeRestoreAndGrowth) {
   };
   EXPECT_TRUE(replays());
   for (ParkContents contents : {ParkContents::kDrop, ParkContents::kToHost}) {
-    ASSERT_THAT(pool_->Park(contents), IsOk());
+    ASSERT_THAT(pool_->parking().Park(contents), IsOk());
     EXPECT_EQ(pool_->Stats().mapped_bytes, 0u);
-    ASSERT_THAT(pool_->Wake(), IsOk());
+    ASSERT_THAT(pool_->parking().Wake(), IsOk());
     EXPECT_TRUE(replays()) << "after park and wake";
   }
-  EXPECT_EQ(*pool_->Trim(0), 0u) << "the graph's temporary is spared";
-  EXPECT_THAT(pool_->Restore(root), IsOk());
-  EXPECT_THAT(pool_->Restore(recorded), IsOk());
+  EXPECT_EQ(*pool_->memory().Trim(0), 0u) << "the graph's temporary is spared";
+  EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(recorded), IsOk());
   EXPECT_TRUE(replays()) << "after restore";
   const Block grown = *pool_->Allocate(2000 * kMiB, *stream_);
   EXPECT_TRUE(replays()) << "with a grown arena";
@@ -102,8 +102,8 @@ TEST_F(PoolGpuTest, ContentsComeBackFromHostMemory) {
     blocks.push_back(*pool_->Allocate((i * 900 + 1) * 1000, *stream_));
     EXPECT_THAT(Fill(*stream_, blocks.back(), i), IsOk());
   }
-  ASSERT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
-  ASSERT_THAT(pool_->Wake(), IsOk());
+  ASSERT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
+  ASSERT_THAT(pool_->parking().Wake(), IsOk());
   for (uint8_t i = 0; i < 12; ++i) EXPECT_EQ(Read(blocks[i]), i);
 }
 
@@ -120,7 +120,7 @@ TEST_F(PoolGpuTest, BytesFreedOnOneStreamAreSafeOnAnother) {
 
 TEST_F(PoolGpuTest, GrowsInsideACaptureAndReturnsTheGrowthOfAFailedOne) {
   const uint64_t free_before = device_->memory().Info()->free_bytes;
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   ASSERT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(pool_->Allocate(1000 * kMiB, *stream_), IsOk());
   EXPECT_FALSE(stream_->Synchronize().ok());
@@ -132,14 +132,14 @@ TEST_F(PoolGpuTest, GrowsInsideACaptureAndReturnsTheGrowthOfAFailedOne) {
 
 TEST_F(PoolGpuTest, CanariesAreCheckedByAKernel) {
   Open({.debug = {.guard_gaps = true, .canaries = true}});
-  const Block block = *pool_->Allocate(1000, *stream_, {.tag = pool_->Word("x")});
-  const absl::Status checked = pool_->CheckCanaries(*stream_);
+  const Block block = *pool_->Allocate(1000, *stream_, {.tag = pool_->journal().Word("x")});
+  const absl::Status checked = pool_->watchers().CheckCanaries(*stream_);
   if (!checked.ok() && checked.ToString().find("NVRTC") != std::string::npos) {
     GTEST_SKIP() << checked.ToString();
   }
   EXPECT_THAT(checked, IsOk());
   EXPECT_THAT(stream_->Fill(block.range.base - 4, 9, 1, 4), IsOk());
-  EXPECT_THAT(pool_->CheckCanaries(*stream_),
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
               FailsWith(absl::StatusCode::kDataLoss, "4 bytes in front of block \"x\""));
 }
 

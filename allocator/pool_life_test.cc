@@ -71,7 +71,7 @@ class Life {
     }
     if (testing::Test::HasFatalFailure()) return;
     CheckBytes();
-    for (const auto& [id, books] : saved_) EXPECT_THAT(pool_->Drop(id), IsOk());
+    for (const auto& [id, books] : saved_) EXPECT_THAT(pool_->checkpoints().Drop(id), IsOk());
     for (const auto& [index, held] : live_) EXPECT_THAT(pool_->Free(held.block.id), IsOk());
     EXPECT_EQ(pool_->Stats().live_blocks, 0u);
     EXPECT_EQ(pool_->Stats().checkpoints, 0u);
@@ -125,9 +125,9 @@ class Life {
     } else if (dice < 87) {
       ReplaceAStream();
     } else if (dice < 91) {
-      pool_->Trim(random_() % kLimit).status().IgnoreError();
+      pool_->memory().Trim(random_() % kLimit).status().IgnoreError();
     } else if (dice < 94) {
-      pool_->SealDeadMemory().IgnoreError();
+      pool_->watchers().SealDeadMemory().IgnoreError();
     } else {
       CheckBytes();
     }
@@ -213,7 +213,7 @@ class Life {
     for (const auto& stream : streams_) {
       if (!stream->Synchronize().ok()) return false;
     }
-    return pool_->WaitForStreams().ok();  // streams that are gone have left work, too
+    return pool_->streams().Wait().ok();  // streams that are gone have left work, too
   }
 
   // A scope, perhaps within another, around eager work and a capture. The graph is launched
@@ -221,7 +221,7 @@ class Life {
   void CaptureAndEnd() {
     const Books before = live_;
     gone_.clear();
-    auto scope = CaptureScope::Begin(*pool_);
+    auto scope = pool_->scopes().Begin();
     if (!scope.ok()) return;
     Stream& capturing = AnyStream();
     if (random_() % 2 == 0) Allocate(capturing);
@@ -252,7 +252,7 @@ class Life {
 
   void CaptureInside() {
     const Books before = live_;
-    auto scope = CaptureScope::Begin(*pool_);
+    auto scope = pool_->scopes().Begin();
     if (!scope.ok()) return;
     Allocate(AnyStream());
     Free();
@@ -287,7 +287,7 @@ class Life {
       if (!earlier->Await(*event_, launcher).ok()) return false;
     }
     if (!(*executable)->Launch(launcher).ok()) return false;
-    EXPECT_THAT(pool_->NoteLaunch(launcher), IsOk());
+    EXPECT_THAT(pool_->streams().NoteLaunch(launcher), IsOk());
     for (auto& [index, held] : live_) {
       EXPECT_THAT(pool_->UseOn(held.block.id, launcher), IsOk());
     }
@@ -297,10 +297,11 @@ class Life {
   void Checkpoints() {
     const uint64_t dice = random_() % 4;
     if (dice == 0 || saved_.empty()) {
-      if (const auto id = pool_->Take(); id.ok()) saved_.emplace_back(*id, StepBlocks());
+      if (const auto id = pool_->checkpoints().Take(); id.ok())
+        saved_.emplace_back(*id, StepBlocks());
     } else if (dice == 1 || !kind_.goes_back) {
       const size_t which = random_() % saved_.size();
-      EXPECT_THAT(pool_->Drop(saved_[which].first), IsOk());
+      EXPECT_THAT(pool_->checkpoints().Drop(saved_[which].first), IsOk());
       saved_.erase(saved_.begin() + static_cast<long>(which));
     } else {
       Restore();
@@ -317,7 +318,7 @@ class Life {
 
   void Restore() {
     const auto& [id, books] = saved_[random_() % saved_.size()];
-    if (!pool_->Restore(id).ok()) return;
+    if (!pool_->checkpoints().Restore(id).ok()) return;
     went_back_ = true;
     Books now = books;
     for (auto& [index, held] : now) held.byte = -1;
@@ -335,11 +336,11 @@ class Life {
     const Books before = live_;
     std::vector<AddressRange> parts;
     if (random_() % 3 != 0) parts.push_back(AnyBlock()->second.block.range);
-    pool_->Park(drops ? ParkContents::kDrop : ParkContents::kToHost, parts).IgnoreError();
+    pool_->parking().Park(drops ? ParkContents::kDrop : ParkContents::kToHost, parts).IgnoreError();
     for (uint64_t i = random_() % 4; i > 0; --i) {
       random_() % 2 == 0 ? Allocate(AnyStream()) : Free();
     }
-    if (!pool_->Wake().ok() && !pool_->Wake().ok()) {
+    if (!pool_->parking().Wake().ok() && !pool_->parking().Wake().ok()) {
       // Others have got the memory meanwhile.
       for (auto it = live_.begin(); it != live_.end();) {
         const auto old = before.find(it->first);
@@ -349,8 +350,8 @@ class Life {
         }
         it = is_new ? live_.erase(it) : std::next(it);
       }
-      pool_->Trim(0).status().IgnoreError();
-      ASSERT_THAT(pool_->Wake(), IsOk());
+      pool_->memory().Trim(0).status().IgnoreError();
+      ASSERT_THAT(pool_->parking().Wake(), IsOk());
     }
     for (auto& [index, held] : live_) {
       const bool was_there = before.find(index) != before.end();
@@ -367,18 +368,18 @@ class Life {
       streams_[which] = *std::move(fresh);
       return;
     }
-    if (!pool_->ForgetStream(*streams_[which]).ok()) return;
+    if (!pool_->streams().Forget(*streams_[which]).ok()) return;
     if (random_() % 2 == 0) {
       streams_[which] = *std::move(fresh);
     } else {
-      pool_->ForgetStream(std::move(streams_[which]));
+      pool_->streams().Forget(std::move(streams_[which]));
       streams_[which] = *std::move(fresh);
     }
   }
 
   void CheckBytes() {
     if (kind_.debug.canaries && !went_back_) {
-      EXPECT_NE(pool_->CheckCanaries(*streams_[0]).code(), absl::StatusCode::kDataLoss);
+      EXPECT_NE(pool_->watchers().CheckCanaries(*streams_[0]).code(), absl::StatusCode::kDataLoss);
     }
     if (!WaitForAll()) return;
     for (const auto& [index, held] : live_) {

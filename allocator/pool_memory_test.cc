@@ -37,7 +37,7 @@ TEST_F(PoolMemoryTest, TrimGivesBackWhatNobodyUses) {
   Write(low, 1);
   EXPECT_THAT(pool_->Free(high.id), IsOk());
   const uint64_t before = mapped();
-  const uint64_t released = *pool_->Trim(0);
+  const uint64_t released = *pool_->memory().Trim(0);
   EXPECT_GE(released, 24 * kMiB);
   EXPECT_EQ(mapped(), before - released);
   EXPECT_EQ(Read(low), 1);
@@ -49,7 +49,7 @@ TEST_F(PoolMemoryTest, TrimGivesBackWhatNobodyUses) {
 
 TEST_F(PoolMemoryTest, TrimStopsAtItsGoal) {
   EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
-  EXPECT_GT(*pool_->Trim(50 * kMiB), 0u);
+  EXPECT_GT(*pool_->memory().Trim(50 * kMiB), 0u);
   EXPECT_GT(mapped(), 30 * kMiB);
   EXPECT_LE(mapped(), 50 * kMiB);
 }
@@ -58,15 +58,15 @@ TEST_F(PoolMemoryTest, TrimStopsAtItsGoal) {
 TEST_F(PoolMemoryTest, WhatGivesMemoryBackWaitsForItsWork) {
   auto capturing = *device_->NewStream();
   const std::vector<std::function<void()>> ways = {
-      [&] { EXPECT_GT(*pool_->Trim(0), 0u); },
+      [&] { EXPECT_GT(*pool_->memory().Trim(0), 0u); },
       [&] {
         EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-        EXPECT_GT(*pool_->Trim(0), 0u);
+        EXPECT_GT(*pool_->memory().Trim(0), 0u);
         EXPECT_THAT(capturing->EndCapture(), IsOk());
-        EXPECT_THAT(pool_->Take(), IsOk()) << "now it is done";
+        EXPECT_THAT(pool_->checkpoints().Take(), IsOk()) << "now it is done";
       },
-      [&] { EXPECT_THAT(pool_->SetLimit(kMiB), IsOk()); },
-      [&] { EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk()); },
+      [&] { EXPECT_THAT(pool_->memory().SetLimit(kMiB), IsOk()); },
+      [&] { EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk()); },
   };
   for (const auto& give_back : ways) {
     Open({});
@@ -86,11 +86,11 @@ TEST_F(PoolMemoryTest, ALimitReleasesNothingWhileACaptureIsOpen) {
   const uint64_t before = mapped();
   auto capturing = *device_->NewStream();
   EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  EXPECT_THAT(pool_->SetLimit(kMiB),
+  EXPECT_THAT(pool_->memory().SetLimit(kMiB),
               FailsWith(StatusCode::kFailedPrecondition, "below what pool"));
   EXPECT_EQ(mapped(), before);
   EXPECT_THAT(capturing->EndCapture(), IsOk());
-  EXPECT_THAT(pool_->SetLimit(kMiB), IsOk());
+  EXPECT_THAT(pool_->memory().SetLimit(kMiB), IsOk());
 }
 
 TEST_F(PoolMemoryTest, ATrimThatWaitsSaysWhatItWillRelease) {
@@ -98,62 +98,62 @@ TEST_F(PoolMemoryTest, ATrimThatWaitsSaysWhatItWillRelease) {
   const uint64_t before = mapped();
   auto capturing = *device_->NewStream();
   EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  EXPECT_EQ(*pool_->Trim(before), 0u);
-  EXPECT_EQ(*pool_->Trim(before - 2 * kMiB), 2 * kMiB) << "at least";
+  EXPECT_EQ(*pool_->memory().Trim(before), 0u);
+  EXPECT_EQ(*pool_->memory().Trim(before - 2 * kMiB), 2 * kMiB) << "at least";
   EXPECT_EQ(mapped(), before);
   EXPECT_THAT(capturing->EndCapture(), IsOk());
-  EXPECT_THAT(pool_->Take(), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Take(), IsOk());
   EXPECT_LE(mapped(), before - 2 * kMiB);
 }
 
 TEST_F(PoolMemoryTest, TrimSparesWhatCheckpointsNeedUnlessToldToBreakThem) {
-  const CheckpointId root = *pool_->Take();
+  const CheckpointId root = *pool_->checkpoints().Take();
   const Block block = Allocate(20 * kMiB);
   const Block temporary = Allocate(20 * kMiB);
   EXPECT_THAT(pool_->Free(temporary.id), IsOk());
-  const CheckpointId recorded = *pool_->Take();
-  EXPECT_THAT(pool_->Restore(root), IsOk());
-  EXPECT_EQ(*pool_->Trim(0), 0u) << "a graph may use the block and the temporary";
-  EXPECT_TRUE(*pool_->HasItsMemory(recorded));
-  EXPECT_THAT(pool_->Restore(recorded), IsOk());
-  EXPECT_THAT(pool_->Restore(root), IsOk());
-  EXPECT_GT(*pool_->Trim(0, /*break_checkpoints=*/true), 0u);
-  EXPECT_FALSE(*pool_->HasItsMemory(recorded));
-  EXPECT_THAT(pool_->Restore(recorded),
+  const CheckpointId recorded = *pool_->checkpoints().Take();
+  EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
+  EXPECT_EQ(*pool_->memory().Trim(0), 0u) << "a graph may use the block and the temporary";
+  EXPECT_TRUE(*pool_->checkpoints().HasItsMemory(recorded));
+  EXPECT_THAT(pool_->checkpoints().Restore(recorded), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
+  EXPECT_GT(*pool_->memory().Trim(0, /*break_checkpoints=*/true), 0u);
+  EXPECT_FALSE(*pool_->checkpoints().HasItsMemory(recorded));
+  EXPECT_THAT(pool_->checkpoints().Restore(recorded),
               FailsWith(StatusCode::kFailedPrecondition, "older than a trim that broke it"));
   EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "nothing was restored";
-  EXPECT_THAT(pool_->Restore(root), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
   EXPECT_THAT(pool_->Describe(block.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
 }
 
 TEST_F(PoolMemoryTest, DroppedCheckpointsHoldNothing) {
-  const CheckpointId root = *pool_->Take();
+  const CheckpointId root = *pool_->checkpoints().Take();
   EXPECT_THAT(pool_->Free(Allocate(20 * kMiB).id), IsOk());
-  const CheckpointId recorded = *pool_->Take();
-  EXPECT_EQ(*pool_->Trim(0), 0u);
-  EXPECT_THAT(pool_->Drop(recorded), IsOk());
-  EXPECT_THAT(pool_->Drop(root), IsOk());
-  EXPECT_GT(*pool_->Trim(0), 0u);
+  const CheckpointId recorded = *pool_->checkpoints().Take();
+  EXPECT_EQ(*pool_->memory().Trim(0), 0u);
+  EXPECT_THAT(pool_->checkpoints().Drop(recorded), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Drop(root), IsOk());
+  EXPECT_GT(*pool_->memory().Trim(0), 0u);
   EXPECT_EQ(mapped(), 0u);
 }
 
 TEST_F(PoolMemoryTest, WorksWithoutAHistory) {
   Open({.history_entries = 0});
-  const CheckpointId here = *pool_->Take();
+  const CheckpointId here = *pool_->checkpoints().Take();
   EXPECT_THAT(pool_->Free(Allocate(4 * kMiB).id), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk());
-  EXPECT_THAT(pool_->Drop(here), IsOk());
-  EXPECT_THAT(pool_->Trim(0), IsOk());
-  EXPECT_EQ(pool_->history().written(), 0u);
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Drop(here), IsOk());
+  EXPECT_THAT(pool_->memory().Trim(0), IsOk());
+  EXPECT_EQ(pool_->journal().history().written(), 0u);
 }
 
 TEST_F(PoolMemoryTest, ReserveAheadIsBestEffortAndCountsItsShortfall) {
-  EXPECT_EQ(*pool_->ReserveAhead(100 * kMiB), 0u);
+  EXPECT_EQ(*pool_->memory().ReserveAhead(100 * kMiB), 0u);
   EXPECT_GE(mapped(), 100 * kMiB);
   const uint64_t before = mapped();
   Allocate(90 * kMiB);
   EXPECT_EQ(mapped(), before) << "the memory was there";
-  const uint64_t missing = *pool_->ReserveAhead(1024 * kMiB);
+  const uint64_t missing = *pool_->memory().ReserveAhead(1024 * kMiB);
   EXPECT_GT(missing, 700 * kMiB);
   EXPECT_GE(mapped(), 200 * kMiB) << "what there was has been taken";
   EXPECT_EQ(pool_->Stats().initial_shortfall, missing);
@@ -162,25 +162,26 @@ TEST_F(PoolMemoryTest, ReserveAheadIsBestEffortAndCountsItsShortfall) {
 TEST_F(PoolMemoryTest, ReserveAheadCountsNeitherHolesNorWhatTheLimitForbids) {
   Open({.address_bytes = 512 * kMiB});
   EXPECT_THAT(pool_->Free(Allocate(60 * kMiB).id), IsOk());
-  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_THAT(pool_->memory().Trim(0), IsOk());
   EXPECT_EQ(mapped(), 0u);
-  EXPECT_THAT(pool_->SetLimit(20 * kMiB), IsOk());
-  const uint64_t missing = *pool_->ReserveAhead(60 * kMiB);
+  EXPECT_THAT(pool_->memory().SetLimit(20 * kMiB), IsOk());
+  const uint64_t missing = *pool_->memory().ReserveAhead(60 * kMiB);
   EXPECT_EQ(missing, 60 * kMiB - mapped());
   EXPECT_GT(mapped(), 0u);
   EXPECT_LE(mapped(), 20 * kMiB);
-  EXPECT_THAT(pool_->SetLimit(0), IsOk());
-  EXPECT_EQ(*pool_->ReserveAhead(60 * kMiB), 0u);
+  EXPECT_THAT(pool_->memory().SetLimit(0), IsOk());
+  EXPECT_EQ(*pool_->memory().ReserveAhead(60 * kMiB), 0u);
   EXPECT_GE(mapped(), 60 * kMiB);
-  EXPECT_GT(*pool_->ReserveAhead(~uint64_t{0}), ~uint64_t{0} - 512 * kMiB) << "no wrapping round";
+  EXPECT_GT(*pool_->memory().ReserveAhead(~uint64_t{0}), ~uint64_t{0} - 512 * kMiB)
+      << "no wrapping round";
 }
 
 TEST_F(PoolMemoryTest, LimitBelowWhatIsLiveIsRefused) {
   const Block block = Allocate(30 * kMiB);
-  EXPECT_THAT(pool_->SetLimit(10 * kMiB),
+  EXPECT_THAT(pool_->memory().SetLimit(10 * kMiB),
               FailsWith(StatusCode::kFailedPrecondition, "below what pool"));
   EXPECT_THAT(pool_->Free(block.id), IsOk());
-  EXPECT_THAT(pool_->SetLimit(10 * kMiB), IsOk()) << "free pieces are given back for it";
+  EXPECT_THAT(pool_->memory().SetLimit(10 * kMiB), IsOk()) << "free pieces are given back for it";
   EXPECT_LE(mapped(), 10 * kMiB);
   EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_),
               FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
@@ -224,7 +225,7 @@ TEST_F(PoolMemoryTest, OutOfMemoryIsAReportInWordsAndJson) {
   Open({.name = "kv", .limit_bytes = 64 * kMiB});
   std::vector<Block> blocks;
   for (int i = 0; i < 64; ++i) {
-    blocks.push_back(Allocate(kMiB, {.tag = pool_->Word(i % 8 == 1 ? "rare" : "odd")}));
+    blocks.push_back(Allocate(kMiB, {.tag = pool_->journal().Word(i % 8 == 1 ? "rare" : "odd")}));
   }
   for (size_t i = 0; i < 64; i += 2) EXPECT_THAT(pool_->Free(blocks[i].id), IsOk());
   EXPECT_THAT(pool_->Allocate(4 * kMiB, *stream_),
@@ -277,18 +278,19 @@ TEST_F(PoolMemoryTest, ClosingWaitsForQueuedWork) {
 TEST_F(PoolMemoryTest, PinnedPiecesAreNeverUnmapped) {
   const Block a = Allocate(4 * kMiB), b = Allocate(64 * kMiB);
   Write(a, 1);
-  EXPECT_THAT(pool_->Pin(a.range), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->memory().Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_GE(mapped(), 4 * kMiB);
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_EQ(Read(a), 1);
   EXPECT_THAT(pool_->Free(a.id), IsOk());
   EXPECT_THAT(pool_->Free(b.id), IsOk());
-  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_THAT(pool_->memory().Trim(0), IsOk());
   EXPECT_GE(mapped(), 4 * kMiB);
-  EXPECT_THAT(pool_->Unpin(a.range), IsOk());
-  EXPECT_THAT(pool_->Unpin(a.range), FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
-  EXPECT_THAT(pool_->Trim(0), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(a.range),
+              FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
+  EXPECT_THAT(pool_->memory().Trim(0), IsOk());
   EXPECT_EQ(mapped(), 0u);
 }
 
@@ -315,13 +317,13 @@ TEST_F(PoolMemoryTest, InitialBytesAreBestEffortAndTheirShortfallIsCounted) {
 TEST_F(PoolMemoryTest, LimitBelowWhatAWakeNeedsIsRefused) {
   const Block a = Allocate(30 * kMiB), b = Allocate(30 * kMiB);
   Write(a, 1);
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
-  EXPECT_THAT(pool_->SetLimit(40 * kMiB),
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->memory().SetLimit(40 * kMiB),
               FailsWith(StatusCode::kFailedPrecondition, "to be woken"));
   EXPECT_EQ(pool_->Stats().limit_bytes, 0u) << "nothing has changed";
   EXPECT_THAT(pool_->Free(b.id), IsOk());
-  EXPECT_THAT(pool_->SetLimit(40 * kMiB), IsOk()) << "what is dead needs no waking";
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->memory().SetLimit(40 * kMiB), IsOk()) << "what is dead needs no waking";
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_LE(mapped(), 40 * kMiB);
   EXPECT_EQ(Read(a), 1);
 }
@@ -337,8 +339,8 @@ TEST_F(PoolMemoryTest, FreeMemoryThatAGoodFitOverlooksIsFoundBeforeAnAllocationF
   const Block longer = allocate(20 * kMiB + 100 * 1024);
   allocate(kMiB);
   // Their memory cannot be moved to where it would be better.
-  EXPECT_THAT(pool->Pin(shorter.range), IsOk());
-  EXPECT_THAT(pool->Pin(longer.range), IsOk());
+  EXPECT_THAT(pool->memory().Pin(shorter.range), IsOk());
+  EXPECT_THAT(pool->memory().Pin(longer.range), IsOk());
   EXPECT_THAT(pool->Free(shorter.id), IsOk());
   EXPECT_THAT(pool->Free(longer.id), IsOk());
   // One class of sizes, and the lower of the two is too short.
@@ -359,15 +361,18 @@ TEST_F(PoolMemoryTest, ServerMayFreeButNotRestoreParkOrClose) {
   CheckpointId here;
   std::vector<absl::Status> refused;
   Open({.limit_bytes = 16 * kMiB, .before_out_of_memory = [&](const MemoryWanted&) {
-          refused = {pool_->Restore(here), pool_->Park(ParkContents::kDrop), pool_->Wake(),
-                     pool_->Close(), CaptureScope::Begin(*pool_).status(),
-                     pool_->Take().status(),
+          refused = {pool_->checkpoints().Restore(here),
+                     pool_->parking().Park(ParkContents::kDrop),
+                     pool_->parking().Wake(),
+                     pool_->Close(),
+                     pool_->scopes().Begin().status(),
+                     pool_->checkpoints().Take().status(),
                      pool_->Free(pool_->ledger().IdOf(1))};  // the block that is being made
           EXPECT_THAT(pool_->Allocate(100 * kMiB, *stream_),
                       FailsWith(StatusCode::kResourceExhausted, "limit is reached"));
           return false;
         }});
-  here = *pool_->Take();
+  here = *pool_->checkpoints().Take();
   const Block block = Allocate(kMiB);
   EXPECT_EQ(block.id.index, 0u);
   EXPECT_THAT(pool_->Allocate(32 * kMiB, *stream_),
@@ -377,40 +382,42 @@ TEST_F(PoolMemoryTest, ServerMayFreeButNotRestoreParkOrClose) {
     EXPECT_THAT(status, FailsWith(StatusCode::kFailedPrecondition, "ask")) << status.ToString();
   }
   EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
 }
 
 TEST_F(PoolMemoryTest, PinsCoverWholeRangesAndKeepThePoolOpen) {
   const Block a = Allocate(kMiB);
-  EXPECT_THAT(pool_->Pin({a.range.base, 64 * kMiB}),
+  EXPECT_THAT(pool_->memory().Pin({a.range.base, 64 * kMiB}),
               FailsWith(StatusCode::kFailedPrecondition, "are mapped"));
-  EXPECT_THAT(pool_->Unpin(a.range), FailsWith(StatusCode::kFailedPrecondition, "not pinned"))
+  EXPECT_THAT(pool_->memory().Unpin(a.range),
+              FailsWith(StatusCode::kFailedPrecondition, "not pinned"))
       << "nothing was pinned";
-  EXPECT_THAT(pool_->Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->memory().Pin(a.range), IsOk());
   EXPECT_THAT(pool_->Free(a.id), IsOk());
   EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "pinned"));
-  EXPECT_THAT(pool_->Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(a.range), IsOk());
   EXPECT_THAT(pool_->Close(), IsOk());
 }
 
 // They lie in one piece.
 TEST_F(PoolMemoryTest, UnpinningANeighbourThatWasNeverPinnedIsRefused) {
   const Block a = Allocate(100 << 10), b = Allocate(100 << 10);
-  EXPECT_THAT(pool_->Pin(a.range), IsOk());
-  EXPECT_THAT(pool_->Unpin(b.range), FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->memory().Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(b.range),
+              FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_GT(mapped(), 0u) << "a is pinned still";
-  EXPECT_THAT(pool_->Wake(), IsOk());
-  EXPECT_THAT(pool_->Pin(b.range), IsOk());
-  EXPECT_THAT(pool_->Unpin(a.range), IsOk());
-  EXPECT_THAT(pool_->Unpin(b.range), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
+  EXPECT_THAT(pool_->memory().Pin(b.range), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(b.range), IsOk());
 }
 
 TEST_F(PoolMemoryTest, LargeAlignmentsAreThoseOfAddresses) {
-  for (const Address wished : {Address{0}, pool_->base() + 2 * kMiB}) {
+  for (const Address wished : {Address{0}, pool_->arena().base() + 2 * kMiB}) {
     Open({.address_bytes = 512 * kMiB, .wished_base = wished});
     if (wished != 0) {
-      EXPECT_EQ(pool_->base(), wished) << "an arena that is not aligned itself";
+      EXPECT_EQ(pool_->arena().base(), wished) << "an arena that is not aligned itself";
     }
     std::vector<Block> blocks;
     for (uint64_t alignment = 4096; alignment <= 128 * kMiB; alignment *= 2) {
@@ -439,7 +446,7 @@ TEST_F(PoolMemoryTest, PoolOutlivesStreamsThatItWaitedForAndForgot) {
   auto brief = *device_->NewStream();
   const Block a = *pool_->Allocate(4 * kMiB, *brief);
   EXPECT_THAT(brief->Fill(a.range.base, 2, 1, a.range.bytes), IsOk());
-  EXPECT_THAT(pool_->WaitAndForgetStreams(), IsOk());
+  EXPECT_THAT(pool_->streams().WaitAndForget(), IsOk());
   brief.reset();
   EXPECT_EQ(Read(a), 2);
   EXPECT_THAT(pool_->Free(a.id), IsOk());
@@ -449,10 +456,11 @@ TEST_F(PoolMemoryTest, PoolOutlivesStreamsThatItWaitedForAndForgot) {
 TEST_F(PoolMemoryTest, CapturingStreamsAreNeitherWaitedForNorForgotten) {
   EXPECT_THAT(pool_->Free(Allocate(4 * kMiB).id), IsOk());
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  EXPECT_THAT(pool_->WaitForStreams(), FailsWith(StatusCode::kFailedPrecondition, "capturing"));
-  EXPECT_THAT(pool_->ForgetStream(*stream_), FailsWith(StatusCode::kFailedPrecondition, "captur"));
+  EXPECT_THAT(pool_->streams().Wait(), FailsWith(StatusCode::kFailedPrecondition, "capturing"));
+  EXPECT_THAT(pool_->streams().Forget(*stream_),
+              FailsWith(StatusCode::kFailedPrecondition, "captur"));
   EXPECT_THAT(stream_->EndCapture(), IsOk()) << "the capture was left alone";
-  EXPECT_THAT(pool_->ForgetStream(*stream_), IsOk());
+  EXPECT_THAT(pool_->streams().Forget(*stream_), IsOk());
 }
 
 TEST(NextPieceTest, PiecesGrowWithTheRowAndTheRequest) {

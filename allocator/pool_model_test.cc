@@ -57,7 +57,7 @@ class Program {
     pool_ = *std::move(pool);
     for (int step = 0; step < steps && !testing::Test::HasFatalFailure(); ++step) Step();
     CheckBytes();
-    for (const Saved& saved : saved_) EXPECT_THAT(pool_->Drop(saved.id), IsOk());
+    for (const Saved& saved : saved_) EXPECT_THAT(pool_->checkpoints().Drop(saved.id), IsOk());
     for (const auto& [index, held] : live_) EXPECT_THAT(pool_->Free(held.block.id), IsOk());
     for (const auto& [index, held] : kept_) EXPECT_THAT(pool_->Free(held.block.id), IsOk());
     EXPECT_EQ(pool_->Stats().live_blocks, 0u);
@@ -87,13 +87,13 @@ class Program {
     } else if (dice < 88) {
       DropOne();
     } else if (dice < 92) {
-      pool_->Trim(random_() % (20 * kMiB)).status().IgnoreError();
+      pool_->memory().Trim(random_() % (20 * kMiB)).status().IgnoreError();
     } else if (dice < 96) {
       ParkAndWake();
     } else {
       CheckBytes();
     }
-    if (pool_->is_parked()) pool_->Wake().IgnoreError();
+    if (pool_->is_parked()) pool_->parking().Wake().IgnoreError();
     ASSERT_FALSE(pool_->is_parked()) << "a second attempt has to work";
     ASSERT_EQ(pool_->Stats().live_blocks, live_.size() + kept_.size());
     ASSERT_LE(pool_->Stats().mapped_bytes, 40 * kMiB);
@@ -132,7 +132,7 @@ class Program {
   }
 
   void Take() {
-    auto id = pool_->Take();
+    auto id = pool_->checkpoints().Take();
     ASSERT_THAT(id, IsOk());
     saved_.push_back({*id, live_});
   }
@@ -141,11 +141,11 @@ class Program {
   void Restore() {
     if (saved_.empty()) return;
     const Saved saved = saved_[random_() % saved_.size()];
-    const absl::Status status = pool_->Restore(saved.id);
+    const absl::Status status = pool_->checkpoints().Restore(saved.id);
     if (!status.ok()) return;
     ++done_.restores;
     live_ = saved.live;
-    EXPECT_TRUE(*pool_->IsAt(saved.id));
+    EXPECT_TRUE(*pool_->checkpoints().IsAt(saved.id));
     for (auto& [index, held] : live_) {
       EXPECT_EQ(pool_->Describe(held.block.id)->range, held.block.range);
       if (held.block.range.empty()) continue;
@@ -173,13 +173,13 @@ class Program {
   void DropOne() {
     if (saved_.empty()) return;
     const size_t which = random_() % saved_.size();
-    EXPECT_THAT(pool_->Drop(saved_[which].id), IsOk());
+    EXPECT_THAT(pool_->checkpoints().Drop(saved_[which].id), IsOk());
     saved_.erase(saved_.begin() + static_cast<long>(which));
   }
 
   void ParkAndWake() {
-    pool_->Park(ParkContents::kToHost).IgnoreError();
-    if (!pool_->Wake().ok()) pool_->Wake().IgnoreError();
+    pool_->parking().Park(ParkContents::kToHost).IgnoreError();
+    if (!pool_->parking().Wake().ok()) pool_->parking().Wake().IgnoreError();
   }
 
   void CheckBytes() {

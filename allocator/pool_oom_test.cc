@@ -52,12 +52,12 @@ TEST_F(PoolOomTest, EveryMappedByteIsLiveOrFreeForAReason) {
   const Block kept = Allocate(5 * kMiB, in_kept);
   EXPECT_THAT(pool_->Free(Allocate(7 * kMiB, in_kept).id), IsOk());
   EXPECT_THAT(pool_->Free(c.id), IsOk());
-  EXPECT_GT(*pool_->Trim(0), 0u);
+  EXPECT_GT(*pool_->memory().Trim(0), 0u);
   EXPECT_GT(PiecesIn(c.range, /*mapped=*/false), 0u);
-  EXPECT_THAT(pool_->Take(), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Take(), IsOk());
   EXPECT_THAT(pool_->Free(a.id), IsOk());
-  EXPECT_EQ(*pool_->ReserveAhead(8 * kMiB), 0u);
-  EXPECT_THAT(pool_->SetLimit(mapped() + kMiB), IsOk());
+  EXPECT_EQ(*pool_->memory().ReserveAhead(8 * kMiB), 0u);
+  EXPECT_THAT(pool_->memory().SetLimit(mapped() + kMiB), IsOk());
   const OomReport& report = RunOut();
   EXPECT_EQ(report.mapped, mapped());
   EXPECT_EQ(Accounted(report), report.mapped);
@@ -85,8 +85,8 @@ TEST_F(PoolOomTest, WhatIsParkedOrQueuedOrSomebodyElsesIsNamed) {
   late = Allocate(3 * kMiB);
   const Block hole = Allocate(20 * kMiB), last = Allocate(kMiB);
   EXPECT_THAT(pool_->Free(hole.id), IsOk());
-  EXPECT_THAT(pool_->Trim(0), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {parked.range}), IsOk());
+  EXPECT_THAT(pool_->memory().Trim(0), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop, {parked.range}), IsOk());
   auto other = *Pool::Create(*device_, {});
   const Block theirs = *other->Allocate(120 * kMiB, *stream_);
   const OomReport& report = RunOut();

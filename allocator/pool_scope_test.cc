@@ -63,7 +63,7 @@ struct Picture {
       const Placement& placement = pool.ledger().placement(region);
       for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
         if (!placement.run(id).is_live()) continue;
-        live.push_back(pool.range_of(region).base + placement.run(id).offset * kQuantum);
+        live.push_back(pool.arena().range_of(region).base + placement.run(id).offset * kQuantum);
         kept.push_back(pool.ledger().record(placement.run(id).owner()).keep);
       }
     }
@@ -79,7 +79,7 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
   EXPECT_THAT(pool_->SetKept(declared.id, true), IsOk());
   const Picture before(*pool_);
   const uint64_t frees = pool_->Stats().frees;
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Free(freed_kept.id), IsOk());
   const Block over = *pool_->Allocate(2000, *stream_, in_kept);
   EXPECT_EQ(over.range.base, freed_kept.range.base);
@@ -89,7 +89,7 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
   EXPECT_THAT(pool_->SetKept(declared.id, false), IsOk());
   const Block brief = *pool_->Allocate(10, *stream_, in_kept);
   EXPECT_THAT(pool_->Free(brief.id), IsOk());
-  const uint64_t written = pool_->history().written();
+  const uint64_t written = pool_->journal().history().written();
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_TRUE(Picture(*pool_) == before);
   EXPECT_THAT(pool_->Describe(freed_kept.id), IsOk());
@@ -99,7 +99,7 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
   EXPECT_EQ(pool_->Stats().frees, frees + 2) << "only what was freed by a call";
   std::vector<HistoryAction> told;
   for (size_t i = written; i < written + 5; ++i) {
-    told.push_back(pool_->history().Entries()[i].action);
+    told.push_back(pool_->journal().history().Entries()[i].action);
   }
   const std::vector<HistoryAction> expected = {
       HistoryAction::kRestoreGone, HistoryAction::kRestoreGone, HistoryAction::kRestoreBack,
@@ -113,7 +113,7 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
 
 TEST_F(PoolScopeTest, BlockKeptOverOneThatWasFreedDoesNotStandInTheWay) {
   const Block old = *pool_->Allocate(kMiB, *stream_);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Free(old.id), IsOk());
   const Block over = *pool_->Allocate(kMiB, *stream_);
   EXPECT_EQ(over.range.base, old.range.base);
@@ -126,7 +126,7 @@ TEST_F(PoolScopeTest, BlockKeptOverOneThatWasFreedDoesNotStandInTheWay) {
 
 TEST_F(PoolScopeTest, CommittedKeptMemoryStays) {
   const Block old = *pool_->Allocate(1000, *stream_, {.region = Region::kKept});
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   const Block kept = *pool_->Allocate(1000, *stream_, {.region = Region::kKept});
   EXPECT_THAT(pool_->Free(old.id), IsOk());
   scope->Commit();
@@ -139,9 +139,9 @@ TEST_F(PoolScopeTest, CommittedKeptMemoryStays) {
 
 TEST_F(PoolScopeTest, InnerScopesKeptMemoryIsUndoneAlone) {
   const BlockOptions in_kept = {.region = Region::kKept};
-  auto outer = *CaptureScope::Begin(*pool_);
+  auto outer = *pool_->scopes().Begin();
   const Block a = *pool_->Allocate(1000, *stream_, in_kept);
-  auto inner = *CaptureScope::Begin(*pool_);
+  auto inner = *pool_->scopes().Begin();
   const Block b = *pool_->Allocate(1000, *stream_, in_kept);
   EXPECT_THAT(pool_->Free(a.id), IsOk());
   EXPECT_THAT(inner->RollBack(), IsOk());
@@ -153,8 +153,8 @@ TEST_F(PoolScopeTest, InnerScopesKeptMemoryIsUndoneAlone) {
 }
 
 TEST_F(PoolScopeTest, ScopeThatEndsTakesTheInnerOnesAlong) {
-  auto outer = *CaptureScope::Begin(*pool_);
-  auto inner = *CaptureScope::Begin(*pool_);
+  auto outer = *pool_->scopes().Begin();
+  auto inner = *pool_->scopes().Begin();
   const Block a = *pool_->Allocate(1000, *stream_);
   EXPECT_THAT(outer->RollBack(), IsOk());
   EXPECT_THAT(inner->RollBack(), IsOk());
@@ -166,9 +166,9 @@ TEST_F(PoolScopeTest, ScopeThatEndsTakesTheInnerOnesAlong) {
 TEST_F(PoolScopeTest, GrowthInHolesIsReturnedToo) {
   const Block low = *pool_->Allocate(30 * kMiB, *stream_), high = *pool_->Allocate(kMiB, *stream_);
   EXPECT_THAT(pool_->Free(low.id), IsOk());
-  EXPECT_GT(*pool_->Trim(0), 0u);
+  EXPECT_GT(*pool_->memory().Trim(0), 0u);
   const Picture before(*pool_);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_EQ(pool_->Allocate(20 * kMiB, *stream_)->range.base, low.range.base);
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_TRUE(Picture(*pool_) == before);
@@ -180,7 +180,7 @@ TEST_F(PoolScopeTest, PiecesOfAFailedCapturesGrowthAreForgotten) {
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
   const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
   const uint32_t pieces = row.count();
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   for (int i = 0; i < 8; ++i) EXPECT_THAT(pool_->Allocate(5 * kMiB, *stream_), IsOk());
   EXPECT_GT(row.count(), pieces);
   EXPECT_THAT(scope->RollBack(), IsOk());
@@ -188,26 +188,26 @@ TEST_F(PoolScopeTest, PiecesOfAFailedCapturesGrowthAreForgotten) {
 }
 
 TEST_F(PoolScopeTest, GrowthThatSomebodyPinnedMeanwhileStays) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   const Block block = *pool_->Allocate(20 * kMiB, *stream_);
   const AddressRange registered = {block.range.base, kMiB};
-  EXPECT_THAT(pool_->Pin(registered), IsOk());
+  EXPECT_THAT(pool_->memory().Pin(registered), IsOk());
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_GE(pool_->Stats().mapped_bytes, kMiB);
-  EXPECT_THAT(pool_->Unpin(registered), IsOk());
-  EXPECT_GT(*pool_->Trim(0), 0u);
+  EXPECT_THAT(pool_->memory().Unpin(registered), IsOk());
+  EXPECT_GT(*pool_->memory().Trim(0), 0u);
 }
 
 // The growth is returned when the last capture ends, and somebody may have moved in by then.
 TEST_F(PoolScopeTest, GrowthThatSomebodyUsesMeanwhileStays) {
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk());
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(scope->RollBack(), IsOk());
   const Block block = *pool_->Allocate(kMiB, *stream_);
   EXPECT_THAT(stream_->Fill(block.range.base, 1, 1, block.range.bytes), IsOk());
   EXPECT_THAT(other_->EndCapture(), IsOk());
-  EXPECT_THAT(pool_->Take(), IsOk()) << "what was queued is done";
+  EXPECT_THAT(pool_->checkpoints().Take(), IsOk()) << "what was queued is done";
   EXPECT_EQ(pool_->Stats().deferred, 0u);
   EXPECT_GE(pool_->Stats().mapped_bytes, kMiB);
   EXPECT_LT(pool_->Stats().mapped_bytes, 20 * kMiB) << "and the rest is gone";
@@ -221,8 +221,8 @@ TEST_F(PoolScopeTest, WhatAnotherThreadFreedStaysFreedWhenTheCaptureFails) {
   const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kKept});
   const Block own = *pool_->Allocate(kMiB, *stream_);
   for (int ending = 0; ending < 3; ++ending) {
-    auto outer = *CaptureScope::Begin(*pool_);
-    auto inner = *CaptureScope::Begin(*pool_);
+    auto outer = *pool_->scopes().Begin();
+    auto inner = *pool_->scopes().Begin();
     if (ending == 0) {
       EXPECT_THAT(pool_->Free(own.id), IsOk());
       std::thread([&] {
@@ -254,9 +254,9 @@ TEST_F(PoolScopeTest, WhatAnotherThreadFreedInACommittedInnerScopeStaysFreed) {
   const Block step = *pool_->Allocate(kMiB, *stream_);
   const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kKept});
   const Block later = *pool_->Allocate(kMiB, *stream_);
-  auto outer = *CaptureScope::Begin(*pool_);
+  auto outer = *pool_->scopes().Begin();
   {
-    auto inner = *CaptureScope::Begin(*pool_);
+    auto inner = *pool_->scopes().Begin();
     std::thread([&] {
       for (const Block* block : {&step, &kept}) EXPECT_THAT(pool_->Free(block->id), IsOk());
     }).join();
@@ -275,8 +275,8 @@ TEST_F(PoolScopeTest, WhatAnotherThreadFreedInACommittedInnerScopeStaysFreed) {
 }
 
 TEST_F(PoolScopeTest, ScopeMayOutliveItsPool) {
-  auto outer = *CaptureScope::Begin(*pool_);
-  auto inner = *CaptureScope::Begin(*pool_);
+  auto outer = *pool_->scopes().Begin();
+  auto inner = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
   pool_.reset();
   EXPECT_THAT(inner->RollBack(), FailsWith(StatusCode::kFailedPrecondition, "end of its pool"));
@@ -306,11 +306,12 @@ class PoolAskingTest : public PoolScopeTest {
 
 TEST_F(PoolAskingTest, ScopesAreRolledBackOnlyBehindTheAllocation) {
   const Block before = *pool_->Allocate(kMiB, *stream_);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
   WhileAsking([&] {
     EXPECT_THAT(scope->RollBack(), FailsWith(StatusCode::kFailedPrecondition, "asks for memory"));
-    EXPECT_THAT(pool_->Take(), FailsWith(StatusCode::kFailedPrecondition, "asks for memory"));
+    EXPECT_THAT(pool_->checkpoints().Take(),
+                FailsWith(StatusCode::kFailedPrecondition, "asks for memory"));
   });
   EXPECT_EQ(pool_->Stats().live_blocks, 2u);
   pool_->ledger().CheckConsistency();
@@ -321,21 +322,21 @@ TEST_F(PoolAskingTest, ScopesAreRolledBackOnlyBehindTheAllocation) {
 
 TEST_F(PoolAskingTest, ScopeThatGoesWhileAskingIsRolledBackByTheNextCall) {
   const Block before = *pool_->Allocate(kMiB, *stream_);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
   WhileAsking([&] { scope.reset(); });
   EXPECT_EQ(pool_->Stats().live_blocks, 2u) << "not yet";
-  const CheckpointId here = *pool_->Take();
+  const CheckpointId here = *pool_->checkpoints().Take();
   EXPECT_EQ(pool_->Stats().live_blocks, 1u);
   EXPECT_EQ(pool_->Stats().checkpoints, 1u);
-  EXPECT_THAT(pool_->Restore(here), IsOk()) << "no scope is open any more";
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk()) << "no scope is open any more";
   EXPECT_THAT(pool_->Describe(before.id), IsOk());
   pool_->ledger().CheckConsistency();
 }
 
 TEST_F(PoolAskingTest, CommitWhileAskingLeavesWhatIsQueuedForLater) {
-  auto scope = *CaptureScope::Begin(*pool_);
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
+  auto scope = *pool_->scopes().Begin();
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   WhileAsking([&] {
     scope->Commit();
     EXPECT_FALSE(pool_->is_parked()) << "an allocation is half done";
@@ -367,12 +368,12 @@ TEST_F(PoolScopeTest, NothingIsLeftOfAnyFailedScope) {
         live.erase(live.begin() + static_cast<long>(which));
       } else if (dice < 85 && !live.empty()) {
         const Block& block = live[random() % live.size()];
-        const bool is_step = pool_->range_of(Region::kStep).Contains(block.range.base);
+        const bool is_step = pool_->arena().range_of(Region::kStep).Contains(block.range.base);
         const bool keep = random() % 2 == 0;
         EXPECT_EQ(pool_->SetKept(block.id, keep).ok(), keep || is_step);
       } else if (dice < 92 && step > 30) {
         pictures.emplace_back(*pool_);
-        scopes.push_back(*CaptureScope::Begin(*pool_));
+        scopes.push_back(*pool_->scopes().Begin());
         blocks.push_back(live);
       } else if (!scopes.empty()) {
         if (random() % 3 == 0) {

@@ -166,7 +166,7 @@ class SnapshotMaker {
                           .state = words::kActiveAllocated,
                           .stack = StackOf(record.tag, record.note)};
     DictMaker keys = BlockKeys();
-    keys.Text("tag", pool_.Text(record.tag)).Text("note", pool_.Text(record.note));
+    keys.Text("tag", pool_.journal().Text(record.tag)).Text("note", pool_.journal().Text(record.note));
     keys.Bool("kept", region == Region::kKept || record.keep);
     AddOrigin(pool_.ledger().IdOf(run.owner()), keys);
     keys.KeysInto(block);
@@ -189,18 +189,18 @@ class SnapshotMaker {
   snapshot::StackId StackOf(WordId tag, WordId note) {
     if (tag == 0 && note == 0) return 0;
     snapshot::Frame frame;
-    frame.name = snapshot::InternText(snapshot_, pool_.Text(tag));
-    frame.filename = snapshot::InternText(snapshot_, pool_.Text(note));
+    frame.name = snapshot::InternText(snapshot_, pool_.journal().Text(tag));
+    frame.filename = snapshot::InternText(snapshot_, pool_.journal().Text(note));
     DictMaker(snapshot_).Columns({words::kName, words::kFilename, words::kLine}).KeysInto(frame);
     return snapshot_.stacks.Intern({snapshot_.frames.Intern(frame)});
   }
 
-  snapshot::PoolId PoolOf() { return snapshot_.values.Pair(0, pool_.serial()).id(); }
+  snapshot::PoolId PoolOf() { return snapshot_.values.Pair(0, pool_.arena().serial()).id(); }
 
   void AddTrace() {
     std::vector<AddressRange> gone, back;  // by the restore that comes next
     if (options_.with_history) {
-      for (const HistoryEntry& entry : pool_.history().Entries()) {
+      for (const HistoryEntry& entry : pool_.journal().history().Entries()) {
         if (entry.action == HistoryAction::kRestoreGone) {
           gone.push_back({entry.address, entry.bytes});
         } else if (entry.action == HistoryAction::kRestoreBack) {
@@ -223,7 +223,7 @@ class SnapshotMaker {
   void AddEntry(const HistoryEntry& entry, const AddMore& add_more) {
     const bool is_note = entry.action == HistoryAction::kNote;
     // The counter's rate is measured anew for each entry; time must not run backwards for that.
-    last_us_ = std::max(last_us_, pool_.history().MicrosecondsOf(entry.ticks));
+    last_us_ = std::max(last_us_, pool_.journal().history().MicrosecondsOf(entry.ticks));
     snapshot::TraceEntry row;
     row.addr = entry.address;
     row.size = entry.bytes;
@@ -232,7 +232,7 @@ class SnapshotMaker {
     row.stack = StackOf(entry.tag, entry.note);
     row.compile_context = words::kNotAvailable;
     row.user_metadata =
-        snapshot::InternText(snapshot_, pool_.Text(is_note ? entry.note : entry.context));
+        snapshot::InternText(snapshot_, pool_.journal().Text(is_note ? entry.note : entry.context));
     row.pool = PoolOf();
     snapshot::EntryDetails details;
     details.stream = snapshot_.values.Integer(entry.stream);
@@ -273,8 +273,8 @@ class SnapshotMaker {
   Value Own() {
     const PoolStats stats = pool_.Stats();
     DictMaker own(snapshot_);
-    own.Text("pool", pool_.name())
-        .Unsigned("base", pool_.base())
+    own.Text("pool", pool_.arena().name())
+        .Unsigned("base", pool_.arena().base())
         .Bool("parked", pool_.is_parked())
         .Unsigned("limit_bytes", stats.limit_bytes)
         .Unsigned("address_bytes", stats.address_bytes)
@@ -286,7 +286,7 @@ class SnapshotMaker {
         .Unsigned("checkpoints", stats.checkpoints)
         .Unsigned("restores", stats.restores)
         .Unsigned("out_of_memory", stats.out_of_memory)
-        .Unsigned("history_lost", pool_.history().lost())
+        .Unsigned("history_lost", pool_.journal().history().lost())
         .Add("parked_ranges", ListOfRanges(ParkedRanges(), snapshot_));
     if (options_.nodes != nullptr) {
       const auto holder = [this](const SnapshotOutput& output) { return NoteOf(output.block); };
@@ -313,7 +313,7 @@ class SnapshotMaker {
   std::string NoteOf(BlockId block) const {
     const FreeOutcome known = pool_.ledger().Check(block);
     if (known != FreeOutcome::kFreed && known != FreeOutcome::kAlreadyFree) return "";
-    return std::string(pool_.Text(pool_.ledger().record(block.index).note));
+    return std::string(pool_.journal().Text(pool_.ledger().record(block.index).note));
   }
 
   static uint64_t Packed(BlockId block) { return uint64_t{block.generation} << 32 | block.index; }

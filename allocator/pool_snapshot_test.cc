@@ -31,10 +31,10 @@ class PoolSnapshotTest : public testing::Test {
     device_ = *OpenHostDevice({.memory_bytes = 256 << 20});
     stream_ = *device_->NewStream();
     pool_ = *Pool::Create(*device_, {});
-    weights_ = *pool_->Allocate(3000001, *stream_, {.tag = pool_->Word("weights")});
+    weights_ = *pool_->Allocate(3000001, *stream_, {.tag = pool_->journal().Word("weights")});
     const Block gone = *pool_->Allocate(5000, *stream_);
     kept_ = *pool_->Allocate(100, *stream_, {.region = Region::kKept});
-    last_ = *pool_->Allocate(20 << 20, *stream_, {.note = pool_->Word("model.cc:17")});
+    last_ = *pool_->Allocate(20 << 20, *stream_, {.note = pool_->journal().Word("model.cc:17")});
     EXPECT_THAT(pool_->Free(gone.id), IsOk());
   }
   void TearDown() override {
@@ -75,7 +75,7 @@ TEST_F(PoolSnapshotTest, BlocksTileTheirSegmentsAndTotalsAddUp) {
     EXPECT_EQ(at, segment.address + segment.total_size);
     EXPECT_EQ(allocated, segment.allocated_size);
     EXPECT_TRUE(segment.expandable);
-    EXPECT_EQ((*snapshot)->Pool(segment.pool), std::make_pair(uint64_t{0}, pool_->serial()));
+    EXPECT_EQ((*snapshot)->Pool(segment.pool), std::make_pair(uint64_t{0}, pool_->arena().serial()));
     live += allocated;
   }
   EXPECT_EQ(total, stats.mapped_bytes);
@@ -85,7 +85,7 @@ TEST_F(PoolSnapshotTest, BlocksTileTheirSegmentsAndTotalsAddUp) {
 }
 
 TEST_F(PoolSnapshotTest, HistoryIsToldInThePeersWords) {
-  pool_->SetContext(pool_->Word("request 3"));
+  pool_->journal().SetContext(pool_->journal().Word("request 3"));
   EXPECT_THAT(pool_->Annotate(weights_.id, "layer 2"), IsOk());
   auto snapshot = TakePoolSnapshot(*pool_);
   ASSERT_THAT(snapshot, IsOk());
@@ -101,11 +101,11 @@ TEST_F(PoolSnapshotTest, HistoryIsToldInThePeersWords) {
 }
 
 TEST_F(PoolSnapshotTest, ARestoreIsOneEntryThatNamesWhatWentAndCame) {
-  const CheckpointId here = *pool_->Take();
+  const CheckpointId here = *pool_->checkpoints().Take();
   const std::string before = *PoolSnapshotJson(*pool_, {.with_history = false});
   EXPECT_THAT(pool_->Allocate(12345, *stream_), IsOk());
   EXPECT_THAT(pool_->Free(weights_.id), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
   const std::string after = *PoolSnapshotJson(*pool_, {.with_history = false});
   const std::string end = "\"graphtree\"";
   EXPECT_EQ(before.substr(0, before.find(end)), after.substr(0, after.find(end)));
@@ -117,7 +117,7 @@ TEST_F(PoolSnapshotTest, ARestoreIsOneEntryThatNamesWhatWentAndCame) {
 }
 
 TEST_F(PoolSnapshotTest, OurFieldsSayWhoMadeABlockAndWhatIsParked) {
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost, {last_.range}), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost, {last_.range}), IsOk());
   const std::string json = *PoolSnapshotJson(*pool_, {.origin = [&](const Block& block) {
     return block.id == weights_.id ? BlockOrigin{"node 4", "decode"} : BlockOrigin{};
   }});
@@ -126,7 +126,7 @@ TEST_F(PoolSnapshotTest, OurFieldsSayWhoMadeABlockAndWhatIsParked) {
   EXPECT_NE(json.find("\"note\": \"model.cc:17\""), std::string::npos);
   EXPECT_NE(json.find("\"parked\": true}"), std::string::npos);
   EXPECT_NE(json.find("\"kept\": true"), std::string::npos);
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
 }
 
 TEST_F(PoolSnapshotTest, AFileOfNoKnownKindIsRefused) {
@@ -150,7 +150,7 @@ TEST_F(PoolSnapshotTest, ExactAddressesCarryAnInternalMark) {
 // The segment is one; which of its bytes are parked is said to the byte.
 TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
   EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\": []"), std::string::npos);
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop, {weights_.range}), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop, {weights_.range}), IsOk());
   const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
   std::string expected;
   for (uint32_t i = 0; i < row.count(); ++i) {
@@ -162,7 +162,7 @@ TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
   const std::string json = *PoolSnapshotJson(*pool_);
   EXPECT_NE(json.find(absl::StrCat("\"parked_ranges\": [", expected, "]")), std::string::npos)
       << expected;
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\": []"), std::string::npos);
 }
 

@@ -61,7 +61,7 @@ class PoolStreamTest : public PoolFixture {
 TEST_F(PoolStreamTest, StreamsThatShareABitAreOrderedAmongEachOther) {
   for (int i = 0; i < 100; ++i) {
     const Block block = UsedOn(New());
-    EXPECT_EQ(block.range.base, pool_->base()) << "the same bytes all the time";
+    EXPECT_EQ(block.range.base, pool_->arena().base()) << "the same bytes all the time";
   }
   EXPECT_EQ(pool_->Stats().cross_stream_reuses, 99u);
   EverythingIsInOrder();
@@ -109,7 +109,7 @@ TEST_F(PoolStreamTest, BitsOfForgottenStreamsAreUsedAgainAndTheirWorkIsAwaited) 
   for (int i = 0; i < 200; ++i) {
     auto brief = *device_->NewStream();
     UsedOn(*brief);
-    EXPECT_THAT(pool_->ForgetStream(*brief), IsOk());
+    EXPECT_THAT(pool_->streams().Forget(*brief), IsOk());
   }
   // All but one bit are free again: 31 streams that are here to stay need not share.
   std::vector<Stream*> staying;
@@ -133,7 +133,7 @@ TEST_F(PoolStreamTest, StreamsThatAreDestroyedAreForgotten) {
   Allocate(kMiB);
   for (int i = 0; i < 2000; ++i) {
     auto brief = *device_->NewStream();
-    EXPECT_EQ(UsedOn(*brief).range.base, pool_->base() + kMiB);
+    EXPECT_EQ(UsedOn(*brief).range.base, pool_->arena().base() + kMiB);
   }
   const std::vector<Stream*> all = {&New(), &New(), stream_.get()};
   for (Stream* stream : all) UsedOn(*stream);
@@ -169,13 +169,13 @@ TEST_F(PoolStreamTest, LiveBlocksOfStreamsThatAreGone) {
   EXPECT_EQ(whole.range.base, blocks[0].range.base);
   EXPECT_THAT(FillOn(*stream_, whole), IsOk());
   EverythingIsInOrder();
-  EXPECT_THAT(pool_->WaitForStreams(), IsOk());
+  EXPECT_THAT(pool_->streams().Wait(), IsOk());
 }
 
 TEST_F(PoolStreamTest, LaunchesWaitForStreamsThatAreGone) {
   auto brief = *device_->NewStream();
   const Block eager = UsedOn(*brief);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   const Block inside = *pool_->Allocate(kMiB, *stream_);
   EXPECT_EQ(inside.range.base, eager.range.base);
@@ -194,7 +194,7 @@ TEST_F(PoolStreamTest, LaunchesWaitForStreamsThatAreGone) {
 // A fork that a capture has made, and that is gone when the capture ends: its work is the graph's.
 TEST_F(PoolStreamTest, AForkThatEndsInItsCapture) {
   for (int round = 0; round < 40; ++round) {
-    auto scope = *CaptureScope::Begin(*pool_);
+    auto scope = *pool_->scopes().Begin();
     EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
     auto fork = *device_->NewStream();
     EXPECT_THAT(stream_->Record(*event_), IsOk());
@@ -215,7 +215,7 @@ TEST_F(PoolStreamTest, AForkThatEndsInItsCapture) {
     }
     auto executable = *graph->Instantiate();
     EXPECT_THAT(executable->Launch(*stream_), IsOk());
-    EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk());
+    EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), IsOk());
     UsedOn(*stream_);
     EverythingIsInOrder();
   }
@@ -224,8 +224,8 @@ TEST_F(PoolStreamTest, AForkThatEndsInItsCapture) {
 TEST_F(PoolStreamTest, LaunchesWaitForForgottenStreamsToo) {
   auto brief = *device_->NewStream();
   const Block eager = UsedOn(*brief);
-  EXPECT_THAT(pool_->ForgetStream(*brief), IsOk());
-  auto scope = *CaptureScope::Begin(*pool_);
+  EXPECT_THAT(pool_->streams().Forget(*brief), IsOk());
+  auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   const Block inside = *pool_->Allocate(kMiB, *stream_);
   EXPECT_EQ(inside.range.base, eager.range.base);
@@ -270,7 +270,7 @@ class PoolLaunchTest : public PoolStreamTest {
 
 TEST_F(PoolLaunchTest, WaitsForWhatTheCapturingStreamUsedBefore) {
   UsedOn(*capturing_);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   CaptureAndLaunch(*scope);
 }
 
@@ -282,14 +282,14 @@ TEST_F(PoolLaunchTest, WaitsForWhatTheCapturingStreamHadWaitedForBefore) {
   EXPECT_THAT(pool_->Free(high.id), IsOk());
   const Block other = *pool_->Allocate(1000, *capturing_);  // waits, and takes a little of it
   EXPECT_THAT(FillOn(*capturing_, other), IsOk());
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   CaptureAndLaunch(*scope, kMiB / 2);
   EXPECT_THAT(pool_->Free(low.id), IsOk());
 }
 
 TEST_F(PoolLaunchTest, WaitsForUsersOfWhatWasAllocatedInTheScopeBeforeItsCapture) {
   UsedOn(*stream_);
-  auto scope = *CaptureScope::Begin(*pool_);
+  auto scope = *pool_->scopes().Begin();
   const Block early = *pool_->Allocate(kMiB, *capturing_);
   EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(FillOn(*capturing_, early), IsOk());
@@ -311,7 +311,7 @@ TEST_F(PoolLaunchTest, EarlierUsersAreAwaitedByTheNextIfNothingIsLaunched) {
   for (bool commit : {false, true}) {
     const Block used = UsedOn(*stream_);
     EXPECT_EQ(used.range, hole.range);
-    auto scope = *CaptureScope::Begin(*pool_);
+    auto scope = *pool_->scopes().Begin();
     EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
     const Block inside = *pool_->Allocate(kMiB, *capturing_);
     EXPECT_EQ(inside.range, used.range);
@@ -340,7 +340,7 @@ TEST_F(PoolLaunchTest, EdgeInsideACaptureIsNoWaitOutsideOfIt) {
     EXPECT_THAT(FillOn(other, high), IsOk());
     EXPECT_THAT(pool_->Free(high.id), IsOk());
     std::unique_ptr<CaptureScope> scope;
-    if (with_scope) scope = *CaptureScope::Begin(*pool_);
+    if (with_scope) scope = *pool_->scopes().Begin();
     EXPECT_THAT(capturing_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
     const Block inside = *pool_->Allocate(kMiB, *capturing_);
     EXPECT_THAT(capturing_->EndCapture(), IsOk());
@@ -361,14 +361,14 @@ TEST(PoolForgetTest, StreamThatCouldNotBeWaitedForIsNotForgotten) {
   EXPECT_THAT(first->Fill(block.range.base, 1, 1, kMiB), IsOk());
   EXPECT_THAT(pool->Free(block.id), IsOk());
   device.plan().FailCallOf("Stream.Synchronize", 1, ErrorCode::kUnknown);
-  EXPECT_FALSE(pool->WaitAndForgetStreams().ok());
+  EXPECT_FALSE(pool->streams().WaitAndForget().ok());
   const Block again = *pool->Allocate(kMiB, *second);
   EXPECT_EQ(again.range.base, block.range.base);
   EXPECT_THAT(second->Fill(again.range.base, 2, 1, kMiB), IsOk());
   EXPECT_THAT(second->Synchronize(), IsOk());
   EXPECT_THAT(first->Synchronize(), IsOk());
   EXPECT_THAT(device.health(), IsOk());
-  EXPECT_THAT(pool->WaitAndForgetStreams(), IsOk()) << "the second time";
+  EXPECT_THAT(pool->streams().WaitAndForget(), IsOk()) << "the second time";
   first.reset();
   second.reset();
   pool.reset();
@@ -382,15 +382,14 @@ TEST_F(PoolStreamTest, StreamsOfAnotherDeviceAreRefusedAndLeaveNothing) {
   const Block mine = Allocate(1000);
   const auto refused = FailsWith(absl::StatusCode::kInvalidArgument, "opened apart");
   EXPECT_THAT(pool_->Allocate(1000, *theirs), refused);
-  EXPECT_THAT(pool_->AllocateAt(pool_->base() + (1 << 20), 1000, *theirs), refused);
-  EXPECT_THAT(pool_->Scratch(1000, *theirs), refused);
+  EXPECT_THAT(pool_->AllocateAt(pool_->arena().base() + (1 << 20), 1000, *theirs), refused);
   EXPECT_THAT(pool_->UseOn(mine.id, *theirs), refused);
-  EXPECT_THAT(pool_->NoteLaunch(*theirs), refused);
+  EXPECT_THAT(pool_->streams().NoteLaunch(*theirs), refused);
   EXPECT_EQ(pool_->Stats().live_blocks, 1u);
   EXPECT_THAT(pool_->Free(mine.id), IsOk());
   auto another = *device_->NewStream();
   EXPECT_THAT(pool_->Allocate(1000, *another), IsOk());
-  EXPECT_THAT(pool_->ForgetStream(*another), IsOk());
+  EXPECT_THAT(pool_->streams().Forget(*another), IsOk());
   theirs.reset();
   EXPECT_THAT(other->Close(), IsOk());
 }

@@ -38,7 +38,7 @@ class PoolTest : public PoolFixture {
 };
 
 TEST_F(PoolTest, BlocksAreUsableApartAndCounted) {
-  const Block a = Allocate(1000, {.tag = pool_->Word("weights")}), b = Allocate(3 << 20);
+  const Block a = Allocate(1000, {.tag = pool_->journal().Word("weights")}), b = Allocate(3 << 20);
   Write(a, 1);
   Write(b, 2);
   EXPECT_EQ(Read(a), 1);
@@ -55,7 +55,7 @@ TEST_F(PoolTest, BlocksAreUsableApartAndCounted) {
 }
 
 TEST_F(PoolTest, EveryTestEndsWithNothingLiveOrCloseSaysSo) {
-  const Block a = Allocate(1000, {.tag = pool_->Word("leaked")});
+  const Block a = Allocate(1000, {.tag = pool_->journal().Word("leaked")});
   EXPECT_THAT(pool_->Close(), FailsWith(StatusCode::kFailedPrecondition, "\"leaked\""));
   EXPECT_THAT(pool_->Free(a.id), IsOk());
   EXPECT_THAT(pool_->Close(), IsOk());
@@ -66,12 +66,12 @@ TEST_F(PoolTest, EveryTestEndsWithNothingLiveOrCloseSaysSo) {
 TEST_F(PoolTest, SameCallsFromTheSameStateGiveTheSameAddresses) {
   std::vector<Address> first;
   for (int round = 0; round < 2; ++round) {
-    Open({.wished_base = round == 0 ? 0 : pool_->base()});
+    Open({.wished_base = round == 0 ? 0 : pool_->arena().base()});
     std::vector<Block> blocks;
     std::vector<Address> offsets;
     for (uint64_t i = 1; i < 60; ++i) {
       blocks.push_back(Allocate(i * 777 % 40000));
-      offsets.push_back(blocks.back().range.base - pool_->base());
+      offsets.push_back(blocks.back().range.base - pool_->arena().base());
       if (i % 3 != 0) continue;
       EXPECT_THAT(pool_->Free(blocks[i / 3].id), IsOk());
     }
@@ -81,10 +81,10 @@ TEST_F(PoolTest, SameCallsFromTheSameStateGiveTheSameAddresses) {
 }
 
 TEST_F(PoolTest, WishedBaseIsTakenWhenItIsFree) {
-  const Address base = pool_->base();
+  const Address base = pool_->arena().base();
   pool_.reset();
   Open({.wished_base = base});
-  EXPECT_EQ(pool_->base(), base);
+  EXPECT_EQ(pool_->arena().base(), base);
 }
 
 TEST_F(PoolTest, RefusesTwiceFreedStaleAndForeignBlocks) {
@@ -110,8 +110,8 @@ TEST_F(PoolTest, BlocksOfAnotherPoolAreRefusedThoughTheirRecordsHaveTheSameNumbe
   EXPECT_THAT(pool_->SetKept(theirs.id, true), refused);
   EXPECT_THAT(pool_->Annotate(theirs.id, "x"), refused);
   EXPECT_THAT(pool_->Describe(theirs.id), refused);
-  const CheckpointId here = *pool_->Take();
-  EXPECT_THAT(pool_->Restore(here, {.dying = {theirs.id}}),
+  const CheckpointId here = *pool_->checkpoints().Take();
+  EXPECT_THAT(pool_->checkpoints().Restore(here, {.dying = {theirs.id}}),
               FailsWith(StatusCode::kInvalidArgument, "Nothing was restored"));
   EXPECT_THAT(pool_->Describe(ours.id), IsOk());
   EXPECT_THAT(others->Free(theirs.id), IsOk());
@@ -192,121 +192,98 @@ TEST_F(PoolTest, ForgottenStreamsAreStillAwaited) {
   const Block a = *pool_->Allocate(1 << 20, *brief);
   EXPECT_THAT(brief->Fill(a.range.base, 1, 1, a.range.bytes), IsOk());
   EXPECT_THAT(pool_->Free(a.id), IsOk());
-  EXPECT_THAT(pool_->ForgetStream(*brief), IsOk());
+  EXPECT_THAT(pool_->streams().Forget(*brief), IsOk());
   const Block b = Allocate(1 << 20);
   Write(b, 3);
   EXPECT_EQ(Read(b), 3);
   EXPECT_THAT(device_->health(), IsOk());
 }
 
-TEST_F(PoolTest, ScratchLastsUntilItsOpIsLaunched) {
-  const AddressRange first = *pool_->Scratch(1000, *stream_);
-  const AddressRange second = *pool_->Scratch(3000, *stream_);
-  const Block output = Allocate(2000);
-  EXPECT_FALSE(first.Overlaps(second)) << "one op may have several";
-  EXPECT_FALSE(output.range.Overlaps(first) || output.range.Overlaps(second))
-      << "what the op writes is not placed over them";
-  pool_->EndScratch();
-  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  EXPECT_EQ(pool_->Scratch(1000, *stream_)->base, first.base);
-  EXPECT_THAT(pool_->Take(), IsOk()) << "no checkpoint remembers scratch";
-  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  const CheckpointId here = *pool_->Take();
-  EXPECT_THAT(pool_->Scratch(1000, *stream_), IsOk());
-  EXPECT_THAT(pool_->Restore(here, {.dying = {BlockId{12345, 0}}}),
-              FailsWith(StatusCode::kInvalidArgument, "Nothing was restored"));
-  EXPECT_EQ(pool_->Stats().live_blocks, 1u) << "but its scratch has ended";
-  EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
-  EXPECT_THAT(pool_->Trim(0), IsOk());
-  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
-  EXPECT_THAT(pool_->Park(ParkContents::kDrop), IsOk());
-  EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  EXPECT_THAT(pool_->Wake(), IsOk());
-  EXPECT_THAT(pool_->Scratch(1, *stream_), IsOk());
-  EXPECT_THAT(pool_->Free(output.id), IsOk());
-  EXPECT_THAT(pool_->Close(), IsOk());
-}
-
 TEST_F(PoolTest, WordsAndMemoriesOfFreesAreBounded) {
   Open({.history_entries = 64, .debug = {.remember_frees = true}});
-  const WordId weights = pool_->Word("weights"), forgotten = pool_->Word("forgotten");
+  const WordId weights = pool_->journal().Word("weights"),
+               forgotten = pool_->journal().Word("forgotten");
   const Block block = Allocate(1, {.tag = weights});
   Block last;
   for (int i = 0; i < 100000; ++i) {
-    pool_->SetContext(pool_->Word("request " + std::to_string(i)));
+    pool_->journal().SetContext(pool_->journal().Word("request " + std::to_string(i)));
     last = Allocate(1);
     EXPECT_THAT(pool_->Annotate(last.id, "note " + std::to_string(i)), IsOk());
     EXPECT_THAT(pool_->Free(last.id), IsOk());
   }
   EXPECT_GT(pool_->Stats().forgotten_words, 100000u);
-  EXPECT_EQ(pool_->Text(weights), "weights");
-  EXPECT_EQ(pool_->Text(forgotten), "(forgotten)");
-  EXPECT_EQ(pool_->Word("weights"), weights);
-  EXPECT_EQ(pool_->WordAgain(weights, "weights"), weights);
-  const WordId biases = pool_->WordAgain(weights, "biases");
-  EXPECT_EQ(pool_->Text(biases), "biases");
-  EXPECT_EQ(pool_->Text(pool_->WordAgain(forgotten, "forgotten")), "forgotten");
-  EXPECT_EQ(pool_->WordAgain(0, ""), WordId{0});
-  EXPECT_EQ(pool_->Text(pool_->history().Entries().back().context), "request 99999");
+  EXPECT_EQ(pool_->journal().Text(weights), "weights");
+  EXPECT_EQ(pool_->journal().Text(forgotten), "(forgotten)");
+  EXPECT_EQ(pool_->journal().Word("weights"), weights);
+  EXPECT_EQ(pool_->journal().WordAgain(weights, "weights"), weights);
+  const WordId biases = pool_->journal().WordAgain(weights, "biases");
+  EXPECT_EQ(pool_->journal().Text(biases), "biases");
+  EXPECT_EQ(pool_->journal().Text(pool_->journal().WordAgain(forgotten, "forgotten")), "forgotten");
+  EXPECT_EQ(pool_->journal().WordAgain(0, ""), WordId{0});
+  EXPECT_EQ(pool_->journal().Text(pool_->journal().history().Entries().back().context),
+            "request 99999");
   EXPECT_THAT(pool_->Free(last.id), FailsWith(StatusCode::kFailedPrecondition, "request 99999"));
   EXPECT_THAT(pool_->Free(block.id), IsOk());
 }
 
 TEST_F(PoolTest, RestoreIsSilent) {
-  const Block a = Allocate(3000001, {.tag = pool_->Word("x"), .note = pool_->Word("n")});
-  const CheckpointId here = *pool_->Take();
+  const Block a =
+      Allocate(3000001, {.tag = pool_->journal().Word("x"), .note = pool_->journal().Word("n")});
+  const CheckpointId here = *pool_->checkpoints().Take();
   const Block b = Allocate(500);
   EXPECT_THAT(pool_->Free(a.id), IsOk());
   const PoolStats before = pool_->Stats();
-  const uint64_t written = pool_->history().written();
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  const uint64_t written = pool_->journal().history().written();
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
   const PoolStats after = pool_->Stats();
   EXPECT_EQ(after.requested_bytes, 3000001u);
   EXPECT_EQ(after.live_blocks, 1u);
   EXPECT_EQ(after.allocations, before.allocations);
   EXPECT_EQ(after.frees, before.frees);
   EXPECT_EQ(after.peak_live_bytes, before.peak_live_bytes);
-  EXPECT_EQ(pool_->history().written(), written + 3) << "what went, what came, and the restore";
-  EXPECT_EQ(pool_->history().Entries().back().action, HistoryAction::kCheckpointRestore);
-  EXPECT_EQ(pool_->Text(pool_->ledger().record(a.id.index).tag), "x");
-  EXPECT_EQ(pool_->Text(pool_->ledger().record(a.id.index).note), "n");
+  EXPECT_EQ(pool_->journal().history().written(), written + 3)
+      << "what went, what came, and the restore";
+  EXPECT_EQ(pool_->journal().history().Entries().back().action, HistoryAction::kCheckpointRestore);
+  EXPECT_EQ(pool_->journal().Text(pool_->ledger().record(a.id.index).tag), "x");
+  EXPECT_EQ(pool_->journal().Text(pool_->ledger().record(a.id.index).note), "n");
   EXPECT_EQ(pool_->Describe(a.id)->range, a.range);
   EXPECT_THAT(pool_->Describe(b.id), FailsWith(StatusCode::kFailedPrecondition, "freed before"));
-  EXPECT_TRUE(*pool_->IsAt(here));
+  EXPECT_TRUE(*pool_->checkpoints().IsAt(here));
 }
 
 TEST_F(PoolTest, BytesOfABlockThatComesBackAreWhatWasWrittenMeanwhile) {
-  const CheckpointId root = *pool_->Take();
+  const CheckpointId root = *pool_->checkpoints().Take();
   const Block a = Allocate(1000);
-  const CheckpointId with_a = *pool_->Take();
-  EXPECT_THAT(pool_->Restore(root), IsOk());
+  const CheckpointId with_a = *pool_->checkpoints().Take();
+  EXPECT_THAT(pool_->checkpoints().Restore(root), IsOk());
   // A replay writes memory that is free in the books: raw bytes here, no op.
   std::memset(PointerTo(a.range.base), 5, a.range.bytes);
-  EXPECT_THAT(pool_->Restore(with_a), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(with_a), IsOk());
   EXPECT_EQ(Read(a), 5);
 }
 
 TEST_F(PoolTest, CheckpointsOfOtherPoolsAndDroppedOnesAreRefused) {
-  const CheckpointId here = *pool_->Take();
+  const CheckpointId here = *pool_->checkpoints().Take();
   auto other = *Pool::Create(*device_, {.address_bytes = 64 << 20});
-  EXPECT_THAT(other->Restore(here), FailsWith(StatusCode::kInvalidArgument, "another pool"));
-  EXPECT_THAT(pool_->Drop(here), IsOk());
-  EXPECT_THAT(pool_->Restore(here), FailsWith(StatusCode::kInvalidArgument, "was dropped"));
+  EXPECT_THAT(other->checkpoints().Restore(here),
+              FailsWith(StatusCode::kInvalidArgument, "another pool"));
+  EXPECT_THAT(pool_->checkpoints().Drop(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here),
+              FailsWith(StatusCode::kInvalidArgument, "was dropped"));
 }
 
 TEST_F(PoolTest, KeptMemoryIsUntouchedByRestores) {
-  const CheckpointId here = *pool_->Take();
+  const CheckpointId here = *pool_->checkpoints().Take();
   const Block kept = Allocate(1000, {.region = Region::kKept});
   const Block moved = Allocate(2000);
   Write(kept, 1);
   Write(moved, 2);
   EXPECT_THAT(pool_->SetKept(moved.id, true), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
   EXPECT_EQ(Read(kept), 1);
   EXPECT_EQ(Read(moved), 2);
   EXPECT_THAT(pool_->SetKept(moved.id, false), IsOk());
-  EXPECT_THAT(pool_->Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
   EXPECT_THAT(pool_->Describe(moved.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
   EXPECT_THAT(pool_->Describe(kept.id), IsOk());
 }
@@ -320,15 +297,15 @@ TEST_F(PoolTest, HistoryBeyondReasonIsRefused) {
 
 // Whoever compares asks what is live, not what a restore would do.
 TEST_F(PoolTest, APoolInWhichAKeptBlockLivesIsNotAtACheckpointThatDoesNotKnowIt) {
-  const CheckpointId before = *pool_->Take();
+  const CheckpointId before = *pool_->checkpoints().Take();
   const Block kept = Allocate(1000);
-  EXPECT_FALSE(*pool_->IsAt(before));
+  EXPECT_FALSE(*pool_->checkpoints().IsAt(before));
   EXPECT_THAT(pool_->SetKept(kept.id, true), IsOk());
-  EXPECT_FALSE(*pool_->IsAt(before));
-  EXPECT_THAT(pool_->Restore(before), IsOk());
-  EXPECT_FALSE(*pool_->IsAt(before));
+  EXPECT_FALSE(*pool_->checkpoints().IsAt(before));
+  EXPECT_THAT(pool_->checkpoints().Restore(before), IsOk());
+  EXPECT_FALSE(*pool_->checkpoints().IsAt(before));
   EXPECT_THAT(pool_->Free(kept.id), IsOk());
-  EXPECT_TRUE(*pool_->IsAt(before));
+  EXPECT_TRUE(*pool_->checkpoints().IsAt(before));
 }
 
 TEST_F(PoolTest, BlocksOfTheKeptRegionCannotBeDeclaredOtherwise) {
@@ -340,11 +317,11 @@ TEST_F(PoolTest, BlocksOfTheKeptRegionCannotBeDeclaredOtherwise) {
 
 TEST_F(PoolTest, NoMoreIsLiveThanThePeakSays) {
   const Block a = Allocate(10 * kMiB);
-  const CheckpointId saved = *pool_->Take();
+  const CheckpointId saved = *pool_->checkpoints().Take();
   EXPECT_THAT(pool_->Free(a.id), IsOk());
-  const Block guest = *pool_->AllocateAt(pool_->base() + 20 * kMiB, 8 * kMiB, *stream_);
+  const Block guest = *pool_->AllocateAt(pool_->arena().base() + 20 * kMiB, 8 * kMiB, *stream_);
   EXPECT_EQ(pool_->Stats().peak_live_bytes, 10 * kMiB);
-  EXPECT_THAT(pool_->Restore(saved, {.surviving = {guest.id}}), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(saved, {.surviving = {guest.id}}), IsOk());
   EXPECT_EQ(pool_->Stats().live_bytes, 18 * kMiB);
   EXPECT_EQ(pool_->Stats().peak_live_bytes, 18 * kMiB);
   EXPECT_EQ(pool_->Stats().peak_requested_bytes, 18 * kMiB);
@@ -352,7 +329,7 @@ TEST_F(PoolTest, NoMoreIsLiveThanThePeakSays) {
 
 TEST_F(PoolTest, OddAlignmentsAreRefusedAtAnExactAddressToo) {
   for (uint64_t alignment : {3u, 768u}) {
-    const Address aligned = (pool_->base() / (alignment * 512) + 1) * alignment * 512;
+    const Address aligned = (pool_->arena().base() / (alignment * 512) + 1) * alignment * 512;
     EXPECT_THAT(pool_->AllocateAt(aligned, 1, *stream_, {.alignment = alignment}),
                 FailsWith(StatusCode::kInvalidArgument, "not a power of two"));
   }

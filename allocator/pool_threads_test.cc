@@ -30,7 +30,7 @@ class PoolThreadsTest : public PoolFixture {
             std::thread([&] { second(live); }).join();
             return false;
           }});
-    pool_->SetContext(pool_->Word("mine"));
+    pool_->journal().SetContext(pool_->journal().Word("mine"));
     live = Allocate(1000);
     EXPECT_FALSE(pool_->Allocate(8 << 20, *stream_).ok());
     return live;
@@ -47,7 +47,7 @@ TEST_F(PoolThreadsTest, FreesFromOtherThreadsAreQueuedAndSecondThreadsRefused) {
   const Block c = Allocate(1000);
   EXPECT_EQ(c.range.base, a.range.base);
   EXPECT_EQ(pool_->Stats().refused_queued_frees, 1u);
-  EXPECT_THAT(pool_->first_refused_free(),
+  EXPECT_THAT(pool_->failures().refused_free,
               FailsWith(StatusCode::kFailedPrecondition, "freed before"));
   EXPECT_THAT(pool_->Free(b.id), IsOk());
 }
@@ -70,24 +70,24 @@ TEST_F(PoolThreadsTest, SecondThreadInsideIsAnErrorAndNotARace) {
     EXPECT_THAT(pool_->Allocate(1, *stream_), refused);
     EXPECT_THAT(pool_->FreeAddress(live.range.base), refused);
     EXPECT_THAT(pool_->FreeQueued(), refused);
-    EXPECT_THAT(pool_->NoteLaunch(*stream_), refused);
+    EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), refused);
     EXPECT_THAT(pool_->NoteSnapshot([] {}), refused);
-    EXPECT_THAT(CaptureScope::Begin(*pool_), refused);
+    EXPECT_THAT(pool_->scopes().Begin(), refused);
     EXPECT_THAT(PoolSnapshotJson(*pool_), refused);
     EXPECT_TRUE(pool_->Stats().is_busy);
     EXPECT_EQ(pool_->Stats().live_blocks, 0u) << "nothing else is filled in";
   });
-  EXPECT_THAT(pool_->first_refused_call(), IsOk()) << "all of them said so";
+  EXPECT_THAT(pool_->failures().refused_call, IsOk()) << "all of them said so";
   EXPECT_FALSE(pool_->Stats().is_busy);
   EXPECT_THAT(pool_->Describe(block.id), IsOk());
 }
 
 TEST_F(PoolThreadsTest, WhatASecondThreadCannotBeToldIsNotDoneAndKept) {
   const std::vector<std::function<void(const Block&)>> calls = {
-      [&](const Block&) { EXPECT_EQ(pool_->Word("theirs"), WordId{0}); },
-      [&](const Block&) { pool_->SetContext(0); },
-      [&](const Block& live) { pool_->Shield(live.range); },
-      [&](const Block&) { pool_->Unshield(); },
+      [&](const Block&) { EXPECT_EQ(pool_->journal().Word("theirs"), WordId{0}); },
+      [&](const Block&) { pool_->journal().SetContext(0); },
+      [&](const Block& live) { pool_->watchers().Shield(live.range); },
+      [&](const Block&) { pool_->watchers().Unshield(); },
   };
   const std::vector<std::string> names = {"Word", "SetContext", "Shield", "Unshield"};
   for (size_t i = 0; i < calls.size(); ++i) {
@@ -95,9 +95,9 @@ TEST_F(PoolThreadsTest, WhatASecondThreadCannotBeToldIsNotDoneAndKept) {
       calls[i](live);
       calls[(i + 1) % calls.size()](live);
     });
-    EXPECT_THAT(pool_->first_refused_call(),
+    EXPECT_THAT(pool_->failures().refused_call,
                 FailsWith(StatusCode::kFailedPrecondition, names[i] + ": two threads"));
-    EXPECT_EQ(pool_->Text(pool_->history().Entries().back().context), "mine");
+    EXPECT_EQ(pool_->journal().Text(pool_->journal().history().Entries().back().context), "mine");
     Write(block, 1);
     EXPECT_THAT(stream_->Synchronize(), IsOk());
     EXPECT_THAT(pool_->Free(block.id), IsOk());
@@ -109,19 +109,19 @@ TEST_F(PoolThreadsTest, WhatASecondThreadCannotBeToldIsNotDoneAndKept) {
 TEST_F(PoolThreadsTest, CallbacksAreNoSecondThread) {
   Open({.limit_bytes = 4 << 20, .before_out_of_memory = [&](const MemoryWanted&) {
           EXPECT_FALSE(pool_->Stats().is_busy);
-          EXPECT_EQ(pool_->Text(pool_->Word("mine")), "mine");
-          EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk());
+          EXPECT_EQ(pool_->journal().Text(pool_->journal().Word("mine")), "mine");
+          EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), IsOk());
           EXPECT_THAT(pool_->FreeQueued(), IsOk());
           return false;
         }});
   EXPECT_FALSE(pool_->Allocate(8 << 20, *stream_).ok());
-  EXPECT_THAT(pool_->first_refused_call(), IsOk());
+  EXPECT_THAT(pool_->failures().refused_call, IsOk());
 }
 
 // It launches, and does no more; the other may be anywhere by then.
 TEST_F(PoolThreadsTest, WhoeverNotesALaunchIsTheCaller) {
   const Block block = Allocate(1000);
-  std::thread([&] { EXPECT_THAT(pool_->NoteLaunch(*stream_), IsOk()); }).join();
+  std::thread([&] { EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), IsOk()); }).join();
   EXPECT_THAT(pool_->Free(block.id), IsOk());
   EXPECT_EQ(pool_->Stats().queued_frees, 1u);
 }
@@ -129,14 +129,15 @@ TEST_F(PoolThreadsTest, WhoeverNotesALaunchIsTheCaller) {
 TEST_F(PoolThreadsTest, QueuedFreesAreDoneOnDemandAndChangeNothingElse) {
   const Block a = Allocate(1000), b = Allocate(2000);
   EXPECT_THAT(pool_->FreeLater(a.id), IsOk());
-  const AddressRange scratch = *pool_->Scratch(100, *stream_);
+  const Block held = Allocate(100);
   EXPECT_THAT(pool_->FreeLater(b.id), IsOk());
   const uint64_t checkpoints = pool_->Stats().checkpoints;
   EXPECT_THAT(pool_->FreeQueued(), IsOk());
   EXPECT_EQ(pool_->Stats().queued_frees, 0u);
   EXPECT_EQ(pool_->Stats().live_blocks, 1u);
-  EXPECT_THAT(pool_->Find(scratch.base), IsOk()) << "the op is not launched yet";
+  EXPECT_THAT(pool_->Describe(held.id), IsOk());
   EXPECT_EQ(pool_->Stats().checkpoints, checkpoints);
+  EXPECT_THAT(pool_->Free(held.id), IsOk());
   EXPECT_THAT(pool_->Close(), IsOk());
   EXPECT_THAT(pool_->FreeQueued(), FailsWith(StatusCode::kFailedPrecondition, "is closed"));
 }

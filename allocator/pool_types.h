@@ -91,7 +91,7 @@ struct PoolStats {
   uint64_t restores = 0;
   uint64_t cross_stream_reuses = 0;  // that needed a wait
   uint64_t queued_frees = 0;     // from other threads, not yet done
-  uint64_t refused_queued_frees = 0;  // that were wrong; see Pool::first_refused_free
+  uint64_t refused_queued_frees = 0;  // that were wrong; see PoolFailures
   uint64_t deferred = 0;         // driver work that waits for a capture to end
   uint64_t out_of_memory = 0;    // allocations that failed
   uint64_t initial_bytes = 0;    // asked for when the pool was made or by ReserveAhead
@@ -99,6 +99,15 @@ struct PoolStats {
   uint64_t bookkeeping_bytes = 0;
   uint64_t forgotten_words = 0;
   uint64_t unpoisoned_frees = 0;  // whose bytes could not be overwritten, with poison_on_free
+};
+
+// What went wrong with nobody there to be told; the first of each kind, OK if there was none.
+struct PoolFailures {
+  absl::Status refused_free;  // a free from another thread that was wrong
+  // The call of a second thread that did nothing and could not say so: Word (which gave the empty
+  // word), SetContext, Shield, Unshield.
+  absl::Status refused_call;
+  absl::Status deferred;      // queued work (a trim, a park, a close) that failed
 };
 
 struct RestoreOptions {

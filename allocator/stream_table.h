@@ -65,6 +65,8 @@ class StreamTable {
   std::unique_ptr<Stream> CarryAll();
   // Whether one of the streams is in a capture.
   bool AnyIsCapturing() const;
+  // Whether a capture takes memory from the pool: one of its scopes is open.
+  bool is_in_scope() const { return !awaited_.empty(); }
 
   // The time of what is freed now.
   uint32_t now() const { return clock_; }

@@ -38,8 +38,8 @@ class EagerTraces {
       : order_(order),
         stream_(stream),
         allocator_(allocator),
-        spoilt_(memory->pool().range_of(allocator.region()),
-                memory->pool().range_of(Region::kKept)),
+        spoilt_(memory->pool().arena().range_of(allocator.region()),
+                memory->pool().arena().range_of(Region::kKept)),
         undo_(memory, stream, tag) {}
   EagerTraces(const EagerTraces&) = delete;
   EagerTraces& operator=(const EagerTraces&) = delete;

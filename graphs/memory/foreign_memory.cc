@@ -39,7 +39,7 @@ ForeignMemory::ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> i
     : ForeignAllocator(pool.get()),
       owner_(std::move(pool)),
       is_anothers_(std::move(is_anothers)),
-      tag_(owner_->Word("foreign")) {}
+      tag_(owner_->journal().Word("foreign")) {}
 
 absl::Status ForeignMemory::MayUsePool() const {
   if (closed_ || !is_anothers_()) return absl::OkStatus();

@@ -48,7 +48,7 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
 
 // The pool itself ends with the last output; see the releaser.
 StepMemory::~StepMemory() {
-  pool_->WaitAndForgetStreams().IgnoreError();
+  pool_->streams().WaitAndForget().IgnoreError();
   home_->Close();
 }
 
@@ -102,15 +102,17 @@ absl::StatusOr<Storage*> StepMemory::AllocateKept(WordId tag, uint64_t bytes, St
   return home_->NewKept(block.range, Pack(block.id));
 }
 
-absl::StatusOr<CheckpointId> StepMemory::Take() { return pool_->Take(); }
+absl::StatusOr<CheckpointId> StepMemory::Take() { return pool_->checkpoints().Take(); }
 
 absl::Status StepMemory::Restore(CheckpointId checkpoint, absl::Span<const BlockId> dying) {
   RestoreOptions options;
   options.dying = dying;
-  return pool_->Restore(checkpoint, options);
+  return pool_->checkpoints().Restore(checkpoint, options);
 }
 
-void StepMemory::Drop(CheckpointId checkpoint) { pool_->Drop(checkpoint).IgnoreError(); }
+void StepMemory::Drop(CheckpointId checkpoint) {
+  pool_->checkpoints().Drop(checkpoint).IgnoreError();
+}
 
 InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
   if (input.is_none()) return InputRole::kNone;

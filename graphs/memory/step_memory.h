@@ -120,8 +120,8 @@ class StepMemory {
       : pool_(std::move(pool)),
         home_(home),
         caller_(std::move(caller)),
-        step_(pool_->range_of(Region::kStep)),
-        kept_(pool_->range_of(Region::kKept)) {}
+        step_(pool_->arena().range_of(Region::kStep)),
+        kept_(pool_->arena().range_of(Region::kKept)) {}
 
   const std::shared_ptr<Pool> pool_;
   StorageHome* const home_;

@@ -36,9 +36,9 @@ absl::Status Undo::Restore() {
   absl::Status first;
   for (const Saved& saved : saved_) {
     // Its block may be dead in the books by now.
-    Memory& device = memory_->pool().device().memory();
+    Memory& device = memory_->pool().arena().device().memory();
     if (!device.CheckLive(saved.range).ok()) {
-      device.NoteRevived(saved.range, memory_->pool().Text(tag_));
+      device.NoteRevived(saved.range, memory_->pool().journal().Text(tag_));
     }
     first.Update(stream_.Copy(saved.range.base, saved.copy.word(), saved.range.bytes));
   }

@@ -36,7 +36,7 @@ void GivenInputs::BuryDead() {
       if (given.storage == dead.storage) input = given.input;
     }
     GRAPHTREE_DCHECK(dead.storage->state() == StorageState::kOwning) << "the books are not true";
-    if (in_capture_) memory_->pool().Shield(dead.storage->range());
+    if (in_capture_) memory_->pool().watchers().Shield(dead.storage->range());
     memory_->pool().Free(Unpack(dead.storage->block)).IgnoreError();
     // Whoever lets go of it last must not free the block again.
     dead.storage->set_state(StorageState::kView);
@@ -72,7 +72,7 @@ void GivenInputs::GiveBackLiving(Values* originals) {
 }
 
 void GivenInputs::LayToRest() {
-  memory_->pool().Unshield();
+  memory_->pool().watchers().Unshield();
   for (const Buried& buried : buried_) buried.held.storage->DropInside();
   for (const Given& given : given_) given.storage->DropInside();
   buried_.clear();

@@ -45,8 +45,8 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       allocator_(needs.ground.MemoryFor(call.function, Region::kStep)),
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
-      spoilt_(needs.ground.memory->pool().range_of(Region::kStep),
-              needs.ground.memory->pool().range_of(Region::kKept)),
+      spoilt_(needs.ground.memory->pool().arena().range_of(Region::kStep),
+              needs.ground.memory->pool().arena().range_of(Region::kKept)),
       undo_(needs.ground.memory.get(), call.stream, needs.ground.TagOf(call.function)),
       parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kKept),
              &needs.ground.workspaces, &taken_,
@@ -364,7 +364,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
   // What the next section reads is there already, though the books may give its place to others
   // before that section is launched.
-  for (const AddressRange range : allocator_.Used()) needs_.ground.memory->pool().Shield(range);
+  for (const AddressRange range : allocator_.Used()) needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
   const absl::Status ran = parts_.Run(request);
   asked_by_parts_.AddOfPart(parts_.TakeRequests());

@@ -16,8 +16,8 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
       launcher_(launcher),
       node_(node),
       call_(call),
-      spoilt_(ground.memory->pool().range_of(Region::kStep),
-              ground.memory->pool().range_of(Region::kKept)),
+      spoilt_(ground.memory->pool().arena().range_of(Region::kStep),
+              ground.memory->pool().arena().range_of(Region::kKept)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
              &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {}

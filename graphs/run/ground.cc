@@ -46,11 +46,11 @@ absl::Status Ground::SideAfter(Stream& stream) {
 }
 
 absl::Status Ground::NoteWorkOn(Stream& stream) {
-  const absl::Status noted = memory->pool().NoteLaunch(stream);
+  const absl::Status noted = memory->pool().streams().NoteLaunch(stream);
   if (noted.ok()) return noted;
   // Foreign code on another thread may have been in the pool since before the call.
   foreign->AwaitAllocations();
-  return memory->pool().NoteLaunch(stream);
+  return memory->pool().streams().NoteLaunch(stream);
 }
 
 void Ground::Consume(const Call& call) {

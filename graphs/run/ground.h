@@ -37,7 +37,7 @@ struct Ground {
   Ground& operator=(const Ground&) = delete;
 
   WordId TagOf(const Function& function) {
-    return function.tag = memory->pool().WordAgain(function.tag, function.name);
+    return function.tag = memory->pool().journal().WordAgain(function.tag, function.name);
   }
   // Memory for one run of the function's body, or of a part of it.
   StepAllocator MemoryFor(const Function& function, Region region);

@@ -129,7 +129,7 @@ RecordOutcome Recorder::Record(Call& call, absl::Span<const RoleChoice> roles) {
 RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, Rehearsal* rehearsal,
                                    Call& call) {
   absl::StatusOr<std::unique_ptr<CaptureScope>> scope =
-      CaptureScope::Begin(needs_.ground.memory->pool());
+      needs_.ground.memory->pool().scopes().Begin();
   if (!scope.ok()) return Done(scope.status());
   needs_.ground.foreign->BeginRecording();
   Attempt attempt(needs_.ground, needs_.books, *std::move(scope), call);

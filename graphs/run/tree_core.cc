@@ -61,7 +61,7 @@ TreeCore::~TreeCore() {
   // A call that failed once may work the next time.
   constexpr int kAttempts = 3;
   Pool& pool = ground_->memory->pool();
-  for (int i = 0; i < kAttempts && !pool.WaitAndForgetStreams().ok(); ++i) {
+  for (int i = 0; i < kAttempts && !pool.streams().WaitAndForget().ok(); ++i) {
   }
   ground_->order.AwaitLast();
   journal_.SayAllDestroyed(books_.root());

@@ -239,7 +239,7 @@ void World::Close() {
   if (!is_over()) {
     for (int tree = 0; tree < kTrees; ++tree) {
       if (!std::exchange(parked_[tree], false)) continue;
-      if (absl::Status s = rig_.trees[tree]->pool().Wake(); !s.ok()) Wrong(s.ToString());
+      if (absl::Status s = rig_.trees[tree]->pool().parking().Wake(); !s.ok()) Wrong(s.ToString());
     }
     Check();
   }

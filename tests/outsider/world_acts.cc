@@ -78,7 +78,8 @@ void World::ParkOrWake(const Action& action) {
     if (absl::Status s = SyncAll(); !s.ok()) return Wrong(s.ToString());
   }
   const uint64_t faults = fired();
-  const absl::Status status = park ? pool.Park(ParkContents::kToHost) : pool.Wake();
+  const absl::Status status =
+      park ? pool.parking().Park(ParkContents::kToHost) : pool.parking().Wake();
   if (!status.ok() && fired() == faults) {
     return Wrong(absl::StrCat(park ? "parking: " : "waking: ", status.ToString()));
   }
@@ -91,7 +92,7 @@ void World::Trim(const Action& action) {
   const int tree = TreeOf(action.n[0]);
   if (parked_[tree]) return;
   const uint64_t faults = fired();
-  const auto trimmed = rig_.trees[tree]->pool().Trim(0, (action.n[1] & 1) != 0);
+  const auto trimmed = rig_.trees[tree]->pool().memory().Trim(0, (action.n[1] & 1) != 0);
   if (!trimmed.ok() && fired() == faults) Wrong("trimming: " + trimmed.status().ToString());
 }
 

@@ -72,9 +72,9 @@ TEST_P(BackwardTest, SingleStreamUse) {
     Backward(1, Forward(1));
   }
   EXPECT_GE(graphs(), 1u);
-  const AddressRange step_region = tree().pool().range_of(Region::kStep);
+  const AddressRange step_region = tree().pool().arena().range_of(Region::kStep);
   std::set<int> streams;
-  for (const HistoryEntry& entry : tree().pool().history().Entries()) {
+  for (const HistoryEntry& entry : tree().pool().journal().history().Entries()) {
     const bool allocates = entry.action == HistoryAction::kAllocate;
     if (allocates && step_region.Contains(entry.address)) streams.insert(entry.stream);
   }

@@ -59,7 +59,7 @@ TEST_P(ForeignThreadsTest, WhoAllocatedLastFreesWhileAnotherThreadCalls) {
     EXPECT_EQ(foreign_blocks() * kBytes, tree().stats().foreign_held_bytes)
         << "a recording may use what was freed while it was made; everything else is free";
   }
-  EXPECT_THAT(tree().pool().first_refused_free(), IsOk());
+  EXPECT_THAT(tree().pool().failures().refused_free, IsOk());
 }
 
 // In a warm-up, in a recording that works, and in one that fails.

@@ -70,7 +70,7 @@ TEST_P(HandedOverTest, ThePoolIsTrimmed) {
     ASSERT_THAT(a().Synchronize(), IsOk());
     Values outputs;
     ASSERT_THAT(other().Run(take, absl::MakeSpan(made), b(), &outputs), IsOk());
-    EXPECT_THAT(tree().pool().Trim(0), IsOk());
+    EXPECT_THAT(tree().pool().memory().Trim(0), IsOk());
     ASSERT_THAT(b().Synchronize(), IsOk());
     EXPECT_EQ(Read(outputs[0]), Times(PatternOf(step), 6)) << "step " << step;
   }

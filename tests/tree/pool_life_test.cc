@@ -20,12 +20,12 @@ class TreePoolTest : public TreeTest {
   }
   absl::Status Park(ParkContents contents) {
     absl::Status status;
-    tree().Inspect([&] { status = tree().pool().Park(contents); });
+    tree().Inspect([&] { status = tree().pool().parking().Park(contents); });
     return status;
   }
   absl::Status Wake() {
     absl::Status status;
-    tree().Inspect([&] { status = tree().pool().Wake(); });
+    tree().Inspect([&] { status = tree().pool().parking().Wake(); });
     return status;
   }
 };

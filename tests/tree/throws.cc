@@ -220,7 +220,7 @@ TEST(ThrowingPoolTest, AServerThatThrowsHasGivenNothing) {
     options.before_out_of_memory = [](const MemoryWanted&) -> bool { throw 5; };
     std::unique_ptr<Pool> pool = *Pool::Create(*device, options);
     EXPECT_FALSE(pool->Allocate(64 << 20, *stream).ok());
-    EXPECT_THAT(pool->first_deferred_failure(), FailsWith(StatusCode::kUnknown, "exception"));
+    EXPECT_THAT(pool->failures().deferred, FailsWith(StatusCode::kUnknown, "exception"));
     EXPECT_THAT(pool->Allocate(1 << 20, *stream), IsOk());
   }
   stream.reset();

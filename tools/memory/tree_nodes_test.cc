@@ -190,7 +190,7 @@ TEST_F(TreeNodesTest, AParkedPoolIsParkedMemoryOfItsNodes) {
   prompt_.clear();
   tokens_.clear();
   tree_->BeginStep();
-  ASSERT_THAT(tree_->pool().Park(ParkContents::kDrop), IsOk());
+  ASSERT_THAT(tree_->pool().parking().Park(ParkContents::kDrop), IsOk());
   const std::string path = Written(".sqlite");
   const NodeReport report = Report(path);
   ASSERT_EQ(report.nodes.size(), 3u);
@@ -203,7 +203,7 @@ TEST_F(TreeNodesTest, AParkedPoolIsParkedMemoryOfItsNodes) {
   EXPECT_THAT(said, HasSubstr("until the pool wakes"));
   EXPECT_THAT(said, HasSubstr("No output of a node is held."));
   EXPECT_THAT(Said({"memory", "check", path}), HasSubstr("Consistent"));
-  ASSERT_THAT(tree_->pool().Wake(), IsOk());
+  ASSERT_THAT(tree_->pool().parking().Wake(), IsOk());
   EXPECT_EQ(Report(Written(".json")).nodes[1].parked, 0u);
 }
 

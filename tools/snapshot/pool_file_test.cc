@@ -50,13 +50,13 @@ class PoolFileTest : public testing::Test {
       } else if (dice < 95 && !blocks_.empty()) {
         const auto part = pool_->Describe(blocks_[random() % blocks_.size()]);
         if (part.ok() && !part->range.empty()) {
-          EXPECT_THAT(pool_->Park(ParkContents::kToHost, {part->range}), IsOk());
+          EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost, {part->range}), IsOk());
         }
       } else {
-        EXPECT_THAT(pool_->Park(random() % 2 == 0 ? ParkContents::kDrop : ParkContents::kToHost),
+        EXPECT_THAT(pool_->parking().Park(random() % 2 == 0 ? ParkContents::kDrop : ParkContents::kToHost),
                     IsOk());
         if (step > 120) break;
-        EXPECT_THAT(pool_->Wake(), IsOk());
+        EXPECT_THAT(pool_->parking().Wake(), IsOk());
       }
     }
   }
@@ -65,21 +65,21 @@ class PoolFileTest : public testing::Test {
     if (dice < 50) {
       const Region region = random() % 5 == 0 ? Region::kKept : Region::kStep;
       auto block = pool_->Allocate(random() % (uint64_t{1} << (random() % 24)), *stream_,
-                                   {.region = region, .tag = pool_->Word(absl::StrCat(dice))});
+                                   {.region = region, .tag = pool_->journal().Word(absl::StrCat(dice))});
       if (block.ok()) blocks_.push_back(block->id);
     } else if (dice < 70 && !blocks_.empty()) {
       pool_->Free(blocks_[random() % blocks_.size()]).IgnoreError();
     } else if (dice < 76) {
-      checkpoints_.push_back(*pool_->Take());
+      checkpoints_.push_back(*pool_->checkpoints().Take());
     } else if (dice < 82 && !checkpoints_.empty()) {
-      pool_->Restore(checkpoints_[random() % checkpoints_.size()]).IgnoreError();
+      pool_->checkpoints().Restore(checkpoints_[random() % checkpoints_.size()]).IgnoreError();
     } else if (dice < 86) {
-      auto scope = *CaptureScope::Begin(*pool_);
+      auto scope = *pool_->scopes().Begin();
       // A part may be parked.
       pool_->Allocate(random() % (20 << 20), *stream_).status().IgnoreError();
       pool_->Allocate(100, *stream_, {.region = Region::kKept}).status().IgnoreError();
     } else {
-      EXPECT_THAT(pool_->Trim(random() % (20 << 20), random() % 2 == 0), IsOk());
+      EXPECT_THAT(pool_->memory().Trim(random() % (20 << 20), random() % 2 == 0), IsOk());
     }
   }
 

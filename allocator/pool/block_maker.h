@@ -1,0 +1,103 @@
+// What a block needs besides a place before it can be used: memory under it, and its order after
+// the bytes' earlier users. In the usual case both are there, and nobody asks for this object.
+//
+// Where one of the two cannot be had, the search for another place goes on like this:
+//
+//   map memory here
+//     --> release free pieces elsewhere, and map here
+//     --> lie where memory is mapped already
+//     --> lie anywhere below the last block, and map there
+//     --> ask the server to give something back, and begin again
+//     --> a report, and the books as they were
+//
+// A place is barred if its contents wait for a wake, or if an open capture elsewhere has used its
+// bytes. A block that was to lie at a barred place may also lie after the last block.
+//
+// Where no addresses are left there is no place to begin with, and the server is asked at once.
+//
+// Threads: as the pool. The server may call the pool from its callback: an allocation is half done
+// then, and the door says what is refused (door.h).
+#ifndef GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_
+#define GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "allocator/ledger.h"
+#include "allocator/pool/arena.h"
+#include "allocator/pool/blocks.h"
+#include "allocator/pool/door.h"
+#include "allocator/pool/growth.h"
+#include "allocator/pool/pool_streams.h"
+#include "allocator/pool/shortage_reporter.h"
+#include "allocator/pool/tally.h"
+#include "allocator/pool/watchers.h"
+#include "allocator/pool_types.h"
+#include "allocator/run.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+class BlockMaker {
+ public:
+  // In place of an alignment: the caller chose the address, and the block is not moved.
+  static constexpr uint64_t kNotToBeMoved = ~uint64_t{0};
+
+  BlockMaker(const Arena& arena, Door& door, Ledger& ledger, PoolStreams& streams, Growth& growth,
+             Journal& journal, Tally& tally, Watchers& watchers, Blocks& blocks);
+  BlockMaker(const BlockMaker&) = delete;
+  BlockMaker& operator=(const BlockMaker&) = delete;
+
+  // Makes a block that was placed usable; it may be moved. If that fails, the books go back to what
+  // they were before it was placed.
+  absl::Status MakeUsable(const Allocation& got, uint64_t alignment, Stream& stream);
+  // Asks the server for addresses and tries again to place the block; kOutOfSpace if that was in
+  // vain. The server may have forgotten streams: `request` then names the stream's new number.
+  Allocation PlaceByAsking(BlockRequest* request, Stream& stream);
+  absl::Status WhyNotPlaced(AllocateOutcome outcome, const BlockRequest& request);
+  const ShortageReporter& reporter() const { return reporter_; }
+
+ private:
+  // A block that is being made: its place may change until it can be used.
+  struct Making {
+    BlockId block;
+    uint64_t alignment;
+    Stream& stream;
+    LastUse last_use;  // of the bytes where it lies now
+    Shortage shortage;
+    bool LacksMemory(const absl::Status& status) const {
+      // Not what a device may be short of besides memory.
+      return Growth::IsShortage(status) && shortage.missing > 0;
+    }
+  };
+  // Where else it may lie.
+  struct Search {
+    Region region;
+    uint32_t length;
+    uint64_t alignment;     // in quanta
+    uint32_t out_of_reach;  // bits of streams that must not have used the bytes
+    bool must_be_ready;
+    uint32_t tried;         // an offset that will not do
+  };
+  absl::Status MakeReady(Making* making);
+  absl::Status MakeReadyHere(Making* making);
+  absl::Status SearchOn(Making* making, absl::Status status);
+  bool MoveTo(const Search& search, bool with_tail, Making* making);
+  uint32_t FirstPlace(const Search& search, uint32_t begin, uint32_t end, LastUse last_use) const;
+  absl::Status AskServer(Making* making, absl::Status status);
+  bool ServerGives(const MemoryWanted& wanted, BlockId wanted_for);
+
+  const Arena& arena_;
+  Door& door_;
+  Ledger& ledger_;
+  PoolStreams& streams_;
+  Growth& growth_;
+  Tally& tally_;
+  Watchers& watchers_;
+  Blocks& blocks_;
+  ShortageReporter reporter_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_

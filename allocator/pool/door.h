@@ -1,0 +1,100 @@
+// Who may come into a pool now, and what has to be done before a call does its own work.
+//
+//   call --> is another thread inside? --> is work waiting? --> is the pool closed? --> the call
+//              refused                       done first           refused
+//
+// In the usual case nothing of this is so, and one test says it: IsUnusual. Every public function
+// of the pool and of its parts begins with
+//
+//   const Door::Entry entry(door_.guard());
+//   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
+//
+// A pool is open; or it is parked, and its bytes cannot be used; or it asks its server for memory
+// in the middle of an allocation; or it closes once a capture has ended; or it is closed. The door
+// knows which, and has the words for a refusal.
+//
+// Threads: a second thread that comes in is told apart and refused, never awaited (thread_guard.h).
+// What waits may be added from any thread (waiting_work.h).
+#ifndef GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
+#define GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
+
+#include <functional>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "allocator/block_record.h"
+#include "allocator/pool/arena.h"
+#include "allocator/pool/waiting_work.h"
+#include "allocator/thread_guard.h"
+
+namespace graphtree {
+
+class Door {
+ public:
+  using Entry = ThreadGuard::Entry;
+  // Does what waits; called for entries that are unusual, of the thread that may be inside.
+  using WhatWaits = std::function<absl::Status(const Entry&)>;
+
+  Door(const Arena& arena, WhatWaits what_waits)
+      : name_(arena.name()), waiting_(&arena.device()), what_waits_(std::move(what_waits)) {}
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+
+  ThreadGuard& guard() const { return guard_; }
+  // True if a call must look more closely before it does its work.
+  bool IsUnusual(const Entry& entry) const {
+    return !entry.ok() || is_special_ || waiting_.any();
+  }
+  absl::Status Enter(const Entry& entry) {
+    return IsUnusual(entry) ? EnterUnusual(entry) : absl::OkStatus();
+  }
+  absl::Status EnterUnusual(const Entry& entry);
+  // For a call that cannot return an error: true if a second thread made it, which is kept.
+  bool IsRefused(const Entry& entry, absl::string_view call);
+  absl::Status first_refused_call() const;
+
+  WaitingWork& waiting() { return waiting_; }
+  const WaitingWork& waiting() const { return waiting_; }
+
+  bool is_parked() const { return is_parked_; }
+  void SetParked(bool parked) { is_parked_ = parked; }
+  absl::Status UsedWhileParked(absl::string_view what) const;
+
+  // While the server is asked, an allocation is half done. `block` is the one that is being made;
+  // none if it has no place yet.
+  void BeginAsking(BlockId block);
+  void EndAsking() { is_asking_ = is_special_ = false; }
+  bool is_asking() const { return is_asking_; }
+  bool IsAskedFor(BlockId block) const { return is_asking_ && block == asked_for_; }
+  absl::Status NotWhileAsking(absl::string_view what) const;
+
+  // Nobody comes in from here on, and nothing is queued.
+  void BeginClosing();
+  void SetClosed();
+  bool is_closed() const { return is_closed_; }
+  bool is_closing() const { return is_closing_; }
+  absl::Status Closed() const;
+
+ private:
+  // Read by the thread inside.
+  mutable ThreadGuard guard_;
+  bool is_special_ = false;  // asking, closing or closed: one test for the three
+  bool is_parked_ = false;
+  bool is_asking_ = false;
+  bool is_closing_ = false;
+  bool is_closed_ = false;
+  BlockId asked_for_;
+  const std::string name_;
+  // Added to by any thread.
+  WaitingWork waiting_;
+  const WhatWaits what_waits_;
+  mutable std::mutex mutex_;
+  absl::Status first_refused_call_;  // guarded by mutex_
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_DOOR_H_

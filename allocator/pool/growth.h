@@ -1,0 +1,113 @@
+// The physical memory of a pool: pieces that are mapped under its addresses, and unmapped again.
+//
+//   step region  |[piece][piece][ hole ][    piece    ]. . . . . . |     one row of pieces for each
+//   kept region  |[piece]. . . . . . . . . . . . . . . . . . . . . |     region (piece_row.h)
+//                 live    live   parked  only a checkpoint's
+//
+// Memory is mapped where a block needs it, within the limit. A piece can be unmapped if nobody uses
+// it: no block that is live, no checkpoint that remembers a block there or whose way touched it,
+// and no pin. Before memory goes, the work that may still use its bytes is waited for.
+//
+// While a capture is open nothing may be unmapped. What was mapped in vain then is returned later.
+//
+// Threads: as the pool.
+#ifndef GRAPHTREE_ALLOCATOR_POOL_GROWTH_H_
+#define GRAPHTREE_ALLOCATOR_POOL_GROWTH_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "allocator/block_record.h"
+#include "allocator/ledger.h"
+#include "allocator/piece_row.h"
+#include "allocator/pool/arena.h"
+#include "allocator/pool/door.h"
+#include "allocator/pool/journal.h"
+#include "allocator/pool/pool_streams.h"
+#include "allocator/pool/tally.h"
+
+namespace graphtree {
+
+// What an allocation lacks.
+struct Shortage {
+  uint64_t missing = 0;
+  bool is_limit = false;  // the pool's own limit is reached, not the device's memory
+};
+
+// What was mapped at some time: everything below `covered` but the holes, by their offsets.
+struct MappedThen {
+  uint64_t covered = 0;
+  std::vector<uint64_t> holes;
+};
+
+class Growth {
+ public:
+  // Who uses a piece: bits.
+  static constexpr uint8_t kUsedByLive = 1;
+  static constexpr uint8_t kUsedByCheckpoint = 2;
+
+  Growth(const Arena& arena, Door& door, const Ledger& ledger, PoolStreams& streams,
+         Journal& journal, Tally& tally);
+  Growth(const Growth&) = delete;
+  Growth& operator=(const Growth&) = delete;
+
+  PieceRow& row(Region region) { return region == Region::kStep ? step_ : kept_; }
+  const PieceRow& row(Region region) const { return region == Region::kStep ? step_ : kept_; }
+  uint64_t mapped_bytes() const { return step_.mapped_bytes() + kept_.mapped_bytes(); }
+  uint64_t limit_bytes() const { return limit_bytes_; }
+  void SetLimit(uint64_t bytes) { limit_bytes_ = bytes; }
+  // Grows by one with every piece whose contents are lost.
+  uint64_t clock() const { return clock_; }
+
+  bool IsReady(const RegionExtent& extent) const {
+    return row(extent.region).IsReady(extent.begin, extent.end);
+  }
+  // Maps what is missing, within the limit.
+  absl::Status Grow(const RegionExtent& extent, Shortage* shortage);
+  // The same; where memory is short it first gives back pieces that nobody uses.
+  absl::Status GrowAfterReleasing(const RegionExtent& extent, Shortage* shortage);
+  static bool IsShortage(const absl::Status& status) {
+    return status.code() == absl::StatusCode::kResourceExhausted;
+  }
+  // Whether contents are saved for a part of it, which only waking brings back.
+  bool IsBarred(const RegionExtent& extent) const;
+
+  // Who uses each piece of a region: one pass over what is live, remembered or touched.
+  std::vector<uint8_t> PieceUses(Region region) const;
+  // What unmapping free pieces would give, and unmapping them until `goal_bytes` are mapped.
+  // REQUIRES, of the second: the work on the pool's memory was waited for.
+  uint64_t FreePieceBytes(bool break_checkpoints) const;
+  uint64_t ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints);
+  // Unmaps one piece whose contents somebody may still want, and keeps them if they were saved.
+  absl::Status Unmap(Region region, uint32_t index);
+
+  MappedThen MappedNow(Region region) const;
+  // Unmaps what was not mapped then, unless something lives there by now.
+  absl::Status ReturnSince(Region region, const MappedThen& then);
+
+  // Unmaps everything and gives the addresses back.
+  absl::Status ReleaseEverything();
+  // What is mapped, for another to unmap.
+  std::vector<PieceRow::Mapping> TakeMappings();
+
+ private:
+  bool ReleaseForGrowth(uint64_t bytes);
+  absl::Status LoseContents(Region region, uint32_t index);
+  static bool MayGo(const Piece& piece, uint8_t uses, bool break_checkpoints);
+
+  const Arena& arena_;
+  Door& door_;
+  const Ledger& ledger_;
+  PoolStreams& streams_;
+  Journal& journal_;
+  Tally& tally_;
+  PieceRow step_;
+  PieceRow kept_;
+  uint64_t limit_bytes_;
+  uint64_t clock_ = 0;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_GROWTH_H_

@@ -1,0 +1,74 @@
+// What a pool writes down: the words that callers give to their blocks, and the history of what
+// happened to them.
+//
+//   Word("decode") -> 7        record.tag = 7
+//   history:  ... | allocate, tag 7 | map | free requested, tag 7 | free completed, tag 7 | ...
+//                    \__ each entry with the context in force
+//
+// The table of words is bounded. Words that a block, a remembered block, the history or the context
+// names stay; the others may be forgotten (word_table.h).
+//
+// Threads: as the pool. Cost of an entry: a few nanoseconds; nothing where the history is off.
+#ifndef GRAPHTREE_ALLOCATOR_POOL_JOURNAL_H_
+#define GRAPHTREE_ALLOCATOR_POOL_JOURNAL_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "allocator/block_record.h"
+#include "allocator/history.h"
+#include "allocator/ledger.h"
+#include "allocator/pool/arena.h"
+#include "allocator/pool/door.h"
+#include "allocator/pool_types.h"
+#include "allocator/word_table.h"
+
+namespace graphtree {
+
+class Journal {
+ public:
+  Journal(const Arena& arena, Door& door, const Ledger& ledger);
+
+  // For the pool's callers.
+  //
+  // The word's number. Callers that keep it ask again with WordAgain wherever they use it, as the
+  // word may have been forgotten: while it is known that costs a compare and no hash.
+  WordId Word(absl::string_view text);
+  WordId WordAgain(WordId before, absl::string_view text);
+  absl::string_view Text(WordId word) const { return words_[word]; }
+  // Goes into every entry of the history until it is changed.
+  void SetContext(WordId word);
+  const History& history() const { return history_; }
+
+  // For the pool's other parts, inside of a call.
+  absl::string_view context() const { return words_[context_]; }
+  void Log(HistoryAction action, const BlockRecord& record) {
+    if (history_.is_on()) Add(action, arena_.UserRange(record), &record);
+  }
+  void Log(HistoryAction action, AddressRange range) {
+    if (history_.is_on()) Add(action, range, nullptr);
+  }
+  // Whether what is logged from here on was placed where its caller wanted it.
+  void MarkAsPlaced(bool placed) { internal_mark_ = placed ? kAtAddressMark : 0; }
+  // For a sentence: the block's tag, address and size.
+  std::string NameOf(const BlockRecord& record) const;
+  uint64_t forgotten_words() const { return words_.forgotten(); }
+
+ private:
+  void Add(HistoryAction action, AddressRange range, const BlockRecord* record);
+  std::vector<WordId> NamedWords() const;
+
+  const Arena& arena_;
+  Door& door_;
+  const Ledger& ledger_;
+  History history_;
+  WordTable words_;
+  WordId context_ = 0;
+  uint16_t internal_mark_ = 0;  // of the entries that come
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_JOURNAL_H_

@@ -1,0 +1,64 @@
+// How much physical memory a pool may hold, as its callers decide it: they map some ahead, set a
+// limit, trim what nobody uses, and pin what must stay.
+//
+//   0 ........ live ........ mapped ............ limit ............ what the device has
+//              |<--- Trim -->|<-- ReserveAhead -->|
+//
+// A pin holds the pieces under a range, for somebody who has registered their memory elsewhere.
+// Ranges of several pins may lie in one piece, so pins are remembered as ranges.
+//
+// Threads: as the pool.
+#ifndef GRAPHTREE_ALLOCATOR_POOL_MEMORY_BUDGET_H_
+#define GRAPHTREE_ALLOCATOR_POOL_MEMORY_BUDGET_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "allocator/ledger.h"
+#include "allocator/pool/arena.h"
+#include "allocator/pool/door.h"
+#include "allocator/pool/growth.h"
+#include "allocator/pool/parking.h"
+#include "allocator/pool/pool_streams.h"
+#include "allocator/pool/tally.h"
+
+namespace graphtree {
+
+class MemoryBudget {
+ public:
+  MemoryBudget(const Arena& arena, Door& door, const Ledger& ledger, PoolStreams& streams,
+               Growth& growth, Tally& tally, Parking& parking);
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+  // Maps memory for `bytes` more from the end of a region, as far as there is any and the limit
+  // allows; returns how much is missing, which is counted too.
+  absl::StatusOr<uint64_t> ReserveAhead(uint64_t bytes, Region region = Region::kStep);
+  // Gives back pieces in which nothing is live and which no checkpoint's way touched, until at most
+  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too: a pool
+  // that serves recordings refuses that. Returns what was, or later will be, released.
+  absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
+  // Refused below what is live or, of a parked pool, would be woken.
+  absl::Status SetLimit(uint64_t bytes);
+  // Pieces under `range` are never unmapped until that very range is unpinned as often.
+  absl::Status Pin(AddressRange range);
+  absl::Status Unpin(AddressRange range);
+
+ private:
+  absl::StatusOr<std::vector<Piece*>> PiecesUnder(AddressRange range);
+
+  const Arena& arena_;
+  Door& door_;
+  const Ledger& ledger_;
+  PoolStreams& streams_;
+  Growth& growth_;
+  Tally& tally_;
+  Parking& parking_;
+  std::vector<AddressRange> pins_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_MEMORY_BUDGET_H_

@@ -1,0 +1,97 @@
+// Parking: the physical memory leaves, the addresses stay; waking brings memory back under them.
+//
+//              Park(kToHost)                              Wake
+//   device   |[A A][B . ][   ]|  -->  |[hole][hole]|  -->  |[A A][B . ]|   the same addresses
+//   host                               A A  B               (copied back)
+//
+//   Park(kDrop): nothing is saved, and after waking the bytes are anything
+//
+// What a piece needs at its wake stands in the piece itself (piece_row.h): `wake` says that memory
+// must come back, `saved` holds contents. What is saved are the bytes that somebody may want again:
+// those of live blocks, and of dead ones that a checkpoint remembers. While a piece has saved
+// contents nobody may use its memory, not even if it is mapped.
+//
+// A whole pool that is parked refuses use until it is woken. Parts may be parked too: whoever lies
+// in the other pieces goes on. Parking unmaps, and waits for all work before it does; so while a
+// capture is open it is queued.
+//
+// Threads: as the pool.
+#ifndef GRAPHTREE_ALLOCATOR_POOL_PARKING_H_
+#define GRAPHTREE_ALLOCATOR_POOL_PARKING_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "allocator/ledger.h"
+#include "allocator/pool/arena.h"
+#include "allocator/pool/door.h"
+#include "allocator/pool/growth.h"
+#include "allocator/pool/journal.h"
+#include "allocator/pool/pool_streams.h"
+#include "allocator/pool/watchers.h"
+#include "allocator/pool_types.h"
+#include "device/memory.h"
+
+namespace graphtree {
+
+class Parking {
+ public:
+  Parking(const Arena& arena, Door& door, const Ledger& ledger, PoolStreams& streams,
+          Growth& growth, Journal& journal, Watchers& watchers);
+  Parking(const Parking&) = delete;
+  Parking& operator=(const Parking&) = delete;
+
+  // For the pool's callers.
+  //
+  // Gives the physical memory back and keeps the addresses: of the whole pool, which then refuses
+  // use until Wake, or of the pieces under the ranges. Pinned pieces stay, and so do pieces in
+  // which a live block has bytes outside of the ranges. Queued while a capture is open.
+  absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
+  // All or nothing: if it fails everything is parked as it was. While a capture is open a wake that
+  // has to write (contents, canaries) is queued.
+  absl::Status Wake();
+  bool is_parked() const { return door_.is_parked(); }
+
+  // For the pool's other parts, inside of a call.
+  //
+  // Bytes to be woken; with what nobody needs any more given up first.
+  uint64_t BytesToWake();
+  uint64_t parked_bytes() const;
+
+ private:
+  // By piece; null where nothing is saved.
+  using Buffers = std::vector<std::unique_ptr<HostBuffer>>;
+
+  absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
+  std::vector<bool> PiecesToPark(Region region, const std::vector<AddressRange>& ranges) const;
+  std::vector<AddressRange> PartsOfValue(Region region) const;
+  absl::Status SaveAll(const std::vector<AddressRange>& ranges);
+  absl::Status SaveContents(Region region, const std::vector<AddressRange>& ranges,
+                            Buffers* saved);
+  absl::Status CopyParts(Region region, const std::vector<HostBuffer*>& buffers, bool to_host);
+  absl::Status ReleaseParked(Region region, const std::vector<AddressRange>& ranges);
+  absl::Status ReleaseSpan(Region region, uint32_t first, uint32_t end);
+
+  bool MustWriteToWake() const;
+  absl::Status WakeAll();
+  absl::Status WakeNow();
+  absl::Status WakePieces(Region region);
+  absl::Status BringBack(Region region);
+  absl::Status RewriteCanaries();
+  void ParkAgain(Region region, const std::vector<bool>& was_mapped);
+
+  const Arena& arena_;
+  Door& door_;
+  const Ledger& ledger_;
+  PoolStreams& streams_;
+  Growth& growth_;
+  Journal& journal_;
+  Watchers& watchers_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_POOL_PARKING_H_
