@@ -1,4 +1,4 @@
-// Allocating and freeing, and the list of changes since the last checkpoint.
+// Allocating and freeing.
 #include "allocator/ledger.h"
 
 #include <algorithm>
@@ -15,10 +15,10 @@ constexpr uint64_t kMaxQuanta = 0xffffffffu;
 
 Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt,
                uint64_t origin)
-    : step_(step_limit, origin),
+    : records_(salt),
+      step_(step_limit, origin),
       kept_(kept_limit, origin + kept_begin),
-      kept_begin_(kept_begin),
-      salt_(salt) {
+      kept_begin_(kept_begin) {
   GRAPHTREE_CHECK(step_limit <= kept_begin) << step_limit << " and " << kept_begin;
 }
 
@@ -64,8 +64,8 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, ui
   record.unused = static_cast<uint16_t>(record.requested_bytes() - request.bytes);
   if (request.region == Region::kKept) {
     if (watches_ > 0) NoteDeed(index, Deed::kAllocated);
-  } else if (base_ != kNoId) {
-    ListAllocated(index);
+  } else if (book_.is_listing()) {
+    book_.ListAllocated(records_, index);
   }
   return {AllocateOutcome::kAllocated, IdOf(index), placed.last_use};
 }
@@ -97,46 +97,6 @@ Allocation Ledger::AllocateAt(uint64_t offset, const BlockRequest& request) {
   return Enter(request, alignment, placed);
 }
 
-void Ledger::ListAllocated(uint32_t index) {
-  records_[index].change_slot = static_cast<uint32_t>(changes_.size());
-  ++records_[index].references;
-  changes_.push_back(Change::Allocated(index));
-}
-
-// A slot from before the last checkpoint is told by the list: it has no such entry there.
-bool Ledger::IsListedAsAllocated(uint32_t index) const {
-  const uint32_t slot = records_[index].change_slot;
-  return slot < changes_.size() && changes_[slot] == Change::Allocated(index);
-}
-
-// What was allocated since the last checkpoint leaves the list; what is older is listed as freed.
-void Ledger::ListFreed(uint32_t index) {
-  BlockRecord& record = records_[index];
-  if (!IsListedAsAllocated(index)) {
-    ++record.references;
-    changes_.push_back(Change::Freed(index));
-    return;
-  }
-  const Change moved = changes_.back();
-  changes_[record.change_slot] = moved;
-  if (!moved.is_free()) records_[moved.block()].change_slot = record.change_slot;
-  changes_.pop_back();
-  record.change_slot = kNoId;
-  --record.references;
-}
-
-void Ledger::Unreference(uint32_t index) {
-  BlockRecord& record = records_[index];
-  GRAPHTREE_DCHECK(record.references > 0) << "block " << index;
-  if (--record.references == 0 && !record.is_live()) Recycle(index);
-}
-
-void Ledger::Recycle(uint32_t index) {
-  ++records_[index].generation;
-  records_[index].in_use = false;
-  records_.Give(index);
-}
-
 FreeOutcome Ledger::Free(BlockId id, uint32_t time) {
   const FreeOutcome outcome = Check(id);
   if (outcome == FreeOutcome::kFreed) FreeLive(id, time);
@@ -150,10 +110,10 @@ void Ledger::FreeLive(BlockId id, uint32_t time) {
   if (record.keep) SetKeep(id, false);
   if (record.region == Region::kKept) {
     if (watches_ > 0) NoteDeed(id.index, Deed::kFreed);
-  } else if (base_ != kNoId) {
-    ListFreed(id.index);
+  } else if (book_.is_listing()) {
+    book_.ListFreed(records_, id.index);
   }
-  if (record.references == 0) Recycle(id.index);
+  if (record.references == 0) records_.Recycle(id.index);
 }
 
 BlockId Ledger::Find(uint32_t offset) const {
@@ -165,9 +125,36 @@ BlockId Ledger::Find(uint32_t offset) const {
 }
 
 size_t Ledger::bookkeeping_bytes() const {
-  return records_.bytes() + step_.bookkeeping_bytes() + kept_.bookkeeping_bytes() + tree_.bytes() +
-         changes_.capacity() * sizeof(Change) + footprint_.capacity() * sizeof(uint32_t) +
+  return records_.bytes() + step_.bookkeeping_bytes() + kept_.bookkeeping_bytes() + book_.bytes() +
          deeds_.capacity() * sizeof(Deed);
+}
+
+void Ledger::CheckConsistency() const {
+  step_.CheckConsistency();
+  kept_.CheckConsistency();
+  uint32_t live = 0;
+  for (Region region : {Region::kStep, Region::kKept}) {
+    const Placement& placement = this->placement(region);
+    for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
+      const Run& run = placement.run(id);
+      if (!run.is_live()) continue;
+      const BlockRecord& record = records_[run.owner()];
+      GRAPHTREE_CHECK(record.run == id && record.length == run.length) << "run " << id;
+      GRAPHTREE_CHECK(record.offset == region_begin(region) + run.offset) << "run " << id;
+      ++live;
+    }
+  }
+  uint32_t entries = 0;
+  for (Change change : book_.changes()) {
+    const BlockRecord& record = records_[change.block()];
+    GRAPHTREE_CHECK(record.is_live() != change.is_free() && record.references > 0)
+        << "block " << change.block();
+    ++entries;
+  }
+  GRAPHTREE_CHECK(book_.is_listing() || entries == 0) << entries << " changes and no checkpoint";
+  GRAPHTREE_CHECK(live <= records_.taken()) << live << " live blocks";
+  GRAPHTREE_CHECK(book_.tree().count() > 0 || live == records_.taken())
+      << records_.taken() << " records for " << live << " live blocks and no checkpoint";
 }
 
 }  // namespace graphtree

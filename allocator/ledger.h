@@ -7,15 +7,12 @@
 //             |  step region             |  kept region                  |
 //             |  follows checkpoints     |  no restore touches it        |
 //
-// Checkpoints. Taking one moves the list of changes since the last into a tree node: constant time,
-// no copy. Restoring undoes to the common ancestor and redoes down, so it costs the blocks that
-// differ and not the blocks that exist. A block keeps its handle, size, tag and note while it is
-// dead but remembered. With no checkpoint alive nothing is listed at all.
+// Checkpoints (change_book.h). Taking one copies nothing. Restoring undoes to the common ancestor
+// and redoes down, so it costs the blocks that differ and not the blocks that exist. A block keeps
+// its handle, size, tag and note while it is dead but remembered (block_records.h).
 //
-// A restore is planned first and applied second, so that its owner can look at the plan and refuse.
-// In a plan a block that the caller names as surviving, or that was declared kept where it lies,
-// stays even where the checkpoint did not know it; one that is named as dying is freed even where
-// the checkpoint had it live.
+// A restore is planned first (restore_planner.h) and applied second, so that its owner can look at
+// the plan and refuse.
 //
 // The kept region has no checkpoints. While somebody watches it, what happens to kept memory is
 // listed too, so that it can be undone:
@@ -33,8 +30,11 @@
 
 #include "absl/types/span.h"
 #include "allocator/block_record.h"
+#include "allocator/block_records.h"
+#include "allocator/change_book.h"
 #include "allocator/checkpoint_tree.h"
 #include "allocator/placement.h"
+#include "allocator/restore_planner.h"
 
 namespace graphtree {
 
@@ -60,32 +60,6 @@ struct Allocation {
   AllocateOutcome outcome;
   BlockId block;
   LastUse last_use;  // of the bytes, before
-};
-
-enum class FreeOutcome {
-  kFreed,
-  kUnknown,      // never a block of this ledger
-  kStale,        // its record has been used for another block since
-  kAlreadyFree,  // dead, though a checkpoint remembers it
-};
-
-enum class RestoreOutcome {
-  kReady,
-  kUnknownCheckpoint,  // dropped, or never taken
-  kNotLiveThere,       // a block named as dying or surviving is live neither now nor there
-  kOverlap,            // two blocks that should both be live share bytes
-};
-
-struct RestorePlan {
-  RestoreOutcome outcome = RestoreOutcome::kReady;
-  CheckpointTree::NodeId target = kNoId;
-  BlockId culprit;              // kNotLiveThere, kOverlap: which block
-  BlockId other;                // kOverlap: the block in its way
-  std::vector<uint32_t> dies;   // records that are live now and will not be
-  std::vector<uint32_t> wakes;  // records that are not live now and will be
-  std::vector<uint32_t> freed;  // live in the checkpoint, but named as dying
-  std::vector<uint32_t> guests;  // unknown to the checkpoint, but staying
-  std::vector<uint32_t> doomed;  // all that were named as dying
 };
 
 class Ledger {
@@ -126,45 +100,37 @@ class Ledger {
                  std::vector<uint32_t>* wakes);
 
   // kFreed if the handle names a live block; else why not.
-  FreeOutcome Check(BlockId id) const {
-    if (id.index >= records_.size()) return FreeOutcome::kUnknown;
-    const BlockRecord& record = records_[id.index];
-    if ((record.generation ^ salt_) != id.generation) return FreeOutcome::kStale;
-    return record.is_live() ? FreeOutcome::kFreed : FreeOutcome::kAlreadyFree;
-  }
+  FreeOutcome Check(BlockId id) const { return records_.Check(id); }
   const BlockRecord& record(uint32_t index) const { return records_[index]; }
   BlockRecord& mutable_record(uint32_t index) { return records_[index]; }
-  BlockId IdOf(uint32_t index) const { return {index, records_[index].generation ^ salt_}; }
+  BlockId IdOf(uint32_t index) const { return records_.IdOf(index); }
   // The live block that covers an offset in quanta; an index of kNoId if none does.
   BlockId Find(uint32_t offset) const;
 
   // The current state as a checkpoint.
-  CheckpointTree::NodeId Take(uint64_t time);
+  CheckpointTree::NodeId Take(uint64_t time) { return book_.Take(time); }
   CheckpointTree::NodeId FindCheckpoint(uint32_t index, uint32_t generation) const {
-    return tree_.Find(index, generation);
+    return book_.tree().Find(index, generation);
   }
-  void Drop(CheckpointTree::NodeId id);
+  void Drop(CheckpointTree::NodeId id) { book_.Drop(records_, id); }
   // Fills in `plan`, whose lists keep their storage from call to call. Changes nothing.
   void Plan(CheckpointTree::NodeId target, absl::Span<const BlockId> surviving,
-            absl::Span<const BlockId> dying, RestorePlan* plan);
+            absl::Span<const BlockId> dying, RestorePlan* plan) {
+    planner_.Plan(records_, book_, target, surviving, dying, plan);
+  }
   // Makes the plan's state the current one, or reports kOverlap in it and changes nothing.
   // REQUIRES: nothing has changed since Plan, which was ready.
   RestoreOutcome Apply(RestorePlan* plan, uint32_t time);
-  const CheckpointTree& checkpoints() const { return tree_; }
+  const CheckpointTree& checkpoints() const { return book_.tree(); }
 
-  // Notes that a block touches `place` on the way to the next checkpoint. References count the
-  // checkpoints (and the way to the next one) that touched a place.
+  // Notes that a block touches `place` on the way to the next checkpoint; nothing is noted while
+  // there is none (footprints.h).
   void Touch(uint32_t place) {
-    if (!notes_places()) return;
-    if (place >= place_epoch_.size()) GrowPlaces(place);
-    if (place_epoch_[place] == epoch_) return;
-    place_epoch_[place] = epoch_;
-    ++place_references_[place];
-    footprint_.push_back(place);
+    if (notes_places()) book_.footprints().Touch(place);
   }
-  bool notes_places() const { return base_ != kNoId; }
+  bool notes_places() const { return book_.is_listing(); }
   uint32_t place_references(uint32_t place) const {
-    return place < place_references_.size() ? place_references_[place] : 0;
+    return book_.footprints().references(place);
   }
 
   Placement& placement(Region region) { return region == Region::kStep ? step_ : kept_; }
@@ -172,7 +138,7 @@ class Ledger {
     return region == Region::kStep ? step_ : kept_;
   }
   uint32_t region_begin(Region region) const { return region == Region::kStep ? 0 : kept_begin_; }
-  uint32_t record_count() const { return records_.size(); }
+  uint32_t record_count() const { return records_.count(); }
 
   size_t bookkeeping_bytes() const;
   // Stops the process if the books contradict each other. For tests.
@@ -182,16 +148,9 @@ class Ledger {
   static bool Prepare(const BlockRequest& request, uint64_t* length, uint64_t* alignment,
                       AllocateOutcome* outcome);
   Allocation Enter(const BlockRequest& request, uint64_t alignment, const Placed& placed);
-  bool IsListedAsAllocated(uint32_t index) const;
-  void ListAllocated(uint32_t index);
-  void ListFreed(uint32_t index);
-  void Unreference(uint32_t index);
-  void Recycle(uint32_t index);
   // Death and life without a word in the list of changes.
   void Kill(uint32_t index, uint32_t time);
   bool Wake(uint32_t index);
-  void GrowPlaces(uint32_t place);
-  void LeavePlaces(std::vector<uint32_t>* places);
 
   // What happened to kept memory while it was watched. Each holds a reference to its record.
   struct Deed {
@@ -201,41 +160,20 @@ class Ledger {
   };
   void NoteDeed(uint32_t index, Deed::Kind kind);
 
-  void Want(uint32_t index, bool wanted);
-  bool IsWanted(const BlockRecord& record) const;
-  void WalkTo(CheckpointTree::NodeId target);
-  bool NameFates(absl::Span<const BlockId> surviving, absl::Span<const BlockId> dying,
-                 RestorePlan* plan);
   bool WakeAll(RestorePlan* plan, uint32_t time);
-  void Rebase(const RestorePlan& plan);
   BlockId FirstLiveIn(uint32_t offset, uint32_t length) const;
 
-  void SetChanges(ChangeList changes);
-  // The same for entries that have their reference already.
-  void RelistCurrent(ChangeList changes);
-  void Forget(ChangeList changes);
-  ChangeList Join(const ChangeList& first, const ChangeList& second);
-  void Tidy(CheckpointTree::NodeId id);
-  void TidyInner(CheckpointTree::NodeId id);
-
-  Slab<BlockRecord> records_;
+  // What is live, and where.
+  BlockRecords records_;
   Placement step_;
   Placement kept_;
-  uint32_t kept_begin_;
-  const uint32_t salt_;
-
-  CheckpointTree tree_;
-  CheckpointTree::NodeId base_ = kNoId;  // what the current changes start from
-  ChangeList changes_;
-  ChangeList spare_changes_;  // an empty list, kept for its memory
-  std::vector<uint32_t> footprint_;
-  uint32_t epoch_ = 1;  // differs for every way from one checkpoint to the next
-  std::vector<uint32_t> place_epoch_;
-  std::vector<uint32_t> place_references_;
-  std::vector<uint32_t> touched_;  // records that a plan looked at
+  const uint32_t kept_begin_;
+  // What was live, in the step region.
+  ChangeBook book_;
+  RestorePlanner planner_;
+  // What happened in the kept region while somebody watched.
   uint32_t watches_ = 0;
   std::vector<Deed> deeds_;
-  std::vector<CheckpointTree::NodeId> way_down_;
 };
 
 }  // namespace graphtree

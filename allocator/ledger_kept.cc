@@ -21,7 +21,7 @@ void Ledger::NoteDeed(uint32_t index, Deed::Kind kind) {
 void Ledger::EndWatch() {
   GRAPHTREE_CHECK(watches_ > 0) << "nobody watches";
   if (--watches_ > 0) return;
-  for (const Deed& deed : deeds_) Unreference(deed.block);
+  for (const Deed& deed : deeds_) records_.Unreference(deed.block);
   deeds_.clear();
 }
 
@@ -47,7 +47,7 @@ void Ledger::UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies
       case Deed::kKeepChanged: records_[deed.block].keep = !records_[deed.block].keep; break;
     }
     records_[deed.block].touched = false;
-    Unreference(deed.block);
+    records_.Unreference(deed.block);
   }
   // Some ended as they had begun.
   const auto is_live = [this](uint32_t index) { return records_[index].is_live(); };
