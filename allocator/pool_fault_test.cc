@@ -140,12 +140,12 @@ TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
     for (uint64_t more = 0; more < 20; ++more) {
       plan().FailCallOf("Stream.Synchronize", wait + more, ErrorCode::kUnknown);
     }
-    EXPECT_FALSE(pool_->Park(ParkContents::kToHost).ok());
+    EXPECT_FALSE(pool_->parking().Park(ParkContents::kToHost).ok());
     plan().Clear();
-    EXPECT_THAT(pool_->WaitForStreams(), IsOk()) << "wait " << wait;
+    EXPECT_THAT(pool_->streams().Wait(), IsOk()) << "wait " << wait;
   }
-  EXPECT_THAT(pool_->Park(ParkContents::kToHost), IsOk());
-  EXPECT_THAT(pool_->Wake(), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);
 }
 
@@ -157,7 +157,7 @@ TEST_F(PoolFaultTest, AFailedParkLeavesNoCopyUnderWayWhereOneWaitFailsToo) {
     EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
     plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);
     plan().FailCallOf("Stream.Synchronize", wait, ErrorCode::kUnknown);
-    EXPECT_FALSE(pool_->Park(ParkContents::kToHost).ok());
+    EXPECT_FALSE(pool_->parking().Park(ParkContents::kToHost).ok());
     plan().Clear();
   }
   EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);

@@ -60,7 +60,7 @@ int64_t DeviceIndex(const std::string& name) {
 class SnapshotMaker {
  public:
   SnapshotMaker(const Pool& pool, const PoolSnapshotOptions& options)
-      : pool_(pool), options_(options), device_(DeviceIndex(pool.device().info().name)) {
+      : pool_(pool), options_(options), device_(DeviceIndex(pool.arena().device().info().name)) {
     if (options_.nodes == nullptr) return;
     for (const SnapshotNode& node : *options_.nodes) {
       for (BlockId block : node.blocks) node_of_.emplace(Packed(block), &node);
@@ -166,7 +166,8 @@ class SnapshotMaker {
                           .state = words::kActiveAllocated,
                           .stack = StackOf(record.tag, record.note)};
     DictMaker keys = BlockKeys();
-    keys.Text("tag", pool_.journal().Text(record.tag)).Text("note", pool_.journal().Text(record.note));
+    keys.Text("tag", pool_.journal().Text(record.tag))
+        .Text("note", pool_.journal().Text(record.note));
     keys.Bool("kept", region == Region::kKept || record.keep);
     AddOrigin(pool_.ledger().IdOf(run.owner()), keys);
     keys.KeysInto(block);

@@ -75,7 +75,8 @@ TEST_F(PoolSnapshotTest, BlocksTileTheirSegmentsAndTotalsAddUp) {
     EXPECT_EQ(at, segment.address + segment.total_size);
     EXPECT_EQ(allocated, segment.allocated_size);
     EXPECT_TRUE(segment.expandable);
-    EXPECT_EQ((*snapshot)->Pool(segment.pool), std::make_pair(uint64_t{0}, pool_->arena().serial()));
+    EXPECT_EQ((*snapshot)->Pool(segment.pool),
+              std::make_pair(uint64_t{0}, pool_->arena().serial()));
     live += allocated;
   }
   EXPECT_EQ(total, stats.mapped_bytes);

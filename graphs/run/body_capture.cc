@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/inputs/pointer_slots.h"
 #include "graphs/run/located.h"
+#include "graphs/run/planted_bug.h"
 #include "graphs/run/recorded_inputs.h"
 #include "graphs/run/recorded_outputs.h"
 
@@ -364,7 +364,8 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
   // What the next section reads is there already, though the books may give its place to others
   // before that section is launched.
-  for (const AddressRange range : allocator_.Used()) needs_.ground.memory->pool().watchers().Shield(range);
+  for (const AddressRange range : allocator_.Used())
+    needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
   const absl::Status ran = parts_.Run(request);
   asked_by_parts_.AddOfPart(parts_.TakeRequests());

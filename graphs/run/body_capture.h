@@ -24,29 +24,29 @@
 
 #include "absl/status/status.h"
 #include "allocator/pool.h"
-#include "graphs/eager_part.h"
-#include "graphs/recording/given_inputs.h"
 #include "graphs/check/hold_log.h"
-#include "graphs/listen/op_log.h"
-#include "graphs/memory/part_runner.h"
+#include "graphs/eager_part.h"
 #include "graphs/inputs/pointer_log.h"
 #include "graphs/inputs/random_words.h"
 #include "graphs/inputs/rehearsal.h"
+#include "graphs/listen/op_log.h"
+#include "graphs/listen/work_log.h"
+#include "graphs/listen/write_log.h"
+#include "graphs/memory/part_runner.h"
+#include "graphs/memory/spoilt_ranges.h"
+#include "graphs/memory/undo.h"
+#include "graphs/recording/given_inputs.h"
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/draft.h"
 #include "graphs/run/executables.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/section_launcher.h"
-#include "graphs/memory/spoilt_ranges.h"
-#include "graphs/memory/undo.h"
-#include "graphs/listen/work_log.h"
-#include "graphs/listen/write_log.h"
 
 namespace graphtree {
 
@@ -56,7 +56,7 @@ class BodyCapture : public Cutter {
   struct Needs {
     Ground& ground;
     Books& books;
-    Journal& journal;
+    CallJournal& journal;
     CheckedMode& checks;
     Functions& functions;
     Executables& executables;

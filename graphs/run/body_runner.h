@@ -4,8 +4,8 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_BODY_RUNNER_H_
 #define GRAPHTREE_GRAPHS_RUN_BODY_RUNNER_H_
 
-#include "graphs/match/function.h"
 #include "graphs/launcher.h"
+#include "graphs/match/function.h"
 #include "graphs/run/entrance.h"
 #include "graphs/run/ground.h"
 #include "graphs/tensor.h"

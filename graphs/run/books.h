@@ -21,11 +21,11 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "graphs/inputs/pointer_log.h"
+#include "graphs/memory/step_memory.h"
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
-#include "graphs/inputs/pointer_log.h"
 #include "graphs/run/call.h"
-#include "graphs/memory/step_memory.h"
 
 namespace graphtree {
 

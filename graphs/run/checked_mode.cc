@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/located.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

@@ -19,23 +19,23 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "graphs/inputs/access_log.h"
 #include "graphs/check/body_check.h"
 #include "graphs/history/call_stack.h"
-#include "graphs/recording/node.h"
-#include "graphs/listen/op_log.h"
+#include "graphs/inputs/access_log.h"
 #include "graphs/inputs/pointer_log.h"
+#include "graphs/listen/op_log.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 
 namespace graphtree {
 
 class CheckedMode {
  public:
   // All outlive it.
-  CheckedMode(Ground& ground, const Books& books, Journal& journal)
+  CheckedMode(Ground& ground, const Books& books, CallJournal& journal)
       : ground_(ground), books_(books), journal_(journal) {}
   CheckedMode(const CheckedMode&) = delete;
   CheckedMode& operator=(const CheckedMode&) = delete;
@@ -79,7 +79,7 @@ class CheckedMode {
 
   Ground& ground_;
   const Books& books_;
-  Journal& journal_;
+  CallJournal& journal_;
 };
 
 }  // namespace graphtree

@@ -5,9 +5,9 @@
 
 #include "allocator/joined_ranges.h"
 #include "device/base/status_macros.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/located.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 

@@ -20,15 +20,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "graphs/memory/part_runner.h"
+#include "graphs/memory/spoilt_ranges.h"
+#include "graphs/memory/undo.h"
+#include "graphs/random/random_source.h"
 #include "graphs/recording/cut.h"
 #include "graphs/recording/node.h"
-#include "graphs/memory/part_runner.h"
-#include "graphs/random/random_source.h"
 #include "graphs/run/call.h"
 #include "graphs/run/ground.h"
 #include "graphs/run/section_launcher.h"
-#include "graphs/memory/spoilt_ranges.h"
-#include "graphs/memory/undo.h"
 
 namespace graphtree {
 

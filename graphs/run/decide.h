@@ -30,9 +30,9 @@
 #include <optional>
 
 #include "graphs/match/input_roles.h"
+#include "graphs/reason.h"
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
-#include "graphs/reason.h"
 
 namespace graphtree {
 

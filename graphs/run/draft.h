@@ -8,11 +8,11 @@
 
 #include "absl/status/status.h"
 #include "device/graph.h"
-#include "graphs/match/match.h"
-#include "graphs/recording/node.h"
 #include "graphs/inputs/pointer_log.h"
-#include "graphs/reason.h"
 #include "graphs/inputs/rehearsal.h"
+#include "graphs/match/match.h"
+#include "graphs/reason.h"
+#include "graphs/recording/node.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {

@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/check/body_check.h"
 #include "graphs/inputs/access_log.h"
 #include "graphs/inputs/aligned_inputs.h"
-#include "graphs/check/body_check.h"
 #include "graphs/memory/eager_traces.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/located.h"
 #include "graphs/run/parts_in_place.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

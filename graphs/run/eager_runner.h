@@ -24,11 +24,11 @@
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/entrance.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/why_eager.h"
 #include "graphs/tensor.h"
@@ -44,7 +44,7 @@ class EagerRunner {
     Ground& ground;
     Entrance& entrance;
     Books& books;
-    Journal& journal;
+    CallJournal& journal;
     CheckedMode& checks;
     Functions& functions;
     KeptOutputs& kept;

@@ -15,11 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "graphs/history/step_history.h"
 #include "graphs/match/function.h"
 #include "graphs/run/gate.h"
 #include "graphs/run/planted_bug.h"
 #include "graphs/run/refusals.h"
-#include "graphs/history/step_history.h"
 
 namespace graphtree {
 

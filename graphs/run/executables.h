@@ -16,15 +16,15 @@
 #include "absl/status/status.h"
 #include "graphs/budget/keeper.h"
 #include "graphs/recording/node.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 
 namespace graphtree {
 
 class Executables {
  public:
   // All outlive it.
-  Executables(Ground& ground, Journal& journal, Keeper& keeper)
+  Executables(Ground& ground, CallJournal& journal, Keeper& keeper)
       : ground_(ground), journal_(journal), keeper_(keeper) {}
   Executables(const Executables&) = delete;
   Executables& operator=(const Executables&) = delete;
@@ -47,7 +47,7 @@ class Executables {
   bool GiveMemoryBack(int executables, const Node& node);
 
   Ground& ground_;
-  Journal& journal_;
+  CallJournal& journal_;
   Keeper& keeper_;
 };
 

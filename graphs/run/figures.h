@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "graphs/call_counts.h"
-#include "graphs/run/gate.h"
 #include "graphs/run/books.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/functions.h"
+#include "graphs/run/gate.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/tree_stats.h"
 
 namespace graphtree {
@@ -21,7 +21,7 @@ namespace graphtree {
 class Figures {
  public:
   // All outlive it.
-  Figures(Gate& gate, Ground& ground, Books& books, Journal& journal, Functions& functions)
+  Figures(Gate& gate, Ground& ground, Books& books, CallJournal& journal, Functions& functions)
       : gate_(gate), ground_(ground), books_(books), journal_(journal), functions_(functions) {}
 
   TreeStats Stats();
@@ -32,7 +32,7 @@ class Figures {
   Gate& gate_;
   Ground& ground_;
   Books& books_;
-  Journal& journal_;
+  CallJournal& journal_;
   Functions& functions_;
 };
 

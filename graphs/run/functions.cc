@@ -32,7 +32,7 @@ void NoteNamedInputs(Function* function) {
 
 }  // namespace
 
-Functions::Functions(Ground& ground, Books& books, Journal& journal)
+Functions::Functions(Ground& ground, Books& books, CallJournal& journal)
     : ground_(ground),
       journal_(journal),
       any_checked_(ground.options.check),

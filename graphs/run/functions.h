@@ -20,22 +20,22 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
+#include "graphs/budget/keeper.h"
 #include "graphs/call_counts.h"
 #include "graphs/match/function.h"
 #include "graphs/match/function_table.h"
-#include "graphs/budget/keeper.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/decide.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 
 namespace graphtree {
 
 class Functions {
  public:
   // All outlive the functions.
-  Functions(Ground& ground, Books& books, Journal& journal);
+  Functions(Ground& ground, Books& books, CallJournal& journal);
   Functions(const Functions&) = delete;
   Functions& operator=(const Functions&) = delete;
 
@@ -67,7 +67,7 @@ class Functions {
 
  private:
   Ground& ground_;
-  Journal& journal_;
+  CallJournal& journal_;
   FunctionTable table_;
   uint32_t next_variant_ = 0;
   bool any_checked_;

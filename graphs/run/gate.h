@@ -52,9 +52,7 @@ class Gate {
   bool is_called_elsewhere() const {
     return state_.load(std::memory_order_acquire) == State::kCalled && !is_mine();
   }
-  bool is_looked_at() const {
-    return state_.load(std::memory_order_relaxed) == State::kLookedAt;
-  }
+  bool is_looked_at() const { return state_.load(std::memory_order_relaxed) == State::kLookedAt; }
 
  private:
   enum class State : uint8_t { kFree, kCalled, kLookedAt };

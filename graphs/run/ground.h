@@ -16,13 +16,13 @@
 
 #include "absl/status/statusor.h"
 #include "device/device.h"
-#include "graphs/memory/foreign_memory.h"
-#include "graphs/match/function.h"
-#include "graphs/run/call.h"
-#include "graphs/run/home.h"
 #include "graphs/history/step_history.h"
+#include "graphs/match/function.h"
+#include "graphs/memory/foreign_memory.h"
 #include "graphs/memory/step_memory.h"
 #include "graphs/memory/stream_order.h"
+#include "graphs/run/call.h"
+#include "graphs/run/home.h"
 #include "graphs/tree_options.h"
 #include "graphs/workspaces.h"
 

@@ -4,8 +4,8 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "graphs/match/function.h"
 #include "graphs/launcher.h"
+#include "graphs/match/function.h"
 
 namespace graphtree {
 

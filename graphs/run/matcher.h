@@ -14,8 +14,8 @@
 #define GRAPHTREE_GRAPHS_RUN_MATCHER_H_
 
 #include "absl/types/span.h"
-#include "graphs/recording/node.h"
 #include "graphs/reason.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
 #include "graphs/run/ground.h"

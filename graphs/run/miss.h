@@ -15,15 +15,15 @@
 #include <optional>
 #include <vector>
 
-#include "graphs/match/input_roles.h"
 #include "graphs/budget/keeper.h"
+#include "graphs/match/input_roles.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/decide.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/matcher.h"
 
 namespace graphtree {
@@ -45,7 +45,7 @@ RoleChoice RoleOf(const Ground& ground, const Call& call, size_t input, bool mov
 class Misses {
  public:
   // All outlive it.
-  Misses(Ground& ground, Books& books, Journal& journal, Functions& functions, Matcher& matcher)
+  Misses(Ground& ground, Books& books, CallJournal& journal, Functions& functions, Matcher& matcher)
       : ground_(ground),
         books_(books),
         journal_(journal),
@@ -69,7 +69,7 @@ class Misses {
 
   Ground& ground_;
   Books& books_;
-  Journal& journal_;
+  CallJournal& journal_;
   Functions& functions_;
   Matcher& matcher_;
 };

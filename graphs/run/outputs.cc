@@ -1,8 +1,8 @@
 // One storage for each output.
 #include "graphs/run/outputs.h"
 
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/kept_outputs.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 

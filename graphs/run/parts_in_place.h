@@ -11,10 +11,10 @@
 
 #include "absl/status/status.h"
 #include "device/stream.h"
-#include "graphs/inputs/access_log.h"
 #include "graphs/eager_part.h"
-#include "graphs/memory/eager_traces.h"
+#include "graphs/inputs/access_log.h"
 #include "graphs/launcher.h"
+#include "graphs/memory/eager_traces.h"
 #include "graphs/memory/part_runner.h"
 #include "graphs/run/call.h"
 #include "graphs/run/ground.h"

@@ -17,13 +17,13 @@
 #include "device/graph.h"
 #include "device/stream.h"
 #include "graphs/inputs/ingest/ingest.h"
-#include "graphs/match/input_roles.h"
-#include "graphs/recording/node.h"
 #include "graphs/inputs/pointer_log.h"
+#include "graphs/match/input_roles.h"
+#include "graphs/memory/step_memory.h"
+#include "graphs/recording/node.h"
 #include "graphs/run/call.h"
 #include "graphs/run/draft.h"
 #include "graphs/run/ground.h"
-#include "graphs/memory/step_memory.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {

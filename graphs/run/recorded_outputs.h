@@ -5,9 +5,9 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_RECORDED_OUTPUTS_H_
 #define GRAPHTREE_GRAPHS_RUN_RECORDED_OUTPUTS_H_
 
+#include "graphs/memory/step_memory.h"
 #include "graphs/recording/path.h"
 #include "graphs/run/draft.h"
-#include "graphs/memory/step_memory.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {

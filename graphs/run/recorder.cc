@@ -11,8 +11,8 @@
 #include "absl/algorithm/container.h"
 #include "allocator/deferred.h"
 #include "device/base/status_macros.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/located.h"
+#include "graphs/run/planted_bug.h"
 #include "graphs/run/recorded_inputs.h"
 #include "graphs/run/recorded_outputs.h"
 

@@ -5,11 +5,11 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "graphs/inputs/access_log.h"
 #include "graphs/check/content_digest.h"
+#include "graphs/inputs/access_log.h"
 #include "graphs/launcher.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/random/random_source.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 

@@ -15,14 +15,14 @@
 
 #include "absl/status/status.h"
 #include "graphs/budget/keeper.h"
+#include "graphs/check/run_digest.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
-#include "graphs/check/run_digest.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
@@ -36,8 +36,8 @@ struct BodyDigest {
 class ReplayCheck {
  public:
   // All outlive it.
-  ReplayCheck(Ground& ground, Books& books, Journal& journal, CheckedMode& checks, Keeper& keeper,
-              BodyRunner& body)
+  ReplayCheck(Ground& ground, Books& books, CallJournal& journal, CheckedMode& checks,
+              Keeper& keeper, BodyRunner& body)
       : ground_(ground),
         books_(books),
         journal_(journal),
@@ -57,7 +57,7 @@ class ReplayCheck {
 
   Ground& ground_;
   Books& books_;
-  Journal& journal_;
+  CallJournal& journal_;
   CheckedMode& checks_;
   Keeper& keeper_;
   BodyRunner& body_;

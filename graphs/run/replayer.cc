@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/cut_replay.h"
 #include "graphs/run/located.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

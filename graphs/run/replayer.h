@@ -22,11 +22,11 @@
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/entrance.h"
 #include "graphs/run/executables.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/outputs.h"
 #include "graphs/run/replay_check.h"
@@ -43,7 +43,7 @@ class Replayer {
     Ground& ground;
     Entrance& entrance;
     Books& books;
-    Journal& journal;
+    CallJournal& journal;
     CheckedMode& checks;
     Keeper& keeper;
     Executables& executables;

@@ -3,7 +3,7 @@
 
 namespace graphtree {
 
-Routes::Routes(Entrance& entrance, Ground& ground, Books& books, Journal& journal,
+Routes::Routes(Entrance& entrance, Ground& ground, Books& books, CallJournal& journal,
                Functions& functions, CheckedMode& checks, Matcher& matcher)
     : kept_(ground, books),
       executables_(ground, journal, functions.keeper()),

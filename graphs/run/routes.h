@@ -10,13 +10,13 @@
 
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/eager_runner.h"
 #include "graphs/run/entrance.h"
 #include "graphs/run/executables.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/matcher.h"
 #include "graphs/run/miss.h"
@@ -31,8 +31,8 @@ namespace graphtree {
 class Routes {
  public:
   // All outlive the routes.
-  Routes(Entrance& entrance, Ground& ground, Books& books, Journal& journal, Functions& functions,
-         CheckedMode& checks, Matcher& matcher);
+  Routes(Entrance& entrance, Ground& ground, Books& books, CallJournal& journal,
+         Functions& functions, CheckedMode& checks, Matcher& matcher);
   Routes(const Routes&) = delete;
   Routes& operator=(const Routes&) = delete;
 

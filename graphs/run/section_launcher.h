@@ -16,11 +16,11 @@
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "device/stream.h"
-#include "graphs/recording/node.h"
 #include "graphs/random/random_source.h"
+#include "graphs/recording/node.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/executables.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/tensor.h"
 
@@ -29,7 +29,7 @@ namespace graphtree {
 class SectionLauncher {
  public:
   // All outlive it.
-  SectionLauncher(Ground& ground, Journal& journal, Executables& executables, KeptOutputs& kept)
+  SectionLauncher(Ground& ground, CallJournal& journal, Executables& executables, KeptOutputs& kept)
       : ground_(ground), journal_(journal), executables_(executables), kept_(kept) {}
   SectionLauncher(const SectionLauncher&) = delete;
   SectionLauncher& operator=(const SectionLauncher&) = delete;
@@ -53,7 +53,7 @@ class SectionLauncher {
                             Stream& stream);
 
   Ground& ground_;
-  Journal& journal_;
+  CallJournal& journal_;
   Executables& executables_;
   KeptOutputs& kept_;
 };

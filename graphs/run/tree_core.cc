@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
-#include "graphs/run/planted_bug.h"
 #include "graphs/run/check_call.h"
 #include "graphs/run/decide.h"
+#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {

@@ -32,12 +32,12 @@
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/entrance.h"
 #include "graphs/run/figures.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/journal.h"
 #include "graphs/run/matcher.h"
 #include "graphs/run/routes.h"
 #include "graphs/tensor.h"
@@ -86,7 +86,7 @@ class TreeCore {
   // The caller's thread, as is all that follows.
   const std::unique_ptr<Ground> ground_;
   Books books_;
-  Journal journal_;
+  CallJournal journal_;
   Functions functions_;
   CheckedMode checks_;
   Matcher matcher_;

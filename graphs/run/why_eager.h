@@ -9,8 +9,8 @@
 #include <string>
 
 #include "absl/types/span.h"
-#include "graphs/inputs/access_log.h"
 #include "graphs/check/body_check.h"
+#include "graphs/inputs/access_log.h"
 #include "graphs/reason.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"

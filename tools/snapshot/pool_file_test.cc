@@ -53,8 +53,9 @@ class PoolFileTest : public testing::Test {
           EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost, {part->range}), IsOk());
         }
       } else {
-        EXPECT_THAT(pool_->parking().Park(random() % 2 == 0 ? ParkContents::kDrop : ParkContents::kToHost),
-                    IsOk());
+        EXPECT_THAT(
+            pool_->parking().Park(random() % 2 == 0 ? ParkContents::kDrop : ParkContents::kToHost),
+            IsOk());
         if (step > 120) break;
         EXPECT_THAT(pool_->parking().Wake(), IsOk());
       }
@@ -64,8 +65,9 @@ class PoolFileTest : public testing::Test {
   void ChangeBooks(uint64_t dice, std::mt19937_64& random) {
     if (dice < 50) {
       const Region region = random() % 5 == 0 ? Region::kKept : Region::kStep;
-      auto block = pool_->Allocate(random() % (uint64_t{1} << (random() % 24)), *stream_,
-                                   {.region = region, .tag = pool_->journal().Word(absl::StrCat(dice))});
+      auto block =
+          pool_->Allocate(random() % (uint64_t{1} << (random() % 24)), *stream_,
+                          {.region = region, .tag = pool_->journal().Word(absl::StrCat(dice))});
       if (block.ok()) blocks_.push_back(block->id);
     } else if (dice < 70 && !blocks_.empty()) {
       pool_->Free(blocks_[random() % blocks_.size()]).IgnoreError();

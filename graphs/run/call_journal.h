@@ -9,8 +9,8 @@
 // the first one told.
 //
 // Threads: the tree's caller; observers join and leave on any thread.
-#ifndef GRAPHTREE_GRAPHS_RUN_JOURNAL_H_
-#define GRAPHTREE_GRAPHS_RUN_JOURNAL_H_
+#ifndef GRAPHTREE_GRAPHS_RUN_CALL_JOURNAL_H_
+#define GRAPHTREE_GRAPHS_RUN_CALL_JOURNAL_H_
 
 #include <cstdint>
 #include <string>
@@ -31,12 +31,12 @@ namespace graphtree {
 // By the options; no error in strict mode.
 bool IsWanted(Reason reason);
 
-class Journal {
+class CallJournal {
  public:
   // Both outlive the journal.
-  Journal(const TreeOptions& options, const Path& path) : options_(options), path_(path) {}
-  Journal(const Journal&) = delete;
-  Journal& operator=(const Journal&) = delete;
+  CallJournal(const TreeOptions& options, const Path& path) : options_(options), path_(path) {}
+  CallJournal(const CallJournal&) = delete;
+  CallJournal& operator=(const CallJournal&) = delete;
 
   TreeStats& stats() { return stats_; }
   CallTally& tally() { return tally_; }
@@ -81,4 +81,4 @@ class Journal {
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_RUN_JOURNAL_H_
+#endif  // GRAPHTREE_GRAPHS_RUN_CALL_JOURNAL_H_

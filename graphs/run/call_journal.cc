@@ -1,5 +1,5 @@
 // Counts, warnings, observers.
-#include "graphs/run/journal.h"
+#include "graphs/run/call_journal.h"
 
 #include <vector>
 
@@ -14,22 +14,22 @@ bool IsWanted(Reason reason) {
          reason == Reason::kSizeNotListed || reason == Reason::kSizesVary;
 }
 
-CallEdge Journal::EdgeTo(const Function& function) const {
+CallEdge CallJournal::EdgeTo(const Function& function) const {
   const Node* last = path_.current();
   return {path_.empty() ? kPathBegin : last->variant->function->id, function.id};
 }
 
-void Journal::Count(const Function& function, Reason reason, uint64_t times) {
+void CallJournal::Count(const Function& function, Reason reason, uint64_t times) {
   stats_.reasons[static_cast<size_t>(reason)] += times;
   tally_.Count(EdgeTo(function), reason, times);
 }
 
-void Journal::CountOf(const Node& node, Reason reason, uint64_t times) {
+void CallJournal::CountOf(const Node& node, Reason reason, uint64_t times) {
   stats_.reasons[static_cast<size_t>(reason)] += times;
   tally_.Count(EdgeOf(node), reason, times);
 }
 
-void Journal::Warn(Function& function, Reason reason, const std::string& detail) {
+void CallJournal::Warn(Function& function, Reason reason, const std::string& detail) {
   // That sizes vary is the program's doing: its policy is wanted, and that it applies is news.
   if (IsWanted(reason) && reason != Reason::kSizesVary) return;
   Tell(function, reason,
@@ -37,14 +37,14 @@ void Journal::Warn(Function& function, Reason reason, const std::string& detail)
                     detail.empty() ? "" : ": ", detail));
 }
 
-void Journal::Tell(Function& function, Reason reason, const std::string& text) {
+void CallJournal::Tell(Function& function, Reason reason, const std::string& text) {
   bool& warned = function.warned[static_cast<size_t>(reason)];
   if (warned || !options_.warn) return;
   warned = true;
   NoteThrown(Guarded([&] { options_.warn(text); }));
 }
 
-void Journal::TellOfShapes(Function& function) {
+void CallJournal::TellOfShapes(Function& function) {
   const bool many = function.variants_seen > options_.shape_warn_limit;
   if (!many || function.warned_of_shapes || !options_.warn) return;
   if (!options_.enabled || function.options.exclude) return;
@@ -58,7 +58,7 @@ void Journal::TellOfShapes(Function& function) {
   NoteThrown(Guarded([&] { options_.warn(text); }));
 }
 
-void Journal::NoteBreaks(const Node& node) {
+void CallJournal::NoteBreaks(const Node& node) {
   Function& function = *node.variant->function;
   CountOf(node, Reason::kBreak, node.cuts.size());
   uint64_t ops = 0;
@@ -74,8 +74,8 @@ void Journal::NoteBreaks(const Node& node) {
                     " sections, because parts of it run eagerly: ", places));
 }
 
-void Journal::Say(GraphMoment moment, const Node& node, size_t section,
-                  const Executable* executable, Stream* stream, bool ok) {
+void CallJournal::Say(GraphMoment moment, const Node& node, size_t section,
+                      const Executable* executable, Stream* stream, bool ok) {
   GraphEvent event;
   event.moment = moment;
   event.function = node.variant->function->name;
@@ -88,19 +88,19 @@ void Journal::Say(GraphMoment moment, const Node& node, size_t section,
   NoteThrown(observers_.Tell(event));
 }
 
-void Journal::NoteThrown(const absl::Status& status) {
+void CallJournal::NoteThrown(const absl::Status& status) {
   if (status.ok() || ++stats_.thrown > 1 || !options_.warn) return;
   const std::string text = absl::StrCat(
       "an observer or the warning callback failed, which changes nothing: ", status.message());
   if (!Guarded([&] { options_.warn(text); }).ok()) ++stats_.thrown;
 }
 
-void Journal::SayDestroyed(const Node& node, size_t section, const Executable& executable) {
+void CallJournal::SayDestroyed(const Node& node, size_t section, const Executable& executable) {
   if (!is_watched() || IsPlanted(PlantedBug::kForgetsDestroy)) return;
   Say(GraphMoment::kDestroy, node, section, &executable, nullptr, true);
 }
 
-void Journal::SayDestroyed(const Node& node) {
+void CallJournal::SayDestroyed(const Node& node) {
   size_t number = 0;
   node.VisitSections([&](const Section& section) {
     if (section.executable != nullptr) SayDestroyed(node, number, *section.executable);
@@ -110,7 +110,7 @@ void Journal::SayDestroyed(const Node& node) {
 }
 
 // A stack of its own: paths may be hundreds of levels deep.
-void Journal::SayAllDestroyed(const Node& root) {
+void CallJournal::SayAllDestroyed(const Node& root) {
   if (!is_watched()) return;
   std::vector<const Node*> open = {&root};
   while (!open.empty()) {
