@@ -9,7 +9,6 @@
 #include "device/base/status_macros.h"
 #include "graphs/run/cut_replay.h"
 #include "graphs/run/located.h"
-#include "graphs/run/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -23,36 +22,36 @@ void LoseConsumed(const Node& node, const Call& call) {
 
 }  // namespace
 
-absl::Status Replayer::Replay(Node* node, Call& call, std::optional<Refusal>* refusal) {
+absl::Status Replayer::Replay(Node* node, Call& call) {
   const bool checked = needs_.checks.Applies(call.function);
-  if (checked) {
-    needs_.checks.NoteCaller(&call);
-    GRAPHTREE_RETURN_IF_ERROR(needs_.checks.InputsAreLive(call));
-    GRAPHTREE_RETURN_IF_ERROR(needs_.checks.OutsideIsLive(*node, call));
-  }
+  if (checked) GRAPHTREE_RETURN_IF_ERROR(CheckFirst(*node, call));
   needs_.books.BackToViews();
-  if (IsEvicted(*node)) {
-    if (absl::Status back = needs_.executables.BringBack(node); !back.ok()) {
-      *refusal = {Reason::kOverBudget, std::string(back.message())};
-      return back;
-    }
-  }
+  if (IsEvicted(*node)) GRAPHTREE_RETURN_IF_ERROR(BringBack(node));
   GRAPHTREE_RETURN_IF_ERROR(ContinueOn(call.stream));
-  if (!node->cuts.empty()) return ReplayCut(node, call, refusal);
-  return checked ? ReplayChecked(node, call) : ReplayWhole(node, call);
+  if (!node->cuts.empty()) return ReplayCut(node, call);
+  if (checked) return ReplayChecked(node, call);
+  outputs_.TellDevice(*node);
+  absl::Status launched = Launch(node, call);
+  if (launched.ok()) GoOn(node, call);
+  return launched;
 }
 
-absl::Status Replayer::ReplayWhole(Node* node, Call& call) {
-  outputs_.TellDevice(*node);
-  GRAPHTREE_RETURN_IF_ERROR(LaunchWhole(node, call));
-  GoOn(node, call);
-  return absl::OkStatus();
+absl::Status Replayer::CheckFirst(const Node& node, Call& call) {
+  needs_.checks.NoteCaller(&call);
+  GRAPHTREE_RETURN_IF_ERROR(needs_.checks.InputsAreLive(call));
+  return needs_.checks.OutsideIsLive(node, call);
+}
+
+absl::Status Replayer::BringBack(Node* node) {
+  absl::Status back = needs_.executables.BringBack(node);
+  if (!back.ok()) refusal_ = {Reason::kOverBudget, std::string(back.message())};
+  return back;
 }
 
 absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   const std::optional<BodyDigest> body = needs_.replay_check.Digest(*node, call);
   outputs_.TellDevice(*node);
-  GRAPHTREE_RETURN_IF_ERROR(LaunchWhole(node, call));
+  GRAPHTREE_RETURN_IF_ERROR(Launch(node, call));
   if (node->section.executable != nullptr) {
     const absl::Status done = needs_.checks.Await(call, node->sites, call.stream);
     if (!done.ok()) {
@@ -65,13 +64,6 @@ absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   return body.has_value() ? needs_.replay_check.Compare(*body, call) : absl::OkStatus();
 }
 
-absl::Status Replayer::LaunchWhole(Node* node, Call& call) {
-  if (node->section.executable != nullptr) {
-    return needs_.launcher.LaunchNode(node, call.inputs, call.stream);
-  }
-  return node->kept.empty() ? absl::OkStatus() : needs_.kept.Place(node, call.stream);
-}
-
 // False if the call has to run eagerly.
 absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* replay) {
   if (!node->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, call.stream));
@@ -82,7 +74,7 @@ absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* repl
   return launched;
 }
 
-absl::Status Replayer::ReplayCut(Node* node, Call& call, std::optional<Refusal>* refusal) {
+absl::Status Replayer::ReplayCut(Node* node, Call& call) {
   outputs_.TellDevice(*node);
   CutReplay replay(needs_.ground, needs_.launcher, node, call);
   const absl::StatusOr<bool> launched = LaunchCut(node, call, &replay);
@@ -92,7 +84,7 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call, std::optional<Refusal>*
     const absl::Status aborted = absl::AbortedError(why.detail);
     const absl::Status undone = replay.TakeBack();
     if (!undone.ok()) return AfterUndo(aborted, undone);
-    *refusal = std::move(why);
+    refusal_ = std::move(why);
     return aborted;
   }
   absl::Status status = launched.status();
@@ -107,13 +99,6 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call, std::optional<Refusal>*
   outputs_.TellDevice(*node);
   GoOn(node, call);
   return absl::OkStatus();
-}
-
-// What is launched next comes after all of the tree's work so far.
-absl::Status Replayer::ContinueOn(Stream& stream) {
-  if (IsPlanted(PlantedBug::kForgetsStreamOrder)) return absl::OkStatus();
-  if (IsPlanted(PlantedBug::kMixesOrders) && !CameLast(&needs_.ground)) return absl::OkStatus();
-  return needs_.ground.order.ContinueOn(stream);
 }
 
 void Replayer::GoOn(Node* node, Call& call) {

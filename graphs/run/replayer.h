@@ -14,6 +14,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -29,6 +30,7 @@
 #include "graphs/run/ground.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/outputs.h"
+#include "graphs/run/planted_bug.h"
 #include "graphs/run/replay_check.h"
 #include "graphs/run/section_launcher.h"
 
@@ -62,20 +64,36 @@ class Replayer {
     Reason reason = Reason::kOverBudget;
     std::string detail;
   };
-  // REQUIRES: the node matches the call.
-  absl::Status Replay(Node* node, Call& call, std::optional<Refusal>* refusal);
+  // REQUIRES: the node matches the call. A failure may be a refusal.
+  absl::Status Replay(Node* node, Call& call);
+  // Of the last call that failed, if it was one.
+  std::optional<Refusal> TakeRefusal() { return std::exchange(refusal_, std::nullopt); }
 
  private:
-  absl::Status ReplayWhole(Node* node, Call& call);
+  absl::Status CheckFirst(const Node& node, Call& call);
+  absl::Status BringBack(Node* node);
   absl::Status ReplayChecked(Node* node, Call& call);
-  absl::Status LaunchWhole(Node* node, Call& call);
+  absl::Status ReplayCut(Node* node, Call& call);
   absl::StatusOr<bool> LaunchCut(Node* node, Call& call, CutReplay* replay);
-  absl::Status ReplayCut(Node* node, Call& call, std::optional<Refusal>* refusal);
-  absl::Status ContinueOn(Stream& stream);
+  // What is launched next comes after all of the tree's work so far.
+  absl::Status ContinueOn(Stream& stream) {
+    if (IsPlanted(PlantedBug::kForgetsStreamOrder)) return absl::OkStatus();
+    if (IsPlanted(PlantedBug::kMixesOrders) && !CameLast(&needs_.ground)) return absl::OkStatus();
+    return needs_.ground.order.ContinueOn(stream);
+  }
+  // REQUIRES: the node is not cut.
+  absl::Status Launch(Node* node, Call& call) {
+    if (node->section.executable != nullptr) {
+      return needs_.launcher.LaunchNode(node, call.inputs, call.stream);
+    }
+    return node->kept.empty() ? absl::OkStatus() : needs_.kept.Place(node, call.stream);
+  }
+  // The path goes on with the node, and the call has its outputs.
   void GoOn(Node* node, Call& call);
 
   const Needs needs_;
   Outputs outputs_;
+  std::optional<Refusal> refusal_;
 };
 
 }  // namespace graphtree

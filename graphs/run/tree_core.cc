@@ -126,7 +126,8 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
   }
   Node* const hit = matcher_.FindHit(call);
-  const absl::Status status = hit != nullptr ? Replay(hit, call) : RunMiss(call);
+  absl::Status status = hit != nullptr ? routes_.replayer().Replay(hit, call) : RunMiss(call);
+  if (hit != nullptr && !status.ok()) status = Refused(*hit, call, std::move(status));
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
   closed = std::move(closed_inside_);
@@ -145,11 +146,10 @@ absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outpu
   return absl::OkStatus();
 }
 
-absl::Status TreeCore::Replay(Node* node, Call& call) {
-  std::optional<Replayer::Refusal> refusal;
-  const absl::Status status = routes_.replayer().Replay(node, call, &refusal);
+absl::Status TreeCore::Refused(const Node& node, Call& call, absl::Status status) {
+  const std::optional<Replayer::Refusal> refusal = routes_.replayer().TakeRefusal();
   if (!refusal.has_value()) return status;
-  call.variant = node->variant;
+  call.variant = node.variant;
   return routes_.eager().Run(call, refusal->reason, refusal->detail);
 }
 
@@ -195,8 +195,10 @@ absl::Status TreeCore::TakeRoute(Call& call, SizeVerdict size) {
         return routes_.eager().Run(call, decision.reason);
       case Route::kWarmUp:
         return routes_.eager().WarmUp(call);
-      case Route::kReplay:
-        return Replay(miss.match, call);
+      case Route::kReplay: {
+        absl::Status status = routes_.replayer().Replay(miss.match, call);
+        return status.ok() ? status : Refused(*miss.match, call, std::move(status));
+      }
       case Route::kNewPath:
         EndPathIfDead();
         continue;

@@ -75,7 +75,8 @@ class TreeCore {
   absl::Status CheckMiss(Call& call);
   // Decides, and takes the route; more than once where a recording has to be made again.
   absl::Status TakeRoute(Call& call, SizeVerdict size);
-  absl::Status Replay(Node* node, Call& call);
+  // A replay failed: what came of it, or of an eager run if it was only refused.
+  absl::Status Refused(const Node& node, Call& call, absl::Status status);
   // The path is over if nothing of it is held; whoever waited for that leaves.
   void EndPathIfDead();
 
