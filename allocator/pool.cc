@@ -290,7 +290,7 @@ PoolFailures Pool::failures() const {
 absl::Status Pool::NoteSnapshot(const std::function<void()>& look) {
   const Door::Entry entry(door_.guard());
   if (!entry.ok()) return Door::Entry::TwoThreads();
-  journal_.Log(HistoryAction::kSnapshot, {0, tally_.counts().live_bytes});
+  journal_.LogRange(HistoryAction::kSnapshot, {0, tally_.counts().live_bytes});
   return Guarded(look);
 }
 

@@ -144,7 +144,7 @@ absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptio
   tally_.RaisePeaks();  // with survivors more may be live than ever was
   watchers_.TellOfRestore(plan_.dies, plan_.wakes);
   ++tally_.counts().restores;
-  journal_.Log(HistoryAction::kCheckpointRestore, {0, tally_.counts().live_bytes});
+  journal_.LogRange(HistoryAction::kCheckpointRestore, {0, tally_.counts().live_bytes});
   return absl::OkStatus();
 }
 

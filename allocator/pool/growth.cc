@@ -38,7 +38,7 @@ absl::Status Growth::Grow(const RegionExtent& extent, Shortage* shortage) {
   std::vector<AddressRange> mapped_now;
   const absl::Status status = row.Ready(extent.begin, extent.end, !must_wait, &mapped_now);
   tally_.RaiseMappedPeak(mapped_bytes());
-  for (const AddressRange& range : mapped_now) journal_.Log(HistoryAction::kMap, range);
+  for (const AddressRange& range : mapped_now) journal_.LogRange(HistoryAction::kMap, range);
   if (status.ok() || mapped_now.empty()) return status;
   // A capture is open: what was mapped in vain cannot be unmapped now.
   deferred
@@ -131,7 +131,7 @@ absl::Status Growth::Unmap(Region region, uint32_t index) {
   PieceRow& row = this->row(region);
   const AddressRange range = row.RangeOf(index);
   GRAPHTREE_RETURN_IF_ERROR(row.Release(index));
-  journal_.Log(HistoryAction::kUnmap, range);
+  journal_.LogRange(HistoryAction::kUnmap, range);
   return absl::OkStatus();
 }
 

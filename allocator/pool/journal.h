@@ -24,6 +24,7 @@
 #include "allocator/pool/door.h"
 #include "allocator/pool_types.h"
 #include "allocator/word_table.h"
+#include "device/address.h"
 
 namespace graphtree {
 
@@ -47,7 +48,7 @@ class Journal {
   void Log(HistoryAction action, const BlockRecord& record) {
     if (history_.is_on()) Add(action, arena_.UserRange(record), &record);
   }
-  void Log(HistoryAction action, AddressRange range) {
+  void LogRange(HistoryAction action, AddressRange range) {
     if (history_.is_on()) Add(action, range, nullptr);
   }
   // Whether what is logged from here on was placed where its caller wanted it.

@@ -61,7 +61,7 @@ absl::Status Parking::ParkNow(ParkContents contents, const std::vector<AddressRa
   if (ranges.empty()) door_.SetParked(true);
   absl::Status first = ReleaseParked(Region::kStep, ranges);
   if (first.ok()) first = ReleaseParked(Region::kKept, ranges);
-  journal_.Log(HistoryAction::kPark, {arena_.base(), parked_bytes()});
+  journal_.LogRange(HistoryAction::kPark, {arena_.base(), parked_bytes()});
   return first;
 }
 
@@ -165,7 +165,7 @@ absl::Status Parking::ReleaseSpan(Region region, uint32_t first, uint32_t end) {
   const uint64_t before = row.mapped_bytes();
   GRAPHTREE_RETURN_IF_ERROR(row.ReleaseSpan(first, end));
   const uint64_t released = before - row.mapped_bytes();
-  journal_.Log(HistoryAction::kUnmap, {row.RangeOf(first).base, released});
+  journal_.LogRange(HistoryAction::kUnmap, {row.RangeOf(first).base, released});
   return absl::OkStatus();
 }
 
@@ -282,7 +282,7 @@ absl::Status Parking::WakeAll() {
     }
   }
   door_.SetParked(false);
-  journal_.Log(HistoryAction::kWake, {arena_.base(), growth_.mapped_bytes() - before});
+  journal_.LogRange(HistoryAction::kWake, {arena_.base(), growth_.mapped_bytes() - before});
   return absl::OkStatus();
 }
 

@@ -38,7 +38,7 @@ absl::Status ShortageReporter::Report(const BlockRequest& request, absl::string_
   FillDevice(&report);
   Advise(&report);
   ++tally_.counts().out_of_memory;
-  journal_.Log(HistoryAction::kOutOfMemory, {report.device_free, request.bytes});
+  journal_.LogRange(HistoryAction::kOutOfMemory, {report.device_free, request.bytes});
   last_ = std::move(report);
   return absl::ResourceExhaustedError(last_.Text());
 }
