@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/left_behind.h"
+#include "allocator/memory/left_behind.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 

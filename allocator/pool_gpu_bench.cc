@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/block_record.h"
+#include "allocator/books/block_record.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "device/base/check.h"

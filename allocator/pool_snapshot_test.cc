@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/block_record.h"
-#include "allocator/checkpoint_tree.h"
-#include "allocator/piece_row.h"
+#include "allocator/books/block_record.h"
+#include "allocator/books/checkpoint_tree.h"
+#include "allocator/memory/piece_row.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "allocator/snapshot/snapshot.h"

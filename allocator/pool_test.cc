@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "allocator/block_record.h"
-#include "allocator/pool_fixture.h"
+#include "allocator/books/block_record.h"
 #include "allocator/pool_types.h"
+#include "allocator/tests/pool_fixture.h"
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/stream.h"

@@ -8,8 +8,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "allocator/block_record.h"
-#include "allocator/checkpoint_tree.h"
+#include "allocator/books/block_record.h"
+#include "allocator/books/checkpoint_tree.h"
 #include "device/address.h"
 #include "device/memory.h"
 

@@ -93,7 +93,8 @@ class Tree {
   // Closes, after waiting for all work on the tree's memory and for a call that another thread is
   // still in. Outputs that are still held stay valid, and may outlive the streams too. A body that
   // closes its own tree makes its call fail; the tree goes when that call is over. While a capture
-  // is open on the device its graphs and memory stay behind for later (allocator/left_behind.h).
+  // is open on the device its graphs and memory stay behind for later
+  // (allocator/memory/left_behind.h).
   ~Tree();
 
   // Messages and outlines name it; a line end in the name is "\\n" there.

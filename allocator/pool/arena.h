@@ -21,9 +21,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "allocator/block_record.h"
+#include "allocator/books/block_record.h"
+#include "allocator/placement/run.h"
 #include "allocator/pool_types.h"
-#include "allocator/run.h"
 #include "device/address.h"
 #include "device/device.h"
 #include "device/memory.h"

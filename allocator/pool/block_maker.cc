@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/placement.h"
+#include "allocator/placement/placement.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 

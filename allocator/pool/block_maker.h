@@ -23,7 +23,8 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "allocator/ledger.h"
+#include "allocator/books/ledger.h"
+#include "allocator/placement/run.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/blocks.h"
 #include "allocator/pool/door.h"
@@ -33,7 +34,6 @@
 #include "allocator/pool/tally.h"
 #include "allocator/pool/watchers.h"
 #include "allocator/pool_types.h"
-#include "allocator/run.h"
 #include "device/stream.h"
 
 namespace graphtree {

@@ -15,8 +15,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "allocator/checkpoint_tree.h"
-#include "allocator/ledger.h"
+#include "allocator/books/checkpoint_tree.h"
+#include "allocator/books/ledger.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/growth.h"

@@ -25,10 +25,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "allocator/block_record.h"
+#include "allocator/books/block_record.h"
+#include "allocator/order/thread_guard.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/waiting_work.h"
-#include "allocator/thread_guard.h"
 
 namespace graphtree {
 

@@ -18,9 +18,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "allocator/block_record.h"
-#include "allocator/ledger.h"
-#include "allocator/piece_row.h"
+#include "allocator/books/block_record.h"
+#include "allocator/books/ledger.h"
+#include "allocator/memory/piece_row.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/journal.h"

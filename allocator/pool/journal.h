@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "allocator/block_record.h"
-#include "allocator/history.h"
-#include "allocator/ledger.h"
+#include "allocator/books/block_record.h"
+#include "allocator/books/ledger.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool_types.h"
-#include "allocator/word_table.h"
+#include "allocator/reports/history.h"
+#include "allocator/reports/word_table.h"
 #include "device/address.h"
 
 namespace graphtree {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/placement.h"
+#include "allocator/placement/placement.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {

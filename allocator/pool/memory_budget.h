@@ -16,7 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "allocator/ledger.h"
+#include "allocator/books/ledger.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/growth.h"

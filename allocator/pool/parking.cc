@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/joined_ranges.h"
+#include "allocator/memory/joined_ranges.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {

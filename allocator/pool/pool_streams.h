@@ -19,9 +19,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allocator/order/stream_table.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
-#include "allocator/stream_table.h"
 #include "device/stream.h"
 
 namespace graphtree {

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/left_behind.h"
+#include "allocator/memory/left_behind.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {

@@ -26,9 +26,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "allocator/block_record.h"
-#include "allocator/checkpoint_tree.h"
-#include "allocator/ledger.h"
+#include "allocator/books/block_record.h"
+#include "allocator/books/checkpoint_tree.h"
+#include "allocator/books/ledger.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/blocks.h"
 #include "allocator/pool/checkpoints.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "allocator/placement.h"
+#include "allocator/placement/placement.h"
 
 namespace graphtree {
 namespace {

@@ -15,13 +15,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "allocator/ledger.h"
-#include "allocator/oom_report.h"
+#include "allocator/books/ledger.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/growth.h"
 #include "allocator/pool/journal.h"
 #include "allocator/pool/tally.h"
+#include "allocator/reports/oom_report.h"
 
 namespace graphtree {
 

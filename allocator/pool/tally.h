@@ -13,9 +13,9 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "allocator/block_record.h"
+#include "allocator/books/block_record.h"
+#include "allocator/placement/run.h"
 #include "allocator/pool_types.h"
-#include "allocator/run.h"
 
 namespace graphtree {
 

@@ -17,8 +17,8 @@
 #include <atomic>
 
 #include "absl/status/status.h"
-#include "allocator/deferred.h"
-#include "allocator/queued_frees.h"
+#include "allocator/order/deferred.h"
+#include "allocator/order/queued_frees.h"
 #include "device/device.h"
 
 namespace graphtree {

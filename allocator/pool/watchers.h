@@ -24,15 +24,15 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "allocator/block_record.h"
-#include "allocator/ledger.h"
+#include "allocator/books/block_record.h"
+#include "allocator/books/ledger.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/growth.h"
 #include "allocator/pool/journal.h"
+#include "allocator/pool/pool_debug.h"
 #include "allocator/pool/pool_streams.h"
 #include "allocator/pool/tally.h"
-#include "allocator/pool_debug.h"
 #include "device/stream.h"
 
 namespace graphtree {

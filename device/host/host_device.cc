@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/error.h"
-#include "device/host/device_impl.h"
+#include "device/host/objects/device_impl.h"
 
 namespace graphtree {
 

@@ -9,8 +9,8 @@
 #include "absl/strings/string_view.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
-#include "device/host/device_impl.h"
-#include "device/host/host_stream.h"
+#include "device/host/objects/device_impl.h"
+#include "device/host/objects/host_stream.h"
 
 namespace graphtree {
 namespace host {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/left_behind.h"
+#include "allocator/memory/left_behind.h"
 #include "device/base/check.h"
 #include "device/executable_bytes.h"
 

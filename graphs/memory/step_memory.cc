@@ -6,8 +6,8 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
-#include "allocator/joined_ranges.h"
-#include "allocator/run.h"
+#include "allocator/memory/joined_ranges.h"
+#include "allocator/placement/run.h"
 #include "device/base/status_macros.h"
 #include "graphs/memory/device_place.h"
 

@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "allocator/joined_ranges.h"
+#include "allocator/memory/joined_ranges.h"
 #include "device/base/status_macros.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/located.h"

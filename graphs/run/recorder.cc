@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
-#include "allocator/deferred.h"
+#include "allocator/order/deferred.h"
 #include "device/base/status_macros.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/left_behind.h"
+#include "allocator/memory/left_behind.h"
 #include "device/host/host_device.h"
 
 namespace graphtree::outsider {

@@ -77,12 +77,14 @@ _ALLOWED = {
     ("new", "graphs/inputs/ingest/ingest.cc"): "kernels that live as long as the process",
     ("new", "graphs/layout.cc"): "interned layouts live as long as the process",
     ("thread-local", "device/cuda/stream_callback.h"): "a host call runs on a thread of CUDA's",
-    ("thread-local", "device/host/fault_guard.cc"): "a signal handler finds its own thread's frame",
+    ("thread-local", "device/host/checks/fault_guard.cc"):
+        "a signal handler finds its own thread's frame",
     ("new", "graphs/memory/storage_home.cc"): "it counts its holders and ends with the last",
     ("delete", "graphs/memory/storage_home.cc"): "as above",
     ("delete", "tests/bare/node_bytes_bench.cc"): "it replaces operator delete to count",
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
-    ("thread-local", "allocator/thread_guard.h"): "only an address that differs between threads",
+    ("thread-local", "allocator/order/thread_guard.h"):
+        "only an address that differs between threads",
 }
 
 _COMPILED = [(rule, where, re.compile(pattern), instead)

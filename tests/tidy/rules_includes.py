@@ -16,22 +16,48 @@ _BELOW = {
     "tools": source.FOLDERS,
 }
 
-# The headers that a user of the tree includes, and what they need: nothing else of graphs.
-_GRAPHS_DOOR = re.compile(r"^graphs/(random/)?[a-z_]+\.h$")
+# The folders with rooms. Their order is from the lowest to the highest: a room takes of its folder
+# from itself, from the rooms that stand below it, and from the headers of the door that rooms may
+# see. The door is what stands directly in the folder.
+class _Rooms:
 
-# The rooms of graphs, from the lowest to the highest: each takes from those before it.
-_GRAPHS_ROOMS = ("graphs/history/", "graphs/listen/", "graphs/match/", "graphs/inputs/",
-                 "graphs/memory/", "graphs/check/", "graphs/recording/", "graphs/budget/",
-                 "graphs/run/")
+    def __init__(self, folder, rooms, seen=None, door=r"[a-z_]+\.h", door_sees_rooms=True,
+                 tests_too=True):
+        self.folder = folder
+        self.door = re.compile(folder + door + "$")
+        self.seen = re.compile(folder + seen + "$") if seen else self.door
+        self.rooms = {folder + room: tuple(folder + other for other in below + (room,))
+                      for room, below in rooms.items()}
+        self.door_sees_rooms = door_sees_rooms
+        self.tests_too = tests_too
 
-# A room takes of its own folder only itself and these.
-_ROOMS = {
-    "allocator/snapshot/": (),
-    "tools/snapshot/read/": (),
-    "tools/snapshot/analysis/": ("tools/snapshot/read/",),
-    "tools/snapshot/replay/": ("tools/snapshot/read/", "tools/snapshot/analysis/"),
-    "tools/snapshot/fuzz/": ("tools/snapshot/read/",),
-}
+    def room_of(self, path):
+        return next((room for room in self.rooms if path.startswith(room)), None)
+
+
+def _stack(*rooms):
+    return {room: rooms[:number] for number, room in enumerate(rooms)}
+
+
+_NOTHING = r"$"
+
+_FOLDERS = (
+    # Headers that a user of the tree includes need nothing of the inside.
+    _Rooms("graphs/",
+           _stack("history/", "listen/", "match/", "inputs/", "memory/", "check/", "recording/",
+                  "budget/", "run/"),
+           door=r"(random/)?[a-z_]+\.h", door_sees_rooms=False, tests_too=False),
+    _Rooms("allocator/",
+           _stack("snapshot/", "placement/", "books/", "memory/", "order/", "reports/", "pool/"),
+           seen=r"(ids|pool_types|snapshot_nodes)\.h"),
+    _Rooms("device/host/", _stack("ops/", "checks/", "graph/", "engine/", "objects/"),
+           seen=r"host_options\.h", door_sees_rooms=False),
+    _Rooms("tools/",
+           {"snapshot/read/": (), "snapshot/analysis/": ("snapshot/read/",),
+            "snapshot/replay/": ("snapshot/read/", "snapshot/analysis/"),
+            "snapshot/fuzz/": ("snapshot/read/",)},
+           seen=_NOTHING),
+)
 
 # What tests and benches may add to that.
 _FOR_CHECKS = ("tests/", "tools/benching/")
@@ -65,26 +91,21 @@ def _check_folder(file, target):
         file.folder, folder, ", ".join(_BELOW[file.folder]))
 
 
-def _check_room(file, target):
-    for room, below in _ROOMS.items():
-        if (file.path.startswith(room) and target.startswith(file.folder + "/") and
-                not target.startswith((room,) + below) and
-                not (file.is_check and target.startswith(_FOR_CHECKS))):
-            return "%s may not include %s: of its folder it includes from %s" % (
-                room, target, ", ".join((room,) + below))
-    return None
-
-
-def _check_graphs(file, target):
-    if not target.startswith("graphs/") or _GRAPHS_DOOR.match(target) or file.is_check:
-        return None
-    if _GRAPHS_DOOR.match(file.path):
-        return "%s is a public header, and %s is not" % (file.path, target)
-    for number, room in enumerate(_GRAPHS_ROOMS):
-        below = _GRAPHS_ROOMS[:number + 1]
-        if file.path.startswith(room) and not target.startswith(below):
-            return "%s may not include %s: of graphs it includes from the public headers and %s" % (
-                room, target, ", ".join(below))
+def _check_rooms(file, target):
+    for rooms in _FOLDERS:
+        if not (file.path.startswith(rooms.folder) and target.startswith(rooms.folder)):
+            continue
+        if file.is_check and (not rooms.tests_too or target.startswith(_FOR_CHECKS)):
+            continue
+        room = rooms.room_of(file.path)
+        if room:
+            below = rooms.rooms[room]
+            if not target.startswith(below) and not rooms.seen.match(target):
+                return "%s may not include %s: of its folder it includes from %s" % (
+                    room, target, ", ".join(below))
+        elif rooms.door.match(file.path) and not rooms.door_sees_rooms:
+            if not rooms.door.match(target):
+                return "%s is a public header, and %s is not" % (file.path, target)
     return None
 
 
@@ -105,8 +126,7 @@ def check(file, paths):
             yield source.Finding("cupti-header", file.path, number,
                                  "%s belongs in profiler/cupti/" % target)
         elif top in source.FOLDERS and "/" in target:
-            wrong = (_check_folder(file, target) or _check_room(file, target) or
-                     _check_graphs(file, target))
+            wrong = _check_folder(file, target) or _check_rooms(file, target)
             if wrong:
                 yield source.Finding("include-direction", file.path, number, wrong)
             elif target not in paths:

@@ -77,7 +77,10 @@ class IncludeTest(unittest.TestCase):
 
     def test_a_room_includes_of_its_folder_only_what_is_below_it(self):
         there = ["allocator/a.h", "allocator/snapshot/a.h", "device/base/a.h", "tools/benching/a.h",
-                 "tools/snapshot/read/a.h", "tools/snapshot/analysis/a.h", "tools/memory/a.h"]
+                 "tools/snapshot/read/a.h", "tools/snapshot/analysis/a.h", "tools/memory/a.h",
+                 "allocator/placement/a.h", "allocator/books/a.h", "allocator/pool_types.h",
+                 "allocator/tests/a.h", "device/host/ops/a.h", "device/host/engine/a.h",
+                 "device/host/host_options.h", "device/host/native.h"]
         for path, include, wanted in [
             ("allocator/snapshot/b.cc", "allocator/a.h", "include-direction"),
             ("allocator/snapshot/b_test.cc", "allocator/a.h", "include-direction"),
@@ -90,6 +93,19 @@ class IncludeTest(unittest.TestCase):
             ("tools/snapshot/analysis/b.cc", "tools/snapshot/read/a.h", None),
             ("tools/snapshot/replay/b_bench.cc", "tools/benching/a.h", None),
             ("tools/snapshot/b.cc", "tools/snapshot/analysis/a.h", None),
+            ("allocator/books/b.cc", "allocator/placement/a.h", None),
+            ("allocator/placement/b.cc", "allocator/books/a.h", "include-direction"),
+            ("allocator/placement/b_test.cc", "allocator/books/a.h", "include-direction"),
+            ("allocator/pool/b.cc", "allocator/pool_types.h", None),
+            ("allocator/pool/b.cc", "allocator/a.h", "include-direction"),
+            ("allocator/pool/b.cc", "allocator/tests/a.h", "include-direction"),
+            ("allocator/b.h", "allocator/books/a.h", None),
+            ("device/host/engine/b.cc", "device/host/ops/a.h", None),
+            ("device/host/engine/b.cc", "device/host/host_options.h", None),
+            ("device/host/engine/b.cc", "device/host/native.h", "include-direction"),
+            ("device/host/ops/b.cc", "device/host/engine/a.h", "include-direction"),
+            ("device/host/b.h", "device/host/engine/a.h", "include-direction"),
+            ("device/host/b.cc", "device/host/engine/a.h", None),
         ]:
             self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "allocator/history.h"
 #include "allocator/pool.h"
+#include "allocator/reports/history.h"
 #include "graphs/random/generator.h"
 #include "graphs/random/philox.h"
 #include "graphs/random/uniform.h"

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "absl/base/config.h"
-#include "allocator/left_behind.h"
+#include "allocator/memory/left_behind.h"
 #include "tests/tree/foreign_fixture.h"
 
 namespace graphtree {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "allocator/left_behind.h"
+#include "allocator/memory/left_behind.h"
 #include "allocator/pool.h"
 #include "tests/tree/tree_fixture.h"
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "allocator/piece_row.h"
-#include "allocator/placement.h"
-#include "allocator/run.h"
+#include "allocator/memory/piece_row.h"
+#include "allocator/placement/placement.h"
+#include "allocator/placement/run.h"
 #include "device/base/check.h"
 
 namespace graphtree::snapshot {

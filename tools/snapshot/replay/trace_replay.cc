@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "allocator/run.h"
+#include "allocator/placement/run.h"
 #include "allocator/snapshot/words.h"
 #include "device/base/status_macros.h"
 

@@ -1,0 +1,50 @@
+// A short-lived piece of device memory with addresses of its own, for the library's own few bytes.
+#ifndef GRAPHTREE_ALLOCATOR_MEMORY_SCRATCH_MEMORY_H_
+#define GRAPHTREE_ALLOCATOR_MEMORY_SCRATCH_MEMORY_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "device/base/status_macros.h"
+#include "device/memory.h"
+
+namespace graphtree {
+
+class ScratchMemory {
+ public:
+  explicit ScratchMemory(Memory* memory) : memory_(*memory) {}
+  ScratchMemory(const ScratchMemory&) = delete;
+  ScratchMemory& operator=(const ScratchMemory&) = delete;
+  // A call that failed once may work the next time; what stays is named when the device is closed.
+  ~ScratchMemory() {
+    constexpr int kAttempts = 3;
+    for (int i = 0; i < kAttempts && is_mapped_; ++i) is_mapped_ = !memory_.Unmap(range_).ok();
+    physical_.reset();
+    for (int i = 0; i < kAttempts && !range_.empty(); ++i) {
+      if (memory_.Release(range_).ok()) range_ = {};
+    }
+  }
+
+  absl::Status Map(uint64_t bytes) {
+    const uint64_t unit = memory_.granularity();
+    bytes = (bytes + unit - 1) / unit * unit;
+    GRAPHTREE_ASSIGN_OR_RETURN(range_, memory_.Reserve(bytes, {}));
+    GRAPHTREE_ASSIGN_OR_RETURN(physical_, memory_.Create(bytes));
+    GRAPHTREE_RETURN_IF_ERROR(memory_.Map(range_.base, *physical_));
+    is_mapped_ = true;
+    memory_.NoteLive(range_, "the pool's own");
+    return memory_.SetAccess(range_, MemoryAccess::kReadWrite);
+  }
+  Address base() const { return range_.base; }
+
+ private:
+  Memory& memory_;
+  AddressRange range_;
+  std::unique_ptr<PhysicalMemory> physical_;
+  bool is_mapped_ = false;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_MEMORY_SCRATCH_MEMORY_H_

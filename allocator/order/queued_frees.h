@@ -1,0 +1,71 @@
+// What other threads ask of a pool while somebody else may be in it: kept until the pool's caller
+// comes in next, who does it.
+//
+//   thread 2   Add(block)   AddUser(stream)               any number of threads
+//                  \______________/
+//   caller                     Take: the streams first, then the blocks, which those may still use
+//
+// Threads: any. Cost for the caller while nothing is queued: one load.
+#ifndef GRAPHTREE_ALLOCATOR_ORDER_QUEUED_FREES_H_
+#define GRAPHTREE_ALLOCATOR_ORDER_QUEUED_FREES_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "allocator/books/block_record.h"
+#include "device/stream.h"
+#include "device/stream_life.h"
+
+namespace graphtree {
+
+class QueuedFrees {
+ public:
+  struct Taken {
+    std::vector<BlockId> blocks;
+    StreamLives users;
+  };
+
+  // False if nobody will come any more.
+  bool Add(BlockId block) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopped_) return false;
+    queued_.blocks.push_back(block);
+    any_.store(true, std::memory_order_release);
+    return true;
+  }
+  void AddUser(const std::shared_ptr<StreamLife>& stream) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (stopped_ || absl::c_linear_search(queued_.users, stream)) return;
+    queued_.users.push_back(stream);
+    any_.store(true, std::memory_order_release);
+  }
+  void Stop() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopped_ = true;
+  }
+
+  bool any() const { return any_.load(std::memory_order_acquire); }
+  Taken Take() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    any_.store(false, std::memory_order_relaxed);
+    return std::exchange(queued_, {});
+  }
+  std::vector<BlockId> blocks() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return queued_.blocks;
+  }
+
+ private:
+  std::atomic<bool> any_{false};
+  mutable std::mutex mutex_;
+  bool stopped_ = false;
+  Taken queued_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_ALLOCATOR_ORDER_QUEUED_FREES_H_

@@ -1,0 +1,326 @@
+// Waiting on the device for the earlier users of some bytes.
+#include "allocator/order/stream_table.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+namespace {
+
+absl::Status CannotAwait(const char* what) {
+  return absl::FailedPreconditionError(absl::StrCat(
+      "a stream that uses the pool is capturing, so it cannot be ", what, ". End the capture."));
+}
+
+}  // namespace
+
+uint32_t StreamTable::LookUp(Stream& stream) {
+  const StreamLife* const life = stream.life().get();
+  uint32_t number = 0;
+  for (; number < slots_.size(); ++number) {
+    const std::vector<Known>& streams = slots_[number].streams;
+    if (std::any_of(streams.begin(), streams.end(),
+                    [life](const Known& known) { return known.life.get() == life; })) {
+      break;
+    }
+  }
+  if (number == slots_.size()) {
+    ForgetEnded();
+    number = SlotForNew();
+    const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+    slots_[number].streams.push_back({stream.life(), capture.ok() ? capture->id : 0});
+    Refresh(number);
+  }
+  last_stream_ = life;
+  return last_number_ = number;
+}
+
+// Whether nobody need ask for the stream any more.
+bool StreamTable::ForgetIfEnded(const Known& known) {
+  if (!known.life->has_ended()) return false;
+  if (known.was_of_capture()) return device_.open_captures() == 0;
+  return Carry(*known.life).ok();
+}
+
+// As many as come also go, however short each one's life is.
+void StreamTable::ForgetEnded() {
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    bool carried = false;
+    const auto gone = std::remove_if(
+        slot.streams.begin(), slot.streams.end(), [&](const Known& known) {
+          if (!ForgetIfEnded(known)) return false;
+          carried = carried || !known.was_of_capture();
+          if (last_stream_ == known.life.get()) last_stream_ = nullptr;
+          return true;
+        });
+    if (gone == slot.streams.end()) continue;
+    slot.streams.erase(gone, slot.streams.end());
+    slot.has_forgotten = slot.has_forgotten || carried;
+    Refresh(number);
+  }
+}
+
+// A bit of its own, else one whose streams were all forgotten, else one to share.
+uint32_t StreamTable::SlotForNew() {
+  if (slots_.size() < kMostSlots) {
+    slots_.emplace_back();
+    return static_cast<uint32_t>(slots_.size() - 1);
+  }
+  const auto empty = std::find_if(slots_.begin(), slots_.end(),
+                                  [](const Slot& slot) { return slot.streams.empty(); });
+  if (empty != slots_.end()) return static_cast<uint32_t>(empty - slots_.begin());
+  next_shared_ = (next_shared_ + 1) % kMostSlots;
+  return next_shared_;
+}
+
+// What one stream of the slot has waited for the others have not.
+void StreamTable::Refresh(uint32_t number) {
+  const Slot& slot = slots_[number];
+  const bool is_shared = slot.streams.size() + (slot.has_forgotten ? 1 : 0) > 1;
+  shared_ = (shared_ & ~(1u << number)) | (is_shared ? 1u << number : 0);
+  synced_[number].fill(0);
+  synced_inside_[number].fill(0);
+}
+
+absl::Status StreamTable::Await(StreamLife& other, Stream& stream) {
+  if (event_ == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(event_, device_.NewEvent({}));
+  }
+  return other.Await(*event_, stream);
+}
+
+absl::Status StreamTable::Carry(StreamLife& life) {
+  if (courier_ == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(courier_, device_.NewStream());
+  }
+  return Await(life, *courier_);
+}
+
+absl::Status StreamTable::Forget(Stream& stream) {
+  const std::shared_ptr<StreamLife> life = stream.life();
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    const auto at = std::find_if(slot.streams.begin(), slot.streams.end(),
+                                 [&](const Known& known) { return known.life == life; });
+    if (at == slot.streams.end()) continue;
+    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
+    if (info.state != CaptureState::kNone) return CannotAwait("forgotten");
+    GRAPHTREE_RETURN_IF_ERROR(Carry(*life));
+    slot.streams.erase(at);
+    slot.has_forgotten = true;
+    Refresh(number);
+    if (last_stream_ == life.get()) last_stream_ = nullptr;
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+std::shared_ptr<StreamLife> StreamTable::AnyOf(uint32_t bits) const {
+  for (; bits != 0; bits &= bits - 1) {
+    const Slot& slot = slots_[static_cast<uint32_t>(std::countr_zero(bits))];
+    for (const Known& known : slot.streams) {
+      if (!known.life->has_ended()) return known.life;
+    }
+  }
+  return nullptr;
+}
+
+absl::Status StreamTable::Synchronize(StreamLife& life) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, life.Capture());
+  return info.state != CaptureState::kNone ? CannotAwait("waited for") : life.Synchronize();
+}
+
+void StreamTable::AllCarriedIsDone() {
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    if (!slots_[number].has_forgotten) continue;
+    slots_[number].has_forgotten = false;
+    Refresh(number);
+  }
+}
+
+absl::Status StreamTable::SynchronizeAll() {
+  absl::Status first;
+  for (const Slot& slot : slots_) {
+    for (const Known& known : slot.streams) {
+      if (!known.was_of_capture()) first.Update(Synchronize(*known.life));
+    }
+  }
+  if (courier_ == nullptr) return first;
+  const absl::Status carried = courier_->Synchronize();
+  if (carried.ok()) AllCarriedIsDone();
+  first.Update(carried);
+  return first;
+}
+
+absl::Status StreamTable::SynchronizeAndForget() {
+  absl::Status first;
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    std::vector<Known> left;
+    for (const Known& known : slots_[number].streams) {
+      if (known.was_of_capture()) continue;
+      const absl::Status status = Synchronize(*known.life);
+      first.Update(status);
+      // There is nothing left to wait for of one that has ended and cannot be waited for.
+      const bool stays = !known.life->has_ended() && device_.health().ok();
+      if (!status.ok() && stays) left.push_back(known);
+    }
+    slots_[number].streams = std::move(left);
+    Refresh(number);
+  }
+  last_stream_ = nullptr;
+  if (courier_ == nullptr) return first;
+  const absl::Status carried = courier_->Synchronize();
+  if (carried.ok()) AllCarriedIsDone();
+  first.Update(carried);
+  return first;
+}
+
+std::unique_ptr<Stream> StreamTable::CarryAll() {
+  for (const Slot& slot : slots_) {
+    for (const Known& known : slot.streams) {
+      const auto info = known.life->Capture();
+      if (info.ok() && info->state == CaptureState::kNone) Carry(*known.life).IgnoreError();
+    }
+  }
+  return std::move(courier_);
+}
+
+bool StreamTable::AnyIsCapturing() const {
+  for (const Slot& slot : slots_) {
+    for (const Known& known : slot.streams) {
+      const auto info = known.life->Capture();
+      if (info.ok() && info->state != CaptureState::kNone) return true;
+    }
+  }
+  return false;
+}
+
+bool StreamTable::HasUnordered(uint32_t number, uint32_t others, uint32_t time) const {
+  if (IsShared(number)) return true;
+  for (; others != 0; others &= others - 1) {
+    if (synced_[number][static_cast<uint32_t>(std::countr_zero(others))] <= time) return true;
+  }
+  return false;
+}
+
+// Work from before a capture is not for its ops to wait for, but for its launches.
+absl::Status StreamTable::OrderAfterOne(const Known& other, Stream& stream, uint64_t capture) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other.life->Capture());
+  const bool has_ended = other.life->has_ended();
+  const uint64_t ended_in = other.life->ended_in();
+  if (has_ended && ended_in != capture && (ended_in == 0 || other.was_of_capture())) {
+    return absl::OkStatus();
+  }
+  if (has_ended || info.id == capture) return Await(*other.life, stream);
+  if (info.id == 0) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "bytes that an open capture has freed were asked for on a stream outside of it. End the "
+      "capture first, or let the stream join it.");
+}
+
+absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slot& slot) {
+  if (slot.has_forgotten && capture == 0) {
+    GRAPHTREE_RETURN_IF_ERROR(Await(*courier_->life(), stream));
+  }
+  for (const Known& other : slot.streams) {
+    if (other.life == stream.life()) continue;
+    GRAPHTREE_RETURN_IF_ERROR(OrderAfterOne(other, stream, capture));
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<uint32_t> StreamTable::OutOfReach(Stream& stream) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo own, stream.Capture());
+  uint32_t bits = 0;
+  for (uint32_t number = 0; number < slots_.size(); ++number) {
+    for (const Known& other : slots_[number].streams) {
+      GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other.life->Capture());
+      if (info.id != 0 && info.id != own.id) bits |= 1u << number;
+    }
+  }
+  return bits;
+}
+
+// An edge inside a capture is no wait outside of it, nor in the next capture.
+StreamTable::Matrix& StreamTable::SyncedIn(uint64_t capture) {
+  if (capture == 0) return synced_;
+  if (inside_ != capture) {
+    synced_inside_ = {};
+    inside_ = capture;
+  }
+  return synced_inside_;
+}
+
+absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_use,
+                                uint32_t* users) {
+  last_use.Merge(everywhere_);
+  const uint32_t all = OthersOf(number, last_use.streams);
+  if (all != 0) {
+    GRAPHTREE_RETURN_IF_ERROR(OrderBehind(all, number, stream, last_use.time, users));
+  }
+  NoteForLaunches(last_use.streams);
+  return absl::OkStatus();
+}
+
+absl::Status StreamTable::OrderBehind(uint32_t all, uint32_t number, Stream& stream,
+                                      uint32_t time, uint32_t* users) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
+  if (info.id != 0) *users |= all;
+  Matrix& synced = SyncedIn(info.id);
+  for (uint32_t others = all; others != 0; others &= others - 1) {
+    const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
+    const bool is_known = synced[number][other] > time || synced_[number][other] > time;
+    if (is_known && !IsShared(number)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(OrderAfter(stream, info.id, slots_[other]));
+    ++clock_;
+    if (!IsShared(number)) synced[number][other] = clock_;
+  }
+  // The one stream that has the bit now has waited for those that had it before.
+  Slot& own = slots_[number];
+  const bool inherits = (all >> number & 1) != 0 && own.streams.size() == 1 && info.id == 0;
+  if (inherits && own.has_forgotten) {
+    own.has_forgotten = false;
+    Refresh(number);
+  }
+  return absl::OkStatus();
+}
+
+void StreamTable::NoteForLaunches(uint32_t streams) {
+  if (awaited_.empty()) return;
+  for (uint32_t& awaited : awaited_) awaited |= streams;
+  untold_ &= ~streams;
+}
+
+void StreamTable::EnterCapture() {
+  ++clock_;
+  awaited_.push_back(0);
+  untold_ = ~0u;
+}
+
+StreamLives StreamTable::AwaitedAtLaunch() const {
+  StreamLives awaited;
+  bool has_forgotten = false;
+  for (uint32_t bits = awaited_.back(); bits != 0; bits &= bits - 1) {
+    const Slot& slot = slots_[static_cast<uint32_t>(std::countr_zero(bits))];
+    for (const Known& known : slot.streams) {
+      if (!known.was_of_capture()) awaited.push_back(known.life);
+    }
+    has_forgotten = has_forgotten || slot.has_forgotten;
+  }
+  if (has_forgotten) awaited.push_back(courier_->life());
+  return awaited;
+}
+
+StreamLives StreamTable::LeaveCapture() {
+  StreamLives awaited = AwaitedAtLaunch();
+  awaited_.pop_back();
+  untold_ = awaited_.empty() ? 0 : ~awaited_.back();
+  ++clock_;
+  return awaited;
+}
+
+}  // namespace graphtree

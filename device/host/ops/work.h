@@ -1,0 +1,120 @@
+// What one op does, frozen when it was issued: a kernel with its argument bytes, a copy, a fill, or
+// a function of the host.
+//
+//   Work --> storage:  | pointer 0 | pointer 1 | .. | footprint 0 | .. | bytes of argument 0 | 1 |
+//   ..
+//                         |____________________________________________^
+//
+// One block of memory holds everything of variable length, and is kept when the Work is used again:
+// a queue that recycles its entries allocates nothing. Nothing outside is referred to but the
+// kernel.
+//
+// Not safe from several threads; its owner holds the engine's lock, or nobody changes it.
+#ifndef GRAPHTREE_DEVICE_HOST_OPS_WORK_H_
+#define GRAPHTREE_DEVICE_HOST_OPS_WORK_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "device/graph.h"
+#include "device/kernel.h"
+
+namespace graphtree::host {
+
+// Bytes that an op says it reads or writes.
+struct Footprint {
+  AddressRange range;
+  Access access = Access::kRead;
+  uint32_t argument = 0;  // of a kernel: which one holds the range's base
+
+  bool writes() const { return access != Access::kRead; }
+};
+
+class Work {
+ public:
+  Work() = default;
+  Work(Work&&) = default;
+  Work& operator=(Work&&) = default;
+
+  // Each call replaces what was there.
+  void SetKernel(const Kernel& kernel, const LaunchShape& shape, Arguments arguments);
+  // `other`, a kernel, with these argument bytes; what an argument points to stays as large.
+  // REQUIRES: as many as ParameterLayout says.
+  void SetRepatched(const Work& other, absl::Span<const uint8_t> bytes);
+  void SetCopy(const CopyParams& copy);
+  // Takes the source's bytes with it: the source may go at once.
+  void SetFrozenCopy(const CopyParams& copy);
+  void SetFill(const FillParams& fill);
+  // A host call, or with kKernel a kernel that nobody declared (a library's own launch).
+  void SetFunction(OpKind kind, std::string name, std::function<void()> function);
+  void CopyFrom(const Work& other);
+  // The function may own things of the caller's: they go now.
+  void DropFunction() { named_.reset(); }
+
+  // Does it. The caller has checked the footprints.
+  void Run() const;
+
+  OpKind kind() const { return kind_; }
+  const Kernel* kernel() const { return kernel_; }
+  const std::string& name() const;
+  absl::Span<const Footprint> footprints() const { return {footprints_, footprint_count_}; }
+  // True if it may touch bytes that no footprint names.
+  bool opaque() const { return opaque_; }
+  void set_opaque(bool opaque) { opaque_ = opaque; }
+  // Words of 8 bytes among the plain values, each maybe a pointer.
+  template <typename Visitor>
+  bool AnyValueWord(Visitor visitor) const;
+
+  // Fills in the fields of `op` that describe this work.
+  void Describe(Op& op) const;
+
+ private:
+  struct Named {
+    std::string name;
+    std::function<void()> function;
+  };
+
+  void Clear();
+  char* Room(uint64_t bytes);
+  void SetFootprints(absl::Span<const Footprint> footprints);
+
+  OpKind kind_ = OpKind::kEmpty;
+  bool opaque_ = false;
+  uint32_t argument_count_ = 0;
+  uint32_t footprint_count_ = 0;
+  const Kernel* kernel_ = nullptr;
+  const void** arguments_ = nullptr;
+  Footprint* footprints_ = nullptr;
+  LaunchShape shape_;
+  CopyParams copy_;
+  FillParams fill_;
+  std::shared_ptr<const Named> named_;
+  std::unique_ptr<char[]> storage_;
+  uint64_t capacity_ = 0;
+};
+
+// Where each parameter of a kernel lies in its parameter block, and how long the block is.
+uint32_t ParameterLayout(const Kernel& kernel, std::vector<ParamSlot>* slots);
+
+template <typename Visitor>
+bool Work::AnyValueWord(Visitor visitor) const {
+  if (kernel_ == nullptr) return false;
+  const std::vector<uint32_t>& bytes = kernel_->parameter_bytes();
+  for (uint32_t i = 0; i < argument_count_; ++i) {
+    for (uint32_t at = 0; at + sizeof(uint64_t) <= bytes[i]; at += sizeof(uint64_t)) {
+      uint64_t word;
+      std::memcpy(&word, static_cast<const char*>(arguments_[i]) + at, sizeof(word));
+      if (visitor(word)) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace graphtree::host
+
+#endif  // GRAPHTREE_DEVICE_HOST_OPS_WORK_H_
