@@ -116,7 +116,7 @@ absl::Status Pool::WhyNotClosed() const {
         maker_.reporter().Holders().front().tag, "\". Free them first."));
   }
   const uint32_t pinned =
-      growth_.row(Region::kStep).pinned_count() + growth_.row(Region::kKept).pinned_count();
+      growth_.row(Region::kStep).pinned_count() + growth_.row(Region::kLasting).pinned_count();
   if (pinned > 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("pool \"", arena_.name(), "\" is closed with ", pinned,
@@ -270,7 +270,7 @@ PoolStats Pool::Stats() const {
   if (!entry.ok()) return {.is_busy = true};
   PoolStats stats = tally_.counts();
   stats.mapped_bytes = growth_.mapped_bytes();
-  stats.kept_bytes = uint64_t{ledger_.placement(Region::kKept).live_length()} * kQuantum;
+  stats.lasting_bytes = uint64_t{ledger_.placement(Region::kLasting).live_length()} * kQuantum;
   stats.parked_bytes = parking_.parked_bytes();
   stats.limit_bytes = growth_.limit_bytes();
   stats.checkpoints = ledger_.checkpoints().count();

@@ -1,8 +1,8 @@
 // A pool: blocks at addresses that never move, checkpoints that cost nothing, memory that can
 // leave.
 //
-//   reserved once:  | step region: follows checkpoints    | kept region: no restore touches it |
-//   mapped:         |[piece][piece][ piece ]. . . . . . . |[piece]. . . . . . . . . . . . . .  |
+//   reserved once:  | step region: follows checkpoints    | lasting region: no restore touches it |
+//   mapped:         |[piece][piece][ piece ]. . . . . . . |[piece]. . . . . . . . . . . . . . . . |
 //   placed:          b1 b2 .. b3 b4 ...                     k1 k2
 //
 // Placement is a function of the set of live blocks (placement.h), so the same calls from the same
@@ -116,7 +116,7 @@ class Pool {
   absl::StatusOr<Block> Find(Address address) const { return blocks_.Find(address); }
   absl::StatusOr<Block> Describe(BlockId id) const { return blocks_.Describe(id); }
   // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the
-  // kept region need no declaration, and it cannot be taken back from them.
+  // lasting region need no declaration, and it cannot be taken back from them.
   absl::Status SetKept(BlockId id, bool kept) { return blocks_.SetKept(id, kept); }
   absl::Status Annotate(BlockId id, absl::string_view note) { return blocks_.Annotate(id, note); }
 

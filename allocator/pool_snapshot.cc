@@ -68,7 +68,7 @@ class SnapshotMaker {
   }
 
   std::unique_ptr<snapshot::Snapshot> Make() {
-    for (Region region : {Region::kStep, Region::kKept}) {
+    for (Region region : {Region::kStep, Region::kLasting}) {
       for (const Extent& extent : ExtentsOf(pool_.row(region))) AddSegment(region, extent);
     }
     for (int64_t device = 0; device < device_; ++device) snapshot_.gpu.traces.push_back({device});
@@ -168,7 +168,7 @@ class SnapshotMaker {
     DictMaker keys = BlockKeys();
     keys.Text("tag", pool_.journal().Text(record.tag))
         .Text("note", pool_.journal().Text(record.note));
-    keys.Bool("kept", region == Region::kKept || record.keep);
+    keys.Bool("kept", region == Region::kLasting || record.keep);
     AddOrigin(pool_.ledger().IdOf(run.owner()), keys);
     keys.KeysInto(block);
     snapshot_.blocks.Push(block);
@@ -299,7 +299,7 @@ class SnapshotMaker {
   // To the byte: a segment is marked as parked if a part of it is.
   std::vector<AddressRange> ParkedRanges() const {
     std::vector<AddressRange> ranges;
-    for (Region region : {Region::kStep, Region::kKept}) {
+    for (Region region : {Region::kStep, Region::kLasting}) {
       const PieceRow& row = pool_.row(region);
       for (uint32_t i = 0; i < row.count(); ++i) {
         const Piece& piece = row.piece(i);

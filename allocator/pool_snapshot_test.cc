@@ -33,7 +33,7 @@ class PoolSnapshotTest : public testing::Test {
     pool_ = *Pool::Create(*device_, {});
     weights_ = *pool_->Allocate(3000001, *stream_, {.tag = pool_->journal().Word("weights")});
     const Block gone = *pool_->Allocate(5000, *stream_);
-    kept_ = *pool_->Allocate(100, *stream_, {.region = Region::kKept});
+    kept_ = *pool_->Allocate(100, *stream_, {.region = Region::kLasting});
     last_ = *pool_->Allocate(20 << 20, *stream_, {.note = pool_->journal().Word("model.cc:17")});
     EXPECT_THAT(pool_->Free(gone.id), IsOk());
   }

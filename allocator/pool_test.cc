@@ -274,7 +274,7 @@ TEST_F(PoolTest, CheckpointsOfOtherPoolsAndDroppedOnesAreRefused) {
 
 TEST_F(PoolTest, KeptMemoryIsUntouchedByRestores) {
   const CheckpointId here = *pool_->checkpoints().Take();
-  const Block kept = Allocate(1000, {.region = Region::kKept});
+  const Block kept = Allocate(1000, {.region = Region::kLasting});
   const Block moved = Allocate(2000);
   Write(kept, 1);
   Write(moved, 2);
@@ -309,10 +309,10 @@ TEST_F(PoolTest, APoolInWhichAKeptBlockLivesIsNotAtACheckpointThatDoesNotKnowIt)
 }
 
 TEST_F(PoolTest, BlocksOfTheKeptRegionCannotBeDeclaredOtherwise) {
-  const Block kept = Allocate(1000, {.region = Region::kKept});
+  const Block kept = Allocate(1000, {.region = Region::kLasting});
   EXPECT_THAT(pool_->SetKept(kept.id, true), IsOk()) << "which it is";
   EXPECT_THAT(pool_->SetKept(kept.id, false),
-              FailsWith(StatusCode::kInvalidArgument, "lies in the kept region"));
+              FailsWith(StatusCode::kInvalidArgument, "lies in the lasting region"));
 }
 
 TEST_F(PoolTest, NoMoreIsLiveThanThePeakSays) {

@@ -8,8 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "allocator/books/block_record.h"
-#include "allocator/books/checkpoint_tree.h"
+#include "allocator/ids.h"
 #include "device/address.h"
 #include "device/memory.h"
 
@@ -83,7 +82,7 @@ struct PoolStats {
   uint64_t peak_requested_bytes = 0;
   uint64_t mapped_bytes = 0;     // physical memory
   uint64_t peak_mapped_bytes = 0;
-  uint64_t kept_bytes = 0;       // live, in the kept region
+  uint64_t lasting_bytes = 0;    // live, in the lasting region
   uint64_t parked_bytes = 0;     // to be woken
   uint64_t limit_bytes = 0;
   uint64_t address_bytes = 0;    // reserved, both regions

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "allocator/books/block_record.h"
+#include "allocator/ids.h"
 #include "device/address.h"
 
 namespace graphtree {

@@ -7,25 +7,11 @@
 
 #include <cstdint>
 
+#include "allocator/ids.h"
 #include "allocator/placement/run.h"
 #include "allocator/placement/slab.h"
 
 namespace graphtree {
-
-// Names a block. Stale once the block is freed and no checkpoint remembers it.
-struct BlockId {
-  uint32_t index = kNoId;
-  uint32_t generation = 0;
-
-  friend bool operator==(BlockId a, BlockId b) {
-    return a.index == b.index && a.generation == b.generation;
-  }
-};
-
-enum class Region : uint8_t {
-  kStep,  // follows checkpoints
-  kKept,  // no restore touches it
-};
 
 struct BlockRecord {
   bool is_live() const { return run != kNoId; }

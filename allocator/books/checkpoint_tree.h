@@ -15,20 +15,10 @@
 #include <vector>
 
 #include "allocator/books/change_list.h"
+#include "allocator/ids.h"
 #include "allocator/placement/slab.h"
 
 namespace graphtree {
-
-// Names a checkpoint. `pool` tells the pools of a process apart.
-struct CheckpointId {
-  uint32_t index = kNoId;
-  uint32_t generation = 0;
-  uint64_t pool = 0;
-
-  friend bool operator==(CheckpointId a, CheckpointId b) {
-    return a.index == b.index && a.generation == b.generation && a.pool == b.pool;
-  }
-};
 
 class CheckpointTree {
  public:

@@ -13,13 +13,13 @@ constexpr uint64_t kMaxQuanta = 0xffffffffu;
 
 }  // namespace
 
-Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt,
+Ledger::Ledger(uint32_t step_limit, uint32_t lasting_begin, uint32_t lasting_limit, uint32_t salt,
                uint64_t origin)
     : records_(salt),
       step_(step_limit, origin),
-      kept_(kept_limit, origin + kept_begin),
-      kept_begin_(kept_begin) {
-  GRAPHTREE_CHECK(step_limit <= kept_begin) << step_limit << " and " << kept_begin;
+      lasting_(lasting_limit, origin + lasting_begin),
+      lasting_begin_(lasting_begin) {
+  GRAPHTREE_CHECK(step_limit <= lasting_begin) << step_limit << " and " << lasting_begin;
 }
 
 [[gnu::always_inline]] inline bool Ledger::Prepare(const BlockRequest& request, uint64_t* length,
@@ -62,7 +62,7 @@ Ledger::Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, ui
   record.unguarded = false;
   record.unused = 0;
   record.unused = static_cast<uint16_t>(record.requested_bytes() - request.bytes);
-  if (request.region == Region::kKept) {
+  if (request.region == Region::kLasting) {
     if (watches_ > 0) NoteDeed(index, Deed::kAllocated);
   } else if (book_.is_listing()) {
     book_.ListAllocated(records_, index);
@@ -108,7 +108,7 @@ void Ledger::FreeLive(BlockId id, uint32_t time) {
   placement(record.region).Free(record.run, {record.streams, time});
   record.run = kNoId;
   if (record.keep) SetKeep(id, false);
-  if (record.region == Region::kKept) {
+  if (record.region == Region::kLasting) {
     if (watches_ > 0) NoteDeed(id.index, Deed::kFreed);
   } else if (book_.is_listing()) {
     book_.ListFreed(records_, id.index);
@@ -117,7 +117,7 @@ void Ledger::FreeLive(BlockId id, uint32_t time) {
 }
 
 BlockId Ledger::Find(uint32_t offset) const {
-  const Region region = offset < kept_begin_ ? Region::kStep : Region::kKept;
+  const Region region = offset < lasting_begin_ ? Region::kStep : Region::kLasting;
   const Placement& placement = this->placement(region);
   const RunId run = placement.Find(offset - region_begin(region));
   if (run == kNoId || !placement.run(run).is_live()) return {};
@@ -125,15 +125,15 @@ BlockId Ledger::Find(uint32_t offset) const {
 }
 
 size_t Ledger::bookkeeping_bytes() const {
-  return records_.bytes() + step_.bookkeeping_bytes() + kept_.bookkeeping_bytes() + book_.bytes() +
-         deeds_.capacity() * sizeof(Deed);
+  return records_.bytes() + step_.bookkeeping_bytes() + lasting_.bookkeeping_bytes() +
+         book_.bytes() + deeds_.capacity() * sizeof(Deed);
 }
 
 void Ledger::CheckConsistency() const {
   step_.CheckConsistency();
-  kept_.CheckConsistency();
+  lasting_.CheckConsistency();
   uint32_t live = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const Placement& placement = this->placement(region);
     for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
       const Run& run = placement.run(id);

@@ -3,8 +3,8 @@
 // Pure: offsets in, offsets out; no device, no clock, no lock. Pool gives the offsets addresses and
 // memory.
 //
-//   offsets   0 ........................ kept_begin ..................... end
-//             |  step region             |  kept region                  |
+//   offsets   0 ........................ lasting_begin ..................... end
+//             |  step region             |  lasting region               |
 //             |  follows checkpoints     |  no restore touches it        |
 //
 // Checkpoints (change_book.h). Taking one copies nothing. Restoring undoes to the common ancestor
@@ -14,7 +14,7 @@
 // A restore is planned first (restore_planner.h) and applied second, so that its owner can look at
 // the plan and refuse.
 //
-// The kept region has no checkpoints. While somebody watches it, what happens to kept memory is
+// The lasting region has no checkpoints. While somebody watches it, what happens to kept memory is
 // listed too, so that it can be undone:
 //
 //   Watch() -> 0    allocate k1    free k0    keep b3    Unwatch(0): b3 not kept, k0 live, k1 dead
@@ -64,10 +64,10 @@ struct Allocation {
 
 class Ledger {
  public:
-  // `step_limit` quanta from offset 0 and `kept_limit` from `kept_begin`. Ledgers with different
-  // salts do not know each other's handles: the generations in them differ. Alignments are those of
-  // `origin` (in quanta) + offset.
-  Ledger(uint32_t step_limit, uint32_t kept_begin, uint32_t kept_limit, uint32_t salt = 0,
+  // `step_limit` quanta from offset 0 and `lasting_limit` from `lasting_begin`. Ledgers with
+  // different salts do not know each other's handles: the generations in them differ. Alignments
+  // are those of `origin` (in quanta) + offset.
+  Ledger(uint32_t step_limit, uint32_t lasting_begin, uint32_t lasting_limit, uint32_t salt = 0,
          uint64_t origin = 0);
 
   Allocation Allocate(const BlockRequest& request);
@@ -133,11 +133,13 @@ class Ledger {
     return book_.footprints().references(place);
   }
 
-  Placement& placement(Region region) { return region == Region::kStep ? step_ : kept_; }
+  Placement& placement(Region region) { return region == Region::kStep ? step_ : lasting_; }
   const Placement& placement(Region region) const {
-    return region == Region::kStep ? step_ : kept_;
+    return region == Region::kStep ? step_ : lasting_;
   }
-  uint32_t region_begin(Region region) const { return region == Region::kStep ? 0 : kept_begin_; }
+  uint32_t region_begin(Region region) const {
+    return region == Region::kStep ? 0 : lasting_begin_;
+  }
   uint32_t record_count() const { return records_.count(); }
 
   size_t bookkeeping_bytes() const;
@@ -166,12 +168,12 @@ class Ledger {
   // What is live, and where.
   BlockRecords records_;
   Placement step_;
-  Placement kept_;
-  const uint32_t kept_begin_;
+  Placement lasting_;
+  const uint32_t lasting_begin_;
   // What was live, in the step region.
   ChangeBook book_;
   RestorePlanner planner_;
-  // What happened in the kept region while somebody watched.
+  // What happened in the lasting region while somebody watched.
   uint32_t watches_ = 0;
   std::vector<Deed> deeds_;
 };

@@ -16,7 +16,7 @@ class LedgerFixture : public testing::Test {
  protected:
   BlockId Allocate(uint64_t bytes) { return ledger_.Allocate({.bytes = bytes}).block; }
   BlockId AllocateKept(uint64_t bytes) {
-    return ledger_.Allocate({.bytes = bytes, .region = Region::kKept}).block;
+    return ledger_.Allocate({.bytes = bytes, .region = Region::kLasting}).block;
   }
   FreeOutcome Free(BlockId id) { return ledger_.Free(id, 0); }
   bool IsLive(BlockId id) const { return ledger_.Check(id) == FreeOutcome::kFreed; }

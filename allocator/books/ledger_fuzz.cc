@@ -66,7 +66,7 @@ class Machine {
     const uint64_t alignment = bytes.Next() % 4 == 0 ? uint64_t{512} << bytes.Next() % 8 : 0;
     Enter(ledger_.Allocate({.bytes = size,
                             .alignment = alignment,
-                            .region = bytes.Next() % 8 == 0 ? Region::kKept : Region::kStep,
+                            .region = bytes.Next() % 8 == 0 ? Region::kLasting : Region::kStep,
                             .guarded = bytes.Next() % 8 == 0}));
   }
   void AllocateAt(Bytes& bytes) {
@@ -123,7 +123,7 @@ class Machine {
   void Check() const {
     ledger_.CheckConsistency();
     const uint32_t live = ledger_.placement(Region::kStep).live_count() +
-                          ledger_.placement(Region::kKept).live_count();
+                          ledger_.placement(Region::kLasting).live_count();
     GRAPHTREE_CHECK(live == live_.size()) << live << " live, " << live_.size() << " expected";
     for (const auto& [index, offset] : live_) {
       const BlockRecord& record = ledger_.record(index);

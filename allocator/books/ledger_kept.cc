@@ -32,7 +32,7 @@ void Ledger::UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies
   wakes->clear();
   for (size_t i = mark; i < deeds_.size(); ++i) {
     BlockRecord& record = records_[deeds_[i].block];
-    if (record.touched || record.region != Region::kKept) continue;
+    if (record.touched || record.region != Region::kLasting) continue;
     record.touched = true;
     (record.is_live() ? dies : wakes)->push_back(deeds_[i].block);
   }

@@ -45,7 +45,7 @@ TEST_F(LedgerKeptTest, WhatCameAndWentMeanwhileIsNoChange) {
   EXPECT_EQ(Free(AllocateKept(100)), FreeOutcome::kFreed);
   Undo(mark);
   EXPECT_TRUE(dies_.empty() && wakes_.empty());
-  EXPECT_EQ(ledger_.placement(Region::kKept).live_count(), 0u);
+  EXPECT_EQ(ledger_.placement(Region::kLasting).live_count(), 0u);
 }
 
 TEST_F(LedgerKeptTest, DeclarationsAreTakenBack) {
@@ -90,7 +90,7 @@ TEST_F(LedgerKeptTest, InnerWatchIsUndoneAlone) {
   Undo(outer);
   EXPECT_EQ(dies_, Indexes{a.index});
   EXPECT_EQ(ledger_.Check(a), FreeOutcome::kStale);
-  EXPECT_EQ(ledger_.placement(Region::kKept).live_count(), 0u);
+  EXPECT_EQ(ledger_.placement(Region::kLasting).live_count(), 0u);
 }
 
 TEST_F(LedgerKeptTest, WhatAnInnerWatchLeavesIsUndoneByTheOuter) {
@@ -171,10 +171,10 @@ TEST_F(LedgerMoveTest, WithoutAPlaceNothingHasChanged) {
 }
 
 TEST_F(LedgerMoveTest, BlockOfTheKeptRegionStaysThere) {
-  const Allocation got = ledger_.Allocate({.bytes = 1, .region = Region::kKept});
+  const Allocation got = ledger_.Allocate({.bytes = 1, .region = Region::kLasting});
   LastUse last_use;
   ASSERT_TRUE(ledger_.Move(got.block, At(70), /*with_tail=*/true, &last_use));
-  EXPECT_EQ(OffsetOf(got.block), ledger_.region_begin(Region::kKept) + 70);
+  EXPECT_EQ(OffsetOf(got.block), ledger_.region_begin(Region::kLasting) + 70);
 }
 
 }  // namespace

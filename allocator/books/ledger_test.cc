@@ -90,7 +90,7 @@ TEST_F(LedgerTest, KeptWhereItLiesSurvivesUntilTheDeclarationIsTakenBack) {
 
 TEST_F(LedgerTest, KeptRegionIsUntouchedByRestores) {
   const CheckpointTree::NodeId root = ledger_.Take(0);
-  const BlockId kept = ledger_.Allocate({.bytes = 100, .region = Region::kKept}).block;
+  const BlockId kept = ledger_.Allocate({.bytes = 100, .region = Region::kLasting}).block;
   EXPECT_GE(OffsetOf(kept), 1u << 20);
   ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
   EXPECT_TRUE(IsLive(kept));

@@ -44,7 +44,7 @@ bool RestorePlanner::NameFates(BlockRecords& records, absl::Span<const BlockId> 
                                absl::Span<const BlockId> dying, RestorePlan* plan) {
   for (BlockId id : dying) {
     plan->culprit = id;
-    if (!records.IsKnown(id) || records[id.index].region == Region::kKept) return false;
+    if (!records.IsKnown(id) || records[id.index].region == Region::kLasting) return false;
     BlockRecord& record = records[id.index];
     if (record.doomed) continue;
     if (!IsWanted(record) && !record.is_live()) return false;

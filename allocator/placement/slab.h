@@ -17,9 +17,9 @@
 #include <type_traits>
 #include <vector>
 
-namespace graphtree {
+#include "allocator/ids.h"
 
-inline constexpr uint32_t kNoId = 0xffffffffu;
+namespace graphtree {
 
 template <typename Record>
 class Slab {

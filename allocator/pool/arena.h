@@ -1,7 +1,7 @@
 // What never changes in a pool: its device, its options, and the addresses that it has reserved.
 //
 //   base                                   base + region_bytes
-//   |  step region: follows checkpoints    |  kept region: no restore touches it  |
+//   |  step region: follows checkpoints    |  lasting region: no restore touches it |
 //   | q0 | q1 | q2 | ...
 //     \______ quanta of 512 bytes: the books count in them, from the base
 //
@@ -63,7 +63,7 @@ class Arena {
   }
   // REQUIRES: one of the pool's addresses.
   Region RegionOf(Address address) const {
-    return address - reserved_.base < region_bytes_ ? Region::kStep : Region::kKept;
+    return address - reserved_.base < region_bytes_ ? Region::kStep : Region::kLasting;
   }
   // Fails for a range that is empty or not all the pool's.
   absl::Status CheckIsMine(AddressRange range) const;

@@ -61,7 +61,7 @@ absl::Status Blocks::SetKept(BlockId id, bool kept) {
   }
   if (kept) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
-      journal_.NameOf(ledger_.record(id.index)), " lies in the kept region of pool \"",
+      journal_.NameOf(ledger_.record(id.index)), " lies in the lasting region of pool \"",
       arena_.name(),
       "\", which no restore touches: only a block of the step region can be declared otherwise."));
 }

@@ -83,7 +83,7 @@ absl::Status Checkpoints::WhyNotRestored() const {
     return absl::InvalidArgumentError(absl::StrCat(
         "block ", plan_.culprit.index, " of generation ", plan_.culprit.generation,
         " was named as surviving or dying, but is live neither now nor at the checkpoint (or was "
-        "named as both, or lies in the kept region). Nothing was restored."));
+        "named as both, or lies in the lasting region). Nothing was restored."));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       journal_.NameOf(ledger_.record(plan_.culprit.index)), " of the checkpoint lies where ",

@@ -18,7 +18,7 @@ Growth::Growth(const Arena& arena, Door& door, const Ledger& ledger, PoolStreams
       journal_(journal),
       tally_(tally),
       step_(&arena.memory(), arena.range_of(Region::kStep)),
-      kept_(&arena.memory(), arena.range_of(Region::kKept)),
+      lasting_(&arena.memory(), arena.range_of(Region::kLasting)),
       limit_bytes_(arena.options().limit_bytes) {}
 
 absl::Status Growth::Grow(const RegionExtent& extent, Shortage* shortage) {
@@ -103,7 +103,7 @@ bool Growth::MayGo(const Piece& piece, uint8_t uses, bool break_checkpoints) {
 
 uint64_t Growth::FreePieceBytes(bool break_checkpoints) const {
   uint64_t bytes = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const std::vector<uint8_t> uses = PieceUses(region);
     for (uint32_t i = 0; i < row(region).count(); ++i) {
       const Piece& piece = row(region).piece(i);
@@ -115,7 +115,7 @@ uint64_t Growth::FreePieceBytes(bool break_checkpoints) const {
 
 uint64_t Growth::ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints) {
   uint64_t released = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const std::vector<uint8_t> uses = PieceUses(region);
     PieceRow& row = this->row(region);
     for (uint32_t i = row.count(); i-- > 0 && mapped_bytes() > goal_bytes;) {
@@ -173,13 +173,13 @@ absl::Status Growth::ReturnSince(Region region, const MappedThen& then) {
 
 absl::Status Growth::ReleaseEverything() {
   GRAPHTREE_RETURN_IF_ERROR(step_.ReleaseAll());
-  GRAPHTREE_RETURN_IF_ERROR(kept_.ReleaseAll());
+  GRAPHTREE_RETURN_IF_ERROR(lasting_.ReleaseAll());
   return arena_.memory().Release(arena_.reserved());
 }
 
 std::vector<PieceRow::Mapping> Growth::TakeMappings() {
   std::vector<PieceRow::Mapping> mappings = step_.TakeMappings();
-  for (PieceRow::Mapping& mapping : kept_.TakeMappings()) mappings.push_back(std::move(mapping));
+  for (PieceRow::Mapping& mapping : lasting_.TakeMappings()) mappings.push_back(std::move(mapping));
   return mappings;
 }
 

@@ -1,8 +1,8 @@
 // The physical memory of a pool: pieces that are mapped under its addresses, and unmapped again.
 //
-//   step region  |[piece][piece][ hole ][    piece    ]. . . . . . |     one row of pieces for each
-//   kept region  |[piece]. . . . . . . . . . . . . . . . . . . . . |     region (piece_row.h)
-//                 live    live   parked  only a checkpoint's
+//   step region     |[piece][piece][ hole ][    piece    ]. . . . . . |  one row of pieces for each
+//   lasting region  |[piece]. . . . . . . . . . . . . . . . . . . . . |  region (piece_row.h)
+//                     live    live   parked  only a checkpoint's
 //
 // Memory is mapped where a block needs it, within the limit. A piece can be unmapped if nobody uses
 // it: no block that is live, no checkpoint that remembers a block there or whose way touched it,
@@ -52,9 +52,9 @@ class Growth {
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
 
-  PieceRow& row(Region region) { return region == Region::kStep ? step_ : kept_; }
-  const PieceRow& row(Region region) const { return region == Region::kStep ? step_ : kept_; }
-  uint64_t mapped_bytes() const { return step_.mapped_bytes() + kept_.mapped_bytes(); }
+  PieceRow& row(Region region) { return region == Region::kStep ? step_ : lasting_; }
+  const PieceRow& row(Region region) const { return region == Region::kStep ? step_ : lasting_; }
+  uint64_t mapped_bytes() const { return step_.mapped_bytes() + lasting_.mapped_bytes(); }
   uint64_t limit_bytes() const { return limit_bytes_; }
   void SetLimit(uint64_t bytes) { limit_bytes_ = bytes; }
   // Grows by one with every piece whose contents are lost.
@@ -103,7 +103,7 @@ class Growth {
   Journal& journal_;
   Tally& tally_;
   PieceRow step_;
-  PieceRow kept_;
+  PieceRow lasting_;
   uint64_t limit_bytes_;
   uint64_t clock_ = 0;
 };

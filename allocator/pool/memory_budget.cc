@@ -126,7 +126,7 @@ absl::StatusOr<std::vector<Piece*>> MemoryBudget::PiecesUnder(AddressRange range
   GRAPHTREE_RETURN_IF_ERROR(arena_.CheckIsMine(range));
   std::vector<Piece*> pieces;
   uint64_t covered = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     PieceRow& row = growth_.row(region);
     for (uint32_t i = 0; i < row.count(); ++i) {
       const AddressRange here = row.RangeOf(i);

@@ -60,26 +60,26 @@ absl::Status Parking::ParkNow(ParkContents contents, const std::vector<AddressRa
   if (contents == ParkContents::kToHost) GRAPHTREE_RETURN_IF_ERROR(SaveAll(ranges));
   if (ranges.empty()) door_.SetParked(true);
   absl::Status first = ReleaseParked(Region::kStep, ranges);
-  if (first.ok()) first = ReleaseParked(Region::kKept, ranges);
+  if (first.ok()) first = ReleaseParked(Region::kLasting, ranges);
   journal_.LogRange(HistoryAction::kPark, {arena_.base(), parked_bytes()});
   return first;
 }
 
 absl::Status Parking::SaveAll(const std::vector<AddressRange>& ranges) {
-  Buffers step(growth_.row(Region::kStep).count()), kept(growth_.row(Region::kKept).count());
+  Buffers step(growth_.row(Region::kStep).count()), lasting(growth_.row(Region::kLasting).count());
   absl::Status status = SaveContents(Region::kStep, ranges, &step);
-  if (status.ok()) status = SaveContents(Region::kKept, ranges, &kept);
+  if (status.ok()) status = SaveContents(Region::kLasting, ranges, &lasting);
   if (status.ok()) status = streams_.WaitForCopies();
   if (!status.ok()) {
     // Copies may still be queued; nothing that they touch may go, or be written to, before they are
     // done. A wait that failed once may work the next time.
-    for (Buffers* saved : {&step, &kept}) streams_.KeepUntilCopied(std::move(*saved));
+    for (Buffers* saved : {&step, &lasting}) streams_.KeepUntilCopied(std::move(*saved));
     constexpr int kAttempts = 3;
     for (int attempt = 0; attempt < kAttempts && !streams_.Quiesce().ok();) ++attempt;
     return status;
   }
-  for (Region region : {Region::kStep, Region::kKept}) {
-    Buffers& saved = region == Region::kStep ? step : kept;
+  for (Region region : {Region::kStep, Region::kLasting}) {
+    Buffers& saved = region == Region::kStep ? step : lasting;
     for (uint32_t i = 0; i < saved.size(); ++i) {
       if (saved[i] != nullptr) growth_.row(region).SetSaved(i, std::move(saved[i]));
     }
@@ -107,7 +107,7 @@ absl::Status Parking::ReleaseParked(Region region, const std::vector<AddressRang
 
 uint64_t Parking::parked_bytes() const {
   uint64_t bytes = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const PieceRow& row = growth_.row(region);
     for (uint32_t i = 0; i < row.count(); ++i) {
       const Piece& piece = row.piece(i);
@@ -119,7 +119,7 @@ uint64_t Parking::parked_bytes() const {
 
 uint64_t Parking::BytesToWake() {
   uint64_t bytes = 0;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const std::vector<uint8_t> uses = growth_.PieceUses(region);
     PieceRow& row = growth_.row(region);
     for (uint32_t i = 0; i < row.count(); ++i) {
@@ -250,7 +250,7 @@ absl::Status Parking::Wake() {
 
 // Mapping is allowed while a capture is open; waiting for copies is not.
 bool Parking::MustWriteToWake() const {
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const PieceRow& row = growth_.row(region);
     for (uint32_t i = 0; i < row.count(); ++i) {
       const Piece& piece = row.piece(i);
@@ -267,14 +267,14 @@ absl::Status Parking::WakeAll() {
     return mapped;
   };
   const std::vector<bool> step_mapped = mapped_in(growth_.row(Region::kStep));
-  const std::vector<bool> kept_mapped = mapped_in(growth_.row(Region::kKept));
+  const std::vector<bool> lasting_mapped = mapped_in(growth_.row(Region::kLasting));
   const uint64_t before = growth_.mapped_bytes();
   if (const absl::Status status = WakeNow(); !status.ok()) {
     ParkAgain(Region::kStep, step_mapped);
-    ParkAgain(Region::kKept, kept_mapped);
+    ParkAgain(Region::kLasting, lasting_mapped);
     return status;
   }
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     PieceRow& row = growth_.row(region);
     for (uint32_t i = 0; i < row.count(); ++i) {
       row.SetSaved(i, nullptr);
@@ -289,12 +289,12 @@ absl::Status Parking::WakeAll() {
 absl::Status Parking::WakeNow() {
   const bool must_write = MustWriteToWake();
   GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kStep));
-  GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kKept));
+  GRAPHTREE_RETURN_IF_ERROR(WakePieces(Region::kLasting));
   if (!must_write) return absl::OkStatus();
   // Blocks that were made since may have had their guards written.
   GRAPHTREE_RETURN_IF_ERROR(streams_.Quiesce());
   GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kStep));
-  GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kKept));
+  GRAPHTREE_RETURN_IF_ERROR(BringBack(Region::kLasting));
   GRAPHTREE_RETURN_IF_ERROR(RewriteCanaries());
   return streams_.WaitForCopies();
 }

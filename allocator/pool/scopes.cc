@@ -31,7 +31,7 @@ absl::StatusOr<std::unique_ptr<CaptureScope>> Scopes::Begin() {
   auto scope = std::unique_ptr<CaptureScope>(new CaptureScope(this));
   scopes_.push_back(std::make_unique<OpenScope>(
       OpenScope{scope.get(), start, growth_.MappedNow(Region::kStep),
-                growth_.MappedNow(Region::kKept), ledger_.Watch(), {}}));
+                growth_.MappedNow(Region::kLasting), ledger_.Watch(), {}}));
   scope->open_ = scopes_.back().get();
   ListQueuedFrees();
   streams_.table().EnterCapture();
@@ -131,7 +131,7 @@ absl::Status Scopes::RollBackInnermost() {
       deferred.Do("return what a failed capture grew by",
                   [this, step = ended->step, kept = ended->kept] {
                     GRAPHTREE_RETURN_IF_ERROR(growth_.ReturnSince(Region::kStep, step));
-                    return growth_.ReturnSince(Region::kKept, kept);
+                    return growth_.ReturnSince(Region::kLasting, kept);
                   }));
   return absl::OkStatus();
 }

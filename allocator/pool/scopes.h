@@ -1,13 +1,13 @@
 // Captures that may fail: what a scope remembers while a capture allocates from the pool, and how
 // the pool goes back to it.
 //
-//   Begin      a checkpoint of the step region, a mark in the watch on the kept region, what is
+//   Begin      a checkpoint of the step region, a mark in the watch on the lasting region, what is
 //              mapped; the pool's deferred work is held
 //      |       ... allocations and frees of the captured function ...
 //      |       ... frees by other threads: listed, as they stay done
 //   Commit     the checkpoint and the marks go; whoever launches the graph waits for the returned
 //              streams, the earlier users of the memory that it may use
-//   RollBack   kept region, then step region go back, silently like a restore; frees of other
+//   RollBack   lasting region, then step region go back, silently like a restore; frees of other
 //              threads are done again; the memory that the pool grew by is returned
 //
 // Scopes nest. One that ends takes those along that began inside of it. What must wait for captures

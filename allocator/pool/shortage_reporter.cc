@@ -11,7 +11,7 @@
 namespace graphtree {
 namespace {
 
-const char* NameOfRegion(Region region) { return region == Region::kStep ? "step" : "kept"; }
+const char* NameOfRegion(Region region) { return region == Region::kStep ? "step" : "lasting"; }
 
 }  // namespace
 
@@ -79,7 +79,7 @@ void ShortageReporter::FillFree(Region region, OomReport* report) const {
     if (end > end_of_live) report->free.behind_blocks += end - std::max(end_of_live, piece.offset);
     if (uses[i] == Growth::kUsedByCheckpoint) report->free.held_by_checkpoints += piece.bytes;
   }
-  const Region other = region == Region::kStep ? Region::kKept : Region::kStep;
+  const Region other = region == Region::kStep ? Region::kLasting : Region::kStep;
   const uint64_t mapped = growth_.row(other).mapped_bytes();
   report->free.other_region =
       mapped - std::min(mapped, uint64_t{ledger_.placement(other).live_length()} * kQuantum);
@@ -96,7 +96,7 @@ void ShortageReporter::FillDevice(OomReport* report) const {
 
 std::vector<OomReport::Holder> ShortageReporter::Holders() const {
   std::map<std::string, OomReport::Holder> by_tag;
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const Placement& placement = ledger_.placement(region);
     for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
       const Run& run = placement.run(id);

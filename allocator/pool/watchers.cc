@@ -192,7 +192,7 @@ absl::Status Watchers::CheckCanaries(Stream& stream) {
 
 // Writes those, too, of blocks that came back and could not have them written then.
 absl::Status Watchers::ListGuards(Stream& stream, std::vector<PoolDebugger::Guard>* guards) {
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const Placement& placement = ledger_.placement(region);
     for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
       if (!placement.run(id).is_live()) continue;
@@ -218,7 +218,7 @@ absl::Status Watchers::SealDeadMemory() {
   }
   GRAPHTREE_RETURN_IF_ERROR(streams_.Quiesce());
   // A recording's memory is not dead: replays use it, and a restore may bring it back.
-  for (Region region : {Region::kStep, Region::kKept}) {
+  for (Region region : {Region::kStep, Region::kLasting}) {
     const std::vector<uint8_t> uses = growth_.PieceUses(region);
     PieceRow& row = growth_.row(region);
     for (uint32_t i = 0; i < row.count(); ++i) {

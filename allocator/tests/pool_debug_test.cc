@@ -154,10 +154,10 @@ TEST_F(PoolDebugTest, GuardsOfBlocksThatARestoreBringsBackAreWrittenAgain) {
 
 TEST_F(PoolDebugTest, GuardsThatComeBackWhileACaptureIsOpenAreWrittenByTheNextCheck) {
   Open({.canaries = true});
-  const Block kept = Allocate(1000, {.region = Region::kKept});
+  const Block kept = Allocate(1000, {.region = Region::kLasting});
   auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Free(kept.id), IsOk());
-  const Block over = Allocate(1 << 20, {.region = Region::kKept});
+  const Block over = Allocate(1 << 20, {.region = Region::kLasting});
   EXPECT_THAT(stream_->Fill(over.range.base, 1, 1, over.range.bytes), IsOk());
   EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(scope->RollBack(), IsOk());

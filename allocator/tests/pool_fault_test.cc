@@ -90,7 +90,7 @@ TEST_F(PoolFaultTest, GrowthReleasesNothingWhileAScopeIsOpen) {
 TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   const Block step = Allocate(20 * kMiB);
   EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
-  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
   pool_.reset();
@@ -115,7 +115,7 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
 // What the half of it that worked has mapped waits, too.
 TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   const Block step = Allocate(4 * kMiB);
-  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
   EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
@@ -133,7 +133,7 @@ TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
 // A copy fails, and so do all waits from one on: for what came before the copies, or for these.
 TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
   const Block block = Allocate(4 * kMiB);
-  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
   EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
   for (uint64_t wait = 1; wait <= 5; ++wait) {
     plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);
@@ -152,7 +152,7 @@ TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
 // Whoever writes next is not ordered behind the pool's copies.
 TEST_F(PoolFaultTest, AFailedParkLeavesNoCopyUnderWayWhereOneWaitFailsToo) {
   const Block block = Allocate(4 * kMiB);
-  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kKept}), IsOk());
+  EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
   for (uint64_t wait = 1; wait <= 5; ++wait) {
     EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
     plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);

@@ -170,7 +170,7 @@ class Life {
   // A block whose bytes could not be written is of no use to the model.
   void Allocate(Stream& stream) {
     const uint64_t bytes = 1 + random_() % (uint64_t{1} << (random_() % 23));
-    const Region region = random_() % 6 == 0 ? Region::kKept : Region::kStep;
+    const Region region = random_() % 6 == 0 ? Region::kLasting : Region::kStep;
     const auto block = pool_->Allocate(
         bytes, stream, {.alignment = uint64_t{1} << (random_() % 24), .region = region});
     if (!block.ok()) return;
@@ -324,7 +324,7 @@ class Life {
     for (auto& [index, held] : now) held.byte = -1;
     for (const auto& [index, held] : live_) {
       const auto same = now.find(index);
-      if (held.region == Region::kKept) now[index] = held;
+      if (held.region == Region::kLasting) now[index] = held;
       if (same != now.end() && same->second.block.id == held.block.id) same->second = held;
     }
     live_ = std::move(now);

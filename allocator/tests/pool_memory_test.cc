@@ -421,7 +421,7 @@ TEST_F(PoolMemoryTest, LargeAlignmentsAreThoseOfAddresses) {
     }
     std::vector<Block> blocks;
     for (uint64_t alignment = 4096; alignment <= 128 * kMiB; alignment *= 2) {
-      for (Region region : {Region::kStep, Region::kKept}) {
+      for (Region region : {Region::kStep, Region::kLasting}) {
         blocks.push_back(Allocate(1000, {.alignment = alignment, .region = region}));
         EXPECT_EQ(blocks.back().range.base % alignment, 0u) << alignment;
       }

@@ -115,11 +115,11 @@ class Program {
 
   void Allocate() {
     const uint64_t bytes = random_() % (uint64_t{1} << (random_() % 23));
-    const Region region = random_() % 8 == 0 ? Region::kKept : Region::kStep;
+    const Region region = random_() % 8 == 0 ? Region::kLasting : Region::kStep;
     Stream& stream = AnyStream();
     auto block = pool_->Allocate(
         bytes, stream, {.alignment = uint64_t{1} << (random_() % 16), .region = region});
-    if (block.ok()) Write(region == Region::kKept ? &kept_ : &live_, *block, stream);
+    if (block.ok()) Write(region == Region::kLasting ? &kept_ : &live_, *block, stream);
   }
 
   void Free() {

@@ -48,7 +48,7 @@ class PoolOomTest : public PoolFixture {
 TEST_F(PoolOomTest, EveryMappedByteIsLiveOrFreeForAReason) {
   const Block a = Allocate(19 * kMiB), b = Allocate(kMiB), c = Allocate(20 * kMiB);
   const Block d = Allocate(kMiB + kMiB / 2);
-  const BlockOptions in_kept = {.region = Region::kKept};
+  const BlockOptions in_kept = {.region = Region::kLasting};
   const Block kept = Allocate(5 * kMiB, in_kept);
   EXPECT_THAT(pool_->Free(Allocate(7 * kMiB, in_kept).id), IsOk());
   EXPECT_THAT(pool_->Free(c.id), IsOk());

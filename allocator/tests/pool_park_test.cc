@@ -42,7 +42,7 @@ TEST_F(PoolParkTest, ContentsComeBackFromHostMemory) {
   std::vector<Block> blocks;
   for (uint8_t i = 0; i < 20; ++i) {
     blocks.push_back(Allocate((i * 170 + 1) * 1000,
-                              {.region = i % 3 == 0 ? Region::kKept : Region::kStep}));
+                              {.region = i % 3 == 0 ? Region::kLasting : Region::kStep}));
     Write(blocks.back(), i);
   }
   EXPECT_THAT(pool_->Free(blocks[7].id), IsOk());
@@ -384,7 +384,7 @@ TEST_F(PoolParkTest, AnySingleFailingCallOfParkingAndWakingLosesNoByte) {
     std::vector<std::pair<Block, uint8_t>> blocks;
     for (uint8_t i = 1; i < 8; ++i) {
       auto block = (*pool)->Allocate(i * kBytes, **stream,
-                                     {.region = i % 3 == 0 ? Region::kKept : Region::kStep});
+                                     {.region = i % 3 == 0 ? Region::kLasting : Region::kStep});
       if (!block.ok()) continue;
       if (!(*stream)->Fill(block->range.base, i, 1, block->range.bytes).ok()) return;
       blocks.emplace_back(*block, i);

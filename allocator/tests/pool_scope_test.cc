@@ -47,7 +47,7 @@ class PoolScopeTest : public testing::Test {
 
 // What a pool shows of itself, but for totals of calls.
 struct Picture {
-  uint64_t live_blocks, live_bytes, requested_bytes, kept_bytes, mapped_bytes, checkpoints;
+  uint64_t live_blocks, live_bytes, requested_bytes, lasting_bytes, mapped_bytes, checkpoints;
   std::vector<Address> live;
   std::vector<bool> kept;
 
@@ -56,10 +56,10 @@ struct Picture {
     live_blocks = stats.live_blocks;
     live_bytes = stats.live_bytes;
     requested_bytes = stats.requested_bytes;
-    kept_bytes = stats.kept_bytes;
+    lasting_bytes = stats.lasting_bytes;
     mapped_bytes = stats.mapped_bytes;
     checkpoints = stats.checkpoints;
-    for (Region region : {Region::kStep, Region::kKept}) {
+    for (Region region : {Region::kStep, Region::kLasting}) {
       const Placement& placement = pool.ledger().placement(region);
       for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
         if (!placement.run(id).is_live()) continue;
@@ -72,7 +72,7 @@ struct Picture {
 };
 
 TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
-  const BlockOptions in_kept = {.region = Region::kKept};
+  const BlockOptions in_kept = {.region = Region::kLasting};
   const Block old_kept = *pool_->Allocate(1000, *stream_, in_kept);
   const Block freed_kept = *pool_->Allocate(2000, *stream_, in_kept);
   const Block declared = *pool_->Allocate(3000, *stream_);
@@ -125,9 +125,9 @@ TEST_F(PoolScopeTest, BlockKeptOverOneThatWasFreedDoesNotStandInTheWay) {
 }
 
 TEST_F(PoolScopeTest, CommittedKeptMemoryStays) {
-  const Block old = *pool_->Allocate(1000, *stream_, {.region = Region::kKept});
+  const Block old = *pool_->Allocate(1000, *stream_, {.region = Region::kLasting});
   auto scope = *pool_->scopes().Begin();
-  const Block kept = *pool_->Allocate(1000, *stream_, {.region = Region::kKept});
+  const Block kept = *pool_->Allocate(1000, *stream_, {.region = Region::kLasting});
   EXPECT_THAT(pool_->Free(old.id), IsOk());
   scope->Commit();
   EXPECT_THAT(scope->RollBack(), IsOk()) << "it has ended";
@@ -138,7 +138,7 @@ TEST_F(PoolScopeTest, CommittedKeptMemoryStays) {
 }
 
 TEST_F(PoolScopeTest, InnerScopesKeptMemoryIsUndoneAlone) {
-  const BlockOptions in_kept = {.region = Region::kKept};
+  const BlockOptions in_kept = {.region = Region::kLasting};
   auto outer = *pool_->scopes().Begin();
   const Block a = *pool_->Allocate(1000, *stream_, in_kept);
   auto inner = *pool_->scopes().Begin();
@@ -218,7 +218,7 @@ TEST_F(PoolScopeTest, GrowthThatSomebodyUsesMeanwhileStays) {
 // Whoever freed it does not know of the capture, and does not free it again.
 TEST_F(PoolScopeTest, WhatAnotherThreadFreedStaysFreedWhenTheCaptureFails) {
   const Block step = *pool_->Allocate(kMiB, *stream_);
-  const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kKept});
+  const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting});
   const Block own = *pool_->Allocate(kMiB, *stream_);
   for (int ending = 0; ending < 3; ++ending) {
     auto outer = *pool_->scopes().Begin();
@@ -252,7 +252,7 @@ TEST_F(PoolScopeTest, WhatAnotherThreadFreedStaysFreedWhenTheCaptureFails) {
 // The inner capture worked, the one around it did not.
 TEST_F(PoolScopeTest, WhatAnotherThreadFreedInACommittedInnerScopeStaysFreed) {
   const Block step = *pool_->Allocate(kMiB, *stream_);
-  const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kKept});
+  const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting});
   const Block later = *pool_->Allocate(kMiB, *stream_);
   auto outer = *pool_->scopes().Begin();
   {
@@ -358,7 +358,7 @@ TEST_F(PoolScopeTest, NothingIsLeftOfAnyFailedScope) {
     for (int step = 0; step < 120; ++step) {
       const uint64_t dice = random() % 100;
       if (dice < 50) {
-        const Region region = random() % 2 == 0 ? Region::kKept : Region::kStep;
+        const Region region = random() % 2 == 0 ? Region::kLasting : Region::kStep;
         live.push_back(*pool_->Allocate(random() % (uint64_t{1} << (random() % 23)),
                                         random() % 4 == 0 ? *other_ : *stream_,
                                         {.region = region}));

@@ -39,7 +39,7 @@ class EagerTraces {
         stream_(stream),
         allocator_(allocator),
         spoilt_(memory->pool().arena().range_of(allocator.region()),
-                memory->pool().arena().range_of(Region::kKept)),
+                memory->pool().arena().range_of(Region::kLasting)),
         undo_(memory, stream, tag) {}
   EagerTraces(const EagerTraces&) = delete;
   EagerTraces& operator=(const EagerTraces&) = delete;

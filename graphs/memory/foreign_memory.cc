@@ -1,4 +1,4 @@
-// Blocks of the kept region, and who holds them.
+// Blocks of the lasting region, and who holds them.
 #include "graphs/memory/foreign_memory.h"
 
 #include <algorithm>
@@ -178,7 +178,7 @@ uint64_t ForeignMemory::held_bytes() const {
 
 absl::StatusOr<Block> ForeignMemory::NewBlock(uint64_t bytes, Stream& stream) {
   BlockOptions options;
-  options.region = Region::kKept;
+  options.region = Region::kLasting;
   options.tag = tag_;
   return pool_.Allocate(bytes, stream, options);
 }

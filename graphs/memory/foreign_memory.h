@@ -1,9 +1,9 @@
 // Memory for foreign code (another framework, a library) that runs inside bodies of the tree: its
 // allocator callbacks come here, and a recording may go on using what they gave.
 //
-//   everywhere            blocks of the pool's kept region, which no restore touches: foreign code
-//                         does not say how long it means to keep a block, and a temporary looks
-//                         like a workspace that it will use for ever
+//   everywhere            blocks of the pool's lasting region, which no restore touches: foreign
+//                         code does not say how long it means to keep a block, and a temporary
+//                         looks like a workspace that it will use for ever
 //   while a body is       a block that is freed serves the same recording again, in the order of
 //   recorded              its stream, and is freed in the pool when the recording is
 //

@@ -95,7 +95,7 @@ absl::StatusOr<Storage*> StepMemory::AllocateKept(WordId tag, uint64_t bytes, St
                                                   uint64_t limit) {
   GRAPHTREE_RETURN_IF_ERROR(MayKeep(bytes, limit));
   BlockOptions options;
-  options.region = Region::kKept;
+  options.region = Region::kLasting;
   options.tag = tag;
   GRAPHTREE_ASSIGN_OR_RETURN(const Block block, pool_->Allocate(bytes, stream, options));
   if (caller_->records) caller_->fresh.insert(Pack(block.id));
@@ -128,8 +128,8 @@ absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t alignment
   if (make_room_) make_room_();
   absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream, alignment);
   if (storage.ok()) used_.push_back((*storage)->range());
-  if (!storage.ok() && region_ != Region::kKept) {
-    storage = memory_->Allocate(Region::kKept, tag_, bytes, stream, alignment);
+  if (!storage.ok() && region_ != Region::kLasting) {
+    storage = memory_->Allocate(Region::kLasting, tag_, bytes, stream, alignment);
     spilled_.push_back(storage.ok() ? (*storage)->range() : AddressRange());
   }
   if (storage.ok() && paint_.has_value()) {

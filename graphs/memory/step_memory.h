@@ -1,7 +1,7 @@
 // The pool as the tree uses it: storages over blocks, and the books of the step region.
 //
-//   step region   what functions allocate; follows the path, shared by all branches
-//   kept region   what eager runs outside the tree allocate; no restore touches it
+//   step region      what functions allocate; follows the path, shared by all branches
+//   lasting region   what eager runs outside the tree allocate; no restore touches it
 //
 // A storage in state kOwning owns one block; the block is freed when its last handle goes: at once
 // in a call of the tree, and else, as any thread may drop it, by the next one. Storages, and with
@@ -80,13 +80,13 @@ class StepMemory {
   // Aligned as the pool aligns everything, or to a larger power of two.
   absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream,
                                     uint64_t alignment = 0);
-  // Memory for an output that outlives its step, in the kept region; refused beyond `limit` bytes
-  // of such outputs, if there is one.
+  // Memory for an output that outlives its step, in the lasting region; refused beyond `limit`
+  // bytes of such outputs, if there is one.
   absl::StatusOr<Storage*> AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
                                         uint64_t limit);
-  // The same for what an eager run made in the kept region.
+  // The same for what an eager run made in the lasting region.
   absl::Status CountAsKept(Storage* storage, uint64_t limit);
-  bool InKeptRegion(AddressRange range) const { return kept_.Contains(range); }
+  bool InLastingRegion(AddressRange range) const { return lasting_.Contains(range); }
   uint64_t kept_bytes() const { return home_->kept_bytes(); }
   // A storage of a replay's output: an address, no block.
   Storage* View(AddressRange range) { return home_->New(range, StorageState::kView, 0); }
@@ -98,7 +98,7 @@ class StepMemory {
   // What an input is to a recording that is made now.
   InputRole RoleOf(const Value& input, bool is_static) const;
   bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
-  bool IsOwn(AddressRange range) const { return InStepRegion(range) || InKeptRegion(range); }
+  bool IsOwn(AddressRange range) const { return InStepRegion(range) || InLastingRegion(range); }
   // Whose storages these are.
   const StorageOwner* owner() const { return home_; }
   OtherUsers& other_users() { return caller_->others; }
@@ -121,7 +121,7 @@ class StepMemory {
         home_(home),
         caller_(std::move(caller)),
         step_(pool_->arena().range_of(Region::kStep)),
-        kept_(pool_->arena().range_of(Region::kKept)) {}
+        lasting_(pool_->arena().range_of(Region::kLasting)) {}
 
   const std::shared_ptr<Pool> pool_;
   StorageHome* const home_;
@@ -129,7 +129,7 @@ class StepMemory {
   absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
 
   const AddressRange step_;  // the step region
-  const AddressRange kept_;  // the kept region
+  const AddressRange lasting_;  // the lasting region
 };
 
 // Storages that cannot go as long as this lives.
@@ -153,7 +153,7 @@ class StorageHolds {
   std::vector<Storage*> storages_;
 };
 
-// Memory for a body. In its region while there is room, else in the kept region, so that a body
+// Memory for a body. In its region while there is room, else in the lasting region, so that a body
 // that has begun can end; `spilled` then says that nothing may be recorded from it, and `HasMade`
 // knows which memory there is the body's.
 //

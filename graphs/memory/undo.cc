@@ -9,7 +9,7 @@
 namespace graphtree {
 
 absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
-  absl::StatusOr<Storage*> storage = memory_->Allocate(Region::kKept, tag_, range.bytes, stream);
+  absl::StatusOr<Storage*> storage = memory_->Allocate(Region::kLasting, tag_, range.bytes, stream);
   if (!storage.ok()) {
     return absl::Status(storage.status().code(),
                         absl::StrCat("saving ", range.bytes, " bytes that the call overwrites, in "

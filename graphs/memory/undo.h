@@ -1,11 +1,11 @@
 // Bytes of the caller's that a call overwrites before it is sure to succeed, saved so that a call
 // that fails half-way leaves them as they were.
 //
-//   Save(x)      x --copy--> kept memory       in the stream's order, before x is written
-//   Restore()    x <--copy-- kept memory       what anybody launches behind it sees the old bytes
+//   Save(x)      x --copy--> saved bytes       in the stream's order, before x is written
+//   Restore()    x <--copy-- saved bytes       whoever launches after it sees the old bytes
 //
-// The memory is the kept region's, so that no restore of the pool's books touches it, and is given
-// back with the object. Host memory that a part changed is out of reach.
+// The saved bytes lie in the lasting region, so that no restore of the pool's books touches them,
+// and are given back with the object. Host memory that a part changed is out of reach.
 //
 // Threads: the tree's caller. Cost: a block and a copy on the device for each range; with nothing
 // to save, nothing.

@@ -46,9 +46,9 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
       spoilt_(needs.ground.memory->pool().arena().range_of(Region::kStep),
-              needs.ground.memory->pool().arena().range_of(Region::kKept)),
+              needs.ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(needs.ground.memory.get(), call.stream, needs.ground.TagOf(call.function)),
-      parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kKept),
+      parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kLasting),
              &needs.ground.workspaces, &taken_,
              [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {
   draft_.rehearsal = rehearsal;

@@ -17,9 +17,9 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
       node_(node),
       call_(call),
       spoilt_(ground.memory->pool().arena().range_of(Region::kStep),
-              ground.memory->pool().arena().range_of(Region::kKept)),
+              ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
-      parts_(call.stream, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
+      parts_(call.stream, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
              &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {}
 
 absl::StatusOr<bool> CutReplay::Launch() {

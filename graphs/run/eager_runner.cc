@@ -186,7 +186,7 @@ absl::Status EagerRunner::Run(Call& call, Reason reason, const std::string& deta
   }
   needs_.journal.Warn(call.function, reason, why);
   GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.ContinueOn(call.stream));
-  StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kKept);
+  StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kLasting);
   Values inputs(call.inputs.begin(), call.inputs.end());
   BodyRun run;
   GRAPHTREE_RETURN_IF_ERROR(RunNow(call, call.stream, allocator, &inputs, &run));

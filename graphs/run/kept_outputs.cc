@@ -68,7 +68,7 @@ absl::Status KeptOutputs::CountAll(const Function& function, const Values& outpu
   for (uint32_t output : function.options.kept_outputs) {
     GRAPHTREE_RETURN_IF_ERROR(MustMove(function, output, outputs).status());
     Storage* storage = outputs[output].storage();
-    if (storage == nullptr || !ground_.memory->InKeptRegion(storage->range())) continue;
+    if (storage == nullptr || !ground_.memory->InLastingRegion(storage->range())) continue;
     if (absl::Status status = ground_.memory->CountAsKept(storage, ground_.options.kept_bytes);
         !status.ok()) {
       return absl::Status(status.code(), absl::StrCat("'", function.name, "': ", status.message()));

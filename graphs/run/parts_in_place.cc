@@ -16,7 +16,7 @@ PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, Eag
       traces_(traces),
       log_(log),
       body_(body),
-      parts_(caller_, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
+      parts_(caller_, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
              &traces->random(),
              [this](const Tensor& tensor, bool beside) { NoteWrite(tensor, beside); }) {}
 

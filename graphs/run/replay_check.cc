@@ -18,7 +18,7 @@ namespace graphtree {
 std::optional<RunDigest> ReplayCheck::RunPainted(const Values& given, uint8_t paint, Call& call) {
   absl::StatusOr<ContentReader> reader = ContentReader::Make(ground_.device, call.stream);
   if (!reader.ok()) return std::nullopt;
-  StepAllocator allocator = ground_.MemoryFor(call.function, Region::kKept);
+  StepAllocator allocator = ground_.MemoryFor(call.function, Region::kLasting);
   allocator.set_paint(paint);
   Values inputs = given;
   AccessLog log(inputs);

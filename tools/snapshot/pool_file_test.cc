@@ -64,7 +64,7 @@ class PoolFileTest : public testing::Test {
 
   void ChangeBooks(uint64_t dice, std::mt19937_64& random) {
     if (dice < 50) {
-      const Region region = random() % 5 == 0 ? Region::kKept : Region::kStep;
+      const Region region = random() % 5 == 0 ? Region::kLasting : Region::kStep;
       auto block =
           pool_->Allocate(random() % (uint64_t{1} << (random() % 24)), *stream_,
                           {.region = region, .tag = pool_->journal().Word(absl::StrCat(dice))});
@@ -79,7 +79,7 @@ class PoolFileTest : public testing::Test {
       auto scope = *pool_->scopes().Begin();
       // A part may be parked.
       pool_->Allocate(random() % (20 << 20), *stream_).status().IgnoreError();
-      pool_->Allocate(100, *stream_, {.region = Region::kKept}).status().IgnoreError();
+      pool_->Allocate(100, *stream_, {.region = Region::kLasting}).status().IgnoreError();
     } else {
       EXPECT_THAT(pool_->memory().Trim(random() % (20 << 20), random() % 2 == 0), IsOk());
     }
