@@ -35,18 +35,35 @@ void WriteKernel(const Op& op, JsonWriter& json) {
   json.EndArray();
 }
 
+void WriteWhatItDoes(const Op& op, JsonWriter& json) {
+  switch (op.kind) {
+    case OpKind::kKernel:
+      return WriteKernel(op, json);
+    case OpKind::kCopy:
+      json.Key("target").String(Hex(op.copy.target)).Key("source").String(Hex(op.copy.source));
+      json.Key("bytes").Unsigned(op.copy.bytes);
+      return;
+    case OpKind::kFill:
+      json.Key("target").String(Hex(op.fill.target)).Key("value").Unsigned(op.fill.value);
+      json.Key("width").Unsigned(op.fill.width).Key("count").Unsigned(op.fill.count);
+      return;
+    case OpKind::kHost:
+    case OpKind::kEmpty:
+    case OpKind::kEventRecord:
+    case OpKind::kEventWait:
+    case OpKind::kChildGraph:
+    case OpKind::kAllocate:
+    case OpKind::kFree:
+    case OpKind::kConditional:
+    case OpKind::kOther:
+      return;
+  }
+}
+
 void WriteOp(const Op& op, JsonWriter& json) {
   json.BeginObject().Key("id").Unsigned(op.id).Key("kind").String(OpKindName(op.kind));
   json.Key("name").String(op.name);
-  if (op.kind == OpKind::kKernel) WriteKernel(op, json);
-  if (op.kind == OpKind::kCopy) {
-    json.Key("target").String(Hex(op.copy.target)).Key("source").String(Hex(op.copy.source));
-    json.Key("bytes").Unsigned(op.copy.bytes);
-  }
-  if (op.kind == OpKind::kFill) {
-    json.Key("target").String(Hex(op.fill.target)).Key("value").Unsigned(op.fill.value);
-    json.Key("width").Unsigned(op.fill.width).Key("count").Unsigned(op.fill.count);
-  }
+  WriteWhatItDoes(op, json);
   json.Key("dependencies").BeginArray();
   for (const Edge& edge : op.dependencies) {
     json.BeginObject().Key("from").Unsigned(edge.from);
@@ -72,8 +89,17 @@ std::string LabelOf(const Op& op) {
     case OpKind::kCopy: return absl::StrCat(name, "\\n", op.copy.bytes, " bytes");
     case OpKind::kFill:
       return absl::StrCat(name, "\\n", op.fill.count * op.fill.width, " bytes");
-    default: return name;
+    case OpKind::kHost:
+    case OpKind::kEmpty:
+    case OpKind::kEventRecord:
+    case OpKind::kEventWait:
+    case OpKind::kChildGraph:
+    case OpKind::kAllocate:
+    case OpKind::kFree:
+    case OpKind::kConditional:
+    case OpKind::kOther: return name;
   }
+  return name;
 }
 
 }  // namespace

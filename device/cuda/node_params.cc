@@ -182,8 +182,17 @@ absl::Status ReadNode(Context& context, cudaGraphNode_t node, ParameterLayouts& 
     case OpKind::kKernel: return ReadKernel(context, node, layouts, op);
     case OpKind::kCopy: return ReadCopy(context, node, op);
     case OpKind::kFill: return ReadFill(context, node, op);
-    default: return absl::OkStatus();
+    case OpKind::kHost:
+    case OpKind::kEmpty:
+    case OpKind::kEventRecord:
+    case OpKind::kEventWait:
+    case OpKind::kChildGraph:
+    case OpKind::kAllocate:
+    case OpKind::kFree:
+    case OpKind::kConditional:
+    case OpKind::kOther: return absl::OkStatus();
   }
+  return absl::OkStatus();
 }
 
 }  // namespace graphtree

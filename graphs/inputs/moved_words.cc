@@ -47,13 +47,27 @@ class Comparison {
     ours_ = known_.Find(here.id);
     slots_.clear();
     if (!SameOp(here, there)) return HideAll();
-    if (here.kind == OpKind::kKernel) {
-      CompareBytes(here, there);
-    } else if (here.kind == OpKind::kCopy) {
-      CompareWord(here.copy.target, there.copy.target, kTargetArgument);
-      CompareWord(here.copy.source, there.copy.source, kSourceArgument);
-    } else if (here.kind == OpKind::kFill) {
-      CompareWord(here.fill.target, there.fill.target, kTargetArgument);
+    switch (here.kind) {
+      case OpKind::kKernel:
+        CompareBytes(here, there);
+        break;
+      case OpKind::kCopy:
+        CompareWord(here.copy.target, there.copy.target, kTargetArgument);
+        CompareWord(here.copy.source, there.copy.source, kSourceArgument);
+        break;
+      case OpKind::kFill:
+        CompareWord(here.fill.target, there.fill.target, kTargetArgument);
+        break;
+      case OpKind::kHost:
+      case OpKind::kEmpty:
+      case OpKind::kEventRecord:
+      case OpKind::kEventWait:
+      case OpKind::kChildGraph:
+      case OpKind::kAllocate:
+      case OpKind::kFree:
+      case OpKind::kConditional:
+      case OpKind::kOther:
+        break;
     }
     if (!slots_.empty()) Add(here);
   }
@@ -150,7 +164,16 @@ class Comparison {
     switch (op.kind) {
       case OpKind::kCopy: ops_.emplace_back(op.copy); break;
       case OpKind::kFill: ops_.emplace_back(op.fill); break;
-      default: ops_.emplace_back(op.argument_bytes); break;
+      case OpKind::kKernel: ops_.emplace_back(op.argument_bytes); break;
+      case OpKind::kHost:
+      case OpKind::kEmpty:
+      case OpKind::kEventRecord:
+      case OpKind::kEventWait:
+      case OpKind::kChildGraph:
+      case OpKind::kAllocate:
+      case OpKind::kFree:
+      case OpKind::kConditional:
+      case OpKind::kOther: return;  // no word of theirs is compared
     }
     ops_.back().set_id(op.id);
     ops_.back().slots() = slots_;

@@ -57,8 +57,12 @@ bool IsBlind(const Op& op) {
     case OpKind::kKernel: return op.parameters.empty() && !op.argument_bytes.empty();
     case OpKind::kCopy: return op.copy.bytes == 0;
     case OpKind::kFill: return op.fill.count == 0;
-    default: return true;
+    case OpKind::kHost:
+    case OpKind::kChildGraph:
+    case OpKind::kConditional:
+    case OpKind::kOther: return true;
   }
+  return true;
 }
 
 // Whichever input the slot belongs to: inputs may share bytes, and slots know whose they are.
@@ -132,10 +136,20 @@ absl::Status PointerOp::Patch(Executable& executable) {
   switch (kind_) {
     case OpKind::kCopy: status = executable.PatchCopy(id_, copy_); break;
     case OpKind::kFill: status = executable.PatchFill(id_, fill_); break;
-    default:
+    case OpKind::kKernel:
       status = is_by_bytes() ? executable.PatchArgumentBytes(id_, bytes_)
                              : executable.PatchKernel(id_, *kernel_, shape_, arguments_);
       break;
+    case OpKind::kHost:
+    case OpKind::kEmpty:
+    case OpKind::kEventRecord:
+    case OpKind::kEventWait:
+    case OpKind::kChildGraph:
+    case OpKind::kAllocate:
+    case OpKind::kFree:
+    case OpKind::kConditional:
+    case OpKind::kOther:
+      GRAPHTREE_CHECK(false) << "an op of kind " << OpKindName(kind_) << " takes no address";
   }
   if (status.ok()) unpatched_ = false;
   return status;

@@ -161,7 +161,16 @@ void Work::Run() const {
     case OpKind::kFill:
       FillMemory(fill_);
       return;
-    default:
+    case OpKind::kKernel:
+    case OpKind::kHost:
+    case OpKind::kEmpty:
+    case OpKind::kEventRecord:
+    case OpKind::kEventWait:
+    case OpKind::kChildGraph:
+    case OpKind::kAllocate:
+    case OpKind::kFree:
+    case OpKind::kConditional:
+    case OpKind::kOther:
       break;
   }
   if (kernel_ != nullptr) {
