@@ -39,7 +39,7 @@ class HoldLog : public PassingObserver {
  private:
   bool MustBeHeld(const Storage* storage) const {
     return storage != nullptr && storage->state() == StorageState::kOwning &&
-           memory_.InKeptRegion(storage->range()) && HandlesIn(inputs_, storage) == 0 &&
+           memory_.InLastingRegion(storage->range()) && HandlesIn(inputs_, storage) == 0 &&
            HandlesIn(held_, storage) == 0;
   }
 
