@@ -5,15 +5,18 @@ coverage tools by their labels and would download them. Here they are the
 distribution's copies or small stand-ins, so a build touches no network.
 """
 
+def _stand_in_impl(repository_ctx):
+    # Found from this file, so that it is also there for a workspace that uses this one.
+    root = str(repository_ctx.path(Label("//:WORKSPACE")).dirname)
+    folder = repository_ctx.path(root + "/bazel/stubs/" + repository_ctx.name)
+    for entry in folder.readdir():
+        repository_ctx.symlink(entry, entry.basename)
+
+_stand_in = repository_rule(implementation = _stand_in_impl, local = True)
+
 def bazel_parts():
-    native.local_repository(
-        name = "rules_cc",
-        path = "bazel/stubs/rules_cc",
-    )
-    native.local_repository(
-        name = "remote_coverage_tools",
-        path = "bazel/stubs/remote_coverage_tools",
-    )
+    for name in ["rules_cc", "remote_coverage_tools"]:
+        _stand_in(name = name)
     for name, path in {
         "rules_java": "/usr/share/bazel/rules/java",
         "rules_proto": "/usr/share/bazel/rules/proto",

@@ -12,6 +12,11 @@ _TARGETS = " ".join([
     "-gencode=arch=compute_90,code=sm_90",
 ])
 
+def _root():
+    """Where includes of ours begin: elsewhere if another workspace builds this one."""
+    name = native.repository_name()
+    return "." if name == "@" else "external/" + name[1:]
+
 def cuda_library(name, srcs, hdrs = [], deps = [], includes_from = [], visibility = None):
     """Compiles .cu files; includes_from names the headers (labels) that they include."""
     objects = []
@@ -22,8 +27,8 @@ def cuda_library(name, srcs, hdrs = [], deps = [], includes_from = [], visibilit
                 name = object_name,
                 srcs = [src] + hdrs + includes_from,
                 outs = [object_name + ".o"],
-                cmd = CUDA_ROOT + "/bin/nvcc -ccbin g++ -std=c++20 -O3 -I. -Xcompiler -fPIC " +
-                      _TARGETS + " -c $(location " + src + ") -o $@",
+                cmd = CUDA_ROOT + "/bin/nvcc -ccbin g++ -std=c++20 -O3 -I" + _root() +
+                      " -Xcompiler -fPIC " + _TARGETS + " -c $(location " + src + ") -o $@",
                 message = "nvcc",
             )
             objects.append(":" + object_name)

@@ -63,7 +63,8 @@ _FOLDERS = (
 _FOR_CHECKS = ("tests/", "tools/benching/")
 
 _FROM_OUTSIDE = re.compile(
-    r"^(absl/|gtest/|gmock/|benchmark/|sqlite3\.h|cuda|nvrtc|cupti|nvtx3/|cooperative_groups)")
+    r"^(graphtree/|absl/|gtest/|gmock/|benchmark/|sqlite3\.h|cuda|nvrtc|cupti|nvtx3/|"
+    r"cooperative_groups)")
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
