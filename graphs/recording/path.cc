@@ -39,6 +39,13 @@ bool Path::Holds(const Storage& storage) const {
                      [&](const HeldOutput& held) { return held.storage == &storage; });
 }
 
+Storage* Path::Find(OutputRef output) const {
+  for (const HeldOutput& held : held_) {
+    if (held.output == output) return held.storage;
+  }
+  return nullptr;
+}
+
 size_t Path::CountAlive() const {
   return std::count_if(held_.begin(), held_.end(),
                        [](const HeldOutput& held) { return held.storage->held_outside(); });

@@ -62,6 +62,8 @@ class Path {
     held_.push_back({storage, output, slot});
   }
   bool Holds(const Storage& storage) const;
+  // Null if it was never handed out, or was forgotten.
+  Storage* Find(OutputRef output) const;
   // The dead ones among them, too; for who only looks.
   const std::vector<HeldOutput>& listed() const { return held_; }
   // How many of them are alive; nothing is forgotten.
