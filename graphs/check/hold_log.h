@@ -6,14 +6,17 @@
 //   replay       the op reads t                            must be there all the same
 //
 // So a recording holds such a tensor for as long as it may be replayed. What lies in the step
-// region needs no hold: it is made again by whoever is before the recording on its path.
+// region is made again by whoever is before the recording on its path: it is only listed, as a
+// replay must find it where it was made.
 //
 // Threads: the capture's.
 #ifndef GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_
 #define GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_
 
+#include <cstdint>
 #include <utility>
 
+#include "absl/container/flat_hash_set.h"
 #include "absl/types/span.h"
 #include "graphs/launcher.h"
 #include "graphs/listen/passing_observer.h"
@@ -31,8 +34,17 @@ class HoldLog : public PassingObserver {
   // Once: what the recording is to hold.
   Values Take() { return std::exchange(held_, {}); }
 
+  // Whether it was used, by its serial: a storage in the step region that no input brings.
+  bool HasUsedOfStep(uint64_t serial) const { return used_of_step_.contains(serial); }
+  // Without a launch: it is returned.
+  void NoteUse(const Storage* storage) {
+    if (storage == nullptr || !memory_.InStepRegion(storage->range())) return;
+    if (HandlesIn(inputs_, storage) == 0) used_of_step_.insert(storage->serial);
+  }
+
   void Accessed(Access access, const Tensor& tensor, int argument) override {
     if (MustBeHeld(tensor.storage())) held_.push_back(tensor);
+    NoteUse(tensor.storage());
     PassingObserver::Accessed(access, tensor, argument);
   }
 
@@ -46,6 +58,7 @@ class HoldLog : public PassingObserver {
   const StepMemory& memory_;
   const absl::Span<const Value> inputs_;
   Values held_;
+  absl::flat_hash_set<uint64_t> used_of_step_;
 };
 
 }  // namespace graphtree

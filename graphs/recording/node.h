@@ -164,6 +164,8 @@ struct Node {
   // is copied may not lie there.
   RangeList written_beside;
   LiveSet live_before;
+  // Outputs of the path that it uses without being given them: their bytes must be there.
+  std::vector<OutputRef> needs;
   std::vector<Consumed> consumed;
   // Inputs taken at any address whose bytes are needed behind the graph's first op: one that died
   // inside may not come as one of them too.

@@ -39,6 +39,13 @@ bool Path::Holds(const Storage& storage) const {
                      [&](const HeldOutput& held) { return held.storage == &storage; });
 }
 
+Storage* Path::Find(OutputRef output) const {
+  for (const HeldOutput& held : held_) {
+    if (held.output == output) return held.storage;
+  }
+  return nullptr;
+}
+
 size_t Path::CountAlive() const {
   return std::count_if(held_.begin(), held_.end(),
                        [](const HeldOutput& held) { return held.storage->held_outside(); });
@@ -78,9 +85,28 @@ std::vector<HeldOutput> Path::TakeDead(absl::Span<Storage* const> storages) {
   return dead;
 }
 
+void Path::BecameOwning() {
+  restored_level_ = next_level();
+  survivors_.clear();
+  survivors_.reserve(held_.size());  // a hit that follows uses no heap
+}
+
+void Path::BecameViews() {
+  survivors_.clear();
+  for (const HeldOutput& held : held_) survivors_.push_back(held.output);
+}
+
+bool Path::IsGone(OutputRef output) const {
+  return output.level < restored_level_ && Find(output) == nullptr &&
+         std::find(survivors_.begin(), survivors_.end(), output) == survivors_.end();
+}
+
 Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
   for (const HeldOutput& held : Held()) {
     if (!node.live_before.Contains(held.output)) return Fit::kAliveButWasDead;
+  }
+  for (const OutputRef needed : node.needs) {
+    if (IsGone(needed)) return Fit::kGone;
   }
   for (const Consumed& consumed : node.consumed) {
     if (consumed.moves) {
@@ -124,6 +150,8 @@ void Path::Reset() {
   warm_ups_.clear();
   current_ = root_;
   state_ = PathState::kNone;
+  restored_level_ = 0;
+  survivors_.clear();
 }
 
 void Path::Clear() {

@@ -12,6 +12,12 @@
 // however long the path is: those that died are forgotten when it is next looked at. What a body
 // has stored somewhere without returning it is listed behind its outputs.
 //
+// A replay writes an output whether anybody holds it or not, and a later one may need its bytes
+// (Node::needs). They stay until the pool's books are restored without the output:
+//
+//   replay makes o    o dies         a replay needs o: there
+//   replay makes o    o dies    the books are restored, and that call fails    it is gone
+//
 // Pure bookkeeping: no device. Threads: the tree's caller only; handles may die meanwhile.
 #ifndef GRAPHTREE_GRAPHS_RECORDING_PATH_H_
 #define GRAPHTREE_GRAPHS_RECORDING_PATH_H_
@@ -62,6 +68,8 @@ class Path {
     held_.push_back({storage, output, slot});
   }
   bool Holds(const Storage& storage) const;
+  // Null if it was never handed out, or was forgotten.
+  Storage* Find(OutputRef output) const;
   // The dead ones among them, too; for who only looks.
   const std::vector<HeldOutput>& listed() const { return held_; }
   // How many of them are alive; nothing is forgotten.
@@ -78,9 +86,17 @@ class Path {
   // Back on the path.
   void PutBack(const HeldOutput& held) { held_.push_back(held); }
 
-  // Is everything alive that `node` leaves no room for? kNone, or what stands against it.
-  // `inputs` are the call's: a consumed input must be held by nothing else.
-  enum class Fit : uint8_t { kFits, kAliveButWasDead, kHeldElsewhere };
+  // The pool's books were restored under a path that replays: what is held owns its block from
+  // here on, and what is not has lost its bytes, as whoever runs next may be given them.
+  void BecameOwning();
+  // The path goes on replaying. What is listed has its bytes, also when nobody holds it any more.
+  void BecameViews();
+  // Whether the bytes of an output may be somebody else's by now.
+  bool IsGone(OutputRef output) const;
+
+  // Is anything alive that `node` leaves no room for, or gone that it needs? kFits, or what stands
+  // against it. `inputs` are the call's: a consumed input must be held by nothing else.
+  enum class Fit : uint8_t { kFits, kAliveButWasDead, kHeldElsewhere, kGone };
   Fit Fits(const Node& node, absl::Span<const Value> inputs);
 
   // Everything on the path that is still held goes stale. The path is empty after it.
@@ -101,6 +117,10 @@ class Path {
   Node* current_;
   PathState state_ = PathState::kNone;
   std::vector<HeldOutput> held_;
+  // The books were last restored when the next node was of this level, and then these outputs had
+  // their bytes.
+  uint32_t restored_level_ = 0;
+  std::vector<OutputRef> survivors_;
   std::vector<std::unique_ptr<Node>> warm_ups_;
 };
 

@@ -65,6 +65,7 @@ void BodyCapture::StartNode(InputPlan plan) {
   std::vector<OutputRef> live;
   for (const HeldOutput& held : needs_.books.path().Held()) {
     live.push_back(held.output);
+    held_before_.push_back({held.storage->serial, held.output});
     spoilt_.Show(held.storage->range());
   }
   node->live_before = LiveSet(std::move(live));
@@ -169,6 +170,7 @@ void BodyCapture::Finish(Launcher* on) {
   if (draft_.is_rehearsal()) return KeepRehearsal();
   if (!HasAllWork()) return;
   HoldUsed();
+  NoteNeeds();
   if (!draft_.written.empty()) {
     draft_.status = absl::AbortedError(
         absl::StrCat("it writes to input ", draft_.written[0], " for the first time"));
@@ -256,6 +258,16 @@ void BodyCapture::HoldUsed() {
   if (used.empty() || IsPlanted(PlantedBug::kForgetsUsed)) return;
   draft_.node->keep_alive.push_back(std::make_shared<Values>(std::move(used)));
   draft_.node->stores = true;
+}
+
+void BodyCapture::NoteNeeds() {
+  for (const Value& output : draft_.outputs) hold_log_->NoteUse(output.storage());
+  for (const auto& [serial, output] : held_before_) {
+    if (absl::c_linear_search(draft_.stand_ins, serial)) continue;  // the call brings it
+    if (!hold_log_->HasUsedOfStep(serial)) continue;
+    draft_.node->needs.push_back(output);
+    draft_.node->stores = true;
+  }
 }
 
 size_t BodyCapture::GeneratorsOf(size_t section) const {

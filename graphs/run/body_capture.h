@@ -20,6 +20,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -107,6 +108,8 @@ class BodyCapture : public Cutter {
   bool TakeRequests(BodyRequests* requests);
   // What the body used without being given it, and what would else be nobody's.
   void HoldUsed();
+  // The same of the path's own outputs, which every replay has where they were.
+  void NoteNeeds();
   bool IsMade(const Storage* storage) const;
   bool IsNamed(AddressRange memory) const;
   // False if work of the body is not in the recording, and the draft says so.
@@ -120,6 +123,9 @@ class BodyCapture : public Cutter {
   GivenInputs& given_;
   CaptureScope& scope_;
   Stream& side_;
+
+  // What the path held before it, by the serial of the storage.
+  std::vector<std::pair<uint64_t, OutputRef>> held_before_;
 
   // What is made.
   Draft draft_;

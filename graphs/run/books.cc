@@ -40,6 +40,7 @@ absl::Status Books::Restore() {
       surviving.push_back({holder, live.block});
     }
   }
+  path_.BecameOwning();
   GRAPHTREE_RETURN_IF_ERROR(memory_.Restore(node->checkpoint, dying));
   if (node != &root_) ++restores_;
   for (const auto& [held, block] : surviving) {
@@ -55,14 +56,16 @@ absl::Status Books::Restore() {
 }
 
 // Other replays may be writing the places of what the path holds when that is dropped: so it owns
-// no blocks.
+// no blocks. The dead among them are not dropped before that: what a replay that was chosen needs
+// stays where it is.
 void Books::TakeBlocksAway() {
-  for (const HeldOutput& held : path_.Held()) {
+  for (const HeldOutput& held : path_.listed()) {
     Storage& storage = *held.storage;
     const bool owns = storage.state() == StorageState::kOwning;
     if (owns && memory_.InStepRegion(storage.range())) storage.set_state(StorageState::kView);
   }
   owns_in_replay_ = false;
+  path_.BecameViews();
 }
 
 void Books::BeginStep(StackId at) {

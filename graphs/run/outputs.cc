@@ -28,8 +28,7 @@ void Outputs::HandOut(Node* node, const Call& call) {
         made.push_back(ViewOfInput(call.inputs[slot.source], slot));
         break;
       case OutputKind::kAncestor:
-        made.push_back(
-            Tensor::Over(slot.ancestor->outputs[slot.source].storage, slot.layout, slot.address));
+        made.push_back(Tensor::Over(HeldAgain(slot, call.from), slot.layout, slot.address));
         break;
       case OutputKind::kKept:
         made.push_back(ViewOfKept(*node, slot));
@@ -63,6 +62,18 @@ void Outputs::RenewStorage(Node* node, uint32_t output, StackId from) {
   storage->step = books_.step();
   storage->made_at = from;
   slot.storage = storage;
+}
+
+// A body has it from where another body has stored it, so that in a replay it may be nobody's in
+// between. The path has forgotten it then, and would let the pool give its bytes away.
+Storage* Outputs::HeldAgain(const OutputSlot& slot, StackId from) {
+  Node* const owner = slot.ancestor;
+  const OutputRef output = {owner->level, slot.source};
+  if (Storage* const listed = books_.path().Find(output)) return listed;
+  RenewStorage(owner, slot.source, from);
+  OutputSlot* const owned = &owner->outputs[slot.source];
+  books_.path().Hold(owned->storage, output, owned);
+  return owned->storage;
 }
 
 void Outputs::Revive(const Node& node) {

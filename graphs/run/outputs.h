@@ -2,7 +2,9 @@
 // has for it.
 //
 //   kOwn        this node's memory: the slot's storage again where nobody holds it, else a new one
-//   kSameAsOwn, kAncestor    the storage of another output
+//   kSameAsOwn  the storage of another output
+//   kAncestor   the storage of an earlier node's output, which the path holds again where nobody
+//               has held it in between
 //   kInput      the caller's own memory, not the copy that the graph read
 //   kKept       the place that this run put it to
 //   kConstant   as it was recorded
@@ -38,6 +40,8 @@ class Outputs {
 
  private:
   void RenewStorage(Node* node, uint32_t output, StackId from);
+  // The storage of an earlier node's output, which may have died since.
+  Storage* HeldAgain(const OutputSlot& slot, StackId from);
   void Revive(const Node& node);
 
   Ground& ground_;

@@ -40,7 +40,8 @@ bool FindSource(const StepMemory& memory, Path& path, const Values& originals, c
     slot->ancestor = path.current();
     while (slot->ancestor->level != held.output.level) slot->ancestor = slot->ancestor->parent;
     // What its body has stored without returning it is not made by a replay.
-    return slot->source < slot->ancestor->outputs.size();
+    return slot->source < slot->ancestor->outputs.size() &&
+           slot->ancestor->outputs[slot->source].kind == OutputKind::kOwn;
   }
   slot->kind = OutputKind::kOwn;
   return storage->state() == StorageState::kOwning && memory.InStepRegion(storage->range());

@@ -103,10 +103,12 @@ class World {
 
   // world_shelf.cc
   Ended HowItEnded(const TreeStats& before, const absl::Status& status) const;
-  static Source Settled(const Source& source, const CellPtr& cell, const Ended& ended);
+  // A tensor of the tree's that nothing ends with a step, as it lies in the lasting region.
+  bool Lasts(const Value& handle) const;
+  Source Settled(const Register& made, const Value& handle, const Ended& ended) const;
   void SettleShelf(const Ended& ended, uint64_t runs_before);
   absl::Status FollowReplay(Ended* ended);
-  std::vector<Seen> OutputsOf(const Ended& ended) const;
+  std::vector<Seen> OutputsOf(const Ended& ended, const Values& outputs) const;
   absl::Status AfterStaleUse(const FunctionSpec& spec, const absl::Status& failure);
   // Whether what is stored may be used, and what is in it.
   absl::Status CheckLives() const;

@@ -128,7 +128,7 @@ absl::Status World::TakeOutputs(const Ended& ended, Values outputs) {
     return absl::InternalError(absl::StrCat("the call gave ", outputs.size(),
                                             " outputs instead of ", spec.outputs.size()));
   }
-  const std::vector<Seen> expected = OutputsOf(ended);
+  const std::vector<Seen> expected = OutputsOf(ended, outputs);
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i].is_none() != (expected[i].cell == nullptr)) {
       return absl::InternalError(absl::StrCat("output ", i, " is there or not, wrongly"));

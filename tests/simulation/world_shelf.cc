@@ -23,14 +23,21 @@ World::Ended World::HowItEnded(const TreeStats& before, const absl::Status& stat
   return ended;
 }
 
-Source World::Settled(const Source& source, const CellPtr& cell, const Ended& ended) {
+bool World::Lasts(const Value& handle) const {
+  const AddressRange lasting = tree_->pool().arena().range_of(Region::kKept);
+  return handle.storage() != nullptr && lasting.Contains(handle.storage()->range());
+}
+
+// A warm-up that finds no memory where steps end goes on in the lasting region. What it leaves
+// there stays, as an eager run's does, and a later recording may take it.
+Source World::Settled(const Register& made, const Value& handle, const Ended& ended) const {
+  const Source& source = made.source;
   if (source.kind != Source::Kind::kRegister || source.recording != kThisRun) return source;
-  switch (ended.route) {
-    case Route::kRecorded:
-    case Route::kReplayed: return {source.kind, nullptr, ended.recording, source.number};
-    case Route::kWarmedUp: return {};
-    default: return {Source::Kind::kCell, cell};
+  if (ended.route == Route::kRecorded || ended.route == Route::kReplayed) {
+    return {source.kind, nullptr, ended.recording, source.number};
   }
+  const bool lasts = ended.route != Route::kWarmedUp || (ended.faulted && Lasts(handle));
+  return lasts ? Source{Source::Kind::kCell, made.cell} : Source();
 }
 
 // The runs of the call that is over: the last one is what the call was, the others came to nothing.
@@ -42,12 +49,11 @@ void World::SettleShelf(const Ended& ended, uint64_t runs_before) {
     const bool stepwise = ended.route == Route::kRecorded || ended.route == Route::kWarmedUp;
     if (known.run < body_runs_) {
       known.life = Life::kNone;
-    } else if (stepwise && ended.faulted) {
-      // Where the device is short of memory it may lie where nothing ends with a step.
     } else if (ended.route != Route::kFailed) {
-      known.life = stepwise ? Life::kStep : Life::kForEver;
+      const bool lasts = !stepwise || (ended.faulted && Lasts(stored.handle));
+      known.life = lasts ? Life::kForEver : Life::kStep;
     }
-    known.source = Settled(known.source, known.cell, ended);
+    known.source = Settled(known, stored.handle, ended);
   }
   if (ended.route != Route::kRecorded || !loads_) return;
   recorded_[ended.recording] = in_hand_.model->recorded();
@@ -79,7 +85,7 @@ absl::Status World::FollowReplay(Ended* ended) {
 
 // A kept output is put into memory of its own, but by an eager run: it is another cell than what
 // the body may have stored.
-std::vector<Seen> World::OutputsOf(const Ended& ended) const {
+std::vector<Seen> World::OutputsOf(const Ended& ended, const Values& outputs) const {
   const FunctionSpec& spec = *in_hand_.spec;
   std::map<int, CellPtr> kept;
   for (const uint32_t output : spec.kept) {
@@ -100,7 +106,7 @@ std::vector<Seen> World::OutputsOf(const Ended& ended) const {
     if (place != kept.end()) {
       seen.push_back({Value(), place->second, lasts, {Source::Kind::kCell, place->second}});
     } else {
-      seen.push_back({Value(), made.cell, lasts, Settled(made.source, made.cell, ended)});
+      seen.push_back({Value(), made.cell, lasts, Settled(made, outputs[i], ended)});
     }
   }
   return seen;
