@@ -24,7 +24,7 @@ World::Ended World::HowItEnded(const TreeStats& before, const absl::Status& stat
 }
 
 bool World::Lasts(const Value& handle) const {
-  const AddressRange lasting = tree_->pool().arena().range_of(Region::kKept);
+  const AddressRange lasting = tree_->pool().arena().range_of(Region::kLasting);
   return handle.storage() != nullptr && lasting.Contains(handle.storage()->range());
 }
 
