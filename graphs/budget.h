@@ -1,6 +1,6 @@
-// How much a tree may hold, by cause. What goes when a budget is full is the least valuable
-// (keep.h), never what is in flight or on the path in force, and everything that goes comes back
-// when it is called again:
+// How much a tree may hold, by cause. When a budget is full the least valuable thing goes (keep.h),
+// never one that is in flight or on the path in force. Everything that goes comes back when it is
+// called again:
 //
 //   budget               full: goes                             comes back by
 //   executables, bytes   an executable; its graph stays         instantiating the graph again
@@ -9,8 +9,8 @@
 //   shapes               all recordings of a shape              recording, once it is used twice
 //                                                               as often as another
 //
-// A call for which a budget has no room even so runs eagerly, with a reason: a path needs all its
-// own recordings at once. Budgets are positive: Tree::Create refuses 0. No refusal is for ever.
+// A path needs all its own recordings at once. A call for which there is no room beside them runs
+// eagerly, with a reason, and is tried again later. Budgets are positive: Tree::Create refuses 0.
 #ifndef GRAPHTREE_GRAPHS_BUDGET_H_
 #define GRAPHTREE_GRAPHS_BUDGET_H_
 
@@ -34,11 +34,11 @@ struct TreeBudget {
   // come in rotation, churn costs at most a constant factor.
   uint64_t shapes_of_function = 128;
   uint64_t shapes = 1024;
-  // A use counts half after so many calls of the tree.
+  // After so many calls of the tree a use counts half.
   uint64_t half_life = 4096;
-  // A function that is refused for being recorded too often, because its recordings fail, or
-  // because an address that would have to be patched is hidden, is tried again after so many calls
-  // at the latest.
+  // A function that is refused because it was recorded too often, because its recordings fail, or
+  // because an address that would have to be patched is hidden, is recorded again after so many
+  // calls at the latest.
   uint64_t retry_after = 1024;
 };
 

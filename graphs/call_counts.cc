@@ -1,4 +1,4 @@
-// Sums and sentences.
+// Adds counts up, and writes them as text.
 #include "graphs/call_counts.h"
 
 #include <algorithm>

@@ -8,8 +8,8 @@
 // A replay is counted by its node, as ever, and summed up here when somebody asks, or when the node
 // goes. So a hit pays nothing, and what was evicted still counts.
 //
-// Thread rule: like a container. What it holds is bounded by the edges that there are; those of a
-// function that is unregistered go with it.
+// Thread rule: like a container. A tally has one entry for each edge; the edges of a function that
+// is unregistered go with it.
 #ifndef GRAPHTREE_GRAPHS_CALL_COUNTS_H_
 #define GRAPHTREE_GRAPHS_CALL_COUNTS_H_
 
@@ -34,10 +34,10 @@ struct CallCounts {
   void Add(const CallCounts& other);
 };
 
-// In place of a function where a path begins.
+// Stands for the function before, where a path begins.
 inline constexpr uint32_t kPathBegin = ~uint32_t{0};
 
-// Where an eager run stands: after the function that is last on the path then.
+// A call of function `to`, made while `from` is the last function on the path.
 struct CallEdge {
   uint32_t from = kPathBegin;
   uint32_t to = 0;
@@ -51,7 +51,7 @@ struct CallEdge {
   }
 };
 
-// Of one edge: `from` is empty where a path begins.
+// The counts of one edge. `from` is empty where a path begins.
 struct EdgeStats {
   CallEdge edge;
   std::string from;
@@ -68,7 +68,7 @@ struct FunctionStats {
 
 class CallTally {
  public:
-  // Good until the next call.
+  // Good until another edge is asked for.
   CallCounts& On(CallEdge edge) { return counts_[edge]; }
   void Count(CallEdge edge, Reason reason, uint64_t times) {
     counts_[edge].reasons[static_cast<size_t>(reason)] += times;

@@ -1,4 +1,4 @@
-// Sums, lines, and what a function takes with it.
+// Sums, their text, and that a function that goes takes its edges along.
 #include "graphs/call_counts.h"
 
 #include <cstddef>

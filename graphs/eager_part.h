@@ -1,4 +1,4 @@
-// A part of a body that may not be recorded, and whoever cuts the body there.
+// A part of a body that must run eagerly, and the interface that is told where a body breaks.
 #ifndef GRAPHTREE_GRAPHS_EAGER_PART_H_
 #define GRAPHTREE_GRAPHS_EAGER_PART_H_
 
@@ -14,12 +14,12 @@ namespace graphtree {
 
 class Launcher;
 
-// Runs at once, in every run of the function, also in a replay. `tensors` are those that the break
-// declares, in their order, where this run has them. Its own launches, waits and copies go through
-// `on`, and so does its failure (Launcher::Fail); one that throws has failed, too. It outlives the
-// body's run: whatever it needs beside the tensors it holds by value, and the destructors of that
-// do not throw. The tensors are this run's: one that a part keeps is an address and no more, and
-// does not go stale when the bytes are another's.
+// The part itself. It runs at once, in every run of the function, also in a replay. `tensors` are
+// those that the break declares, in their order, where this run has them. The part's launches,
+// waits and copies go through `on`, and so does its failure (Launcher::Fail); a part that throws
+// has failed, too. A part outlives the body's run: it holds by value whatever else it needs, and
+// the destructors of that do not throw. The tensors are this run's: one that a part keeps is an
+// address and no more, and does not go stale when its bytes become another's.
 using EagerPart = std::function<void(Launcher& on, absl::Span<const Tensor> tensors)>;
 
 struct BreakRequest {
@@ -28,11 +28,11 @@ struct BreakRequest {
   EagerPart run;
 };
 
-// Told by the launcher where the body breaks. Without one, parts run in their place.
+// The launcher tells a cutter where the body breaks. Without a cutter it runs the part there.
 class Cutter {
  public:
   virtual ~Cutter() = default;
-  // Runs the part after everything that was launched so far.
+  // Runs the part after everything that the body has launched so far.
   virtual absl::Status Cut(BreakRequest request) = 0;
 };
 

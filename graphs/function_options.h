@@ -18,69 +18,75 @@ namespace graphtree {
 // Never given twice, also not when its function was unregistered.
 using FunctionId = uint32_t;
 
-// Launches work and returns what it made. `inputs` is the body's to keep or to drop: an input that
-// it empties has died inside the function, and its memory may be used by what follows. Nothing that
-// it computes on the host may depend on device data, but for what it does in a Launcher::Break. It
-// may be called any number of times: once to warm up, once to be recorded, and once more there if a
-// library takes a large input of it (see rehearsal.h). One that throws has failed, as with
-// Launcher::Fail: the call is an error that says what was thrown, and is taken back as any other.
+// A body launches work and returns the values that it made. `inputs` is the body's to keep or to
+// drop: an input that the body empties has died inside the function, and what the body allocates
+// next may use its memory. A body may be called any number of times: once to warm up, once to be
+// recorded, and once more for that recording if a library takes a large input (see rehearsal.h). A
+// body that throws has failed, as with Launcher::Fail: the call is an error that says what was
+// thrown, and is taken back as any other.
 //
-// Nor may what it launches depend on where its inputs lie, or on which of them share bytes: a
-// recording is replayed for inputs that lie elsewhere.
+// Nothing that a body computes on the host may depend on device data, but for what it does in a
+// Launcher::Break. Nor may its launches depend on where its inputs lie, or on which of them share
+// bytes: a recording is replayed for inputs that lie elsewhere.
 //
-// Of an input that no function of the tree made the body may be given a copy, which holds its
-// elements and nothing of the gaps between them, and which is good while the body runs: to store
-// such an input is to store the copy.
+// In place of an input that no function of the tree made the body may be given a copy. The copy
+// holds the elements and nothing of the gaps between them, and is good while the body runs: a body
+// that stores such an input stores the copy.
 //
-// What the tree knows of a body is what its launches declare. Found without checked mode: an input
-// of at most 64 KiB that an op is told to read and writes to, if the kernel's signature has no
-// const there (Params), in the first warm-up; memory that the body makes, or says to be written,
-// and that no op of its recording takes (unseen_writes). Not found: a write to a larger input that
-// is declared as read, or by a kernel whose parameters are known by their sizes alone, or in a
-// later run only; work on another stream beside opaque work on the launcher's. Their replays give
-// other bytes than the body. Checked mode (TreeOptions::check) finds these, while it is on.
+// What the tree knows of a body is what its launches declare. Where a body does something else its
+// replays leave other bytes than the body would. What is found of that, and when:
+//
+//   first warm-up   a write to an input of at most 64 KiB that the op is told to read, if the
+//                   kernel's signature has no const there (Params)
+//   recording       memory that the body makes, or says to be written, and that no op takes
+//                   (unseen_writes)
+//   checked mode    a write to a larger input that is declared as read, or by a kernel whose
+//   alone           parameters are known by their sizes alone, or in a later run only; work on
+//                   another stream beside opaque work on the launcher's (TreeOptions::check)
 using Body = std::function<Values(Launcher& on, Values& inputs)>;
 
-// The body takes it that the input starts at a multiple of so many bytes (a power of two).
+// The body relies on this input starting at a multiple of so many bytes (a power of two).
 struct InputAlignment {
   uint32_t input = 0;
   uint64_t bytes = 1;
 };
 
 struct FunctionOptions {
-  // Inputs whose address never changes for long (weights, caches). Checked at every call; at a
-  // second address the function is recorded once more, for any address. A static input may be
-  // mutated.
+  // Inputs whose address seldom changes (weights, caches). Every call compares the address; at a
+  // second one the function is recorded once more, for any address. A static input may be mutated.
   std::vector<uint32_t> static_inputs = {};
-  // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
+  // Inputs that opaque work in the body writes to. A write that Launcher::Launch declares needs no
+  // entry here.
   std::vector<uint32_t> mutated_inputs = {};
-  // An input that is less aligned than is said here is copied, whatever else is said about it.
-  // Where the body writes to it the call runs eagerly, and what was written is copied back; that is
-  // an error if it shares bytes with another input and no copy of both is aligned as declared.
+  // An input that is less aligned than is declared here is copied, whatever else is declared about
+  // it. Where the body writes to that input the call runs eagerly, and what was written is copied
+  // back; if the input shares bytes with another one, and no copy of both is aligned as declared,
+  // the call is an error.
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.
   std::vector<uint32_t> kept_outputs = {};
-  // More outputs than that are an error.
+  // A body that returns more outputs than that has failed.
   size_t most_outputs = std::numeric_limits<size_t>::max();
-  // Ops of it write through addresses that no launch shows, or it returns memory that nothing is to
-  // write. Without this a recording that holds no op for what the body made or said to be written
-  // is taken for one whose work went to another stream than Launcher::stream(), and is given up.
+  // Ops of the body write through addresses that no launch shows, or the body returns memory that
+  // nothing is to write. Without this, a recording in which no op takes memory that the body made
+  // or said to be written is given up: its work seems to have gone to another stream than
+  // Launcher::stream().
   bool unseen_writes = false;
-  // Never record it.
+  // Never record the function.
   bool exclude = false;
-  // What is done about inputs that come at changing addresses. A body that writes the address of
-  // an input into memory, where no launch shows it, wants kCopy.
+  // How the tree takes inputs that come at changing addresses. A body that writes the address of
+  // an input into memory, where no launch shows it, needs kCopy.
   Moving moving = Moving::kPatch;
-  // The only sizes to record it for; others run eagerly. A size is the integers among a call's
-  // inputs, in their order, or, where it has none, the first dimension of its first tensor that is
-  // not static. Empty: all.
+  // The only sizes to record the function for; calls of other sizes run eagerly. A size is the
+  // integers among a call's inputs, in their order, or, where a call has none, the first dimension
+  // of its first tensor that is not static. Empty: all sizes.
   std::vector<std::vector<int64_t>> recorded_sizes = {};
-  // Do not record the function if its sizes vary: the first call that brings another integer, or
-  // another dimension, than the first one is told, what was recorded goes, and all calls run
-  // eagerly from then on. Sizes that are not listed above say nothing here.
+  // Do not record the function if its sizes vary. When a call brings another integer, or another
+  // dimension, than the first call did, a warning says so, all recordings of the function go, and
+  // its calls run eagerly from then on. Calls whose sizes are not in recorded_sizes do not count.
   bool skip_varying_sizes = false;
-  // What errors and warnings call the inputs, in their order; may be empty or short of the last.
+  // Names of the inputs for errors and warnings, in the order of the inputs; may be shorter.
   std::vector<std::string> input_names = {};
   // Look for undeclared writes and dead memory in this function's calls; see TreeOptions::check.
   bool check = false;

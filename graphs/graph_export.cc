@@ -1,4 +1,4 @@
-// One row for each op.
+// Writes one row for each op.
 #include "graphs/graph_export.h"
 
 #include "absl/strings/str_cat.h"
@@ -16,7 +16,7 @@ void WriteDim(absl::string_view key, const Dim3& dim, JsonWriter& json) {
   json.Key(key).BeginArray().Unsigned(dim.x).Unsigned(dim.y).Unsigned(dim.z).EndArray();
 }
 
-// Up to eight bytes as one little-endian word; more as the bytes in order.
+// Up to eight bytes are written as one little-endian word, more as the bytes in their order.
 std::string ParameterText(const Op& op, const ParamSlot& slot) {
   std::string digits;
   for (uint32_t i = 0; i < slot.bytes; ++i) {
@@ -74,7 +74,7 @@ void WriteOp(const Op& op, JsonWriter& json) {
   json.EndArray().EndObject();
 }
 
-// For a label in quotes; "\n" breaks a line there, but for one in a name.
+// Text for a label in quotes. In a label "\n" breaks the line, so one in a name is escaped.
 std::string Escaped(absl::string_view text) {
   return absl::StrReplaceAll(OneLine(text), {{"\\", "\\\\"}, {"\"", "\\\""}});
 }

@@ -1,12 +1,13 @@
-// A recorded graph for other programs: its ops with what they are and touch, and their edges.
+// A recorded graph as text for other programs: its ops, what each of them does and touches, and
+// their edges.
 //
 //   JSON       {"name": "decode #3", "ops": [{"id": 0, "kind": "kernel", "name": "norm",
 //              "grid": [4, 1, 1], ..., "dependencies": [{"from": 2, "kind": "full"}]}, ...]}
 //   Graphviz   a digraph: a box for each op, a dashed edge where an op need not wait for the end
 //              of the one before (programmatic)
 //
-// Plain text, from plain data. Addresses and values are hexadecimal strings, since JSON's numbers
-// lose bits after the 53rd.
+// Pure. Addresses and values are hexadecimal strings, since JSON's numbers lose bits after the
+// 53rd.
 #ifndef GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
 #define GRAPHTREE_GRAPHS_GRAPH_EXPORT_H_
 

@@ -1,4 +1,4 @@
-// The texts of a small graph, by hand.
+// A small graph that is made by hand, as JSON and as Graphviz.
 #include "graphs/graph_export.h"
 
 #include "gtest/gtest.h"

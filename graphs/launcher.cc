@@ -1,4 +1,4 @@
-// Checks what a body hands over, tells the observer, and passes it to the stream.
+// Checks what a body hands to its launcher, tells the observer, and puts the work on the stream.
 #include "graphs/launcher.h"
 
 #include <algorithm>
@@ -56,7 +56,7 @@ const Value* Launcher::InputFor(size_t index, absl::string_view wanted) {
   return &(*inputs_)[index];
 }
 
-// A body goes on after a failure, and may look at its dimensions.
+// After a failure the body goes on, and may look at the dimensions of the tensor from here.
 Tensor Launcher::Input(size_t index) {
   static const Layout* const nothing = Layout::Of(DType::kU8, {0, 0, 0, 0, 0, 0, 0, 0});
   const Value* input = InputFor(index, "a tensor");
@@ -128,14 +128,15 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
                    absl::StrCat(op, ": ", tensor.shape().Check().message())));
     return false;
   }
-  // From Empty after a failure: the body may have stored it.
+  // Empty returned this tensor after a failure, perhaps in an earlier run: a body may have stored
+  // it.
   if (tensor.word() == 0 && !tensor.raw_bytes().empty()) {
     FailAt(op, absl::FailedPreconditionError(absl::StrCat(
                    op, ": a tensor of ", tensor.raw_bytes().bytes, " bytes at address 0; whoever "
                    "made it had failed, and it has no memory")));
     return false;
   }
-  // What a part took along from its body is made again by every replay.
+  // A tensor that a part took along from its body is made again by every replay.
   if (in_part_ && tensor.storage() != nullptr && tensor.storage()->remade) return true;
   absl::StatusOr<AddressRange> bytes = tensor.bytes();
   if (!bytes.ok()) {
@@ -146,7 +147,8 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
   return true;
 }
 
-// Bytes are copied and filled from the first to the last one: those in between are somebody else's.
+// Copies and fills touch all bytes from the first to the last one; bytes in a gap may be somebody
+// else's.
 bool Launcher::UsableWhole(const Tensor& tensor, absl::string_view op) {
   if (!Usable(tensor, op)) return false;
   const Layout& layout = tensor.shape();
@@ -192,7 +194,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
       }
       ++index;
     }
-    if (!ok()) return;  // the observer knows better
+    if (!ok()) return;  // the observer has made the launcher fail
   }
   Passed(kernel.name(), stream_.Launch(kernel, shape, arguments_));
   EndScratch();

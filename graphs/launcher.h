@@ -1,38 +1,40 @@
-// What a function's body launches through. The body is the same for eager runs, warm-up and
-// recording; nothing in it knows which.
+// A Launcher is what a function's body launches its work through. The body is the same for eager
+// runs, warm-ups and recordings, and does not know in which of them it runs.
 //
 //   Tensor hidden = on.Empty(DType::kF32, {rows, kHidden});
 //   on.Launch(kNorm, {.grid = {rows}, .block = {256}}, {In(x), In(weight), Out(hidden)});
 //   on.Launch(kAttend, shape, {In(hidden), InOut(cache), Out(hidden), Val(position)});
 //
-// What an op reads and writes is said once, where it is launched: the recorder learns from it which
-// inputs a function mutates and which arguments point to an input. Opaque work (a library, another
-// framework) goes onto stream(), and what it touches is declared with Reads and Writes before the
-// work is put there: what is written is saved then, for a call that fails. Work on a stream that is
-// forked off stream() is declared before the fork, and joined or waited for also by a body that
-// fails: what was saved is put back then.
+// A body says what an op reads and writes once, where it launches the op: from this the recorder
+// learns which inputs a function mutates and which arguments point to an input. Opaque work (a
+// library, another framework) goes onto stream(). The body declares what that work touches with
+// Reads and Writes before it puts the work there, because the tree saves what will be written, for
+// a call that fails. Work on a stream that is forked off stream() is declared before the fork. Also
+// a body that fails joins it or waits for it: what was saved is put back then.
 //
-// What no graph can hold, host work or a launch that depends on data, goes into a part of its own:
+// Work that no graph can hold (host work, a launch that depends on data) goes into a part of its
+// own:
 //
 //   on.Break("sampling on the host", {In(logits), Out(tokens)},
 //            [](Launcher& part, absl::Span<const Tensor> tensors) { ... });
 //
-// The recording is cut there, and every replay runs the part in its place. The body's own code runs
-// no more then, so a part takes tensors from its arguments and everything else by value. Work that
-// the body has put on other streams is joined before it.
+// The recording is cut there, and every replay runs the part in its place. In a replay the rest of
+// the body does not run, so a part takes tensors from its arguments and everything else by value.
+// The body joins its work on other streams before the break.
 //
-// A body asks for its inputs by number, so that a call that brings something else is an error that
-// names the input, and what it is instead:
+// A body asks for its inputs by number. If a call brings something else there, the error names the
+// input and says what it is instead:
 //
 //   const Tensor x = on.Input(0);
 //   const int64_t position = on.Integer(1);
 //
-// Errors are sticky: after the first failure the launcher does nothing more and status() tells what
-// failed; a body needs no checks of its own. Tensors from Empty then have their shape and no bytes,
-// and in the place of an input that is no tensor stands one of eight dimensions, all of size 0.
+// Errors are sticky: after the first failure the launcher does nothing more and status() says what
+// failed; a body needs no checks of its own. After a failure Empty returns tensors with their shape
+// and no bytes, and Input returns, for an input that is no tensor, one of eight dimensions of size
+// 0.
 //
-// A body or part that throws has failed, too: the exception ends in the tree's call, as an error.
-// Destructors of what is kept alive do not throw, or end the process, as is usual in C++.
+// A body or part that throws has failed, too: the exception becomes an error of the tree's call.
+// Destructors of objects that are kept alive do not throw; one that does ends the process.
 //
 // Threads: used by the body, on the thread that runs it.
 #ifndef GRAPHTREE_GRAPHS_LAUNCHER_H_
@@ -92,13 +94,12 @@ class BodyAllocator {
  public:
   virtual ~BodyAllocator() = default;
   virtual absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) = 0;
-  // Bytes for one op, until EndScratch. The storage owns nothing: whoever lets go of it frees
-  // nothing.
+  // Bytes for one op, until EndScratch. The storage owns no block: its last handle frees nothing.
   virtual absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) = 0;
-  // The op is launched: the bytes may be placed again, in the stream's order, and the storage is
-  // stale.
+  // The op is launched: from now on the storage is stale, and its bytes may be given away, in the
+  // stream's order.
   virtual void EndScratch(Storage* scratch) = 0;
-  // Work of `stream` uses the storage too: whoever gets its bytes next waits for that.
+  // Work on `stream` uses the storage, too: whoever gets its bytes next waits for that work.
   virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
 };
 
@@ -106,19 +107,19 @@ class BodyAllocator {
 class AccessObserver {
  public:
   virtual ~AccessObserver() = default;
-  // The op that the body launches now; its accesses follow.
+  // The body is about to launch this op; its accesses follow.
   virtual void Launching(absl::string_view) {}
-  // `argument` counts the op's arguments; -1 for a declaration of opaque work. A copy's target is
-  // its argument 0 and its source 1; a fill has its target.
+  // `argument` is the number of the op's argument, or -1 for a declaration of opaque work. A copy
+  // has its target as argument 0 and its source as 1; a fill has its target as 0.
   virtual void Accessed(Access access, const Tensor& tensor, int argument) = 0;
   // The op is told to read the tensor only, and its kernel takes a pointer that it may write
   // through.
   virtual void Doubted(const Tensor&) {}
-  // The op whose arguments were just told was launched.
+  // The op whose accesses were told last was launched.
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
   virtual void Copied(const CopyParams&) {}
   virtual void Filled(const FillParams&) {}
-  // The body breaks here; its part is given what was just told.
+  // The body breaks here; the accesses that were told last are its part's.
   virtual void Broke(absl::string_view) {}
 };
 
@@ -133,25 +134,26 @@ class Launcher {
   Launcher(const Launcher&) = delete;
   Launcher& operator=(const Launcher&) = delete;
 
-  // The body's own `inputs[index]`, looked at when it is asked for: the launcher holds no handle,
-  // so that an input which the body has emptied is dead, and asking for it again an error. A part
-  // has no inputs but the tensors that it is given.
+  // The body's own `inputs[index]`. The launcher holds no handle of it, so an input that the body
+  // has emptied is dead, and asking for it again is an error. A part has no inputs but the tensors
+  // that it is given.
   Tensor Input(size_t index);
   int64_t Integer(size_t index);
 
   Tensor Empty(DType type, absl::Span<const int64_t> sizes);
   Tensor Empty(const Layout* layout);
-  // Memory for the op launched next, and no longer. One op may have several. A break is such an op:
-  // its part has the memory until the part ends. Using it afterwards is an error.
+  // Memory for the op that is launched next, and no longer. One op may have several. A break counts
+  // as such an op: its part has the memory until the part ends. Using the memory after its op is an
+  // error.
   Tensor Scratch(uint64_t bytes);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
-  // All bytes from the first to the last one. Extents are equal, and no tensor has gaps between its
-  // elements.
+  // These write all bytes from the first to the last one. REQUIRES: extents are equal, and no
+  // tensor has gaps between its elements; else the launcher fails.
   void Copy(const Tensor& target, const Tensor& source);
   void Fill(const Tensor& target, uint8_t byte);
-  // Runs `part` after everything that was launched so far; `why` is for people. Arguments are
-  // tensors only, and say what the part reads and writes, as a launch's do.
+  // Runs `part` after everything that was launched so far; `why` is for people. The arguments are
+  // tensors, and say what the part reads and writes, as a launch's do.
   void Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part);
 
   // The next `count` random numbers of `generator`, for one op: passed to it with Val. Every run of
@@ -160,21 +162,24 @@ class Launcher {
 
   // The memory of a workspace that is registered with the tree, to be handed to its library now.
   AddressRange Workspace(WorkspaceId id);
-  // Not settled yet: the next call shall warm up again instead of being recorded. The tree's limit
-  // bounds how often that is granted. In a replay's part it says nothing new.
+  // The body is not settled yet (a tuner has more to try): the next call shall warm up again
+  // instead of being recorded. TreeOptions::warm_up_limit bounds how often that is granted. In a
+  // part that a replay runs, this changes nothing.
   void WarmUpAgain(std::string why);
-  // What was launched needs `object`: a recording holds it for as long as it may be replayed, any
-  // other run until its work is done, and a replay what its parts say likewise. It is let go by a
-  // later call or step, or when the tree is closed.
+  // Work that was launched needs `object`. A recording holds it for as long as it may be replayed;
+  // any other run, and a replay's part, until the work is done. A later call or step, or closing
+  // the tree, lets go of it.
   void KeepAlive(std::shared_ptr<void> object);
 
-  // The stream in force. Work put on it directly is opaque: declare what it touches.
+  // The stream that the body or part launches on. Work put on it directly is opaque: declare what
+  // the work touches.
   Stream& stream() { return stream_; }
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);
-  // Opaque work on `side`, a stream that the body has forked off its own, uses the tensor. Said
-  // after that work: a tensor that is dropped before the fork joins may else be placed again while
-  // the work runs. Memory of the caller's needs no such word, and scratch has one op.
+  // Opaque work on `side`, a stream that the body has forked off its own, uses the tensor. The body
+  // says so after it has put the work there: else the bytes of a tensor that is dropped before the
+  // fork joins may be given away while the work runs. Memory of the caller's needs no such call,
+  // and scratch belongs to one op of stream().
   void UsedOn(const Tensor& tensor, Stream& side);
 
   bool ok() const { return status_.ok(); }
@@ -182,7 +187,8 @@ class Launcher {
   // The body itself found something wrong.
   void Fail(absl::Status status);
 
-  // For whoever runs the body. `inputs` are those that it is given, and outlive its run.
+  // What follows is for whoever runs the body. `inputs` are those that the body is given; they
+  // outlive its run.
   void SetInputs(const Values* inputs) {
     inputs_ = inputs;
     inputs_brought_ = inputs == nullptr ? 0 : inputs->size();
@@ -194,7 +200,7 @@ class Launcher {
   // Runs a part with this launcher, which is not the body's own. The error names the part.
   absl::Status RunPart(const BreakRequest& request);
   BodyRequests& requests() { return requests_; }
-  // What the body asked for and launched no op for. Every launch does this for itself.
+  // Ends scratch memory that no op was launched for. Every launch ends its own.
   void EndScratch();
   // Where a body that failed had come to: "at op 3 of its body ('attend')" if that op could not be
   // launched, "after op 3 of its body ('attend')" if something else failed after it.
@@ -203,7 +209,7 @@ class Launcher {
  private:
   // False, with status_ set, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
-  // The same, and has no gaps between its elements.
+  // The same; false also if the tensor has gaps between its elements.
   bool UsableWhole(const Tensor& tensor, absl::string_view op);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   // Null, with status_ set, if there is no such input, or none any more.

@@ -36,7 +36,7 @@ Words KeyOf(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_
 
 constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 
-// Of what is not negative; the most there is where the product is more.
+// The product of two numbers that are not negative, or kMost where the product is larger.
 int64_t Times(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
 std::vector<int64_t> RowMajor(absl::Span<const int64_t> sizes) {
@@ -54,7 +54,8 @@ struct Extent {
   uint64_t bytes = 0;
 };
 
-// Or what no tensor can have about it. A size of 0 makes no other one smaller.
+// The extent, or why no tensor can have it. A size of 0 does not make up for another one that is
+// too large.
 absl::StatusOr<Extent> ExtentOf(DType type, absl::Span<const int64_t> sizes,
                                 absl::Span<const int64_t> strides) {
   if (sizes.size() != strides.size()) {

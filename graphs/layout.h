@@ -5,8 +5,8 @@
 //   const Layout* every_other = Layout::Strided(DType::kF32, {4, 128}, {256, 2});
 //
 // Sizes that no tensor can have (a negative one, more bytes than there are addresses) make a layout
-// all the same, which has no bytes and knows that it is impossible: whatever is to use it, a
-// launcher or a call of a tree, is an error that says what is wrong with it.
+// all the same. It has no bytes and is marked as impossible: a launcher or a call of a tree that is
+// given one returns an error that says what is wrong with it.
 //
 // Layouts are never freed: a program has as many as it has distinct shapes. Looking one up takes a
 // lock and a hash; a replayed call looks none up.
@@ -43,15 +43,15 @@ class Layout {
                                absl::Span<const int64_t> strides);
 
   bool possible() const { return problem_.empty(); }
-  // OK, or what no tensor can have about it: "a tensor of u8[-1] has a negative size".
+  // OK, or why the layout is impossible: "a tensor of u8[-1] has a negative size".
   absl::Status Check() const;
 
   DType type() const { return type_; }
   absl::Span<const int64_t> sizes() const { return sizes_; }
   absl::Span<const int64_t> strides() const { return strides_; }
   int64_t elements() const { return elements_; }
-  // From the first byte that an element occupies to after the last; 0 without elements, and of an
-  // impossible layout, which has none either.
+  // The bytes from the first to the last one that an element occupies; 0 for a layout without
+  // elements, and for an impossible one.
   uint64_t extent_bytes() const { return extent_bytes_; }
   // The elements fill the extent, each byte once, in row-major order.
   bool dense() const { return dense_; }

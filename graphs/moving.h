@@ -7,9 +7,9 @@
 namespace graphtree {
 
 enum class Moving : uint8_t {
-  kPatch,  // the ops that take it are patched where that pays or nothing else is right; else copied
-  kCopy,   // always copied; a caller's input that is written to makes the function run eagerly
-  kEager,  // like kPatch, but a static or managed input at a second address runs eagerly
+  kPatch,  // patch the ops that take the input where that pays or nothing else is right; else copy
+  kCopy,   // always copy; a caller's input that is written to makes the function run eagerly
+  kEager,  // like kPatch, but run eagerly if a static or managed input is at a second address
 };
 
 constexpr uint64_t kDefaultPatchBytes = uint64_t{1} << 20;

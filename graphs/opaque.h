@@ -1,12 +1,13 @@
-// Something that a function is handed and no kernel reads: a process group, a mesh, a plan.
+// An opaque value is an object that a function is handed and no kernel reads: a process group, a
+// mesh, a plan.
 //
 //   Value   | holder* | kOpaque          | 0       |   any object: never compared
 //           | holder* | kVersionedOpaque | version |   part of a call's key, as an integer is
 //
-// The value keeps the object alive; its destructor does not throw, or ends the process. A recording
-// is made from what the object was, so one whose contents matter has a version, and another version
-// is another recording. An object in place of another under the same version is refused, as one of
-// the two versions is wrong.
+// The value keeps the object alive. (A destructor of the object that throws ends the process.) A
+// recording is made from what the object was, so an object whose contents matter has a version, and
+// another version is another recording. A call that brings another object under a version that is
+// known is an error, as one of the two versions is wrong.
 //
 // Threads: values may be dropped on any thread.
 #ifndef GRAPHTREE_GRAPHS_OPAQUE_H_
@@ -23,7 +24,7 @@ namespace graphtree {
 // Lives until the last value that refers to it is gone.
 class OpaqueHolder : public StorageOwner {
  public:
-  // With no handle yet.
+  // The storage has no handle yet.
   static Storage* Make(std::shared_ptr<const void> object) {
     return &(new OpaqueHolder(std::move(object)))->storage_;
   }

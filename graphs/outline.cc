@@ -1,4 +1,4 @@
-// Draws the rows.
+// Draws an outline: as lines for people, as Graphviz, as JSON.
 #include "graphs/outline.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace {
 
 constexpr uint32_t kLevelsAbreast = 24;
 constexpr size_t kStaticsShown = 2;
-constexpr char kLineEnd[] = "\n";  // of ours, in a label; names have none left
+constexpr char kLineEnd[] = "\n";  // our own, in a label; OneLine leaves none in names
 
 // ", 3 sections (host, mask)"; empty for one.
 std::string SectionsOf(const OutlineNode& node) {
@@ -36,9 +36,9 @@ std::string NameOf(const OutlineNode& node, absl::string_view separator) {
   return more == 0 ? text : absl::StrCat(text, " and ", more, " more");
 }
 
-// How the rows hang together.
+// Where each row stands in the tree.
 struct Shape {
-  std::vector<uint32_t> levels;          // above each row
+  std::vector<uint32_t> levels;          // by row: how many rows are above it
   std::vector<bool> has_later_sibling;
 };
 
@@ -48,7 +48,7 @@ Shape ShapeOf(const Outline& outline) {
     shape.levels.push_back(row.parent < 0 ? 0 : shape.levels[row.parent] + 1);
   }
   shape.has_later_sibling.resize(outline.size());
-  std::vector<bool> has_child(outline.size() + 1);  // of those further down; roots are the last's
+  std::vector<bool> has_child(outline.size() + 1);  // below this row; last: for roots
   for (size_t row = outline.size(); row-- > 0;) {
     const size_t parent = outline[row].parent < 0 ? outline.size() : outline[row].parent;
     shape.has_later_sibling[row] = has_child[parent];

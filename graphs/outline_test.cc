@@ -1,4 +1,4 @@
-// The drawings; that the rows are right is seen where trees are recorded.
+// The drawings of given rows. Tests that record trees look at the rows themselves.
 #include "graphs/outline.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The table of reasons.
+// Gives each reason its name and its sentence.
 #include "graphs/reason.h"
 
 #include "device/base/check.h"

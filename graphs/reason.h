@@ -1,5 +1,5 @@
-// Why a call was not replayed, or a recording not reused: every cause has a code, a counter and a
-// sentence.
+// Why a call was not replayed, or a recording not used again: every cause has a code, a counter and
+// a sentence. Below, "it" is the function that was called.
 #ifndef GRAPHTREE_GRAPHS_REASON_H_
 #define GRAPHTREE_GRAPHS_REASON_H_
 
@@ -26,13 +26,13 @@ enum class Reason : uint8_t {
   kShapeLimit,         // other shapes have all the places, and are used more
   kOverBudget,         // the tree's budget has no room for it beside the path that it is on
   kPaused,             // its recordings failed several times in a row; it is tried again later
-  // Recorded again although there was a recording for the place.
+  // Recorded again although the function has a recording at this place.
   kStaticMoved,        // a static input has another address
   kManagedMoved,       // an input made on this path has another address
   kAlignmentDiffers,   // a patched input is less aligned than when it was recorded
   kLivenessDiffers,    // an output that was dead when it was recorded is alive
   kConsumerDiffers,    // an input that died inside the function is held by somebody else now
-  // Evicted, to make room; these count what went.
+  // Evicted, to make room. These count the recordings or executables that went.
   kNodeEvicted,        // a recording, for the budget of nodes
   kSiblingEvicted,     // a recording, for the budget of siblings
   kShapeEvicted,       // recordings of a shape that lost its place, or its warm-up
@@ -49,7 +49,7 @@ enum class Reason : uint8_t {
   kUndeclaredWrite,    // checked mode saw it write to an input that it did not declare
   kWorksElsewhere,     // its recording lacks work that it put on another stream
   kReplayDiffers,      // checked mode saw a replay leave other bytes than a run of its body
-  // Cut where it must run eagerly; this counts the breaks of what was recorded.
+  // Cut where it must run eagerly. This counts the breaks of the recordings that were made.
   kBreak,  // the last one: kReasonCount counts up to it
 };
 

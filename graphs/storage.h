@@ -20,9 +20,9 @@
 //             kOwning <--restore-- kView --step ends while held--> kStale
 //                |-------------------------step ends while held--> kStale
 //
-// Threads: handles may be dropped on any thread, also while the tree runs; the counts are
-// atomic, and what a drop must free is given to the owner, which queues it. A drop that is still
-// under way when the tree looks counts as held: late, never early.
+// Threads: handles may be dropped on any thread, also while the tree runs: the count is atomic, and
+// the last drop tells the owner, which frees the block or queues it. While a drop is still under
+// way the tree sees the storage as held: it learns of a death late, never early.
 #ifndef GRAPHTREE_GRAPHS_STORAGE_H_
 #define GRAPHTREE_GRAPHS_STORAGE_H_
 
@@ -38,31 +38,31 @@ namespace graphtree {
 class Storage;
 class StreamLife;
 
-// Whoever made a storage: told, on the thread of the drop, when its last handle is gone. It
-// outlives its storages.
+// The maker of a storage. It is told when the last handle is gone, on the thread that dropped that
+// handle, and outlives its storages.
 class StorageOwner {
  public:
   virtual ~StorageOwner() = default;
   // No handle is left, outside or inside. The owner deletes or reuses the storage.
   virtual void Unreferenced(Storage* storage) = 0;
-  // The same where the last one was inside: this is the thread of the tree's call.
+  // The same where the last handle was inside: this is the thread of the tree's call.
   virtual void UnreferencedInside(Storage* storage) { Unreferenced(storage); }
   // Why `storage` may not be used: who made it, when, and who overwrote it.
   virtual std::string WhyStale(const Storage& storage) const = 0;
-  // Work on a stream of somebody else's uses a storage whose last handle may go now: the bytes may
-  // be given away after that work alone. On any thread.
+  // Work on a stream of another tree uses a storage whose last handle may go now: its bytes may be
+  // given away only after that work. Called on any thread.
   virtual void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) {}
-  // The device that its storages lie on; empty if they lie nowhere in particular.
+  // The device that the storages lie on; empty for those that lie on none.
   virtual std::string DeviceName() const { return ""; }
 };
 
 enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
 
-// In place of an output's number: a tensor that the body has stored somewhere, and not returned;
-// the same of a run that failed, or of a recording that was given up.
+// These stand for an output's number. kNotReturned: the body has stored the tensor somewhere and
+// not returned it. kTakenBack: likewise, in a run that failed or a recording that was given up.
 inline constexpr uint32_t kNotReturned = ~uint32_t{0};
 inline constexpr uint32_t kTakenBack = kNotReturned - 1;
-// Memory for one op, which has been launched (Launcher::Scratch).
+// kScratch: memory for one op, which has been launched (Launcher::Scratch).
 inline constexpr uint32_t kScratch = kNotReturned - 2;
 
 class Storage {
@@ -94,7 +94,7 @@ class Storage {
   void AddInside() {
     if (inside_++ == 0) count_.fetch_add(kInside, std::memory_order_relaxed);
   }
-  // False if nobody holds it: its last handle may be going just now, on another thread.
+  // False if nobody holds the storage: its last handle may be going now, on another thread.
   bool TryAddInside() {
     uint64_t count = count_.load(std::memory_order_relaxed);
     while (inside_ == 0 && count != 0 &&
@@ -112,7 +112,7 @@ class Storage {
     }
   }
 
-  // The owner's side.
+  // What follows is for the owner.
   void set_state(StorageState state) { state_.store(state, std::memory_order_release); }
   // Back to a storage without handles. REQUIRES: no handle is left.
   void Reset(AddressRange range, StorageState state) {
@@ -120,17 +120,17 @@ class Storage {
     state_.store(state, std::memory_order_release);
   }
 
-  // The owner's notes: the block behind it and where it comes from.
+  // The owner's notes: the storage's block, and where the storage comes from.
   uint64_t block = 0;
-  bool kept = false;       // outlives its step, and counts towards the limit of what may
-  bool remade = false;     // by every replay, for the parts of its recording
+  bool kept = false;       // outlives its step, and counts towards TreeOptions::kept_bytes
+  bool remade = false;     // every replay makes it again, for the parts of its recording
   uint64_t serial = 0;     // differs for every use of this object
-  uint64_t producer = 0;   // function
-  uint32_t output = 0;     // which of its outputs, or one of the above
-  uint64_t step = 0;       // made in
+  uint64_t producer = 0;   // the function that made it
+  uint32_t output = 0;     // which output of that function, or kNotReturned and so on
+  uint64_t step = 0;       // the step in which it was made
   uint64_t ended_in = 0;   // the step whose begin made it stale
-  uint32_t made_at = 0;    // the call that made it, and where its step was ended: stacks that
-  uint32_t ended_at = 0;   // checked mode takes (call_stack.h)
+  uint32_t made_at = 0;    // the stack of the call that made it, in checked mode (call_stack.h)
+  uint32_t ended_at = 0;   // likewise, of the call that ended its step
   Storage* next = nullptr;  // in the owner's list of spare ones
 
  private:

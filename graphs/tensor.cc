@@ -1,4 +1,4 @@
-// Values in words.
+// Says in words what a value is.
 #include "graphs/tensor.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,6 +1,6 @@
 // A Tensor is a handle: a layout over bytes of a storage. A Value is what goes into a function and
-// comes out of it: a tensor, an integer, something opaque, or nothing. What a call consumed leaves
-// a mark where it was, so that passing it again is told from passing nothing.
+// comes out of it: a tensor, an integer, an opaque object, or nothing. A tensor that a call
+// consumed leaves a mark in its place, so that passing it again is told from passing nothing.
 //
 //   Tensor   | storage* | layout* | word |        24 bytes; word = address of the first element
 //   Value    | null     | kInt    | word |        word = the integer itself
@@ -41,7 +41,7 @@ class Value {
     value.word_ = static_cast<uint64_t>(integer);
     return value;
   }
-  // Never compared: a call with another object is the same call.
+  // The object is never compared: a call with another object matches the same recording.
   static Value Opaque(std::shared_ptr<const void> object) {
     return Value(OpaqueHolder::Make(std::move(object)), OpaqueLayout(), 0);
   }
@@ -77,7 +77,7 @@ class Value {
   bool is_tensor() const { return layout_ != nullptr && !is_integer() && !is_opaque(); }
   int64_t integer() const { return static_cast<int64_t>(word_); }
 
-  // REQUIRES: is_opaque(), and what Opaque was given was a T.
+  // REQUIRES: is_opaque(), and the object is a T.
   template <typename T>
   const T& opaque() const {
     return *static_cast<const T*>(object());
@@ -117,7 +117,7 @@ class Value {
   uint64_t word_ = 0;
 };
 
-// What it is, for a sentence: "the integer 7", "a tensor of f32[4,128]", "nothing".
+// The value in words, for a sentence: "the integer 7", "a tensor of f32[4,128]", "nothing".
 std::string Description(const Value& value);
 
 class Tensor : public Value {
@@ -131,9 +131,9 @@ class Tensor : public Value {
   static Tensor Over(Storage* storage, const Layout* layout, Address address) {
     return Tensor(storage, layout, address);
   }
-  // REQUIRES: value.is_tensor(). Of an integer, an opaque value or nothing there is no tensor: that
-  // ends the process, and names neither function nor input. A body asks for what a call brings with
-  // Launcher::Input, where a wrong value is an error.
+  // REQUIRES: value.is_tensor(). Anything else ends the process, with words that name neither the
+  // function nor the input. A body asks for its inputs with Launcher::Input, where a wrong value is
+  // an error.
   static Tensor From(const Value& value) {
     GRAPHTREE_CHECK(value.is_tensor())
         << "Tensor::From takes a tensor, and was given " << Description(value);
@@ -144,7 +144,7 @@ class Tensor : public Value {
   const Layout& shape() const { return *layout(); }
   int64_t dim(size_t index) const { return layout()->sizes()[index]; }
 
-  // The bytes. Fails if the step that made them has ended: they may be overwritten.
+  // The tensor's bytes. Fails if the step that made them has ended: they may be overwritten.
   absl::StatusOr<AddressRange> bytes() const {
     if (storage() != nullptr && storage()->stale()) {
       return absl::FailedPreconditionError(storage()->owner()->WhyStale(*storage()));
@@ -172,7 +172,7 @@ inline uint32_t HandlesIn(absl::Span<const Value> values, const Storage* storage
   return count;
 }
 
-// A tensor's bytes, as raw_bytes(); none of anything else.
+// The bytes of a tensor, as raw_bytes(); empty for any other value.
 inline AddressRange RangeOf(const Value& value) {
   return value.is_tensor() ? AddressRange{value.word(), value.layout()->extent_bytes()}
                            : AddressRange{};

@@ -1,4 +1,4 @@
-// The public face, over the core.
+// Passes each public method on to the tree's core.
 #include "graphs/tree.h"
 
 #include <utility>
@@ -13,7 +13,7 @@
 namespace graphtree {
 namespace {
 
-// A list of its own: paths may be thousands of levels deep.
+// Uses a list and no recursion: paths may be thousands of levels deep.
 uint64_t NodesBelow(const Node& node) {
   std::vector<const Node*> nodes = {&node};
   for (size_t i = 0; i < nodes.size(); ++i) {
@@ -22,7 +22,7 @@ uint64_t NodesBelow(const Node& node) {
   return nodes.size() - 1;
 }
 
-// Appends the ops of a section: those that wait for nothing in it wait for op `behind`.
+// Appends the ops of a section. Those that wait for no op of the section wait for op `behind`.
 void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
   if (section.graph == nullptr) return;
   const OpId first = static_cast<OpId>(ops->size());
@@ -39,7 +39,7 @@ void AppendOps(const Section& section, int64_t behind, std::vector<Op>* ops) {
 std::vector<Op> OpsOfNode(const Node& node) {
   std::vector<Op> ops;
   AppendOps(node.section, -1, &ops);
-  int64_t behind = -1;  // the last part
+  int64_t behind = -1;  // the op of the last part
   for (const Cut& cut : node.cuts) {
     std::vector<bool> awaited(ops.size(), false);
     for (const Op& op : ops) {

@@ -21,36 +21,37 @@
 //
 // Inputs are values of three kinds. Static ones (declared) and foreign ones stay the caller's. A
 // tensor that a tree made, this one or another, is consumed: Run takes the caller's handle out of
-// `inputs`, so that it can die inside the function, and what the function allocates after that may
-// take its place; pass a copy to keep it. What was consumed is an error where it is passed again. A
-// call that fails consumes nothing, but for what a body has dropped in a run that is not recorded
-// before it failed, and, in checked mode, what dies inside a recording that was launched and could
-// not be awaited.
+// `inputs`, so that the tensor can die inside the function, and memory that the function allocates
+// after that may take its place; pass a copy of the handle to keep the tensor. Passing a consumed
+// value again is an error. A call that fails consumes nothing, with two exceptions: tensors that
+// the body dropped in a run that is not recorded, before it failed; and, in checked mode, tensors
+// that die inside a recording that was launched and could not be awaited.
 // Beware of a braced list as the argument: it keeps a copy of every value until the statement ends.
 //
-// What a failed call has put on streams comes before what its caller puts on its stream next, as
-// that of any other call does. Where a device can neither order it nor wait for it, or the pool
-// cannot go back to where it was, the tree is lost: every later call is that first error, and
-// closing works.
+// The work of a failed call comes before what its caller puts on its stream next, as that of any
+// other call does. Where a device can neither order that work nor wait for it, or the pool cannot
+// go back to where it was, the tree is lost: every later call is that first error, and closing
+// works.
 //
-// Outputs live until BeginStep, but for those that their function keeps. Used after it they are an
-// error that names who made them; their memory belongs to what runs next. Outputs that are held
-// keep their bytes within the step, whatever else runs. Outputs of a call that ran eagerly have
-// memory of their own and live for as long as they are held.
+// Outputs live until BeginStep, but for those that their function keeps. Using one after that is an
+// error that names who made it: its memory belongs to what runs next. Outputs that are held keep
+// their bytes within the step, whatever else runs. Outputs of a call that ran eagerly have memory
+// of their own and live for as long as they are held.
 //
 // Functions come and go: Register and Unregister at any time between calls.
 //
 // Threads: any thread may call, one at a time: a second caller gets an error, and so does a body
-// that calls its own tree. Handles may be dropped on any thread. Whatever does not run a function
-// (registering, statistics, the outline) may be called on any thread at any time: it waits for the
-// call that runs, and makes none fail.
+// that calls its own tree. Handles may be dropped on any thread. Methods that do not run a function
+// (registering, statistics, the outline) may be called on any thread at any time: they wait for the
+// call that runs, and make no call fail.
 //
-// Streams given to Run are their owner's, and may go at any time but while a call runs on them:
-// between calls, while outputs are held, before the tree is closed, also on another thread while a
-// call runs on another stream. What was queued on one that is gone still comes before all that uses
-// its memory next, and closing waits for it. An adopted stream (Device::AdoptStream) goes before
-// the native one that it stands for. One that goes within a capture that another stream has begun
-// takes with it what was queued before that capture: calls after it are errors that say so.
+// Streams given to Run are their owner's. The owner may destroy one at any time but while a call
+// runs on it: between calls, while outputs are held, before the tree is closed, also on another
+// thread while a call runs on another stream. Work that was queued on it still comes before all
+// that uses the same memory next, and closing waits for that work. An adopted stream
+// (Device::AdoptStream) is destroyed before the native one that it stands for. Where a stream is
+// destroyed within a capture that another stream has begun, work that was queued on it before that
+// capture cannot be awaited any more: calls after it are errors that say so.
 #ifndef GRAPHTREE_GRAPHS_TREE_H_
 #define GRAPHTREE_GRAPHS_TREE_H_
 
@@ -91,65 +92,68 @@ class Tree {
   Tree(const Tree&) = delete;
   Tree& operator=(const Tree&) = delete;
   // Closes, after waiting for all work on the tree's memory and for a call that another thread is
-  // still in. Outputs that are still held stay valid, and may outlive the streams too. A body that
-  // closes its own tree makes its call fail; the tree goes when that call is over. While a capture
-  // is open on the device its graphs and memory stay behind for later
+  // still in. Outputs that are still held stay valid, and may outlive the streams, too. A body that
+  // closes its own tree makes its call fail; the tree goes when that call is over. If a capture is
+  // open on the device, the tree's graphs and memory are freed after that capture
   // (allocator/memory/left_behind.h).
   ~Tree();
 
-  // Messages and outlines name it; a line end in the name is "\\n" there.
+  // Messages and outlines use the name; a line end in it is "\\n" there.
   FunctionId Register(std::string name, FunctionOptions options, Body body);
-  // The function's recordings go, and what was recorded after them, its shapes, and what its body
-  // and its recordings keep alive: at once, or, for what the path in force or work under way needs,
-  // when the step ends and the work is over. What it handed out stays good until its step
-  // ends, or for as long as it is kept. Calling it then is an error that names it; its id is given
-  // to no other. Waits for a call that another thread is in; inside of a body, or of Inspect, it is
-  // an error.
+  // Destroys the function's recordings and those made after them on their paths, its shapes, and
+  // what its body and its recordings keep alive: at once, or, where the path in force or work under
+  // way needs them, when the step ends and the work is over. Outputs that the function handed out
+  // stay good until their step ends, or for as long as they are kept. Later calls of the function
+  // are errors that name it; its id is given to no other one. Waits for a call that another thread
+  // is in. Inside of a body, or of Inspect, it is an error.
   absl::Status Unregister(FunctionId function);
 
-  // `outputs` is replaced; it may be the vector that `inputs` lies in.
+  // Replaces `outputs`, which may be the vector that `inputs` lies in.
   //
-  // The stream does not capture: a call there is an error. A capture that was begun with the
-  // runtime's own calls, and not with Stream::BeginCapture, is not always noticed.
+  // A call on a stream that captures is an error. A capture that was begun with the runtime's own
+  // calls, and not with Stream::BeginCapture, is not always noticed.
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 
-  // Memory that a library keeps between calls; see workspaces.h. Recordings made with other memory
-  // than it has now are not launched, but made again. MoveWorkspace may be called by a body.
+  // Memory that a library keeps between calls; see workspaces.h. Recordings that were made with
+  // other memory than the library has now are not launched, but made again. A body may call
+  // MoveWorkspace.
   WorkspaceId RegisterWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(WorkspaceId id, AddressRange memory);
 
   // The caller's loop begins another pass: the path ends, and what is still held of it goes stale.
-  // While a call runs (in its body, or on another thread) no step begins, and the next call is an
+  // While a call runs (this is its body, or another thread) no step begins, and the next call is an
   // error that says so.
   void BeginStep();
 
   TreeStats stats();
   // The same figures by function, in the order of their ids; and by edge, for each function that
-  // came after another one on a path. What was evicted counts; who was unregistered does not.
+  // came after another one on a path. Recordings that were evicted count; functions that were
+  // unregistered do not.
   std::vector<FunctionStats> function_stats();
   std::vector<EdgeStats> edge_stats();
   // For each recorded root, in order: the number of nodes below it.
   std::vector<uint64_t> descendants() const;
-  // Every recording, to look at.
+  // All recordings, copied out.
   Outline outline() const;
-  // The ops of one recording, by its id in the outline; for export see graph_export.h. Where it is
-  // cut an op of kind host stands for the eager part, between the ops of the sections.
+  // The ops of one recording, by its id in the outline; for export see graph_export.h. Where the
+  // recording is cut an op of kind host stands for the eager part, between the sections' ops.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
-  // The memory of each, and who holds it (tree_snapshot.h writes it into a file).
+  // The memory of each recording, and who holds it (tree_snapshot.h writes this into a file).
   std::vector<SnapshotNode> memory();
-  // The memory that it records into, to look at: snapshots, statistics, history. It is the calls'
-  // own: beside them look at it inside Inspect.
+  // The memory that the tree records into, to look at: snapshots, statistics, history. Calls use
+  // the pool without a lock: while another thread may call, look at the pool inside Inspect.
   Pool& pool();
-  // No call runs on another thread while `look` does; one that comes waits for its end. What it
-  // throws comes out of here.
+  // Calls `look` while no call runs on another thread; one that comes waits until `look` is over.
+  // An exception of `look` comes out of here.
   void Inspect(const std::function<void()>& look);
   const char* state() const;
   // For the allocator callbacks of foreign code that runs inside bodies: a recording may go on
-  // using what they gave (foreign_memory.h). Good until the tree is closed, and as long as the
-  // foreign code holds blocks.
+  // using the blocks that they gave (foreign_memory.h). The reference is good until the tree is
+  // closed, and for as long as the foreign code holds blocks.
   ForeignAllocator& foreign_allocator();
-  // Whoever joins is told what becomes of its graphs; functions that launch nothing have none.
+  // Observers that join here are told what becomes of the tree's graphs. A function that launches
+  // nothing has none.
   Observers& observers();
 
  private:

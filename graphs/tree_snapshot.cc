@@ -1,4 +1,4 @@
-// The pool's snapshot, with the nodes.
+// Writes the pool's snapshot together with the tree's nodes.
 #include "graphs/tree_snapshot.h"
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace graphtree {
 
-// No call comes between the nodes and the blocks.
+// Inspect keeps calls out, so that nodes and blocks are of the same moment.
 absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path) {
   absl::Status status;
   tree.Inspect([&] {

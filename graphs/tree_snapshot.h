@@ -4,7 +4,8 @@
 //   GRAPHTREE_RETURN_IF_ERROR(WriteTreeSnapshot(*tree, "server.pickle"));
 //   $ graphtree memory nodes server.pickle
 //
-// Apart from the tree, so that only who writes snapshots links their formats.
+// This is a target apart from the tree, so that only programs that write snapshots link their
+// formats.
 #ifndef GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
 #define GRAPHTREE_GRAPHS_TREE_SNAPSHOT_H_
 

@@ -12,7 +12,7 @@ struct TreeStats {
   uint64_t calls = 0;
   uint64_t replays = 0;
   uint64_t recordings = 0;
-  uint64_t sections = 0;     // of those recordings: one each, and one more for every break
+  uint64_t sections = 0;     // of those recordings: one for each, and one more for every break
   uint64_t eager_parts = 0;  // that recordings and replays have run where they are cut
   uint64_t warm_ups = 0;
   uint64_t eager = 0;
@@ -21,7 +21,7 @@ struct TreeStats {
   uint64_t copied_inputs = 0;  // inputs that recordings copy, summed over the recordings
   uint64_t patched_inputs = 0;  // likewise, inputs whose ops are patched when they move
   ReasonCounts reasons = {};
-  uint64_t nodes = 0;              // now, as are the ones below
+  uint64_t nodes = 0;              // now; so are those below, but for the two that say "ever"
   uint64_t executables = 0;
   uint64_t executable_bytes = 0;   // device memory
   uint64_t shapes = 0;             // that have a place among those that may be recorded

@@ -1,4 +1,4 @@
-// Rows by id.
+// Keeps one row for each workspace, by id.
 #include "graphs/workspaces.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,6 @@
-// Memory that a library keeps for itself between calls and points its kernels to: registered with
-// the tree once, under a name, so that a recording knows when its pointer is no longer good.
+// A workspace is memory that a library keeps for itself between calls and points its kernels to. It
+// is registered with the tree once, under a name, so that a recording knows when its pointer is no
+// longer good.
 //
 //   matmul scratch   generation 1   [0x7f00..., +4 MiB)     used by nodes 3 and 7
 //        |  Move: the library made a larger one
@@ -7,11 +8,11 @@
 //   matmul scratch   generation 2   [0x7f40..., +8 MiB)     nodes 3 and 7 match no call any more
 //
 // A body says at every launch which workspace it hands to the library (Launcher::Workspace). A node
-// keeps the generations that it was recorded with; one that is older is a mismatch, and the call
-// is recorded again.
+// keeps the generations that it was recorded with; where a workspace has a newer one the node does
+// not match, and the call is recorded again.
 //
 // Pure bookkeeping. Threads: the tree's caller, or the body that runs for it. Cost for a node that
-// uses none: a test for that.
+// uses no workspace: one test.
 #ifndef GRAPHTREE_GRAPHS_WORKSPACES_H_
 #define GRAPHTREE_GRAPHS_WORKSPACES_H_
 

@@ -1,4 +1,4 @@
-// Asking the event, and setting it.
+// Records the event on the last stream, asks it, and destroys what it has passed.
 #include "graphs/budget/graveyard.h"
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace graphtree {
 
-// Executables first, as they were made from the graphs.
+// Executables come first, as they were made from the graphs.
 void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs) {
   node->VisitSections([graphs](Section& section) {
     if (section.executable != nullptr) graphs->push_back(std::move(section.executable));
@@ -41,7 +41,7 @@ void Graveyard::Tidy(StreamLife* last) {
   }
   if (waiting_.empty()) return;
   if (last->has_ended()) {
-    // It left an event of its own behind the tree's last work.
+    // The stream left an event of its own after the tree's last work.
     const absl::StatusOr<bool> done = last->IsDone();
     if (done.ok() && *done) waiting_ = Plot();
     return;

@@ -1,10 +1,10 @@
-// Recordings and executables that were evicted, and objects that work which is no recording's
-// needs, until they can be destroyed: the last launch must be over, and no capture may be open,
-// since destroying under one can break it.
+// The graveyard holds recordings and executables that were evicted, and objects that the work of
+// other runs needs, until they can be destroyed: the last launch must be over, and no capture may
+// be open, since destroying a graph meanwhile can break the capture.
 //
 //   evicted --> waiting --event on the tree's last stream--> marked --event is done--> destroyed
 //
-// One event serves all: what is evicted while it is under way waits for the next.
+// One event serves all: what is evicted while the event is under way waits for the next one.
 //
 // Threads: the tree's caller only.
 #ifndef GRAPHTREE_GRAPHS_BUDGET_GRAVEYARD_H_
@@ -20,7 +20,7 @@
 
 namespace graphtree {
 
-// The node's graphs and executables: it launches nothing any more.
+// Moves the node's graphs and executables to `graphs`. The node can launch nothing after it.
 void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs);
 
 class Graveyard {
@@ -39,11 +39,12 @@ class Graveyard {
   bool empty() const { return waiting_.empty() && marked_.empty(); }
   size_t size() const { return waiting_.size() + marked_.size(); }
 
-  // Destroys what may be destroyed by now. `last` has the tree's last work; null: there was none.
+  // Destroys what may be destroyed by now. `last` is the stream with the tree's last work, or null.
   void Tidy(StreamLife* last);
   // REQUIRES: all work of the tree is over.
   void DestroyAll();
-  // What may not be destroyed with the graveyard, as a capture is open. REQUIRES: likewise.
+  // Moves all graphs and executables to `graphs`: a capture is open, so they must outlive the
+  // graveyard. REQUIRES: likewise.
   void TakeGraphs(std::vector<std::shared_ptr<void>>* graphs);
 
  private:

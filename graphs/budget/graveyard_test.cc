@@ -89,7 +89,7 @@ TEST_F(GraveyardTest, AStreamThatIsBeingCapturedIsNotTouched) {
   EXPECT_TRUE(graveyard_->empty());
 }
 
-// The stream left an event behind its last work, which tells.
+// The stream left an event after its last work, which the graveyard asks.
 TEST_F(GraveyardTest, WhatWasLaunchedOnAStreamThatIsGone) {
   Bury();
   const std::shared_ptr<StreamLife> life = last_->life();

@@ -1,4 +1,4 @@
-// Room, and whose it was.
+// Chooses what goes when a budget is full, and takes it out of the tree.
 #include "graphs/budget/keeper.h"
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 namespace graphtree {
 namespace {
 
-// What a node takes on the host: itself, and its graph.
+// Host memory of a node, and of each op of its graph.
 constexpr uint64_t kNodeBytes = 4096;
 constexpr uint64_t kOpBytes = 512;
-// The price of a recording and of an instantiation beside what each op costs, in ops.
+// What a recording and an instantiation cost beside the costs of their ops, in ops.
 constexpr uint64_t kRecordOps = 100;
 constexpr uint64_t kInstantiateOps = 40;
 
@@ -40,7 +40,7 @@ uint64_t GhostOf(const Variant& variant) {
 
 }  // namespace
 
-// A stack of its own: paths may be hundreds of levels deep.
+// Uses a list and no recursion: paths may be hundreds of levels deep.
 std::vector<Node*> Keeper::AllNodes(Node* from) const {
   std::vector<Node*> nodes;
   std::vector<Node*> open = {from};
@@ -61,7 +61,7 @@ Keeper::NodeSet Keeper::OnPath() const {
   return nodes;
 }
 
-// The recording itself counts as a use.
+// Being recorded counts as one use.
 double Keeper::UsesOf(Node* node) {
   return node->recent.At(now_, node->replays + 1, node->last_call, budget_.half_life);
 }
@@ -101,7 +101,7 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
     for (Node* sibling : siblings->second) kept.push_back({.uses = UsesBelow(sibling)});
     EvictSubtree(siblings->second[LeastWorth(kept)], Reason::kSiblingEvicted);
   }
-  // A leaf at a time: with its last child gone a node may go, too.
+  // One leaf goes at a time: a node whose last child has gone may go next.
   while (held_.nodes >= budget_.nodes) {
     const NodeSet pinned = OnPath();
     std::vector<Node*> leaves;
@@ -284,7 +284,7 @@ bool Keeper::EvictFunction(Function* function) {
   };
   const NodeSet on_path = OnPath();
   std::vector<Node*> tops;
-  NodeSet below;  // the tops and all that hangs below them
+  NodeSet below;  // the topmost of the function's nodes, and all nodes below them
   for (Node* node : AllNodes(root_)) {
     if (below.contains(node->parent)) {
       below.insert(node);
@@ -346,7 +346,7 @@ void Keeper::TakePlace(Variant* variant, const Place& place) {
   const bool function_full = IsFull(function);
   const bool full = function_full || placed_.size() >= budget_.shapes;
   if (place.instead_of != nullptr) EvictShape(place.instead_of);
-  // Who was not asked knows of none that is used so little.
+  // An admission that was not asked for this place has not seen a shape that is used so little.
   if (!function_full) function.admission.PlaceGiven();
   if (!full || function_full) admission_.PlaceGiven();
   variant->has_place = true;
@@ -383,7 +383,7 @@ Variant* Keeper::RivalOf(Variant* variant, bool of_function) {
 void Keeper::EvictShape(Variant* variant) {
   const uint64_t counted = (*counts_)[static_cast<size_t>(Reason::kShapeEvicted)];
   double uses = StandingOf(variant).uses;
-  // A node of the shape may lie below another one.
+  // Looks anew after each subtree that went: a node of the shape may lie below another one.
   for (bool found = true; found;) {
     found = false;
     for (Node* node : AllNodes(root_)) {
@@ -394,7 +394,7 @@ void Keeper::EvictShape(Variant* variant) {
       break;
     }
   }
-  // A shape that was only warmed up loses that.
+  // A shape that has no recordings loses its warm-up, which is counted, too.
   if ((*counts_)[static_cast<size_t>(Reason::kShapeEvicted)] == counted) {
     Count(Reason::kShapeEvicted, {kPathBegin, variant->function->id}, 1);
   }

@@ -1,13 +1,13 @@
-// Keeps a tree within its budgets (budget.h): before something is made, finds room for it, and
-// evicts what is worth the least (keep.h) where there is none.
+// The keeper holds a tree to its budgets (budget.h). Before something is made it looks for room,
+// and where there is none it evicts what is worth the least (keep.h).
 //
 //   path in force     root - A - B            pinned: their executables, and they themselves
 //   other nodes              |   `- C         C may go whole; so may D and E, E first
 //                            `- D - E         the executables of any of C, D, E may go alone
 //   spares (section.h)                        of A to E: go before any of these
 //
-// What goes is taken out of the tree at once and destroyed later (graveyard.h). An eviction for a
-// cause is counted under that cause's reason.
+// Whatever goes is taken out of the tree at once and destroyed later (graveyard.h). An eviction is
+// counted under the reason of the budget that was full.
 //
 // Threads: the tree's caller only. Cost: finding room where there is some is a few comparisons; an
 // eviction looks at every node once.
@@ -47,8 +47,8 @@ struct Held {
 
 class Keeper {
  public:
-  // None owned; all outlive the keeper. Evictions are counted in `counts` and `tally`; `evicts` is
-  // told of every executable that leaves the tree, while it is there, with the number of its
+  // None owned; all outlive the keeper. Evictions are counted in `counts` and `tally`. `evicts` is
+  // called for every executable that leaves the tree, before it goes, with the number of its
   // section.
   Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
          ReasonCounts* counts, CallTally* tally,
@@ -69,54 +69,57 @@ class Keeper {
 
   // A call of the tree begins; `now` counts them.
   void SetNow(uint64_t now) { now_ = now; }
-  // The same for a call that is no replay: what may be destroyed by now is. `last` has the tree's
-  // last work.
+  // The same for a call that is no replay. Destroys evicted things that may be destroyed by now.
+  // `last` is the stream with the tree's last work, or null.
   void BeginCall(uint64_t now, StreamLife* last);
 
-  // The variant is called, on another route than a replay.
+  // Notes a call of the variant that is no replay.
   void Called(Variant* variant);
   // A place among the shapes that may be recorded.
   struct Place {
-    bool is_there = false;            // the variant has one, or can take one
-    Variant* instead_of = nullptr;    // of this one, which has to go for it
+    bool is_there = false;            // the variant has a place, or can take one
+    Variant* instead_of = nullptr;    // the shape that has to give its place up; null: none has to
   };
-  // There is one for the variant if one is free, or if the variant has earned that of the least
-  // used one that has a place (admission.h). Nothing goes yet.
+  // Finds a place for the variant. There is one if one is free, or if the variant has earned the
+  // place of the least used shape (admission.h). Nothing goes yet.
   Place PlaceFor(Variant* variant);
-  // REQUIRES: it was found for the variant, and nothing happened since. Whoever had the place loses
-  // all its recordings.
+  // Gives the variant that place. A shape that gives its place up loses all its recordings.
+  // REQUIRES: PlaceFor has just returned `place` for the variant.
   void TakePlace(Variant* variant, const Place& place);
-  // The function has a new variant: it counts what it was used before it was forgotten. Forgets the
-  // less used half of those that have no place, if there are too many.
+  // The function has a new variant, which may be one that was forgotten: then its earlier uses
+  // count. If the function has too many variants, forgets the less used half of those without a
+  // place.
   void NewShape(Function* function, Variant* variant);
 
-  // The function is not recorded any more: all of its recordings go, and what lies behind them, but
-  // for those on the path in force. If there are none its shapes are forgotten, too, and nothing
-  // refers to them any more; false if there are.
+  // The function is not recorded any more: all of its recordings go, and the nodes below them, but
+  // for those on the path in force. True if none of its recordings is on that path: then its shapes
+  // are forgotten, too, and nothing refers to them any more.
   bool EvictFunction(Function* function);
 
-  // Room for one recording of the variant behind the path's end. ResourceExhausted, with the
-  // figures, where what may go would not do.
+  // Makes room for one recording of the variant at the path's end. ResourceExhausted, with the
+  // figures, where there would not be enough room if all went that may go.
   absl::Status RoomForNode(const Variant& variant);
-  // The same for an executable of a graph of that many ops, one of `node`'s. Those that it has
-  // already are not counted yet, and do not go.
+  // The same for an executable of a graph of that many ops, which will be `node`'s. Executables
+  // that the node has already are not counted yet, and do not go.
   absl::Status RoomForExecutable(uint64_t ops, const Node& node);
 
-  // The node now hangs in the tree, or has all of its executables: one for each section.
+  // NodeMade: a node now hangs in the tree. ExecutablesMade: the node has all its executables now,
+  // one for each section.
   void NodeMade() { ++held_.nodes; }
   void ExecutablesMade(const Node& node);
 
-  // Whether a spare fits without that anything goes.
+  // Whether a spare for a graph of so many ops fits without an eviction.
   bool HasRoomForSpare(uint64_t ops) const;
   void SpareMade(const Executable& spare);
 
-  // Evicts the spares, or else the executables of a node that may go, the least valuable; false if
-  // there is none. For a device that is out of memory while it makes one of `node`'s: those that
-  // it has already are not counted yet, and do not go.
+  // Evicts all spares or, where there are none, the executables of the least valuable node that may
+  // lose them. False if nothing may go. Called when the device runs out of memory while it makes an
+  // executable for `node`; those that the node has already are not counted yet, and do not go.
   bool EvictOneExecutable(Reason reason, const Node& node);
 
   Graveyard& graveyard() { return graveyard_; }
-  // The tree goes, and a capture is open: graphs and executables may be destroyed behind it alone.
+  // The tree goes while a capture is open: leaves graphs and executables to be destroyed after it
+  // (allocator/memory/left_behind.h).
   void LeaveGraphsBehind();
 
  private:
@@ -135,12 +138,13 @@ class Keeper {
   bool IsFull(const Function& function) const {
     return function.places >= budget_.shapes_of_function;
   }
-  // Whose place the variant has earned, of its function's alone or of all; null if no one's.
+  // The shape whose place the variant has earned, among its function's shapes or among all; null if
+  // there is none.
   Variant* RivalOf(Variant* variant, bool of_function);
   void Forget(Function* function, absl::Span<Variant* const> variants);
-  // What the nodes remember of these variants.
+  // Erases what the nodes remember of these variants.
   void ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants);
-  // Kept by node: what a whole node, or its executable alone, would give back.
+  // How much would be gained if the whole node went (AsNode), or its executables alone.
   Kept AsNode(Node* node, bool pinned);
   Kept AsExecutables(Node* node, bool pinned);
   double UsesBelow(Node* node);
@@ -149,13 +153,13 @@ class Keeper {
     (*counts_)[static_cast<size_t>(reason)] += gone;
     tally_->Count(edge, reason, gone);
   }
-  // With one executable of so many bytes more.
+  // The excess if one more executable of `bytes` bytes were made.
   Excess ExcessWith(const Held& held, uint64_t bytes) const;
   void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
   void EvictSpare(const Node& node, size_t number, Section* section);
-  // All there are: what only saves time goes first, also on the path in force. Returns how many.
+  // Evicts all spares, also those on the path in force: they only save time. Returns how many.
   uint64_t DropSpares();
-  // Returns how many there were.
+  // Returns how many executables the node had.
   uint64_t EvictExecutables(Node* node);
   void EvictLeaf(Node* node);
   void EvictSubtree(Node* node, Reason reason);

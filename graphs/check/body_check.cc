@@ -1,4 +1,4 @@
-// Digests before and after, less what was declared.
+// Digests inputs before and after the body, and subtracts the writes that were declared.
 #include "graphs/check/body_check.h"
 
 #include <algorithm>
@@ -22,8 +22,8 @@ absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device,
   return check;
 }
 
-// A write to memory of the step goes where it belongs, in a replay, too: such an input is not held
-// for the check's sake, and may die.
+// Inputs in the step region are left out: a write to one has the same effect in a replay. So the
+// check does not hold them, and they may die.
 std::unique_ptr<BodyCheck> BodyCheck::OfDoubts(Device& device, const StepMemory& own,
                                                Stream& stream, absl::Span<const Value> inputs,
                                                AccessObserver* next) {
@@ -62,7 +62,7 @@ void BodyCheck::Accessed(Access access, const Tensor& tensor, int argument) {
   PassingObserver::Accessed(access, tensor, argument);
 }
 
-// Best effort: an input that cannot be read is not watched.
+// An input that cannot be read is not watched: this is best effort.
 void BodyCheck::Doubted(const Tensor& tensor) {
   for (uint32_t i = 0; i < doubtful_.size(); ++i) {
     const AddressRange whole = RangeOf(doubtful_[i]), given = tensor.raw_bytes();
@@ -78,8 +78,8 @@ void BodyCheck::Doubted(const Tensor& tensor) {
   PassingObserver::Doubted(tensor);
 }
 
-// Memory of the tree is the body's own, or is looked after by whoever made it: foreign code in the
-// body has its temporaries there, which are gone when the body is over.
+// Watches only memory that is not the tree's. The tree's memory is the body's own, or that of
+// foreign code in the body, whose temporaries are gone when the body is over.
 void BodyCheck::WatchUngiven(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
   if (tensor.storage() != nullptr || range.empty() || own_.IsOwn(range)) return;
@@ -98,7 +98,7 @@ absl::StatusOr<std::vector<UndeclaredWrite>> BodyCheck::End(absl::Span<const uin
   std::vector<UndeclaredWrite> found;
   for (const Watched& watched : watched_) {
     if (std::find(declared.begin(), declared.end(), watched.input) != declared.end()) continue;
-    // The body gave it back: there is nothing to compare.
+    // The body has freed this memory: there is nothing to compare.
     if (!device_.memory().CheckLive(watched.range).ok()) continue;
     GRAPHTREE_ASSIGN_OR_RETURN(const ContentDigest after, Read(watched.range));
     AddressRange changed;

@@ -38,8 +38,8 @@ absl::StatusOr<ContentDigest> ContentReader::Read(AddressRange range) {
     const uint64_t bytes = std::min(kPieceBytes, range.bytes - piece);
     GRAPHTREE_RETURN_IF_ERROR(stream_->Copy(buffer_->range().base, range.base + piece, bytes));
     if (absl::Status done = stream_->Synchronize(); !done.ok()) {
-      // The copy may still come, and the buffer goes with its reader. A wait that failed may work
-      // the next time.
+      // The copy may still be under way, and the buffer is freed with its reader: so the copy must
+      // be waited for. A wait that failed may work the next time.
       constexpr int kAttempts = 3;
       for (int i = 0; i < kAttempts && !stream_->Synchronize().ok(); ++i) {
       }

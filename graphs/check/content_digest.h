@@ -1,12 +1,12 @@
-// What device memory holds, as one word for each 256 bytes: small enough to keep for every input of
-// a call, and fine enough to say where two looks differ.
+// A digest of device memory: one word for each 256 bytes. It is small enough to keep for every
+// input of a call, and fine enough to say where two digests differ.
 //
 //   memory   |====256====|====256====|====256====|==40==|
 //   digest        d0          d1          d2        d3
 //
-// Reads through one page-locked buffer, piece by piece, in the order of a stream, and waits for
-// each: for checking, never for a call that should be fast. Two contents of one digest are as
-// likely as two equal random words of 64 bits.
+// A reader copies through one page-locked buffer, piece by piece, in the order of a stream, and
+// waits for each piece: for checking, never for a call that should be fast. That two contents have
+// one digest is as likely as that two random words of 64 bits are equal.
 #ifndef GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_
 #define GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_
 

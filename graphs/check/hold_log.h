@@ -1,15 +1,15 @@
-// Holds what a body under capture uses of its tree's memory without being given it: tensors of the
-// region that no restore touches, which it has from an eager run or from a caller that kept them.
+// Holds tensors of the tree's memory that a body under capture uses without being given them. They
+// lie in the lasting region: the body has them from an eager run, or from a caller that kept them.
 //
 //   eager run    body stores t
-//   recording    an op reads t, the body lets go of it     dead in the books, and not yet read
-//   replay       the op reads t                            must be there all the same
+//   recording    an op reads t, the body lets go of it     t is dead in the books, and not yet read
+//   replay       the op reads t                            t must be there all the same
 //
-// So a recording holds such a tensor for as long as it may be replayed. What lies in the step
-// region is made again by whoever is before the recording on its path: it is only listed, as a
-// replay must find it where it was made.
+// So a recording holds such a tensor for as long as it may be replayed. A tensor in the step region
+// needs no hold: the nodes before the recording on its path make it again. The log lists such
+// tensors, since a replay must find them where they were made.
 //
-// Threads: the capture's.
+// Threads: the capture's thread.
 #ifndef GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_
 #define GRAPHTREE_GRAPHS_CHECK_HOLD_LOG_H_
 
@@ -27,11 +27,11 @@ namespace graphtree {
 
 class HoldLog : public PassingObserver {
  public:
-  // All outlive it. The inputs are the caller's to hold.
+  // All outlive the log. Inputs are left out: the caller holds them.
   HoldLog(AccessObserver* next, const StepMemory& memory, absl::Span<const Value> inputs)
       : PassingObserver(next), memory_(memory), inputs_(inputs) {}
 
-  // Once: what the recording is to hold.
+  // The tensors that the recording is to hold. Called once.
   Values Take() { return std::exchange(held_, {}); }
 
   // Whether it was used, by its serial: a storage in the step region that no input brings.

@@ -1,4 +1,4 @@
-// Rows of digests, compared one by one.
+// Compares the digests of outputs, one by one.
 #include "graphs/check/run_digest.h"
 
 #include <algorithm>

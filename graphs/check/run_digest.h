@@ -1,10 +1,11 @@
-// What a run left in memory, small enough to compare: a digest of each output.
+// A run digest has a digest of each output that a run left in memory, so that two runs can be
+// compared.
 //
 //   run of the body   output 0: d0 d1 d2   output 1: d3
 //   replay            output 0: d0 d4 d2   output 1: d3      output 0 differs at bytes 256 to 511
 //
-// Checked mode compares a recording's first replay with two runs of its body on the same inputs. A
-// part that differs between these two says nothing: nobody writes there, or the body is not
+// Checked mode compares a recording's first replay with two runs of its body on the same inputs.
+// Where these two differ the bytes say nothing: nobody writes them, or the body is not
 // deterministic. Where they agree and the replay differs, a value that the body computed on the
 // host has changed since it was recorded, or work went to another stream and is not in the graph.
 #ifndef GRAPHTREE_GRAPHS_CHECK_RUN_DIGEST_H_
@@ -26,7 +27,7 @@ class RunDigest {
   // Reads in the order of the reader's stream, and waits.
   static absl::StatusOr<RunDigest> Of(ContentReader& reader, absl::Span<const Value> outputs);
 
-  // Parts that another run of the same body left otherwise are not compared any more.
+  // From now on pieces are not compared where `again`, another run of the same body, differs.
   void ForgetUnsettled(const RunDigest& again);
   // "output 0 at bytes 256 to 511": the first place where `replay` differs; empty if there is none.
   std::string DifferenceOf(const RunDigest& replay) const;
@@ -35,7 +36,7 @@ class RunDigest {
   struct Row {
     uint64_t bytes = 0;
     ContentDigest digest;
-    std::vector<bool> unsettled;  // by part; empty: none is
+    std::vector<bool> unsettled;  // by piece of 256 bytes; empty: none is
   };
 
   std::vector<Row> rows_;  // by output

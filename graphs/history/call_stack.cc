@@ -1,4 +1,4 @@
-// The compiler's own unwinder finds the frames, Abseil names them.
+// The compiler's unwinder finds the frames, and Abseil names them.
 #include "graphs/history/call_stack.h"
 
 #include <dlfcn.h>
@@ -12,7 +12,7 @@
 namespace graphtree {
 namespace {
 
-// Whoever made the tree call knows these, and whoever reads the error does not want to.
+// Frames of the tree's own, by their names: they tell the reader of an error nothing.
 constexpr absl::string_view kOwn[] = {
     "graphtree::CallStacks::", "graphtree::Tree::",   "graphtree::TreeCore::",
     "graphtree::Launcher::",   "graphtree::OpLog::",  "graphtree::WriteLog::",
@@ -31,18 +31,18 @@ _Unwind_Reason_Code Take(_Unwind_Context* context, void* argument) {
   return _URC_NO_REASON;
 }
 
-// Of the function that a frame returns to; empty if the binary does not tell. The call itself lies
-// before the address that it returns to, which may be another function's.
+// The name of the function that a frame returns to; empty if the binary has none. Looks one byte
+// before the return address, inside the call: the address itself may be another function's.
 std::string NameOf(const void* frame) {
   char name[256];
   const void* call = static_cast<const char*>(frame) - 1;
-  // The symboliser locks, too, with a lock that the thread sanitizer does not know.
+  // The symboliser has a lock of its own, but one that the thread sanitizer does not know.
   static std::mutex one_at_a_time;
   const std::lock_guard<std::mutex> lock(one_at_a_time);
   return absl::Symbolize(call, name, sizeof(name)) ? name : "";
 }
 
-// "server+0x73bf".
+// The frame's file and offset: "server+0x73bf".
 std::string PlaceOf(const void* frame) {
   Dl_info info = {};
   if (dladdr(frame, &info) == 0 || info.dli_fname == nullptr) {

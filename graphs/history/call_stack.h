@@ -1,5 +1,5 @@
-// Where calls came from: the program's own stack, taken when something happens and written out when
-// an error needs it.
+// Where calls came from: the program's own stack is taken when something happens, and written out
+// when an error needs it.
 //
 //   Here()          a walk over the frames, microseconds   ->  an id; equal stacks share one
 //   Told(what, id)  symbols are looked up only now         ->  lines
@@ -8,12 +8,13 @@
 //       App::Decode() (server+0x73bf)       a function that the program names, and where it is
 //       main (server+0x7189)
 //
-// Frames of the tree's own are left out, and what lies behind main. A program that was stripped
-// names no functions: then all frames are there, each with its file and the offset in it, which
-// `addr2line -f -e` resolves with an unstripped one.
+// Frames of the tree's own are left out, and those that called main. A stripped program names no
+// functions: then all frames are there, each with its file and the offset in it, which `addr2line
+// -f -e` resolves with an unstripped one.
 //
 // Frames are found by the tables that every binary has for unwinding, so no frame pointers are
-// needed. For checked mode only; so many different stacks are kept, and others are not.
+// needed. For checked mode only. At most `most_stacks` different stacks are kept; later ones get id
+// 0.
 //
 // Threads: any, at the same time.
 #ifndef GRAPHTREE_GRAPHS_HISTORY_CALL_STACK_H_
@@ -29,7 +30,7 @@
 
 namespace graphtree {
 
-// 0: none was taken.
+// 0: no stack was taken.
 using StackId = uint32_t;
 
 // Where a body launched an op.
@@ -47,7 +48,7 @@ class CallStacks {
   CallStacks(const CallStacks&) = delete;
   CallStacks& operator=(const CallStacks&) = delete;
 
-  // The calling thread's.
+  // The id of the calling thread's stack.
   StackId Here();
   // "\n  WHAT:" and a line for each frame, innermost first; empty for 0.
   std::string Told(absl::string_view what, StackId id) const;

@@ -1,4 +1,4 @@
-// Cutting pieces where a new one begins and ends.
+// Cuts pieces where a new one begins and ends.
 #include "graphs/history/range_uses.h"
 
 #include <iterator>

@@ -3,9 +3,9 @@
 //   |---- 'prefill' in step 3 ----|== 'decode' in step 4 ==|-- 'prefill' in step 3 --|
 //
 // For checked mode: who wrote over an output that went stale, and when outside memory that is dead
-// was last seen alive. So many pieces are kept; when there are more, all is forgotten.
+// was last seen alive. When there are `most_pieces` pieces the next note forgets them all.
 //
-// Pure: no lock. Cost: a search in a tree per range.
+// Pure: no lock. Cost: a search in an ordered map for each range.
 #ifndef GRAPHTREE_GRAPHS_HISTORY_RANGE_USES_H_
 #define GRAPHTREE_GRAPHS_HISTORY_RANGE_USES_H_
 
@@ -28,9 +28,9 @@ class RangeUses {
  public:
   explicit RangeUses(size_t most_pieces = 1 << 16) : most_pieces_(most_pieces) {}
 
-  // In place of what was noted of these bytes before.
+  // Replaces what was noted of these bytes before.
   void Note(AddressRange range, RangeUse use);
-  // The latest of any of these bytes; null if there is none. Good until the next Note.
+  // The latest use of any of these bytes; null if there is none. Good until the next Note.
   const RangeUse* Find(AddressRange range) const;
 
  private:
@@ -39,7 +39,7 @@ class RangeUses {
     RangeUse use;
   };
 
-  // No piece goes on over this address.
+  // Cuts the piece that goes over this address in two, if there is one.
   void Split(Address at);
 
   const size_t most_pieces_;

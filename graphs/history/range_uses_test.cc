@@ -1,4 +1,4 @@
-// Pieces against a table with one entry for each byte.
+// Compares the pieces with a table that has one entry for each byte.
 #include "graphs/history/range_uses.h"
 
 #include <algorithm>

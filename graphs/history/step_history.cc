@@ -1,4 +1,4 @@
-// Sentences.
+// Writes the sentences.
 #include "graphs/history/step_history.h"
 
 #include "absl/strings/str_cat.h"
@@ -50,8 +50,8 @@ std::string StepHistory::ToldOverwritten(const Storage& storage) const {
                       use->at);
 }
 
-// By what is the likeliest mistake: a step that begins too early, something that is carried from
-// one step to the next, or something that is held for long.
+// What to do, by the likeliest mistake: a step that begins too early, a tensor that is carried from
+// one step to the next, or one that is held for long.
 std::string StepHistory::Advice(const Storage& storage, const std::string& name) const {
   if (storage.output == kNotReturned) {
     return "Return it from the body, so that it can be kept (FunctionOptions::kept_outputs), begin "

@@ -1,11 +1,12 @@
-// What a stale output's error is made of: who made it, whose step ended, who wrote over it.
+// What the error of a stale output is made of: who made the output, which step ended, who wrote
+// over it.
 //
 //   always          names of functions, and which of them ran last: one store for each call
 //   checked mode    the stacks of all three, and which call used which bytes last
 //
-// Outlives the tree with its storages.
+// The history outlives the tree, for as long as the tree's storages do.
 //
-// Threads: any may ask; notes are the tree's caller's.
+// Threads: any thread may ask; only the tree's caller notes something.
 #ifndef GRAPHTREE_GRAPHS_HISTORY_STEP_HISTORY_H_
 #define GRAPHTREE_GRAPHS_HISTORY_STEP_HISTORY_H_
 
@@ -26,11 +27,12 @@ namespace graphtree {
 
 class StepHistory {
  public:
-  // The next one's. Lasts as long as the history, as its function need not; equal names are one.
+  // Names the function with the next number. The string lives as long as the history, also when the
+  // function is gone; equal names share one.
   const std::string& AddFunction(const std::string& name);
   // Null if there is none of that number.
   const std::string* FindName(uint32_t function) const;
-  // In quotes; "the function" if there is none of that number. On any thread.
+  // The name in quotes; "the function" if there is none of that number. On any thread.
   std::string NameOf(uint32_t function) const;
   void SetStep(uint64_t step) { step_.store(step, std::memory_order_relaxed); }
   void SetLastRun(uint32_t function) { last_run_.store(function, std::memory_order_relaxed); }

@@ -1,4 +1,4 @@
-// The sentence about one storage, as more and more is known.
+// The sentence about one storage, with more and more facts known.
 #include "graphs/history/step_history.h"
 
 #include <string>

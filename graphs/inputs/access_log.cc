@@ -1,4 +1,4 @@
-// Ranges against ranges.
+// Compares the ranges of accesses with those of the inputs.
 #include "graphs/inputs/access_log.h"
 
 namespace graphtree {

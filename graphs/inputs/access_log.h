@@ -1,8 +1,8 @@
-// What a body touched in one run: which of its inputs it wrote to, and how many ops took each.
+// Logs what a body touches in one run: to which of its inputs it writes, how many ops take each.
 //
-// Kernels launched through the launcher say what they read and write, so a mutated input is found
-// without the caller naming it: a write is to input i if the two share a byte. What is allocated
-// where an input has died inside the body has a storage of its own, and is not that input.
+// A body declares what its ops read and write, so that a mutated input is found without the caller
+// naming it: a write is to input i if the two share a byte. Memory that is allocated where an input
+// has died inside the body has another storage, and does not count as that input.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_ACCESS_LOG_H_
 #define GRAPHTREE_GRAPHS_INPUTS_ACCESS_LOG_H_
 
@@ -22,7 +22,7 @@ namespace graphtree {
 
 class AccessLog : public AccessObserver {
  public:
-  // The inputs as the body sees them.
+  // `inputs` are those that the body is given.
   explicit AccessLog(absl::Span<const Value> inputs);
 
   void Launching(absl::string_view op) override { launching_.assign(op.data(), op.size()); }
@@ -31,7 +31,7 @@ class AccessLog : public AccessObserver {
   void Copied(const CopyParams&) override { ++op_; }
   void Filled(const FillParams&) override { ++op_; }
   void Broke(absl::string_view) override { ++op_; }
-  // An eager part is about to write there, beside what its break names.
+  // An eager part is about to write to `range`, which its break does not name.
   void WrittenByPart(AddressRange range);
 
   // By input.
@@ -47,8 +47,8 @@ class AccessLog : public AccessObserver {
   std::vector<InputUse> uses_;
   std::vector<std::string> writers_;
   std::string launching_;
-  std::vector<uint32_t> last_op_;  // that took the input
-  uint32_t op_ = 1;                // the one that is told of now
+  std::vector<uint32_t> last_op_;  // by input: the last op that took it
+  uint32_t op_ = 1;                // the op whose accesses are told now
 };
 
 // The first two inputs that share bytes where the first of them is in `written`.

@@ -1,4 +1,4 @@
-// Copies there, and back.
+// Copies inputs into aligned clones, and back.
 #include "graphs/inputs/aligned_inputs.h"
 
 #include <algorithm>
@@ -33,7 +33,8 @@ absl::Status AlignedInputs::Replace(const Function& function, BodyAllocator& all
   return absl::OkStatus();
 }
 
-// All inputs that share bytes with input `first`, or with one that does, as they lie.
+// Clones all inputs that share bytes with input `first`, or with another one of these, into one
+// piece of memory in which they lie as in the original.
 absl::Status AlignedInputs::CloneWithNeighbours(const Function& function, uint32_t first,
                                                 BodyAllocator& allocator, Stream& stream,
                                                 Values* inputs) {
@@ -51,7 +52,8 @@ absl::Status AlignedInputs::CloneWithNeighbours(const Function& function, uint32
       whole.bytes = end - whole.base;
     }
   }
-  // All are powers of two: where the most aligned one lies well, so do the others, or they cannot.
+  // Alignments are powers of two: if the others do not lie well where the most aligned one does,
+  // they cannot anywhere.
   const uint32_t most = *std::max_element(
       members.begin(), members.end(),
       [&](uint32_t a, uint32_t b) { return function.AlignmentOf(a) < function.AlignmentOf(b); });

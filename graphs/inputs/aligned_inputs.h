@@ -1,13 +1,13 @@
-// Inputs that are less aligned than their function declared, for a run of the body that is not
-// recorded: each is copied into memory that is aligned, and what the body wrote is copied back.
+// Replaces inputs that are less aligned than their function declared, for a run of the body that is
+// not recorded: each is copied into aligned memory, a clone, and back if the body wrote to it.
 //
 //   caller's x, at ...4 --copy--> clone, at ...00 --> body --(if it was written to)--> copy back
 //
-// Inputs that share bytes with it come along and lie in the clone as they lie in the original, so
+// Inputs that share bytes with x come along and lie in the clone as they lie in the original, so
 // that a write to one is seen in the other. Where no such clone is aligned as all of them declare,
-// each has one of its own, which does as well as long as none of them is written to: a run that
-// writes to one then is an error, and the caller's memory stays as it was. The copy is the kernel
-// that recordings begin with, so any layout will do, overlapping ones too.
+// each input has a clone of its own. That is right as long as none of them is written to: a run
+// that writes to one is an error, and the caller's memory stays as it was. The copy is done by the
+// kernel that recordings begin with, so any layout will do, also one that overlaps itself.
 //
 // Thread rule: the tree's caller. Cost: nothing where no alignment is declared.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_ALIGNED_INPUTS_H_
@@ -30,10 +30,11 @@ class AlignedInputs {
   // Puts a clone in the place of every input that needs one.
   absl::Status Replace(const Function& function, BodyAllocator& allocator, Stream& stream,
                        Values* inputs);
-  // After the body: an error if it wrote to what has clones apart from each other.
+  // After the body: an error if it wrote to an input that shares bytes with another one and has a
+  // clone apart from it.
   absl::Status CheckApart(const Function& function, const std::vector<bool>& written) const;
-  // Behind that: `written` tells which inputs it wrote to. An output that looks into a clone
-  // looks into the caller's own memory instead. The clones stay until this goes.
+  // After CheckApart: copies back the inputs that are `written`. An output that looks into a clone
+  // then looks into the caller's own memory instead. The clones stay until this object goes.
   absl::Status GiveBack(const std::vector<bool>& written, Stream& stream, Values* outputs);
 
  private:
@@ -41,7 +42,7 @@ class AlignedInputs {
     uint32_t input;
     Value original;
     Tensor clone;
-    bool apart = false;  // from those of inputs that share bytes with it
+    bool apart = false;  // apart from the clones of inputs that share bytes with this one
   };
 
   absl::Status CloneWithNeighbours(const Function& function, uint32_t first,

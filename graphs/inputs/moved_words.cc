@@ -1,4 +1,4 @@
-// Two listings, word by word.
+// Compares two lists of ops, word by word.
 #include "graphs/inputs/moved_words.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ bool SameParameters(const std::vector<ParamSlot>& a, const std::vector<ParamSlot
                     });
 }
 
-// Everything but addresses.
+// Whether two ops are the same but for addresses.
 bool SameOp(const Op& a, const Op& b) {
   return a.kind == b.kind && a.name == b.name && SameShape(a.shape, b.shape) &&
          a.argument_bytes.size() == b.argument_bytes.size() &&
@@ -83,7 +83,7 @@ class Comparison {
   }
 
  private:
-  // True for an address that its input has taken along.
+  // Whether the word is an address of an input, which differs as the input's own addresses do.
   bool IsAddress(uint64_t here, uint64_t there, size_t* input) const {
     for (size_t i = 0; i < moved_.size(); ++i) {
       const bool along = there - moved_[i].there == here - moved_[i].here.base;
@@ -94,7 +94,7 @@ class Comparison {
     return false;
   }
 
-  // Of an op that the launcher has launched: its slot says whose the address is.
+  // Whether a slot of an op that the launcher launched has this argument.
   bool IsOurs(uint32_t argument) {
     if (ours_ == nullptr) return false;
     for (const PointerSlot& slot : ours_->slots()) {
@@ -118,7 +118,8 @@ class Comparison {
   }
 
   void Found(size_t input, uint32_t argument, uint64_t word) {
-    // A launch of ours is patched as a launch, which does not reach what it does not declare.
+    // An op that the launcher launched is patched by its arguments, so an address that it does not
+    // declare cannot be patched.
     if (ours_ != nullptr) hidden_[input] = true;
     found_[input] = true;
     slots_.push_back({moved_[input].input, argument, word - moved_[input].here.base});

@@ -63,7 +63,7 @@ void PointerLog::Launched(const Kernel& kernel, const LaunchShape& shape, Argume
 
 void PointerLog::Copied(const CopyParams& params) {
   AccessLog::Copied(params);
-  if (params.bytes == 0) Forget();  // captures nothing
+  if (params.bytes == 0) Forget();  // such a copy captures no op
   if (!pending_.empty()) Add(PointerOp(params));
 }
 

@@ -1,18 +1,19 @@
 // Finds, while a body is captured, which arguments of which ops point to its inputs.
 //
-// An input that may be patched is given to the body as a tensor over a storage that stands for it
-// alone, a mark. A tensor that the body derives from it carries the mark, so an argument is known
-// to be the input's even where two inputs share bytes, or where the body knows the same memory from
+// An input that may be patched is given to the body as a tensor over a storage of its own, a mark.
+// A tensor that the body derives from that tensor carries the mark, so an argument is known to be
+// the input's even where two inputs share bytes, or where the body knows the same memory from
 // elsewhere.
 //
-// For outputs that will be known only at the body's end, all ops can be listed, with the storage
-// that each argument points into; what turns out to be such an output is claimed then.
+// Which storages are kept outputs is known only at the body's end. For these the log can list all
+// ops, with the storage that each argument points into; the arguments that point into a kept output
+// are claimed at the end (Claim).
 //
 // Where the body breaks, the ops so far belong to a graph of their own, a section; the tensors of
 // the part that point to inputs are noted like the arguments of an op.
 //
-// Thread rule: the capture's thread. Cost: asks the stream for the last op at launches that take
-// a marked input, at no others.
+// Thread rule: the capture's thread. Cost: the stream is asked for its last op at launches that
+// take a marked input, and at all launches if all ops are listed.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_POINTER_LOG_H_
 #define GRAPHTREE_GRAPHS_INPUTS_POINTER_LOG_H_
 
@@ -40,7 +41,7 @@ struct MarkedInput {
 
 class PointerLog : public AccessLog {
  public:
-  // `stream` is being captured; `inputs` are as the body sees them.
+  // `stream` is being captured; `inputs` are those that the body is given. `list_all`: for Claim.
   PointerLog(Stream& stream, absl::Span<const Value> inputs, std::vector<MarkedInput> marked,
              bool list_all)
       : AccessLog(inputs), stream_(stream), marked_(std::move(marked)), list_all_(list_all) {}
@@ -57,8 +58,8 @@ class PointerLog : public AccessLog {
   // The ops since the last section ended were captured into `graph`.
   absl::Status EndSection(const Graph& graph);
 
-  // By section, the ops that take marked inputs, or all, as ops of its graph. Once, behind the end
-  // of the last section.
+  // By section, the ops that take marked inputs, or all ops, with their ids in its graph. Called
+  // once, after the end of the last section.
   std::vector<std::vector<PointerOp>> Take();
   // By break, the slots of its part's tensors.
   const std::vector<std::vector<PointerSlot>>& breaks() const { return breaks_; }
@@ -74,7 +75,7 @@ class PointerLog : public AccessLog {
   std::vector<uint64_t> pending_serials_;
   std::vector<PointerOp> ops_;
   std::vector<std::vector<uint64_t>> serials_;  // of each op's slots; 0 for a marked input's
-  std::vector<OpToken> tokens_;  // of each
+  std::vector<OpToken> tokens_;  // of each op
   std::vector<size_t> ends_;     // of the sections, as places in ops_
   std::vector<std::vector<PointerSlot>> breaks_;
   std::vector<std::vector<uint64_t>> break_serials_;

@@ -1,4 +1,4 @@
-// Following, patching, and searching a recording for addresses that nobody spoke of.
+// Follows inputs, patches ops, and searches a recording for addresses that no launch declares.
 #include "graphs/inputs/pointer_slots.h"
 
 #include <algorithm>
@@ -24,8 +24,8 @@ bool Lists(absl::Span<const OpId> ops, OpId op) {
   return std::find(ops.begin(), ops.end(), op) != ops.end();
 }
 
-// Every word of one op that may be an address, with the argument that it is; -1 inside one. By
-// bytes: with its place among the argument bytes.
+// Visits every word of an op that may be an address, with the number of its argument, or -1 for a
+// word inside of one. `by_bytes`: with its first byte among the argument bytes.
 template <typename Visitor>
 void VisitWords(const Op& op, bool by_bytes, Visitor visit) {
   if (op.kind == OpKind::kCopy) {
@@ -46,7 +46,7 @@ void VisitWords(const Op& op, bool by_bytes, Visitor visit) {
   }
 }
 
-// Work that touches memory without showing where.
+// Whether the op touches memory without showing where.
 bool IsBlind(const Op& op) {
   switch (op.kind) {
     case OpKind::kEmpty:
@@ -65,7 +65,7 @@ bool IsBlind(const Op& op) {
   return true;
 }
 
-// Whichever input the slot belongs to: inputs may share bytes, and slots know whose they are.
+// Whether the argument is a slot of any input: inputs may share bytes, and each slot has its own.
 bool HasSlot(const PointerOp* op, int argument) {
   if (op == nullptr) return false;
   for (const PointerSlot& slot : op->slots()) {
@@ -98,7 +98,7 @@ PointerOp::PointerOp(const PointerOp& other)
   OwnLargeValues();
 }
 
-// The arguments that are larger than a word point to where they were copied from.
+// Copies the bytes of arguments that are larger than a word, and points the arguments there.
 void PointerOp::OwnLargeValues() {
   size_t bytes = 0;
   for (const Argument& argument : arguments_) {

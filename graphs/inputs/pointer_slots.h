@@ -1,5 +1,5 @@
-// Where the addresses of a call's inputs stand among the arguments of a recording's ops, so that an
-// input that has moved is followed by patching those ops instead of being copied.
+// A pointer slot is an argument of a recorded op that holds an input's address. When the input has
+// moved, a replay patches the ops that have slots of it, and need not copy the input.
 //
 //   inputs   x        y               x has moved: ops 3 and 7 are patched, op 5 is left alone
 //            |        |
@@ -7,15 +7,16 @@
 //   op 5  kernel (out, y + 64)        slot {y, argument 1, offset 64}
 //   op 7  copy   (target, x + 128)    slot {x, argument 1, offset 128}
 //
-// An address that stands anywhere else would be left behind, so a recording is searched for such
-// ones (HiddenPointers) before an input of it is called patched. What a search cannot see is an
+// An address that stands anywhere else would not be patched, so a recording is searched for such
+// addresses (HiddenPointers) before one of its inputs counts as patched. The search cannot see an
 // address that lies in memory and not in an argument: a body must not put it there.
 //
-// An output that outlives its step is followed in the same way: each run puts it at another place,
-// and the ops that make it and read it are patched. Its slots count from kFirstKept.
+// An output that outlives its step is patched in the same way: each run puts it at another place,
+// and the ops that make it and read it are patched. Its slots have input numbers from kFirstKept
+// on.
 //
-// A table is kept by its node. It says what the executable should have; an op whose patch failed is
-// remembered and patched with the next replay.
+// Each section has a table. The table says what the executable should have; an op whose patch
+// failed is remembered and patched with the next replay.
 //
 // Thread rule: like a container. Cost: a replay at which nothing moved compares one word for each
 // patched input; nothing here allocates after a recording.
@@ -41,12 +42,12 @@ constexpr uint32_t kTargetArgument = 0;
 constexpr uint32_t kSourceArgument = 1;
 
 constexpr uint32_t kFirstKept = uint32_t{1} << 31;
-constexpr uint32_t kNobody = ~uint32_t{0};  // memory of the recording's own, which stays
+constexpr uint32_t kNobody = ~uint32_t{0};  // no input: memory of the recording, which stays
 
 struct PointerSlot {
   uint32_t input = 0;
-  uint32_t argument = 0;  // of an op that is known by its bytes: which byte the address begins at
-  uint64_t offset = 0;  // of the argument from the input's address
+  uint32_t argument = 0;  // its number; of an op that is known by its bytes, the first byte's place
+  uint64_t offset = 0;  // of the address from the input's address
 };
 
 // One op that takes addresses of inputs, with all of its arguments.
@@ -70,7 +71,7 @@ class PointerOp {
   std::vector<PointerSlot>& slots() { return slots_; }
   const std::vector<PointerSlot>& slots() const { return slots_; }
 
-  // From now on the slots of `input` point to `address`, and the executable does not know it yet.
+  // From now on the slots of `input` point to `address`; the executable is not patched yet.
   void Follow(uint32_t input, Address address);
   bool unpatched() const { return unpatched_; }
   void set_unpatched() { unpatched_ = true; }
@@ -85,14 +86,14 @@ class PointerOp {
   const Kernel* kernel_ = nullptr;  // null: bytes_ are the arguments
   LaunchShape shape_;
   std::vector<Argument> arguments_;
-  std::vector<uint8_t> large_values_;  // behind the arguments that are larger than a word
+  std::vector<uint8_t> large_values_;  // the bytes of arguments that are larger than a word
   std::vector<uint8_t> bytes_;
   CopyParams copy_;
   FillParams fill_;
   std::vector<PointerSlot> slots_;
 };
 
-// The op of a graph that one of these is, by its id. They outlive it.
+// Finds one of these ops by its id in the graph. The ops outlive this object.
 class KnownOps {
  public:
   explicit KnownOps(absl::Span<const PointerOp> ops);
@@ -103,12 +104,12 @@ class KnownOps {
   std::vector<const PointerOp*> by_id_;
 };
 
-// All of a node's, and where each patched input is now.
+// The ops of a section that take patched inputs or kept outputs, and where each of these is now.
 class PointerTable {
  public:
   PointerTable() = default;
-  // `patched` are inputs, at the addresses in `inputs` that they were recorded with, and `kept` is
-  // where the kept outputs were recorded.
+  // `patched` are numbers of inputs, which were recorded at their addresses in `inputs`; `kept` are
+  // the addresses at which the kept outputs were recorded.
   PointerTable(std::vector<PointerOp> ops, absl::Span<const uint32_t> patched,
                absl::Span<const Value> inputs, absl::Span<const Address> kept = {});
 
@@ -124,14 +125,14 @@ class PointerTable {
     }
     return false;
   }
-  // The same for kept outputs, too. `places` are theirs.
+  // The same, also for kept outputs, which are at `places` now.
   bool Moved(absl::Span<const Value> inputs, absl::Span<const Value> places) const {
     for (const PatchedInput& patched : patched_) {
       if (AddressOf(patched, inputs, places) != patched.now) return true;
     }
     return false;
   }
-  // True if ops must be patched before the next launch.
+  // Notes where everything is now. True if ops must be patched before the next launch.
   bool Follow(absl::Span<const Value> inputs, absl::Span<const Value> places = {}) {
     bool moved = false;
     bool back = true;
@@ -145,7 +146,7 @@ class PointerTable {
     if (moved) returns_ = back ? returns_ + 1 : 0;
     return unpatched_;
   }
-  // How often in a row all that moved went back to where it was before it moved last.
+  // In how many moves in a row everything that moved went back to where it was before.
   uint64_t returns() const { return returns_; }
   void ForgetReturns() { returns_ = 0; }
   // Patches what Follow changed, and what an earlier call failed to patch.
@@ -157,7 +158,7 @@ class PointerTable {
   struct PatchedInput {
     uint32_t input = 0;
     Address now = 0;
-    Address before = 0;  // where it was before it moved last
+    Address before = 0;  // where it was before its last move
     std::vector<uint32_t> ops;
   };
 
@@ -181,9 +182,9 @@ struct InputRange {
   AddressRange range;
 };
 
-// The inputs among `ranges` whose addresses may stand elsewhere among `ops` than in `known`. Ops in
-// `skipped` are not looked at, nor are known ones that were compared with a second recording. An op
-// whose arguments cannot be seen hides everything.
+// The inputs among `ranges` of which an address may stand in `ops` and not in a slot of `known`.
+// Ops in `skipped` are not looked at, nor are known ops that FindMovedWords found. An op whose
+// arguments cannot be seen may have the address of any input.
 std::vector<uint32_t> HiddenPointers(const std::vector<Op>& ops, absl::Span<const PointerOp> known,
                                      absl::Span<const OpId> skipped,
                                      absl::Span<const InputRange> ranges);

@@ -247,7 +247,7 @@ TEST_F(HiddenPointersTest, AnAddressInAnotherArgumentOrOpIsHidden) {
   EXPECT_EQ(Hidden({CopyOp(2, kOut, kX)}, table), Inputs{0});
 }
 
-// A library's op that is patched for one input may take another, or a kept output, as well.
+// A library's op that is patched for one input may take another input, or a kept output, as well.
 TEST_F(HiddenPointersTest, AnOpThatIsKnownByItsBytesHidesWhatHasNoSlotInThem) {
   const Op op = KernelOp(3, kY, kX + 8, 12);
   std::vector<PointerOp> ops;

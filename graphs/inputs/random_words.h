@@ -4,8 +4,9 @@
 //   | seed 0 | offset 0 | seed 1 | offset 1 | ...
 //
 // The memory is held while the function is recorded, so that nothing else of the recording lies
-// there; what runs behind it may use it. How many generators there are is learned from earlier
-// runs, because the op that writes the words is recorded before the body asks for them.
+// there; functions that run after it may use the memory. How many generators there are is learned
+// from earlier runs, because the op that writes the words is recorded before the body asks for
+// them.
 //
 // Threads: the tree's caller only.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_RANDOM_WORDS_H_
@@ -30,8 +31,8 @@ namespace graphtree {
 
 class RandomWords {
  public:
-  // The most that a section of the body draws from. All sections use the same words, one after the
-  // other.
+  // `generators`: the most that a section of the body draws from. All sections use the same words,
+  // one section after the other.
   explicit RandomWords(size_t generators) : generators_(generators) {}
   RandomWords(const RandomWords&) = delete;
   RandomWords& operator=(const RandomWords&) = delete;
@@ -45,10 +46,11 @@ class RandomWords {
     return absl::OkStatus();
   }
 
-  // Behind the recording.
+  // Called after the recording.
   void Release() { held_ = Tensor(); }
 
-  // What the first op of a section writes that draws from so many: seed, offset, seed, ...
+  // The words that the first op of a section with so many generators writes: seed, offset, seed,
+  // ...
   std::vector<IngestScalar> Scalars(size_t generators) const {
     std::vector<IngestScalar> scalars;
     for (size_t i = 0; i < 2 * generators; ++i) {

@@ -1,9 +1,11 @@
-// Ranges that are asked about at every replay and hardly ever met.
+// A list of address ranges that every replay asks about, and that a call's inputs hardly ever
+// overlap.
 //
 //   added   |==|   |====|  |=|          touching ones are joined
-//   hull    |================|          what is outside of it is answered by one compare
+//   hull    |================|          a range outside of it is answered by two comparisons
 //
-// Pure. Cost: Overlaps is a binary search inside the hull; Add moves what lies behind.
+// Pure. Cost: Overlaps is a binary search inside the hull; Add moves the ranges at higher
+// addresses.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_RANGE_LIST_H_
 #define GRAPHTREE_GRAPHS_INPUTS_RANGE_LIST_H_
 

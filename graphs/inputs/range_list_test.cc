@@ -1,4 +1,4 @@
-// Against a plain list, under random programs; and the edges by name.
+// Random programs against a plain list, and the edge cases by name.
 #include "graphs/inputs/range_list.h"
 
 #include <random>

@@ -1,4 +1,4 @@
-// Addresses with hardly any memory.
+// Maps one small piece of memory behind all addresses of a rehearsal.
 #include "graphs/inputs/rehearsal.h"
 
 #include <utility>
@@ -42,7 +42,7 @@ void Rehearsal::Keep(std::unique_ptr<Graph> graph) {
 }
 
 Rehearsal::~Rehearsal() {
-  graph_ = nullptr;  // before what it points to
+  graph_ = nullptr;  // goes before the memory that it points to
   // A call that failed once may work the next time.
   const auto insist = [](auto call) {
     constexpr int kAttempts = 3;

@@ -1,16 +1,16 @@
-// A recording that is made only to be compared: the body's inputs that a library takes are
-// elsewhere in it, so that the two recordings show where the library puts their addresses.
+// A rehearsal is a recording that is made only to be compared with the next one: the inputs that a
+// library takes are elsewhere in it, so that the two show where the library puts their addresses.
 //
 //   rehearsal   inputs at addresses of their own: one small piece of memory, mapped many times
 //               |[piece][piece][piece] ...
 //   recording   inputs where they are; FindMovedWords (moved_words.h) compares
 //
-// A capture launches nothing, so what lies there does not matter; but there must be something, as
-// libraries and the driver ask what kind of memory an address is.
+// A capture launches nothing, so the bytes at those addresses do not matter; but memory must be
+// mapped there, as libraries and the driver ask what kind of memory an address is.
 //
-// The two differ in nothing else, as the pool's books are put back between them and the same
-// requests give the same addresses. An address of a rehearsal has the low bits of its input's own,
-// because libraries choose their kernels by alignment.
+// The two recordings differ in nothing else, as the pool's books are put back between them and the
+// same requests give the same addresses. An input's address in a rehearsal has the low bits of its
+// own address, because libraries choose their kernels by alignment.
 //
 // Thread rule: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_REHEARSAL_H_
@@ -34,7 +34,7 @@ namespace graphtree {
 
 class Rehearsal {
  public:
-  // For the inputs of `sought`. `memory` must outlive it.
+  // Finds other addresses for the inputs in `sought`. `memory` must outlive the rehearsal.
   static absl::StatusOr<std::unique_ptr<Rehearsal>> For(Memory& memory,
                                                         absl::Span<const Value> inputs,
                                                         const std::vector<bool>& sought);
@@ -44,7 +44,8 @@ class Rehearsal {
 
   // Where an input is in the rehearsal; its own address if it is not sought.
   Address PlaceOf(uint32_t input, Address own) const;
-  // What was recorded. It is listed now, while everything is there that it names.
+  // Keeps the graph that was recorded, and lists its ops now, while all memory exists that they
+  // name.
   void Keep(std::unique_ptr<Graph> graph);
   bool done() const { return graph_ != nullptr && graph_->op_count() > 0; }
 

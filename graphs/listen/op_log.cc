@@ -1,4 +1,4 @@
-// An op is named first, then come its accesses.
+// Joins each access with the op that was named before it.
 #include "graphs/listen/op_log.h"
 
 #include <algorithm>

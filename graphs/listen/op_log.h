@@ -1,12 +1,12 @@
-// Every access that a body declared in one run, with the name of the op that declared it and where
-// the body launched that.
+// Logs every access that a body declares in one run, with the name of its op and the place where
+// the body launched that op.
 //
 //   attend   reads    [0x7f00..., +4096)
 //   attend   writes   [0x6000..., +512)
 //   opaque   writes   [0x7f00..., +4096)      Launcher::Writes: work on the raw stream
 //
-// For checking: an undeclared write is told with the ops that were given the bytes, and a recording
-// remembers which outside memory its ops point to.
+// For checked mode: the error of an undeclared write names the ops that were given the bytes, and a
+// recording remembers which outside memory its ops point to.
 #ifndef GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_
 #define GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_
 
@@ -30,7 +30,7 @@ struct LoggedAccess {
 
 class OpLog : public PassingObserver {
  public:
-  // Both outlive the log. Without `stacks` nobody says where an op was launched.
+  // Both outlive the log. `stacks` may be null: then no place is noted.
   OpLog(AccessObserver* next, CallStacks* stacks) : PassingObserver(next), stacks_(stacks) {}
 
   void Launching(absl::string_view op) override;
@@ -39,11 +39,11 @@ class OpLog : public PassingObserver {
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
   std::string OpsThatTouch(AddressRange range) const;
-  // The first of them, with where they were launched.
+  // The first of these ops, with the places where they were launched.
   std::vector<OpSite> SitesThatTouch(AddressRange range) const;
-  // Of all ops, each place once.
+  // The places where ops were launched, each once.
   const std::vector<OpSite>& sites() const { return sites_; }
-  // Whether a declared write touches it.
+  // Whether a declared write touches `range`.
   bool DeclaresWriteTo(AddressRange range) const;
 
  private:

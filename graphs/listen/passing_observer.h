@@ -1,9 +1,9 @@
-// An observer that stands before another one and passes everything on: who derives from it says
-// only what it does beside that.
+// An observer that stands before another one and passes everything on. A class that derives from it
+// overrides only the calls that it wants to see.
 //
 //   launcher --> BodyCheck --> OpLog --> AccessLog
 //
-// Threads: the body's.
+// Threads: the body's thread.
 #ifndef GRAPHTREE_GRAPHS_LISTEN_PASSING_OBSERVER_H_
 #define GRAPHTREE_GRAPHS_LISTEN_PASSING_OBSERVER_H_
 

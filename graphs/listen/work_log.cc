@@ -1,4 +1,4 @@
-// Collects what ops take, and looks for what no op took.
+// Collects the memory that ops take, and looks for memory that none took.
 #include "graphs/listen/work_log.h"
 
 #include <algorithm>
@@ -15,7 +15,7 @@ void WorkLog::Accessed(Access access, const Tensor& tensor, int argument) {
   (argument >= 0 ? taken_ : said_).push_back({serial, tensor.raw_bytes()});
 }
 
-// The op may write to it all the same.
+// The op may write to the tensor although it is told to read.
 void WorkLog::Doubted(const Tensor& tensor) {
   PassingObserver::Doubted(tensor);
   const uint64_t serial = tensor.storage() == nullptr ? 0 : tensor.storage()->serial;
@@ -48,7 +48,7 @@ void WorkLog::EndSection(uint64_t ops, uint64_t own) {
   ops_ = 0;
 }
 
-// Where an input has died its memory may be another storage's: that one is not the input.
+// Compares serials, too: where an input has died another storage may have its memory.
 bool WorkLog::IsTaken(const BodyMemory& memory) const {
   if (memory.range.empty()) return true;
   return std::any_of(taken_.begin(), taken_.end(), [&memory](const BodyMemory& taken) {

@@ -1,4 +1,4 @@
-// What a body's recording should hold, and whether it does.
+// Finds out whether a body's recording lacks work that the body did elsewhere.
 //
 //   body     out = on.Empty(...)
 //            library(out, the caller's stream)     runs now, on memory that only replays fill
@@ -6,17 +6,17 @@
 //   graph    (nothing)                             a replay would do nothing, and return OK
 //
 // Ops that the launcher did not capture itself are opaque: each may be any of the work that the
-// body speaks of. Where there is one, or a part that runs eagerly, nothing is asked. Where there is
-// none, all that the body did is known, and work is missing if
+// body declares. Where a recording has such an op, or a part that runs eagerly, nothing is looked
+// for. Where it has none, all of its work is known, and work is missing if
 //
 //   said        Launcher::Writes names memory                     and no op may write to it
-//   returned    an output is memory that the body made             likewise
+//   returned    an output is memory that the body made            likewise
 //
-// What FunctionOptions::mutated_inputs promises need not be kept, and is not asked.
+// Inputs in FunctionOptions::mutated_inputs are not looked for: a body may leave them unwritten.
 //
-// A body that puts some of its work on the launcher's stream and some on another is not found.
+// A body that puts opaque work both on the launcher's stream and on another one is not found.
 //
-// Threads: the capture's. Cost: two words for each argument, while a function is recorded.
+// Threads: the capture's thread. Cost: two words for each argument, while a function is recorded.
 #ifndef GRAPHTREE_GRAPHS_LISTEN_WORK_LOG_H_
 #define GRAPHTREE_GRAPHS_LISTEN_WORK_LOG_H_
 
@@ -34,7 +34,7 @@
 
 namespace graphtree {
 
-// Memory as the body has it.
+// Memory of a tensor that the body has.
 struct BodyMemory {
   uint64_t serial = 0;  // of its storage; 0 for memory of the caller's
   AddressRange range;
@@ -53,7 +53,8 @@ struct MissingWork {
   AddressRange memory;
 };
 
-// "it says that opaque work writes to ... (Launcher::Writes), and ...: what is wrong, and the cure.
+// What is wrong, and what to do: "it says that opaque work writes to ... (Launcher::Writes), and
+// ...".
 std::string ToString(const MissingWork& missing);
 
 class WorkLog : public PassingObserver {
@@ -68,17 +69,17 @@ class WorkLog : public PassingObserver {
   void Filled(const FillParams& params) override;
   void Broke(absl::string_view why) override;
 
-  // A section with so many ops was captured, of which `own` are the recorder's.
+  // A section of `ops` ops was captured, of which the recorder itself launched `own`.
   void EndSection(uint64_t ops, uint64_t own);
 
-  // The first that is missing; nothing while that cannot be told.
+  // The first missing work; nothing if none is missing or if that cannot be known.
   std::optional<MissingWork> Missing(const std::vector<Returned>& returned) const;
 
  private:
   bool IsTaken(const BodyMemory& memory) const;
 
-  std::vector<BodyMemory> taken_;  // that ops of the launcher may write to
-  std::vector<BodyMemory> said_;   // to be written by opaque work
+  std::vector<BodyMemory> taken_;  // memory that ops of the launcher may write to
+  std::vector<BodyMemory> said_;   // memory that opaque work is declared to write
   uint64_t ops_ = 0;           // that the launcher captured since the last section ended
   bool has_opaque_ops_ = false;
   bool has_parts_ = false;

@@ -1,4 +1,4 @@
-// Work is missing only where all that was captured is known.
+// Work is reported as missing only where all captured ops are known.
 #include "graphs/listen/work_log.h"
 
 #include <optional>
@@ -24,7 +24,7 @@ class WorkLogTest : public testing::Test {
   static Tensor At(AddressRange range) {
     return Tensor::Foreign(range.base, Layout::Of(DType::kU8, {int64_t(range.bytes)}));
   }
-  // An op that the launcher captures.
+  // Tells the log of an op that the launcher captures.
   void FillOf(AddressRange range) {
     log_.Accessed(Access::kWrite, At(range), 0);
     log_.Filled({range.base, 1, 1, range.bytes});
@@ -55,7 +55,7 @@ TEST_F(WorkLogTest, WhatIsSaidOrReturnedMustBeTaken) {
   EXPECT_THAT(ToString(*said), HasSubstr("writes to 64 bytes at 0x2000 (Launcher::Writes)"));
 }
 
-// To read memory is not to write it.
+// An op that reads memory is not taken for one that writes it.
 TEST_F(WorkLogTest, AnOpThatReadsTakesNothing) {
   log_.Accessed(Access::kRead, At(kInput), 0);
   log_.Filled({kInput.base, 1, 1, 64});

@@ -1,4 +1,4 @@
-// Tells of everything that a body declares to write, before it is written.
+// Calls a function for every tensor that a body declares to write, before the op is launched.
 #ifndef GRAPHTREE_GRAPHS_LISTEN_WRITE_LOG_H_
 #define GRAPHTREE_GRAPHS_LISTEN_WRITE_LOG_H_
 

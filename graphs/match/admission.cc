@@ -1,4 +1,4 @@
-// Rent, lead, and what is remembered of the forgotten.
+// Compares rents and leads, and keeps the standings of forgotten shapes.
 #include "graphs/match/admission.h"
 
 #include <algorithm>
@@ -11,7 +11,8 @@
 namespace graphtree {
 namespace {
 
-// Where uses are forgotten at once even a shape that comes with every call never has many.
+// Where the half-life is short even a shape that comes with every call never has many uses, so the
+// rent is lower.
 double RentAt(uint64_t half_life) {
   const double most = 1 / (1 - std::exp2(-1 / static_cast<double>(half_life)));
   return std::min(Admission::kRent, 0.75 * most);
@@ -47,7 +48,7 @@ Standing Ghosts::Take(uint64_t shape, uint64_t now) {
           Aged(ghost.standing.paid, since, half_life_)};
 }
 
-// Half at a time, so that each costs a few comparisons.
+// Forgets half of them at a time, so that each costs a few comparisons.
 void Ghosts::ForgetHalf(uint64_t now) {
   std::vector<std::pair<double, uint64_t>> all;
   for (const auto& [shape, ghost] : ghosts_) {

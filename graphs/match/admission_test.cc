@@ -38,7 +38,8 @@ struct Outcome {
   size_t most_ghosts = 0;
 };
 
-// What a tree does: a place, a warm-up, a recording, replays; eager runs where there is no place.
+// Does what a tree does with a shape: a place, a warm-up, a recording, replays; eager runs where
+// there is no place.
 class Model {
  public:
   explicit Model(const Limits& limits)
@@ -130,7 +131,7 @@ double BestFixed(const Traffic& traffic, size_t places) {
   return cost;
 }
 
-// That a place is given away for nothing is not held against the rule.
+// The cost of recordings that took a free place: the rule is not to blame for these.
 double FirstRecordings(const Limits& limits) {
   return static_cast<double>(limits.places) * (kWarmUpCost + kRecordCost);
 }
@@ -207,8 +208,8 @@ TEST(AdmissionTest, NorDoUsesByZipfsLaw) {
   }
 }
 
-// Rows of equal calls, whose shapes push each other out for a reason; and the worst there is:
-// always a shape that has no place.
+// Two kinds of traffic: rows of equal calls, where shapes rightly push each other out; and the
+// worst one, in which every call has a shape without a place.
 TEST(AdmissionTest, WhateverComesRentIsPaid) {
   for (const Limits& limits : kManyLimits) {
     for (const uint32_t in_a_row : {1, 2, 3, 4, 5, 8, 64}) {
@@ -230,7 +231,7 @@ TEST(AdmissionTest, WhateverComesRentIsPaid) {
   }
 }
 
-// Other shapes come from the middle on: they have the places soon.
+// From the middle of the traffic on other shapes come, and soon have the places.
 TEST(AdmissionTest, ANewFashionHasItsWay) {
   Model model({});
   Traffic traffic = Zipf(150, 1, 50000, 1);

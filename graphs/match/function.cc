@@ -1,4 +1,4 @@
-// Finding the variant of a call.
+// Checks options, and finds the variant of a call.
 #include "graphs/match/function.h"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ uint64_t HashKey(absl::Span<const Value> inputs) {
 }  // namespace
 
 absl::Status CheckOptions(const Function& function) {
-  // Far beyond what calls bring; a larger one is a mistake, or -1.
+  // No call brings so many inputs: a larger number is a mistake, or -1.
   constexpr uint32_t kMostInputs = uint32_t{1} << 20;
   constexpr uint64_t kMostAligned = uint64_t{1} << 30;
   const auto wrong = [&function](auto... text) {

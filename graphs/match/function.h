@@ -1,5 +1,5 @@
-// A function as the tree keeps it: what its caller said of it (function_options.h) and, for each
-// shape that it was called with, what its runs have shown.
+// A function as the tree keeps it: the options that its caller gave (function_options.h) and, for
+// each shape that it was called with, what its runs have shown.
 #ifndef GRAPHTREE_GRAPHS_MATCH_FUNCTION_H_
 #define GRAPHTREE_GRAPHS_MATCH_FUNCTION_H_
 
@@ -23,7 +23,7 @@
 
 namespace graphtree {
 
-// An opaque input with a version, kept alive, so that no other object is taken for it.
+// An opaque input with a version. The object is kept alive, so that no other one is taken for it.
 struct KeptOpaque {
   uint32_t input = 0;
   Value value;
@@ -37,41 +37,42 @@ struct Variant {
   Values key;                  // integers as they are, tensors with their layouts alone
   uint64_t hash = 0;           // of the key
   std::vector<bool> mutates;   // by input: declared, or seen in a run
-  // Of those, the ones of which nobody says when: declared for the whole body, or found out by
-  // checked mode. Checked mode counts all of them: it sees that an input was written, not where.
+  // By input: mutated, and nobody says by which op. So are the inputs that the options declare,
+  // those that checked mode found out, and, in checked mode, all mutated ones: it sees that an
+  // input was written, and not where.
   std::vector<bool> mutates_somewhere;
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<KeptOpaque> opaque;
   std::vector<OpSite> writers;  // by input: the op that was seen to write to it, if any was
   std::string last_failure;     // of its recording
-  bool keeps_by_copy = false;  // a kept output's address stands where nobody said so
-  uint64_t doubts_hidden_at = 0;  // in `calls`: then it is looked again where addresses stand
+  bool keeps_by_copy = false;  // a kept output's address was hidden: the output is copied instead
+  uint64_t doubts_hidden_at = 0;  // when `calls` is so many, hidden addresses are sought again
   bool warm = false;           // has run once in the pool
-  std::string works_elsewhere;  // what its recording lacked (work_log.h); it stays eager then
-  std::vector<size_t> generators;  // of random numbers that a run drew from, by section
+  std::string works_elsewhere;  // what its recording lacked (work_log.h): it stays eager; or empty
+  std::vector<size_t> generators;  // by section: how many generators a run drew from
   uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up
-  std::string warm_up_asked_last;  // why, once that was too often; else empty
+  std::string warm_up_asked_last;  // why, once runs asked too often; else empty
   uint64_t step = 0;           // in which it was last called
   uint64_t misses_in_step = 0;  // calls in that step that were not replays
 
-  // For the budgets. Calls are those that were not replays.
+  // For the budgets. "Calls" are those that were not replays.
   bool has_place = false;      // among the shapes that may be recorded
   uint64_t calls = 0;
   uint64_t last_call = 0;      // by the tree's count of calls
-  Uses recent;                 // calls, since it last lost its place
-  double before = 0;           // all uses of before that, as of
+  Uses recent;                 // its calls since it last lost its place
+  double before = 0;           // its uses up to that time, weighted as of call `before_at`
   uint64_t before_at = 0;
   bool was_recorded = false;
-  uint64_t failures = 0;       // of its recording, in a row
-  uint64_t pause = 0;          // calls to come before it is recorded again
+  uint64_t failures = 0;       // of its recordings, in a row
+  uint64_t pause = 0;          // so many calls run eagerly before it is recorded again
 
-  // Hidden addresses are sought again: the body may have changed its ways.
+  // Hidden addresses are sought again, from time to time: the body may have changed.
   void DoubtHidden() {
     if (calls < doubts_hidden_at) return;
     for (InputUse& use : uses) use.hidden = false;
     keeps_by_copy = false;
   }
-  // A run did not ask for another warm-up.
+  // A run did not ask for another warm-up: such runs are counted from 0 again.
   void SettleWarmUps() {
     asked_warm_ups = 0;
     warm_up_asked_last.clear();
@@ -87,19 +88,19 @@ struct Function {
   FunctionOptions options;
   Body body;
   bool breaks = false;  // a run of it, in any shape, had an eager part
-  const std::string* lasting_name = nullptr;  // for who may look when the function has gone
+  const std::string* lasting_name = nullptr;  // the same name, outliving the function (entrance.h)
   absl::Status refusal;  // what is wrong with its options; every call is that error
-  std::vector<bool> is_static;  // by input; short of the inputs behind the last static one
-  std::vector<uint64_t> alignments;  // by input, likewise
-  size_t inputs_named = 0;  // a call has to bring so many: the options speak of the last of them
+  std::vector<bool> is_static;  // by input, up to the last static one
+  std::vector<uint64_t> alignments;  // by input, up to the last with an alignment
+  size_t inputs_named = 0;  // a call has to bring so many: its options name the last of them
   absl::flat_hash_map<uint64_t, std::vector<std::unique_ptr<Variant>>> variants;  // by hash of key
   uint64_t variant_count = 0;   // now
   uint64_t variants_seen = 0;   // ever, with what was forgotten and came again
   uint64_t places = 0;          // of its variants, among the shapes that may be recorded
-  Admission admission;          // to them
-  VaryingSizes sizes;           // of its calls, where that matters
-  bool is_retired = false;      // unregistered, and there until no path needs it
-  mutable WordId tag = 0;       // its name, as the pool last knew it
+  Admission admission;          // to these places
+  VaryingSizes sizes;           // of its calls, if varying ones are not to be recorded
+  bool is_retired = false;      // unregistered, and kept until no path needs it
+  mutable WordId tag = 0;       // its name in the pool's journal
   bool warned[kReasonCount] = {};
   bool warned_of_shapes = false;
 
@@ -109,13 +110,14 @@ struct Function {
   bool IsStatic(size_t input) const { return input < is_static.size() && is_static[input]; }
 };
 
-// What is wrong with a function that was registered so. No call of it is run then.
+// What is wrong with the function's options. If it is an error no call of the function is run.
 absl::Status CheckOptions(const Function& function);
 
 // "input 2", or "input 2 ('cache')" where it has a name.
 std::string InputName(const Function& function, size_t input);
 
-// The function's variant for these inputs; made if it is new, with ids from `next_id`.
+// The function's variant for these inputs. A new one is made with the id `*next_id`, which is then
+// counted up.
 Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id);
 // REQUIRES: nothing refers to the variant.
 void ForgetVariant(Function* function, const Variant* variant);

@@ -1,4 +1,4 @@
-// Coming and leaving.
+// Adds functions, and takes those that leave out.
 #include "graphs/match/function_table.h"
 
 #include <algorithm>

@@ -5,8 +5,8 @@
 //                      --Leave---> leaving --Left--> registered
 //
 // A function that leaves is not recorded any more, and its recordings go as soon as the path does
-// not need them: the tree asks for who is leaving whenever a path ends. What stays of one that has
-// gone is a word here and its name with the step history.
+// not need them: whenever a path ends the tree asks which functions are leaving. Of a function that
+// has gone a null pointer stays here, and its name in the step history.
 //
 // Thread rule: like a container. Cost: finding one is a look into an array.
 #ifndef GRAPHTREE_GRAPHS_MATCH_FUNCTION_TABLE_H_
@@ -23,7 +23,7 @@ namespace graphtree {
 class FunctionTable {
  public:
   Function* Add();
-  // Null if there is none of that id, or none any more.
+  // Null if no function has this id, or if the one that had it was unregistered.
   Function* Find(FunctionId id) const {
     if (id >= functions_.size()) return nullptr;
     Function* function = functions_[id].get();
@@ -31,14 +31,14 @@ class FunctionTable {
   }
   bool WasRegistered(FunctionId id) const { return id < functions_.size(); }
   std::vector<Function*> Registered() const;
-  // Ids ever given.
+  // How many ids were ever given.
   size_t ids() const { return functions_.size(); }
 
-  // REQUIRES: it is registered.
+  // REQUIRES: the function is registered.
   void Retire(Function* function);
   void Leave(Function* function);
   const std::vector<Function*>& leaving() const { return leaving_; }
-  // Nothing refers to it or its variants; destroyed if it was retired.
+  // Destroys the function if it was retired. REQUIRES: nothing refers to it or its variants.
   void Left(Function* function);
 
  private:

@@ -1,4 +1,4 @@
-// Filing, and filing again.
+// Files nodes by hashes, and files them again when another input moves.
 #include "graphs/match/general_nodes.h"
 
 #include <utility>
@@ -47,7 +47,7 @@ void GeneralNodes::Remove(uint32_t function, Node* node) {
   filed->second.Remove(node);
   if (filed->second.empty()) of.by_pins.erase(filed);
   of.keys.erase(key);
-  // Which inputs move is learnt again by the next one.
+  // The next node that is added says anew which inputs move.
   if (of.keys.empty()) functions_.erase(found);
 }
 

@@ -1,12 +1,12 @@
-// Finds the recordings that serve an input at any address although calls bring it as one that could
+// Finds general recordings. Such a recording takes an input at any address although the input could
 // be pinned: a static input that moved, an output of the path that took the place of another.
 //
 //   call (weights at B, x)     hash over pins: (B, *)    no recording has it
 //                              hash without weights: (*, *)  -> the general one
 //
-// Which inputs are left out of the hash is the same for all of a function's recordings at one
-// place, so that a look-up is one hash whatever their number. When another input joins, those
-// recordings are filed again: that happens as often as a function has inputs, at most.
+// All general recordings of a function at one place leave the same inputs out of the hash, so that
+// a look-up is one hash whatever their number. When another input has to be left out, they are
+// filed again: that happens at most as often as the function has inputs.
 //
 // Thread rule: like a container. Cost: a look-up hashes the inputs and does not allocate.
 #ifndef GRAPHTREE_GRAPHS_MATCH_GENERAL_NODES_H_
@@ -26,22 +26,21 @@ struct Node;
 
 class GeneralNodes {
  public:
-  // How a node is filed: its inputs, which stay as long as it is, and the LiveHash of what was
-  // alive when it was recorded.
+  // A node is filed by its inputs, which must live as long as the node, and by the LiveHash of what
+  // was alive when it was recorded.
   struct Key {
     const InputPattern* pattern;
     uint64_t live;
   };
 
-  // `moving` says which of its inputs a call may bring at any address although their role there
-  // would be a pinned one.
+  // `moving`: by input, whether the node takes it at any address although it could be pinned.
   void Add(uint32_t function, Node* node, Key key, const std::vector<bool>& moving);
   void Remove(uint32_t function, Node* node);
 
   bool empty() const { return functions_.empty(); }
 
-  // Calls `matches(node)` for each recording that may serve; the first that does, or null.
-  // `role_of(i)` is the role of input i by itself, `live()` the LiveHash of now.
+  // Returns the first recording for which `matches(node)` holds, or null. `role_of(i)` is the role
+  // that input i has by itself, `live()` the LiveHash of what is alive now.
   template <typename RoleOf, typename Live, typename Matches>
   Node* Find(uint32_t function, absl::Span<const Value> inputs, RoleOf role_of, Live live,
              Matches matches) {

@@ -1,4 +1,4 @@
-// Look-ups by what stays, and filing again when more moves.
+// Look-ups by the inputs that stay, and filing again when another input moves.
 #include "graphs/match/general_nodes.h"
 
 #include <memory>
@@ -22,13 +22,13 @@ class GeneralNodesTest : public testing::Test {
   static Value At(Address address) {
     return Tensor::Foreign(address, Layout::Of(DType::kF32, {8}));
   }
-  // All inputs of a call are static by themselves.
+  // Looks up a call whose inputs are all static.
   Node* Find(const Values& inputs, uint32_t function = kFunction) {
     return nodes_.Find(
         function, inputs, [](size_t) { return InputRole::kStatic; }, [] { return uint64_t{0}; },
         [](const Node&) { return true; });
   }
-  // Filed as recorded with these inputs; those that move are copied.
+  // Files a node that was recorded with these inputs, those in `moving` as copied ones.
   Node* File(const Values& inputs, const std::vector<bool>& moving) {
     std::vector<InputRole> roles;
     for (bool moves : moving) roles.push_back(moves ? InputRole::kCopied : InputRole::kStatic);

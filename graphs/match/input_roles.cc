@@ -1,4 +1,4 @@
-// The table of the header, as code.
+// Follows the table of the header.
 #include "graphs/match/input_roles.h"
 
 #include <algorithm>
@@ -8,7 +8,8 @@ namespace {
 
 bool Pays(const InputFacts& facts, uint64_t patch_bytes) {
   const uint64_t ops = std::max<uint64_t>(facts.use.ops, 1);
-  // One that was pinned needs no copying op at all if there is one op to patch.
+  // The recording that pinned this input had no op that copies. With one op to patch there need be
+  // none now either.
   if (facts.moved && ops == 1) return true;
   return facts.bytes / ops >= patch_bytes;
 }
@@ -27,7 +28,7 @@ RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy) {
   const RoleChoice patched = {InputRole::kPatched, RoleRefusal::kNone, facts.use.opaque};
   if (facts.written) {
     if (patchable) return patched;
-    // What stays where it is may be written to: once more a recording of its own.
+    // An input that is pinned may be written to: it gets one more recording, for this address.
     return pinned ? RoleChoice{facts.role} : RoleChoice{InputRole::kCopied, RoleRefusal::kWritten};
   }
   const bool patch = patchable && facts.known && Pays(facts, policy.patch_bytes);

@@ -26,20 +26,20 @@
 
 namespace graphtree {
 
-// What runs of a function have shown of one input.
+// What runs of a function have shown about one input.
 struct InputUse {
   uint32_t ops = 0;     // that take its address
   bool opaque = false;  // work that the launcher did not launch takes it
-  bool hidden = false;  // a recording had its address where nobody said so
+  bool hidden = false;  // a recording had its address in a place that no launch declares
 };
 
 struct InputFacts {
   InputRole role = InputRole::kNone;  // kCopied for everything that the caller may move freely
   uint64_t bytes = 0;
-  bool known = false;    // the function has run, so `written` and `use` say all
+  bool known = false;    // the function has run, so that `written` and `use` are complete
   bool written = false;
   bool moved = false;    // a recording at this place pinned it to another address
-  bool aligned = true;   // as declared
+  bool aligned = true;   // as well as declared
   InputUse use = {};
 };
 
@@ -53,13 +53,13 @@ enum class RoleRefusal : uint8_t { kNone, kWritten, kMoves };
 struct RoleChoice {
   InputRole role = InputRole::kNone;
   RoleRefusal refusal = RoleRefusal::kNone;
-  bool sought = false;  // patched where a library takes it, if that can be found
+  bool sought = false;  // a library takes it; it is patched there if its addresses are found
 };
 
 RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy);
 
-// What a patched input at `address` promises: the power of two that it is a multiple of, but no
-// more than bodies look at (`declared`, or 16).
+// The alignment that later calls must bring for an input that was patched at `address`: the largest
+// power of two that divides it, but no more than bodies look at (`declared`, or 16).
 uint64_t PatchAlignment(uint64_t address, uint64_t declared);
 
 }  // namespace graphtree

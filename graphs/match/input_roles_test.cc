@@ -1,4 +1,4 @@
-// What is pinned, copied, patched or refused, for each kind of input.
+// Which role each kind of input gets, or why it is refused.
 #include "graphs/match/input_roles.h"
 
 #include "gtest/gtest.h"

@@ -1,4 +1,4 @@
-// Weights, and who goes first.
+// Ages weights, and chooses what goes first.
 #include "graphs/match/keep.h"
 
 #include <algorithm>

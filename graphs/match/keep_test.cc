@@ -25,7 +25,7 @@ TEST(UsesTest, AskingOftenChangesNothing) {
   EXPECT_NEAR(often.weight(), seldom.At(1000, 5, 0, 64), 1e-9);
 }
 
-// One use at each call for ever: the sum of a geometric row.
+// One use at each call, for ever, weighs the sum of a geometric series.
 TEST(UsesTest, ASteadyUserHasASteadyWeight) {
   Uses uses;
   for (uint64_t now = 0; now <= 5000; ++now) uses.At(now, now + 1, now, 100);
@@ -58,7 +58,8 @@ TEST(ChooseVictimsTest, OfEqualsTheOldestGoes) {
   EXPECT_EQ(LeastWorth(kept), 0u);
 }
 
-// Whatever stays is worth at least what goes, enough goes, and without the last one it were not.
+// Everything that stays is worth at least what goes; enough goes; without the last victim it would
+// not be enough.
 TEST(ChooseVictimsTest, TheLeastAndNoMore) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {

@@ -1,4 +1,4 @@
-// Rows, hashes and live sets.
+// Makes rows, patterns, hashes and live sets.
 #include "graphs/match/match.h"
 
 #include <algorithm>

@@ -38,10 +38,10 @@ RecordedInput RowFor(InputRole role, const Value& input, uint64_t alignment = 1)
 
 struct Comparison {
   bool match = false;
-  bool any_storage = false;  // some input is a tensor of a tree's
+  bool any_storage = false;  // some input is a tensor that a tree made
 };
 
-// REQUIRES: equally many.
+// REQUIRES: as many inputs as rows.
 inline bool InputsMatch(absl::Span<const RecordedInput> rows, absl::Span<const Value> inputs) {
   uint64_t differs = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
@@ -61,7 +61,7 @@ inline bool InputsMatch(absl::Span<const RecordedInput> rows, absl::Span<const V
 class InputPattern {
  public:
   InputPattern() = default;
-  // `alignments` are of the patched inputs, by input; may be short of the last ones.
+  // `alignments` are those of the patched inputs, by input, up to the last of these.
   InputPattern(absl::Span<const InputRole> roles, absl::Span<const Value> inputs,
                absl::Span<const uint64_t> alignments = {});
 
@@ -99,8 +99,8 @@ class InputPattern {
   std::vector<RecordedInput> rows_;
   std::vector<bool> pins_;
   std::vector<Run> runs_;
-  std::vector<unsigned char> image_;  // of the runs' values, one behind the other
-  std::vector<uint32_t> loose_;       // the other rows
+  std::vector<unsigned char> image_;  // of the runs' values, one after the other
+  std::vector<uint32_t> loose_;       // the rows outside of runs
   std::vector<uint32_t> anywhere_;
 };
 
@@ -108,7 +108,7 @@ class InputPattern {
 size_t FirstMismatch(absl::Span<const RecordedInput> rows, absl::Span<const Value> inputs);
 
 // A hash over what a recording pins: layouts, and the words of all inputs but copied and patched
-// ones. Two calls that a recording cannot tell apart have the same.
+// ones. Two calls that a recording cannot tell apart have the same hash.
 class PinHash {
  public:
   static bool Pins(InputRole role) {
@@ -133,7 +133,7 @@ class PinHash {
 
 uint64_t HashInputs(absl::Span<const InputRole> roles, absl::Span<const Value> inputs);
 
-// Which output of which level of a path. Levels count from the root.
+// Names an output on a path: its node's level, counted from the root, and its number there.
 struct OutputRef {
   uint32_t level = 0;
   uint32_t output = 0;
@@ -145,7 +145,7 @@ struct OutputRef {
   }
 };
 
-// A hash over which outputs are alive, in whatever order they come.
+// A hash over the outputs that are alive; their order does not matter.
 class LiveHash {
  public:
   void Add(OutputRef output) {

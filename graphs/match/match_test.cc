@@ -1,4 +1,4 @@
-// Which calls a recording serves, and live sets beside a plain set.
+// Which calls a recording serves; live sets against a plain set.
 #include "graphs/match/match.h"
 
 #include <random>

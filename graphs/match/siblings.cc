@@ -1,4 +1,4 @@
-// Filing, and what scans have found.
+// Files nodes, and remembers what scans have found.
 #include "graphs/match/siblings.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ void Siblings::Add(Node* node, uint64_t live) {
   by_live_[live].push_back(node);
 }
 
-// Which hashes lead to it is not noted: evictions are rare.
+// Looks at every hash, as nothing notes which of them lead to the node: evictions are rare.
 void Siblings::Remove(const Node* node) {
   EraseFrom(&nodes_, node);
   for (auto at = by_live_.begin(); at != by_live_.end();) {
@@ -30,7 +30,8 @@ void Siblings::Remove(const Node* node) {
   }
 }
 
-// As many as there are siblings, so that an endless row of different live sets does not grow it.
+// Remembers at most as many nodes as there are siblings: an endless row of different live sets must
+// not make the table grow.
 void Siblings::Remember(Node* node, uint64_t live) {
   if (remembered_ >= nodes_.size()) return;
   ++remembered_;

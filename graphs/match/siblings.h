@@ -2,12 +2,12 @@
 // each was made, or in what a look-up does not compare.
 //
 //   a few    tried one by one
-//   many     first those made around exactly what is alive now, by a hash over it; then one by
-//            one, since less may be alive than a recording leaves room for. What is found so is
-//            found at once where the same is alive again.
+//   many     first those that were made around exactly what is alive now, by a hash over it; then
+//            one by one, since less may be alive than a recording leaves room for. A recording that
+//            is found so is remembered under that hash, and found at once the next time.
 //
-// Thread rule: like a container. Cost: looking up does not allocate, but where a scan of many found
-// something.
+// Thread rule: like a container. Cost: a look-up does not allocate, unless it scanned many and
+// found one.
 #ifndef GRAPHTREE_GRAPHS_MATCH_SIBLINGS_H_
 #define GRAPHTREE_GRAPHS_MATCH_SIBLINGS_H_
 
@@ -32,8 +32,8 @@ class Siblings {
   bool empty() const { return nodes_.empty(); }
   const std::vector<Node*>& nodes() const { return nodes_; }
 
-  // The first node for which `matches(node)` holds, or null. `live()` is the LiveHash of now, asked
-  // only where it helps.
+  // The first node for which `matches(node)` holds, or null. `live()` is the LiveHash of what is
+  // alive now, called only among many siblings.
   template <typename Live, typename Matches>
   Node* Find(Live live, Matches matches) {
     if (nodes_.size() <= kFew) return FirstOf(nodes_, matches);

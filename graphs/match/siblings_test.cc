@@ -1,4 +1,4 @@
-// What is tried, and how often, with few siblings and with many.
+// Which siblings a look-up tries, and how often, with few of them and with many.
 #include "graphs/match/siblings.h"
 
 #include <deque>
@@ -23,7 +23,7 @@ class SiblingsTest : public testing::Test {
     }
   }
   static uint64_t LiveOf(int number) { return 1000 + number; }
-  // The number of the one found that serves `wanted`, or -1; counts the tries.
+  // The number of the sibling found that serves `wanted`, or -1. Counts the tries.
   int Find(int wanted, uint64_t live) {
     tries_ = 0;
     const Node* node = siblings_.Find([&] { return live; },

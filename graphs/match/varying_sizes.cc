@@ -1,4 +1,4 @@
-// Sizes against those of the first call.
+// Compares each call's sizes with those of the first call.
 #include "graphs/match/varying_sizes.h"
 
 #include <algorithm>

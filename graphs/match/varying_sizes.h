@@ -1,11 +1,11 @@
-// Whether the sizes of a function's calls vary: an integer among its inputs, or a dimension of one.
-// For functions that shall not be recorded then (FunctionOptions::skip_varying_sizes).
+// Sees whether the sizes of a function's calls vary: an integer among its inputs, or a dimension of
+// an input. For functions that are not recorded if they do (FunctionOptions::skip_varying_sizes).
 //
 //   call (x f32[8,64], 3)     the first one: kept to compare with
 //   call (x f32[8,64], 3)     nothing varies
 //   call (x f32[9,64], 3)     "input 0 has sizes [9, 64] after [8, 64]"; for ever from here on
 //
-// Types, strides and addresses are no sizes. Thread rule: like a container.
+// Types, strides and addresses do not count as sizes. Thread rule: like a container.
 #ifndef GRAPHTREE_GRAPHS_MATCH_VARYING_SIZES_H_
 #define GRAPHTREE_GRAPHS_MATCH_VARYING_SIZES_H_
 
@@ -21,10 +21,10 @@ namespace graphtree {
 
 class VaryingSizes {
  public:
-  // The inputs of a call: true once one of them had another size than in the first.
+  // Notes the inputs of a call. True once an input had another size than in the first call.
   bool SeenIn(absl::Span<const Value> inputs);
   bool any() const { return varied_; }
-  // Which one it was.
+  // The input that varied first.
   size_t input() const { return input_; }
   // "has sizes [9, 64] after [8, 64]", "is 7 after 5". REQUIRES: any().
   const std::string& how() const { return how_; }

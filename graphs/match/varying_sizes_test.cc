@@ -1,4 +1,4 @@
-// What counts as another size, and what is said of it.
+// What counts as another size, and with which words it is told.
 #include "graphs/match/varying_sizes.h"
 
 #include <vector>

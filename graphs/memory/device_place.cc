@@ -1,4 +1,4 @@
-// One id for each GPU that was ever opened.
+// Keeps one id for each GPU that was ever opened.
 #include "graphs/memory/device_place.h"
 
 #include <mutex>

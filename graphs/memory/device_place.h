@@ -1,5 +1,6 @@
-// Which memory a tensor of a tree's lies in, to be compared in one instruction: a GPU's is the same
-// whoever opened the GPU, a host device's is its own.
+// A DevicePlace names the memory that a tree's tensors lie in, by an id that is compared in one
+// instruction. All devices that open one GPU share its place; each host device has a place of its
+// own.
 //
 // Threads: safe from several. Cost: DevicePlaceOf takes a lock; comparing two ids takes none.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_DEVICE_PLACE_H_
@@ -12,8 +13,8 @@
 namespace graphtree {
 
 struct DevicePlace {
-  const void* id = nullptr;  // null: nowhere in particular
-  std::string name = {};     // for sentences
+  const void* id = nullptr;  // null: on no device
+  std::string name = {};     // for error messages
 };
 
 DevicePlace DevicePlaceOf(const Device& device);

@@ -1,4 +1,4 @@
-// Saving before each write, and going back.
+// Saves bytes before each write, and restores them.
 #include "graphs/memory/eager_traces.h"
 
 #include "device/base/status_macros.h"
@@ -21,7 +21,7 @@ void EagerTraces::SaveOfPart(Stream& stream, const Tensor& tensor) {
   if (log_ != nullptr) Save(stream, tensor);
 }
 
-// Not what the body made beside its region, because that was full: it may be gone before the copy.
+// Leaves out memory that the body made, also outside of its region: it may be gone before the copy.
 void EagerTraces::Save(Stream& stream, const Tensor& tensor) {
   if (allocator_.HasMade(tensor.raw_bytes())) return;
   undo_.TrySaveWrites(stream, tensor, &spoilt_);

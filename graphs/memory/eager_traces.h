@@ -1,12 +1,12 @@
-// What a body that runs at once leaves behind and a failure takes back: the random numbers that it
-// drew, and, of a function that is known to break, the bytes of its caller's that it wrote.
+// The traces of a body that runs at once, which are taken back if it fails: the random numbers that
+// the body drew, and, if its function is known to break, the bytes of the caller's that it wrote.
 //
 //   body, on its stream      part, on the caller's      body         fails: TakeBack
 //   save x, write x  ------> ...  --------------------> ...  ------> x <--copy-- saved
 //
-// Copies back come after all of the run's work, on whichever stream that went last: else an old
+// Copies back come after all of the run's work, on whichever stream that work was last: else an old
 // byte could arrive after a later call has written a new one. Saving is best effort, as a run that
-// has begun goes on where there is no memory to save to; what is not as it was is told.
+// has begun goes on where there is no memory to save to; TakeBack then says what is not restored.
 //
 // Threads: the tree's caller. Used for one run.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_EAGER_TRACES_H_
@@ -32,7 +32,7 @@ namespace graphtree {
 
 class EagerTraces {
  public:
-  // All outlive the traces. `stream` is the body's, and `allocator` makes its own memory.
+  // All outlive the traces. `stream` is the body's, and so is the memory of `allocator`.
   EagerTraces(StepMemory* memory, StreamOrder* order, Stream& stream,
               const StepAllocator& allocator, WordId tag)
       : order_(order),
@@ -45,16 +45,16 @@ class EagerTraces {
   EagerTraces& operator=(const EagerTraces&) = delete;
 
   EagerRandom& random() { return random_; }
-  // From here on the caller's bytes are saved before they are written; those of inputs that are
-  // `mutated` in ways that no op declares are saved now. What comes back is told by the body's
-  // launcher, and passes everything on to `next`.
+  // From here on the caller's bytes are saved before ops write them. Inputs that are `mutated` in
+  // ways that no op declares are saved now. Returns the observer for the body's launcher, which
+  // passes everything on to `next`.
   AccessObserver* SaveWrites(absl::Span<const Value> inputs, const std::vector<bool>& mutated,
                              AccessObserver* next);
-  // What an eager part of the body is about to write, on the part's stream. Nothing before
-  // SaveWrites.
+  // Saves bytes that an eager part of the body is about to write, on the part's stream. Does
+  // nothing before SaveWrites.
   void SaveOfPart(Stream& stream, const Tensor& tensor);
 
-  // Everything is tried; a failure says what could not be taken back.
+  // Tries to take everything back; a failure says what could not be.
   absl::Status TakeBack();
 
  private:

@@ -1,4 +1,4 @@
-// Blocks of the lasting region, and who holds them.
+// Takes blocks of the lasting region, and notes who holds each.
 #include "graphs/memory/foreign_memory.h"
 
 #include <algorithm>
@@ -12,7 +12,8 @@
 namespace graphtree {
 namespace {
 
-// A call that failed once may work the next time, and nobody can ask for this one again.
+// Tries several times: a call that failed once may work the next time, and no later call does what
+// this one is for.
 template <typename Call>
 absl::Status Insist(const Call& call) {
   constexpr int kAttempts = 3;
@@ -58,8 +59,8 @@ void ForeignMemory::Close() {
   if (is_over) Leave();
 }
 
-// Whoever let go last is here, and nobody else any more. The streams that were adopted leave the
-// pool last.
+// Only the thread that let go last comes here. The pool goes after everything else, as adopted
+// streams leave it.
 void ForeignMemory::Leave() {
   const std::shared_ptr<Pool> pool = owner_;
   const std::unique_ptr<ForeignMemory> self(this);
@@ -84,7 +85,8 @@ std::shared_ptr<void> ForeignMemory::Commit(const std::vector<const Graph*>& gra
   return std::shared_ptr<Holding>(new Holding{this, std::exchange(open_, {})});
 }
 
-// An op that does not show what it touches may touch all of them.
+// Notes the blocks that the graph's ops may point to. An op that does not show what it touches may
+// point to all.
 void ForeignMemory::NotePointedTo(const Graph& graph) {
   std::vector<Address> addresses;
   std::vector<InputRange> ranges;
@@ -108,7 +110,7 @@ absl::Status ForeignMemory::RolledBack() {
   recording_ = false;
   absl::Status first;
   const std::vector<Address> open = std::exchange(open_, {});
-  // Those that are taken again first: what is freed must not get in their way.
+  // Blocks are taken again before others are freed, so that nothing changes at their addresses.
   for (Address address : open) {
     Piece& piece = pieces_[address];
     if (!piece.fresh) continue;
@@ -134,14 +136,14 @@ absl::Status ForeignMemory::GivenUp() {
   absl::Status first;
   for (Address address : std::exchange(open_, {})) {
     Piece& piece = pieces_[address];
-    // Its block may go when the pool is rolled back after all.
+    // The pool may still roll back later, and then frees the block.
     piece.lost |= std::exchange(piece.fresh, false);
     first.Update(Release(address));
   }
   return first;
 }
 
-// By a stream that is gone the pool knows already.
+// Tells the pool that the piece's stream uses the block. It knows of a stream that is gone already.
 absl::Status ForeignMemory::UseAgain(const Piece& piece) {
   if (piece.stream->has_ended()) return absl::OkStatus();
   return Insist([&] {
@@ -183,7 +185,7 @@ absl::StatusOr<Block> ForeignMemory::NewBlock(uint64_t bytes, Stream& stream) {
   return pool_.Allocate(bytes, stream, options);
 }
 
-// Freed memory of the same recording serves again if it is no more than twice as large.
+// Takes freed memory of the same recording again if it is no more than twice as large.
 absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
   if (closed_) {
     return absl::FailedPreconditionError(
@@ -218,7 +220,7 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
     GRAPHTREE_RETURN_IF_ERROR(MayUsePool());
     GRAPHTREE_RETURN_IF_ERROR(pool_.UseOn(piece.id, stream));
   }
-  // A pool without a tree knows no stream any more that its memory's end would have to wait for.
+  // The pool of a closed tree knows no stream any more: the memory would go without waiting.
   if (closed_) stream.Synchronize().IgnoreError();
   piece.in_use = false;
   piece.stream = stream.life();
@@ -233,7 +235,7 @@ absl::Status ForeignMemory::Release(Address address) {
   const BlockId id = piece.id;
   const bool lost = piece.lost;
   pieces_.erase(address);
-  // This may be any thread, and the pool in another one's hands.
+  // This may be any thread, while another one uses the pool.
   return lost ? absl::OkStatus() : pool_.FreeLater(id);
 }
 

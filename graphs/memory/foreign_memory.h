@@ -1,26 +1,27 @@
 // Memory for foreign code (another framework, a library) that runs inside bodies of the tree: its
-// allocator callbacks come here, and a recording may go on using what they gave.
+// allocator callbacks come here, and a recording may go on using the blocks that they gave.
 //
-//   everywhere            blocks of the pool's lasting region, which no restore touches: foreign
-//                         code does not say how long it means to keep a block, and a temporary
-//                         looks like a workspace that it will use for ever
-//   while a body is       a block that is freed serves the same recording again, in the order of
-//   recorded              its stream, and is freed in the pool when the recording is
+//   always             blocks lie in the pool's lasting region, which no restore touches: foreign
+//                      code does not say how long it means to keep a block, and a temporary looks
+//                      like a workspace that it will use for ever
+//   while a body is    a block that foreign code frees serves the same recording again, in the
+//   recorded           order of its stream; the pool gets it back when the recording goes
 //
 //   foreign code     malloc A ... free A   malloc B (fits: A's memory) ...  [B stays]
 //   recording        A, held as long as it may be replayed
 //
-// A recording that comes to be holds the blocks that it allocated, freed, or points to: whoever
-// frees them, they are free when the recording is gone, too. One that fails is rolled back with the
-// pool: what the foreign code still has of it is taken again, at the same address (its bytes may be
-// anything), what it freed is forgotten, and what it freed of older blocks is freed now.
+// A recording that succeeds holds the blocks that were allocated or freed while it was made, and
+// those that it points to: they become free when the foreign code has freed them and the recording
+// is gone. A recording that fails is rolled back with the pool. A block that it allocated and that
+// the foreign code still has is taken again, at the same address (its bytes may be anything); one
+// that was freed meanwhile is forgotten; an older block that was freed meanwhile is freed now.
 //
 // Foreign code may hold blocks when the tree is closed: their memory goes with the last of them,
 // and freeing one waits for its stream.
 //
-// Threads: callbacks may come from any thread and take turns, but the pool is one caller's: while a
-// call of the tree runs only its own thread may allocate, and another one is refused in words. A
-// block may be freed on any thread on the stream that it was allocated on, also beside a call and
+// Threads: callbacks may come from any thread and take turns, but the pool has one caller at a
+// time: while a call of the tree runs only its own thread may allocate; another one gets an error.
+// A block may be freed on any thread on the stream that it was allocated on, also beside a call and
 // while the tree is closed: the pool's next call frees it.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
 #define GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
@@ -44,25 +45,25 @@ namespace graphtree {
 
 class ForeignMemory : public ForeignAllocator {
  public:
-  // Closed: it goes at once, or with the last block that foreign code holds. Recordings are gone
-  // before.
+  // Closes the foreign memory, which goes at once or with the last block that foreign code holds.
+  // REQUIRES: all recordings are gone.
   struct Closer {
     void operator()(ForeignMemory* memory) const { memory->Close(); }
   };
   using Ptr = std::unique_ptr<ForeignMemory, Closer>;
-  // `is_anothers` says whether a call of the tree runs on another thread than the one that asks.
+  // `is_anothers` returns whether a call of the tree runs on another thread than the one that asks.
   static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
 
   // A call of the tree begins on this thread: returns once nobody allocates beside it.
   void AwaitAllocations() { const std::lock_guard<std::recursive_mutex> lock(mutex_); }
 
-  // The pool's scope for a recording has begun. Ends with one of the two behind it.
+  // The pool's scope for a recording has begun. Commit, RolledBack or GivenUp ends the recording.
   void BeginRecording();
-  // The scope is committed: these graphs are recorded. What comes back holds their foreign blocks;
-  // null if there are none. Graphs are listed only if foreign code has memory at all.
+  // The scope is committed: these graphs are recorded. Returns an object that holds their foreign
+  // blocks; null if there are none. Graphs list their ops only if foreign code has memory at all.
   std::shared_ptr<void> Commit(const std::vector<const Graph*>& graphs);
-  // The scope is rolled back. Nothing if no recording is open. Fails if a block that the foreign
-  // code has cannot be taken again; its address is nobody's then, and freeing it is fine.
+  // The scope is rolled back. Does nothing if no recording is open. Fails if a block that the
+  // foreign code has cannot be taken again: it has lost its memory then, and may still be freed.
   absl::Status RolledBack();
   // The scope could not be rolled back: what the recording allocated counts as lost, as above.
   absl::Status GivenUp();
@@ -81,19 +82,19 @@ class ForeignMemory : public ForeignAllocator {
   struct Piece {
     BlockId id;
     AddressRange range;
-    // On which it was allocated, or freed meanwhile.
+    // The stream on which it was allocated, or freed since.
     std::shared_ptr<StreamLife> stream;
     bool in_use = true;        // by the foreign code
     bool fresh = false;        // allocated by the recording that is open
-    bool lost = false;         // there is no block
-    uint32_t recordings = 0;   // that hold it
+    bool lost = false;         // the pool has no block for it any more
+    uint32_t recordings = 0;   // how many hold it
   };
   struct Holding;
 
   ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
   void Close();
   absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
-  // Frees the block behind it if nobody needs it.
+  // Frees the block in the pool if neither foreign code nor a recording needs it.
   absl::Status Release(Address address);
   absl::Status UseAgain(const Piece& piece);
   absl::Status Retake(Piece* piece);

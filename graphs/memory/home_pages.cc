@@ -1,4 +1,4 @@
-// What changes the table.
+// Learns pages, and forgets them.
 #include "graphs/memory/home_pages.h"
 
 #include <algorithm>

@@ -1,14 +1,14 @@
-// Which pages are known to be the tree's own device's, so that a hit may ask of every input that
-// comes at any address, without a lock: an address of another device's would be a wild one.
+// A set of pages that are known to be the tree's own device's. With it a hit can check every input
+// that comes at any address, without a lock: reading another device's address would be a wild read.
 //
 //   address   0x7f12_3456_7890          page 0x7f12_345
 //   set       [page | page | 0 | 0]     4 places; a fifth page takes the place of the oldest
 //
-// What was learned is forgotten when any device of the process has reserved or released addresses:
-// they may have changed hands. What other libraries do with theirs is not seen.
+// All pages are forgotten when any device of the process has reserved or released addresses: they
+// may have changed hands. Addresses that other libraries reserve and release are not seen.
 //
-// Threads: one at a time. Cost: a few ns where the page is known; nothing here allocates behind the
-// constructor.
+// Threads: one at a time. Cost: a few ns where the page is known; nothing but the constructor
+// allocates.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_HOME_PAGES_H_
 #define GRAPHTREE_GRAPHS_MEMORY_HOME_PAGES_H_
 
@@ -24,7 +24,7 @@ namespace graphtree {
 
 class HomePages {
  public:
-  // REQUIRES: a power of two, of which no two devices share a piece.
+  // REQUIRES: `page_bytes` is a power of two, and no two devices share a page of that size.
   explicit HomePages(uint64_t page_bytes);
 
   // To be called before Knows, once for a group of questions.

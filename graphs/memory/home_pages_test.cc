@@ -1,4 +1,4 @@
-// What is learned, what gives way to it, and what makes all of it void.
+// Which pages are learned, which go for them, and when all are forgotten.
 #include "graphs/memory/home_pages.h"
 
 #include "gtest/gtest.h"
@@ -25,7 +25,7 @@ TEST(HomePagesTest, OnlyTheOldestGiveWay) {
   HomePages pages(kPage);
   for (uint64_t page = 0; page < kPages; ++page) {
     pages.Learn(page * kPage);
-    // Its set keeps the last four, so many before it are still there.
+    // Each set keeps its last four pages, so many pages before this one are still there.
     EXPECT_TRUE(pages.Knows(page * kPage));
   }
   uint64_t known = 0;

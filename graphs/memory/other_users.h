@@ -1,12 +1,13 @@
-// Streams of other trees whose work uses memory of this one that nobody holds any more: a tensor
-// was handed over to a call of theirs, and died there.
+// Streams of other trees whose work uses memory of this tree that nobody holds any more: a tensor
+// was handed over to a call of another tree, and died there.
 //
 //   tree A, stream 1   makes x                                   next call (waits)
 //   tree B, stream 2             call takes the handle of x, reads x --------^
 //
 // The caller has no handle left to hold until B is done, so A's next work must come after B's.
 //
-// Threads: Add on any, all else the tree's caller. Cost while there is none: one load.
+// Threads: Add may be called on any thread, all else by the tree's caller. Cost while there are no
+// such streams: one load.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_OTHER_USERS_H_
 #define GRAPHTREE_GRAPHS_MEMORY_OTHER_USERS_H_
 
@@ -31,7 +32,7 @@ class OtherUsers {
     any_.store(true, std::memory_order_release);
   }
   bool any() const { return any_.load(std::memory_order_acquire); }
-  // Those that were added since the last time.
+  // The streams that were added since the last Take.
   StreamLives Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     any_.store(false, std::memory_order_relaxed);

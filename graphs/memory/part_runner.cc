@@ -1,4 +1,4 @@
-// Which writes of a part are told.
+// Runs parts, and tells of their writes.
 #include "graphs/memory/part_runner.h"
 
 #include "absl/algorithm/container.h"

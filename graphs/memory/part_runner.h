@@ -1,15 +1,14 @@
 // Runs the eager parts of one call, in every kind of run alike: on the caller's stream, with memory
 // that follows no step.
 //
-//   a launch of a part     writes to           the part runner
-//                          what the part made  does nothing
-//                          anything else       says so before the launch: whoever runs the body
-//                                              saves those bytes, as a call that fails has to leave
-//                                              them as they were
+//   a launch of a part writes to     the part runner
+//   memory that the part made        does nothing
+//   anything else                    calls `save` before the launch: those bytes are saved, as a
+//                                    call that fails has to leave them as they were
 //
-// A part may write to memory that its break does not name: the part knows it from elsewhere. Where
-// an input lies there, a copy of the input from before the part is no more what it was, so such a
-// write is told as one beside the break.
+// A part may write to memory that its break does not name: the part knows it from elsewhere. If an
+// input lies there, a copy of the input that was made before the part has old bytes, so `save` is
+// told that such a write is beside the break.
 //
 // Threads: the tree's caller. Cost: a comparison for each write that a part declares.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_PART_RUNNER_H_
@@ -37,15 +36,16 @@ class PartRunner : private AccessObserver {
   // `beside`: the break names no tensor that covers it.
   using SaveWrite = std::function<void(const Tensor&, bool beside)>;
 
-  // `allocator` makes the parts' own memory. `save` may be empty. All others outlive the runner.
+  // The parts' own memory comes from `allocator`. `save` may be empty. All others outlive the
+  // runner.
   PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces, RandomSource* random,
              SaveWrite save);
   PartRunner(const PartRunner&) = delete;
   PartRunner& operator=(const PartRunner&) = delete;
 
-  // After a part that has failed no other one runs.
+  // After a part that failed no other one runs.
   absl::Status Run(const BreakRequest& part);
-  // What the parts so far asked for, once.
+  // What the parts asked for since the last TakeRequests.
   BodyRequests TakeRequests() { return std::exchange(on_.requests(), {}); }
 
  private:

@@ -1,15 +1,20 @@
-// Which bytes of other people's a body has written so far, each told once.
+// Knows which bytes that a body writes are not the body's own and so must be saved before the
+// write. Each byte is told once.
 //
-//   own region    |..own..|==shown==|....own....|     only what is shown is somebody's beside it
-//   lent region   |..lent.|==shown==|..|==tensor=|     what is shown, and tensors of the tree's
-//   elsewhere     |==============================|     all of it is somebody's
+//                                                     to be saved:
+//   own region    |..own..|==shown==|.....own.....|   ranges that were shown
+//   lent region   |..lent.|==shown==|..|==tensor==|   ranges that were shown, the tree's tensors
+//   elsewhere     |===============================|   everything
 //
-//   writes   ---------      ------                    Written() returns the parts marked #
-//   first    ####     then       ##                   what was written before is not told again
+//   1st write     |---------|                         Written() returns the bytes marked #:
+//                 |#########|                         all of them
+//   2nd write          |--------|
+//                           |###|                     those that were not written before
 //
-// What is lent is foreign code's: it may be free, and somebody else's, before the body is over.
+// Memory in the lent region is foreign code's: it may be freed, and be somebody else's, before the
+// body is over.
 //
-// Pure. Cost: a scan of what was told so far for each write.
+// Pure. Cost: a scan of the ranges that were told so far, for each write.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_SPOILT_RANGES_H_
 #define GRAPHTREE_GRAPHS_MEMORY_SPOILT_RANGES_H_
 
@@ -25,10 +30,11 @@ class SpoiltRanges {
 
   void Show(AddressRange range) { shown_.push_back(range); }
 
-  // Somebody else has seen to these bytes.
+  // These bytes are saved already.
   void NoteSaved(AddressRange range) { told_.push_back(range); }
 
-  // The parts of `range` that are somebody's and were not returned before.
+  // The parts of `range` that must be saved and were not returned before. `is_trees_tensor`: the
+  // write is to a tensor with a storage.
   std::vector<AddressRange> Written(AddressRange range, bool is_trees_tensor = true);
 
  private:

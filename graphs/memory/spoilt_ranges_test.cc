@@ -1,4 +1,4 @@
-// Own bytes are nobody's business, the others are told once.
+// The body's own bytes are never told, all others once.
 #include "graphs/memory/spoilt_ranges.h"
 
 #include <random>
@@ -37,7 +37,7 @@ TEST(SpoiltRangesTest, NothingOfNothing) {
   EXPECT_THAT(spoilt.Written({110, 0}), IsEmpty());
 }
 
-// Byte by byte: told exactly when it is written the first time and is somebody else's.
+// Every byte is told exactly when it is written for the first time and is not the body's own.
 TEST(SpoiltRangesTest, AgainstASetOfBytes) {
   std::mt19937 random(3);
   for (int round = 0; round < 200; ++round) {

@@ -1,4 +1,4 @@
-// Blocks become storages and go back.
+// Makes storages over blocks of the pool, and frees the blocks again.
 #include "graphs/memory/step_memory.h"
 
 #include <algorithm>
@@ -30,11 +30,11 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
     const bool in_call =
         dropped == StorageHome::Dropped::kInCall ||
         caller->thread.load(std::memory_order_relaxed) == std::this_thread::get_id();
-    // Outside of calls the pool may be in another thread's hands.
+    // Outside of calls another thread may be using the pool.
     if (!in_call) return pool->FreeLater(id).IgnoreError();
     if (caller->records && !caller->fresh.contains(block)) return caller->waiting.push_back(id);
-    // Asking makes this thread the pool's caller. So the bytes are dead now, and not some time
-    // behind a replay that writes to them.
+    // Describe makes this thread the pool's caller, so that Free frees at once: later, a replay
+    // could write to bytes that the device has been told are dead.
     if (pool->Describe(id).ok()) pool->Free(id).IgnoreError();
   };
   const auto used = [pool, caller](const std::shared_ptr<StreamLife>& stream) {
@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
       new StepMemory(std::move(pool), home, std::move(caller)));
 }
 
-// The pool itself ends with the last output; see the releaser.
+// The pool itself lives as long as the last output: the releaser holds it.
 StepMemory::~StepMemory() {
   pool_->streams().WaitAndForget().IgnoreError();
   home_->Close();
@@ -146,7 +146,8 @@ absl::StatusOr<Storage*> StepAllocator::AllocateAligned(uint64_t bytes, uint64_t
   return storage;
 }
 
-// The storage is a view: its block goes when the op is launched, and not when a handle does.
+// The storage is a view, so that its block is freed when the op is launched, and not when a handle
+// goes.
 absl::StatusOr<Storage*> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
   absl::StatusOr<Storage*> storage = Place(bytes, 0, stream);
   if (!storage.ok()) return storage;
@@ -156,13 +157,13 @@ absl::StatusOr<Storage*> StepAllocator::Scratch(uint64_t bytes, Stream& stream) 
   return storage;
 }
 
-// The block may be gone already: a capture's scope was rolled back meanwhile.
+// The block may be gone already, if a capture's scope was rolled back meanwhile.
 void StepAllocator::EndScratch(Storage* scratch) {
   scratch->set_state(StorageState::kStale);
   memory_->pool().Free(Unpack(scratch->block)).IgnoreError();
 }
 
-// What owns no block is the caller's or somebody else's to order.
+// A storage that owns no block needs nothing: the owner of the memory orders the work.
 absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   if (storage == nullptr || storage->state() != StorageState::kOwning) return absl::OkStatus();
   return memory_->pool().UseOn(Unpack(storage->block), stream);
@@ -184,7 +185,7 @@ bool StepAllocator::HasMade(AddressRange range) const {
 std::vector<AddressRange> StepAllocator::Used() const {
   std::vector<AddressRange> blocks = used_;
   for (AddressRange& range : blocks) {
-    // Even one of no bytes has a quantum.
+    // A block of no bytes has a quantum, too.
     range.bytes = std::max<uint64_t>(1, (range.bytes + kQuantum - 1) / kQuantum) * kQuantum;
   }
   std::vector<AddressRange> joined = JoinedRanges(std::move(blocks));

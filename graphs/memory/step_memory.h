@@ -1,11 +1,11 @@
-// The pool as the tree uses it: storages over blocks, and the books of the step region.
+// The pool as the tree uses it: storages over blocks, in two regions.
 //
 //   step region      what functions allocate; follows the path, shared by all branches
 //   lasting region   what eager runs outside the tree allocate; no restore touches it
 //
-// A storage in state kOwning owns one block; the block is freed when its last handle goes: at once
-// in a call of the tree, and else, as any thread may drop it, by the next one. Storages, and with
-// them the pool, outlive the tree while somebody holds an output.
+// A storage in state kOwning owns one block, which is freed when the last handle goes: at once in a
+// call of the tree; outside of calls, where any thread may drop a handle, by the next call.
+// Storages, and with them the pool, outlive the tree while somebody holds an output.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_STEP_MEMORY_H_
 #define GRAPHTREE_GRAPHS_MEMORY_STEP_MEMORY_H_
 
@@ -38,8 +38,9 @@ inline BlockId Unpack(uint64_t word) {
 
 class StepMemory {
  public:
-  // While it lives this thread is in a call of the tree, and what it lets go is free at once. May
-  // be nested. (Relaxed: another thread need only not read this one's id, which it never can.)
+  // While an InCall lives this thread is in a call of the tree, and blocks that the thread lets go
+  // are free at once. May be nested. (Relaxed order is enough: another thread must only not read
+  // this thread's id, and no thread stores an id but its own.)
   class InCall {
    public:
     explicit InCall(StepMemory& memory)
@@ -55,65 +56,67 @@ class StepMemory {
     const std::thread::id before_;
   };
 
-  // While it lives, what was there before it and dies is not free: a capture that fails is rolled
-  // back, and the books would have it again, and nobody else.
+  // While a Recording lives, blocks that were made before it and whose storages die stay live in
+  // the books: after the rollback of a capture that failed such a block would be live there, and no
+  // storage would own it. End frees them.
   class Recording {
    public:
     explicit Recording(StepMemory& memory);
     ~Recording() { End(); }
     Recording(const Recording&) = delete;
     Recording& operator=(const Recording&) = delete;
-    // The books are what they will be.
+    // The capture was committed or rolled back: frees the blocks that waited.
     void End();
 
    private:
     StepMemory& memory_;
   };
 
-  // `bytes` at most, of which `initial_bytes` are mapped now as far as there is so much.
+  // Uses at most `bytes`; `initial_bytes` of these are mapped now, as far as the device has so
+  // much.
   static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, uint64_t bytes,
                                                             uint64_t initial_bytes,
                                                             StorageHome::Explainer explain);
-  // Waits for all work on the memory: streams may go now, though outputs live on.
+  // Waits for all work on the memory, so that streams may go although outputs live on.
   ~StepMemory();
 
   // Aligned as the pool aligns everything, or to a larger power of two.
   absl::StatusOr<Storage*> Allocate(Region region, WordId tag, uint64_t bytes, Stream& stream,
                                     uint64_t alignment = 0);
-  // Memory for an output that outlives its step, in the lasting region; refused beyond `limit`
-  // bytes of such outputs, if there is one.
+  // Memory for a kept output, in the lasting region. Fails beyond `limit` bytes of such outputs; 0:
+  // no limit.
   absl::StatusOr<Storage*> AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
                                         uint64_t limit);
-  // The same for what an eager run made in the lasting region.
+  // The same limit for an output that an eager run has made in the lasting region.
   absl::Status CountAsKept(Storage* storage, uint64_t limit);
   bool InLastingRegion(AddressRange range) const { return lasting_.Contains(range); }
   uint64_t kept_bytes() const { return home_->kept_bytes(); }
-  // A storage of a replay's output: an address, no block.
+  // A storage for a replay's output, which has an address and owns no block.
   Storage* View(AddressRange range) { return home_->New(range, StorageState::kView, 0); }
 
   absl::StatusOr<CheckpointId> Take();
   absl::Status Restore(CheckpointId checkpoint, absl::Span<const BlockId> dying);
   void Drop(CheckpointId checkpoint);
 
-  // What an input is to a recording that is made now.
+  // The role that an input has by itself for a recording that is made now.
   InputRole RoleOf(const Value& input, bool is_static) const;
   bool InStepRegion(AddressRange range) const { return step_.Contains(range); }
   bool IsOwn(AddressRange range) const { return InStepRegion(range) || InLastingRegion(range); }
-  // Whose storages these are.
+  // The owner of this memory's storages.
   const StorageOwner* owner() const { return home_; }
   OtherUsers& other_users() { return caller_->others; }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
  private:
-  // What is known of the call that runs, for storages that die in it, and of the other trees whose
-  // calls they died in.
+  // What a storage that dies has to know: the call that runs, if any, and the streams of other
+  // trees in whose calls it died. Storages share it, as they outlive this object.
   struct Caller {
-    std::atomic<std::thread::id> thread;  // for as long as it may allocate
+    std::atomic<std::thread::id> thread;  // of the call; while an InCall lives
     OtherUsers others;
     bool records = false;
-    absl::flat_hash_set<uint64_t> fresh;  // the recording's own blocks
-    std::vector<BlockId> waiting;         // others, that died meanwhile
+    absl::flat_hash_set<uint64_t> fresh;  // blocks that the recording made
+    std::vector<BlockId> waiting;         // older ones, which died meanwhile
   };
 
   StepMemory(std::shared_ptr<Pool> pool, StorageHome* home, std::shared_ptr<Caller> caller)
@@ -132,7 +135,7 @@ class StepMemory {
   const AddressRange lasting_;  // the lasting region
 };
 
-// Storages that cannot go as long as this lives.
+// Holds storages: none of them goes while this object lives.
 class StorageHolds {
  public:
   StorageHolds() = default;
@@ -142,7 +145,7 @@ class StorageHolds {
     for (Storage* storage : storages_) storage->DropInside();
   }
 
-  // Unless it is gone already.
+  // Does nothing if nobody holds the storage any more.
   void Add(Storage* storage) {
     if (storage->TryAddInside()) storages_.push_back(storage);
   }
@@ -153,15 +156,15 @@ class StorageHolds {
   std::vector<Storage*> storages_;
 };
 
-// Memory for a body. In its region while there is room, else in the lasting region, so that a body
-// that has begun can end; `spilled` then says that nothing may be recorded from it, and `HasMade`
-// knows which memory there is the body's.
+// Memory for a body: from `region` while there is room, else from the lasting region, so that a
+// body that has begun can end. Then `spilled` says that the run may not become a recording, and
+// `HasMade` knows which memory there is the body's.
 //
-// Scratch comes from the same region as everything else of the body. In the step region of a run
-// that is not recorded it would lie over what replays have there: the books do not know of it.
+// Scratch comes from the same region as all other memory of the body. A run that is not recorded
+// must not use the step region: replays have memory there that the books do not show.
 class StepAllocator : public BodyAllocator {
  public:
-  // `function` is for errors.
+  // `function` is the producer that errors about the storages name.
   StepAllocator(StepMemory* memory, Region region, WordId tag, uint32_t function)
       : memory_(memory), region_(region), tag_(tag), function_(function) {}
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override {
@@ -172,17 +175,17 @@ class StepAllocator : public BodyAllocator {
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
   bool spilled() const { return !spilled_.empty(); }
-  // Whether it gave out all of these bytes, in its region or beside it. They may be free again.
+  // Whether all of these bytes came from here, in the region or outside. They may be free again.
   bool HasMade(AddressRange range) const;
   Region region() const { return region_; }
-  // Of the storages that were allocated, those that somebody holds now; other threads may let go of
-  // them meanwhile.
+  // The storages from here that somebody holds now. Other threads may let go of them meanwhile.
   StorageHolds Held() const;
-  // All that was allocated so far, dead or alive, whole quanta, in address order and joined.
+  // All memory that was allocated in the region so far, dead or alive: in whole quanta, in address
+  // order, adjacent ranges joined.
   std::vector<AddressRange> Used() const;
-  // Every block is filled with the byte before the body has it.
+  // From now on every block is filled with the byte before the body gets it.
   void set_paint(uint8_t byte) { paint_ = byte; }
-  // Called before every allocation: what has died by then makes room.
+  // `make_room` is called before every allocation, to free what has died by then.
   void set_make_room(std::function<void()> make_room) { make_room_ = std::move(make_room); }
 
  private:
@@ -192,10 +195,10 @@ class StepAllocator : public BodyAllocator {
   const uint32_t function_;
   struct Made {
     Storage* storage;
-    uint64_t serial;  // another one means that it is another allocation's by now
+    uint64_t serial;  // if the storage has another serial by now, another allocation uses it
   };
 
-  // In the region or, where that is full, in the kept one.
+  // Allocates in the region or, where that is full, in the lasting one.
   absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t alignment, Stream& stream);
 
   std::optional<uint8_t> paint_;

@@ -7,7 +7,8 @@ namespace graphtree {
 
 namespace {
 
-// A body may be given tensors of several trees: no two of their storages may be taken for one.
+// The homes of all trees have different serials: a body may be given tensors of several trees, and
+// no two of their storages may be taken for one.
 uint64_t FirstSerial() {
   static std::atomic<uint64_t> homes{0};
   constexpr int kSerialBits = 40;

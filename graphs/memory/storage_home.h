@@ -1,12 +1,12 @@
-// Where the storages of a tree live: made here, given back here, reused without a heap call.
+// The home makes the storages of a tree, takes them back, and reuses them without a heap call.
 //
 //   tree thread                         any thread
 //   New() <-- spare list <-- exchange -- returned stack <-- Unreferenced()
 //
-// The home outlives the tree for as long as handles do. A storage that owns a block of the pool
-// gives it back through the releaser, on the thread that dropped the last handle: while the tree's
-// call runs on another thread, perhaps, and allocates. Where the tree itself let go last it is the
-// call's own thread.
+// The home outlives the tree for as long as handles do. The block of a storage in state kOwning
+// goes back to the pool through the releaser, on the thread that dropped the last handle; the
+// tree's call may be running and allocating on another thread then. If the tree's own hold was the
+// last one, it is the thread of the call.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_STORAGE_HOME_H_
 #define GRAPHTREE_GRAPHS_MEMORY_STORAGE_HOME_H_
 
@@ -26,30 +26,31 @@ class StorageHome : public StorageOwner {
  public:
   enum class Dropped : uint8_t { kAnywhere, kInCall };
 
-  // Frees the block of a storage in state kOwning; called on any thread, where it was dropped.
+  // Frees the block of a storage in state kOwning. Called on the thread that dropped the last
+  // handle.
   using Releaser = std::function<void(uint64_t block, Dropped dropped)>;
   // The sentence for a stale storage.
   using Explainer = std::function<std::string(const Storage&)>;
 
-  // Told of streams of others that use its memory (StorageOwner::NoteUsedOn).
+  // Told of streams of other trees that use this home's memory (StorageOwner::NoteUsedOn).
   using Users = std::function<void(const std::shared_ptr<StreamLife>& stream)>;
 
-  // Deletes itself once it is closed and its last storage has come back. All functions must work
-  // until then, on any thread.
+  // The home deletes itself once it is closed and its last storage has come back. These functions
+  // must work until then, on any thread.
   static StorageHome* Make(Releaser release, Explainer explain, DevicePlace place = {},
                            Users used = nullptr);
-  // The tree is gone: no New any more.
+  // The tree is gone. REQUIRES: no New after this.
   void Close();
 
   // A storage without handles. Tree thread only.
   Storage* New(AddressRange range, StorageState state, uint64_t block);
-  // One that owns its block and is counted as kept until its last handle goes.
+  // A storage that owns its block and counts as kept until its last handle goes.
   Storage* NewKept(AddressRange range, uint64_t block);
-  // The same for one that owns its block already.
+  // Makes a storage that owns its block already count as kept, likewise.
   void CountAsKept(Storage* storage);
   uint64_t kept_bytes() const { return kept_bytes_.load(std::memory_order_relaxed); }
 
-  // Storages that are out. Exact on the tree's thread when no handle is being dropped.
+  // How many storages have handles. Exact on the tree's thread when no handle is being dropped.
   int64_t outstanding() const { return holders_.load(std::memory_order_acquire) - 1; }
 
   void Unreferenced(Storage* storage) override { TakeBack(storage, Dropped::kAnywhere); }
@@ -72,7 +73,7 @@ class StorageHome : public StorageOwner {
   const Users used_;
   std::atomic<Storage*> returned_{nullptr};
   std::atomic<uint64_t> kept_bytes_{0};
-  // Storages that are out, plus one while the home is open.
+  // How many storages have handles, plus one while the home is open.
   std::atomic<int64_t> holders_{1};
 
   // Tree thread only.

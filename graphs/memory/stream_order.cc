@@ -1,11 +1,11 @@
-// By event, and else by waiting.
+// Orders streams by an event, and where that fails by waiting.
 #include "graphs/memory/stream_order.h"
 
 namespace graphtree {
 namespace {
 
-// A wait that failed once may work the next time. Waiting inside of somebody's capture would break
-// the capture.
+// Waits for the stream, unless it is being captured: that would break the capture. A wait that
+// failed once may work the next time.
 bool IsAwaited(StreamLife& stream) {
   constexpr int kAttempts = 3;
   const absl::StatusOr<CaptureInfo> capture = stream.Capture();

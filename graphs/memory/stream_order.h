@@ -1,12 +1,12 @@
-// Work of one tree in one order, whatever streams it is called on.
+// Puts the work of one tree in one order, on whatever streams the tree is called.
 //
 //   caller's A   replay --+            caller's B   (waits) replay
 //                         +-- event --------------^
 //
 // Replays share memory, so each must come after the one before. On one stream that is free; a
-// change of streams costs an event. Where no event can be had the host waits: only a device on
-// which even that fails leaves work without an order, and whoever has put it there must say so. The
-// stream that had the last work may be gone by then (stream_life.h).
+// change of streams costs an event. Where an event fails the host waits. Only where that fails,
+// too, is work left without an order; the caller gets the error and must pass it on. The stream
+// that had the last work may be gone meanwhile (stream_life.h).
 #ifndef GRAPHTREE_GRAPHS_MEMORY_STREAM_ORDER_H_
 #define GRAPHTREE_GRAPHS_MEMORY_STREAM_ORDER_H_
 
@@ -22,17 +22,17 @@ class StreamOrder {
  public:
   explicit StreamOrder(std::unique_ptr<Event> event) : event_(std::move(event)) {}
 
-  // What comes next on `stream` runs after all of the tree's work so far.
+  // Work that is put on `stream` next runs after all of the tree's work so far.
   absl::Status ContinueOn(Stream& stream) {
     return last_ == stream.life() ? absl::OkStatus() : Switch(stream);
   }
-  // The same, where a call has put work on `worked` that may not be what came last: its work went
-  // to and fro, and could not be ordered at one of the turns.
+  // The same, after a call that put work on `worked`. If ordering failed within the call, where its
+  // work changed streams, `worked` need not be last().
   absl::Status ContinueAfter(Stream& worked, Stream& stream);
-  // What comes next on `stream` runs after what is on `other` now.
+  // Work that is put on `stream` next runs after the work that is on `other` now.
   absl::Status WaitFor(StreamLife& other, Stream& stream);
-  // Returns once the tree's last work is done, or cannot be awaited: its stream is in a capture of
-  // its owner's, or lost.
+  // Returns once the tree's last work is done, or if it cannot be awaited: its stream is being
+  // captured by its owner, or is lost.
   void AwaitLast();
   // The stream that has the tree's last work; null if there was none.
   StreamLife* last() const { return last_.get(); }

@@ -1,4 +1,4 @@
-// Copies there and back.
+// Copies bytes to saved memory, and back.
 #include "graphs/memory/undo.h"
 
 #include <utility>
@@ -35,7 +35,7 @@ void Undo::TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spo
 absl::Status Undo::Restore() {
   absl::Status first;
   for (const Saved& saved : saved_) {
-    // Its block may be dead in the books by now.
+    // The block of these bytes may be dead in the books by now.
     Memory& device = memory_->pool().arena().device().memory();
     if (!device.CheckLive(saved.range).ok()) {
       device.NoteRevived(saved.range, memory_->pool().journal().Text(tag_));

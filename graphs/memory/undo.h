@@ -1,11 +1,11 @@
-// Bytes of the caller's that a call overwrites before it is sure to succeed, saved so that a call
+// Saves bytes of the caller's that a call overwrites before it is sure to succeed, so that a call
 // that fails half-way leaves them as they were.
 //
 //   Save(x)      x --copy--> saved bytes       in the stream's order, before x is written
-//   Restore()    x <--copy-- saved bytes       whoever launches after it sees the old bytes
+//   Restore()    x <--copy-- saved bytes       work that is launched after this sees the old bytes
 //
 // The saved bytes lie in the lasting region, so that no restore of the pool's books touches them,
-// and are given back with the object. Host memory that a part changed is out of reach.
+// and are freed with this object. Host memory that a part changed is not restored.
 //
 // Threads: the tree's caller. Cost: a block and a copy on the device for each range; with nothing
 // to save, nothing.
@@ -32,15 +32,14 @@ class Undo {
   Undo& operator=(const Undo&) = delete;
 
   absl::Status Save(AddressRange range) { return SaveOn(stream_, range); }
-  // The same in the order of `stream`. Restore comes after that stream's work, too: the caller sees
-  // to it.
+  // The same in the order of `stream`. REQUIRES: Restore comes after the work of that stream, too.
   absl::Status SaveOn(Stream& stream, AddressRange range);
-  // For a run that goes on where there is no memory to save to: Restore tells of the failure.
+  // For a run that goes on if there is no memory to save to: Restore then returns the failure.
   void TrySaveOn(Stream& stream, AddressRange range) { unsaved_.Update(SaveOn(stream, range)); }
-  // Likewise, what the tensor covers of somebody's bytes, as far as no write before it did.
+  // Likewise, for those bytes of the tensor that must be saved and were not written before.
   void TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spoilt);
-  // Everything is tried; the first failure comes back, or else what could not be saved. Nothing is
-  // saved any more then.
+  // Tries to restore everything; returns the first failure, or else the first failure to save.
+  // Nothing is saved any more after it.
   absl::Status Restore();
 
  private:

@@ -1,4 +1,4 @@
-// The generator's published known answers, and what the words are made into.
+// The published known answers of Philox, and the floats that its words are made into.
 #include "graphs/random/philox.h"
 
 #include <array>

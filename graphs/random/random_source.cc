@@ -1,4 +1,4 @@
-// The two ways to draw: by value now, or from device words later.
+// The two ways to draw: by value now, or through device words that each replay writes.
 #include "graphs/random/random_source.h"
 
 #include <algorithm>

@@ -3,19 +3,20 @@
 //   const RandomState state = on.Random(generator, rows * kVocabulary);
 //   on.Launch(kSample, shape, {In(logits), Out(tokens), Val(state)});
 //
-//   EagerRandom      takes a piece of the generator for each op; numbers go by value
-//   RecordedRandom   takes nothing; gives each op its place behind two device words, and notes how
-//                    much every run of the recording takes and where its words are
+//   EagerRandom      takes a piece of the generator for each op; its start goes by value
+//   RecordedRandom   takes nothing; gives each op an offset from a start that two device words
+//                    hold, and notes how much every run of the recording takes and where its words
+//                    are
 //
-// Where a body is cut each section takes its own, so that what a part between them draws comes
-// between theirs in every run.
+// Where a body is cut each section takes a piece of its own, so that a part between two sections
+// draws its numbers between theirs in every run.
 //
 //   recording                                         a replay
 //   Draw(g, 10) -> {words of g, offset 0}             piece = g->Take(14)
 //   Draw(g, 4)  -> {words of g, offset 10}            scalar words[0] = piece.seed
 //   uses() = {g, words, 14}                           scalar words[1] = piece.offset
 //
-// Threads: one run's source belongs to that run. Generators are shared.
+// Threads: a source belongs to one run, and so to its thread. Generators are shared.
 #ifndef GRAPHTREE_GRAPHS_RANDOM_RANDOM_SOURCE_H_
 #define GRAPHTREE_GRAPHS_RANDOM_RANDOM_SOURCE_H_
 
@@ -50,11 +51,11 @@ class EagerRandom : public RandomSource {
   absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) override;
   void EndSection() override { ends_.push_back(pieces_.size()); }
 
-  // For whoever draws for a recorded section: the piece is given back with the others.
+  // Draws for a recorded section. GiveBack returns this piece with the others.
   RandomPiece Take(const GeneratorPtr& generator, uint64_t count);
-  // Puts the generators back to where they were, for a run that failed and is done again.
+  // Puts the generators back to where they were before a run that failed.
   void GiveBack();
-  // Different ones that were drawn from, by section; what eager parts drew is not counted.
+  // By section: how many different generators it drew from. Eager parts do not count.
   std::vector<size_t> generators() const;
 
  private:
@@ -79,7 +80,7 @@ class RecordedRandom : public RandomSource {
   absl::StatusOr<RandomState> Draw(const GeneratorPtr& generator, uint64_t count) override;
 
   const std::vector<RandomUse>& uses() const { return uses_; }
-  // Of the section that ends here; the next one begins with none.
+  // The uses of the section that ends here; the next one begins with none.
   std::vector<RandomUse> TakeUses() { return std::exchange(uses_, {}); }
 
  private:

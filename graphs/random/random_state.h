@@ -1,4 +1,4 @@
-// What a kernel that draws random numbers is given: where its numbers start.
+// A RandomState tells a kernel that draws random numbers where its numbers start.
 //
 //   eager        words = null    seed, offset            both are known at the launch
 //   recorded     words --------> {seed, offset} + inner  the launch is frozen, the words are not:
@@ -20,7 +20,7 @@ namespace graphtree {
 struct RandomState {
   const uint64_t* words = nullptr;  // device memory: seed, offset
   uint64_t seed = 0;                // used if words is null
-  uint64_t offset = 0;              // the op's own; added to the one in words
+  uint64_t offset = 0;              // of the op; added to the offset in words, if there are any
 };
 
 struct RandomStart {

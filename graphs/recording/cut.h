@@ -5,17 +5,18 @@
 //   recording  [section 0]        cut 0 {part}           [section 1]
 //   replay     launch             part(x, y)             launch
 //
-// What passes over a cut has a fixed place: memory that the recording owns as long as it lives.
-// Nothing else of its tree runs between two sections, and an eager part's own memory comes from a
-// region that recordings do not use, so nobody takes a place while it is needed. Only what a call
-// brings at another address every time, or what is put elsewhere by every run, is looked up anew.
+// A tensor that is used on both sides of a cut has a fixed place: memory that the recording owns as
+// long as it lives. Nothing else of the tree runs between two sections, and an eager part's own
+// memory comes from a region that recordings do not use, so nothing else lies in such a place while
+// it is needed. Only inputs that every call brings at another address, and outputs that every run
+// puts elsewhere, are looked up in each run. So the part finds x at
 //
-//   x             a tensor that section 0 makes      its address, as it was recorded
-//                 a copied input                     the place that section 0 copies it to
-//                 a patched input, a kept output     where this call has it, and an offset
+//   if x is a tensor that section 0 makes      its address, as it was recorded
+//           a copied input                     the place that section 0 copies it to
+//           a patched input, a kept output     where this call has it, and an offset
 //
-// What is written before the last section and belongs to the caller is saved first, so that a call
-// that fails half-way leaves it as it was (undo.h).
+// Bytes of the caller's that are written before the last section are saved first, so that a call
+// that fails half-way leaves them as they were (undo.h).
 #ifndef GRAPHTREE_GRAPHS_RECORDING_CUT_H_
 #define GRAPHTREE_GRAPHS_RECORDING_CUT_H_
 
@@ -33,10 +34,10 @@ namespace graphtree {
 
 // An address that may differ from run to run.
 struct Place {
-  uint32_t input = kNobody;  // a patched input, or kFirstKept + a kept output
-  uint64_t offset = 0;       // from where that is; the address itself with kNobody
+  uint32_t input = kNobody;  // a patched input; or kFirstKept + the number of a kept output
+  uint64_t offset = 0;       // from the address of that; with kNobody, the address itself
 
-  // `places` are those of the kept outputs.
+  // `places` are where this run puts the kept outputs.
   Address In(absl::Span<const Value> inputs, absl::Span<const Value> places) const {
     if (input == kNobody) return offset;
     const Value& base = input >= kFirstKept ? places[input - kFirstKept] : inputs[input];
@@ -44,13 +45,13 @@ struct Place {
   }
 };
 
-// A tensor of a part that has no fixed place.
+// A tensor of a part, by its number there, that has no fixed place.
 struct MovingTensor {
   uint32_t tensor = 0;
   Place place;
 };
 
-// Bytes that are not the recording's own.
+// Bytes of the caller's that are written before the last section.
 struct SpoiltBytes {
   Place place;
   uint64_t bytes = 0;
@@ -59,7 +60,7 @@ struct SpoiltBytes {
 struct Cut {
   BreakRequest part;
   std::vector<MovingTensor> moving;
-  // What the section before it and the part write, but for what an earlier cut lists.
+  // Bytes that the section before the cut and the part write, less those that an earlier cut lists.
   std::vector<SpoiltBytes> spoilt;
   Section behind;
 };

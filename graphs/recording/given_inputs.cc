@@ -1,4 +1,4 @@
-// Giving, burying, and taking back.
+// Gives a body its inputs, buries those that die, and takes them back.
 #include "graphs/recording/given_inputs.h"
 
 #include <utility>
@@ -38,7 +38,7 @@ void GivenInputs::BuryDead() {
     GRAPHTREE_DCHECK(dead.storage->state() == StorageState::kOwning) << "the books are not true";
     if (in_capture_) memory_->pool().watchers().Shield(dead.storage->range());
     memory_->pool().Free(Unpack(dead.storage->block)).IgnoreError();
-    // Whoever lets go of it last must not free the block again.
+    // The block is free already: the storage's last handle must not free it again.
     dead.storage->set_state(StorageState::kView);
     buried_.push_back({input, dead});
   }

@@ -1,19 +1,20 @@
 // The tree's own tensors among a call's inputs, while its body is captured.
 //
-// The body is given the call's own handles, so that an input may die inside it, and what it then
-// allocates may lie where the input was. But nothing runs in a capture: the input's bytes are read
-// when the graph is launched, and if the capture fails the call must have its inputs back. So here
-// an input that dies is buried, and not yet gone:
+// The body is given the call's own handles, so that an input may die inside the body, and memory
+// that the body then allocates may lie where the input was. But nothing runs in a capture: the
+// input's bytes are read when the graph is launched, and if the capture fails the call must have
+// its inputs back. So an input that dies in a capture is buried here, and not yet gone:
 //
 //   body drops x   block: free in the books, the body's next allocation may take it
 //                  bytes: shielded, the graph's launch reads them
 //                  storage: held here -- Exhume, books rolled back --> the call's input again
-//                                    \- LayToRest, behind the launch --> gone
+//                                    \- LayToRest, after the launch --> gone
 //
-// In a warm-up the body runs at once: what died is gone, and a body that fails has consumed it.
+// In a warm-up the body runs at once: an input that died is gone, and a body that fails has
+// consumed it.
 //
-// Inputs that somebody else holds never die, and inputs that a recording takes at any address are
-// not given to the body: their place is not known when it is replayed.
+// Inputs that somebody else holds never die. Inputs that a recording takes at any address are not
+// given to the body: where they lie in a replay is not known.
 //
 // Thread rule: the tree's caller. Used once, for one capture.
 #ifndef GRAPHTREE_GRAPHS_RECORDING_GIVEN_INPUTS_H_
@@ -32,22 +33,23 @@ namespace graphtree {
 
 class GivenInputs {
  public:
-  // In a capture the bytes of what died are shielded; in a run at once, nothing waits for them.
+  // `in_capture`: the bytes of an input that died are shielded. In a run at once no later launch
+  // reads them.
   GivenInputs(StepMemory* memory, Path* path, bool in_capture)
       : memory_(memory), path_(path), in_capture_(in_capture) {}
   GivenInputs(const GivenInputs&) = delete;
   GivenInputs& operator=(const GivenInputs&) = delete;
   ~GivenInputs() { LayToRest(); }
 
-  // Takes the handles of the managed inputs out of `originals` and returns them; what is left there
-  // has addresses and layouts only.
+  // Takes the handles of the managed inputs out of `originals` and returns them. Their values there
+  // keep addresses and layouts only.
   Values Take(absl::Span<const InputRole> roles, Values* originals);
   // The serial of the storage that input i was taken from, or 0.
   uint64_t SerialOf(uint32_t input) const;
 
-  // Gives the blocks of what has died since back to the books.
+  // Buries the inputs that have died since: their blocks become free in the books.
   void BuryDead();
-  // The inputs that died: their outputs, as they were on the path.
+  // An input that died, with its entry in the path's list.
   struct Buried {
     uint32_t input = 0;
     HeldOutput held;
@@ -57,10 +59,11 @@ class GivenInputs {
   // The capture failed and the books are as before it: `originals` has its handles again.
   void Exhume(Values* originals);
   // The capture was good, its launch is under way, and the call failed after it: the books are as
-  // before, but the bytes of what died are another's. It is gone; the rest is as in Exhume.
+  // before, but the bytes of inputs that died are another's. These are gone; the others are the
+  // call's again, as in Exhume.
   void LoseDead(Values* originals);
-  // A run that was no capture failed. What the body dropped is gone, its memory may be another's by
-  // now; `originals` has the other handles again.
+  // A run that was no capture failed. Inputs that the body dropped are gone: their memory may be
+  // another's by now. `originals` has the other handles again.
   void GiveBackLiving(Values* originals);
   // The graph was launched.
   void LayToRest();

@@ -4,13 +4,13 @@
 //            (level 0) +-- decode   (static inputs at B)      function and inputs; the one that was
 //                      +-- sample                             taken last is tried first
 //
-//   before   LiveSet      outputs of the path that may be alive when it starts
+//   before   LiveSet      outputs of the path that may be alive when the node starts
 //   inputs   rows, roles  what a call must bring (match.h)
-//   section  graph        what it launches; several where its body breaks (cut.h)
+//   section  graph        what the node launches; several where its body breaks (cut.h)
 //   outputs  slots        what a replay hands out: own memory, an alias, or a constant
-//   after    checkpoint   the pool's books when it had been recorded
+//   after    checkpoint   the pool's books when the node had been recorded
 //
-// A warm-up run makes a node too, without a recording: it only holds its place on the path.
+// A warm-up run makes a node, too, without a recording: a place on the path, and nothing more.
 #ifndef GRAPHTREE_GRAPHS_RECORDING_NODE_H_
 #define GRAPHTREE_GRAPHS_RECORDING_NODE_H_
 
@@ -47,56 +47,57 @@ enum class OutputKind : uint8_t {
   kConstant,    // an integer, nothing, or foreign memory: as it was recorded
   kOwn,         // memory of this node's
   kSameAsOwn,   // the storage of an earlier output of this node
-  kInput,       // the memory of an input that is not static: the caller's, not the copy
+  kInput,       // the memory of an input that is not static: the caller's, not a copy of it
   kAncestor,    // the storage of an output of an earlier node on the path
-  kKept,        // memory of its own, apart from the node's, at another place for every run
+  kKept,        // memory in the lasting region, at another place for every run
 };
 
 struct OutputSlot {
   OutputKind kind = OutputKind::kConstant;
   Value constant;                    // kConstant
   const Layout* layout = nullptr;
-  Address address = 0;               // kInput, kKept: offset from its beginning
+  Address address = 0;               // kInput, kKept: offset from the beginning of that memory
   AddressRange block_range;          // kOwn: the whole block
   uint32_t source = 0;               // kSameAsOwn, kAncestor: output; kInput: input; kKept: which
   Node* ancestor = nullptr;          // kAncestor
   Storage* storage = nullptr;        // kOwn: what the last replay handed out, held inside; or null
 };
 
-// An input that died inside the function when it was recorded. At a replay it is another output
-// where the input may move.
+// An input that died inside the function when the function was recorded. `moves`: the input is
+// taken at any address, so that a replay may be given another output there.
 struct Consumed {
   OutputRef output;
   uint32_t input = 0;
   bool moves = false;
 };
 
-// Which inputs have been seen at a second address at one place.
+// Which inputs of a variant were seen at a second address after one node.
 struct MovedInputs {
   std::vector<bool> moved;
-  uint32_t eager_runs = 0;  // because of it
+  uint32_t eager_runs = 0;  // that this caused
 };
 
-// A block that was live when the node had been recorded, and whose output that is.
+// A block that was live when the node had been recorded, and the output that lies in it.
 struct LiveBlock {
   OutputRef output;
   BlockId block;
 };
 
-// Memory of an output that outlives its step.
+// An output of a node that outlives its step.
 struct KeptOutput {
   AddressRange block;   // where it was recorded
   uint64_t serial = 0;  // of that block's storage, while it is recorded
-  const Layout* bytes = nullptr;  // of each place: as many bytes
+  const Layout* bytes = nullptr;  // of each place: a layout of as many bytes
 };
 
-// How often a variant was recorded again at one place, and refused for it since.
+// How often a variant was recorded again after one node, and how often it was refused since because
+// that was too often.
 struct Rerecords {
   uint64_t count = 0;
   uint64_t refused = 0;
 };
 
-// Memory that is not the tree's and that an op of the node points to. Kept in checked mode only.
+// Memory that is not the tree's and that an op of the node points to. Noted in checked mode only.
 struct OutsideUse {
   std::string op;
   Access access = Access::kRead;
@@ -150,58 +151,58 @@ struct Node {
   uint64_t id = 0;        // recordings count from 0
   Variant* variant = nullptr;
   bool warm_up = false;
-  // Its body keeps tensors that it does not return, or uses some that it was not given: what it
-  // does depends on more than its inputs.
+  // The body keeps tensors that it does not return, or uses some that it was not given: its work
+  // depends on more than its inputs.
   bool stores = false;
 
   InputPattern inputs;
   std::vector<InputRole> roles;
-  uint64_t call_hash = 0;  // over function, roles and pins
+  uint64_t call_hash = 0;  // over function, roles and pinned words
   bool is_general = false;  // takes an input at any address that could be pinned
-  // The inputs that it writes to; one that moves may not share bytes with them.
+  // The inputs that the node writes to; an input that moves may not share bytes with them.
   std::vector<uint32_t> written;
-  // What else of other people's: memory that the body knows without being given it. An input that
-  // is copied may not lie there.
+  // Other memory that the node writes to and that is not the tree's: the body knows it without
+  // being given it. A copied input may not lie there.
   RangeList written_beside;
   LiveSet live_before;
   // Outputs of the path that it uses without being given them: their bytes must be there.
   std::vector<OutputRef> needs;
   std::vector<Consumed> consumed;
-  // Inputs taken at any address whose bytes are needed behind the graph's first op: one that died
-  // inside may not come as one of them too.
+  // Inputs that are taken at any address and whose bytes are needed after the graph's first op. A
+  // call may not bring a tensor there that it also brings as an input that dies inside.
   std::vector<uint32_t> lasting;
 
   std::vector<OutputSlot> outputs;
 
   Section section;           // the first one, and nearly always the only one
-  std::vector<Cut> cuts;     // where the body breaks, each with the section behind it
+  std::vector<Cut> cuts;     // where the body breaks, each with the section after it
   std::vector<KeptOutput> kept;
-  Values places;                         // where the next launch puts them
+  Values places;                         // where the next launch puts the kept outputs
   std::vector<WorkspaceUse> workspaces;  // of libraries, as they were when it was recorded
   std::vector<OutsideUse> outside;
-  std::vector<OpSite> sites;  // of all its ops; likewise
+  std::vector<OpSite> sites;  // where all its ops were launched; in checked mode only
   std::vector<std::shared_ptr<void>> keep_alive;
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
-  std::vector<AddressRange> remade;  // of its body's memory, what its parts may have taken along
-  std::vector<AddressRange> used;  // all that its recording allocated, in address order; to look at
+  std::vector<AddressRange> remade;  // memory of the body that its parts may have taken along
+  std::vector<AddressRange> used;  // all that its recording allocated, in address order
   uint64_t replays = 0;
   uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls
   Uses recent;             // for the budgets
 
   Node* last_child = nullptr;
   std::vector<std::unique_ptr<Node>> children;  // in the order in which they were recorded
-  // The same, by a hash over function and pins, and by variant.
+  // The same children, by call_hash, and by variant.
   absl::flat_hash_map<uint64_t, Siblings> by_call;
   absl::flat_hash_map<uint32_t, std::vector<Node*>> by_variant;
-  // The children that serve inputs at any address which the call brings as static or managed.
+  // The children that take an input at any address although calls bring it as static or managed.
   GeneralNodes general;
   absl::flat_hash_map<uint32_t, MovedInputs> moved;  // by variant
   absl::flat_hash_map<uint32_t, Rerecords> unexpected;  // by variant, for the limit
 
  private:
-  // The deepest first, and none of them while its parent goes: a path may be so deep that a call
-  // inside a call for each level would overflow the stack of the thread that closes the tree.
+  // Destroys the deepest nodes first, and none from within the destructor of its parent: on a path
+  // of many levels such nested calls would overflow the stack of the thread that closes the tree.
   void DestroyBelow() {
     std::vector<std::unique_ptr<Node>> below = std::move(children);
     for (size_t i = 0; i < below.size(); ++i) {
@@ -212,7 +213,7 @@ struct Node {
   }
 };
 
-// REQUIRES: it is no root.
+// The edge from the function before the node's. REQUIRES: the node is not the root.
 inline CallEdge EdgeOf(const Node& node) {
   const Variant* before = node.parent->variant;
   return {before == nullptr ? kPathBegin : before->function->id, node.variant->function->id};

@@ -1,4 +1,4 @@
-// Walks the nodes and looks up what is held.
+// Walks the nodes, and looks up which outputs are held.
 #include "graphs/recording/node_memory.h"
 
 #include <cstdint>
@@ -55,7 +55,7 @@ SnapshotNode RowOf(const Node& node, const OutlineNode& outline, const Path& pat
 
 }  // namespace
 
-// Depth first, as the outline is. A stack of its own: paths may be hundreds of levels deep.
+// Depth first, like the outline. No recursion: paths may be hundreds of levels deep.
 std::vector<SnapshotNode> NodeMemoryOf(const Node& root, const Path& path) {
   const Outline outline = OutlineOf(root);
   std::vector<SnapshotNode> rows;

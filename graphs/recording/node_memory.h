@@ -1,11 +1,11 @@
 // Which memory each recording of a tree uses, and which of its outputs are held: what a snapshot
 // of the pool says about the tree (allocator/snapshot_nodes.h).
 //
-//   root --- decode 0 ---+-- greedy 1    ranges from the recordings, so they are known whatever
-//                        +-- sampled 2   the books show; handles from the path in force, so they
-//                                        are true behind replays too
+//   root --- decode 0 ---+-- greedy 1    ranges come from the recordings, so they are known
+//                        +-- sampled 2   whatever the books show; handles come from the path in
+//                                        force, so they are true after replays, too
 //
-// Copied out, like an outline. Threads: the tree's caller.
+// The result is a copy, like an outline. Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RECORDING_NODE_MEMORY_H_
 #define GRAPHTREE_GRAPHS_RECORDING_NODE_MEMORY_H_
 
@@ -17,8 +17,8 @@
 
 namespace graphtree {
 
-// Parents come before their children. Outputs are those with memory of the node's own; one that is
-// kept has a place for every run, outside the node, and is not among them.
+// Parents come before their children. Only outputs in the node's own memory are listed: a kept
+// output has a place of its own for every run, outside of the node.
 std::vector<SnapshotNode> NodeMemoryOf(const Node& root, const Path& path);
 
 }  // namespace graphtree

@@ -1,4 +1,4 @@
-// Walks the nodes.
+// Walks the nodes and writes a row for each.
 #include "graphs/recording/outline_of.h"
 
 #include <string>
@@ -18,7 +18,7 @@ std::string TextOf(const Value& value) {
   return value.layout()->ToString();
 }
 
-// Equal neighbours are counted: "i32[4] x3".
+// The inputs that are not static. Equal neighbours are counted: "i32[4] x3".
 std::string InputsOf(const Node& node) {
   std::vector<std::pair<std::string, int>> runs;
   for (size_t i = 0; i < node.variant->key.size(); ++i) {
@@ -37,7 +37,7 @@ std::string InputsOf(const Node& node) {
   return all;
 }
 
-// Their addresses tell apart what one function recorded for many layers.
+// The static inputs. Their addresses tell the recordings of one function for many layers apart.
 std::vector<std::string> StaticInputsOf(const Node& node) {
   std::vector<std::string> all;
   for (size_t i = 0; i < node.roles.size(); ++i) {
@@ -67,7 +67,7 @@ OutlineNode RowOf(const Node& node, int64_t parent) {
 
 }  // namespace
 
-// A stack of its own: paths may be hundreds of levels deep.
+// Uses a list and no recursion: paths may be hundreds of levels deep.
 Outline OutlineOf(const Node& root) {
   Outline outline;
   std::vector<std::pair<const Node*, int64_t>> open;

@@ -1,4 +1,4 @@
-// The rows of a tree's outline, read off its nodes.
+// Makes the rows of a tree's outline from its nodes.
 #ifndef GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_
 #define GRAPHTREE_GRAPHS_RECORDING_OUTLINE_OF_H_
 
@@ -7,7 +7,7 @@
 
 namespace graphtree {
 
-// `root` is the tree's root, which stands for nothing that was recorded.
+// `root` is the tree's root, which is no recording and has no row.
 Outline OutlineOf(const Node& root);
 
 }  // namespace graphtree

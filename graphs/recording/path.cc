@@ -1,4 +1,4 @@
-// Holding, forgetting, and ending a path.
+// Holds outputs, forgets those that died, and ends the path.
 #include "graphs/recording/path.h"
 
 #include <algorithm>

@@ -1,16 +1,16 @@
-// The path: the chain of nodes from the root to the one that ran last, and what of it is still
-// held.
+// The path: the chain of nodes from the root to the one that ran last, and the outputs on it that
+// are still held.
 //
 //   states   kNone --warm-up--> kWarmUp        kNone --record--> kRecording
 //            kNone --replay--> kReplaying      any --End--> kNone
 //            kReplaying --warm-up/record--> kWarmUp / kRecording (after the pool was restored)
 //            kRecording --warm-up--> kWarmUp   kRecording --record--> kRecording
 //            kReplaying --replay--> kReplaying
-//            kWarmUp only grows warm-ups: nothing can be recorded behind what is not pinned.
+//            kWarmUp only grows warm-ups: nothing is recorded after outputs that are not pinned.
 //
-// Held() lists the outputs that were handed out on this path and may still be alive, a few entries
-// however long the path is: those that died are forgotten when it is next looked at. What a body
-// has stored somewhere without returning it is listed behind its outputs.
+// Held() lists the outputs that were handed out on this path and may still be alive. The list is
+// short however long the path is: each look at it forgets the outputs that died. A tensor that a
+// body has stored somewhere without returning it is listed after the body's outputs.
 //
 // A replay writes an output whether anybody holds it or not, and a later one may need its bytes
 // (Node::needs). They stay until the pool's books are restored without the output:
@@ -35,7 +35,7 @@ enum class PathState : uint8_t { kNone, kWarmUp, kRecording, kReplaying };
 
 const char* PathStateName(PathState state);
 
-// An output that was handed out. Holds the storage inside, so that the pointer stays good.
+// An output that was handed out. The path holds the storage, so that the pointer stays good.
 struct HeldOutput {
   Storage* storage;
   OutputRef output;
@@ -50,7 +50,7 @@ class Path {
   ~Path() { Clear(); }
 
   PathState state() const { return state_; }
-  // The root where the path is empty.
+  // The node that ran last; the root where the path is empty.
   Node* current() const { return current_; }
   bool empty() const { return current_ == root_; }
   uint32_t next_level() const { return empty() ? 0 : current_->level + 1; }
@@ -60,7 +60,7 @@ class Path {
     current_ = node;
     state_ = state;
   }
-  // Warm-up nodes belong to the path.
+  // The path owns the nodes of warm-ups.
   Node* AppendWarmUp(std::unique_ptr<Node> node);
 
   void Hold(Storage* storage, OutputRef output, OutputSlot* slot) {
@@ -68,11 +68,11 @@ class Path {
     held_.push_back({storage, output, slot});
   }
   bool Holds(const Storage& storage) const;
-  // Null if it was never handed out, or was forgotten.
+  // The storage of an output; null if the path never handed it out, or has forgotten it.
   Storage* Find(OutputRef output) const;
-  // The dead ones among them, too; for who only looks.
+  // All that Held() has not forgotten yet, also dead ones: for callers that must change nothing.
   const std::vector<HeldOutput>& listed() const { return held_; }
-  // How many of them are alive; nothing is forgotten.
+  // How many outputs are alive; nothing is forgotten.
   size_t CountAlive() const;
   // Forgets the outputs that nobody holds any more; what is left is alive.
   const std::vector<HeldOutput>& Held();
@@ -80,37 +80,39 @@ class Path {
   // The LiveHash of what is alive.
   uint64_t HashOfAlive();
 
-  // Takes the dead ones among `storages` out, with the path's hold on them: whoever has them now
-  // lets go of it.
+  // Takes the dead ones among `storages` off the list. The path's hold on them goes to the caller,
+  // who must drop it or put the output back.
   std::vector<HeldOutput> TakeDead(absl::Span<Storage* const> storages);
-  // Back on the path.
+  // Puts an output back on the list, with the hold.
   void PutBack(const HeldOutput& held) { held_.push_back(held); }
 
-  // The pool's books were restored under a path that replays: what is held owns its block from
-  // here on, and what is not has lost its bytes, as whoever runs next may be given them.
+  // The pool's books were restored under a path that replays. An output that is held owns its block
+  // from here on. An output that nobody holds has lost its bytes: whoever runs next may get them.
   void BecameOwning();
-  // The path goes on replaying. What is listed has its bytes, also when nobody holds it any more.
+  // The path goes on replaying: listed outputs have their bytes, held or not.
   void BecameViews();
   // Whether the bytes of an output may be somebody else's by now.
   bool IsGone(OutputRef output) const;
 
-  // Is anything alive that `node` leaves no room for, or gone that it needs? kFits, or what stands
-  // against it. `inputs` are the call's: a consumed input must be held by nothing else.
+  // Whether the node may be replayed now, as far as liveness goes. kAliveButWasDead: an output is
+  // alive that the node leaves no room for. kHeldElsewhere: an input of the call that dies inside
+  // the node is held by somebody else, too. kGone: an output that the node needs has lost its
+  // bytes.
   enum class Fit : uint8_t { kFits, kAliveButWasDead, kHeldElsewhere, kGone };
   Fit Fits(const Node& node, absl::Span<const Value> inputs);
 
-  // Everything on the path that is still held goes stale. The path is empty after it.
-  // `at` is where from: a stack, or 0.
+  // Ends the path: everything on it that is still held goes stale. `at` is the stack of the call
+  // that ends it, or 0.
   void EndStale(uint64_t step, uint32_t at);
   // REQUIRES: nothing is held.
   void EndDead();
-  // Forgets what is held without a word: the tree is closed, and its outputs live on.
+  // Ends the path, and nothing goes stale: the tree is closed, and its outputs live on.
   void EndAlive() { Reset(); }
 
  private:
   void Clear();
   void Reset();
-  // Whether an output is dead already, or dies with the call's own handles.
+  // Whether an output is dead already, or dies when the node consumes the call's handles.
   bool DiesWith(OutputRef output, const Node& node, absl::Span<const Value> inputs) const;
 
   Node* const root_;

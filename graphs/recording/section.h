@@ -1,19 +1,19 @@
-// A section of a recording: one graph and all that a replay does to its executable before it is
-// launched.
+// A section of a recording: one graph, and all that a replay changes in its executable before the
+// launch.
 //
 //   [ingest: copies inputs in, writes random words] -> op -> op -> [egress: copies outputs out]
-//                                                      ^ patched where they point to what moved
+//                                                      ^ patched if their inputs have moved
 //
-// What moves often comes back to where it was the time before: an output that the caller holds
-// until the next one is made, a buffer of two. Such a section gets a second executable, its spare,
-// and the two take turns (turns.cc):
+// An address that moves often comes back to where it was the time before: the caller holds an
+// output until the next one is made, or brings its input in two buffers by turns. Such a section
+// gets a second executable, its spare, and the two take turns (section_launcher.cc):
 //
 //   address of the output   A    B    A    B    A    B    A
 //   one executable          A   >B   >A   >B   >A            each > patches every op that takes it
 //   and its spare           A         A         A         A
 //                                B         B         B
 //
-// A recording whose body is nowhere cut has one section.
+// A recording of a body without breaks has one section.
 #ifndef GRAPHTREE_GRAPHS_RECORDING_SECTION_H_
 #define GRAPHTREE_GRAPHS_RECORDING_SECTION_H_
 
@@ -31,7 +31,8 @@
 
 namespace graphtree {
 
-// What every run of the section takes from one generator, and what the last one took.
+// The random numbers that every run of the section takes from one generator, and those that the
+// last run took.
 struct NodeRandom {
   RandomUse use;
   RandomPiece taken;
@@ -42,10 +43,10 @@ struct IngestOp {
   IngestPlan plan;
   OpId op = 0;
   std::vector<uint32_t> inputs;
-  bool unpatched = false;  // the plan has moved on, and the executable has not
+  bool unpatched = false;  // the plan has changed, and the executable is not patched to it yet
 };
 
-// Another executable of a section's graph, and what that one points to.
+// A second executable of a section's graph, and the tables of what it points to.
 struct Spare {
   std::unique_ptr<Executable> executable;
   std::vector<IngestOp> ingest;
@@ -53,8 +54,8 @@ struct Spare {
   std::vector<IngestOp> egress;
 };
 
-// Of a section or a spare whose executable is fresh: that one has the arguments that were captured,
-// whatever the tables say.
+// For a section or a spare whose executable was made just now: the executable has the arguments
+// that were captured, whatever the tables say.
 template <typename Patched>
 void ForgetPatches(Patched* patched) {
   for (IngestOp& ingest : patched->ingest) ingest.unpatched = true;
@@ -67,11 +68,11 @@ struct Section {
   std::unique_ptr<Executable> executable;  // likewise, and if it was evicted
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
   PointerTable pointers;                   // the ops that take patched inputs and kept outputs
-  std::vector<IngestOp> egress;            // the ops that copy kept outputs out; "inputs" are those
+  std::vector<IngestOp> egress;  // the ops that copy kept outputs out; `inputs` are these outputs
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
 
   std::unique_ptr<Spare> spare;            // or null
-  uint64_t patience = 1;  // by how much a spare must be worth more than the options ask
+  uint64_t patience = 1;  // a spare takes so many times as many replays as the options ask for
 
   uint64_t op_count() const { return graph == nullptr ? 0 : graph->op_count(); }
   uint64_t executables() const {
@@ -81,7 +82,7 @@ struct Section {
     return (executable == nullptr ? 0 : executable->device_bytes()) +
            (spare == nullptr ? 0 : spare->executable->device_bytes());
   }
-  // Every launch is as the one before.
+  // Every launch is the same: nothing is patched or drawn.
   bool is_fixed() const {
     return ingest.empty() && random.empty() && egress.empty() && pointers.empty();
   }
@@ -92,7 +93,7 @@ struct Section {
     std::swap(pointers, spare->pointers);
     std::swap(egress, spare->egress);
   }
-  // One could not be made, or had to go: the next must be worth more.
+  // A spare could not be made, or had to go: the next one must be worth more.
   void NoSpare() {
     constexpr uint64_t kMostPatience = uint64_t{1} << 20;
     spare = nullptr;

@@ -1,4 +1,4 @@
-// Capturing, cutting, and taking back.
+// Captures sections, cuts them at breaks, and takes everything back after a failure.
 #include "graphs/run/body_capture.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace graphtree {
 namespace {
 
-// As many generators as any section draws from.
+// The most generators that any section draws from.
 size_t MostGenerators(const Variant& variant) {
   size_t most = 0;
   for (const size_t generators : variant.generators) most = std::max(most, generators);
@@ -61,7 +61,7 @@ void BodyCapture::StartNode(InputPlan plan) {
   node->parent = needs_.books.path().current();
   node->level = needs_.books.path().next_level();
   node->variant = call_.variant;
-  node->id = needs_.journal.stats().recordings;  // it will be, if all goes well
+  node->id = needs_.journal.stats().recordings;  // the number of the recording, if it succeeds
   std::vector<OutputRef> live;
   for (const HeldOutput& held : needs_.books.path().Held()) {
     live.push_back(held.output);
@@ -71,7 +71,8 @@ void BodyCapture::StartNode(InputPlan plan) {
   node->live_before = LiveSet(std::move(live));
 }
 
-// What the call brought may be written to, by whatever lies there behind it, and must come back.
+// Inputs in the tree's own memory are shown, so that their bytes are saved before a write: by an op
+// that mutates one, or to memory that lies where one has died.
 void BodyCapture::ShowInputs() {
   for (uint32_t i = 0; i < originals_.size(); ++i) {
     const InputRole role = draft_.node->roles[i];
@@ -108,18 +109,18 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
   on.SetCutter(this);
   Capture(&on, &inputs);
   if (draft_.status.ok()) return Finish(&on);
-  // Work before a break may be under way.
+  // The work of sections before a break may be under way, and needs these objects.
   needs_.functions.keeper().graveyard().Add(std::exchange(on.requests().keep_alive, {}));
 }
 
-// A write to the copy of an input would be lost, and a write to the input itself, which the body
-// knows from elsewhere, would come behind the copy. Where no run before this one has shown it, the
-// recording is made again with what it showed.
+// Notes inputs that are copied and written to. A write to the copy would be lost; a write to the
+// input itself, which the body knows from elsewhere, would come after the copy. If no earlier run
+// has shown that write, the recording is made again with what this one has shown.
 void BodyCapture::NoteWrite(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
   const uint64_t serial = tensor.storage() == nullptr ? 0 : tensor.storage()->serial;
   writes_.push_back(range);
-  bool is_input = false;  // one whose writes the node lists already
+  bool is_input = false;  // an input whose writes the node lists already
   for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
     const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
     const bool mutates = call_.variant->Mutates(i);
@@ -139,7 +140,7 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
   allocator_.set_make_room([this] { given_.BuryDead(); });
   draft_.outputs = needs_.body.Run(call_.function, *on, *inputs);
   inputs->clear();
-  given_.BuryDead();  // before anything looks at what is held, and forgets it
+  given_.BuryDead();  // before anything calls Path::Held, which forgets dead outputs
   if (on->ok()) on->Fail(needs_.kept.Capture(originals_, &draft_));
   absl::Status ended = capturing_ ? EndSection(on->status()) : on->status();
   draft_.status = Located(ended, on->Place());
@@ -156,14 +157,14 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
 void BodyCapture::KeepRehearsal() {
   draft_.rehearsal->Keep(std::move(draft_.node->section.graph));
   draft_.status = absl::CancelledError("recorded only to be compared");
-  // Of an empty recording there is nothing to learn.
+  // The rehearsal is not done if its graph is empty: such a graph shows no address.
   if (draft_.is_rehearsal()) draft_.hidden = SoughtInputs(draft_.plan);
 }
 
 void BodyCapture::Finish(Launcher* on) {
   on->requests().AddOfPart(std::move(asked_by_parts_));
   if (!TakeRequests(&on->requests())) {
-    // Parts have run, and their work needs these.
+    // Parts have run, and their work needs these objects.
     needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));
     return;
   }
@@ -205,7 +206,7 @@ bool BodyCapture::TakeRequests(BodyRequests* requests) {
   return true;
 }
 
-// Whether the recording's body allocated it.
+// Whether the body allocated this storage.
 bool BodyCapture::IsMade(const Storage* storage) const {
   return storage != nullptr && storage->state() == StorageState::kOwning &&
          needs_.ground.memory->InStepRegion(storage->range()) &&
@@ -213,7 +214,7 @@ bool BodyCapture::IsMade(const Storage* storage) const {
          !absl::c_linear_search(draft_.stand_ins, storage->serial);
 }
 
-// Whether an argument of an op holds an address of it, though no launch says so.
+// Whether an argument of some op holds an address in `memory`, though no launch declares it.
 bool BodyCapture::IsNamed(AddressRange memory) const {
   bool is_named = false;
   draft_.node->VisitSections([&](const Section& section) {
@@ -224,8 +225,9 @@ bool BodyCapture::IsNamed(AddressRange memory) const {
   return is_named;
 }
 
-// What the body put elsewhere has run there, on the call's own inputs where it was given those. An
-// eager run would do that twice, so the call fails then.
+// Work that the body put on another stream has run there, perhaps on the call's own inputs. An
+// eager run would do it a second time: where it may have written memory of others the call fails
+// instead.
 bool BodyCapture::HasAllWork() {
   Variant& variant = *call_.variant;
   if (call_.function.options.unseen_writes) return true;
@@ -241,8 +243,8 @@ bool BodyCapture::HasAllWork() {
   variant.works_elsewhere = ToString(*missing);
   draft_.status = absl::FailedPreconditionError(variant.works_elsewhere);
   draft_.reason = Reason::kWorksElsewhere;
-  // What the launcher captured has not run, and what the body made is made again. Only memory of
-  // others that opaque work is said to write may be written already.
+  // The captured ops have not run, and an eager run makes the body's own memory again. Only memory
+  // of others that opaque work is declared to write may have been written.
   const bool said_of_others = missing->kind == MissingWork::Kind::kSaid &&
                               !needs_.ground.memory->InStepRegion(missing->memory);
   if (!said_of_others) return false;
@@ -312,7 +314,7 @@ absl::Status BodyCapture::EndSection(const absl::Status& body) {
   return log_->EndSection(*section->graph);
 }
 
-// A graph of nothing needs no executable: a hit then makes no device call.
+// A graph without ops needs no executable: a hit then makes no device call.
 bool BodyCapture::FinishGraph() {
   Node* node = draft_.node.get();
   Section* last = &node->last();
@@ -353,7 +355,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
                      "' comes in a recording that is only compared, and did not in the "
                      "runs before"));
   }
-  // Nothing has run yet, so the eager run does nothing twice.
+  // Checked before the section is launched, so that an eager run does nothing twice.
   if (allocator_.spilled() && !IsPlanted(PlantedBug::kForgetsSpilled)) {
     draft_.FailForMemory();
     return draft_.status;
@@ -368,14 +370,14 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   }
   if (!FinishGraph()) return draft_.status;
   graphtree::Cut cut;
-  // What is saved is what the tree's work so far has made of it.
+  // The bytes are saved after all of the tree's work so far.
   GRAPHTREE_RETURN_IF_ERROR(ContinueOnCallers());
   GRAPHTREE_RETURN_IF_ERROR(SaveSpoilt(&cut));
-  // From here on there are effects, and a failure is the call's own.
+  // From here on work has effects, and a failure is the call's own error.
   draft_.is_final = true;
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
-  // What the next section reads is there already, though the books may give its place to others
-  // before that section is launched.
+  // The memory so far has bytes that later sections read, though the books may show it as free:
+  // nobody else may get it before they are launched.
   for (const AddressRange range : allocator_.Used())
     needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
@@ -388,7 +390,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   return BeginSection();
 }
 
-// Of a patched input, where it is then; else the address.
+// The range as an offset from a patched input, if it lies in one; else as an address.
 SpoiltBytes BodyCapture::SpoiltAt(AddressRange range) const {
   for (const MarkedInput& marked : draft_.marked) {
     if (!marked.mark.raw_bytes().Contains(range)) continue;
@@ -417,8 +419,8 @@ absl::Status BodyCapture::SaveSpoilt(graphtree::Cut* cut) {
   return absl::OkStatus();
 }
 
-// What a part writes through its break is the body's own write, and noted. Beside that a part knows
-// of an input only where the caller has it.
+// For a write that the part's break does not name. (The others are noted as the body's own.) Such a
+// part knows the input itself, where the caller has it, and not the copy that the body was given.
 void BodyCapture::NoteWriteOfPart(AddressRange range) {
   for (uint32_t i = 0; i < originals_.size(); ++i) {
     if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
@@ -433,7 +435,8 @@ void BodyCapture::SaveOfPart(const Tensor& tensor, bool beside) {
   undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
 }
 
-// What comes next on the caller's stream runs after all that the sections so far must wait for.
+// Work that is put on the caller's stream next runs after all work that the sections so far must
+// wait for.
 absl::Status BodyCapture::ContinueOnCallers() {
   GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.ContinueOn(call_.stream));
   for (const std::shared_ptr<StreamLife>& earlier : scope_.Awaited()) {
@@ -442,7 +445,7 @@ absl::Status BodyCapture::ContinueOnCallers() {
   return absl::OkStatus();
 }
 
-// The one that ended last. Its executable is fresh: it has this call's own addresses.
+// Launches the section that ended last. Its executable is new: it has this call's own addresses.
 absl::Status BodyCapture::LaunchSection() {
   Node* node = draft_.node.get();
   Section* section = &node->last();
@@ -451,9 +454,9 @@ absl::Status BodyCapture::LaunchSection() {
                                      call_.stream);
 }
 
-// Outputs that are kept were made where they were recorded, as the sections before could not know
-// of it. They are copied out behind the last section, which is therefore not sure to be the last
-// thing that can fail.
+// In this first run kept outputs lie where they were recorded: earlier sections could not know that
+// they are kept. They are copied to their places after the last section. As such a copy can fail
+// after the launch, what the last section writes is saved, too.
 absl::Status BodyCapture::LaunchLast() {
   Node* node = draft_.node.get();
   std::vector<size_t> to_copy;
@@ -477,7 +480,7 @@ absl::Status BodyCapture::TakeBack() {
   taken_.GiveBack();
   needs_.functions.keeper().graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
   const absl::Status undone = undo_.Restore();
-  // Sections may still run; what the parts hold goes now, while the books know of it.
+  // Sections may still run. Memory that the parts hold is freed now, while the books know of it.
   for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;
   ForgetPlaces(draft_.node.get());
   needs_.journal.SayDestroyed(*draft_.node);

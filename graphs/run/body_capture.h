@@ -1,4 +1,4 @@
-// A body under capture, section by section.
+// Captures a body, section by section.
 //
 //   Run          BeginSection   a capture opens on the tree's own stream
 //                body ...       its ops are captured
@@ -7,12 +7,12 @@
 //                               there; BeginSection
 //                body ...
 //                               the last section is captured, and not launched yet
-//   LaunchLast   after the pool's scope
+//   LaunchLast   after the pool's scope: the last section is launched
 //   TakeBack     if anything failed: the random numbers that were drawn and the bytes of the
 //                caller's that were written are as they were before the call
 //
-// Nearly all bodies have no break and one section. What the body is given and where its memory
-// lies does not change at a cut: it is one recording, in one scope of the pool.
+// Nearly all bodies have no break and one section. The body's inputs and its memory do not change
+// at a cut: it is one recording, in one scope of the pool.
 //
 // Threads: the tree's caller. Used once.
 #ifndef GRAPHTREE_GRAPHS_RUN_BODY_CAPTURE_H_
@@ -53,7 +53,7 @@ namespace graphtree {
 
 class BodyCapture : public Cutter {
  public:
-  // What it uses; all outlive it.
+  // What a capture uses; all outlive it.
   struct Needs {
     Ground& ground;
     Books& books;
@@ -65,21 +65,22 @@ class BodyCapture : public Cutter {
     SectionLauncher& launcher;
     BodyRunner& body;
   };
-  // All outlive it. `originals` are the call's inputs without what the body is given. `rehearsal`
-  // may be null; one that is not done makes this recording one that is only compared.
+  // All outlive the capture. `originals` are the call's inputs, without the handles that the body
+  // is given. `rehearsal` may be null; if it is not done, this recording becomes the rehearsal.
   BodyCapture(const Needs& needs, Call& call, const Values& originals, GivenInputs& given,
               CaptureScope& scope, Rehearsal* rehearsal);
 
-  // What came of it is in the draft, with its status.
+  // Captures the body. The draft has the result, with its status.
   void Run(InputPlan plan, Values to_body);
   Draft& draft() { return draft_; }
 
   absl::Status Cut(BreakRequest request) override;
-  // REQUIRES: the draft is good, and the caller's stream is after all that it must wait for.
+  // REQUIRES: the draft is good, and the caller's stream comes after all work that the section must
+  // wait for.
   absl::Status LaunchLast();
   // The draft's node is gone after it.
   absl::Status TakeBack();
-  // Memory that only the recording itself needed.
+  // Lets go of memory that only the recording itself needed.
   void ReleaseOwn() { words_.Release(); }
   const StepAllocator& allocator() const { return allocator_; }
 
@@ -89,13 +90,13 @@ class BodyCapture : public Cutter {
   void Capture(Launcher* on, Values* inputs);
   void Finish(Launcher* on);
   absl::Status BeginSection();
-  // Ends the capture; a body that has failed already gives its own error.
+  // Ends the section's capture. If the body has failed already its own error is returned.
   absl::Status EndSection(const absl::Status& body);
-  // Gives the section that ended last its executable. False if it cannot have one, and the draft
-  // says so.
+  // Makes the executable of the section that ended last. False if that fails; the draft has the
+  // error.
   bool FinishGraph();
   absl::Status ContinueOnCallers();
-  // REQUIRES: the caller's stream is after all that the section must wait for.
+  // REQUIRES: the caller's stream comes after all work that the section must wait for.
   absl::Status LaunchSection();
   void NoteWrite(const Tensor& tensor);
   absl::Status SaveSpoilt(graphtree::Cut* cut);
@@ -104,15 +105,15 @@ class BodyCapture : public Cutter {
   SpoiltBytes SpoiltAt(AddressRange range) const;
   std::string OpenEnds();
   void KeepRehearsal();
-  // False if what the body asks for forbids that it becomes a node.
+  // False if the body asks for something that forbids a recording; the draft has the error.
   bool TakeRequests(BodyRequests* requests);
-  // What the body used without being given it, and what would else be nobody's.
+  // Makes the node hold memory that the body used without being given it, so that it does not go.
   void HoldUsed();
   // The same of the path's own outputs, which every replay has where they were.
   void NoteNeeds();
   bool IsMade(const Storage* storage) const;
   bool IsNamed(AddressRange memory) const;
-  // False if work of the body is not in the recording, and the draft says so.
+  // False if work of the body is not in the recording; the draft has the error.
   bool HasAllWork();
   size_t GeneratorsOf(size_t section) const;
   size_t section_number() const { return draft_.node->cuts.size(); }
@@ -124,10 +125,10 @@ class BodyCapture : public Cutter {
   CaptureScope& scope_;
   Stream& side_;
 
-  // What the path held before it, by the serial of the storage.
+  // What the path held before this recording, by the serial of the storage.
   std::vector<std::pair<uint64_t, OutputRef>> held_before_;
 
-  // What is made.
+  // The recording that is being made.
   Draft draft_;
   StepAllocator allocator_;
   RandomWords words_;
@@ -135,20 +136,20 @@ class BodyCapture : public Cutter {
   std::vector<OpToken> tokens_;  // of this section's ingest ops
   bool capturing_ = false;
 
-  // What the sections that were launched, and the parts, have done already.
+  // Effects of the sections that were launched and of the parts that ran.
   EagerRandom taken_;
   BodyRequests asked_by_parts_;
   SpoiltRanges spoilt_;
   Undo undo_;
   PartRunner parts_;
 
-  // Who listens to the body, from the inside out.
+  // The observers of the body; each passes on to the one before it.
   std::unique_ptr<PointerLog> log_;
   std::unique_ptr<OpLog> ops_;
   std::unique_ptr<HoldLog> hold_log_;
   std::unique_ptr<WriteLog> write_log_;
   std::unique_ptr<WorkLog> work_log_;
-  std::vector<AddressRange> writes_;  // since the last cut
+  std::vector<AddressRange> writes_;  // that ops have declared since the last cut
 };
 
 }  // namespace graphtree

@@ -1,4 +1,4 @@
-// Runs the body under the guard that catches what it throws.
+// Calls the body through the guard that catches exceptions.
 #include "graphs/run/body_runner.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// Runs a function's body, whoever wants it run: a warm-up, an eager run, a recording, a check.
+// Runs a function's body for all that need it: a warm-up, an eager run, a recording, a check.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_BODY_RUNNER_H_
@@ -19,8 +19,8 @@ class BodyRunner {
   BodyRunner(const BodyRunner&) = delete;
   BodyRunner& operator=(const BodyRunner&) = delete;
 
-  // What the body returned. What it threw, and outputs that it may not return, are failures of the
-  // launcher.
+  // Returns the body's outputs. An exception, and outputs that the body may not return, make the
+  // launcher fail.
   Values Run(const Function& function, Launcher& on, Values& inputs);
 
  private:

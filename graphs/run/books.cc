@@ -1,4 +1,4 @@
-// Undoes and redoes the pool's books, and holds what runs have made.
+// Restores the pool's books, and holds the outputs of runs.
 #include "graphs/run/books.h"
 
 #include <utility>
@@ -20,11 +20,11 @@ void Books::Close() {
 
 absl::Status Books::Restore() {
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
-    path_.Held();  // frees what has died
+    path_.Held();  // frees outputs that have died
     return absl::OkStatus();
   }
   Node* const node = path_.current();
-  // Looked at once: what other threads drop from here on counts as alive.
+  // The list is made once: an output that another thread drops from here on counts as alive.
   const std::vector<HeldOutput>& all_held = path_.Held();
   std::vector<BlockId> dying;
   std::vector<std::pair<const HeldOutput*, BlockId>> surviving;
@@ -55,9 +55,9 @@ absl::Status Books::Restore() {
   return absl::OkStatus();
 }
 
-// Other replays may be writing the places of what the path holds when that is dropped: so it owns
-// no blocks. The dead among them are not dropped before that: what a replay that was chosen needs
-// stays where it is.
+// Outputs on a path that replays own no blocks: when one is dropped its memory may be another
+// replay's, and must not be freed. The dead among them stay listed: a replay that was chosen may
+// need their bytes.
 void Books::TakeBlocksAway() {
   for (const HeldOutput& held : path_.listed()) {
     Storage& storage = *held.storage;
@@ -83,8 +83,8 @@ bool Books::EndPathIfDead() {
   return true;
 }
 
-// Only the parts of a recording that is cut may go on using what they took from the body: every
-// replay makes it again, at the same place.
+// Tensors that a body has stored go stale with their step. Only the parts of a recording that is
+// cut may go on using them: every replay makes them again, at the same place.
 void Books::HoldOutputs(const Call& call, Node* node, const Values& outputs,
                         const StepAllocator& allocator) {
   uint32_t number = 0;

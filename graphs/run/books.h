@@ -1,4 +1,4 @@
-// Where a tree stands: its path, and what the pool's books say of the memory on it.
+// Where a tree stands: its path, and what the pool's books show of the memory on that path.
 //
 //   the path holds         the books                       its outputs
 //   warm-ups, recordings   are true                        own their blocks
@@ -9,7 +9,7 @@
 //   Restore()       before a warm-up or a recording after replays: the books are undone and redone
 //                   until they show what they showed when the path's last node had been recorded,
 //                   less the outputs that have died since; those that live own their blocks again
-//   BackToViews()   that call came to nothing, and the path goes on replaying
+//   BackToViews()   the call for which Restore was made failed, and the path goes on replaying
 //   BeginStep()     the path ends; what is still held of it goes stale
 //
 // Threads: the tree's caller.
@@ -44,9 +44,9 @@ class Books {
   Node& root() { return root_; }
   Path& path() { return path_; }
   const Path& path() const { return path_; }
-  // Steps count from 1.
+  // The number of the step, from 1 on.
   uint64_t step() const { return step_; }
-  // Restores of the books to a node of the tree.
+  // How often the books were restored to a node of the tree.
   uint64_t restores() const { return restores_; }
 
   absl::Status Restore();
@@ -54,17 +54,18 @@ class Books {
   void BackToViews() {
     if (owns_in_replay_) TakeBlocksAway();
   }
-  // `at` is where the step begins: a stack, or 0.
+  // `at` is the stack of the call that begins the step, or 0.
   void BeginStep(StackId at);
-  // If nothing of the path is held it is over; whether it ended now.
+  // Ends the path if nothing of it is held. True if it ended now.
   bool EndPathIfDead();
 
-  // The path holds what the run handed out, and what its body has stored somewhere: both are in
-  // the caller's hands until the step ends.
+  // The path holds the outputs that the run hands out, and tensors that its body has stored
+  // somewhere: the caller may use both until the step ends.
   void HoldOutputs(const Call& call, Node* node, const Values& outputs,
                    const StepAllocator& allocator);
-  // What a body has stored that failed, or whose recording was given up, is nobody's: neither what
-  // it made nor what stood for an input. `has_blocks`: the books have them still.
+  // Makes the tensors stale that a body has stored whose run failed, or whose recording was given
+  // up: both those that it made and the marks of inputs. `has_blocks`: the books still have the
+  // blocks of the former, which are freed.
   void TakeBackMade(const Call& call, const StepAllocator& allocator,
                     absl::Span<const MarkedInput> marked, bool has_blocks);
 
@@ -76,7 +77,7 @@ class Books {
   StepMemory& memory_;
   Node root_;
   Path path_;
-  // The path replays, and its outputs own blocks, as the books were restored under it.
+  // The path replays, and its outputs own blocks, since the books were restored for a call.
   bool owns_in_replay_ = false;
   uint64_t step_ = 1;
   uint64_t restores_ = 0;

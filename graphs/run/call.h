@@ -16,7 +16,7 @@ struct Call {
   absl::Span<Value> inputs;
   Stream& stream;
   Values* outputs;
-  bool brings_storage = true;  // false only if no input is known to be a tensor of a tree's
+  bool brings_storage = true;  // false only if no input is a tensor that a tree made
   StackId from = 0;            // the caller's stack, taken in checked mode
 };
 

@@ -1,4 +1,4 @@
-// Counts, warnings, observers.
+// Counts, warns, and tells observers.
 #include "graphs/run/call_journal.h"
 
 #include <vector>
@@ -30,7 +30,7 @@ void CallJournal::CountOf(const Node& node, Reason reason, uint64_t times) {
 }
 
 void CallJournal::Warn(Function& function, Reason reason, const std::string& detail) {
-  // That sizes vary is the program's doing: its policy is wanted, and that it applies is news.
+  // Options ask for this reason, but the caller may not know that sizes vary: so it is told.
   if (IsWanted(reason) && reason != Reason::kSizesVary) return;
   Tell(function, reason,
        absl::StrCat("'", function.name, "' runs eagerly: ", ReasonSentence(reason),
@@ -109,7 +109,7 @@ void CallJournal::SayDestroyed(const Node& node) {
   });
 }
 
-// A stack of its own: paths may be hundreds of levels deep.
+// Uses a list and no recursion: paths may be hundreds of levels deep.
 void CallJournal::SayAllDestroyed(const Node& root) {
   if (!is_watched()) return;
   std::vector<const Node*> open = {&root};

@@ -1,12 +1,12 @@
 // What a tree counts and tells: statistics and reasons, by tree, function and edge; warnings, once
-// for each function and reason; observers, who hear of every graph.
+// for each function and reason; to observers, what becomes of every graph.
 //
 //   Count(f, reason)        stats().reasons, and the edge from the path's last function to f
 //   Warn(f, reason, text)   "'f' runs eagerly: ...", once
 //   Say(moment, ...)        to observers; without any this costs one load
 //
-// Whoever only watches has no part in a call: what an observer or a warning throws is counted, and
-// the first one told.
+// An observer or a warning that throws changes nothing about a call: the exception is counted, and
+// a warning tells of the first one.
 //
 // Threads: the tree's caller; observers join and leave on any thread.
 #ifndef GRAPHTREE_GRAPHS_RUN_CALL_JOURNAL_H_
@@ -28,7 +28,8 @@
 
 namespace graphtree {
 
-// By the options; no error in strict mode.
+// Whether the caller's options ask for eager runs with this reason: they are no error in strict
+// mode.
 bool IsWanted(Reason reason);
 
 class CallJournal {
@@ -40,31 +41,32 @@ class CallJournal {
 
   TreeStats& stats() { return stats_; }
   CallTally& tally() { return tally_; }
-  // From the function that is last on the path.
+  // The edge from the function that is last on the path.
   CallEdge EdgeTo(const Function& function) const;
   CallCounts& On(const Function& function) { return tally_.On(EdgeTo(function)); }
   void Count(const Function& function, Reason reason, uint64_t times = 1);
-  // The same for what a recording does, by the edge that leads to it.
+  // The same for a recording, under the edge that leads to its node.
   void CountOf(const Node& node, Reason reason, uint64_t times);
 
-  // That the function runs eagerly, unless the options ask for it.
+  // Warns that the function runs eagerly, unless the options ask for that.
   void Warn(Function& function, Reason reason, const std::string& detail);
-  // Once for each function and reason.
+  // Gives the warning `text`, once for each function and reason.
   void Tell(Function& function, Reason reason, const std::string& text);
-  // Once for each function that comes in many shapes.
+  // Warns once of a function that comes in many shapes.
   void TellOfShapes(Function& function);
-  // Counts a recording's breaks, and says once how it is recorded and why.
+  // Counts a recording's breaks, and tells once into how many sections it was cut, and why.
   void NoteBreaks(const Node& node);
 
   Observers& observers() { return observers_; }
   bool is_watched() const { return observers_.any(); }
-  // Of a section's executable. REQUIRES: is_watched(), for the caller's sake.
+  // Tells observers what happens to a section's executable. REQUIRES: is_watched(), so that callers
+  // pay nothing without observers.
   void Say(GraphMoment moment, const Node& node, size_t section, Stream* stream, bool ok = true) {
     Say(moment, node, section, node.SectionAt(section).executable.get(), stream, ok);
   }
   void Say(GraphMoment moment, const Node& node, size_t section, const Executable* executable,
            Stream* stream, bool ok);
-  // Executables that are not launched any more: one, all of a node, all of a tree.
+  // Tells that executables are gone: one, all of a node, all of a tree.
   void SayDestroyed(const Node& node, size_t section, const Executable& executable);
   void SayDestroyed(const Node& node);
   void SayAllDestroyed(const Node& root);

@@ -1,4 +1,4 @@
-// One check after the other, each with its sentence.
+// Does one check after the other, each with an error of its own.
 #include "graphs/run/check_call.h"
 
 #include <memory>

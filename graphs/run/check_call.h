@@ -1,5 +1,5 @@
-// What a call may not bring, in words: streams that capture or are another device's, inputs that
-// are stale, consumed, impossible or elsewhere, objects that share a version.
+// Errors about what a call brings: streams that capture or are another device's; inputs that are
+// stale, consumed, impossible or on another device; opaque objects that share a version.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_CHECK_CALL_H_
@@ -11,13 +11,13 @@
 
 namespace graphtree {
 
-// A launch on a stream that captures would become a part of that graph, or spoil it.
+// A stream that captures is an error: a launch on it would go into the caller's graph, or spoil it.
 absl::Status CheckStream(const Ground& ground, const Call& call);
 absl::Status CheckInputs(Ground& ground, const Call& call);
-// What the caller said of its inputs and what is not so, where that cannot be helped by a copy.
-// REQUIRES: the call has its variant.
+// An error if the function's options promise something of the inputs that is not true, and a copy
+// of the input does not help. REQUIRES: the call has its variant.
 absl::Status CheckPromises(const Call& call);
-// What comes next on the call's stream runs after other trees' work on memory of this one.
+// Work that is put on the call's stream next runs after other trees' work on memory of this one.
 absl::Status WaitForOtherUsers(Ground& ground, const Call& call);
 
 }  // namespace graphtree

@@ -1,4 +1,4 @@
-// What checked mode looks at, and errors that name.
+// Runs the checks, and writes their errors.
 #include "graphs/run/checked_mode.h"
 
 #include <algorithm>
@@ -80,7 +80,7 @@ absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check) {
   GRAPHTREE_RETURN_IF_ERROR(Await(call, check->log().sites(), stream));
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
                              check->End(call.function.options.mutated_inputs));
-  // A write that is declared may hide another one of the same bytes, at any other place.
+  // A declared write may hide another write to the same bytes, by any other op.
   if (call.variant != nullptr && Applies(call.function)) {
     call.variant->mutates_somewhere = call.variant->mutates;
   }
@@ -155,11 +155,11 @@ void CheckedMode::NoteOutside(const OpLog& log, absl::Span<const MarkedInput> ma
   }
 }
 
-// In checked mode a failure of the device comes to light in the call that caused it. What refuses a
-// launch is told there and then, with the op (Launcher::Place); what kills a device is told by the
-// next call that waits, on whatever stream, and a GPU does not say which kernel it was. So a call
-// that is waited for names the ops that it ran, and for one that is not nothing can be named: its
-// failure may come to light many calls later.
+// In checked mode a failure of the device shows in the call that caused it. A launch that is
+// refused returns its error at once, with the op (Launcher::Place). A kernel that kills the device
+// shows in the next call that waits, on any stream, and a GPU does not say which kernel it was. So
+// a call that is waited for names the ops that it ran. Without the wait nothing could be named: the
+// failure may show many calls later.
 absl::Status CheckedMode::Await(const Call& call, absl::Span<const OpSite> sites, Stream& stream) {
   if (!Applies(call.function)) return absl::OkStatus();
   const absl::Status failed = stream.Synchronize();

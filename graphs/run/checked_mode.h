@@ -1,13 +1,14 @@
-// Checked mode: what a body did and did not say, memory that is gone, and errors with call stacks.
+// Checked mode finds writes that a body does not declare and memory that is gone, and gives errors
+// call stacks.
 //
-//   a call that is checked   NoteCaller        the stack of whoever called
-//   before a launch          InputsAreLive     memory of the caller's that is gone is named
-//                            OutsideIsLive     the same of what a recording points to
-//   around a run at once     Begin ... End     every input is digested (body_check.h): a write that
-//                                              nobody declared is told
-//   after the work           Await             a device's failure names the ops of this call
+//   a call that is checked   NoteCaller        takes the stack of the caller
+//   before a launch          InputsAreLive     an input whose memory is gone is an error
+//                            OutsideIsLive     so is other memory that a recording points to
+//   around a run at once     Begin ... End     all inputs are digested (body_check.h): a write that
+//                                              nothing declares is warned of
+//   after the work           Await             a failure of the device names this call's ops
 //
-// Of calls that are not checked, the first warm-up alone is looked at, where that is cheap.
+// Of a function that is not checked only the first warm-up is looked at, where that is cheap.
 //
 // Threads: the tree's caller. Cost of a call that is not checked: one test.
 #ifndef GRAPHTREE_GRAPHS_RUN_CHECKED_MODE_H_
@@ -43,9 +44,10 @@ class CheckedMode {
   bool Applies(const Function& function) const {
     return ground_.options.check || function.options.check;
   }
-  // Once for each call that is checked, before anything else of it is.
+  // Called once for each call that is checked, before anything else.
   void NoteCaller(Call* call);
-  // The call went well: who ran last, and which bytes of the steps' memory it was given.
+  // The call went well: notes the function that ran last, and the bytes of the step region that the
+  // call used.
   void NoteRun(const Call& call, absl::Span<const AddressRange> used) {
     ground_.history->SetLastRun(call.function.id);
     if (call.from != 0) {
@@ -53,15 +55,15 @@ class CheckedMode {
     }
   }
 
-  // Memory of the caller's that is gone, named before anything runs on it.
+  // Errors that name memory of the caller's that is gone, before anything runs on it.
   absl::Status InputsAreLive(const Call& call);
   absl::Status OutsideIsLive(const Node& node, const Call& call);
-  // What a recording's ops point to outside of the steps' memory, each range once, but for inputs
-  // that may be elsewhere at the next call.
+  // Notes in the node the memory outside of the tree that its ops point to, each range once. Inputs
+  // that may be elsewhere in the next call are left out.
   void NoteOutside(const OpLog& log, absl::Span<const MarkedInput> marked, Node* node);
 
-  // A body is about to run at once; `check` is null where nothing is looked at. A first warm-up
-  // looks at what is doubtful and cheap, in checked mode or not.
+  // A body is about to run at once. Sets `check`, or leaves it null where nothing is checked.
+  // Outside of checked mode a first warm-up checks doubtful and cheap inputs.
   absl::Status Begin(const Call& call, bool is_warm_up, absl::Span<const Value> inputs,
                      Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check);
   // The body has run. An input that was found to be written counts as mutated from here on.
@@ -69,7 +71,7 @@ class CheckedMode {
 
   // Waits for the work of a call that is checked.
   absl::Status Await(const Call& call, absl::Span<const OpSite> sites, Stream& stream);
-  // The same failure, with where the ops that it names were launched, and the function called.
+  // The same failure, with the stacks of the call and of the launches of the ops that it names.
   absl::Status WithStacks(const absl::Status& status, const Call& call,
                           absl::Span<const OpSite> sites) const;
   std::string ToldCaller(const Call& call) const;

@@ -1,4 +1,4 @@
-// Section, part, section, and what a failure takes back.
+// Launches sections and runs parts in turn, and takes their effects back after a failure.
 #include "graphs/run/cut_replay.h"
 
 #include <utility>
@@ -71,7 +71,7 @@ bool CutReplay::IsRecordings(AddressRange range) const {
   return true;
 }
 
-// Not before they are asked for: most parts write to nothing but what their break names.
+// Called at the first write that is asked about: most parts write only to what their break names.
 void CutReplay::ShowInputs() {
   if (std::exchange(shows_inputs_, true)) return;
   for (const Value& input : call_.inputs) {
@@ -95,8 +95,9 @@ void CutReplay::SaveOfPart(const Tensor& tensor, bool beside) {
   undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
 }
 
-// A device that checks holds the part's launches to the pool's books, which show another state.
-// Ranges that overlap are told as one: two views of one tensor are not two blocks.
+// Tells a device that checks accesses that the part's memory is live: the pool's books, which it
+// checks against, show another state. Ranges that overlap are joined, as two views of one tensor
+// are one block.
 void CutReplay::ReviveFor(absl::Span<const Tensor> tensors) {
   std::vector<AddressRange> used = node_->remade;
   for (const Tensor& tensor : tensors) used.push_back(tensor.raw_bytes());

@@ -1,12 +1,13 @@
 // One replay of a recording that is cut: section, part, section, part, section, in one stream's
 // order.
 //
-//   section 0      what it writes of the caller's is saved first
-//   part 0         is given today's addresses, and memory of its own from the lasting region
+//   section 0      bytes of the caller's that it writes are saved first
+//   part 0         is given this call's addresses, and memory of its own from the lasting region
 //   section 1      ...
-//   any of them fails: random numbers are given back, what was saved is restored, and the node is
-//   as good as before; nothing was handed out or consumed. So it is where a part writes to an input
-//   that section 0 has copied: what comes next would read the copy, and the call runs eagerly then
+//
+// If one of them fails, random numbers are given back, saved bytes are restored, and the node is as
+// good as before; nothing was handed out or consumed. The same is done if a part writes to an input
+// that section 0 has copied: later sections would read the old copy, so the call runs eagerly.
 //
 // Threads: the tree's caller. Used once.
 #ifndef GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
@@ -34,26 +35,26 @@ namespace graphtree {
 
 class CutReplay {
  public:
-  // All outlive it. Kept outputs have their places.
+  // All outlive the replay. REQUIRES: the node's kept outputs have their places.
   CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call& call);
   CutReplay(const CutReplay&) = delete;
   CutReplay& operator=(const CutReplay&) = delete;
 
-  // False if a part has written where an input lies that a section before has copied. The node is
-  // no match for such a call any more.
+  // False if a part has written to memory of an input that an earlier section has copied. The node
+  // does not match such calls any more.
   absl::StatusOr<bool> Launch();
-  // So far.
+  // How many parts have run so far.
   uint64_t parts_run() const { return parts_run_; }
-  // What the parts launched needs these until it has run.
+  // Objects that work of the parts needs until it is done.
   std::vector<std::shared_ptr<void>> TakeKeptAlive() { return parts_.TakeRequests().keep_alive; }
-  // Whether the call's traces are gone.
+  // Takes the call's effects back; a failure says what could not be.
   absl::Status TakeBack();
 
  private:
   Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
   absl::Status LaunchSection(size_t number, Section* section);
   absl::Status RunPart(Cut* cut);
-  // Memory of the recording itself, and none that the call brings.
+  // Whether the range is memory of the recording itself, and not of an input.
   bool IsRecordings(AddressRange range) const;
   void ShowInputs();
   // `beside`: the part's break names no tensor that covers it.

@@ -139,7 +139,7 @@ IngestPlan IngestPlanBuilder::Build() const {
     plan.words_[at++] = scalar.target;
     plan.words_[at++] = scalar.value;
   }
-  // A grid has at least one block, also when every copy is empty.
+  // A grid must have at least one block, also when every copy is empty.
   plan.shape_.grid.x = std::max(blocks + (scalars_.empty() ? 0 : 1), 1u);
   plan.shape_.block.x = ingest::kThreads;
   return plan;

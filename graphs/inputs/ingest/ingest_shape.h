@@ -5,9 +5,9 @@
 //   f32[8,16] with strides 32,1 (a slice)    -> 32 pieces of 16 bytes: dims (4, 16 B), (8, 128 B)
 //   windows that overlap each other          -> flat, the whole extent
 //
-// Elements are copied and nothing between them, because what lies between may belong to somebody
-// else. The exceptions copy the extent, which is always right for the bytes that count: layouts
-// that overlap themselves, and those that keep more than eight dims after merging.
+// Elements are copied and nothing between them, because bytes in a gap may belong to somebody else.
+// Two kinds of layouts are copied with their gaps: those that overlap themselves, and those that
+// have more than eight dims left after merging.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_INGEST_INGEST_SHAPE_H_
 #define GRAPHTREE_GRAPHS_INPUTS_INGEST_INGEST_SHAPE_H_
 

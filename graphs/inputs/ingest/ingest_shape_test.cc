@@ -1,4 +1,4 @@
-// What layouts become: the merging that decides how many pieces a copy has.
+// Into how few pieces the dims of layouts are merged.
 #include "graphs/inputs/ingest/ingest_shape.h"
 
 #include <vector>

@@ -160,7 +160,8 @@ GRAPHTREE_HOST_DEVICE inline void CopyStrided(const uint64_t* record, const Entr
   }
 }
 
-// The last copy whose first block is not behind `block`. One without blocks is never the last.
+// The copy that `block` belongs to: the last one whose first block is `block` or before it. A copy
+// without blocks is never that one, as the next copy has the same first block.
 GRAPHTREE_HOST_DEVICE inline uint32_t CopyOfBlock(const uint64_t* words, uint32_t block) {
   uint32_t low = 0;
   uint32_t high = Copies(words);

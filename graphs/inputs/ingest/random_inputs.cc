@@ -9,7 +9,7 @@ namespace {
 
 uint64_t Below(std::mt19937_64& random, uint64_t limit) { return random() % limit; }
 
-// True if bytes between elements may be copied along: only where elements overlap, or where there
+// Whether bytes between elements may be copied along: only where elements overlap, or where there
 // are more dims than a table takes.
 bool MayCopyExtent(const Layout& layout) {
   std::vector<int64_t> sizes, strides;

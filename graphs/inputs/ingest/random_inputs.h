@@ -1,4 +1,4 @@
-// Random sets of inputs to copy, and what a naive element-by-element copy makes of them.
+// For tests: random sets of inputs to copy, compared with a naive copy, element by element.
 //
 //   RandomInputs inputs(seed);
 //   ... source arena of inputs.source_bytes(), target arena of inputs.target_bytes() ...
@@ -34,9 +34,9 @@ class RandomInputs {
   std::vector<IngestCopy> CopiesAt(Address target, Address source) const;
   std::string ToString() const;
 
-  // The first byte of the target arena that is not what it has to be: elements are copied, bytes
-  // between them are left alone (unless the layout overlaps itself), as is all outside. Empty if
-  // there is none.
+  // Names the first byte of the target arena that is wrong; empty if there is none. Elements are
+  // copied; bytes between them (unless the layout overlaps itself) and all others stay as they
+  // were.
   std::string Mistake(const ByteVector& source, const ByteVector& before,
                       const ByteVector& after) const;
 
