@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
-#include "graphs/inputs/pointer_slots.h"
+#include "graphs/run/all_work.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
 #include "graphs/run/recorded_inputs.h"
@@ -45,12 +45,10 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       allocator_(needs.ground.MemoryFor(call.function, Region::kStep)),
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
-      spoilt_(needs.ground.memory->pool().arena().range_of(Region::kStep),
-              needs.ground.memory->pool().arena().range_of(Region::kLasting)),
-      undo_(needs.ground.memory.get(), call.stream, needs.ground.TagOf(call.function)),
+      writes_(needs.ground, call, originals, draft_),
       parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kLasting),
              &needs.ground.workspaces, &taken_,
-             [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {
+             [this](const Tensor& tensor, bool beside) { writes_.SaveOfPart(tensor, beside); }) {
   draft_.rehearsal = rehearsal;
 }
 
@@ -66,7 +64,7 @@ void BodyCapture::StartNode(InputPlan plan) {
   for (const HeldOutput& held : needs_.books.path().Held()) {
     live.push_back(held.output);
     held_before_.push_back({held.storage->serial, held.output});
-    spoilt_.Show(held.storage->range());
+    writes_.Show(held.storage->range());
   }
   node->live_before = LiveSet(std::move(live));
 }
@@ -77,7 +75,7 @@ void BodyCapture::ShowInputs() {
   for (uint32_t i = 0; i < originals_.size(); ++i) {
     const InputRole role = draft_.node->roles[i];
     if (!originals_[i].is_tensor() || role == InputRole::kCopied) continue;
-    spoilt_.Show(RangeOf(originals_[i]));
+    writes_.Show(RangeOf(originals_[i]));
   }
 }
 
@@ -97,40 +95,20 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
   ShowInputs();
   const bool follows =
       !call_.function.options.kept_outputs.empty() && !call_.variant->keeps_by_copy;
-  log_ = std::make_unique<PointerLog>(side_, inputs, draft_.marked, follows);
-  ops_ = std::make_unique<OpLog>(log_.get(), &needs_.ground.history->stacks());
-  const bool checked = needs_.checks.Applies(call_.function);
-  AccessObserver* const observer = checked ? static_cast<AccessObserver*>(ops_.get()) : log_.get();
-  hold_log_ = std::make_unique<HoldLog>(observer, *needs_.ground.memory, originals_);
-  write_log_ = std::make_unique<WriteLog>(hold_log_.get(),
-                                          [this](const Tensor& tensor) { NoteWrite(tensor); });
-  work_log_ = std::make_unique<WorkLog>(write_log_.get());
-  Launcher on(side_, allocator_, work_log_.get(), &random_);
+  listeners_ = std::make_unique<CaptureListeners>(
+      needs_.ground, CaptureListeners::Wishes{
+                         .inputs = inputs,
+                         .originals = originals_,
+                         .marked = draft_.marked,
+                         .follows_outputs = follows,
+                         .sites = needs_.checks.Applies(call_.function),
+                         .on_write = [this](const Tensor& tensor) { writes_.Note(tensor); }});
+  Launcher on(side_, allocator_, listeners_->first(), &random_);
   on.SetCutter(this);
   Capture(&on, &inputs);
   if (draft_.status.ok()) return Finish(&on);
   // The work of sections before a break may be under way, and needs these objects.
   needs_.functions.keeper().graveyard().Add(std::exchange(on.requests().keep_alive, {}));
-}
-
-// Notes inputs that are copied and written to. A write to the copy would be lost; a write to the
-// input itself, which the body knows from elsewhere, would come after the copy. If no earlier run
-// has shown that write, the recording is made again with what this one has shown.
-void BodyCapture::NoteWrite(const Tensor& tensor) {
-  const AddressRange range = tensor.raw_bytes();
-  const uint64_t serial = tensor.storage() == nullptr ? 0 : tensor.storage()->serial;
-  writes_.push_back(range);
-  bool is_input = false;  // an input whose writes the node lists already
-  for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
-    const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
-    const bool mutates = call_.variant->Mutates(i);
-    is_input |= to_stand_in || (mutates && draft_.node->roles[i] == InputRole::kStatic &&
-                                RangeOf(originals_[i]).Contains(range));
-    if (draft_.node->roles[i] != InputRole::kCopied || mutates) continue;
-    if (to_stand_in || RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
-  }
-  if (is_input || needs_.ground.memory->InStepRegion(range)) return;
-  draft_.node->written_beside.Add(range);
 }
 
 void BodyCapture::Capture(Launcher* on, Values* inputs) {
@@ -146,8 +124,8 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
   draft_.status = Located(ended, on->Place());
   if (draft_.status.ok()) return;
   if (draft_.is_final) {
-    draft_.status =
-        needs_.checks.WithStacks(BodyFailure(call_.function, *on), call_, ops_->sites());
+    draft_.status = needs_.checks.WithStacks(BodyFailure(call_.function, *on), call_,
+                                             listeners_->ops().sites());
   } else if (draft_.reason == Reason::kRecordFailed) {
     draft_.reason = ReasonOf(draft_.status);
   }
@@ -169,7 +147,8 @@ void BodyCapture::Finish(Launcher* on) {
     return;
   }
   if (draft_.is_rehearsal()) return KeepRehearsal();
-  if (!HasAllWork()) return;
+  const StepMemory& memory = *needs_.ground.memory;
+  if (!HasAllWork(call_, memory, needs_.books.path(), listeners_->work(), &draft_)) return;
   HoldUsed();
   NoteNeeds();
   if (!draft_.written.empty()) {
@@ -178,8 +157,8 @@ void BodyCapture::Finish(Launcher* on) {
     return;
   }
   if (needs_.checks.Applies(call_.function))
-    needs_.checks.NoteOutside(*ops_, draft_.marked, draft_.node.get());
-  draft_.status = FindInputOps(originals_, log_.get(), &draft_);
+    needs_.checks.NoteOutside(listeners_->ops(), draft_.marked, draft_.node.get());
+  draft_.status = FindInputOps(originals_, &listeners_->pointers(), &draft_);
   if (draft_.status.ok()) draft_.status = KeptOutputs::FindCopies(&draft_);
   if (!draft_.status.ok() ||
       !ClassifyOutputs(*needs_.ground.memory, needs_.books.path(), originals_, allocator_, &draft_))
@@ -206,67 +185,19 @@ bool BodyCapture::TakeRequests(BodyRequests* requests) {
   return true;
 }
 
-// Whether the body allocated this storage.
-bool BodyCapture::IsMade(const Storage* storage) const {
-  return storage != nullptr && storage->state() == StorageState::kOwning &&
-         needs_.ground.memory->InStepRegion(storage->range()) &&
-         !needs_.books.path().Holds(*storage) &&
-         !absl::c_linear_search(draft_.stand_ins, storage->serial);
-}
-
-// Whether an argument of some op holds an address in `memory`, though no launch declares it.
-bool BodyCapture::IsNamed(AddressRange memory) const {
-  bool is_named = false;
-  draft_.node->VisitSections([&](const Section& section) {
-    if (section.graph == nullptr || is_named) return;
-    is_named = !HiddenPointers(section.graph->ops(), {}, {}, {{0, memory}}).empty();
-    section.graph->ForgetOps();
-  });
-  return is_named;
-}
-
-// Work that the body put on another stream has run there, perhaps on the call's own inputs. An
-// eager run would do it a second time: where it may have written memory of others the call fails
-// instead.
-bool BodyCapture::HasAllWork() {
-  Variant& variant = *call_.variant;
-  if (call_.function.options.unseen_writes) return true;
-  if (IsPlanted(PlantedBug::kForgetsElsewhere)) return true;
-  std::vector<Returned> returned;
-  for (uint32_t i = 0; i < draft_.outputs.size(); ++i) {
-    if (!IsMade(draft_.outputs[i].storage())) continue;
-    const Value& output = draft_.outputs[i];
-    returned.push_back({i, {output.storage()->serial, RangeOf(output)}});
-  }
-  const std::optional<MissingWork> missing = work_log_->Missing(returned);
-  if (!missing.has_value() || IsNamed(missing->memory)) return true;
-  variant.works_elsewhere = ToString(*missing);
-  draft_.status = absl::FailedPreconditionError(variant.works_elsewhere);
-  draft_.reason = Reason::kWorksElsewhere;
-  // The captured ops have not run, and an eager run makes the body's own memory again. Only memory
-  // of others that opaque work is declared to write may have been written.
-  const bool said_of_others = missing->kind == MissingWork::Kind::kSaid &&
-                              !needs_.ground.memory->InStepRegion(missing->memory);
-  if (!said_of_others) return false;
-  draft_.is_final = true;
-  draft_.status = absl::FailedPreconditionError(
-      absl::StrCat("'", call_.function.name, "' cannot be recorded: ", variant.works_elsewhere,
-                   ". What it wrote in this call is written; later calls run eagerly"));
-  return false;
-}
-
 void BodyCapture::HoldUsed() {
-  Values used = hold_log_->Take();
+  Values used = listeners_->holds().Take();
   if (used.empty() || IsPlanted(PlantedBug::kForgetsUsed)) return;
   draft_.node->keep_alive.push_back(std::make_shared<Values>(std::move(used)));
   draft_.node->stores = true;
 }
 
 void BodyCapture::NoteNeeds() {
-  for (const Value& output : draft_.outputs) hold_log_->NoteUse(output.storage());
+  HoldLog& holds = listeners_->holds();
+  for (const Value& output : draft_.outputs) holds.NoteUse(output.storage());
   for (const auto& [serial, output] : held_before_) {
     if (absl::c_linear_search(draft_.stand_ins, serial)) continue;  // the call brings it
-    if (!hold_log_->HasUsedOfStep(serial)) continue;
+    if (!holds.HasUsedOfStep(serial)) continue;
     draft_.node->needs.push_back(output);
     draft_.node->stores = true;
   }
@@ -306,12 +237,12 @@ absl::Status BodyCapture::EndSection(const absl::Status& body) {
   }
   GRAPHTREE_RETURN_IF_ERROR(status);
   section->graph = *std::move(graph);
-  work_log_->EndSection(section->op_count(), tokens_.size() + draft_.copies_out.size());
+  listeners_->work().EndSection(section->op_count(), tokens_.size() + draft_.copies_out.size());
   for (const RandomUse& use : random_.TakeUses()) section->random.push_back({use, {}});
   for (size_t i = 0; i < tokens_.size(); ++i) {
     GRAPHTREE_ASSIGN_OR_RETURN(section->ingest[i].op, section->graph->Find(tokens_[i]));
   }
-  return log_->EndSection(*section->graph);
+  return listeners_->pointers().EndSection(*section->graph);
 }
 
 // A graph without ops needs no executable: a hit then makes no device call.
@@ -372,7 +303,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   graphtree::Cut cut;
   // The bytes are saved after all of the tree's work so far.
   GRAPHTREE_RETURN_IF_ERROR(ContinueOnCallers());
-  GRAPHTREE_RETURN_IF_ERROR(SaveSpoilt(&cut));
+  GRAPHTREE_RETURN_IF_ERROR(writes_.SaveOfSection(&cut.spoilt));
   // From here on work has effects, and a failure is the call's own error.
   draft_.is_final = true;
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
@@ -388,51 +319,6 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   cut.part = std::move(request);
   node->cuts.push_back(std::move(cut));
   return BeginSection();
-}
-
-// The range as an offset from a patched input, if it lies in one; else as an address.
-SpoiltBytes BodyCapture::SpoiltAt(AddressRange range) const {
-  for (const MarkedInput& marked : draft_.marked) {
-    if (!marked.mark.raw_bytes().Contains(range)) continue;
-    return {{marked.input, range.base - marked.mark.word()}, range.bytes};
-  }
-  return {{kNobody, range.base}, range.bytes};
-}
-
-absl::Status BodyCapture::SaveSpoilt(graphtree::Cut* cut) {
-  std::vector<AddressRange> writes = std::exchange(writes_, {});
-  const Variant& variant = *draft_.node->variant;
-  for (size_t input = 0; input < originals_.size(); ++input) {
-    if (!variant.mutates_somewhere[input] || !originals_[input].is_tensor()) continue;
-    if (draft_.node->roles[input] == InputRole::kCopied) continue;
-    writes.push_back(RangeOf(originals_[input]));
-  }
-  for (const AddressRange write : writes) {
-    for (const AddressRange range : spoilt_.Written(write)) {
-      cut->spoilt.push_back(SpoiltAt(range));
-      if (absl::Status saved = undo_.Save(range); !saved.ok()) {
-        draft_.reason = ReasonOf(saved);
-        return saved;
-      }
-    }
-  }
-  return absl::OkStatus();
-}
-
-// For a write that the part's break does not name. (The others are noted as the body's own.) Such a
-// part knows the input itself, where the caller has it, and not the copy that the body was given.
-void BodyCapture::NoteWriteOfPart(AddressRange range) {
-  for (uint32_t i = 0; i < originals_.size(); ++i) {
-    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
-    if (RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
-  }
-  if (!needs_.ground.memory->InStepRegion(range)) draft_.node->written_beside.Add(range);
-}
-
-void BodyCapture::SaveOfPart(const Tensor& tensor, bool beside) {
-  if (beside) NoteWriteOfPart(tensor.raw_bytes());
-  if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
-  undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
 }
 
 // Work that is put on the caller's stream next runs after all work that the sections so far must
@@ -466,8 +352,8 @@ absl::Status BodyCapture::LaunchLast() {
                                needs_.kept.New(call_.function, node->kept[i].bytes, call_.stream));
     to_copy.push_back(i);
   }
-  graphtree::Cut unused;
-  if (!to_copy.empty()) GRAPHTREE_RETURN_IF_ERROR(SaveSpoilt(&unused));
+  std::vector<SpoiltBytes> of_this_run;
+  if (!to_copy.empty()) GRAPHTREE_RETURN_IF_ERROR(writes_.SaveOfSection(&of_this_run));
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
   for (const size_t i : to_copy) {
     const AddressRange block = node->kept[i].block;
@@ -479,7 +365,7 @@ absl::Status BodyCapture::LaunchLast() {
 absl::Status BodyCapture::TakeBack() {
   taken_.GiveBack();
   needs_.functions.keeper().graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
-  const absl::Status undone = undo_.Restore();
+  const absl::Status undone = writes_.TakeBack();
   // Sections may still run. Memory that the parts hold is freed now, while the books know of it.
   for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;
   ForgetPlaces(draft_.node.get());

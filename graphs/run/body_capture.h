@@ -25,22 +25,17 @@
 
 #include "absl/status/status.h"
 #include "allocator/pool.h"
-#include "graphs/check/hold_log.h"
 #include "graphs/eager_part.h"
-#include "graphs/inputs/pointer_log.h"
 #include "graphs/inputs/random_words.h"
 #include "graphs/inputs/rehearsal.h"
-#include "graphs/listen/op_log.h"
-#include "graphs/listen/work_log.h"
-#include "graphs/listen/write_log.h"
 #include "graphs/memory/part_runner.h"
-#include "graphs/memory/spoilt_ranges.h"
-#include "graphs/memory/undo.h"
 #include "graphs/recording/given_inputs.h"
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
 #include "graphs/run/call_journal.h"
+#include "graphs/run/capture_listeners.h"
+#include "graphs/run/capture_writes.h"
 #include "graphs/run/checked_mode.h"
 #include "graphs/run/draft.h"
 #include "graphs/run/executables.h"
@@ -98,11 +93,6 @@ class BodyCapture : public Cutter {
   absl::Status ContinueOnCallers();
   // REQUIRES: the caller's stream comes after all work that the section must wait for.
   absl::Status LaunchSection();
-  void NoteWrite(const Tensor& tensor);
-  absl::Status SaveSpoilt(graphtree::Cut* cut);
-  void SaveOfPart(const Tensor& tensor, bool beside);
-  void NoteWriteOfPart(AddressRange range);
-  SpoiltBytes SpoiltAt(AddressRange range) const;
   std::string OpenEnds();
   void KeepRehearsal();
   // False if the body asks for something that forbids a recording; the draft has the error.
@@ -111,10 +101,6 @@ class BodyCapture : public Cutter {
   void HoldUsed();
   // The same of the path's own outputs, which every replay has where they were.
   void NoteNeeds();
-  bool IsMade(const Storage* storage) const;
-  bool IsNamed(AddressRange memory) const;
-  // False if work of the body is not in the recording; the draft has the error.
-  bool HasAllWork();
   size_t GeneratorsOf(size_t section) const;
   size_t section_number() const { return draft_.node->cuts.size(); }
 
@@ -139,17 +125,10 @@ class BodyCapture : public Cutter {
   // Effects of the sections that were launched and of the parts that ran.
   EagerRandom taken_;
   BodyRequests asked_by_parts_;
-  SpoiltRanges spoilt_;
-  Undo undo_;
+  CaptureWrites writes_;
   PartRunner parts_;
 
-  // The observers of the body; each passes on to the one before it.
-  std::unique_ptr<PointerLog> log_;
-  std::unique_ptr<OpLog> ops_;
-  std::unique_ptr<HoldLog> hold_log_;
-  std::unique_ptr<WriteLog> write_log_;
-  std::unique_ptr<WorkLog> work_log_;
-  std::vector<AddressRange> writes_;  // that ops have declared since the last cut
+  std::unique_ptr<CaptureListeners> listeners_;  // from the moment when the inputs are ready
 };
 
 }  // namespace graphtree
