@@ -1,6 +1,6 @@
 // Bugs of the kind that a tree is prone to, which the simulation must find. They exist only in the
-// library that is compiled with GRAPHTREE_PLANTED_BUGS, for tests; elsewhere each is the constant
-// false.
+// library that is compiled with GRAPHTREE_PLANTED_BUGS, for tests; elsewhere IsPlanted is the
+// constant false.
 #ifndef GRAPHTREE_GRAPHS_RUN_PLANTED_BUG_H_
 #define GRAPHTREE_GRAPHS_RUN_PLANTED_BUG_H_
 
@@ -52,15 +52,15 @@ enum class PlantedBug : uint8_t {
   kForgetsOtherUsers,   // nobody waits for other trees that tensors were handed over to
   kForgetsEagerWork,    // the pool does not hear of the streams of eager runs
   kRevivesTwice,        // a part's views that overlap are told to the device as two blocks
-  // Not to be found, but to be measured (tests/bare/stale_bench.cc): after replays nothing goes
-  // stale, and nobody asks.
+  // A bug that is not to be found, but to be measured (tests/bare/stale_bench.cc): after replays
+  // nothing goes stale, and no check asks.
   kNoStaleChecks,
 };
 
 #ifdef GRAPHTREE_PLANTED_BUGS
 PlantedBug& ThePlantedBug();
 inline bool IsPlanted(PlantedBug bug) { return ThePlantedBug() == bug; }
-// Whether no other tree has asked this since `tree` did: what bugs of several trees share.
+// Whether no other tree has called this since `tree` did. For bugs that several trees share.
 bool CameLast(const void* tree);
 #else
 constexpr bool IsPlanted(PlantedBug) { return false; }
