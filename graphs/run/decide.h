@@ -19,7 +19,7 @@
 //  15  the path replays, and nothing of it is held                   begin a new path
 //  16  an input moved, and the options want it to stay               eager: input_moves
 //  17  a recording nearly matches, and one more is one too many      eager: rerecord_limit
-//  18  nothing stands against it                                     record
+//  18  none of these holds                                           record
 //
 // A recording may have to be made again, because it showed an input to be hidden or written. The
 // call is then decided once more with `is_again`, without rules 13 to 17.

@@ -4,9 +4,9 @@
 //            and the next call may record
 //   Run      on the caller's stream, memory from the lasting region; counted and told with a reason
 //
-// Both go through RunNow. The effects of a body that fails are taken back (eager_traces.h). Also
-// then the caller's stream goes on after the body's work: work that is still under way reads and
-// writes memory that the caller may use for something else next.
+// Both go through RunNow. The effects of a body that fails are taken back (eager_traces.h). Whether
+// the body fails or not, the caller's stream goes on after its work: that work reads and writes
+// memory that the caller may use for something else next.
 //
 // A body that has begun has effects and may not run twice. So where its region is full its memory
 // comes from the other one (StepAllocator), and a failure is the call's error.
