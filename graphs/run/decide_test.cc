@@ -99,7 +99,7 @@ TEST(DecideTest, TheFirstRuleThatHoldsDecides) {
     std::vector<const Case*> applied;
     for (auto row = Table().rbegin(); row != Table().rend(); ++row) {
       if (random() % 4 != 0) continue;
-      row->change(&facts);  // the earlier rule's last, so that it has its way
+      row->change(&facts);  // the earlier rule's change comes last, so that it holds
       applied.push_back(&*row);
     }
     if (applied.empty()) continue;

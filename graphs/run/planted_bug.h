@@ -18,7 +18,7 @@ enum class PlantedBug : uint8_t {
   kForgetsSecretWrite,  // checked mode tells of a write, and the input does not count as mutated
   kRevivesStale,        // a replay hands out storage that somebody still holds from an ended step
   kForgetsStreamOrder,  // a replay does not come after the work on the stream before
-  kLaunchesStale,       // a match does not ask whether an input's step has ended
+  kLaunchesStale,       // no check asks whether an input's step has ended
   kReusesKeptPlace,     // a replay puts a kept output where the last one is
   kSkipsPointers,       // a replay does not patch the ops that take an input that has moved
   kForgetsEviction,     // an executable that comes back is taken to be patched already
