@@ -1,7 +1,7 @@
 // Hands out the outputs of a replay: one storage for each, over the memory that the recording has
 // for it.
 //
-//   kOwn        this node's memory: the slot's storage again if nobody holds it, else a new one
+//   kOwn        this node's memory: the slot's storage again where nobody holds it, else a new one
 //   kSameAsOwn, kAncestor    the storage of another output
 //   kInput      the caller's own memory, not the copy that the graph read
 //   kKept       the place where this run put the output

@@ -39,7 +39,7 @@ bool FindSource(const StepMemory& memory, Path& path, const Values& originals, c
     slot->source = held.output.output;
     slot->ancestor = path.current();
     while (slot->ancestor->level != held.output.level) slot->ancestor = slot->ancestor->parent;
-    // A tensor that the earlier body has stored, and not returned, is not made by a replay.
+    // What its body has stored without returning it is not made by a replay.
     return slot->source < slot->ancestor->outputs.size();
   }
   slot->kind = OutputKind::kOwn;
