@@ -6,8 +6,8 @@
 //                            `- D - E         the executables of any of C, D, E may go alone
 //   spares (section.h)                        of A to E: go before any of these
 //
-// Whatever goes is taken out of the tree at once and destroyed later (graveyard.h). An eviction is
-// counted under the reason of the budget that was full.
+// Evicted things are taken out of the tree at once and destroyed later (graveyard.h). An eviction
+// is counted under the reason of the budget that was full.
 //
 // Threads: the tree's caller only. Cost: finding room where there is some is a few comparisons; an
 // eviction looks at every node once.

@@ -9,7 +9,7 @@
 // An input that dies inside the function is held until it has been compared: another call may bring
 // one that does not die, and is recorded with what this run has shown.
 //
-// The check finds writes that nobody declares: of a kernel that writes to what it was given to
+// The check finds writes that nothing declares: of a kernel that writes to what it was given to
 // read, of opaque work on the raw stream, through a pointer that the body kept. It sees changed
 // bytes, so a write of the same bytes stays unseen. Cost: every input is read twice, and the host
 // waits.

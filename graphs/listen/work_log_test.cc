@@ -88,7 +88,7 @@ TEST_F(WorkLogTest, TheRecordersOwnOpsAreNoWork) {
 TEST_F(WorkLogTest, SectionsAreCountedApart) {
   FillOf(kInput);
   log_.EndSection(1, 0);
-  log_.EndSection(1, 0);  // of this section nobody launched an op
+  log_.EndSection(1, 0);  // the launcher launched no op of this section
   EXPECT_FALSE(MissingFor(kOther).has_value());
 }
 

@@ -33,15 +33,15 @@ class Uses {
   // `count` is the number of uses ever, the last of them at `last`; `now` is the clock. REQUIRES:
   // none of them goes back, and last <= now.
   double At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life);
-  // As of the last time that it was asked for.
+  // The weight as of the last call of At.
   double weight() const { return weight_; }
-  // Those up to here count no more.
+  // Uses up to now do not count any more.
   void Forget(uint64_t now, uint64_t count) {
     weight_ = 0;
     counted_ = count;
     as_of_ = now;
   }
-  // Uses that were counted elsewhere, with their weight as of `now`.
+  // Takes over uses that were counted elsewhere, with their weight as of `now`.
   void Inherit(double weight, uint64_t now, uint64_t half_life);
 
  private:

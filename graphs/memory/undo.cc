@@ -15,7 +15,7 @@ absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
                         absl::StrCat("saving ", range.bytes, " bytes that the call overwrites, in "
                                      "case it fails afterwards: ", storage.status().message()));
   }
-  // A handle without a layout: nobody looks at it.
+  // The handle has no layout, as it only holds the storage.
   Value copy = Tensor::Over(*storage, nullptr, (*storage)->range().base);
   GRAPHTREE_RETURN_IF_ERROR(stream.Copy(copy.word(), range.base, range.bytes));
   if (&stream != &stream_) {

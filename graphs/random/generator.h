@@ -3,7 +3,7 @@
 //   positions  |--- run 1 ---|-- run 2 --|--- run 3 ---|            every run takes the next piece
 //              0             n1          n1+n2         offset()
 //
-// Whoever runs a function takes as many positions as the function draws, whether it runs eagerly or
+// Every run of a function takes as many positions as the function draws, whether it runs eagerly or
 // is replayed. So a sequence of replays gives the numbers that the eager runs would have given, and
 // one generator may feed any number of recordings and trees: it knows none of them.
 //

@@ -4,8 +4,8 @@
 //              block 0    | block 1    |            a block of four costs as much as one word
 //
 // There is no state to carry: any thread computes any position, so an op that draws n numbers needs
-// nothing but the position it starts at, and the result does not depend on how threads share the
-// work. Integer arithmetic only: host and CUDA give the same bytes.
+// nothing but the position that it starts at, and the result does not depend on how threads share
+// the work. Integer arithmetic only: host and CUDA give the same bytes.
 #ifndef GRAPHTREE_GRAPHS_RANDOM_PHILOX_H_
 #define GRAPHTREE_GRAPHS_RANDOM_PHILOX_H_
 

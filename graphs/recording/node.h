@@ -63,8 +63,9 @@ struct OutputSlot {
   Storage* storage = nullptr;        // kOwn: what the last replay handed out, held inside; or null
 };
 
-// An input that died inside the function when the function was recorded. `moves`: the input is
-// taken at any address, so that a replay may be given another output there.
+// An output of the path that died while the node was recorded: the call brought its last handles,
+// as this input. `moves`: the input is taken at any address, so that a replay may be given another
+// output there; then `output` must be dead, or die with that call.
 struct Consumed {
   OutputRef output;
   uint32_t input = 0;

@@ -68,7 +68,7 @@ struct Section {
   std::unique_ptr<Executable> executable;  // likewise, and if it was evicted
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
   PointerTable pointers;                   // the ops that take patched inputs and kept outputs
-  std::vector<IngestOp> egress;  // the ops that copy kept outputs out; `inputs` are these outputs
+  std::vector<IngestOp> egress;            // the ops that copy kept outputs (its `inputs`) out
   std::vector<NodeRandom> random;          // generator g has scalars 2g (seed) and 2g + 1 (offset)
 
   std::unique_ptr<Spare> spare;            // or null

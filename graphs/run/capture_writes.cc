@@ -40,8 +40,8 @@ void CaptureWrites::Note(const Tensor& tensor) {
   draft_.node->written_beside.Add(range);
 }
 
-// For a write that the part's break does not name. (The others are noted as the body's own.) Such a
-// part knows the input itself, where the caller has it, and not the copy that the body was given.
+// Notes a write that the part's break does not name. (A write that it names is noted as the body's
+// own.) The part knows that memory from elsewhere: an input there is the caller's, and not a copy.
 void CaptureWrites::NoteBeside(AddressRange range) {
   for (uint32_t i = 0; i < originals_.size(); ++i) {
     if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;

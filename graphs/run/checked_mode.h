@@ -1,5 +1,5 @@
-// Checked mode finds writes that a body does not declare and memory that is gone, and gives errors
-// call stacks.
+// Checked mode finds writes that a body does not declare and memory that is gone, and adds call
+// stacks to errors.
 //
 //   a call that is checked   NoteCaller        takes the stack of the caller
 //   before a launch          InputsAreLive     an input whose memory is gone is an error

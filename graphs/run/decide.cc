@@ -1,4 +1,4 @@
-// The table of the header, as code.
+// Follows the table of the header.
 #include "graphs/run/decide.h"
 
 namespace graphtree {
@@ -8,7 +8,7 @@ using Route = Decision::Route;
 
 Decision Eager(Rule rule, Reason reason) { return {rule, Route::kEager, reason}; }
 
-// Rules 1 to 7: whoever asked for it, or can do nothing else.
+// Rules 1 to 7: the caller asked for eager runs, or the function cannot be recorded.
 std::optional<Decision> WhyNeverRecorded(const MissFacts& facts) {
   if (facts.size == SizeVerdict::kNotListed) {
     return Eager(Rule::kSizeNotListed, Reason::kSizeNotListed);
@@ -24,7 +24,7 @@ std::optional<Decision> WhyNeverRecorded(const MissFacts& facts) {
   return std::nullopt;
 }
 
-// Rules 8 to 12: not these inputs, or not now.
+// Rules 8 to 12: these inputs cannot be recorded, or not now.
 std::optional<Decision> WhyNotNow(const MissFacts& facts) {
   if (facts.refusal == RoleRefusal::kWritten) {
     return Eager(Rule::kMutatedInput, Reason::kMutatedInput);

@@ -1,14 +1,14 @@
 // What becomes of a call that was no hit: one pure decision over a small struct of facts. No
-// device, no clock, no counter; nothing is evicted or changed.
+// device, no clock, no counter; nothing is evicted or changed. "It" is the call's function.
 //
 //      the first rule that holds decides                            decision
 //   1  the size is not listed                                        eager: size_not_listed
 //   2  the sizes vary, and what varies is not to be recorded         eager: sizes_vary
-//   3  the path holds warm-ups, and the step does not end            eager: long_step
+//   3  the path holds warm-ups, and the step goes on and on          eager: long_step
 //   4  the tree is off                                               eager: tree_off
 //   5  the function is excluded                                      eager: excluded
 //   6  its runs ask for warm-ups for ever                            eager: warm_up_for_ever
-//   7  its work goes elsewhere                                       eager: works_elsewhere
+//   7  its work goes to another stream                               eager: works_elsewhere
 //   8  it writes to an input that can only be copied                 eager: mutated_input
 //   9  inputs overlap, and it writes to one of them                  eager: overlapping_inputs
 //  10  its recordings failed, and it pauses                          eager: paused
@@ -19,10 +19,10 @@
 //  15  the path replays, and nothing of it is held                   begin a new path
 //  16  an input moved, and the options want it to stay               eager: input_moves
 //  17  a recording nearly matches, and one more is one too many      eager: rerecord_limit
-//  18  nothing stands against it                                     record
+//  18  none of these holds                                           record
 //
-// A recording that has to be made again, because it showed an input to be hidden or written, comes
-// back with `is_again`: rules 13 to 17 were asked before.
+// A recording may have to be made again, because it showed an input to be hidden or written. The
+// call is then decided once more with `is_again`, without rules 13 to 17.
 #ifndef GRAPHTREE_GRAPHS_RUN_DECIDE_H_
 #define GRAPHTREE_GRAPHS_RUN_DECIDE_H_
 
@@ -42,7 +42,8 @@ enum class SizeVerdict : uint8_t { kMayBeRecorded, kNotListed, kVaries };
 // A recording at this place that does not serve the call.
 struct Sibling {
   Reason against = Reason::kLivenessDiffers;
-  // It had to come: the next recording takes at any address what has moved, or a workspace moved.
+  // The miss is no waste: the next recording takes the input that moved at any address, or a
+  // workspace moved.
   bool is_expected = false;
 };
 
@@ -50,7 +51,7 @@ struct MissFacts {
   // The tree and the path.
   bool enabled = true;
   PathState path = PathState::kNone;
-  bool path_is_held = false;  // some output of it is alive
+  bool path_is_held = false;  // some output on the path is alive
   bool is_long_step = false;
   // The function and the shape.
   SizeVerdict size = SizeVerdict::kMayBeRecorded;
@@ -59,7 +60,7 @@ struct MissFacts {
   bool asks_for_ever = false;
   bool works_elsewhere = false;
   uint64_t pause = 0;
-  bool has_place = true;  // or can take one
+  bool has_place = true;  // the shape has one or can take one
   // This call's inputs.
   RoleRefusal refusal = RoleRefusal::kNone;
   bool writes_overlap = false;
@@ -67,13 +68,13 @@ struct MissFacts {
   bool matches = false;
   bool is_rerecorded_too_often = false;
   std::optional<Sibling> sibling;
-  uint64_t rerecords = 0;  // for causes that were not expected
+  uint64_t rerecords = 0;  // how many recordings at this place had no expected cause
   uint64_t rerecord_limit = 0;
 
   bool is_again = false;
 };
 
-// In the order of the table: whoever decides by one rule has asked all rules before it.
+// In the order of the table: a decision by one rule means that no rule before it held.
 enum class Rule : uint8_t {
   kSizeNotListed = 1,
   kSizesVary,
@@ -104,8 +105,8 @@ struct Decision {
 
 Decision Decide(const MissFacts& facts);
 
-// Whether a variant that was recorded so often at one place is refused once more, and what is known
-// of it after this call. After `retry_after` refusals half of what led there is forgiven.
+// Whether a variant was recorded so often at one place that this call is refused, and the counts
+// after this call. After `retry_after` refusals the count of recordings is halved.
 struct RerecordVerdict {
   bool is_too_often = false;
   Rerecords after;

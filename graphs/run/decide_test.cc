@@ -91,7 +91,7 @@ TEST(DecideTest, EachFactAloneDecidesByItsRule) {
   }
 }
 
-// Facts that say different things of one field (the path, the size, the refusal) are not combined.
+// Facts that set one field (the path, the size, the refusal) to different values are not combined.
 TEST(DecideTest, TheFirstRuleThatHoldsDecides) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
@@ -99,7 +99,7 @@ TEST(DecideTest, TheFirstRuleThatHoldsDecides) {
     std::vector<const Case*> applied;
     for (auto row = Table().rbegin(); row != Table().rend(); ++row) {
       if (random() % 4 != 0) continue;
-      row->change(&facts);  // the earlier rule's last, so that it has its way
+      row->change(&facts);  // the earlier rule's change comes last, so that it holds
       applied.push_back(&*row);
     }
     if (applied.empty()) continue;
@@ -142,7 +142,7 @@ TEST(DecideTest, OneBelowTheLimitIsRecorded) {
   EXPECT_EQ(Decide(facts).rule, Rule::kRecord);
 }
 
-// What the first recording has shown may forbid the second one; nothing else is asked again.
+// What the first recording has shown may forbid the second one; other rules are not asked again.
 TEST(DecideTest, ARecordingThatIsMadeAgainIsRefusedByRulesUpToTheTwelfth) {
   for (const Case& row : Table()) {
     MissFacts facts = Recordable();

@@ -1,4 +1,4 @@
-// Why a recording was given up.
+// Finds the reason that belongs to a failure.
 #include "graphs/run/draft.h"
 
 #include "device/error.h"

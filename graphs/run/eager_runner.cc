@@ -1,4 +1,4 @@
-// The body runs now: as a warm-up in the pool, or outside the tree.
+// Runs a body now: as a warm-up in the step region, or outside the tree.
 #include "graphs/run/eager_runner.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace graphtree {
 namespace {
 
-// By input. Of a call without a variant nothing but the options is known.
+// By input. For a call without a variant only the options are known.
 std::vector<bool> MutatedSomewhere(const Function& function, const Variant* variant,
                                    size_t inputs) {
   if (variant != nullptr) return variant->mutates_somewhere;
@@ -30,7 +30,7 @@ std::vector<bool> MutatedSomewhere(const Function& function, const Variant* vari
   return mutated;
 }
 
-// What a run has shown of the function.
+// Notes in the variant what a run has shown.
 void Learn(const AccessLog& log, const EagerRandom& random, Variant* variant) {
   const std::vector<size_t> generators = random.generators();
   if (variant->generators.size() < generators.size()) {
@@ -104,7 +104,7 @@ void EagerRunner::AppendWarmUp(Call& call, const Values& outputs, const StepAllo
 
 absl::Status EagerRunner::RunNow(Call& call, Stream& stream, StepAllocator& allocator,
                                  Values* inputs, BodyRun* run) {
-  // What runs on the caller's stream uses blocks that the pool knows from other streams alone.
+  // Work on the caller's stream may use blocks that the pool knows only from other streams.
   if (!IsPlanted(PlantedBug::kForgetsEagerWork)) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.ground.NoteWorkOn(call.stream));
   }
@@ -145,15 +145,15 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   PartsInPlace parts(needs_.ground, call, stream, traces, &log, &on);
   on.SetCutter(&parts);
   run->outputs = needs_.body.Run(call.function, on, *inputs);
-  // What was launched needs them until it has run, whatever comes of the call.
+  // The launched work needs these objects until it is done, also if the call fails.
   needs_.functions.keeper().graveyard().Add(std::exchange(on.requests().keep_alive, {}));
-  // A check looks for what nobody declared: all has to come back to be seen.
+  // Checked mode looks for writes that nothing declares, so it has all clones copied back.
   std::vector<bool> written = log.written();
   for (uint32_t input : call.function.options.mutated_inputs) written[input] = true;
   if (on.ok()) on.Fail(aligned.CheckApart(call.function, written));
   if (needs_.checks.Applies(call.function)) written.assign(written.size(), true);
   if (on.ok()) on.Fail(aligned.GiveBack(written, stream, &run->outputs));
-  // Before anything looks at what is held, and forgets it.
+  // Before anything calls Path::Held, which forgets dead outputs.
   if (run->given != nullptr) run->given->BuryDead();
   if (on.ok()) {
     on.Fail(&stream == needs_.ground.side.get()

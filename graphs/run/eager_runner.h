@@ -1,15 +1,15 @@
 // Runs a function's body at once: as a warm-up in the tree's own memory, or eagerly, outside of it.
 //
-//   WarmUp   on the tree's own stream, memory from the step region: what it leaves is on the path,
+//   WarmUp   on the tree's own stream, memory from the step region: its outputs are on the path,
 //            and the next call may record
 //   Run      on the caller's stream, memory from the lasting region; counted and told with a reason
 //
-// Both go through RunNow. What comes of a body that fails is taken back (eager_traces.h), and
-// whatever comes of it, the caller's stream goes on after its work: what is still under way reads
-// and writes memory that the caller may use for something else then.
+// Both go through RunNow. The effects of a body that fails are taken back (eager_traces.h). Whether
+// the body fails or not, the caller's stream goes on after its work: that work reads and writes
+// memory that the caller may use for something else next.
 //
-// A body that has begun has effects and may not run twice, so what the pool cannot give comes from
-// elsewhere (StepAllocator), and what fails is the body's own error.
+// A body that has begun has effects and may not run twice. So where its region is full its memory
+// comes from the other one (StepAllocator), and a failure is the call's error.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_EAGER_RUNNER_H_
@@ -39,7 +39,7 @@ class EagerTraces;
 
 class EagerRunner {
  public:
-  // What it uses; all outlive it.
+  // What a runner uses; all outlive it.
   struct Needs {
     Ground& ground;
     Entrance& entrance;
@@ -56,11 +56,12 @@ class EagerRunner {
   EagerRunner& operator=(const EagerRunner&) = delete;
 
   absl::Status WarmUp(Call& call);
-  // `detail` goes into the warning, or into the error if strict; put together if it is empty.
+  // `detail` goes into the warning, or into the error if strict. If it is empty, WhyEager writes
+  // it.
   absl::Status Run(Call& call, Reason reason, const std::string& detail = "");
 
  private:
-  // What a run of a body gave.
+  // The results of a body's run.
   struct BodyRun {
     GivenInputs* given = nullptr;  // of a warm-up
     Values outputs;

@@ -1,4 +1,4 @@
-// What is said to whoever is turned away.
+// Writes the errors of calls that may not enter.
 #include "graphs/run/entrance.h"
 
 #include "absl/strings/str_cat.h"

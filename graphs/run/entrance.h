@@ -1,8 +1,8 @@
-// Who may come into a tree, who is in, and what everybody else is told.
+// The entrance lets one call or step into a tree at a time, and gives all others an error.
 //
-//   Pass     a call or a step is in for as long as it lives; a second one is turned away (gate.h)
-//   Running  the function whose body or part runs now, for the sentences that turn somebody away
-//   Lose     no call is of use any more: every later one is told the first failure (refusals.h)
+//   Pass     keeps a call or a step in for as long as it lives; a second one is refused (gate.h)
+//   Running  notes the function whose body or part runs now, which those errors name
+//   Lose     the tree is lost: every later call gets the first failure (refusals.h)
 //
 // Threads: any. Cost of a pass: one atomic operation.
 #ifndef GRAPHTREE_GRAPHS_RUN_ENTRANCE_H_
@@ -25,7 +25,7 @@ namespace graphtree {
 
 class Entrance {
  public:
-  // Keeps a second caller out for as long as it lives, if it was let in itself.
+  // Tries to enter. If it entered, keeps other callers out for as long as it lives.
   class Pass {
    public:
     explicit Pass(Entrance& entrance)
@@ -42,7 +42,7 @@ class Entrance {
     const bool entered_;
   };
 
-  // While it lives the function's body, or a part of it, runs.
+  // Lives while the function's body, or a part of it, runs.
   class Running {
    public:
     Running(Entrance& entrance, const Function& function) : running_(entrance.running_) {
@@ -67,18 +67,18 @@ class Entrance {
     return running_.load(std::memory_order_acquire) != nullptr && IsInOwnCall();
   }
 
-  // What the next call is told before it does anything, if there is something.
+  // Whether the next call is refused, and with which error (refusals.h).
   bool has_refusal() const { return refusals_.any(); }
   absl::Status TakeRefusal() { return refusals_.Take(); }
-  // A call of the function was turned away: why.
+  // The error of a call of the function that could not enter.
   absl::Status WhyBusy(FunctionId id) const;
-  // BeginStep was turned away; the next call is told.
+  // BeginStep could not enter: the next call gets an error.
   void RefuseStep();
-  // What is said of the first failure, which every later call is told.
+  // The tree is lost because of `why`. Returns the error that every later call gets.
   absl::Status Lose(const Function& function, absl::string_view what, const absl::Status& why);
-  // The call that runs lost its tree under its feet.
+  // The error of a call whose body closed its tree.
   static absl::Status ClosedInside(const Function& function);
-  // Whatever is asked for between calls alone was asked for here: "inside of a body of its tree".
+  // For the error of a request that is allowed between calls only: "inside of a body of its tree".
   const char* WhereInside() const;
 
  private:

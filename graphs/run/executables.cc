@@ -1,4 +1,4 @@
-// Instantiating within the budget.
+// Instantiates graphs within the budget.
 #include "graphs/run/executables.h"
 
 #include <memory>
@@ -64,7 +64,7 @@ void Executables::AddSpare(const Node& node, size_t number, Section* section) {
   if (!keeper_.HasRoomForSpare(section->op_count())) return section->NoSpare();
   absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
   if (!made.ok()) {
-    // The call went well without it.
+    // The call has succeeded without a spare.
     journal_.CountOf(node, Reason::kSpareDropped, 1);
     return section->NoSpare();
   }

@@ -1,11 +1,11 @@
 // Makes executables of recorded graphs, within the tree's budget (keeper.h).
 //
-//   Make        one, for a section whose graph was captured; the least valuable go where the device
-//               is out of memory
-//   BringBack   all that a node lacks after an eviction; all or none
-//   AddSpare    a second one, for a section whose addresses alternate (section.h draws the turns).
-//               It is made after the launch of the replay that shows it to be worth it, and only if
-//               it takes no room from anything else; to others it gives way at once.
+//   Make        makes one for a section whose graph was captured; if the device is out of memory
+//               the least valuable ones go
+//   BringBack   makes all that a node lacks after an eviction; all or none
+//   AddSpare    makes a second one for a section whose addresses alternate (section.h). It is made
+//               after the launch of the replay that shows it to be worth it, and only if there is
+//               room without an eviction; spares are evicted first.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_
@@ -29,11 +29,11 @@ class Executables {
   Executables(const Executables&) = delete;
   Executables& operator=(const Executables&) = delete;
 
-  // Of a section that has a graph. ResourceExhausted if the budget has no room beside the node's
-  // other ones, which are not counted yet.
+  // REQUIRES: the section has a graph. ResourceExhausted if the budget has no room beside the
+  // node's other executables, which are not counted yet.
   absl::Status Make(const Node& node, size_t number, Section* section);
   absl::Status BringBack(Node* node);
-  // If the section's last replays show that a spare is worth it.
+  // Adds a spare if the section's last replays show that it is worth it.
   void ConsiderSpare(const Node& node, size_t number, Section* section) {
     if (section->spare != nullptr || ground_.options.spare_after == 0) return;
     if (section->pointers.returns() < ground_.options.spare_after * section->patience) return;
@@ -42,8 +42,8 @@ class Executables {
 
  private:
   void AddSpare(const Node& node, size_t number, Section* section);
-  // Makes room where the device has none: the least valuable executables go, and their memory with
-  // them, once the work that is under way is done.
+  // Makes room on the device: evicts up to so many executables, the least valuable first, waits for
+  // the work under way and destroys them. False if no room was made.
   bool GiveMemoryBack(int executables, const Node& node);
 
   Ground& ground_;
@@ -51,7 +51,7 @@ class Executables {
   Keeper& keeper_;
 };
 
-// All of a node's executables were evicted, or none.
+// Whether the node's executables were evicted: all of them were, or none.
 inline bool IsEvicted(const Node& node) {
   if (node.section.graph != nullptr) return node.section.executable == nullptr;
   for (const Cut& cut : node.cuts) {

@@ -1,4 +1,4 @@
-// Sums over counts and nodes.
+// Sums up the counts of the tally and of the nodes.
 #include "graphs/run/figures.h"
 
 #include <algorithm>
@@ -14,8 +14,8 @@ TreeStats Figures::Stats() {
   stats.executable_bytes = held.executable_bytes;
   stats.shapes = held.shapes;
   stats.kept_bytes = ground_.memory->kept_bytes();
-  // What was let go outside of calls is nobody's any more. A body that asks is in the middle of
-  // something: nothing is forgotten or freed for its sake.
+  // Frees memory that was let go outside of calls, so that it does not count. Not for a body that
+  // asks, whose call is not over.
   if (looking.is_outermost()) {
     books_.path().Held();
     ground_.memory->pool().FreeQueued().IgnoreError();

@@ -1,8 +1,8 @@
-// What somebody who looks at a tree is told in figures: all of it, by function, by edge. Replays
-// are counted by their nodes, and summed up here.
+// The figures of a tree: for all of it, by function, by edge. Replays are counted by their nodes,
+// and summed up here.
 //
-// Threads: any. Whoever asks waits for the call that runs; a body that asks is in the middle of
-// something, so nothing is forgotten or freed for its sake.
+// Threads: any. A thread that asks waits for the call that runs. A body may ask about its own tree:
+// then nothing is forgotten or freed, as its call is not over.
 #ifndef GRAPHTREE_GRAPHS_RUN_FIGURES_H_
 #define GRAPHTREE_GRAPHS_RUN_FIGURES_H_
 

@@ -1,4 +1,4 @@
-// Functions that come, change shape, and leave.
+// Registers functions, finds their variants, and lets them leave.
 #include "graphs/run/functions.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace graphtree {
 namespace {
 
-// What the options say of inputs, by input.
+// Notes, by input, what the options say.
 void NoteNamedInputs(Function* function) {
   const auto name_input = [function](uint32_t input) {
     function->inputs_named = std::max<size_t>(function->inputs_named, size_t{input} + 1);
@@ -84,7 +84,7 @@ void Functions::LetLeave() {
   }
 }
 
-// Lists come first: a size that is not on one says nothing of the others.
+// The list of sizes comes first: a size that is not on it does not count as varying.
 SizeVerdict Functions::NoteSize(const Call& call) {
   Function& function = call.function;
   const TreeOptions& options = ground_.options;
@@ -112,8 +112,8 @@ void Functions::FindVariant(Call* call) {
   journal_.TellOfShapes(function);
 }
 
-// What was asked is forgotten when a recording comes to be, or when a run beyond the limit does not
-// ask.
+// The counts begin again when a recording succeeds, or when a run beyond the limit does not ask
+// (SettleWarmUps).
 void Functions::NoteWarmUp(const std::string& asked, Variant* variant) {
   if (asked.empty()) {
     variant->warm = true;
@@ -124,7 +124,8 @@ void Functions::NoteWarmUp(const std::string& asked, Variant* variant) {
     variant->warm_up_asked_last = asked;
 }
 
-// The first failures may have been accidents; from the third on it waits 1, 2, 4, ... calls.
+// The first two failures may be accidents; from the third on the variant pauses for 1, 2, 4, ...
+// calls.
 void Functions::NoteFailure(Variant* variant, absl::string_view why) const {
   ++variant->failures;
   variant->last_failure.assign(why.data(), why.size());

@@ -1,4 +1,4 @@
-// The functions of a tree, their shapes, and what is kept of them within the budgets.
+// The functions of a tree and their shapes, with the keeper of their recordings.
 //
 //   Register ---> Function ---> Variant (one shape) ---> recordings, executables (keeper.h)
 //   Retire   ---> the function leaves: its recordings go as soon as no path needs them
@@ -7,10 +7,10 @@
 //   other nodes          |   `- A'     A' goes at once, and so do D and E
 //                        `- D(A) - E
 //
-// A function whose sizes vary, and that is not to be recorded then, leaves in the same way, but can
-// still be called.
+// A function whose sizes vary, and whose options say not to record it then, leaves in the same way,
+// but can still be called.
 //
-// Threads: the tree's caller, or whoever looks while no call runs (gate.h).
+// Threads: the tree's caller, or a thread that looks while no call runs (gate.h).
 #ifndef GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
 #define GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
 
@@ -40,23 +40,23 @@ class Functions {
   Functions& operator=(const Functions&) = delete;
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
-  // Null if there is none of that id, or none any more.
+  // Null if no function has this id, or if the one that had it was unregistered.
   Function* Find(FunctionId id) const { return table_.Find(id); }
   absl::Status NotRegistered(FunctionId id) const;
-  // The function is nobody's any more; what its body holds is the caller's to let go.
+  // Unregisters the function. Returns its body, so that the caller chooses when its objects go.
   Body Retire(Function* function);
-  // Whoever leaves does so now, as far as the path does not need it.
+  // Evicts the functions that are leaving, as far as the path does not need them.
   void LetLeave();
   bool anyone_leaves() const { return !table_.leaving().empty(); }
-  // Some function is checked, or all are.
+  // Whether some function is checked, or all are.
   bool any_checked() const { return any_checked_; }
 
   // Learns from the call's sizes; a function that is found to vary leaves.
   SizeVerdict NoteSize(const Call& call);
   // Gives the call its variant. Says once that a function comes in many shapes.
   void FindVariant(Call* call);
-  // A run at once is over: one that asked for another warm-up does not count as one, and too many
-  // of these in a row are remembered.
+  // A warm-up is over. If it did not ask for another one (`asked` is empty) the variant is warm;
+  // too many that ask in a row are remembered.
   void NoteWarmUp(const std::string& asked, Variant* variant);
   // The variant's recording failed: after a few failures it pauses, for longer each time.
   void NoteFailure(Variant* variant, absl::string_view why) const;

@@ -1,4 +1,4 @@
-// Waiting, by short naps: nobody is in for long, and a caller must not pay for waking others.
+// Waits in short naps: no thread is in for long, and a caller must not pay for waking others.
 #include "graphs/run/gate.h"
 
 #include <chrono>
@@ -20,7 +20,7 @@ bool Gate::EnterBehindLook() {
 
 bool Gate::WaitFor(State wanted) {
   constexpr std::chrono::microseconds kPause(50);
-  constexpr int kTriesInARow = 64;  // between two calls of a busy caller there is not much time
+  constexpr int kTriesInARow = 64;  // there is little time between two calls of a busy caller
   if (is_mine()) return false;
   for (int tries = 1;; ++tries) {
     State seen = State::kFree;

@@ -1,14 +1,14 @@
-// Who is in a tree: one caller, or somebody who only looks.
+// The gate lets one thread at a time into a tree: a caller, or a thread that only looks.
 //
-//   free --TryEnter--> called --Leave--> free        a second caller is turned away
-//   free --Look------> looked at --Leave--> free     a caller that comes waits: it is soon over
+//   free --TryEnter--> called --Leave--> free        a second caller gets false
+//   free --Look------> looked at --Leave--> free     a caller that comes waits: a look is short
 //
 //              while it is called           while it is looked at
 //   TryEnter   false                        waits; false on the thread that looks
 //   Enter      waits; false on its thread   waits; false on the thread that looks
 //   Look       waits; false on its thread   waits; false on the thread that looks
 //
-// So whoever asks for figures beside a call makes none fail, and a thread never waits for itself.
+// So a thread that asks for figures makes no call fail, and no thread waits for itself.
 //
 // Threads: any. Cost: entering is one atomic operation.
 #ifndef GRAPHTREE_GRAPHS_RUN_GATE_H_
@@ -35,7 +35,7 @@ class Gate {
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     return true;
   }
-  // For whoever comes to close: after the call that runs.
+  // For a thread that closes the tree: enters after the call that runs.
   bool Enter() { return WaitFor(State::kCalled); }
   bool Look() { return WaitFor(State::kLookedAt); }
   // REQUIRES: this thread has entered, or looks.
@@ -44,7 +44,7 @@ class Gate {
     state_.store(State::kFree, std::memory_order_release);
   }
 
-  // Relaxed: another thread need only not read this one's id, which it never can.
+  // Relaxed order is enough: no thread stores an id but its own.
   bool is_mine() const {
     return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
@@ -61,10 +61,10 @@ class Gate {
   bool WaitFor(State wanted);
 
   std::atomic<State> state_{State::kFree};
-  std::atomic<std::thread::id> thread_{};  // that is in
+  std::atomic<std::thread::id> thread_{};  // the thread that is in
 };
 
-// Looks for as long as it lives. Where the thread is in the tree already there is nothing to do.
+// Looks for as long as it lives. Does nothing if its thread is in the tree already.
 class Looking {
  public:
   explicit Looking(Gate& gate) : gate_(gate), looks_(gate.Look()) {}

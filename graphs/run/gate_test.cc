@@ -1,4 +1,4 @@
-// Every pair of those who are in and those who come, on one thread and on two.
+// Every pair of a thread that is in and a thread that comes, on one thread and on two.
 #include "graphs/run/gate.h"
 
 #include <atomic>

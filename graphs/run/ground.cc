@@ -1,4 +1,4 @@
-// Puts the ground together.
+// Makes the ground, and does what several of its members do together.
 #include "graphs/run/ground.h"
 
 #include <utility>

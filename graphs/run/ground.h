@@ -1,13 +1,13 @@
-// What all parts of one tree stand on. Nothing here decides anything:
+// The ground has the objects that all parts of one tree use. It decides nothing:
 //
 //   device, options          as the caller gave them
-//   memory, foreign          the pool as the tree uses it, and what foreign code has of it
+//   memory, foreign          the pool as the tree uses it, and the memory of foreign code
 //   side, order              the tree's own stream, and the order of its work on all streams
-//   history                  who ran when, for sentences
+//   history                  who ran when, for error messages
 //   home                     which addresses lie on the tree's device
 //   workspaces               memory of libraries
 //
-// Threads: the tree's caller, but for what each of these allows itself.
+// Threads: the tree's caller, where the header of a member does not allow more.
 #ifndef GRAPHTREE_GRAPHS_RUN_GROUND_H_
 #define GRAPHTREE_GRAPHS_RUN_GROUND_H_
 
@@ -29,7 +29,8 @@
 namespace graphtree {
 
 struct Ground {
-  // `is_called_elsewhere`: does a call of the tree run on another thread than the one that asks?
+  // `is_called_elsewhere` returns whether a call of the tree runs on another thread than the one
+  // that asks.
   static absl::StatusOr<std::unique_ptr<Ground>> Make(Device& device, const TreeOptions& options,
                                                       std::shared_ptr<StepHistory> history,
                                                       std::function<bool()> is_called_elsewhere);
@@ -41,24 +42,24 @@ struct Ground {
   }
   // Memory for one run of the function's body, or of a part of it.
   StepAllocator MemoryFor(const Function& function, Region region);
-  // What comes next on the tree's own stream runs after what the caller has put on `stream`.
+  // Work that is put on the tree's own stream next runs after the caller's work on `stream`.
   absl::Status SideAfter(Stream& stream);
-  // Work that is put on the stream now uses bytes which may be free in the pool's books: whoever
-  // gets those bytes next waits for the work.
+  // Tells the pool that work on the stream uses bytes which may be free in its books: the next user
+  // of such bytes then waits for the work.
   absl::Status NoteWorkOn(Stream& stream);
   // Takes the tree's own tensors out of the caller's hands, but for static ones.
   void Consume(const Call& call);
-  // What a caller's vector held. Blocks, as those of kept outputs, are free at once, without the
-  // queue that a drop between calls takes.
+  // Drops the values of a caller's vector, within the call: their blocks, as those of kept outputs,
+  // are free at once and not by the next call.
   void LetGo(Values* values);
 
   Device& device;
   const TreeOptions options;
-  const bool tells_device;  // of live bytes: the device checks accesses against them
+  const bool tells_device;  // the device checks accesses, so it is told which bytes are live
   Home home;
   const std::shared_ptr<StepHistory> history;
   const std::unique_ptr<StepMemory> memory;
-  const ForeignMemory::Ptr foreign;  // outlives the recordings, which hold blocks of its
+  const ForeignMemory::Ptr foreign;  // outlives the recordings, which hold its blocks
   const std::unique_ptr<Stream> side;
   StreamOrder order;
   Workspaces workspaces;

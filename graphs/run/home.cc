@@ -1,4 +1,4 @@
-// Pages that are known, and the device that knows the others.
+// Asks the pages that are known, and for others the device.
 #include "graphs/run/home.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,5 +1,5 @@
-// Which addresses lie on the tree's device. Memory of the caller's own carries no name, so a device
-// is asked once for each page and the answer is remembered (home_pages.h).
+// Knows which addresses lie on the tree's device. The caller's own memory does not say where it
+// lies, so the device is asked once for each page and the answer is remembered (home_pages.h).
 //
 // Threads: the tree's caller. Cost: two loads for an address whose page is known.
 #ifndef GRAPHTREE_GRAPHS_RUN_HOME_H_
@@ -23,7 +23,7 @@ class Home {
 
   // To be called before IsKnown, once for a group of questions.
   void BeginQuestions() { pages_.ForgetIfAnyMoved(); }
-  // True if the address is known to be at home; false says nothing.
+  // True if the address is known to be at home. If false, OtherHomeOf must be asked.
   bool IsKnown(Address address) const { return pages_.Knows(address); }
   // The name of the device that the address lies on, if it is another one; asks the device where it
   // must. Empty for an address that is at home.

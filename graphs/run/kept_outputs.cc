@@ -1,4 +1,4 @@
-// Places for outputs that last, and the copies to them.
+// Finds places for kept outputs, and copies the outputs there.
 #include "graphs/run/kept_outputs.h"
 
 #include <algorithm>
@@ -28,8 +28,8 @@ absl::StatusOr<Tensor> KeptOutputs::New(const Function& function, const Layout* 
   return Tensor::Over(*storage, bytes, (*storage)->range().base);
 }
 
-// Whether an output is memory that the run itself made in the step region; an error if it is
-// somebody else's that ends with the step.
+// True if the output lies in memory of the step region that this run made; an error if it lies in
+// another output there, which ends with the step.
 absl::StatusOr<bool> KeptOutputs::MustMove(const Function& function, uint32_t output,
                                            const Values& outputs) {
   if (output >= outputs.size()) {
@@ -87,7 +87,7 @@ absl::Status KeptOutputs::Capture(const Values& originals, Draft* draft) {
     const Storage* storage = draft->outputs[output].storage();
     const auto given = std::find(draft->stand_ins.begin(), draft->stand_ins.end(), storage->serial);
     if (given != draft->stand_ins.end()) {
-      // It is an input, which is handed out as the caller's own.
+      // The output is an input, and so the caller's own memory is handed out.
       const Value& original = originals[given - draft->stand_ins.begin()];
       if (original.storage() == nullptr) continue;
       if (!ground_.memory->InStepRegion(original.storage()->range())) continue;

@@ -1,15 +1,15 @@
-// Outputs that outlive their step: every run of their function puts them into memory of their own,
-// in the region of the pool that no restore touches.
+// Kept outputs outlive their step: every run of their function puts them into memory of their own,
+// their place, in the lasting region.
 //
-//   warm-up   body --> output in the step region --copy on the stream--> lasting place    MoveAll
+//   warm-up   body --> output in the step region --copy on the stream--> its place        MoveAll
 //   eager     the body allocates in the lasting region anyway                             CountAll
 //   record    the ops that make the output and read it are found, and patched to the place;
 //             where one is hidden, a last op of the graph copies the output there         Capture
 //   replay    the same patches: each run has a place of its own                           Place
 //
-// What runs later sees the lasting place only, so a step may end, or the path be restored, under
-// it. The place is free again when the last handle goes; the next run then gets the same one and
-// patches nothing. Where two places alternate, two executables take turns (section.h).
+// Functions that run later see that place only, so the output stays when a step ends or the books
+// are restored. The place is free again when the last handle goes; the next run then gets the same
+// one and patches nothing. Where two places alternate, two executables take turns (section.h).
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_KEPT_OUTPUTS_H_
@@ -34,18 +34,19 @@ class KeptOutputs {
   KeptOutputs(const KeptOutputs&) = delete;
   KeptOutputs& operator=(const KeptOutputs&) = delete;
 
-  // After a warm-up: copies what is to last, and the outputs look there.
+  // After a warm-up: copies kept outputs to their places, and makes `outputs` look there.
   absl::Status MoveAll(const Function& function, Stream& stream, Values* outputs);
-  // After an eager run, which made them where they can stay.
+  // After an eager run, whose outputs lie in the lasting region: counts those that are kept.
   absl::Status CountAll(const Function& function, const Values& outputs);
-  // The capture is open, the body is done: notes what lasts, and copies it out where it must be.
+  // The body is done, the capture still open: notes the kept outputs in the node, and captures the
+  // copies of those that cannot be patched.
   absl::Status Capture(const Values& originals, Draft* draft);
   // Finds the ops of those copies in the graph.
   static absl::Status FindCopies(Draft* draft);
 
-  // A place for the next launch.
+  // A new place, of as many bytes as the layout has.
   absl::StatusOr<Tensor> New(const Function& function, const Layout* bytes, Stream& stream);
-  // Gives every output of the node that lasts a place for the next launch.
+  // Gives every kept output of the node a place for the next launch.
   absl::Status Place(Node* node, Stream& stream);
 
  private:
@@ -57,11 +58,11 @@ class KeptOutputs {
   Path& path_;
 };
 
-// If the storage is one of the node's outputs that last, the slot says so.
+// If the storage is that of a kept output of the node, makes the slot one of kind kKept.
 bool MarkKept(const Node& node, const Storage& storage, OutputSlot* slot);
 Value ViewOfKept(const Node& node, const OutputSlot& slot);
 void ForgetPlaces(Node* node);
-// The executable's ops that copy outputs to their places copy to these.
+// Patches the ops of the section's executable that copy outputs out: they copy to these places.
 absl::Status PatchCopiesOut(Section* section, const Values& places);
 
 }  // namespace graphtree

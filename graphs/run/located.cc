@@ -1,4 +1,4 @@
-// Statuses with more words.
+// Makes statuses with more words.
 #include "graphs/run/located.h"
 
 #include "absl/strings/cord.h"

@@ -1,4 +1,4 @@
-// Errors that say where they happened: the same code and payloads, with more words.
+// Adds to an error where it happened: code and payloads stay the same.
 #ifndef GRAPHTREE_GRAPHS_RUN_LOCATED_H_
 #define GRAPHTREE_GRAPHS_RUN_LOCATED_H_
 
@@ -9,13 +9,13 @@
 
 namespace graphtree {
 
-// The same failure in other words.
+// The same failure with another text.
 absl::Status Reworded(const absl::Status& status, absl::string_view text);
-// The same failure, with where it happened before it: "'decode': out of memory".
+// The same failure, its text after that of `where`: "'decode': out of memory".
 absl::Status Located(const absl::Status& status, absl::string_view where);
-// What failed in the function's body, and after which of its ops.
+// The failure of the function's body, with the op at or after which it happened.
 absl::Status BodyFailure(const Function& function, const Launcher& on);
-// The failure `why` of a call whose traces were taken back, or could not all be.
+// The failure `why` of a call whose effects were taken back; if `undone` is an error, it is added.
 absl::Status AfterUndo(const absl::Status& why, const absl::Status& undone);
 
 }  // namespace graphtree

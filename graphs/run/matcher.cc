@@ -1,4 +1,4 @@
-// From the cheapest question to the dearest.
+// Asks the cheapest questions first.
 #include "graphs/run/matcher.h"
 
 #include "graphs/match/match.h"
@@ -23,7 +23,7 @@ Node* Matcher::FindHit(Call& call) {
   Node* const last = path_.current()->last_child;
   if (last == nullptr || !CanReplay()) return nullptr;
   if (!Matches(*last, call)) return FindByCall(call);
-  // One that was made for these addresses patches nothing.
+  // A recording that pins these addresses is better: it patches nothing.
   Node* const exact = last->is_general ? FindExact(call) : nullptr;
   return exact != nullptr ? exact : last;
 }
@@ -55,7 +55,8 @@ bool Matcher::Matches(const Node& node, Call& call) {
   return path_.Fits(node, call.inputs) == Path::Fit::kFits;
 }
 
-// Memory of the caller's own carries no name; where it must be what was recorded, it is ours.
+// Whether a caller's input lies on another device. Only inputs that are taken at any address are
+// asked: a pinned address was recorded, and lies on this device.
 bool Matcher::ComesFromElsewhere(const Node& node, absl::Span<const Value> inputs) {
   ground_.home.BeginQuestions();
   for (uint32_t i : node.inputs.anywhere()) {
@@ -65,7 +66,7 @@ bool Matcher::ComesFromElsewhere(const Node& node, absl::Span<const Value> input
   return false;
 }
 
-// Among many siblings: a hash over what the call pins, and no heap.
+// Looks the recording up by hashes. No heap.
 Node* Matcher::FindByCall(Call& call) {
   if (Node* exact = FindExact(call)) return exact;
   GeneralNodes& general = path_.current()->general;
@@ -88,9 +89,10 @@ Node* Matcher::FindExact(Call& call) {
                             [&](const Node& node) { return Matches(node, call); });
 }
 
-// Copying an input first and writing to another one then is right only while the two are apart, and
-// what an op writes to must not be what another takes for an input of its own; those that stay are
-// apart, or there would be no recording. Only an eager part may write elsewhere than it did then.
+// Whether an input has moved so that it shares bytes with one that the recording writes to. Such a
+// call does not match: the recording copies an input before it writes to another one, and its ops
+// take the two for different memory. Inputs at their recorded addresses are apart, or there would
+// be no recording. An eager part may write beside them (`written_beside`), so this is asked first.
 bool Matcher::MovedOntoWritten(const Node& node, absl::Span<const Value> inputs) {
   for (size_t i = 0; i < inputs.size() && !node.written_beside.empty(); ++i) {
     if (node.roles[i] != InputRole::kCopied) continue;

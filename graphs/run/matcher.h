@@ -1,13 +1,14 @@
-// Which recording at the path's end serves a call.
+// Finds the recording at the path's end that serves a call.
 //
-//   FindHit    the child that was taken last; else by a hash over what the call pins, and among
-//              many recordings of it by one over what is alive (siblings.h); else those that serve
-//              inputs at any address (general_nodes.h)
-//   Matches    all that a recording asks of a call: the rows of match.h, objects, workspaces,
-//              written inputs apart from the others, addresses at home, outputs alive or dead
-//   WhyNot     which of these stood against it, for the counters
+//   FindHit    tries the child that was taken last; else looks up a hash over the words that the
+//              call pins, and among many recordings there one over what is alive (siblings.h); else
+//              tries those that take inputs at any address (general_nodes.h)
+//   Matches    checks all that a recording asks of a call: the rows of match.h, objects,
+//              workspaces, written inputs apart from the others, addresses at home, outputs alive
+//              or dead
+//   WhyNot     says which of these does not hold, for the counters
 //
-// It changes nothing but what the call is known to bring. No heap, no lock.
+// The matcher changes nothing but Call::brings_storage. No heap, no lock.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_MATCHER_H_
@@ -29,20 +30,20 @@ class Matcher {
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 
-  // Null if there is none, or if the path's state lets nothing be replayed.
+  // Null if no recording matches, or if nothing can be replayed in the path's state.
   Node* FindHit(Call& call);
-  // The same without a try of the child that was taken last.
+  // The same, but does not try the child that was taken last.
   Node* FindByCall(Call& call);
   // REQUIRES: the node does not match the call.
   Reason WhyNot(const Node& node, const Call& call);
-  // Replays are allowed after nothing and after replays.
+  // A replay may begin a path or follow another replay.
   bool CanReplay() const {
     return path_.state() == PathState::kNone || path_.state() == PathState::kReplaying;
   }
 
  private:
   bool Matches(const Node& node, Call& call);
-  // Only a recording that was made for the call's own addresses.
+  // Finds only recordings that pin all inputs that can be pinned.
   Node* FindExact(Call& call);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   bool ComesFromElsewhere(const Node& node, absl::Span<const Value> inputs);

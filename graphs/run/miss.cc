@@ -10,7 +10,7 @@
 namespace graphtree {
 namespace {
 
-// One step calls a function of one shape as often as it has layers that are alike.
+// Within one step a function of one shape is called for each of the layers that are alike.
 constexpr uint64_t kUsualMissesInStep = 256;
 // After so many eager runs because an input moved, the function is recorded once more.
 constexpr uint32_t kEagerRunsUntilRetry = 64;
@@ -49,7 +49,8 @@ RoleChoice RoleOf(const Ground& ground, const Call& call, size_t input, bool mov
   facts.known = variant.warm;
   facts.written = variant.Mutates(input);
   facts.use = variant.uses[input];
-  // Inputs that a library takes are sought by recording twice, and that would run parts twice.
+  // An input that a library takes is found by recording twice, which would run eager parts twice:
+  // so with parts it counts as hidden.
   if (variant.breaks() && facts.use.opaque) facts.use.hidden = true;
   facts.aligned = value.word() % call.function.AlignmentOf(input) == 0;
   facts.moved = moved;
@@ -133,21 +134,21 @@ std::optional<Sibling> Misses::SiblingOf(const Call& call, const Miss& miss) {
   Sibling sibling{matcher_.WhyNot(last, call), false};
   sibling.is_expected = sibling.against == Reason::kWorkspaceMoved;
   if (sibling.against != Reason::kStaticMoved) return sibling;
-  // The next recording takes the input at any address, and is the last of its kind then.
+  // If the next recording takes the input at any address, this mismatch does not come again.
   const size_t moved = FirstMismatch(last.inputs.rows(), call.inputs);
   sibling.is_expected = miss.roles[moved].role != InputRole::kStatic;
   return sibling;
 }
 
-// A caller that never begins a step and holds what it gets stays on one path for ever, where
-// nothing is replayed.
+// Whether the caller seems never to begin a step while it holds outputs: then the path goes on for
+// ever, and nothing on it is replayed.
 bool Misses::IsLongStep(const Variant& variant) {
   if (!PathGrows(books_.path().state()) || books_.path().Held().empty()) return false;
   const uint64_t misses = variant.step == books_.step() ? variant.misses_in_step : 0;
   return misses + 1 > kUsualMissesInStep;
 }
 
-// A rule that was not asked writes nothing down.
+// Notes consequences only of rules that the decision has come to.
 void Misses::Note(const Miss& miss, const Decision& decision, Call& call) {
   if (call.variant == nullptr) return;
   Variant& variant = *call.variant;
@@ -174,7 +175,7 @@ void Misses::NoteStep(const Miss& miss, const Call& call) {
   }
   if (miss.facts.path_is_held) ++variant.misses_in_step;
   if (!miss.facts.is_long_step) return;
-  // An eager run counts itself.
+  // On a path of warm-ups the call runs eagerly, which is counted there.
   if (miss.facts.path != PathState::kWarmUp) journal_.Count(call.function, Reason::kLongStep);
   journal_.Tell(call.function, Reason::kLongStep,
                 absl::StrCat("'", call.function.name, "' was not replayed in its last ",

@@ -1,12 +1,13 @@
-// What is known of a call that was no hit, gathered once, so that decide.h can decide; and what is
-// written down of it after the decision.
+// Gathers the facts about a call that was no hit, so that decide.h can decide, and notes the
+// consequences after the decision. "This place" is the node at the path's end.
 //
 //   Look   reads: the shape, the path, the recordings at this place, how each input would be taken
-//   Note   writes: the decision's counts, pauses, places, and which inputs were seen to move
+//   Note   writes: the decision's counts, pauses, places, and which inputs have moved
 //
 // An input that a recording at this place pinned, and that comes at another address, has moved:
-// the next recording takes it at any address (input_roles.h). A function whose options want such
-// calls to run eagerly is recorded again once in a while: the new address may be there to stay.
+// the next recording takes it at any address (input_roles.h). If the function's options ask for
+// eager runs then (Moving::kEager), it is still recorded again once in a while: the new address may
+// be there to stay.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_MISS_H_
@@ -31,15 +32,15 @@ namespace graphtree {
 struct Miss {
   MissFacts facts;
   Node* match = nullptr;
-  std::vector<RoleChoice> roles;  // by input, if it were recorded now
+  std::vector<RoleChoice> roles;  // by input: the role if the call were recorded now
   std::vector<bool> moved;        // by input; empty if nothing was pinned at this place
-  bool tries_pins_again = false;  // the inputs that moved are pinned once more
+  bool tries_pins_again = false;  // inputs that moved are pinned once more
   Keeper::Place place;            // for the shape
-  Rerecords rerecords;            // at this place, after this call
+  Rerecords rerecords;            // the counts at this place, after this call
 };
 
-// How a recording that is made now would take the input. `moved`: one at this place pinned it to
-// another address.
+// How a recording that is made now would take the input. `moved`: a recording at this place pinned
+// the input to another address.
 RoleChoice RoleOf(const Ground& ground, const Call& call, size_t input, bool moved);
 
 class Misses {
@@ -55,7 +56,7 @@ class Misses {
   Misses& operator=(const Misses&) = delete;
 
   // Changes nothing. `is_again`: the call's recording has to be made again. A call whose size may
-  // not be recorded needs no variant, and of such a one nothing else is looked at.
+  // not be recorded needs no variant, and has no other facts.
   Miss Look(Call& call, SizeVerdict size, bool is_again);
   void Note(const Miss& miss, const Decision& decision, Call& call);
 

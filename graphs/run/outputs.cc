@@ -1,4 +1,4 @@
-// One storage for each output.
+// Finds or makes one storage for each output.
 #include "graphs/run/outputs.h"
 
 #include "graphs/run/kept_outputs.h"
@@ -7,7 +7,7 @@
 namespace graphtree {
 
 void Outputs::HandOut(Node* node, const Call& call) {
-  // Outputs that alias inputs are taken before the inputs are consumed.
+  // Outputs that alias inputs are made before the inputs are consumed.
   Values made;
   made.swap(made_);
   for (uint32_t i = 0; i < node->outputs.size(); ++i) {
@@ -45,7 +45,7 @@ void Outputs::HandOut(Node* node, const Call& call) {
 void Outputs::RenewStorage(Node* node, uint32_t output, StackId from) {
   OutputSlot& slot = node->outputs[output];
   Storage* storage = slot.storage;
-  // One that went stale is as good as new once nobody holds it.
+  // A stale storage may be used again once nobody holds it.
   if (storage != nullptr && storage->state() != StorageState::kOwning &&
       (!storage->held_outside() || IsPlanted(PlantedBug::kRevivesStale))) {
     if (IsPlanted(PlantedBug::kNoStaleChecks)) return;

@@ -1,4 +1,4 @@
-// To the caller's stream and back.
+// Goes to the caller's stream for a part, and back.
 #include "graphs/run/parts_in_place.h"
 
 #include <utility>

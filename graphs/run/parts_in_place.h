@@ -1,9 +1,9 @@
-// Runs the parts of a body that is not recorded, where they stand:
+// Runs the eager parts of a body that is not recorded, each where the body breaks:
 //
 //   body's stream     op op |                | op op
 //   caller's stream         | part, its ops  |
 //
-// A part's own work goes on the caller's stream, in every kind of run alike (part_runner.h).
+// A part's work goes to the caller's stream, in every kind of run alike (part_runner.h).
 //
 // Threads: the tree's caller. Used for one run.
 #ifndef GRAPHTREE_GRAPHS_RUN_PARTS_IN_PLACE_H_
@@ -23,7 +23,7 @@ namespace graphtree {
 
 class PartsInPlace : public Cutter {
  public:
-  // All outlive it. `stream` is the body's, and `log` that of its accesses.
+  // All outlive this object. `stream` is the body's; `log` has the body's accesses.
   PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
                AccessLog* log, Launcher* body);
   absl::Status Cut(BreakRequest request) override;

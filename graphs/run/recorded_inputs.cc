@@ -1,4 +1,4 @@
-// Stand-ins, the ops that fill them, and the ops that take what is patched.
+// Makes stand-ins for inputs, and finds the ops that take patched inputs.
 #include "graphs/run/recorded_inputs.h"
 
 #include <algorithm>
@@ -16,13 +16,14 @@ namespace {
 
 bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
 
-// All of its arguments stay where they are.
+// Whether the op takes neither a patched input nor a kept output.
 bool TakesNothing(const PointerOp& op) {
   return std::all_of(op.slots().begin(), op.slots().end(),
                      [](const PointerSlot& slot) { return slot.input == kNobody; });
 }
 
-// What the body is given in an input's place. Null if there is no memory, and the draft says so.
+// The storage that the body is given in an input's place. Null if there is no memory; the draft has
+// the error.
 Storage* StandInFor(Ground& ground, uint32_t input, const Value& value, Draft* draft,
                     StepAllocator* allocator) {
   AddressRange bytes = RangeOf(value);
@@ -46,14 +47,14 @@ void AddIngest(const std::vector<IngestCopy>& copies, const std::vector<uint32_t
   }
 }
 
-// Patched inputs and kept outputs whose tensors somebody has beside the recording: a part, which
-// would find them where they were recorded, or whoever the body has stored them for. Memory of the
-// caller's that a body has stored is the caller's to keep.
+// Adds to `hidden` the patched inputs and kept outputs of which a handle is held outside of the
+// recording: by a part, which would use the recorded address in a replay, or because the body has
+// stored it. A body without parts may store an input that is the caller's own memory.
 void NoteStoredElsewhere(const Values& originals, Draft* draft) {
   for (const MarkedInput& marked : draft->marked) {
     if (draft->node->cuts.empty() && originals[marked.input].storage() == nullptr) continue;
     const Storage* mark = marked.mark.storage();
-    // The draft's own handle, and its log's.
+    // Two handles are the draft's own and its pointer log's.
     if (mark->outside() > 2 + HandlesIn(draft->outputs, mark)) {
       draft->hidden.push_back(marked.input);
     }
@@ -71,7 +72,8 @@ void NoteStoredElsewhere(const Values& originals, Draft* draft) {
   }
 }
 
-// What of a section's graph points to the ranges beside the known ops; a library's ops join those.
+// Finds inputs with an address in the section's graph that no op in `ops` has in a slot. Ops of a
+// library whose addresses the rehearsal shows are added to `ops` first.
 void FindHidden(const Graph& graph, absl::Span<const OpId> ingest,
                 absl::Span<const InputRange> ranges, Draft* draft, std::vector<PointerOp>* ops) {
   if (draft->rehearsal != nullptr) {
@@ -174,7 +176,7 @@ absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft
   size_t number = 0;
   node->VisitSections([&](Section& section) {
     std::vector<PointerOp>& own = ops[number++];
-    // The first one's knows where the inputs are, whether it has ops that take them or not.
+    // The first section always gets a table: it knows where the inputs are, also without such ops.
     if (section.graph == nullptr && number > 1) return;
     std::vector<OpId> ingest;
     for (const IngestOp& op : section.ingest) ingest.push_back(op.op);

@@ -1,9 +1,9 @@
-// How a recording takes its inputs: what the body is given for each, the ops that copy inputs in,
-// and the ops that take an input which is patched.
+// Prepares the inputs of a recording: finds out what the body is given for each, launches the ops
+// that copy inputs in, and finds the ops that take patched inputs.
 //
 //   pinned    the body is given the input itself
-//   patched   the body is given a mark: another storage over the same address, by which the capture
-//             is searched for every op that takes it (pointer_log.h)
+//   patched   the body is given a mark: another storage over the same address, by which the pointer
+//             log knows every op that takes the input (pointer_log.h)
 //   copied    the body is given a buffer of the pool; the graph's first op fills it
 //
 // Threads: the tree's caller.
@@ -30,15 +30,15 @@ namespace graphtree {
 
 InputPlan PlanInputs(const Ground& ground, const Call& call, absl::Span<const RoleChoice> roles);
 
-// Moves the plan into the draft's node and returns what the body is given. `to_body` has the
-// managed inputs' own handles. A failure is the draft's.
+// Moves the plan into the draft's node and returns the inputs for the body. `to_body` has the
+// managed inputs' own handles. A failure goes into the draft.
 Values PrepareInputs(Ground& ground, const Values& originals, Values to_body,
                      const std::vector<IngestScalar>& scalars, Draft* draft,
                      StepAllocator* allocator);
-// Puts the section's ops that copy inputs in onto the stream, which captures.
+// Launches the section's ops that copy inputs in on `side`, which captures.
 absl::Status LaunchIngest(const Section& section, Stream& side, std::vector<OpToken>* tokens);
-// Which ops and parts take patched inputs and kept outputs. One whose address stands where nobody
-// spoke of it makes the draft fail: it has to be recorded in another way.
+// Finds the ops and parts that take patched inputs and kept outputs. Fails if one has an address
+// that no launch declares: the call then has to be recorded in another way.
 absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft);
 
 }  // namespace graphtree

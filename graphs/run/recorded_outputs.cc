@@ -1,4 +1,4 @@
-// The questions of OutputKind, in order.
+// Asks for each kind of output in turn.
 #include "graphs/run/recorded_outputs.h"
 
 #include "absl/strings/str_cat.h"
@@ -14,8 +14,8 @@ bool FindSource(const StepMemory& memory, Path& path, const Values& originals, c
   for (uint32_t input = 0; input < originals.size(); ++input) {
     const bool is_given = draft.stand_ins[input] != 0 && draft.stand_ins[input] == storage->serial;
     const InputRole role = draft.node->roles[input];
-    // Where something stands for the input the body has the input itself from elsewhere, and would
-    // return it whatever a call brings.
+    // If the body returns the input itself although it was given a stand-in, it knows the input
+    // from elsewhere, and would return that one whatever a call brings.
     const bool has_stand_in = role == InputRole::kCopied || role == InputRole::kPatched;
     if (!is_given && (has_stand_in || originals[input].storage() != storage)) continue;
     const bool is_itself = !is_given || role == InputRole::kManaged;
@@ -83,7 +83,7 @@ void RedirectOutputs(const Values& originals, Draft* draft) {
   for (size_t i = 0; i < draft->outputs.size(); ++i) {
     const OutputSlot& slot = node.outputs[i];
     if (slot.kind == OutputKind::kKept) draft->outputs[i] = ViewOfKept(node, slot);
-    // The body was given a managed input itself, and the others something in their place.
+    // The body was given managed inputs themselves, and stand-ins for others.
     const bool stands_in =
         slot.kind == OutputKind::kInput && node.roles[slot.source] != InputRole::kManaged;
     if (stands_in) draft->outputs[i] = ViewOfInput(originals[slot.source], slot);

@@ -1,5 +1,5 @@
-// Where a replay will take each output from (OutputKind in node.h), found when the body has
-// returned: memory of the recording's own, an input's, an earlier node's, or a constant.
+// Finds out, when the body has returned, where a replay will take each output from (OutputKind in
+// node.h): the recording's own memory, an input, an earlier node, or a constant.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_RECORDED_OUTPUTS_H_
@@ -12,11 +12,12 @@
 
 namespace graphtree {
 
-// Fills in the slots of the draft's node. False if the draft cannot be a node, and says so.
+// Fills in the slots of the draft's node. False if the draft cannot become a node; it has the
+// error.
 bool ClassifyOutputs(const StepMemory& memory, Path& path, const Values& originals,
                      const StepAllocator& allocator, Draft* draft);
-// The recording was launched: the outputs that the call is handed, where a slot says that they lie
-// elsewhere than the body knew.
+// After the first launch: changes outputs that the call is handed where their slot says that they
+// lie elsewhere than in the body, in the caller's input or in a kept output's place.
 void RedirectOutputs(const Values& originals, Draft* draft);
 
 }  // namespace graphtree

@@ -1,4 +1,4 @@
-// The body is captured into a graph, the graph becomes a node, and is launched once.
+// Captures the body into a graph, launches the graph once, and makes it a node.
 #include "graphs/run/recorder.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Next = RecordOutcome::Next;
 
-// All but kEagerly, which says more.
+// For the outcomes that need no more words.
 RecordOutcome To(Next next) {
   RecordOutcome outcome;
   outcome.next = next;
@@ -50,8 +50,9 @@ void NoteLasting(Node* node) {
   }
 }
 
-// What somebody dropped in the middle, the body or another thread, is not in the books after the
-// recording: where it is alive at a replay, its memory would be given away. So it must be dead.
+// An output that the body or another thread dropped while the recording was made is not live in the
+// books after it. If it were alive at a replay, later recordings would lay memory over it: so it
+// must be dead then.
 void NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node) {
   if (IsPlanted(PlantedBug::kForgetsConsumed)) return;
   std::vector<OutputRef> live;
@@ -64,7 +65,7 @@ void NoteDeadMeanwhile(absl::Span<const HeldOutput> held, Node* node) {
   if (live.size() < node->live_before.outputs().size()) node->live_before = LiveSet(live);
 }
 
-// Files a recording under what calls will bring.
+// Files a recording where calls that it matches will look.
 void FileNode(const InputPlan& plan, Node* node, Node* parent) {
   if (std::find(plan.unpinned.begin(), plan.unpinned.end(), true) == plan.unpinned.end()) {
     parent->by_call[node->call_hash].Add(node, node->live_before.hash());
@@ -87,7 +88,7 @@ absl::StatusOr<std::unique_ptr<Rehearsal>> RehearsalFor(Memory& memory, const Ca
 struct Recorder::Attempt {
   std::unique_ptr<CaptureScope> scope;
   StepMemory::Recording recording;
-  // The call's own references move here, and on to the body where they may die.
+  // The call's handles move here, and those that may die inside move on to the body.
   Values originals;
   GivenInputs given;
   std::optional<BodyCapture> capture;
@@ -113,11 +114,11 @@ RecordOutcome Recorder::Record(Call& call, absl::Span<const RoleChoice> roles) {
       RehearsalFor(needs_.ground.device.memory(), call, plan);
   RecordOutcome outcome;
   if (rehearsal.ok()) {
-    // From the same place both times: a library may put an address of the stack into what it
-    // launches, and the two recordings are to show the same one.
+    // Called from the same line both times: a library may put an address of the stack into an
+    // argument, and the two recordings must show the same one.
     do {
       outcome = RecordFrom(*before, plan, rehearsal->get(), call);
-    } while (outcome.next == Next::kRehearsed);  // once: after it the rehearsal is done
+    } while (outcome.next == Next::kRehearsed);  // true at most once
   } else {
     needs_.functions.NoteFailure(call.variant, rehearsal.status().message());
     outcome = Eagerly(Reason::kRecordFailed, rehearsal.status().message());
@@ -141,8 +142,8 @@ RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, R
   attempt.capture->Run(plan, std::move(to_body));
   Draft& draft = attempt.draft();
   {
-    // What waits for captures to end waits for this launch, too, and for what follows where it
-    // fails: it may be to park the memory.
+    // Requests that wait for captures to end (to park the memory, for example) also wait until this
+    // launch is done, or is taken back.
     const DeferredQueue::Holding holding(needs_.ground.memory->pool().deferred());
     const bool is_recorded = draft.status.ok();
     if (is_recorded) draft.status = needs_.checks.OutsideIsLive(*draft.node, call);
@@ -183,14 +184,14 @@ absl::Status Recorder::TakeBack(CheckpointId before, Attempt* attempt, Call& cal
   return retaken;
 }
 
-// The books are as they were at `before`. A failure may be one moment's: another thread looks at
-// the pool, where it should not.
+// Puts the books back to `before`. Tries several times: a failure may pass, as when another thread
+// uses the pool although it must not.
 absl::Status Recorder::RollBack(CheckpointId before, CaptureScope* scope, bool was_committed) {
   constexpr int kAttempts = 3;
   absl::Status first;
   for (int i = 0; i < kAttempts; ++i) {
     absl::Status status = scope->RollBack();
-    // Also where a scope has ended and was not rolled back to its beginning.
+    // A scope that has ended, or whose rollback failed, cannot go back to its beginning any more.
     if (was_committed || !status.ok() || !first.ok()) {
       status = needs_.ground.memory->Restore(before, {});
     }
@@ -200,8 +201,8 @@ absl::Status Recorder::RollBack(CheckpointId before, CaptureScope* scope, bool w
   return first;
 }
 
-// What was to be patched, and is not all known, is copied; what was copied, and is written to, is
-// taken as what it is.
+// Notes what the recording has shown, for the next one: an input that is hidden is then copied, not
+// patched; one that is written to is not copied.
 RecordOutcome Recorder::GiveUp(const Draft& draft, Call& call) {
   Variant& variant = *call.variant;
   if (draft.hidden.empty() && draft.written.empty()) {
@@ -280,7 +281,7 @@ void Recorder::NoteConsumed(const Values& originals, const GivenInputs& given, N
 absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
   Draft& draft = attempt->draft();
   Node* node = draft.node.get();
-  // Only now, after the launch that reads them, may what the function consumed be gone.
+  // Inputs that the function consumed may go now: the launch that reads them has been made.
   NoteConsumed(attempt->originals, attempt->given, node);
   NoteLasting(node);
   attempt->given.LayToRest();
@@ -298,7 +299,8 @@ absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
   absl::StatusOr<CheckpointId> checkpoint = needs_.ground.memory->Take();
   *call.outputs = std::move(draft.outputs);
   if (!checkpoint.ok()) {
-    // The call has run and has its outputs, but what comes next has no state to begin from.
+    // The call has run and has its outputs, but the next call has no state of the books to begin
+    // from.
     entrance_.Lose(call.function, "no checkpoint could be taken after it", checkpoint.status())
         .IgnoreError();
     needs_.functions.keeper().graveyard().Add(std::move(draft.node));

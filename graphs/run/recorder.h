@@ -9,9 +9,9 @@
 //                                                 |
 //   a library takes an input: the first capture is a rehearsal, only to be compared with the second
 //
-// What comes of a recording that was given up is the caller's to do (RecordOutcome): the call runs
-// eagerly, or warms up, or is recorded again with what this recording has shown. Each time it has
-// shown an input to be hidden or written that was not known to be, so that this ends.
+// After a recording that was given up, its caller goes on as RecordOutcome says: the call runs
+// eagerly, or warms up, or is recorded again with what this recording has shown. Each time one more
+// input is known to be hidden or written, so that this ends.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_RECORDER_H_
@@ -40,10 +40,10 @@ namespace graphtree {
 struct RecordOutcome {
   enum class Next : uint8_t {
     kDone,       // recorded and launched, or failed for good: `status`
-    kEagerly,    // the call has everything back, and runs eagerly: `reason`, `detail`
+    kEagerly,    // the call has its inputs back, and runs eagerly: `reason`, `detail`
     kWarmUp,     // likewise, and warms up
     kAgain,      // likewise, and is recorded again
-    kRehearsed,  // within Record alone: the rehearsal is done
+    kRehearsed,  // inside of Record only: the rehearsal is done
   };
   Next next = Next::kDone;
   absl::Status status;
@@ -59,24 +59,24 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // `roles` say how it takes each input.
+  // `roles` say how the recording takes each input.
   RecordOutcome Record(Call& call, absl::Span<const RoleChoice> roles);
-  // A call is recorded at most so often in a row: each time again shows an input to be hidden or
+  // A call is recorded at most so often in a row: each time one more input is shown to be hidden or
   // written, or the kept outputs to be hidden.
   static size_t MostRecordings(const Call& call) { return 2 * call.inputs.size() + 2; }
 
  private:
-  // One attempt, with all that has to be put back where it fails.
+  // One attempt, with all that has to be put back if it fails.
   struct Attempt;
 
   RecordOutcome RecordFrom(CheckpointId before, const InputPlan& plan, Rehearsal* rehearsal,
                            Call& call);
   absl::Status RollBack(CheckpointId before, CaptureScope* scope, bool was_committed);
-  // The call has everything back that it came with.
+  // Rolls the books back and gives the call its inputs back.
   absl::Status TakeBack(CheckpointId before, Attempt* attempt, Call& call);
   RecordOutcome GiveUp(const Draft& draft, Call& call);
   absl::Status LaunchFirst(Attempt* attempt, const Call& call);
-  // The recording is good: it holds the foreign blocks that it needs.
+  // The recording is good: makes it hold the foreign blocks that it needs.
   void HoldForeign(Node* node);
   void NoteConsumed(const Values& originals, const GivenInputs& given, Node* node);
   absl::Status Attach(Attempt* attempt, Call& call);

@@ -1,10 +1,10 @@
-// Why the next call is an error before it does anything: a step that could not begin is told once;
-// a tree that is lost, because nobody knows any more what its memory holds or when its work ends,
-// is told by every call until it is closed.
+// Keeps errors that the next call returns before it does anything. A step that could not begin
+// makes one call fail. A tree that is lost, because it is unknown what its memory holds or when its
+// work ends, makes every call fail until it is closed.
 //
 //   Lose(a), Lose(b)   every Take() is a: the first failure is the one that explains the others
 //
-// Threads: any. Cost: asking whether there is anything is one load.
+// Threads: any. Cost: any() is one load.
 #ifndef GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
 #define GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
 
@@ -32,7 +32,7 @@ class Refusals {
     if (lost_.ok()) lost_ = why;
     any_.store(true, std::memory_order_relaxed);
   }
-  // What the next call is told, if anything.
+  // The error that the next call returns, or OK.
   absl::Status Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!lost_.ok()) return lost_;

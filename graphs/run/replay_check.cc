@@ -1,4 +1,4 @@
-// Two painted runs, and a comparison.
+// Runs a body twice with its memory painted, and compares.
 #include "graphs/run/replay_check.h"
 
 #include <utility>
@@ -13,8 +13,8 @@
 
 namespace graphtree {
 
-// One run of a body that writes nothing of its caller's, whose own memory was painted before: what
-// the run leaves, or nothing if it failed. Random numbers are as they were.
+// Runs a body that writes nothing of its caller's, with its own memory painted beforehand. Returns
+// the outputs' digests, or nothing if the run failed. Gives its random numbers back.
 std::optional<RunDigest> ReplayCheck::RunPainted(const Values& given, uint8_t paint, Call& call) {
   absl::StatusOr<ContentReader> reader = ContentReader::Make(ground_.device, call.stream);
   if (!reader.ok()) return std::nullopt;
@@ -38,10 +38,11 @@ std::optional<RunDigest> ReplayCheck::RunPainted(const Values& given, uint8_t pa
   return left;
 }
 
-// Not compared are: breaks, as a part would have its effects twice, what a
-// body writes of its caller's would have to be put back while other streams may use what lies
-// beside it, a body that uses tensors which it was not given, or stores some, goes on from what it
-// finds, and a run that fails, for lack of memory above all, says nothing of the recording.
+// Some recordings are not compared. If the body breaks, a part would have its effects twice. If it
+// writes to its caller's memory, the bytes would have to be put back while other streams may use
+// those beside them. If it stores tensors, or uses some that it was not given, each run depends on
+// the one before. And if a run fails, most likely for lack of memory, it says nothing about the
+// recording.
 std::optional<BodyDigest> ReplayCheck::Digest(const Node& node, Call& call) {
   const FunctionOptions& options = call.function.options;
   const bool is_first = ground_.options.compare_replays && node.replays == 0 && node.cuts.empty();
@@ -61,7 +62,7 @@ std::optional<BodyDigest> ReplayCheck::Digest(const Node& node, Call& call) {
   return body;
 }
 
-// What cannot be read is not compared: the device says so in a later call.
+// Outputs that cannot be read are not compared: a later call gets the device's error.
 absl::Status ReplayCheck::Compare(const BodyDigest& body, Call& call) {
   absl::StatusOr<ContentReader> reader = ContentReader::Make(ground_.device, call.stream);
   if (!reader.ok()) return absl::OkStatus();

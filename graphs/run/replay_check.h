@@ -1,10 +1,10 @@
-// Checked mode's comparison of a recording's first replay with two runs of its body on the same
-// inputs (TreeOptions::compare_replays): a value that the body computes on the host, and that has
-// changed since it was recorded, shows there.
+// Compares a recording's first replay with two runs of its body on the same inputs, in checked mode
+// (TreeOptions::compare_replays). This finds values that the body computes on the host and that
+// have changed since it was recorded.
 //
-//   Digest     before the replay: the body runs twice, its own memory painted with two different
-//              bytes before; what both runs leave alike is what the body computes
-//   Compare    after the replay: that, with what the replay left
+//   Digest     before the replay: the body runs twice, its own memory filled with two different
+//              bytes beforehand; output bytes that are the same after both runs are the body's work
+//   Compare    after the replay: compares these bytes with those that the replay left
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_REPLAY_CHECK_H_
@@ -27,7 +27,7 @@
 
 namespace graphtree {
 
-// What a run of a body leaves, and the inputs that it was given.
+// The outputs that a body leaves, as digests, and the inputs that it was given.
 struct BodyDigest {
   RunDigest left;
   Values inputs;
@@ -47,9 +47,9 @@ class ReplayCheck {
   ReplayCheck(const ReplayCheck&) = delete;
   ReplayCheck& operator=(const ReplayCheck&) = delete;
 
-  // Nothing where a replay and the body are not compared.
+  // Nothing if this replay is not to be compared.
   std::optional<BodyDigest> Digest(const Node& node, Call& call);
-  // An error leaves the call its inputs, and nothing of the outputs.
+  // If this is an error the call has its inputs back, and no outputs.
   absl::Status Compare(const BodyDigest& body, Call& call);
 
  private:

@@ -1,4 +1,4 @@
-// The hot path.
+// Launches a recording, and hands out its outputs.
 #include "graphs/run/replayer.h"
 
 #include <optional>
@@ -13,7 +13,8 @@
 namespace graphtree {
 namespace {
 
-// The node was launched, and where an input died inside of it something else may lie by now.
+// Takes inputs that died inside the node from the call: the node was launched, so other bytes may
+// lie there by now.
 void LoseConsumed(const Node& node, const Call& call) {
   for (const Consumed& consumed : node.consumed) {
     if (!consumed.moves) call.inputs[consumed.input] = Value::Consumed();
@@ -95,7 +96,7 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call) {
     status = needs_.checks.Await(call, node->sites, call.stream);
   }
   if (!status.ok()) return AfterUndo(status, replay.TakeBack());
-  // The parts' tensors may have been told over the outputs' places.
+  // The device is told again: it may have been told of parts' tensors at the outputs' addresses.
   outputs_.TellDevice(*node);
   GoOn(node, call);
   return absl::OkStatus();

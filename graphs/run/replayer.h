@@ -1,12 +1,12 @@
 // Replays a recording for a call that it matches: the hot path. No heap, no lock, one launch, and a
 // patch if an input moved.
 //
-//   order      the stream comes after the tree's last one: free while it is the same
-//   launch     section_launcher.h, or cut_replay.h where the recording is cut
+//   order      the call's stream is ordered after the tree's last one: free if it is the same
+//   launch     section_launcher.h, or cut_replay.h if the recording is cut
 //   go on      the path goes on with the node
 //   hand out   outputs.h
 //
-// In checked mode what the call brings is looked at first, and the work is waited for.
+// In checked mode the call's inputs are checked first, and the work is waited for.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
@@ -40,7 +40,7 @@ class CutReplay;
 
 class Replayer {
  public:
-  // What it uses; all outlive it.
+  // What a replayer uses; all outlive it.
   struct Needs {
     Ground& ground;
     Entrance& entrance;
@@ -57,16 +57,16 @@ class Replayer {
   Replayer(const Replayer&) = delete;
   Replayer& operator=(const Replayer&) = delete;
 
-  // Why a call was not replayed after all: its recording's executables were evicted and the budget
-  // has no room for them now, or one of its parts wrote over an input that was copied before. The
-  // call is as it came, and may run eagerly.
+  // Why a call was not replayed although a recording matched: the recording's executables were
+  // evicted and the budget has no room for them now, or one of its parts wrote over an input that
+  // was copied before. The call has its inputs back, and may run eagerly.
   struct Refusal {
     Reason reason = Reason::kOverBudget;
     std::string detail;
   };
   // REQUIRES: the node matches the call. A failure may be a refusal.
   absl::Status Replay(Node* node, Call& call);
-  // Of the last call that failed, if it was one.
+  // The refusal of the last Replay that failed, if it was one.
   std::optional<Refusal> TakeRefusal() { return std::exchange(refusal_, std::nullopt); }
 
  private:
@@ -75,7 +75,7 @@ class Replayer {
   absl::Status ReplayChecked(Node* node, Call& call);
   absl::Status ReplayCut(Node* node, Call& call);
   absl::StatusOr<bool> LaunchCut(Node* node, Call& call, CutReplay* replay);
-  // What is launched next comes after all of the tree's work so far.
+  // Work that is put on `stream` next runs after all of the tree's work so far.
   absl::Status ContinueOn(Stream& stream) {
     if (IsPlanted(PlantedBug::kForgetsStreamOrder)) return absl::OkStatus();
     if (IsPlanted(PlantedBug::kMixesOrders) && !CameLast(&needs_.ground)) return absl::OkStatus();

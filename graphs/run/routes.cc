@@ -1,4 +1,4 @@
-// Who needs whom.
+// Gives each route the objects that it needs.
 #include "graphs/run/routes.h"
 
 namespace graphtree {

@@ -1,7 +1,7 @@
-// The routes that a call can take, and what they share. Only put together here: each is explained
-// in its own header.
+// Makes the routes that a call can take, and the objects that they share. Each has a header of its
+// own.
 //
-//   Misses        what is known of a call that was no hit
+//   Misses        gathers the facts about a call that was no hit
 //   Replayer      launches a recording
 //   EagerRunner   runs the body now
 //   Recorder      captures the body

@@ -1,4 +1,4 @@
-// Everything that moved is followed, then the launch.
+// Patches what has moved, and launches.
 #include "graphs/run/section_launcher.h"
 
 #include <utility>
@@ -12,11 +12,11 @@ namespace {
 void TakeTurn(Section* section, absl::Span<const Value> inputs, const Values& places) {
   if (section->spare == nullptr || !section->pointers.Moved(inputs, places)) return;
   section->SwapWithSpare();
-  // What it is known to point to is the other one's.
+  // The bug: each executable has the other one's table.
   if (IsPlanted(PlantedBug::kSwapsHalf)) std::swap(section->pointers, section->spare->pointers);
 }
 
-// Takes the run's random numbers, and writes where they start into the table.
+// Takes the run's random numbers, and writes into the ingest op's table where they start.
 void DrawRandom(Section* section, EagerRandom* taken) {
   for (size_t i = 0; i < section->random.size(); ++i) {
     NodeRandom& random = section->random[i];
@@ -46,7 +46,7 @@ absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
       moved = true;
     }
     if (!moved && !ingest.unpatched) continue;
-    // Until the patch is made the executable has the old table, whatever the plan says.
+    // Until the patch succeeds the executable has the old table, and the plan the new one.
     ingest.unpatched = true;
     const Argument table = ingest.plan.Table();
     GRAPHTREE_RETURN_IF_ERROR(section->executable->PatchKernel(

@@ -1,13 +1,13 @@
-// Launches one section of a recording, with all that moved since its last launch followed first.
+// Launches one section of a recording, after it has brought the executable up to date.
 //
-//   random numbers   drawn, and their places written into the ingest op's table
-//   inputs           the ingest op is patched if a copied one moved, the ops that take a large one
-//                    if that moved
+//   random numbers   drawn; where they start is written into the ingest op's table
+//   inputs           if a copied input moved the ingest op is patched, if a patched one moved the
+//                    ops that take it
 //   kept outputs     the ops that make and read them are patched to this launch's places
-//   two executables  the one that was not launched last is taken as soon as anything has moved: it
-//                    points to where things are now, or it is patched as the other one would be
+//   two executables  if anything has moved, the one that was not launched last is taken: it has the
+//                    addresses of now, or is patched as the other one would be
 //
-// Threads: the tree's caller. Cost: none of these for a section that is fixed.
+// Threads: the tree's caller. Cost: for a section that is fixed, the launch alone.
 #ifndef GRAPHTREE_GRAPHS_RUN_SECTION_LAUNCHER_H_
 #define GRAPHTREE_GRAPHS_RUN_SECTION_LAUNCHER_H_
 
@@ -34,18 +34,18 @@ class SectionLauncher {
   SectionLauncher(const SectionLauncher&) = delete;
   SectionLauncher& operator=(const SectionLauncher&) = delete;
 
-  // The whole of a node that is not cut; a failure takes everything back.
+  // Launches a node that is not cut; a failure takes everything back.
   // REQUIRES: the node has one section, with an executable.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
-  // One section of several. Random numbers are taken through `taken`, for a call that gives back
-  // what all of its sections took; from the generators themselves if it is null.
-  // REQUIRES: it has an executable, and kept outputs have their places.
+  // Launches one section. Random numbers are taken through `taken`, which can give those of all
+  // sections back; if it is null, from the generators themselves.
+  // REQUIRES: the section has an executable, and kept outputs have their places.
   absl::Status Launch(const Node& node, size_t number, Section* section,
                       absl::Span<const Value> inputs, EagerRandom* taken, Stream& stream);
-  // The same for an executable that is fresh: it points to where everything is.
+  // The same for an executable that was made just now: it has the addresses of this call.
   absl::Status LaunchFresh(const Node& node, size_t number, Section* section,
                            absl::Span<const Value> inputs, EagerRandom* taken, Stream& stream);
-  // What LaunchNode drew and placed.
+  // Takes back the random numbers and places of a LaunchNode that succeeded.
   static void TakeBack(Node* node);
 
  private:

@@ -1,4 +1,4 @@
-// Which route a call takes.
+// Chooses the route of each call.
 #include "graphs/run/tree_core.h"
 
 #include <optional>
@@ -57,8 +57,8 @@ void TreeCore::Close(std::unique_ptr<TreeCore> core) {
 
 TreeCore::~TreeCore() {
   books_.Close();
-  // The memory that queued work uses goes with the tree, on whatever streams it was called.
-  // A call that failed once may work the next time.
+  // Waits for the work on all streams, as the memory that it uses goes with the tree. A wait that
+  // failed once may work the next time.
   constexpr int kAttempts = 3;
   Pool& pool = ground_->memory->pool();
   for (int i = 0; i < kAttempts && !pool.streams().WaitAndForget().ok(); ++i) {
@@ -73,9 +73,9 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
   return functions_.Register(std::move(name), std::move(options), std::move(body));
 }
 
-// What the body holds goes when nobody is kept out any more: its end may call the tree.
+// The body is destroyed after the gate is open again: destructors of its objects may call the tree.
 absl::Status TreeCore::Unregister(FunctionId id) {
-  std::unique_ptr<TreeCore> closed;  // by what the function let go
+  std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the function held
   Body body;
   const Looking looking(gate());
   if (!looking.is_outermost()) {
@@ -89,7 +89,7 @@ absl::Status TreeCore::Unregister(FunctionId id) {
   body = functions_.Retire(function);
   if (functions_.anyone_leaves() && books_.path().Held().empty()) EndPathIfDead();
   Graveyard& graveyard = functions_.keeper().graveyard();
-  // Twice: where no work is under way all of it goes now.
+  // The first Tidy marks, the second one destroys: so where no work is under way all goes now.
   graveyard.Tidy(ground_->order.last());
   graveyard.Tidy(ground_->order.last());
   closed = std::move(closed_inside_);
@@ -97,7 +97,7 @@ absl::Status TreeCore::Unregister(FunctionId id) {
 }
 
 void TreeCore::BeginStep() {
-  std::unique_ptr<TreeCore> closed;  // by what the step let go
+  std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the step let go
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->RefuseStep();
   StepHistory& history = *ground_->history;
@@ -111,7 +111,7 @@ void TreeCore::BeginStep() {
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs) {
-  std::unique_ptr<TreeCore> closed;  // goes when nothing of the call is left
+  std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
   if (entrance_->has_refusal()) return entrance_->TakeRefusal();
@@ -175,7 +175,7 @@ absl::Status TreeCore::RunMiss(Call& call) {
   if (size == SizeVerdict::kMayBeRecorded) {
     functions_.FindVariant(&call);
     GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
-    // Warm-ups and recordings make a path longer with every call.
+    // Warm-ups and recordings make a path longer with every call, so it ends as soon as it can.
     if (books_.path().state() != PathState::kReplaying) EndPathIfDead();
   }
   return TakeRoute(call, size);

@@ -1,4 +1,4 @@
-// The tree's inside, as the table of contents of a call.
+// The tree's inside. A call goes through these files:
 //
 //   Run        entrance.h        one caller at a time; a tree that is lost says so
 //     |- hit   matcher.h         a recording that serves the call; replayer.h launches it
@@ -50,7 +50,7 @@ class TreeCore {
   static absl::StatusOr<std::unique_ptr<TreeCore>> Create(Device& device,
                                                           const TreeOptions& options);
   ~TreeCore();
-  // Now, or when the call is over in whose body this is.
+  // Closes the tree: now, or, if this is the body of one of its calls, when that call is over.
   static void Close(std::unique_ptr<TreeCore> core);
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
@@ -61,7 +61,7 @@ class TreeCore {
   // What `look` threw, or null.
   std::exception_ptr Inspect(const std::function<void()>& look);
   Figures figures() { return {gate(), *ground_, books_, journal_, functions_}; }
-  // To look at, while no call runs.
+  // For threads that look, while no call runs.
   Gate& gate() { return entrance_->gate(); }
   Books& books() { return books_; }
   Ground& ground() { return *ground_; }
@@ -73,18 +73,19 @@ class TreeCore {
   absl::Status CheckMayRun(const Function& function, const Values* outputs) const;
   absl::Status RunMiss(Call& call);
   absl::Status CheckMiss(Call& call);
-  // Decides, and takes the route; more than once where a recording has to be made again.
+  // Decides, and takes the route; more than once if a recording has to be made again.
   absl::Status TakeRoute(Call& call, SizeVerdict size);
-  // A replay failed: what came of it, or of an eager run if it was only refused.
+  // A replay failed with `status`: returns that, or, if the replay was only refused, runs the call
+  // eagerly.
   absl::Status Refused(const Node& node, Call& call, absl::Status status);
-  // The path is over if nothing of it is held; whoever waited for that leaves.
+  // Ends the path if nothing of it is held; functions that waited for that leave.
   void EndPathIfDead();
 
-  // Set in the first lines of a call that closes its own tree: itself.
+  // The tree itself, once a body of it has closed it: the call takes it out at its end.
   std::unique_ptr<TreeCore> closed_inside_;
-  // Any thread.
+  // Used by any thread.
   const std::unique_ptr<Entrance> entrance_;
-  // The caller's thread, as is all that follows.
+  // Used by the caller's thread only, as is all that follows.
   const std::unique_ptr<Ground> ground_;
   Books books_;
   CallJournal journal_;

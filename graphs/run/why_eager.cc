@@ -1,4 +1,4 @@
-// The words, reason by reason.
+// Writes the details, reason by reason.
 #include "graphs/run/why_eager.h"
 
 #include "absl/strings/str_cat.h"
@@ -24,7 +24,7 @@ std::string WhyEager::Input(const Call& call, size_t input) const {
   return absl::StrCat(name, ", output ", storage->output, " of '", *maker, "',");
 }
 
-// "which 'append' writes to", and where that was launched; also of what is only declared.
+// "which 'append' writes to", and where that op was launched; or who else says that it is written.
 std::string WhyEager::Writer(const Call& call, size_t input) const {
   const OpSite& writer = call.variant->writers[input];
   if (writer.op.empty()) {
@@ -60,7 +60,7 @@ std::string WhyEager::Overlap(const Call& call) const {
                       ", the first of ", Writer(call, written));
 }
 
-// What the last recording at this place has against the call.
+// Why the last recording at this place does not match the call.
 std::string WhyEager::Mismatch(const Call& call) {
   const auto siblings = books_.path().current()->by_variant.find(call.variant->id);
   if (siblings == books_.path().current()->by_variant.end()) return "";

@@ -1,6 +1,6 @@
-// What is said of a call that runs eagerly, beside the sentence of its reason: the input, by number
-// and name; the op that wrote to it, and where that was launched if that is known; the option, its
-// value, and what brought the call to it. Put together only where somebody reads it.
+// Writes the details of why a call runs eagerly, which follow the sentence of its reason: the
+// input, by number and name; the op that wrote to it, and where that op was launched if that is
+// known; the option that decided, and its value. Called only if the text is going to be read.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_WHY_EAGER_H_
@@ -28,7 +28,7 @@ class WhyEager {
   WhyEager(const WhyEager&) = delete;
   WhyEager& operator=(const WhyEager&) = delete;
 
-  // Empty where the reason's sentence says it all.
+  // The details; empty if the reason's sentence says it all.
   std::string Told(const Call& call, Reason reason);
 
  private:
@@ -44,7 +44,7 @@ class WhyEager {
   Matcher& matcher_;
 };
 
-// The ops that write to inputs, and where checked mode saw them launched.
+// Notes in the variant which ops write to inputs, and where they were launched if `check` knows.
 void LearnWriters(const AccessLog& log, const BodyCheck* check, absl::Span<const Value> inputs,
                   Variant* variant);
 
