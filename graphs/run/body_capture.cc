@@ -147,7 +147,7 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
     draft_.status =
         needs_.checks.WithStacks(BodyFailure(call_.function, *on), call_, ops_->sites());
   } else if (draft_.reason == Reason::kRecordFailed) {
-    draft_.reason = ReasonOf(draft_.status);
+    draft_.reason = allocator_.spilled() ? Reason::kOutOfPool : ReasonOf(draft_.status);
   }
   if (draft_.is_rehearsal()) draft_.hidden = SoughtInputs(draft_.plan);
 }
@@ -397,7 +397,7 @@ absl::Status BodyCapture::SaveSpoilt(graphtree::Cut* cut) {
     for (const AddressRange range : spoilt_.Written(write)) {
       cut->spoilt.push_back(SpoiltAt(range));
       if (absl::Status saved = undo_.Save(range); !saved.ok()) {
-        draft_.reason = ReasonOf(saved);
+        draft_.reason = absl::IsResourceExhausted(saved) ? Reason::kOutOfPool : ReasonOf(saved);
         return saved;
       }
     }

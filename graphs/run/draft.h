@@ -51,7 +51,8 @@ struct Draft {
   bool is_rehearsal() const { return rehearsal != nullptr && !rehearsal->done(); }
 };
 
-// Why a recording was given up, from what failed.
+// Why a recording was given up, from what failed. Not for failures of the pool, which pass the
+// device's code on.
 Reason ReasonOf(const absl::Status& status);
 
 }  // namespace graphtree
