@@ -1,7 +1,7 @@
 // Something that a function is handed and no kernel reads: a process group, a mesh, a plan.
 //
-//   Value   | holder* | kOpaque          | 0       |   any object: never compared
-//           | holder* | kVersionedOpaque | version |   part of a call's key, as an integer is
+//   Value   | holder* | opaque           | 0       |   any object: never compared
+//           | holder* | versioned opaque | version |   part of a call's key, as an integer is
 //
 // The value keeps the object alive; its destructor does not throw, or ends the process. A recording
 // is made from what the object was, so one whose contents matter has a version, and another version
