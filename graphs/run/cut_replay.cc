@@ -33,11 +33,15 @@ absl::StatusOr<bool> CutReplay::Launch() {
     }
     GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
     GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
-    if (overwrote_copied_) return false;
+    if (overwrote_copied_ || HasMovedWorkspace()) return false;
     section = &cut.behind;
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
   return true;
+}
+
+Reason CutReplay::WhySpoilt() const {
+  return overwrote_copied_ ? Reason::kOverlappingInputs : Reason::kWorkspaceMoved;
 }
 
 absl::Status CutReplay::TakeBack() {

@@ -5,8 +5,11 @@
 //   part 0         is given today's addresses, and memory of its own from the lasting region
 //   section 1      ...
 //   any of them fails: random numbers are given back, what was saved is restored, and the node is
-//   as good as before; nothing was handed out or consumed. So it is where a part writes to an input
-//   that section 0 has copied: what comes next would read the copy, and the call runs eagerly then
+//   as good as before; nothing was handed out or consumed
+//
+// So it is where a part spoils what comes next, and the call runs eagerly then: the part writes to
+// an input that section 0 has copied, and the copy would be read; or it moves a workspace that the
+// recording points to.
 //
 // Threads: the tree's caller. Used once.
 #ifndef GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
@@ -24,6 +27,7 @@
 #include "graphs/memory/spoilt_ranges.h"
 #include "graphs/memory/undo.h"
 #include "graphs/random/random_source.h"
+#include "graphs/reason.h"
 #include "graphs/recording/cut.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/call.h"
@@ -39,9 +43,10 @@ class CutReplay {
   CutReplay(const CutReplay&) = delete;
   CutReplay& operator=(const CutReplay&) = delete;
 
-  // False if a part has written where an input lies that a section before has copied. The node is
-  // no match for such a call any more.
+  // False if a part has spoilt what comes after it. The node is no match for such a call any more.
   absl::StatusOr<bool> Launch();
+  // REQUIRES: Launch gave false.
+  Reason WhySpoilt() const;
   // So far.
   uint64_t parts_run() const { return parts_run_; }
   // What the parts launched needs these until it has run.
@@ -53,6 +58,7 @@ class CutReplay {
   Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
   absl::Status LaunchSection(size_t number, Section* section);
   absl::Status RunPart(Cut* cut);
+  bool HasMovedWorkspace() const { return !ground_.workspaces.AreCurrent(node_->workspaces); }
   // Memory of the recording itself, and none that the call brings.
   bool IsRecordings(AddressRange range) const;
   void ShowInputs();

@@ -20,6 +20,13 @@ void LoseConsumed(const Node& node, const Call& call) {
   }
 }
 
+// What a part has done that the sections after it do not know.
+Replayer::Refusal SpoiltByPart(Reason why) {
+  const bool moved = why == Reason::kWorkspaceMoved;
+  return {why, moved ? "a part moved it in a replay, whose next ops point to where it was before"
+                     : "a part writes where an input lies, and its break does not say so"};
+}
+
 }  // namespace
 
 absl::Status Replayer::Replay(Node* node, Call& call) {
@@ -79,8 +86,7 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call) {
   CutReplay replay(needs_.ground, needs_.launcher, node, call);
   const absl::StatusOr<bool> launched = LaunchCut(node, call, &replay);
   if (launched.ok() && !*launched) {
-    Refusal why = {Reason::kOverlappingInputs,
-                   "a part writes where an input lies, and its break does not say so"};
+    Refusal why = SpoiltByPart(replay.WhySpoilt());
     const absl::Status aborted = absl::AbortedError(why.detail);
     const absl::Status undone = replay.TakeBack();
     if (!undone.ok()) return AfterUndo(aborted, undone);

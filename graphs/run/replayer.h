@@ -58,8 +58,8 @@ class Replayer {
   Replayer& operator=(const Replayer&) = delete;
 
   // Why a call was not replayed after all: its recording's executables were evicted and the budget
-  // has no room for them now, or one of its parts wrote over an input that was copied before. The
-  // call is as it came, and may run eagerly.
+  // has no room for them now, or one of its parts wrote over an input that was copied before, or
+  // moved a workspace. The call is as it came, and may run eagerly.
   struct Refusal {
     Reason reason = Reason::kOverBudget;
     std::string detail;
