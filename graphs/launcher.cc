@@ -136,7 +136,16 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
     return false;
   }
   // What a part took along from its body is made again by every replay.
-  if (in_part_ && tensor.storage() != nullptr && tensor.storage()->remade) return true;
+  if (remade_by_ != 0 && tensor.storage() != nullptr && tensor.storage()->remade_by == remade_by_) {
+    return true;
+  }
+  if (tensor.storage() != nullptr && IsBodysScratch(*tensor.storage())) {
+    FailAt(op, absl::FailedPreconditionError(absl::StrCat(
+                   op, ": the part has taken scratch memory of its body along, which no replay "
+                   "has; name it among the break's tensors, and use the one that the part is "
+                   "given")));
+    return false;
+  }
   absl::StatusOr<AddressRange> bytes = tensor.bytes();
   if (!bytes.ok()) {
     FailAt(op,
@@ -144,6 +153,17 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
     return false;
   }
   return true;
+}
+
+// A replay has its parts run, and nothing else of the body: there is no such scratch then.
+bool Launcher::IsBodysScratch(const Storage& storage) const {
+  if (!in_part_ || storage.output != kScratch) return false;
+  for (const Launcher* part = this; part != nullptr; part = part->outer_part_) {
+    for (const Tensor& own : part->scratch_) {
+      if (own.storage() == &storage) return false;
+    }
+  }
+  return storage.state() == StorageState::kView;
 }
 
 // Bytes are copied and filled from the first to the last one: those in between are somebody else's.
@@ -281,6 +301,8 @@ absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   if (ends_section) random_->EndSection();
   Launcher part(stream_, allocator_, in_part_ ? observer_ : nullptr, random_);
   part.SetWorkspaces(workspaces_);
+  part.SetRemadeBy(remade_by_);
+  if (in_part_) part.outer_part_ = this;
   const absl::Status status = part.RunPart(request);
   requests_.AddOfPart(std::move(part.requests()));
   if (ends_section) random_->EndSection();

@@ -142,7 +142,8 @@ class Launcher {
   Tensor Empty(DType type, absl::Span<const int64_t> sizes);
   Tensor Empty(const Layout* layout);
   // Memory for the op launched next, and no longer. One op may have several. A break is such an op:
-  // its part has the memory until the part ends. Using it afterwards is an error.
+  // its part has the memory until the part ends, as one of its tensors: one that it took along from
+  // its body is an error, as no replay has it. So is using it afterwards.
   Tensor Scratch(uint64_t bytes);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
@@ -191,6 +192,9 @@ class Launcher {
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
   // May be null: parts then run in their place.
   void SetCutter(Cutter* cutter) { cutter_ = cutter; }
+  // It runs the parts of a recording that is replayed: they have what they took along from its
+  // body, which the replay makes again (Storage::remade_by).
+  void SetRemadeBy(uint64_t recording) { remade_by_ = recording; }
   // Runs a part with this launcher, which is not the body's own. The error names the part.
   absl::Status RunPart(const BreakRequest& request);
   BodyRequests& requests() { return requests_; }
@@ -211,6 +215,8 @@ class Launcher {
   void Passed(absl::string_view op, absl::Status status);
   void FailAt(absl::string_view op, absl::Status status);
   absl::Status RunInPlace(const BreakRequest& request);
+  // Whether a part has it from its body.
+  bool IsBodysScratch(const Storage& storage) const;
 
   Stream& stream_;
   BodyAllocator& allocator_;
@@ -219,6 +225,8 @@ class Launcher {
   const Workspaces* workspaces_ = nullptr;
   Cutter* cutter_ = nullptr;
   bool in_part_ = false;
+  uint64_t remade_by_ = 0;
+  const Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
   BodyRequests requests_;
   const Values* inputs_ = nullptr;
   size_t inputs_brought_ = 0;

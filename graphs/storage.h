@@ -123,7 +123,7 @@ class Storage {
   // The owner's notes: the block behind it and where it comes from.
   uint64_t block = 0;
   bool kept = false;       // outlives its step, and counts towards the limit of what may
-  bool remade = false;     // by every replay, for the parts of its recording
+  uint64_t remade_by = 0;  // the recording whose every replay makes it, for its parts; or 0
   uint64_t serial = 0;     // differs for every use of this object
   uint64_t producer = 0;   // function
   uint32_t output = 0;     // which of its outputs, or one of the above

@@ -50,7 +50,8 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
   storage->next = nullptr;
   storage->block = block;
   storage->kept = false;
-  storage->remade = false;
+  storage->remade_by = 0;
+  storage->output = 0;  // it may have been scratch before
   storage->serial = ++next_serial_;
   return storage;
 }

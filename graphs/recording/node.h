@@ -181,7 +181,10 @@ struct Node {
   std::vector<std::shared_ptr<void>> keep_alive;
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
-  std::vector<AddressRange> remade;  // of its body's memory, what its parts may have taken along
+  // Of its body's memory, what its parts may have taken along beside outputs, and how that is known
+  // (Storage::remade_by).
+  std::vector<AddressRange> remade;
+  uint64_t remade_by = 0;
   std::vector<AddressRange> used;  // all that its recording allocated, in address order; to look at
   uint64_t replays = 0;
   uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls

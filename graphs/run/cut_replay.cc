@@ -20,7 +20,9 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
               ground.memory->pool().arena().range_of(Region::kKept)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kKept), &ground.workspaces,
-             &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {}
+             &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {
+  parts_.SetRemadeBy(node->remade_by);
+}
 
 absl::StatusOr<bool> CutReplay::Launch() {
   Section* section = &node_->section;
