@@ -152,6 +152,7 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
            absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
     return false;
   }
+  if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
   return true;
 }
 
@@ -277,6 +278,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
     for (const Arg& argument : tensors) {
       observer_->Accessed(argument.access(), *argument.tensor(), index++);
     }
+    if (!ok()) return;
     observer_->Broke(request.why);
   }
   Fail(cutter_ != nullptr ? cutter_->Cut(std::move(request)) : RunInPlace(request));
@@ -358,9 +360,9 @@ void Launcher::Writes(const Tensor& tensor) {
 }
 
 void Launcher::UsedOn(const Tensor& tensor, Stream& side) {
-  if (ok() && Usable(tensor, "opaque work on a side stream")) {
-    Fail(allocator_.UseOn(tensor.storage(), side));
-  }
+  if (!ok() || !Usable(tensor, "opaque work on a side stream")) return;
+  if (observer_ != nullptr) observer_->UsedBeside(tensor);
+  Fail(allocator_.UseOn(tensor.storage(), side));
 }
 
 }  // namespace graphtree

@@ -100,6 +100,9 @@ class BodyAllocator {
   virtual void EndScratch(Storage* scratch) = 0;
   // Work of `stream` uses the storage too: whoever gets its bytes next waits for that.
   virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
+  // Work that is put on `stream` next uses the storage, whoever it is from. Told for every tensor
+  // of every op: cheap where it is the allocator's own.
+  virtual void NoteUse(const Storage& storage, Stream& stream) {}
 };
 
 // Told about every access that a body declares, before the op is launched.
@@ -114,6 +117,8 @@ class AccessObserver {
   // The op is told to read the tensor only, and its kernel takes a pointer that it may write
   // through.
   virtual void Doubted(const Tensor&) {}
+  // Opaque work on a stream beside the body's uses it.
+  virtual void UsedBeside(const Tensor&) {}
   // The op whose arguments were just told was launched.
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
   virtual void Copied(const CopyParams&) {}

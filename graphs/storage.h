@@ -52,6 +52,11 @@ class StorageOwner {
   // Work on a stream of somebody else's uses a storage whose last handle may go now: the bytes may
   // be given away after that work alone. On any thread.
   virtual void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) {}
+  // Whether the bytes of a storage that is still held are another's when a step of the owner's
+  // ends. The answer stays the same while the storage is held and not stale.
+  virtual bool EndsWithStep(const Storage&) const { return false; }
+  // Its memory is parked: nobody may use its storages' bytes until it is woken. On any thread.
+  virtual bool is_parked() const { return false; }
   // The device that its storages lie on; empty if they lie nowhere in particular.
   virtual std::string DeviceName() const { return ""; }
 };

@@ -110,6 +110,10 @@ class Value {
   uint64_t word_ = 0;
 };
 
+// May the bytes of a storage that somebody holds be used now? An error where the step that made
+// them has ended, as they may be overwritten, and where its tree's memory is parked.
+absl::Status MayBeUsed(const Storage& storage);
+
 // What it is, for a sentence: "the integer 7", "a tensor of f32[4,128]", "nothing".
 std::string Description(const Value& value);
 
@@ -137,10 +141,10 @@ class Tensor : public Value {
   const Layout& shape() const { return *layout(); }
   int64_t dim(size_t index) const { return layout()->sizes()[index]; }
 
-  // The bytes. Fails if the step that made them has ended: they may be overwritten.
+  // The bytes. Fails if they may not be used now, as MayBeUsed says.
   absl::StatusOr<AddressRange> bytes() const {
-    if (storage() != nullptr && storage()->stale()) {
-      return absl::FailedPreconditionError(storage()->owner()->WhyStale(*storage()));
+    if (storage() != nullptr) {
+      if (absl::Status may = MayBeUsed(*storage()); !may.ok()) return may;
     }
     return raw_bytes();
   }

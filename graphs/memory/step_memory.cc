@@ -9,6 +9,7 @@
 #include "allocator/joined_ranges.h"
 #include "allocator/run.h"
 #include "device/base/status_macros.h"
+#include "device/stream.h"
 #include "graphs/memory/device_place.h"
 
 namespace graphtree {
@@ -41,7 +42,10 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
     caller->others.Add(stream);
     pool->UsedLaterOn(stream);
   };
-  StorageHome* home = StorageHome::Make(release, std::move(explain), DevicePlaceOf(device), used);
+  const AddressRange step = pool->arena().range_of(Region::kStep);
+  const auto is_parked = [pool] { return pool->is_parked(); };
+  StorageHome* home = StorageHome::Make(release, std::move(explain),
+                                        {DevicePlaceOf(device), step, used, is_parked});
   return std::unique_ptr<StepMemory>(
       new StepMemory(std::move(pool), home, std::move(caller)));
 }
@@ -162,10 +166,25 @@ void StepAllocator::EndScratch(Storage* scratch) {
   memory_->pool().Free(Unpack(scratch->block)).IgnoreError();
 }
 
-// What owns no block is the caller's or somebody else's to order.
+// What owns no block is the caller's or somebody else's to order. What another tree owns is given
+// away by that tree.
 absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
-  if (storage == nullptr || storage->state() != StorageState::kOwning) return absl::OkStatus();
+  if (storage == nullptr) return absl::OkStatus();
+  if (IsOthers(*storage)) {
+    NoteUse(*storage, stream);
+    return absl::OkStatus();
+  }
+  if (storage->state() != StorageState::kOwning) return absl::OkStatus();
   return memory_->pool().UseOn(Unpack(storage->block), stream);
+}
+
+// A recording holds what it uses of others for as long as it may be replayed, and its stream's work
+// is not what runs.
+void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
+  if (!IsOthers(storage)) return;
+  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+  if (capture.ok() && capture->state != CaptureState::kNone) return;
+  storage.owner()->NoteUsedOn(stream.life());
 }
 
 StorageHolds StepAllocator::Held() const {

@@ -171,6 +171,7 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
+  void NoteUse(const Storage& storage, Stream& stream) override;
   bool spilled() const { return !spilled_.empty(); }
   // Whether it gave out all of these bytes, in its region or beside it. They may be free again.
   bool HasMade(AddressRange range) const;
@@ -195,6 +196,7 @@ class StepAllocator : public BodyAllocator {
     uint64_t serial;  // another one means that it is another allocation's by now
   };
 
+  bool IsOthers(const Storage& storage) const { return storage.owner() != memory_->owner(); }
   // In the region or, where that is full, in the kept one.
   absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t alignment, Stream& stream);
 

@@ -16,19 +16,16 @@ uint64_t FirstSerial() {
 
 }  // namespace
 
-StorageHome::StorageHome(Releaser release, Explainer explain, DevicePlace place, Users used)
+StorageHome::StorageHome(Releaser release, Explainer explain, Ground ground)
     : release_(std::move(release)),
       explain_(std::move(explain)),
-      place_(std::move(place)),
-      used_(std::move(used)),
+      ground_(std::move(ground)),
       next_serial_(FirstSerial()) {}
 
 StorageHome::~StorageHome() = default;
 
-StorageHome* StorageHome::Make(Releaser release, Explainer explain, DevicePlace place,
-                               Users used) {
-  return new StorageHome(std::move(release), std::move(explain), std::move(place),
-                         std::move(used));
+StorageHome* StorageHome::Make(Releaser release, Explainer explain, Ground ground) {
+  return new StorageHome(std::move(release), std::move(explain), std::move(ground));
 }
 
 void StorageHome::Close() { LetGo(); }
@@ -45,7 +42,7 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
     spare_ = storage->next;
     storage->Reset(range, state);
   } else {
-    storage = &storages_.emplace_back(this, range, state, place_.id);
+    storage = &storages_.emplace_back(this, range, state, ground_.place.id);
   }
   storage->next = nullptr;
   storage->block = block;

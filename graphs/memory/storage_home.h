@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "device/address.h"
 #include "graphs/memory/device_place.h"
 #include "graphs/storage.h"
 
@@ -31,13 +32,20 @@ class StorageHome : public StorageOwner {
   // The sentence for a stale storage.
   using Explainer = std::function<std::string(const Storage&)>;
 
-  // Told of streams of others that use its memory (StorageOwner::NoteUsedOn).
-  using Users = std::function<void(const std::shared_ptr<StreamLife>& stream)>;
+  // What the storages look into.
+  struct Ground {
+    DevicePlace place;
+    // A storage in here ends with its step.
+    AddressRange step;
+    // Told of streams of others that use the memory (StorageOwner::NoteUsedOn). May be empty.
+    std::function<void(const std::shared_ptr<StreamLife>& stream)> used;
+    // May be empty: never.
+    std::function<bool()> is_parked;
+  };
 
   // Deletes itself once it is closed and its last storage has come back. All functions must work
   // until then, on any thread.
-  static StorageHome* Make(Releaser release, Explainer explain, DevicePlace place = {},
-                           Users used = nullptr);
+  static StorageHome* Make(Releaser release, Explainer explain, Ground ground = {});
   // The tree is gone: no New any more.
   void Close();
 
@@ -55,21 +63,25 @@ class StorageHome : public StorageOwner {
   void Unreferenced(Storage* storage) override { TakeBack(storage, Dropped::kAnywhere); }
   void UnreferencedInside(Storage* storage) override { TakeBack(storage, Dropped::kInCall); }
   void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) override {
-    if (used_ != nullptr) used_(stream);
+    if (ground_.used != nullptr) ground_.used(stream);
   }
+  // What is no block of its own is an output of a replay, or stands for an input in a recording.
+  bool EndsWithStep(const Storage& storage) const override {
+    return storage.state() != StorageState::kOwning || ground_.step.Contains(storage.range());
+  }
+  bool is_parked() const override { return ground_.is_parked != nullptr && ground_.is_parked(); }
   std::string WhyStale(const Storage& storage) const override;
-  std::string DeviceName() const override { return place_.name; }
+  std::string DeviceName() const override { return ground_.place.name; }
 
  private:
-  StorageHome(Releaser release, Explainer explain, DevicePlace place, Users used);
+  StorageHome(Releaser release, Explainer explain, Ground ground);
   ~StorageHome() override;
   void TakeBack(Storage* storage, Dropped dropped);
   void LetGo();
 
   const Releaser release_;
   const Explainer explain_;
-  const DevicePlace place_;
-  const Users used_;
+  const Ground ground_;
   std::atomic<Storage*> returned_{nullptr};
   std::atomic<uint64_t> kept_bytes_{0};
   // Storages that are out, plus one while the home is open.

@@ -165,6 +165,8 @@ struct Node {
   RangeList written_beside;
   LiveSet live_before;
   std::vector<Consumed> consumed;
+  // It hands out an input as a kept output: what comes there must not end with a step.
+  bool keeps_inputs = false;
   // Inputs taken at any address whose bytes are needed behind the graph's first op: one that died
   // inside may not come as one of them too.
   std::vector<uint32_t> lasting;
@@ -179,6 +181,8 @@ struct Node {
   std::vector<OutsideUse> outside;
   std::vector<OpSite> sites;  // of all its ops; likewise
   std::vector<std::shared_ptr<void>> keep_alive;
+  Values held;  // that its body used without being given them: of lasting regions, also of other
+                // trees'
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
   // Of its body's memory, what its parts may have taken along beside outputs, and how that is known

@@ -79,6 +79,18 @@ void BodyCapture::ShowInputs() {
   }
 }
 
+// What is at its address in every call that the recording serves.
+std::vector<const Storage*> BodyCapture::Pinned() const {
+  std::vector<const Storage*> pinned;
+  for (uint32_t i = 0; i < originals_.size(); ++i) {
+    const Storage* storage = originals_[i].storage();
+    if (storage != nullptr && draft_.node->roles[i] == InputRole::kStatic) {
+      pinned.push_back(storage);
+    }
+  }
+  return pinned;
+}
+
 void BodyCapture::Run(InputPlan plan, Values to_body) {
   StartNode(std::move(plan));
   draft_.status = words_.Allocate(&allocator_, side_);
@@ -99,12 +111,14 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
   ops_ = std::make_unique<OpLog>(log_.get(), &needs_.ground.history->stacks());
   const bool checked = needs_.checks.Applies(call_.function);
   AccessObserver* const observer = checked ? static_cast<AccessObserver*>(ops_.get()) : log_.get();
-  hold_log_ = std::make_unique<HoldLog>(observer, *needs_.ground.memory, originals_);
+  hold_log_ = std::make_unique<HoldLog>(observer, *needs_.ground.memory, Pinned(),
+                                        [this](absl::Status why) { on_->Fail(std::move(why)); });
   write_log_ = std::make_unique<WriteLog>(hold_log_.get(),
                                           [this](const Tensor& tensor) { NoteWrite(tensor); });
   work_log_ = std::make_unique<WorkLog>(write_log_.get());
   Launcher on(side_, allocator_, work_log_.get(), &random_);
   on.SetCutter(this);
+  on_ = &on;
   Capture(&on, &inputs);
   if (draft_.status.ok()) return Finish(&on);
   // Work before a break may be under way.
@@ -139,7 +153,11 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
   draft_.outputs = needs_.body.Run(call_.function, *on, *inputs);
   inputs->clear();
   given_.BuryDead();  // before anything looks at what is held, and forgets it
-  if (on->ok()) on->Fail(needs_.kept.Capture(originals_, &draft_));
+  if (on->ok()) {
+    const absl::Status kept = needs_.kept.Capture(originals_, &draft_);
+    draft_.is_final |= absl::IsInvalidArgument(kept);
+    on->Fail(kept);
+  }
   absl::Status ended = capturing_ ? EndSection(on->status()) : on->status();
   draft_.status = Located(ended, on->Place());
   if (draft_.status.ok()) return;
@@ -181,6 +199,7 @@ void BodyCapture::Finish(Launcher* on) {
   if (!draft_.status.ok() ||
       !ClassifyOutputs(*needs_.ground.memory, needs_.books.path(), originals_, allocator_, &draft_))
     return;
+  KeptOutputs::NoteInputs(draft_.node.get());
   draft_.node->used = allocator_.Used();
   FinishGraph();
 }
@@ -254,7 +273,7 @@ bool BodyCapture::HasAllWork() {
 void BodyCapture::HoldUsed() {
   Values used = hold_log_->Take();
   if (used.empty() || IsPlanted(PlantedBug::kForgetsUsed)) return;
-  draft_.node->keep_alive.push_back(std::make_shared<Values>(std::move(used)));
+  draft_.node->held = std::move(used);
   draft_.node->stores = true;
 }
 

@@ -85,6 +85,7 @@ class BodyCapture : public Cutter {
  private:
   void StartNode(InputPlan plan);
   void ShowInputs();
+  std::vector<const Storage*> Pinned() const;
   void Capture(Launcher* on, Values* inputs);
   void Finish(Launcher* on);
   absl::Status BeginSection();
@@ -136,7 +137,8 @@ class BodyCapture : public Cutter {
   Undo undo_;
   PartRunner parts_;
 
-  // Who listens to the body, from the inside out.
+  // Who listens to the body, from the inside out, and what they fail.
+  Launcher* on_ = nullptr;
   std::unique_ptr<PointerLog> log_;
   std::unique_ptr<OpLog> ops_;
   std::unique_ptr<HoldLog> hold_log_;

@@ -40,12 +40,11 @@ absl::Status CheckInput(Ground& ground, const Call& call, size_t i) {
         "one is alive there nobody can tell from it. Pass the tensor that a call has handed out"));
   }
   if (storage == nullptr) return absl::OkStatus();
-  if (storage->stale() && !IsPlanted(PlantedBug::kLaunchesStale)) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("input ", i, " of '", call.function.name,
-                     "' may not be used: ", storage->owner()->WhyStale(*storage)));
-  }
-  return absl::OkStatus();
+  if (IsPlanted(PlantedBug::kLaunchesStale)) return absl::OkStatus();
+  const absl::Status may = MayBeUsed(*storage);
+  if (may.ok()) return may;
+  return absl::Status(may.code(), absl::StrCat("input ", i, " of '", call.function.name,
+                                               "' may not be used: ", may.message()));
 }
 
 }  // namespace

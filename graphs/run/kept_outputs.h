@@ -7,6 +7,9 @@
 //             where one is hidden, a last op of the graph copies the output there         Capture
 //   replay    the same patches: each run has a place of its own                           Place
 //
+// An output that is an input lasts as long as that does. One that ends with a step, of this tree or
+// of another one, is an error in every kind of run.
+//
 // What runs later sees the lasting place only, so a step may end, or the path be restored, under
 // it. The place is free again when the last handle goes; the next run then gets the same one and
 // patches nothing. Where two places alternate, two executables take turns (section.h).
@@ -17,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "device/stream.h"
 #include "graphs/match/function.h"
 #include "graphs/recording/node.h"
@@ -42,6 +46,11 @@ class KeptOutputs {
   absl::Status Capture(const Values& originals, Draft* draft);
   // Finds the ops of those copies in the graph.
   static absl::Status FindCopies(Draft* draft);
+  // The node's outputs are known: does it keep inputs?
+  static void NoteInputs(Node* node);
+  // REQUIRES: the node keeps inputs. An error if the call brings one that ends with a step, as an
+  // eager run of the call would be.
+  static absl::Status CheckInputs(const Node& node, absl::Span<const Value> inputs);
 
   // A place for the next launch.
   absl::StatusOr<Tensor> New(const Function& function, const Layout* bytes, Stream& stream);

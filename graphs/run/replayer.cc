@@ -29,7 +29,21 @@ Replayer::Refusal SpoiltByPart(Reason why) {
 
 }  // namespace
 
+absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const {
+  for (const Value& held : node.held) {
+    const absl::Status may = MayBeUsed(*held.storage());
+    if (!may.ok()) {
+      return Located(may, absl::StrCat("'", call.function.name, "' uses ", Description(held),
+                                       " without being given it"));
+    }
+  }
+  return node.keeps_inputs ? KeptOutputs::CheckInputs(node, call.inputs) : absl::OkStatus();
+}
+
 absl::Status Replayer::Replay(Node* node, Call& call) {
+  if (node->keeps_inputs || !node->held.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
+  }
   const bool checked = needs_.checks.Applies(call.function);
   if (checked) GRAPHTREE_RETURN_IF_ERROR(CheckFirst(*node, call));
   needs_.books.BackToViews();

@@ -70,6 +70,8 @@ class Replayer {
   std::optional<Refusal> TakeRefusal() { return std::exchange(refusal_, std::nullopt); }
 
  private:
+  // What the recording uses without being given it, and the inputs that it hands out as kept.
+  absl::Status CheckWhatIsHeld(const Node& node, const Call& call) const;
   absl::Status CheckFirst(const Node& node, Call& call);
   absl::Status BringBack(Node* node);
   absl::Status ReplayChecked(Node* node, Call& call);
