@@ -137,14 +137,35 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
     return false;
   }
   // A tensor that a part took along from its body is made again by every replay.
-  if (in_part_ && tensor.storage() != nullptr && tensor.storage()->remade) return true;
+  if (remade_by_ != 0 && tensor.storage() != nullptr && tensor.storage()->remade_by == remade_by_) {
+    return true;
+  }
+  if (tensor.storage() != nullptr && IsBodysScratch(*tensor.storage())) {
+    FailAt(op, absl::FailedPreconditionError(absl::StrCat(
+                   op, ": the part has taken scratch memory of its body along, which no replay "
+                   "has; name it among the break's tensors, and use the one that the part is "
+                   "given")));
+    return false;
+  }
   absl::StatusOr<AddressRange> bytes = tensor.bytes();
   if (!bytes.ok()) {
     FailAt(op,
            absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
     return false;
   }
+  if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
   return true;
+}
+
+// A replay runs the parts and nothing else of the body: such scratch does not exist then.
+bool Launcher::IsBodysScratch(const Storage& storage) const {
+  if (!in_part_ || storage.output != kScratch) return false;
+  for (const Launcher* part = this; part != nullptr; part = part->outer_part_) {
+    for (const Tensor& own : part->scratch_) {
+      if (own.storage() == &storage) return false;
+    }
+  }
+  return storage.state() == StorageState::kView;
 }
 
 // Copies and fills touch all bytes from the first to the last one; bytes in a gap may be somebody
@@ -259,6 +280,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
     for (const Arg& argument : tensors) {
       observer_->Accessed(argument.access(), *argument.tensor(), index++);
     }
+    if (!ok()) return;
     observer_->Broke(request.why);
   }
   Fail(cutter_ != nullptr ? cutter_->Cut(std::move(request)) : RunInPlace(request));
@@ -283,6 +305,8 @@ absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   if (ends_section) random_->EndSection();
   Launcher part(stream_, allocator_, in_part_ ? observer_ : nullptr, random_);
   part.SetWorkspaces(workspaces_);
+  part.SetRemadeBy(remade_by_);
+  if (in_part_) part.outer_part_ = this;
   const absl::Status status = part.RunPart(request);
   requests_.AddOfPart(std::move(part.requests()));
   if (ends_section) random_->EndSection();
@@ -338,9 +362,9 @@ void Launcher::Writes(const Tensor& tensor) {
 }
 
 void Launcher::UsedOn(const Tensor& tensor, Stream& side) {
-  if (ok() && Usable(tensor, "opaque work on a side stream")) {
-    Fail(allocator_.UseOn(tensor.storage(), side));
-  }
+  if (!ok() || !Usable(tensor, "opaque work on a side stream")) return;
+  if (observer_ != nullptr) observer_->UsedBeside(tensor);
+  Fail(allocator_.UseOn(tensor.storage(), side));
 }
 
 }  // namespace graphtree

@@ -101,6 +101,9 @@ class BodyAllocator {
   virtual void EndScratch(Storage* scratch) = 0;
   // Work on `stream` uses the storage, too: whoever gets its bytes next waits for that work.
   virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
+  // Work that is put on `stream` next uses the storage, whichever tree owns it. Called for every
+  // tensor of every op, and cheap where the storage is the allocator's own.
+  virtual void NoteUse(const Storage& storage, Stream& stream) {}
 };
 
 // Told about every access that a body declares, before the op is launched.
@@ -115,6 +118,8 @@ class AccessObserver {
   // The op is told to read the tensor only, and its kernel takes a pointer that it may write
   // through.
   virtual void Doubted(const Tensor&) {}
+  // Opaque work on a stream beside the body's uses the tensor.
+  virtual void UsedBeside(const Tensor&) {}
   // The op whose accesses were told last was launched.
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
   virtual void Copied(const CopyParams&) {}
@@ -143,8 +148,9 @@ class Launcher {
   Tensor Empty(DType type, absl::Span<const int64_t> sizes);
   Tensor Empty(const Layout* layout);
   // Memory for the op that is launched next, and no longer. One op may have several. A break counts
-  // as such an op: its part has the memory until the part ends. Using the memory after its op is an
-  // error.
+  // as such an op: its part has the memory until the part ends, as one of its tensors. Scratch that
+  // a part took along from its body is an error, since no replay has it, and so is using scratch
+  // after its op.
   Tensor Scratch(uint64_t bytes);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
@@ -197,6 +203,9 @@ class Launcher {
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
   // May be null: parts then run in their place.
   void SetCutter(Cutter* cutter) { cutter_ = cutter; }
+  // It runs the parts of a recording that is replayed: they have what they took along from its
+  // body, which the replay makes again (Storage::remade_by).
+  void SetRemadeBy(uint64_t recording) { remade_by_ = recording; }
   // Runs a part with this launcher, which is not the body's own. The error names the part.
   absl::Status RunPart(const BreakRequest& request);
   BodyRequests& requests() { return requests_; }
@@ -217,6 +226,8 @@ class Launcher {
   void Passed(absl::string_view op, absl::Status status);
   void FailAt(absl::string_view op, absl::Status status);
   absl::Status RunInPlace(const BreakRequest& request);
+  // Whether a part has it from its body.
+  bool IsBodysScratch(const Storage& storage) const;
 
   Stream& stream_;
   BodyAllocator& allocator_;
@@ -225,6 +236,8 @@ class Launcher {
   const Workspaces* workspaces_ = nullptr;
   Cutter* cutter_ = nullptr;
   bool in_part_ = false;
+  uint64_t remade_by_ = 0;
+  const Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
   BodyRequests requests_;
   const Values* inputs_ = nullptr;
   size_t inputs_brought_ = 0;

@@ -132,8 +132,12 @@ absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes) {
   return Layout::Of(type, sizes)->Check();
 }
 
-Layout::Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides)
-    : type_(type), sizes_(sizes.begin(), sizes.end()), strides_(strides.begin(), strides.end()) {
+Layout::Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides,
+               ValueKind kind)
+    : kind_(kind),
+      type_(type),
+      sizes_(sizes.begin(), sizes.end()),
+      strides_(strides.begin(), strides.end()) {
   const absl::StatusOr<Extent> extent = ExtentOf(type, sizes, strides);
   const std::vector<int64_t> row_major = RowMajor(sizes);
   dense_ = sizes.size() == strides.size();
@@ -164,6 +168,19 @@ const Layout* Layout::Strided(DType type, absl::Span<const int64_t> sizes,
   const Layout*& slot = table.layouts[KeyOf(type, sizes, strides)];
   if (slot == nullptr) slot = new Layout(type, sizes, strides);
   return slot;
+}
+
+// Of no bytes, and in no table.
+const Layout* Layout::OfKind(ValueKind kind) {
+  static const Layout* const integer = new Layout(DType::kI64, {0}, {1}, ValueKind::kInteger);
+  static const Layout* const opaque = new Layout(DType::kU8, {0}, {1}, ValueKind::kOpaque);
+  static const Layout* const versioned =
+      new Layout(DType::kU8, {0}, {1}, ValueKind::kVersionedOpaque);
+  switch (kind) {
+    case ValueKind::kInteger: return integer;
+    case ValueKind::kOpaque: return opaque;
+    default: return versioned;
+  }
 }
 
 std::string Layout::ToString() const {

@@ -30,6 +30,17 @@ const char* DTypeName(DType type);
 // What is wrong with sizes that no dense tensor can have, as Layout::Check says it.
 absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes);
 
+// What a value is (tensor.h). It stands in its layout, so that whoever compares layouts compares
+// kinds with them: what is no tensor has a layout all the same, which no sizes and strides make.
+enum class ValueKind : uint8_t {
+  kNothing,
+  kConsumed,  // a mark in the place of a tensor that a call has taken
+  kTensor,
+  kInteger,
+  kOpaque,
+  kVersionedOpaque,
+};
+
 class Layout {
  public:
   Layout(const Layout&) = delete;
@@ -42,6 +53,10 @@ class Layout {
   static const Layout* Strided(DType type, absl::Span<const int64_t> sizes,
                                absl::Span<const int64_t> strides);
 
+  // The one that all values of a kind have. REQUIRES: integers, or opaque values.
+  static const Layout* OfKind(ValueKind kind);
+
+  ValueKind kind() const { return kind_; }
   bool possible() const { return problem_.empty(); }
   // OK, or why the layout is impossible: "a tensor of u8[-1] has a negative size".
   absl::Status Check() const;
@@ -61,8 +76,10 @@ class Layout {
   std::string ToString() const;  // "f32[4,256]", with strides where they are not row-major
 
  private:
-  Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides);
+  Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> strides,
+         ValueKind kind = ValueKind::kTensor);
 
+  const ValueKind kind_;
   const DType type_;
   const std::vector<int64_t> sizes_;
   const std::vector<int64_t> strides_;

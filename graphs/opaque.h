@@ -1,8 +1,8 @@
 // An opaque value is an object that a function is handed and no kernel reads: a process group, a
 // mesh, a plan.
 //
-//   Value   | holder* | kOpaque          | 0       |   any object: never compared
-//           | holder* | kVersionedOpaque | version |   part of a call's key, as an integer is
+//   Value   | holder* | opaque           | 0       |   any object: never compared
+//           | holder* | versioned opaque | version |   part of a call's key, as an integer is
 //
 // The value keeps the object alive. (A destructor of the object that throws ends the process.) A
 // recording is made from what the object was, so an object whose contents matter has a version, and

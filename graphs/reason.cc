@@ -31,6 +31,9 @@ constexpr Row kRows[] = {
     {Reason::kUnjoinedFork, "unjoined_fork",
      "it forked work to another stream and did not join it before it returned or broke"},
     {Reason::kOutOfPool, "out_of_pool", "the tree's pool had no memory for it"},
+    {Reason::kOutOfDevice, "out_of_device",
+     "the device could not make what its recording needed beside the pool's memory: a stream, an "
+     "event, an executable"},
     {Reason::kInputMoves, "input_moves",
      "an input that was recorded at one address comes at others, and the function's options ask "
      "for an eager run then"},

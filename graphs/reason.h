@@ -20,6 +20,7 @@ enum class Reason : uint8_t {
   kForbiddenCall,      // it does what no recording allows: waits, or allocates past the pool
   kUnjoinedFork,       // it left work on another stream that was not joined
   kOutOfPool,          // the pool had no memory for it
+  kOutOfDevice,        // the device had no memory, stream or event for its recording
   kInputMoves,         // an input that was pinned comes at other addresses, and its options say so
   kSizeNotListed,      // its options list the sizes to record, and this is none of them
   kSizesVary,          // its sizes vary, and its options or the tree's say not to record it then

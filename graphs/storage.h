@@ -52,6 +52,12 @@ class StorageOwner {
   // Work on a stream of another tree uses a storage whose last handle may go now: its bytes may be
   // given away only after that work. Called on any thread.
   virtual void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) {}
+  // Whether somebody else gets the bytes of a storage that is still held, after a step of the
+  // owner's ends. The answer stays the same while the storage is held and not stale.
+  virtual bool EndsWithStep(const Storage&) const { return false; }
+  // Whether the memory is parked: nobody may use the storages' bytes until it is woken. Called on
+  // any thread.
+  virtual bool is_parked() const { return false; }
   // The device that the storages lie on; empty for those that lie on none.
   virtual std::string DeviceName() const { return ""; }
 };
@@ -123,7 +129,7 @@ class Storage {
   // The owner's notes: the storage's block, and where the storage comes from.
   uint64_t block = 0;
   bool kept = false;       // outlives its step, and counts towards TreeOptions::kept_bytes
-  bool remade = false;     // every replay makes it again, for the parts of its recording
+  uint64_t remade_by = 0;  // the recording whose every replay makes it, for its parts; or 0
   uint64_t serial = 0;     // differs for every use of this object
   uint64_t producer = 0;   // the function that made it
   uint32_t output = 0;     // which output of that function, or kNotReturned and so on

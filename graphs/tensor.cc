@@ -5,6 +5,14 @@
 
 namespace graphtree {
 
+absl::Status MayBeUsed(const Storage& storage) {
+  if (storage.stale()) return absl::FailedPreconditionError(storage.owner()->WhyStale(storage));
+  if (!storage.owner()->is_parked()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("its ", storage.range().bytes, " bytes lie in memory of a tree that is parked; "
+                   "wake that tree's memory first"));
+}
+
 std::string Description(const Value& value) {
   if (value.is_none()) return "nothing";
   if (value.is_consumed()) return "a tensor that an earlier call has consumed";

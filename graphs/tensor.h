@@ -3,12 +3,14 @@
 // consumed leaves a mark in its place, so that passing it again is told from passing nothing.
 //
 //   Tensor   | storage* | layout* | word |        24 bytes; word = address of the first element
-//   Value    | null     | kInt    | word |        word = the integer itself
+//   Value    | null     | integer | word |        word = the integer itself
 //   Value    | null     | null    | 0    |        nothing
 //   Value    | null     | null    | 1    |        a tensor that a call has taken out of here
-//   Value    | holder*  | kOpaque | word |        word = a version, if it has one (opaque.h)
+//   Value    | holder*  | opaque  | word |        word = a version, if it has one (opaque.h)
 //
-// One form for all lets a call be compared with a recording in one loop over pairs of words.
+// All integers share a layout, and a layout knows which kind of value has it (layout.h). One form
+// for all lets a call be compared with a recording in one loop over pairs of words.
+//
 // Copying a handle costs an atomic increment. A handle of foreign memory (the caller's own) has no
 // storage and costs nothing.
 #ifndef GRAPHTREE_GRAPHS_TENSOR_H_
@@ -37,17 +39,18 @@ class Value {
   // The integer is part of a call's key: another value is another recording.
   static Value Integer(int64_t integer) {
     Value value;
-    value.layout_ = IntegerLayout();
+    value.layout_ = Layout::OfKind(ValueKind::kInteger);
     value.word_ = static_cast<uint64_t>(integer);
     return value;
   }
   // The object is never compared: a call with another object matches the same recording.
   static Value Opaque(std::shared_ptr<const void> object) {
-    return Value(OpaqueHolder::Make(std::move(object)), OpaqueLayout(), 0);
+    return Value(OpaqueHolder::Make(std::move(object)), Layout::OfKind(ValueKind::kOpaque), 0);
   }
   // The version is part of a call's key; an object that has changed needs a new one.
   static Value Opaque(std::shared_ptr<const void> object, uint64_t version) {
-    return Value(OpaqueHolder::Make(std::move(object)), VersionedLayout(), version);
+    return Value(OpaqueHolder::Make(std::move(object)), Layout::OfKind(ValueKind::kVersionedOpaque),
+                 version);
   }
   // What a call leaves in the place of a tensor that it took.
   static Value Consumed() { return Value(nullptr, nullptr, kConsumedWord); }
@@ -69,12 +72,16 @@ class Value {
     if (storage_ != nullptr) storage_->DropOutside();
   }
 
-  bool is_none() const { return layout_ == nullptr && word_ == 0; }
-  bool is_consumed() const { return layout_ == nullptr && word_ == kConsumedWord; }
-  bool is_integer() const { return layout_ == IntegerLayout(); }
-  bool is_opaque() const { return layout_ == OpaqueLayout() || has_version(); }
-  bool has_version() const { return layout_ == VersionedLayout(); }
-  bool is_tensor() const { return layout_ != nullptr && !is_integer() && !is_opaque(); }
+  ValueKind kind() const {
+    if (layout_ != nullptr) return layout_->kind();
+    return word_ == kConsumedWord ? ValueKind::kConsumed : ValueKind::kNothing;
+  }
+  bool is_none() const { return kind() == ValueKind::kNothing; }
+  bool is_consumed() const { return kind() == ValueKind::kConsumed; }
+  bool is_integer() const { return kind() == ValueKind::kInteger; }
+  bool is_opaque() const { return kind() == ValueKind::kOpaque || has_version(); }
+  bool has_version() const { return kind() == ValueKind::kVersionedOpaque; }
+  bool is_tensor() const { return kind() == ValueKind::kTensor; }
   int64_t integer() const { return static_cast<int64_t>(word_); }
 
   // REQUIRES: is_opaque(), and the object is a T.
@@ -98,24 +105,14 @@ class Value {
  private:
   static constexpr uint64_t kConsumedWord = 1;
 
-  static const Layout* IntegerLayout() {
-    static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 7});
-    return layout;
-  }
-
-  static const Layout* OpaqueLayout() {
-    static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 8});
-    return layout;
-  }
-  static const Layout* VersionedLayout() {
-    static const Layout* layout = Layout::Strided(DType::kI64, {0, 0, 0, 0}, {7, 7, 7, 9});
-    return layout;
-  }
-
   Storage* storage_ = nullptr;
   const Layout* layout_ = nullptr;
   uint64_t word_ = 0;
 };
+
+// Whether the bytes of a storage that somebody holds may be used now. An error if the step that
+// made them has ended, since they may be overwritten, and if its tree's memory is parked.
+absl::Status MayBeUsed(const Storage& storage);
 
 // The value in words, for a sentence: "the integer 7", "a tensor of f32[4,128]", "nothing".
 std::string Description(const Value& value);
@@ -144,10 +141,10 @@ class Tensor : public Value {
   const Layout& shape() const { return *layout(); }
   int64_t dim(size_t index) const { return layout()->sizes()[index]; }
 
-  // The tensor's bytes. Fails if the step that made them has ended: they may be overwritten.
+  // The tensor's bytes. Fails if they may not be used now, as MayBeUsed says.
   absl::StatusOr<AddressRange> bytes() const {
-    if (storage() != nullptr && storage()->stale()) {
-      return absl::FailedPreconditionError(storage()->owner()->WhyStale(*storage()));
+    if (storage() != nullptr) {
+      if (absl::Status may = MayBeUsed(*storage()); !may.ok()) return may;
     }
     return raw_bytes();
   }

@@ -18,6 +18,7 @@
 #ifndef GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
 #define GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -59,8 +60,9 @@ class Door {
   WaitingWork& waiting() { return waiting_; }
   const WaitingWork& waiting() const { return waiting_; }
 
-  bool is_parked() const { return is_parked_; }
-  void SetParked(bool parked) { is_parked_ = parked; }
+  // May be asked on any thread.
+  bool is_parked() const { return is_parked_.load(std::memory_order_acquire); }
+  void SetParked(bool parked) { is_parked_.store(parked, std::memory_order_release); }
   absl::Status UsedWhileParked(absl::string_view what) const;
 
   // While the server is asked, an allocation is half done. `block` is the one that is being made;
@@ -82,7 +84,7 @@ class Door {
   // Read by the thread inside.
   mutable ThreadGuard guard_;
   bool is_special_ = false;  // asking, closing or closed: one test for the three
-  bool is_parked_ = false;
+  std::atomic<bool> is_parked_{false};
   bool is_asking_ = false;
   bool is_closing_ = false;
   bool is_closed_ = false;

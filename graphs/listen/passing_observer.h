@@ -25,6 +25,7 @@ class PassingObserver : public AccessObserver {
     next_->Accessed(access, tensor, argument);
   }
   void Doubted(const Tensor& tensor) override { next_->Doubted(tensor); }
+  void UsedBeside(const Tensor& tensor) override { next_->UsedBeside(tensor); }
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
     next_->Launched(kernel, shape, arguments);
   }

@@ -43,6 +43,8 @@ class PartRunner : private AccessObserver {
   PartRunner(const PartRunner&) = delete;
   PartRunner& operator=(const PartRunner&) = delete;
 
+  // See Launcher::SetRemadeBy.
+  void SetRemadeBy(uint64_t recording) { on_.SetRemadeBy(recording); }
   // After a part that failed no other one runs.
   absl::Status Run(const BreakRequest& part);
   // What the parts asked for since the last TakeRequests.

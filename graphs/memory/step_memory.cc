@@ -9,6 +9,7 @@
 #include "allocator/memory/joined_ranges.h"
 #include "allocator/placement/run.h"
 #include "device/base/status_macros.h"
+#include "device/stream.h"
 #include "graphs/memory/device_place.h"
 
 namespace graphtree {
@@ -41,7 +42,10 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
     caller->others.Add(stream);
     pool->UsedLaterOn(stream);
   };
-  StorageHome* home = StorageHome::Make(release, std::move(explain), DevicePlaceOf(device), used);
+  const AddressRange step = pool->arena().range_of(Region::kStep);
+  const auto is_parked = [pool] { return pool->is_parked(); };
+  StorageHome* home = StorageHome::Make(release, std::move(explain),
+                                        {DevicePlaceOf(device), step, used, is_parked});
   return std::unique_ptr<StepMemory>(
       new StepMemory(std::move(pool), home, std::move(caller)));
 }
@@ -163,10 +167,25 @@ void StepAllocator::EndScratch(Storage* scratch) {
   memory_->pool().Free(Unpack(scratch->block)).IgnoreError();
 }
 
-// A storage that owns no block needs nothing: the owner of the memory orders the work.
+// A storage that owns no block needs nothing: the owner of the memory orders the work. Another
+// tree's storage is given away by that tree.
 absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
-  if (storage == nullptr || storage->state() != StorageState::kOwning) return absl::OkStatus();
+  if (storage == nullptr) return absl::OkStatus();
+  if (IsOthers(*storage)) {
+    NoteUse(*storage, stream);
+    return absl::OkStatus();
+  }
+  if (storage->state() != StorageState::kOwning) return absl::OkStatus();
   return memory_->pool().UseOn(Unpack(storage->block), stream);
+}
+
+// A recording holds what it uses of others for as long as it may be replayed, and its stream's work
+// is not what runs.
+void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
+  if (!IsOthers(storage)) return;
+  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+  if (capture.ok() && capture->state != CaptureState::kNone) return;
+  storage.owner()->NoteUsedOn(stream.life());
 }
 
 StorageHolds StepAllocator::Held() const {

@@ -174,6 +174,7 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
+  void NoteUse(const Storage& storage, Stream& stream) override;
   bool spilled() const { return !spilled_.empty(); }
   // Whether all of these bytes came from here, in the region or outside. They may be free again.
   bool HasMade(AddressRange range) const;
@@ -198,6 +199,7 @@ class StepAllocator : public BodyAllocator {
     uint64_t serial;  // if the storage has another serial by now, another allocation uses it
   };
 
+  bool IsOthers(const Storage& storage) const { return storage.owner() != memory_->owner(); }
   // Allocates in the region or, where that is full, in the lasting one.
   absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t alignment, Stream& stream);
 

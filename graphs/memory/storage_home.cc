@@ -17,19 +17,16 @@ uint64_t FirstSerial() {
 
 }  // namespace
 
-StorageHome::StorageHome(Releaser release, Explainer explain, DevicePlace place, Users used)
+StorageHome::StorageHome(Releaser release, Explainer explain, Ground ground)
     : release_(std::move(release)),
       explain_(std::move(explain)),
-      place_(std::move(place)),
-      used_(std::move(used)),
+      ground_(std::move(ground)),
       next_serial_(FirstSerial()) {}
 
 StorageHome::~StorageHome() = default;
 
-StorageHome* StorageHome::Make(Releaser release, Explainer explain, DevicePlace place,
-                               Users used) {
-  return new StorageHome(std::move(release), std::move(explain), std::move(place),
-                         std::move(used));
+StorageHome* StorageHome::Make(Releaser release, Explainer explain, Ground ground) {
+  return new StorageHome(std::move(release), std::move(explain), std::move(ground));
 }
 
 void StorageHome::Close() { LetGo(); }
@@ -46,12 +43,13 @@ Storage* StorageHome::New(AddressRange range, StorageState state, uint64_t block
     spare_ = storage->next;
     storage->Reset(range, state);
   } else {
-    storage = &storages_.emplace_back(this, range, state, place_.id);
+    storage = &storages_.emplace_back(this, range, state, ground_.place.id);
   }
   storage->next = nullptr;
   storage->block = block;
   storage->kept = false;
-  storage->remade = false;
+  storage->remade_by = 0;
+  storage->output = 0;  // it may have been scratch before
   storage->serial = ++next_serial_;
   return storage;
 }

@@ -17,6 +17,7 @@
 #include <memory>
 #include <string>
 
+#include "device/address.h"
 #include "graphs/memory/device_place.h"
 #include "graphs/storage.h"
 
@@ -32,13 +33,20 @@ class StorageHome : public StorageOwner {
   // The sentence for a stale storage.
   using Explainer = std::function<std::string(const Storage&)>;
 
-  // Told of streams of other trees that use this home's memory (StorageOwner::NoteUsedOn).
-  using Users = std::function<void(const std::shared_ptr<StreamLife>& stream)>;
+  // What the storages look into.
+  struct Ground {
+    DevicePlace place;
+    // A storage in here ends with its step.
+    AddressRange step;
+    // Told of streams of other trees that use this memory (StorageOwner::NoteUsedOn). May be empty.
+    std::function<void(const std::shared_ptr<StreamLife>& stream)> used;
+    // Whether the memory is parked. May be empty: never.
+    std::function<bool()> is_parked;
+  };
 
-  // The home deletes itself once it is closed and its last storage has come back. These functions
+  // The home deletes itself once it is closed and its last storage has come back. All functions
   // must work until then, on any thread.
-  static StorageHome* Make(Releaser release, Explainer explain, DevicePlace place = {},
-                           Users used = nullptr);
+  static StorageHome* Make(Releaser release, Explainer explain, Ground ground = {});
   // The tree is gone. REQUIRES: no New after this.
   void Close();
 
@@ -56,21 +64,25 @@ class StorageHome : public StorageOwner {
   void Unreferenced(Storage* storage) override { TakeBack(storage, Dropped::kAnywhere); }
   void UnreferencedInside(Storage* storage) override { TakeBack(storage, Dropped::kInCall); }
   void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) override {
-    if (used_ != nullptr) used_(stream);
+    if (ground_.used != nullptr) ground_.used(stream);
   }
+  // What is no block of its own is an output of a replay, or stands for an input in a recording.
+  bool EndsWithStep(const Storage& storage) const override {
+    return storage.state() != StorageState::kOwning || ground_.step.Contains(storage.range());
+  }
+  bool is_parked() const override { return ground_.is_parked != nullptr && ground_.is_parked(); }
   std::string WhyStale(const Storage& storage) const override;
-  std::string DeviceName() const override { return place_.name; }
+  std::string DeviceName() const override { return ground_.place.name; }
 
  private:
-  StorageHome(Releaser release, Explainer explain, DevicePlace place, Users used);
+  StorageHome(Releaser release, Explainer explain, Ground ground);
   ~StorageHome() override;
   void TakeBack(Storage* storage, Dropped dropped);
   void LetGo();
 
   const Releaser release_;
   const Explainer explain_;
-  const DevicePlace place_;
-  const Users used_;
+  const Ground ground_;
   std::atomic<Storage*> returned_{nullptr};
   std::atomic<uint64_t> kept_bytes_{0};
   // How many storages have handles, plus one while the home is open.

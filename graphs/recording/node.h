@@ -169,6 +169,8 @@ struct Node {
   // Outputs of the path that it uses without being given them: their bytes must be there.
   std::vector<OutputRef> needs;
   std::vector<Consumed> consumed;
+  // The node hands out an input as a kept output: what comes there must not end with a step.
+  bool keeps_inputs = false;
   // Inputs that are taken at any address and whose bytes are needed after the graph's first op. A
   // call may not bring a tensor there that it also brings as an input that dies inside.
   std::vector<uint32_t> lasting;
@@ -183,9 +185,14 @@ struct Node {
   std::vector<OutsideUse> outside;
   std::vector<OpSite> sites;  // where all its ops were launched; in checked mode only
   std::vector<std::shared_ptr<void>> keep_alive;
+  // Tensors that its body used without being given them, in lasting regions of this tree or others.
+  Values held;
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
-  std::vector<AddressRange> remade;  // memory of the body that its parts may have taken along
+  // Memory of the body, beside outputs, that its parts may have taken along, and the name under
+  // which the launcher knows such memory (Storage::remade_by).
+  std::vector<AddressRange> remade;
+  uint64_t remade_by = 0;
   std::vector<AddressRange> used;  // all that its recording allocated, in address order
   uint64_t replays = 0;
   uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls

@@ -114,7 +114,8 @@ Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
       continue;
     }
     const Storage* storage = inputs[consumed.input].storage();
-    GRAPHTREE_DCHECK(storage != nullptr) << "a consumed input has no storage";
+    // A bare address: whoever else has what lies there is not known.
+    if (storage == nullptr) return Fit::kHeldElsewhere;
     if (storage->outside() > HandlesIn(inputs, storage) || Lasts(node, inputs, storage)) {
       return Fit::kHeldElsewhere;
     }

@@ -79,6 +79,18 @@ void BodyCapture::ShowInputs() {
   }
 }
 
+// What is at its address in every call that the recording serves.
+std::vector<const Storage*> BodyCapture::Pinned() const {
+  std::vector<const Storage*> pinned;
+  for (uint32_t i = 0; i < originals_.size(); ++i) {
+    const Storage* storage = originals_[i].storage();
+    if (storage != nullptr && draft_.node->roles[i] == InputRole::kStatic) {
+      pinned.push_back(storage);
+    }
+  }
+  return pinned;
+}
+
 void BodyCapture::Run(InputPlan plan, Values to_body) {
   StartNode(std::move(plan));
   draft_.status = words_.Allocate(&allocator_, side_);
@@ -99,12 +111,15 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
       needs_.ground, CaptureListeners::Wishes{
                          .inputs = inputs,
                          .originals = originals_,
+                         .pinned = Pinned(),
                          .marked = draft_.marked,
                          .follows_outputs = follows,
                          .sites = needs_.checks.Applies(call_.function),
-                         .on_write = [this](const Tensor& tensor) { writes_.Note(tensor); }});
+                         .on_write = [this](const Tensor& tensor) { writes_.Note(tensor); },
+                         .refuse = [this](absl::Status why) { on_->Fail(std::move(why)); }});
   Launcher on(side_, allocator_, listeners_->first(), &random_);
   on.SetCutter(this);
+  on_ = &on;
   Capture(&on, &inputs);
   if (draft_.status.ok()) return Finish(&on);
   // The work of sections before a break may be under way, and needs these objects.
@@ -119,7 +134,11 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
   draft_.outputs = needs_.body.Run(call_.function, *on, *inputs);
   inputs->clear();
   given_.BuryDead();  // before anything calls Path::Held, which forgets dead outputs
-  if (on->ok()) on->Fail(needs_.kept.Capture(originals_, &draft_));
+  if (on->ok()) {
+    const absl::Status kept = needs_.kept.Capture(originals_, &draft_);
+    draft_.is_final |= absl::IsInvalidArgument(kept);
+    on->Fail(kept);
+  }
   absl::Status ended = capturing_ ? EndSection(on->status()) : on->status();
   draft_.status = Located(ended, on->Place());
   if (draft_.status.ok()) return;
@@ -127,7 +146,7 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
     draft_.status = needs_.checks.WithStacks(BodyFailure(call_.function, *on), call_,
                                              listeners_->ops().sites());
   } else if (draft_.reason == Reason::kRecordFailed) {
-    draft_.reason = ReasonOf(draft_.status);
+    draft_.reason = allocator_.spilled() ? Reason::kOutOfPool : ReasonOf(draft_.status);
   }
   if (draft_.is_rehearsal()) draft_.hidden = SoughtInputs(draft_.plan);
 }
@@ -163,6 +182,7 @@ void BodyCapture::Finish(Launcher* on) {
   if (!draft_.status.ok() ||
       !ClassifyOutputs(*needs_.ground.memory, needs_.books.path(), originals_, allocator_, &draft_))
     return;
+  KeptOutputs::NoteInputs(draft_.node.get());
   draft_.node->used = allocator_.Used();
   FinishGraph();
 }
@@ -188,7 +208,7 @@ bool BodyCapture::TakeRequests(BodyRequests* requests) {
 void BodyCapture::HoldUsed() {
   Values used = listeners_->holds().Take();
   if (used.empty() || IsPlanted(PlantedBug::kForgetsUsed)) return;
-  draft_.node->keep_alive.push_back(std::make_shared<Values>(std::move(used)));
+  draft_.node->held = std::move(used);
   draft_.node->stores = true;
 }
 

@@ -82,6 +82,7 @@ class BodyCapture : public Cutter {
  private:
   void StartNode(InputPlan plan);
   void ShowInputs();
+  std::vector<const Storage*> Pinned() const;
   void Capture(Launcher* on, Values* inputs);
   void Finish(Launcher* on);
   absl::Status BeginSection();
@@ -128,6 +129,7 @@ class BodyCapture : public Cutter {
   CaptureWrites writes_;
   PartRunner parts_;
 
+  Launcher* on_ = nullptr;  // that the body launches through
   std::unique_ptr<CaptureListeners> listeners_;  // from the moment when the inputs are ready
 };
 

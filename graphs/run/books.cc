@@ -92,7 +92,9 @@ void Books::HoldOutputs(const Call& call, Node* node, const Values& outputs,
     const bool is_new = output.storage() != nullptr && !path_.Holds(*output.storage());
     if (is_new) {
       HoldMade(call, *node, output.storage(), number, number);
-      node->stores |= output.storage()->outside() > HandlesIn(outputs, output.storage());
+      const bool is_stored = output.storage()->outside() > HandlesIn(outputs, output.storage());
+      node->stores |= is_stored;
+      if (is_stored) NoteRemade(output.storage(), node);
     }
     ++number;
   }
@@ -101,10 +103,16 @@ void Books::HoldOutputs(const Call& call, Node* node, const Values& outputs,
     if (path_.Holds(*storage) || IsPlanted(PlantedBug::kForgetsStored)) continue;
     HoldMade(call, *node, storage, number++, kNotReturned);
     node->stores = true;
-    if (node->cuts.empty()) continue;
-    storage->remade = true;
-    node->remade.push_back(storage->range());
+    NoteRemade(storage, node);
+    if (!node->cuts.empty()) node->remade.push_back(storage->range());
   }
+}
+
+// Storages of the recording's own memory. The first one's serial, which is given once, names it.
+void Books::NoteRemade(Storage* storage, Node* node) const {
+  if (node->cuts.empty() || !memory_.InStepRegion(storage->range())) return;
+  if (node->remade_by == 0) node->remade_by = storage->serial;
+  storage->remade_by = node->remade_by;
 }
 
 void Books::TakeBackMade(const Call& call, const StepAllocator& allocator,

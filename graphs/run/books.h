@@ -71,6 +71,8 @@ class Books {
 
  private:
   void TakeBlocksAway();
+  // Of a recording that is cut: a part may have taken it along.
+  void NoteRemade(Storage* storage, Node* node) const;
   void HoldMade(const Call& call, const Node& node, Storage* storage, uint32_t number,
                 uint32_t output);
 

@@ -1,4 +1,4 @@
-// Everybody who listens to a body while its ops are captured, in one chain.
+// The observers of a body while its ops are captured, in one chain.
 //
 //   body --> Launcher --> work --> writes --> holds --> ops --> pointers
 //                         |        |          |         |       |
@@ -34,22 +34,24 @@ class CaptureListeners {
   struct Wishes {
     absl::Span<const Value> inputs;     // as the body is given them
     absl::Span<const Value> originals;  // as the caller brought them
+    std::vector<const Storage*> pinned;  // of the originals that come at one address only
     std::vector<MarkedInput> marked;
     bool follows_outputs = false;  // ops that take outputs are listed, too
     bool sites = false;            // where ops are launched
     WriteLog::Sink on_write;
+    HoldLog::Refuse refuse;
   };
   CaptureListeners(Ground& ground, Wishes wishes)
       : pointers_(*ground.side, wishes.inputs, std::move(wishes.marked), wishes.follows_outputs),
         ops_(&pointers_, &ground.history->stacks()),
         holds_(wishes.sites ? static_cast<AccessObserver*>(&ops_) : &pointers_, *ground.memory,
-               wishes.originals),
+               wishes.originals, std::move(wishes.pinned), std::move(wishes.refuse)),
         writes_(&holds_, std::move(wishes.on_write)),
         work_(&writes_) {}
   CaptureListeners(const CaptureListeners&) = delete;
   CaptureListeners& operator=(const CaptureListeners&) = delete;
 
-  // The one that the launcher tells.
+  // The observer that the launcher calls.
   AccessObserver* first() { return &work_; }
 
   PointerLog& pointers() { return pointers_; }

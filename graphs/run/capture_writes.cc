@@ -82,7 +82,7 @@ absl::Status CaptureWrites::SaveOfSection(std::vector<SpoiltBytes>* spoilt) {
     for (const AddressRange range : spoilt_.Written(write)) {
       spoilt->push_back(SpoiltAt(range));
       if (absl::Status saved = undo_.Save(range); !saved.ok()) {
-        draft_.reason = ReasonOf(saved);
+        draft_.reason = absl::IsResourceExhausted(saved) ? Reason::kOutOfPool : ReasonOf(saved);
         return saved;
       }
     }

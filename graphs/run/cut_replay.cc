@@ -20,7 +20,9 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
               ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
-             &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {}
+             &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {
+  parts_.SetRemadeBy(node->remade_by);
+}
 
 absl::StatusOr<bool> CutReplay::Launch() {
   Section* section = &node_->section;
@@ -33,11 +35,15 @@ absl::StatusOr<bool> CutReplay::Launch() {
     }
     GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
     GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
-    if (overwrote_copied_) return false;
+    if (overwrote_copied_ || HasMovedWorkspace()) return false;
     section = &cut.behind;
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
   return true;
+}
+
+Reason CutReplay::WhySpoilt() const {
+  return overwrote_copied_ ? Reason::kOverlappingInputs : Reason::kWorkspaceMoved;
 }
 
 absl::Status CutReplay::TakeBack() {

@@ -6,8 +6,10 @@
 //   section 1      ...
 //
 // If one of them fails, random numbers are given back, saved bytes are restored, and the node is as
-// good as before; nothing was handed out or consumed. The same is done if a part writes to an input
-// that section 0 has copied: later sections would read the old copy, so the call runs eagerly.
+// good as before; nothing was handed out or consumed. The same is done where a part spoils what
+// comes after it, and the call then runs eagerly: the part writes to an input that section 0 has
+// copied, so that later sections would read the old copy; or it moves a workspace that the
+// recording points to.
 //
 // Threads: the tree's caller. Used once.
 #ifndef GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
@@ -25,6 +27,7 @@
 #include "graphs/memory/spoilt_ranges.h"
 #include "graphs/memory/undo.h"
 #include "graphs/random/random_source.h"
+#include "graphs/reason.h"
 #include "graphs/recording/cut.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/call.h"
@@ -40,9 +43,10 @@ class CutReplay {
   CutReplay(const CutReplay&) = delete;
   CutReplay& operator=(const CutReplay&) = delete;
 
-  // False if a part has written to memory of an input that an earlier section has copied. The node
-  // does not match such calls any more.
+  // False if a part has spoilt what comes after it. The node does not match such calls any more.
   absl::StatusOr<bool> Launch();
+  // REQUIRES: Launch has returned false.
+  Reason WhySpoilt() const;
   // How many parts have run so far.
   uint64_t parts_run() const { return parts_run_; }
   // Objects that work of the parts needs until it is done.
@@ -54,6 +58,7 @@ class CutReplay {
   Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
   absl::Status LaunchSection(size_t number, Section* section);
   absl::Status RunPart(Cut* cut);
+  bool HasMovedWorkspace() const { return !ground_.workspaces.AreCurrent(node_->workspaces); }
   // Whether the range is memory of the recording itself, and not of an input.
   bool IsRecordings(AddressRange range) const;
   void ShowInputs();

@@ -16,7 +16,7 @@ Reason ReasonOf(const absl::Status& status) {
     case ErrorCode::kCaptureUnjoined:
       return Reason::kUnjoinedFork;
     case ErrorCode::kOutOfMemory:
-      return Reason::kOutOfPool;
+      return Reason::kOutOfDevice;
     default:
       return Reason::kRecordFailed;
   }

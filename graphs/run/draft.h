@@ -51,7 +51,8 @@ struct Draft {
   bool is_rehearsal() const { return rehearsal != nullptr && !rehearsal->done(); }
 };
 
-// The reason of a recording that was given up because of this failure.
+// The reason of a recording that was given up because of this failure. Not for failures of the
+// pool, which pass the device's code on.
 Reason ReasonOf(const absl::Status& status);
 
 }  // namespace graphtree

@@ -135,7 +135,8 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   GRAPHTREE_RETURN_IF_ERROR(
       needs_.checks.Begin(call, run->given != nullptr, *inputs, stream, &log, &check));
   AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
-  if (call.variant == nullptr ? call.function.breaks : call.variant->breaks()) {
+  // A shape that has not run yet breaks where another one did.
+  if (call.function.breaks) {
     observer = traces->SaveWrites(
         *inputs, MutatedSomewhere(call.function, call.variant, inputs->size()), observer);
   }

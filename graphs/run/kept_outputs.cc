@@ -15,6 +15,18 @@ const Layout* BytesLayout(uint64_t bytes) {
   return Layout::Of(DType::kU8, {static_cast<int64_t>(bytes)});
 }
 
+bool EndsWithStep(const Storage* storage) {
+  return storage != nullptr && storage->owner()->EndsWithStep(*storage);
+}
+
+absl::Status NotToBeKept(const Function& function, uint32_t output, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("output ", output, " of '", function.name, "' is to be kept, but looks into ",
+                   what, "; keep that one, or copy it"));
+}
+
+constexpr absl::string_view kStepsInput = "an input that ends with the step that made it";
+
 }  // namespace
 
 absl::StatusOr<Tensor> KeptOutputs::New(const Function& function, const Layout* bytes,
@@ -37,12 +49,16 @@ absl::StatusOr<bool> KeptOutputs::MustMove(const Function& function, uint32_t ou
                                                    output, " and has ", outputs.size()));
   }
   const Storage* storage = outputs[output].storage();
-  if (storage == nullptr || !ground_.memory->InStepRegion(storage->range())) return false;
+  if (storage == nullptr) return false;
+  if (storage->owner() != ground_.memory->owner() && EndsWithStep(storage)) {
+    return NotToBeKept(function, output, "a tensor of another tree that ends with that one's step");
+  }
+  if (!ground_.memory->InStepRegion(storage->range())) return false;
   for (const HeldOutput& held : path_.Held()) {
     if (held.storage != storage) continue;
-    return absl::InvalidArgumentError(absl::StrCat(
-        "output ", output, " of '", function.name, "' is to be kept, but looks into output ",
-        held.output.output, " of an earlier function of the step; keep that one, or copy it"));
+    return NotToBeKept(
+        function, output,
+        absl::StrCat("output ", held.output.output, " of an earlier function of the step"));
   }
   return true;
 }
@@ -83,18 +99,16 @@ absl::Status KeptOutputs::Capture(const Values& originals, Draft* draft) {
   std::vector<IngestCopy> copies;
   for (uint32_t output : function.options.kept_outputs) {
     GRAPHTREE_ASSIGN_OR_RETURN(const bool move, MustMove(function, output, draft->outputs));
-    if (!move) continue;
     const Storage* storage = draft->outputs[output].storage();
+    if (storage == nullptr) continue;
     const auto given = std::find(draft->stand_ins.begin(), draft->stand_ins.end(), storage->serial);
     if (given != draft->stand_ins.end()) {
       // The output is an input, and so the caller's own memory is handed out.
       const Value& original = originals[given - draft->stand_ins.begin()];
-      if (original.storage() == nullptr) continue;
-      if (!ground_.memory->InStepRegion(original.storage()->range())) continue;
-      return absl::InvalidArgumentError(absl::StrCat(
-          "output ", output, " of '", function.name, "' is to be kept, but looks into an input ",
-          "that was made in this step; keep that one, or copy it"));
+      if (EndsWithStep(original.storage())) return NotToBeKept(function, output, kStepsInput);
+      continue;
     }
+    if (!move) continue;
     if (IsNoted(*node, *storage)) continue;
     const AddressRange block = storage->range();
     const Layout* const bytes = BytesLayout(block.bytes);
@@ -130,6 +144,23 @@ absl::Status KeptOutputs::FindCopies(Draft* draft) {
   Section& last = draft->node->last();
   for (size_t i = 0; i < draft->copies_out.size(); ++i) {
     GRAPHTREE_ASSIGN_OR_RETURN(last.egress[i].op, last.graph->Find(draft->copies_out[i]));
+  }
+  return absl::OkStatus();
+}
+
+void KeptOutputs::NoteInputs(Node* node) {
+  for (const uint32_t output : node->variant->function->options.kept_outputs) {
+    node->keeps_inputs |= node->outputs[output].kind == OutputKind::kInput;
+  }
+}
+
+absl::Status KeptOutputs::CheckInputs(const Node& node, absl::Span<const Value> inputs) {
+  const Function& function = *node.variant->function;
+  for (const uint32_t output : function.options.kept_outputs) {
+    const OutputSlot& slot = node.outputs[output];
+    if (slot.kind != OutputKind::kInput) continue;
+    if (!EndsWithStep(inputs[slot.source].storage())) continue;
+    return NotToBeKept(function, output, kStepsInput);
   }
   return absl::OkStatus();
 }

@@ -7,9 +7,12 @@
 //             where one is hidden, a last op of the graph copies the output there         Capture
 //   replay    the same patches: each run has a place of its own                           Place
 //
-// Functions that run later see that place only, so the output stays when a step ends or the books
-// are restored. The place is free again when the last handle goes; the next run then gets the same
-// one and patches nothing. Where two places alternate, two executables take turns (section.h).
+// An output that is an input lasts as long as that input. One that ends with a step, of this tree
+// or of another one, is an error in every kind of run.
+//
+// Functions that run later see the lasting place only, so the output stays when a step ends or the
+// books are restored. The place is free again when the last handle goes; the next run then gets the
+// same one and patches nothing. Where two places alternate, two executables take turns (section.h).
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_KEPT_OUTPUTS_H_
@@ -17,6 +20,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "device/stream.h"
 #include "graphs/match/function.h"
 #include "graphs/recording/node.h"
@@ -43,6 +47,11 @@ class KeptOutputs {
   absl::Status Capture(const Values& originals, Draft* draft);
   // Finds the ops of those copies in the graph.
   static absl::Status FindCopies(Draft* draft);
+  // REQUIRES: the node's outputs are known. Notes whether it hands out inputs as kept outputs.
+  static void NoteInputs(Node* node);
+  // REQUIRES: the node keeps inputs. An error if the call brings one there that ends with a step;
+  // an eager run of the call is the same error.
+  static absl::Status CheckInputs(const Node& node, absl::Span<const Value> inputs);
 
   // A new place, of as many bytes as the layout has.
   absl::StatusOr<Tensor> New(const Function& function, const Layout* bytes, Stream& stream);

@@ -36,11 +36,13 @@ bool Matcher::Matches(const Node& node, Call& call) {
   if (!comparison.match) return false;
   call.brings_storage = comparison.any_storage;
   if (comparison.any_storage && !IsPlanted(PlantedBug::kLaunchesStale)) {
+    const StorageOwner* const own = ground_.memory->owner();
     for (const Value& input : call.inputs) {
       const Storage* storage = input.storage();
       if (storage == nullptr) continue;
       if (!IsPlanted(PlantedBug::kNoStaleChecks) && storage->stale()) return false;
       if (storage->IsElsewhere(ground_.home.place().id)) return false;
+      if (storage->owner() != own && storage->owner()->is_parked()) return false;
     }
   }
   for (const KeptOpaque& kept : node.variant->opaque) {

@@ -21,9 +21,30 @@ void LoseConsumed(const Node& node, const Call& call) {
   }
 }
 
+// What a part has done that the sections after it do not know.
+Replayer::Refusal SpoiltByPart(Reason why) {
+  const bool moved = why == Reason::kWorkspaceMoved;
+  return {why, moved ? "a part moved it in a replay, whose next ops point to where it was before"
+                     : "a part writes where an input lies, and its break does not say so"};
+}
+
 }  // namespace
 
+absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const {
+  for (const Value& held : node.held) {
+    const absl::Status may = MayBeUsed(*held.storage());
+    if (!may.ok()) {
+      return Located(may, absl::StrCat("'", call.function.name, "' uses ", Description(held),
+                                       " without being given it"));
+    }
+  }
+  return node.keeps_inputs ? KeptOutputs::CheckInputs(node, call.inputs) : absl::OkStatus();
+}
+
 absl::Status Replayer::Replay(Node* node, Call& call) {
+  if (node->keeps_inputs || !node->held.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
+  }
   const bool checked = needs_.checks.Applies(call.function);
   if (checked) GRAPHTREE_RETURN_IF_ERROR(CheckFirst(*node, call));
   needs_.books.BackToViews();
@@ -80,8 +101,7 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call) {
   CutReplay replay(needs_.ground, needs_.launcher, node, call);
   const absl::StatusOr<bool> launched = LaunchCut(node, call, &replay);
   if (launched.ok() && !*launched) {
-    Refusal why = {Reason::kOverlappingInputs,
-                   "a part writes where an input lies, and its break does not say so"};
+    Refusal why = SpoiltByPart(replay.WhySpoilt());
     const absl::Status aborted = absl::AbortedError(why.detail);
     const absl::Status undone = replay.TakeBack();
     if (!undone.ok()) return AfterUndo(aborted, undone);

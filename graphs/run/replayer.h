@@ -59,7 +59,7 @@ class Replayer {
 
   // Why a call was not replayed although a recording matched: the recording's executables were
   // evicted and the budget has no room for them now, or one of its parts wrote over an input that
-  // was copied before. The call has its inputs back, and may run eagerly.
+  // was copied before, or moved a workspace. The call has its inputs back, and may run eagerly.
   struct Refusal {
     Reason reason = Reason::kOverBudget;
     std::string detail;
@@ -70,6 +70,8 @@ class Replayer {
   std::optional<Refusal> TakeRefusal() { return std::exchange(refusal_, std::nullopt); }
 
  private:
+  // What the recording uses without being given it, and the inputs that it hands out as kept.
+  absl::Status CheckWhatIsHeld(const Node& node, const Call& call) const;
   absl::Status CheckFirst(const Node& node, Call& call);
   absl::Status BringBack(Node* node);
   absl::Status ReplayChecked(Node* node, Call& call);

@@ -106,7 +106,8 @@ void World::CheckFigures(int tree) {
   for (const Reason reason :
        {Reason::kExcluded, Reason::kTreeOff, Reason::kMutatedInput, Reason::kOverlappingInputs,
         Reason::kRerecordLimit, Reason::kRecordFailed, Reason::kForbiddenCall,
-        Reason::kUnjoinedFork, Reason::kOutOfPool, Reason::kInputMoves, Reason::kSizeNotListed,
+        Reason::kUnjoinedFork, Reason::kOutOfPool, Reason::kOutOfDevice, Reason::kInputMoves,
+        Reason::kSizeNotListed,
         Reason::kSizesVary, Reason::kShapeLimit, Reason::kOverBudget, Reason::kPaused,
         Reason::kCaptureBroken,
         Reason::kWarmUpForEver, Reason::kLongStep}) {

@@ -114,6 +114,30 @@ TEST_P(BreaksFailuresTest, AnEagerRunThatFails) {
   }
 }
 
+// Another shape showed that it breaks.
+TEST_P(BreaksFailuresTest, TheFirstRunOfAFurtherShape) {
+  for (const bool exclude : {false, true}) {
+    const FunctionId function =
+        Register("f", {.static_inputs = {0}, .exclude = exclude}, [this](Launcher& on, Values& in) {
+          Bump(on, in[0], 1);
+          HostBumpOrFail(on, in[0], 10);
+          return Values{Sum(on, in[0], in[0])};
+        });
+    CallInSteps(1, function, {Given(1)});
+    for (int64_t words = 8; words <= 16; words += 8) {
+      Values inputs = {Given(2, words)};
+      NewStep();
+      fails_ = true;
+      EXPECT_THAT(Failure(function, inputs), FailsWith(StatusCode::kUnavailable, "'may fail'"));
+      EXPECT_EQ(Read(inputs[0]), Pattern(2, words));
+      fails_ = false;
+      const Words expected = Plus(Pattern(2, words), Words(words, 11));
+      EXPECT_EQ(Read(Call(function, inputs)[0]), Times(expected, 2));
+      EXPECT_EQ(Read(inputs[0]), expected);
+    }
+  }
+}
+
 // Patched inputs that move: what is restored lies where this call has them.
 TEST_P(BreaksFailuresTest, WhatIsRestoredMayHaveMoved) {
   OpenTree({.patch_bytes = 1});

@@ -67,6 +67,26 @@ TEST_P(ConsumedTest, WhatSomebodyHoldsIsNotTaken) {
   EXPECT_EQ(eager(), 0u);
 }
 
+// The caller brings the bare address of a tensor that the recording consumes: nobody says who else
+// has it.
+TEST_P(ConsumedTest, ABareAddressInItsPlaceIsAnError) {
+  Open();
+  const Tensor x = Given(1);
+  for (int step = 0; step < 6; ++step) {
+    NewStep();
+    Values made = Call(make_, {x});
+    if (step >= 3) {
+      const Tensor bare = Tensor::Foreign(made[0].word(), made[0].layout());
+      EXPECT_THAT(Refusal(early_, {bare}),
+                  FailsWith(absl::StatusCode::kInvalidArgument, "input 0 of 'early'"))
+          << "step " << step;
+    }
+    Values out = Call(early_, std::move(made));
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 8)) << "step " << step;
+  }
+  EXPECT_GT(replays(), 0u);
+}
+
 // The same tensor twice dies with its last handle.
 TEST_P(ConsumedTest, AnInputGivenTwiceDiesOnce) {
   const FunctionId make = Register("make", {}, Twice);

@@ -267,6 +267,32 @@ TEST_P(KeptTest, WhatLooksIntoAnEarlierOutputCannotBeKept) {
   EXPECT_EQ(Read(out[0])[0], PatternOf(3)[0]) << "the caller's own needs no keeping";
 }
 
+// Recorded for the caller's own memory, which lasts. What was made in this step does not, and may
+// not be handed out as kept by a replay either.
+TEST_P(KeptTest, WhatEndsWithTheStepIsNotKeptByAReplay) {
+  for (const uint64_t patch_bytes : {uint64_t{1}, kDefaultPatchBytes}) {
+    OpenTree({.patch_bytes = patch_bytes});
+    const FunctionId make = Register("make", {}, Twice);
+    const FunctionId view = Register("view", Keeping({0}), [](Launcher& on, Values& inputs) {
+      return Values{Slice(inputs[0], 0, 8), Sum(on, inputs[0], inputs[0])};
+    });
+    for (int step = 0; step < 6; ++step) {
+      NewStep();
+      Values made = Call(make, {Given(1)});
+      if (step % 2 == 1) {
+        EXPECT_THAT(Refusal(view, {made[0]}),
+                    FailsWith(StatusCode::kInvalidArgument,
+                              "output 0 of 'view' is to be kept, but looks into"))
+            << "step " << step;
+      }
+      const Values out = Call(view, {Given(3)});
+      EXPECT_EQ(Read(out[0])[0], PatternOf(3)[0]) << "step " << step;
+      EXPECT_EQ(Read(out[1]), Times(PatternOf(3), 2)) << "step " << step;
+    }
+    EXPECT_GT(replays(), 4u);
+  }
+}
+
 TEST_P(KeptTest, AKeptOutputOutlivesTheTree) {
   const FunctionId twice = Register("twice", Keeping({0}), Twice);
   const Tensor x = Given(1);

@@ -258,6 +258,44 @@ TEST_P(WorkspaceTest, AWorkspaceThatGrowsInsideTheBody) {
   EXPECT_GT(replays(), 0u);
 }
 
+// A part lets the library grow it, in a replay: the sections behind the part were recorded with the
+// memory of before.
+TEST_P(WorkspaceTest, AWorkspaceThatAPartMovesInAReplay) {
+  const AddressRange places[] = {NewWords(kWords), NewWords(kWords)};
+  const WorkspaceId id = tree().RegisterWorkspace("scratch", places[0]);
+  int now = 0;
+  bool moves = false;
+  const FunctionId function = Register("grows", {}, [&](Launcher& on, Values& inputs) {
+    on.Break("tunes", {}, [&](Launcher& part, absl::Span<const Tensor>) {
+      if (!std::exchange(moves, false)) return;
+      now = 1 - now;
+      part.Fail(tree().MoveWorkspace(id, places[now]));
+    });
+    const AddressRange memory = on.Workspace(id);
+    if (!on.ok()) return Values{};
+    const Tensor scratch = Tensor::Foreign(memory.base, WordsLayout(kWords));
+    const Tensor x = Tensor::From(inputs[0]);
+    const uint32_t count = kWords;
+    on.Launch(AddKernel(), TestShape(), {Out(scratch), In(x), In(x), Val(count)});
+    const Tensor out = on.Empty(WordsLayout(kWords));
+    if (on.ok()) on.Copy(out, scratch);
+    return Values{out};
+  });
+  const Tensor x = Given(1);
+  const Words untouched(kWords, 0xABCD);
+  for (int step = 0; step < 8; ++step) {
+    moves = step == 3 || step == 6;
+    const bool has_moved = moves;
+    const AddressRange before = places[now];
+    Write(before, untouched);
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Times(PatternOf(1), 2)) << "step " << step;
+    if (!has_moved) continue;
+    EXPECT_EQ(ConformanceTest::Read(before), untouched) << "the old memory is not the library's";
+  }
+  EXPECT_EQ(eager(), 2u);
+  EXPECT_EQ(reasons(Reason::kWorkspaceMoved), 4u) << "two replays, and two recordings made again";
+}
+
 TEST_P(WorkspaceTest, AWorkspaceThatIsNotRegistered) {
   const FunctionId function = RegisterUser(3);
   Values outputs, inputs = {Given(1)};

@@ -129,6 +129,27 @@ TEST_P(ScratchTest, IsNoOutput) {
   EXPECT_EQ(live(), 0u);
 }
 
+// It would be good in the run that takes it, and in no replay: the part is given its own.
+TEST_P(ScratchTest, OfABodyIsNotAPartsToTakeAlong) {
+  for (const bool exclude : {false, true}) {
+    const FunctionId function = Register("f", {.exclude = exclude}, [](Launcher& on, Values&) {
+      const Tensor scratch = on.Scratch(256);
+      on.Break("takes", {}, [scratch](Launcher& part, absl::Span<const Tensor>) {
+        part.Fill(scratch, 1);
+      });
+      return Values{};
+    });
+    for (int step = 0; step < 4; ++step) {
+      NewStep();
+      EXPECT_THAT(Refusal(function, {}),
+                  FailsWith(absl::StatusCode::kFailedPrecondition,
+                            "eager part 'takes': fill: the part has taken scratch memory of its "
+                            "body along"))
+          << "step " << step;
+    }
+  }
+}
+
 // The part's ops, a part inside it among them, end their own scratch and not the body's.
 TEST_P(ScratchTest, OfABreakIsItsPartsUntilItEnds) {
   const FunctionId function = Register("f", {}, [](Launcher& on, Values& inputs) {

@@ -2,6 +2,7 @@
 // error or the right bytes, the tree goes on, and it closes with nothing left.
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/types/span.h"
 #include "device/base/status_matchers.h"
@@ -206,6 +207,34 @@ TEST(TreeFaultTest, AnyCallOfARestoreMayFail) {
   EXPECT_GE(calls, 60u);
   EXPECT_GE(restored_calls, calls);
   EXPECT_GE(with_faults, 10u) << "calls that restored, and in which something failed";
+}
+
+// What the device has none left of while a function is recorded is not the pool's memory.
+TEST(TreeFaultTest, ARecordingForWhichTheDeviceHasNothingLeft) {
+  for (const char* const call : {"Device.NewStream", "Graph.Instantiate"}) {
+    FaultDevice device(MakeHost());
+    std::vector<std::string> warnings;
+    auto tree = Tree::Create(device, {.warn = [&](const std::string& text) {
+                               warnings.push_back(text);
+                             }}).value();
+    auto stream = device.NewStream().value();
+    const FunctionId function = tree->Register("forks", {}, [&](Launcher& on, Values&) {
+      auto side = device.NewStream();
+      on.Fail(side.status());
+      return Values{Filled(on, 7, 16)};
+    });
+    for (int step = 0; step < 3; ++step) {
+      if (step == 1) device.plan().FailCallOf(call, 1, ErrorCode::kOutOfMemory);
+      tree->BeginStep();
+      Values outputs;
+      EXPECT_THAT(tree->Run(function, {}, *stream, &outputs), IsOk()) << call;
+    }
+    EXPECT_EQ(tree->stats().reasons[static_cast<size_t>(Reason::kOutOfPool)], 0u) << call;
+    EXPECT_EQ(tree->stats().recordings, 1u) << call;
+    ASSERT_EQ(warnings.size(), 1u) << call;
+    EXPECT_THAT(warnings[0], testing::HasSubstr("'forks' runs eagerly: the device could not make "
+                                                "what its recording needed"));
+  }
 }
 
 TEST(TreeFaultTest, TheDeviceMayBeLostAtAnyCall) {

@@ -1,0 +1,245 @@
+// Tensors of another tree that a function uses: what its recording holds of them, what ends with
+// the other tree's step, and memory of the other tree that is parked.
+#include <memory>
+#include <utility>
+
+#include "allocator/pool.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/breaks_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using absl::StatusCode;
+using testing::HasSubstr;
+
+class OtherTreesTest : public BreaksFixture {
+ protected:
+  void SetUp() override {
+    BreaksFixture::SetUp();
+    if (!IsSkipped()) other_ = *Tree::Create(device(), {.pool_bytes = 64 << 20});
+  }
+  void TearDown() override {
+    known_ = spare_ = Value();
+    other_.reset();
+    BreaksFixture::TearDown();
+  }
+  Tree& other() { return *other_; }
+  // 2x, by the other tree on stream a().
+  Value FromOther(FunctionId function, uint32_t seed) {
+    Values inputs = {Given(seed)}, outputs;
+    EXPECT_THAT(other().Run(function, absl::MakeSpan(inputs), a(), &outputs), IsOk());
+    return outputs.empty() ? Value() : outputs[0];
+  }
+  // y -> y + what the body knows. In the run of that number, counted from 1, it forgets it.
+  Body AddingKnown(int forgets_in) {
+    return [this, forgets_in](Launcher& on, Values& inputs) {
+      const Tensor sum = Sum(on, inputs[0], known_);
+      if (++runs_ == forgets_in) known_ = Value();
+      return Values{sum};
+    };
+  }
+  // A recording of `uses` has what it knows, which the other tree's `makes` made, when the body has
+  // forgotten it and the other tree has had another use for its memory.
+  void ExpectHeld(FunctionId makes, FunctionId uses) {
+    known_ = FromOther(makes, 1);
+    const Tensor y = Given(2);
+    for (uint32_t step = 0; step < 4; ++step) {
+      other().BeginStep();
+      EXPECT_EQ(Read(CallInSteps(1, uses, {y})[0]), Plus(PatternOf(2), Times(PatternOf(1), 2)))
+          << "step " << step;
+      if (step == 0) continue;
+      known_ = spare_;
+      FromOther(makes, 30 + step);
+    }
+    EXPECT_EQ(graphs(), 1u);
+    EXPECT_EQ(replays(), 2u);
+  }
+
+  std::unique_ptr<Tree> other_;
+  FunctionId makes_ = 0;  // of the other tree
+  int runs_ = 0;
+  Value known_;  // to the bodies, without being given
+  Value spare_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(OtherTreesTest);
+
+TEST_P(OtherTreesTest, ARecordingHoldsWhatAnEagerRunMade) {
+  const FunctionId makes = other().Register("makes", {.exclude = true}, Twice);
+  ExpectHeld(makes, Register("uses", {}, AddingKnown(2)));
+}
+
+TEST_P(OtherTreesTest, ARecordingHoldsAKeptOutput) {
+  const FunctionId makes = other().Register("makes", {.kept_outputs = {0}}, Twice);
+  ExpectHeld(makes, Register("uses", {}, AddingKnown(2)));
+}
+
+TEST_P(OtherTreesTest, ARecordingHoldsWhatABreakNames) {
+  const FunctionId makes = other().Register("makes", {.exclude = true}, Twice);
+  const FunctionId uses = Register("uses", {}, [this](Launcher& on, Values& inputs) {
+    const Tensor times = HostTimes(on, known_, 1);
+    if (++runs_ == 2) known_ = Value();
+    return Values{Sum(on, times, inputs[0])};
+  });
+  ExpectHeld(makes, uses);
+}
+
+// What ends with the other tree's step is no recording's to hold: the function runs eagerly, and is
+// told of; behind that step its call is the error that it would be in any run.
+TEST_P(OtherTreesTest, WhatEndsWithTheOthersStepIsNotRecorded) {
+  const FunctionId makes = other().Register("makes", {}, Twice);
+  const FunctionId uses = Register("uses", {}, AddingKnown(0));
+  const Tensor y = Given(2);
+  for (uint32_t step = 1; step <= 4; ++step) {
+    other().BeginStep();
+    known_ = FromOther(makes, step);
+    for (int call = 0; call < 2; ++call) {
+      EXPECT_EQ(Read(CallInSteps(1, uses, {y})[0]), Plus(PatternOf(2), Times(PatternOf(step), 2)))
+          << "step " << step;
+    }
+  }
+  EXPECT_EQ(graphs(), 0u);
+  ASSERT_FALSE(warnings().empty());
+  EXPECT_THAT(warnings()[0], HasSubstr("'uses' runs eagerly: "));
+  EXPECT_THAT(warnings()[0], HasSubstr("a tensor of another tree that ends with that tree's step"));
+  other().BeginStep();
+  NewStep();
+  EXPECT_THAT(Refusal(uses, {y}),
+              FailsWith(StatusCode::kFailedPrecondition, "output 0 of 'makes'"));
+}
+
+// The recording is made where the tensor is an input as well, of which it has a copy.
+TEST_P(OtherTreesTest, WhatIsGivenTooWhenItIsRecorded) {
+  const FunctionId makes = other().Register("makes", {.exclude = true}, Twice);
+  const FunctionId uses = Register("uses", {}, AddingKnown(2));
+  known_ = FromOther(makes, 1);
+  const Tensor y = Given(2);
+  for (uint32_t step = 0; step < 4; ++step) {
+    const Value given = step == 1 ? known_ : Value(y);
+    const Words first = step == 1 ? Times(PatternOf(1), 2) : PatternOf(2);
+    EXPECT_EQ(Read(CallInSteps(1, uses, {given})[0]), Plus(first, Times(PatternOf(1), 2)))
+        << "step " << step;
+    if (step == 0) continue;
+    known_ = spare_;
+    FromOther(makes, 30 + step);
+  }
+  EXPECT_EQ(replays(), 2u);
+}
+
+// Nobody has a handle when the body has forgotten it, and the other tree gives the bytes away
+// behind the body's work.
+TEST_P(OtherTreesTest, AnEagerRunThatForgetsIt) {
+  const FunctionId makes = other().Register("makes", {.exclude = true}, Twice);
+  const FunctionId uses = Register("uses", {.exclude = true}, [this](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], known_);
+    known_ = Value();
+    return Values{sum};
+  });
+  const Tensor y = Given(2);
+  for (uint32_t step = 1; step <= 8; ++step) {
+    known_ = FromOther(makes, step);
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    Values inputs = {y}, outputs;
+    ASSERT_THAT(tree().Run(uses, absl::MakeSpan(inputs), b(), &outputs), IsOk());
+    FromOther(makes, 50 + step);
+    ASSERT_THAT(b().Synchronize(), IsOk());
+    EXPECT_EQ(Read(outputs[0]), Plus(PatternOf(2), Times(PatternOf(step), 2))) << "step " << step;
+  }
+}
+
+// A fork reads it, and joins later than it dies.
+TEST_P(OtherTreesTest, AForkUsesItAndItIsDroppedBeforeTheForkJoins) {
+  const FunctionId makes = other().Register("makes", {.exclude = true}, Twice);
+  const FunctionId uses = Register("forks", {.exclude = true}, [this](Launcher& on, Values&) {
+    const Tensor out = TwiceOnSide(on, known_);
+    on.UsedOn(Tensor::From(known_), b());
+    known_ = Value();
+    FromOther(makes_, 77);
+    JoinSide(on);
+    return Values{out};
+  });
+  makes_ = makes;
+  for (uint32_t step = 1; step <= 8; ++step) {
+    known_ = FromOther(makes, step);
+    EXPECT_EQ(Read(CallInSteps(1, uses, {})[0]), Times(PatternOf(step), 4)) << "step " << step;
+  }
+}
+
+// A kept output that is the caller's own tensor: it lasts as long as that does, so one that ends
+// with the other tree's step is none.
+TEST_P(OtherTreesTest, AStepsOutputOfTheOtherTreeCannotBeKept) {
+  const FunctionId makes = other().Register("makes", {}, Twice);
+  for (const bool exclude : {false, true}) {
+    const FunctionId pass =
+        Register("pass", {.kept_outputs = {0}, .exclude = exclude},
+                 [](Launcher&, Values& inputs) { return Values{Slice(inputs[0], 0, 8)}; });
+    for (int step = 0; step < 4; ++step) {
+      other().BeginStep();
+      NewStep();
+      EXPECT_THAT(Refusal(pass, {FromOther(makes, 1)}),
+                  FailsWith(StatusCode::kInvalidArgument, "output 0 of 'pass' is to be kept"));
+      // Recorded, and replayed, for the caller's own.
+      EXPECT_EQ(Read(CallInSteps(1, pass, {Given(3)})[0])[0], PatternOf(3)[0]);
+    }
+  }
+  EXPECT_GT(replays(), 0u);
+}
+
+class ParkedTreeTest : public OtherTreesTest {
+ protected:
+  // Every call of `uses` is an error while the other tree is parked, and right when it is awake.
+  void ExpectRefusedWhileParked(FunctionId uses, const Value& kept, const Words& expected) {
+    for (int step = 0; step < 4; ++step) {
+      EXPECT_EQ(Read(CallInSteps(1, uses, {kept})[0]), expected) << "step " << step;
+      ASSERT_THAT(other().pool().parking().Park(ParkContents::kToHost), IsOk());
+      NewStep();
+      EXPECT_THAT(Refusal(uses, {kept}), FailsWith(StatusCode::kFailedPrecondition, "is parked"))
+          << "step " << step;
+      ASSERT_THAT(other().pool().parking().Wake(), IsOk());
+    }
+    EXPECT_THAT(device().health(), IsOk());
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(ParkedTreeTest);
+
+TEST_P(ParkedTreeTest, AnInput) {
+  const FunctionId makes = other().Register("makes", {.kept_outputs = {0}}, Twice);
+  const Value kept = FromOther(makes, 1);
+  for (const uint64_t patch_bytes : {uint64_t{1}, kDefaultPatchBytes}) {
+    OpenTree({.patch_bytes = patch_bytes});
+    ExpectRefusedWhileParked(Register("uses", {}, Thrice), kept, Times(PatternOf(1), 6));
+    EXPECT_GT(replays(), 0u);
+  }
+  ExpectRefusedWhileParked(Register("static", {.static_inputs = {0}}, Thrice), kept,
+                           Times(PatternOf(1), 6));
+  ExpectRefusedWhileParked(Register("eagerly", {.exclude = true}, Thrice), kept,
+                           Times(PatternOf(1), 6));
+}
+
+TEST_P(ParkedTreeTest, ATensorThatABodyKnows) {
+  const FunctionId makes = other().Register("makes", {.kept_outputs = {0}}, Twice);
+  const Tensor y = Given(2);
+  known_ = FromOther(makes, 1);
+  const Words expected = Plus(PatternOf(2), Times(PatternOf(1), 2));
+  ExpectRefusedWhileParked(Register("uses", {}, AddingKnown(0)), y, expected);
+  EXPECT_GT(replays(), 0u);
+  ExpectRefusedWhileParked(Register("eagerly", {.exclude = true}, AddingKnown(0)), y, expected);
+}
+
+TEST_P(ParkedTreeTest, ATensorThatAPartKnows) {
+  const FunctionId makes = other().Register("makes", {.kept_outputs = {0}}, Twice);
+  known_ = FromOther(makes, 1);
+  const FunctionId uses = Register("breaks", {}, [this](Launcher& on, Values& inputs) {
+    const Tensor out = on.Empty(inputs[0].layout());
+    on.Break("adds", {In(Tensor::From(inputs[0])), Out(out)},
+             [this](Launcher& part, absl::Span<const Tensor> tensors) {
+               part.Copy(tensors[1], Sum(part, tensors[0], known_));
+             });
+    return Values{out};
+  });
+  ExpectRefusedWhileParked(uses, Given(2), Plus(PatternOf(2), Times(PatternOf(1), 2)));
+  EXPECT_GT(replays(), 0u);
+}
+
+}  // namespace
+}  // namespace graphtree
