@@ -1,16 +1,17 @@
-// Hooks for another framework's allocator callbacks: its memory comes from a pool of ours.
+// Another framework allocates from a pool of ours, through its allocator callbacks.
 //
-//   PyTorch's pluggable allocator   graphtree_foreign_malloc, graphtree_foreign_free by name from
-//   the
-//                                   shared library, graphtree_foreign_record_stream
-//   anything else                   ForeignAllocator's methods
+//   PyTorch's pluggable allocator   looks up three functions by name in the shared library:
+//                                   graphtree_foreign_malloc, graphtree_foreign_free and
+//                                   graphtree_foreign_record_stream
+//   anything else                   calls ForeignAllocator's methods
 //
-// The callbacks carry no context, so the pool is looked up by the device's number. Streams are the
-// caller's native ones; each is adopted once and stays so until the allocator is gone. One that
-// captures then is kept by the pool until its capture has ended, and has to live as long.
+// The callbacks carry no context, so the device's number says which ForeignAllocator is meant.
+// Streams are the caller's native ones; each is adopted at its first use, until the allocator is
+// destroyed. A stream that is captured at that moment goes to the pool, which holds the adopted
+// stream until the capture has ended: the native stream has to live as long.
 //
-// Threads: callbacks may come from any thread; they take turns. The pool then belongs to the
-// ForeignAllocator alone.
+// Threads: callbacks may come from any thread; one lock makes them take turns. Nobody but the
+// ForeignAllocator may call its pool.
 #ifndef GRAPHTREE_ALLOCATOR_FOREIGN_H_
 #define GRAPHTREE_ALLOCATOR_FOREIGN_H_
 
@@ -28,7 +29,7 @@ namespace graphtree {
 
 class ForeignAllocator {
  public:
-  // The pool outlives it.
+  // The pool outlives the allocator.
   explicit ForeignAllocator(Pool* pool) : pool_(*pool) {}
   virtual ~ForeignAllocator();
   ForeignAllocator(const ForeignAllocator&) = delete;
@@ -36,44 +37,45 @@ class ForeignAllocator {
 
   // An address for use on `stream`.
   absl::StatusOr<Address> Allocate(uint64_t bytes, NativeStream stream);
-  // In the order of `stream`. 0 is fine.
+  // `stream` has the last work on the block. Address 0 is fine, and does nothing.
   absl::Status Free(Address address, NativeStream stream);
   // Work on `stream` uses the block at `address` too.
   absl::Status UseOn(Address address, NativeStream stream);
 
-  // The same with a stream of ours; and `native` is that stream, so it need not be adopted. The
-  // stream outlives the allocator or is named again with another.
+  // The same with a stream of ours.
   absl::StatusOr<Address> Allocate(uint64_t bytes, Stream& stream);
   absl::Status Free(Address address, Stream& stream);
   absl::Status UseOn(Address address, Stream& stream);
+  // `stream` is `native`, which is not adopted then. `stream` outlives the allocator, or another
+  // call names another stream for `native` before it goes.
   void Know(NativeStream native, Stream& stream);
 
-  // What went wrong last; callbacks can only return null.
+  // The last failure of a call, as callbacks can only return null; OK if none has failed.
   absl::Status last_error() const;
 
-  // Callbacks for device number `device` go to `allocator` from here on; null: to nobody. An error,
-  // and nothing changed, if no device has such a number.
+  // From here on `allocator` gets the callbacks for device number `device`; null: nobody gets them.
+  // Fails, and changes nothing, if no device can have that number.
   static absl::Status Install(int device, ForeignAllocator* allocator);
   static ForeignAllocator* Installed(int device);
 
  protected:
-  // Where the memory comes from and goes to; called with the lock held.
+  // Where the memory comes from and goes to. Called with the lock held.
   virtual absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream);
   virtual absl::Status GiveBack(Address address, Stream& stream);
-  // Called with the lock held, behind GiveBack: whether that was the last thing that anybody wants
-  // of the allocator. Then one Leave follows, with the lock let go: it may delete itself there.
+  // Whether nobody will call the allocator again. Asked after each GiveBack, with the lock held; on
+  // a yes Leave is called, without the lock, and may delete the allocator.
   virtual bool IsOver() const { return false; }
-  // Whether this thread may use the pool now; called with the lock held.
+  // Whether this thread may use the pool now. Called with the lock held.
   virtual absl::Status MayUsePool() const { return absl::OkStatus(); }
   virtual void Leave() {}
 
   Pool& pool_;
-  // Recursive: a server that is asked for memory frees through here, inside of its own call.
+  // Recursive: a server that the pool asks for memory, inside of an Allocate, calls Free.
   mutable std::recursive_mutex mutex_;
 
  private:
   absl::StatusOr<Stream*> Adopt(NativeStream native);
-  // Keeps what went wrong.
+  // Notes a failure as the last error, and returns it.
   absl::Status Noted(absl::Status status);
 
   std::unordered_map<NativeStream, std::unique_ptr<Stream>> streams_;  // guarded by mutex_

@@ -32,8 +32,8 @@ struct CheckpointId {
 };
 
 enum class Region : uint8_t {
-  kStep,     // follows checkpoints
-  kLasting,  // no restore touches it
+  kStep,     // restoring a checkpoint changes which blocks are live here
+  kLasting,  // no restore touches this region
 };
 
 }  // namespace graphtree

@@ -20,7 +20,7 @@
 // own; a part knows those above it:
 //
 //   arena         its device, options and addresses              never changes
-//   door          who may come in, what has to be done first     thread_guard.h, waiting_work.h
+//   door          which call may begin, what is done before      thread_guard.h, waiting_work.h
 //   ledger        the books: which block lies where
 //   tally         counts
 //   journal       words, history
@@ -34,12 +34,15 @@
 //   checkpoints   going back
 //   scopes        captures that may fail
 //
-// While a capture is open on the device nothing is unmapped, given to the driver, queried or waited
-// for: such work is queued, and done by the end of the capture's scope or by the next call after
-// it. Growing is allowed then, and so is restoring a pool that no capture uses.
+// While a capture is open on the device the pool unmaps nothing, gives the driver nothing back, and
+// neither queries nor waits for anything: such work is queued, and done by the end of the capture's
+// scope or by the next call after it. The pool may grow meanwhile, and a pool that no capture uses
+// may be restored.
 //
-// Streams are of the pool's device; one that goes is forgotten (stream_life.h). Threads: one at a
-// time, told apart from two; streams may go, and Free come, on any. Cost: about 50 ns for both.
+// Streams are of the pool's device, and may be destroyed at any time (stream_life.h).
+//
+// Threads: one at a time; a second one that comes in is refused. Free may be called, and streams
+// may be destroyed, on any thread. Cost: an allocation and its free take about 50 ns together.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_H_
 #define GRAPHTREE_ALLOCATOR_POOL_H_
 
@@ -78,49 +81,50 @@ class Pool {
   // `device` must outlive the pool.
   static absl::StatusOr<std::unique_ptr<Pool>> Create(Device& device, PoolOptions options);
   // Waits for the streams that used the pool, but for those that are capturing, and gives
-  // everything back. While a capture is open everything is left behind for later (left_behind.h).
-  // Blocks that are still live are lost; Close says so first. Scopes that are open end as they are.
+  // everything back. While a capture is open everything is left for later (left_behind.h). Blocks
+  // that are still live are lost: Close, called before, would name them. Open scopes end as they
+  // are.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
-  // Waits for the pool's streams, and gives the memory back. Fails, with their tags, while blocks
-  // are live, while something is pinned, and while a capture allocates from the pool; queued while
-  // another is open. Afterwards every call is refused. Calling it again is fine.
+  // Waits for the pool's streams, and gives the memory back. Fails while blocks are live (and names
+  // their tags), while something is pinned, and while a capture allocates from the pool; is queued
+  // while another capture is open. Afterwards every call is refused, but Close may be called again.
   absl::Status Close();
 
   // Blocks. The bytes may be used on `stream` at once, and on others with UseOn.
   absl::StatusOr<Block> Allocate(uint64_t bytes, Stream& stream, const BlockOptions& options = {});
-  // The region is the address's, and no guards are laid.
+  // At the address that the caller chose, which says the region, too. No guards are laid.
   absl::StatusOr<Block> AllocateAt(Address address, uint64_t bytes, Stream& stream,
                                    const BlockOptions& options = {});
   // From any thread. A free that comes twice, or whose handle is stale or of another pool, is
   // refused and changes nothing. What another thread frees stays freed, whatever becomes of a
   // capture's scope that is open.
   absl::Status Free(BlockId id);
-  // From any thread: the block is freed by whoever calls the pool next. Free does the same for a
-  // thread that did not make the pool's last call. A thread that did, and frees while another
-  // thread may be calling the pool by now, has to say so by this function.
+  // From any thread: queues the block, which the pool's next call frees. Free does the same, unless
+  // this thread made the pool's last call. A thread that made it has to use FreeLater where another
+  // thread may be calling the pool by now.
   absl::Status FreeLater(BlockId id);
-  // Frees what other threads have queued, and does nothing else that waits for the next call.
+  // Frees what other threads have queued. Other work that waits for the next call goes on waiting.
   absl::Status FreeQueued();
-  // From any thread: work on the stream may use any block that is queued now. Whoever comes in next
-  // notes that before it frees them.
+  // From any thread: work on the stream may use any block that is queued to be freed now. The
+  // pool's next call notes that before it frees them.
   void UsedLaterOn(const std::shared_ptr<StreamLife>& stream) {
     door_.waiting().frees().AddUser(stream);
   }
-  // It looks the block up, so one thread at a time.
+  // Not from any thread, unlike Free: finding the block reads the books.
   absl::Status FreeAddress(Address address);
   // Work of `stream` uses the block too; whoever gets the bytes next waits for it.
   absl::Status UseOn(BlockId id, Stream& stream) { return blocks_.UseOn(id, stream); }
   // The live block that covers an address, rounded up to a quantum; NotFound if none does.
   absl::StatusOr<Block> Find(Address address) const { return blocks_.Find(address); }
   absl::StatusOr<Block> Describe(BlockId id) const { return blocks_.Describe(id); }
-  // Kept where it lies: no restore takes the block away, until that is taken back. Blocks of the
-  // lasting region need no declaration, and it cannot be taken back from them.
+  // Declares a step block kept where it lies, so that no restore takes it away, or takes the
+  // declaration back. Blocks of the lasting region need none: true changes nothing, false fails.
   absl::Status SetKept(BlockId id, bool kept) { return blocks_.SetKept(id, kept); }
   absl::Status Annotate(BlockId id, absl::string_view note) { return blocks_.Annotate(id, note); }
 
-  // The parts; what is for the pool's callers comes first in each header.
+  // The parts. Each header has first what the pool's callers may use.
   Checkpoints& checkpoints() { return checkpoints_; }
   Scopes& scopes() { return scopes_; }
   MemoryBudget& memory() { return memory_; }
@@ -131,7 +135,7 @@ class Pool {
   Watchers& watchers() { return watchers_; }
   DeferredQueue& deferred() { return door_.waiting().deferred(); }
 
-  // What it tells of itself.
+  // What the pool tells of itself.
   const Arena& arena() const { return arena_; }
   const Ledger& ledger() const { return ledger_; }
   const PieceRow& row(Region region) const { return growth_.row(region); }
@@ -139,8 +143,8 @@ class Pool {
   PoolStats Stats() const;
   const OomReport& last_out_of_memory() const { return maker_.reporter().last(); }
   PoolFailures failures() const;
-  // Notes in the history that a snapshot is taken. No other thread comes in while `look` looks at
-  // the pool, which it must not change. What it throws is an error.
+  // Notes in the history that a snapshot is taken, and calls `look`, which reads the pool and must
+  // not change it; other threads are refused meanwhile. Fails if `look` throws.
   absl::Status NoteSnapshot(const std::function<void()>& look);
 
  private:

@@ -3,13 +3,13 @@
 //   segments        one for each run of mapped (or parked) pieces of a region
 //     blocks        every block in it, live or free, in address order, without a gap
 //   device_traces   the pool's history, oldest entry first
-//   graphtree       what is only ours: the pool's figures, the ranges that are parked, and the
-//                   nodes of the tree that uses the pool, if it tells of them
+//   graphtree       what PyTorch has no place for: the pool's figures, the parked ranges, and the
+//                   nodes of the tree that uses the pool, if the options give them
 //
 // Keys of ours stand beside PyTorch's, never instead: "tag", "note", "region", "kept", "node" and
-// "function" on blocks, "parked" on segments. Its tools leave unknown keys alone. The three
-// channels of words are its own: the ambient context (user_metadata of every entry), a note on a
-// live block (an "annotate" entry), and an internal mark (internal_metadata).
+// "function" on blocks, "parked" on segments. PyTorch's tools leave unknown keys alone. Words go
+// where PyTorch has a place for them: the ambient context into user_metadata of every entry, a note
+// on a live block into an "annotate" entry, an internal mark into internal_metadata.
 //
 // Cost: linear in blocks and entries. Threads: as the pool.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_SNAPSHOT_H_
@@ -29,7 +29,7 @@
 
 namespace graphtree {
 
-// Who made a block, as far as whoever uses the pool knows. Empty fields are left out.
+// Who made a block, as far as the pool's user knows. Empty fields are left out of the snapshot.
 struct BlockOrigin {
   std::string node;
   std::string function;
@@ -37,9 +37,10 @@ struct BlockOrigin {
 
 struct PoolSnapshotOptions {
   bool with_history = true;
-  // Must not change the pool. Where it throws nothing is known.
+  // Must not change the pool. A block for which it throws has no origin.
   std::function<BlockOrigin(const Block&)> origin = nullptr;
-  // Of the tree that uses the pool; null if there is none. Their blocks need no origin.
+  // The nodes of the tree that uses the pool; null if there is no tree. `origin` is not asked about
+  // blocks of these nodes.
   const std::vector<SnapshotNode>* nodes = nullptr;
 };
 

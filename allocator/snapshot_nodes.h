@@ -1,12 +1,12 @@
-// What a snapshot tells of a tree's nodes, as the tree hands it over: plain values, so that the
-// pool writes them down without knowing what a tree is.
+// A tree's nodes, as the tree hands them over for a snapshot: plain values, so that the pool writes
+// them down without knowing what a tree is.
 //
 //   addresses   |aaaaaaaaaaaa|bbbbbb|. . . .|      ranges: what a node's recording allocated
 //                decode 0     greedy 1             outputs: parts of it that are handed out
-//               |aaaa|                             blocks: what of it is live at the end of that
+//               |aaaa|                             blocks: those that the recording left live
 //
-// Into the snapshot it goes as the list "nodes" under "graphtree", and as "node" and "function" on
-// the live blocks (pool_snapshot_nodes.h).
+// The snapshot has them as the list "nodes" under "graphtree" (reports/snapshot_nodes_writer.h),
+// and names each live block's node and function (pool_snapshot.cc).
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_NODES_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_NODES_H_
 
@@ -20,9 +20,9 @@
 namespace graphtree {
 
 struct SnapshotOutput {
-  uint32_t output = 0;     // its number among the function's
+  uint32_t output = 0;     // its number among the function's outputs
   AddressRange range;
-  uint64_t handles = 0;    // outside the tree; 0: it is dead
+  uint64_t handles = 0;    // outside the tree; 0: the output is dead
   BlockId block;           // in the books
 };
 
@@ -31,10 +31,10 @@ enum class NodeState : uint8_t { kIdle, kOnPath, kRanLast };
 
 struct SnapshotNode {
   uint64_t id = 0;
-  int64_t parent = -1;  // its id; -1 for a root
+  int64_t parent = -1;  // the parent's id; -1 for a root
   uint32_t level = 0;
   std::string function;
-  std::string inputs;   // what tells it from its function's other recordings
+  std::string inputs;   // tell this recording from its function's others
   NodeState state = NodeState::kIdle;
   uint64_t replays = 0;
   uint64_t executable_bytes = 0;

@@ -28,8 +28,8 @@ struct AddressRange {
   Address end() const { return base + bytes; }
   bool empty() const { return bytes == 0; }
   bool Contains(Address address) const { return address - base < bytes; }
-  // One of no bytes lies where it begins: at end() it is the next range's, and an empty range
-  // contains nothing.
+  // A range of no bytes counts as the byte at its base: one at end() is not contained. An empty
+  // range contains nothing.
   bool Contains(AddressRange other) const {
     return Contains(other.base) && other.bytes <= bytes - (other.base - base);
   }

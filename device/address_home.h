@@ -1,5 +1,5 @@
-// Which device's addresses these are, among all devices of the process: memory of the caller's
-// carries no name, and an address of another device would be a wild one.
+// Tells which device of the process reserved an address: a caller's pointer does not say, and to
+// use another device's address would be a wild read.
 //
 //   device A reserves   |=====A=====|
 //   device B reserves                   |===B===|
@@ -19,20 +19,20 @@ namespace graphtree {
 
 class AddressHome {
  public:
-  // Two homes of one name are one where `is_shared`, as a GPU is that was opened twice.
+  // Two shared homes of one name count as one: so does a GPU that was opened twice.
   AddressHome(std::string name, bool is_shared);
   AddressHome(const AddressHome&) = delete;
   AddressHome& operator=(const AddressHome&) = delete;
-  // What is still reserved is nobody's then.
+  // Ranges that are still reserved belong to nobody afterwards.
   ~AddressHome();
 
   void Reserved(AddressRange range);
   void Released(AddressRange range);
 
-  // The name of the other home that has reserved it; empty if none has.
+  // The name of the other home that has reserved the address; empty if none has.
   std::string OtherHomeOf(Address address) const;
 
-  // Another one whenever any home has reserved or released addresses: answers may differ then.
+  // Changes whenever any home reserves or releases addresses: answers may differ from then on.
   static uint64_t Version() { return version_.load(std::memory_order_acquire); }
 
  private:

@@ -1,12 +1,12 @@
-// What is reserved and what is mapped in it: the bookkeeping that both devices share.
+// Keeps the reservations of a device and the mappings in them; both devices use this class.
 //
 //   reservation  |----------------------------------------|
 //   mappings         |== A ==||= B =|        |== C ==|
 //                    ^ keyed by base; never overlapping, never outside a reservation
 //
-// Pure: no device, no lock. A device asks here before it acts, so that a call that would be wrong
-// is refused with both sides named and changes nothing, the same on every device; then acts; then
-// tells the map. Cost: a search in a tree per call.
+// Pure: no device, no lock. A device asks the map before it acts, so that a wrong call is refused
+// on every device in the same words, which name both sides, and changes nothing; then it acts; then
+// it tells the map. Cost: a search in a tree for each call.
 #ifndef GRAPHTREE_DEVICE_ADDRESS_MAP_H_
 #define GRAPHTREE_DEVICE_ADDRESS_MAP_H_
 
@@ -32,11 +32,11 @@ class AddressMap {
     }
   };
 
-  // May this be done? Each sentence says what was asked and what stands against it.
+  // May this be done? An error says what was asked and what stands against it.
   absl::Status MayRelease(AddressRange range) const;
   absl::Status MayMap(AddressRange range) const;
   absl::Status MayUnmap(AddressRange range) const;      // whole mappings, no gap
-  absl::Status MayAccess(AddressRange range) const;     // likewise
+  absl::Status MayAccess(AddressRange range) const;     // likewise; for a change of access rights
   absl::Status IsMapped(AddressRange range) const;      // throughout, by whatever mappings
 
   // It was done. REQUIRES: the matching May... said yes.
@@ -53,8 +53,8 @@ class AddressMap {
 
  private:
   using Mappings = std::map<Address, Mapping>;
-  // The first mapping that ends behind `address`.
   absl::Status AreWholeMappings(AddressRange range, absl::string_view doing) const;
+  // The first mapping that ends after `address`.
   Mappings::const_iterator FirstBehind(Address address) const;
   const AddressRange* ReservationAround(AddressRange range) const;
 

@@ -1,8 +1,8 @@
-// What a device can do, and for what it cannot, why.
+// What a device can do, and why it cannot do the rest.
 //
 // Newer CUDA entry points are looked up at run time, so one binary tells the truth on every driver.
-// Some are told for people alone, who want to know what their driver would allow: nothing of this
-// library makes use of them (IsUsed).
+// Some capabilities are listed for people who want to know what their driver would allow: this
+// library does not use them (IsUsed).
 #ifndef GRAPHTREE_DEVICE_CAPABILITY_H_
 #define GRAPHTREE_DEVICE_CAPABILITY_H_
 
@@ -19,7 +19,7 @@ enum class Capability : uint8_t {
   kPatchOps,               // new arguments for one op of an executable
   kProgrammaticEdges,      // a kernel may start before its predecessor ends
   kCompileSource,          // CUDA source at run time, through NVRTC
-  // Unused so far, from here on.
+  // The library uses none of the following so far.
   kConditionalNodes,       // if, while and switch inside a graph
   kGraphIdentity,          // ids of graphs and nodes without CUPTI (driver 13.1)
   kKernelParameterCount,   // a kernel's parameters counted by the driver (driver 13.2)
@@ -30,7 +30,7 @@ enum class Capability : uint8_t {
 // "virtual memory", ...
 const char* CapabilityName(Capability capability);
 
-// Whether anything of this library makes use of it.
+// Whether this library uses it.
 bool IsUsed(Capability capability);
 
 struct CapabilityState {

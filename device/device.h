@@ -40,7 +40,8 @@ struct DeviceInfo {
   int runtime_version = 0;
   int multiprocessors = 0;
   uint64_t total_bytes = 0;
-  // Ops are held to what Memory::NoteLive and its like say; where they are not, nobody need say it.
+  // The device checks ops against what Memory::NoteLive and the other notes say. False: nobody need
+  // call these.
   bool checks_accesses = false;
   // Every opening is a device of its own, with its own memory, though the identity is the same.
   bool is_opened_anew = false;
@@ -67,8 +68,8 @@ class Device {
   virtual absl::StatusOr<std::unique_ptr<Stream>> AdoptStream(NativeStream native) = 0;
   virtual absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) = 0;
 
-  // Loads a kernel's body for this device ahead of its first launch, which would else do it. Fails,
-  // with the compiler's own lines where there are some, if the kernel has no body that works here.
+  // Loads a kernel's body for this device now, and not at its first launch. Fails if the kernel has
+  // no body that works here, with the compiler's own lines where a compiler was asked.
   virtual absl::Status Load(const Kernel& kernel) = 0;
 
   // Captures begun through this device and not yet ended, on any thread.
@@ -79,8 +80,8 @@ class Device {
 
   // Waits for all work of this device's own streams and gives everything back. Fails, naming them,
   // if streams, events, graphs, executables, address ranges or physical memory are left; the device
-  // is closed all the same once those are gone. Calling it again is fine. Inside a host call or a
-  // kernel of the device's it is an error and changes nothing.
+  // is closed all the same once those are gone. Close may be called again. Called inside a host
+  // call or a kernel of this device, Close fails and changes nothing.
   virtual absl::Status Close() = 0;
 
  protected:

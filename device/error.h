@@ -1,6 +1,6 @@
 // How a device says that something failed.
 //
-// Every failure is an absl::Status. It carries, behind its sentence, the code that the CUDA Runtime
+// Every failure is an absl::Status. After its sentence it carries the code that the CUDA Runtime
 // uses for that failure, on the host device too: a program tested without a GPU sees the codes that
 // it will meet on one. The absl code is derived from the device's code, so callers may branch on
 // either.
@@ -9,8 +9,8 @@
 //   if (ErrorCodeOf(status) == ErrorCode::kCaptureUnsupported) ...
 //
 // The code stands in the message by its name, in brackets, and nowhere else: people and programs
-// read the same, and whoever says where a failure happened, or passes its message on, passes the
-// code on with it. (A payload would be printed behind every message, as absl prints all of them.)
+// read the same, and code that adds where a failure happened, or passes the message on, passes the
+// code on with it. (A payload would be no better: absl prints every payload after the message.)
 //
 // A code that kills the device's context (KillsDevice) is sticky: the device is lost, every later
 // call returns that first status, and closing still works.
@@ -65,7 +65,7 @@ std::string ErrorCodeName(ErrorCode code);
 absl::Status DeviceError(ErrorCode code, absl::string_view message);
 
 // The code that a status carries, the first one if its message tells of several failures; kNone for
-// an OK status, kUnknown for one that carries none.
+// an OK status, kUnknown for a status without a code.
 ErrorCode ErrorCodeOf(const absl::Status& status);
 
 // True if no call on the device can work after this error.

@@ -1,9 +1,9 @@
-// What an executable takes of the device's memory, by its number of ops.
+// Estimates how much of the device's memory an executable takes, from its number of ops.
 //
-// An estimate, and better than measuring: the driver cuts executables out of larger pieces, so the
-// drop in free bytes is nothing for most and megabytes for some, others allocate at the same time,
-// and asking costs more than many an instantiation may. The line goes through what many executables
-// of one size took on an H200: 128, 216 and 1504 KiB for 10, 100 and 1000 kernels.
+// An estimate is better than measuring here: the driver cuts executables out of larger pieces, so
+// the free bytes drop by nothing for most and by megabytes for some; others allocate at the same
+// time; and asking for the free bytes can cost more than instantiating. The line goes through what
+// many executables of one size took on an H200: 128, 216 and 1504 KiB for 10, 100 and 1000 kernels.
 #ifndef GRAPHTREE_DEVICE_EXECUTABLE_BYTES_H_
 #define GRAPHTREE_DEVICE_EXECUTABLE_BYTES_H_
 

@@ -8,9 +8,9 @@
 // Op ids are dense and count in the order in which the ops were captured. While a capture is open
 // an op is known by its token; Graph::Find turns the token into the id.
 //
-// Op ids and their number are known at once; what each op is, the listing, is read from the device
-// when it is first asked for, and may be forgotten again. So capturing, instantiating and patching
-// cost nothing for ops that nobody looks at.
+// Op ids and their number are known at once. The listing, which says what each op is, is read from
+// the device when it is first asked for, and may be forgotten again: capturing, instantiating and
+// patching cost nothing for ops that nobody looks at.
 //
 // Lifetimes: an executable outlives its graph and can still be launched and updated; patching one
 // op needs the graph, and is refused with an error after the graph is gone. Both belong to one
@@ -40,7 +40,7 @@ class Stream;
 
 using OpId = uint32_t;
 
-// An op of a capture that is still open. Means nothing after the capture but to Graph::Find.
+// An op of a capture that is still open. After the capture only Graph::Find understands it.
 struct OpToken {
   uint64_t value = 0;
   friend bool operator==(OpToken a, OpToken b) { return a.value == b.value; }
@@ -138,7 +138,7 @@ class Executable {
   virtual absl::Status PatchCopy(OpId op, const CopyParams& params) = 0;
   virtual absl::Status PatchFill(OpId op, const FillParams& params) = 0;
 
-  // Device memory that it holds, by its number of ops (executable_bytes.h).
+  // The device memory that the executable holds, estimated (executable_bytes.h).
   virtual uint64_t device_bytes() const = 0;
 
  protected:
@@ -155,7 +155,8 @@ class Graph {
   virtual size_t op_count() const = 0;
   // The listing; on CUDA about 1 us an op the first time. None if the device is lost by then.
   virtual const std::vector<Op>& ops() const = 0;
-  // Gives the listing's memory back, where it can be made again. REQUIRES: nobody reads ops() now.
+  // Gives the listing's memory back, if the listing can be read again. REQUIRES: nobody uses what
+  // ops() returned.
   virtual void ForgetOps() const = 0;
   // NotFound if the token is not of the capture that made this graph.
   virtual absl::StatusOr<OpId> Find(OpToken token) const = 0;

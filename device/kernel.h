@@ -8,15 +8,17 @@
 // A Kernel is plain data, belongs to no device, and must outlive what was launched or recorded from
 // it: devices know it by its id, which no other kernel of the process ever gets, and load its CUDA
 // body once. The host body computes what all blocks and threads of the CUDA body compute together,
-// byte for byte, and calls nothing of the device that runs it: it would be refused.
+// byte for byte. Calls of the host body to the device that runs it are refused.
 //
 //   const Kernel kScale("scale", Params<float*, float, int>(), ScaleOnHost,
-//   CudaSymbol{kScaleSymbol}); stream->Launch(kScale, {.grid = {4}, .block = {256}},
+//                       CudaSymbol{kScaleSymbol});
+//   stream->Launch(kScale, {.grid = {4}, .block = {256}},
 //                  {Argument::InOut(x), Argument::Value(2.0f), Argument::Value(n)});
 //
 // What a kernel reads and writes is declared where it is launched, in its arguments: In, Out and
-// InOut are pointers with the range behind them, Value is anything else. The host device checks the
-// declaration before it runs the body; the recorder reads it to know what a graph touches.
+// InOut are pointers, each with the range that the kernel may touch, and Value is anything else.
+// The host device checks the declaration before it runs the body; the recorder reads it to know
+// what a graph touches.
 #ifndef GRAPHTREE_DEVICE_KERNEL_H_
 #define GRAPHTREE_DEVICE_KERNEL_H_
 
@@ -56,8 +58,8 @@ struct LaunchShape {
 
 enum class Access : uint8_t { kValue, kRead, kWrite, kReadWrite };
 
-// One argument of a launch. Values of up to 8 bytes are held inside; a larger one is referred to
-// and must live until the launch call returns (devices copy it there).
+// One argument of a launch. An Argument holds a value of up to 8 bytes itself, and refers to a
+// larger one, which must live until the launch call returns (devices copy it in that call).
 class Argument {
  public:
   template <typename T>
@@ -73,7 +75,7 @@ class Argument {
   const void* data() const { return outside_ != nullptr ? outside_ : &inside_; }
   uint32_t bytes() const { return bytes_; }
   Access access() const { return access_; }
-  // The memory behind a pointer argument; empty for a value.
+  // The memory that a pointer argument points to; empty for a value.
   AddressRange range() const {
     return access_ == Access::kValue ? AddressRange{} : AddressRange{inside_, extent_};
   }
@@ -117,7 +119,8 @@ class HostCall {
   absl::Span<const void* const> arguments_;
 };
 
-// One that throws loses the host device, as an op that faults does; the error says what it threw.
+// A host body that throws loses the host device, as an op that faults does; the error says what was
+// thrown.
 using HostBody = std::function<void(const HostCall&)>;
 
 // The address of a __global__ function linked into this program.
@@ -142,7 +145,7 @@ struct CudaSource {
 using CudaBody = std::variant<std::monostate, CudaSymbol, CudaImage, CudaSource>;
 
 // A kernel's parameters, in order: their sizes, and which of them are pointers that the kernel may
-// write through. Of sizes alone that is not known.
+// write through. Made from sizes alone, no parameter counts as such a pointer.
 class KernelParams {
  public:
   KernelParams(std::vector<uint32_t> bytes) : bytes_(std::move(bytes)) {}
@@ -151,7 +154,7 @@ class KernelParams {
       : bytes_(std::move(bytes)), writable_(std::move(writable)) {}
 
   const std::vector<uint32_t>& bytes() const { return bytes_; }
-  // Known to be a pointer to what is not const.
+  // Whether the parameter is known to be a pointer to something that is not const.
   bool MayWrite(size_t index) const { return index < writable_.size() && writable_[index]; }
 
  private:
@@ -199,8 +202,8 @@ class Kernel {
   const CudaBody cuda_;
 };
 
-// How many arguments, and how large, a launch of `kernel` must bring. The sentence names the
-// argument that is off; empty if all is well.
+// Compares the number and sizes of the arguments with the kernel's parameters. Returns a sentence
+// that names the argument that is wrong; empty if all are right.
 std::string ArgumentMismatch(const Kernel& kernel, Arguments arguments);
 
 }  // namespace graphtree

@@ -1,13 +1,13 @@
-// A device's memory: addresses apart from the physical memory behind them.
+// A device's memory: addresses are reserved, and physical memory is mapped under them, apart.
 //
-//   Reserve      |. . . . . . . . . . . . . . . .|   addresses, nothing behind them
+//   Reserve      |. . . . . . . . . . . . . . . .|   addresses, without memory
 //   Map          |[ A ][ B ]. . . . . . . . . . .|   physical memory A and B, no access yet
 //   SetAccess    |[=A=][=B=]. . . . . . . . . . .|   readable and writable
 //   Unmap        |[=A=]. . . . . . . . . . . . . |   B's bytes live on while B does
 //
 // Addresses stay while the physical memory under them comes and goes: executables that were made
 // before stay valid. Every size and address is a multiple of granularity(). One call costs 1 to 60
-// microseconds on CUDA whatever its size, so use few large pieces. All of it is allowed while a
+// microseconds on CUDA whatever its size, so use few large pieces. Every call is allowed while a
 // capture is open. Safe from several threads.
 //
 // Refused, with both sides named and nothing changed: mapping where something is mapped, unmapping
@@ -87,24 +87,24 @@ class Memory {
 
   virtual absl::StatusOr<std::unique_ptr<HostBuffer>> AllocateHost(uint64_t bytes) = 0;
 
-  // May work that is issued now touch all of `range`? OK as far as the device can tell; else what
-  // is dead there. The host device knows what was mapped and what an allocator gave back; CUDA
-  // knows what is mapped. A debugging aid: it costs a lock and a search.
+  // May work that is issued now touch all of `range`? OK as far as the device can tell; else an
+  // error that says what is dead there. The host device knows what is mapped and what an allocator
+  // gave back; the CUDA device knows what is mapped. For debugging: costs a lock and a search.
   virtual absl::Status CheckLive(AddressRange range) = 0;
 
-  // The name of another device that the address lies on, as far as that is known: this one can
-  // make nothing of it. Empty for its own addresses, the host's and unknown ones.
+  // The name of another device that reserved the address, which this device cannot use then. Empty
+  // for this device's own addresses, the host's and unknown ones.
   virtual std::string OtherHomeOf(Address) { return ""; }
 
-  // What an allocator above knows and a checking device can use: the host device reports an op that
-  // touches dead bytes, and poisons bytes that become live or dead. Free of effect on CUDA.
+  // An allocator tells the device which bytes are live. The host device then reports an op that
+  // touches dead bytes, and poisons bytes that become live or dead. No effect on CUDA.
   virtual void NoteLive(AddressRange range, absl::string_view label) = 0;
   virtual void NoteDead(AddressRange range, absl::string_view reason) = 0;
-  // Live again with the bytes that are there: an allocator went back to an earlier state, and a
-  // replay may have written the bytes while its books had them dead.
+  // Live again, without poison: an allocator went back to an earlier state, and a replay may have
+  // written the bytes while its books had them dead.
   virtual void NoteRevived(AddressRange, absl::string_view) {}
-  // The parts of a range that ops may touch as far as the device was told, each to be touched by an
-  // op of its own. A device that does not check lets ops touch all of it.
+  // The parts of a range that ops may touch, as far as the device was told; no op may touch two of
+  // them at once. A device that does not check lets ops touch all of the range.
   virtual std::vector<AddressRange> UsableParts(AddressRange range) { return {range}; }
 };
 

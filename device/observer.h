@@ -1,16 +1,17 @@
-// Who wants to know what becomes of graphs: told by the layers above the device, which know what a
-// graph is for, and implemented by whoever watches (a profiler, a log, a test).
+// An Observer is told what becomes of graphs. Whoever watches implements it (a profiler, a log, a
+// test); the tree, which knows what each graph is for, calls it.
 //
 //   capture begin --> capture end --> instantiate --> replay begin, replay end ... --> destroy
 //                          `-- failed: nothing more comes for this capture
 //
-// Observers is the list of those who watch one tree. With nobody in it, telling costs one load; an
-// event is put together only if somebody hears it.
+// Observers is the list of the observers of one tree. While it is empty an event costs one load,
+// and is not even put together.
 //
-// Threads: join and leave on any thread. Leave waits until a telling that is under way is over,
-// unless it is called from inside of it; after it the observer hears nothing more. Observers are
-// told on the thread that acts, one event after the other, and must not call the tree. What one of
-// them throws is caught: the others are told all the same, and the call goes on.
+// Threads: join and leave on any thread. Leave waits until an event that is being told was told to
+// all, unless an observer calls Leave from inside of Saw; after Leave the observer hears nothing
+// more. Observers are told on the thread that acts, one event after the other, and must not call
+// the tree. An exception from one of them is caught: the others are told all the same, and the call
+// goes on.
 #ifndef GRAPHTREE_DEVICE_OBSERVER_H_
 #define GRAPHTREE_DEVICE_OBSERVER_H_
 
@@ -33,8 +34,8 @@ enum class GraphMoment : uint8_t {
   kCaptureEnd,
   kInstantiate,
   kReplayBegin,
-  kReplayEnd,   // it was launched, or refused: the work itself is still under way
-  kDestroy,     // no replay comes any more: it was evicted, or its tree is closed
+  kReplayEnd,   // the graph was launched, or refused: its work is still under way
+  kDestroy,     // the executable was evicted, or its tree is closed: no replay comes any more
 };
 
 // "capture begin", ...
@@ -52,13 +53,14 @@ inline const char* GraphMomentName(GraphMoment moment) {
 
 struct GraphEvent {
   GraphMoment moment = GraphMoment::kCaptureBegin;
-  // Which function, and which recording of the tree's; one number from kCaptureBegin to kDestroy,
-  // used again only if that recording failed. What was evicted may be instantiated again.
+  // Which function, and which recording of the tree. A recording has one number from kCaptureBegin
+  // to kDestroy, which is used again only if that recording failed. After kDestroy an evicted graph
+  // may be instantiated again.
   absl::string_view function;
   uint64_t recording = 0;
   // A recording that is cut has a graph for each section; all moments come for each of them.
   uint64_t section = 0;
-  bool ok = true;                          // the thing that ends, or was made, worked
+  bool ok = true;                          // false: what ends here, or was to be made, failed
   Stream* stream = nullptr;                // null for kDestroy
   const Graph* graph = nullptr;            // from kInstantiate on, where there is one
   const Executable* executable = nullptr;  // likewise
@@ -76,7 +78,7 @@ class Observers {
   Observers(const Observers&) = delete;
   Observers& operator=(const Observers&) = delete;
 
-  // `observer` must leave before it goes. Null joins nobody.
+  // `observer` must leave before it is destroyed. Null joins nobody.
   void Join(Observer* observer) {
     if (observer == nullptr) return;
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
@@ -93,7 +95,7 @@ class Observers {
 
   bool any() const { return count_.load(std::memory_order_relaxed) != 0; }
 
-  // By number, as observers may come and go meanwhile. Fails with the first of what they threw.
+  // Goes by index, as observers may come and go meanwhile. Returns the first exception as an error.
   absl::Status Tell(const GraphEvent& event) {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
     absl::Status first;

@@ -1,4 +1,4 @@
-// The way in: devices by name.
+// Opens a device by its name.
 //
 //   absl::StatusOr<std::unique_ptr<Device>> device = OpenDevice("cuda:0");   // or "host"
 //

@@ -18,8 +18,8 @@
 // Another thread's capture never disturbs this one's work, nor the other way round: captures are
 // thread-local unless asked otherwise.
 //
-// A stream may be destroyed while what was put on it is yet to run: that runs all the same, and
-// whoever holds the stream's life can still order later work after it (stream_life.h).
+// A stream may be destroyed while its work is yet to run: the work runs all the same, and whoever
+// holds the stream's life can still order later work after it (stream_life.h).
 //
 // Threads: calls on one stream from several threads are safe and run in some order.
 #ifndef GRAPHTREE_DEVICE_STREAM_H_
@@ -74,7 +74,7 @@ class Stream {
 
   virtual Device& device() const = 0;
 
-  // For whoever may have to know the stream behind its end.
+  // For whoever may have to order work after this stream's once the stream is destroyed.
   const std::shared_ptr<StreamLife>& life() const { return life_; }
 
   // Work. The host side of a captured copy must be page-locked (Memory::AllocateHost).
@@ -83,9 +83,9 @@ class Stream {
   virtual absl::Status Copy(Address target, Address source, uint64_t bytes) = 0;
   // Writes `count` elements of `width` bytes (1, 2 or 4), each the low bytes of `value`.
   virtual absl::Status Fill(Address target, uint32_t value, uint32_t width, uint64_t count) = 0;
-  // Calls `function` in stream order, on a thread of the device's. It must not call the device. If
-  // it throws the host device is lost, as by an op that faults; on CUDA the process ends with a
-  // sentence, as the driver's thread has nobody to tell.
+  // Calls `function` in stream order, on a thread of the device's. `function` must not call the
+  // device. If it throws, the host device is lost, as after an op that faults; on CUDA the process
+  // ends with a message, as the driver's thread has nobody to tell.
   virtual absl::Status CallHost(std::function<void()> function) = 0;
 
   // Order.
@@ -105,7 +105,7 @@ class Stream {
 
  protected:
   Stream() : life_(std::make_shared<StreamLife>(this)) {}
-  // The first thing that the destructor of every kind of stream does, while the stream works still.
+  // Every kind of stream calls this first in its destructor, while the stream still works.
   void EndLife(StreamLife::NewEvent new_event) {
     if (life_.use_count() > 1) life_->End(new_event);
   }

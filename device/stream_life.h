@@ -1,19 +1,20 @@
-// What outlives a stream: who has put work on a stream holds its life, and can order later work
-// after it, or wait for it, whether the stream is still there or not.
+// A StreamLife outlives its stream. Whoever has put work on a stream holds its life, and can order
+// later work after that work, or wait for it, whether the stream is still there or not.
 //
-//   request's stream   work --- work --|   (destroyed: an event behind its last work stays)
-//   holder             ...................... Await --> another stream goes on after it
+//   request's stream   work --- work --|   (destroyed: an event after its last work stays)
+//   holder             ...................... Await --> another stream goes on after that event
 //
-// Nobody is told when a stream ends, and nobody is waited for: holders see it when they look next.
-// A stream that nobody holds ends as cheaply as ever. The address of a life is its stream's name as
-// long as it is held: a new stream at the old one's address has another life.
+// A stream ends when it is destroyed. Holders are not told: they see it when they look next. A
+// stream whose life nobody holds records no event at its end. The address of a held life names the
+// stream: a new stream at the old one's address has another life.
 //
 // A stream that ends within a capture that another stream has begun can be awaited inside of that
-// capture alone; what was put on it before cannot, and asking for that is an error. Where no event
-// can be recorded behind its work the stream's end waits for it; where that fails too, every Await
-// tells that failure.
+// capture alone. The work that was put on it before the capture cannot be awaited at all, and
+// asking for that is an error. Where no event can be recorded after its work, the stream's
+// destructor waits for the work; where that fails too, every Await returns that failure.
 //
-// Threads: safe from all. A stream that ends waits for those that use it through its life.
+// Threads: safe from all. A stream's destructor waits for calls that use the stream through its
+// life.
 #ifndef GRAPHTREE_DEVICE_STREAM_LIFE_H_
 #define GRAPHTREE_DEVICE_STREAM_LIFE_H_
 
@@ -43,31 +44,32 @@ class StreamLife {
   StreamLife& operator=(const StreamLife&) = delete;
 
   bool has_ended() const { return has_ended_.load(std::memory_order_acquire); }
-  // The capture that it was in when it ended; 0 if it has not, or was in none.
+  // The capture that the stream was in when it ended; 0 if it has not ended, or was in none.
   uint64_t ended_in() const { return ended_in_.load(std::memory_order_acquire); }
 
-  // `behind` goes on after all that was put on the stream so far. `event` is the caller's, to be
-  // recorded there while the stream lives.
+  // `behind` goes on after all that was put on the stream so far. `event` is any event of the
+  // caller's: it is recorded on the stream, if the stream has not ended.
   absl::Status Await(Event& event, Stream& behind);
   absl::Status Synchronize();
   absl::StatusOr<bool> IsDone();
-  // None behind its end.
+  // No capture if the stream has ended.
   absl::StatusOr<CaptureInfo> Capture();
-  // Calls `use` with the stream, which does not end meanwhile. Fails behind its end.
+  // Calls `use` with the stream, which does not end meanwhile. Fails if the stream has ended.
   absl::Status Use(absl::FunctionRef<absl::Status(Stream&)> use);
 
  private:
   friend class Stream;
   void End(NewEvent new_event);
-  // Nobody held it when its end was told, or the stream is of a kind that does not tell.
+  // Ends a life for which End was not called: nobody else held it, or the kind of stream does not
+  // call EndLife.
   void EndUntold();
   absl::Status KeepEvent(NewEvent new_event);
   absl::Status WhyUnordered() const;
 
-  std::shared_mutex mutex_;  // shared by those that use the stream, or its event
-  Stream* stream_;           // null behind its end
-  std::unique_ptr<Event> last_;  // behind the last work of one that has ended; null: it is done
-  absl::Status unordered_;       // why that cannot be awaited; else OK
+  std::shared_mutex mutex_;  // held shared while the stream, or its event, is used
+  Stream* stream_;           // null once the stream has ended
+  std::unique_ptr<Event> last_;  // after the last work of an ended stream; null: the work is done
+  absl::Status unordered_;       // why that work cannot be awaited; OK if it can
   std::atomic<bool> has_ended_{false};
   std::atomic<uint64_t> ended_in_{0};
 };

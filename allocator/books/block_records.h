@@ -4,8 +4,8 @@
 //                                        records_[2]: generation 6   stale: the record has been
 //                                                                    used for another block since
 //
-// A record is taken when a block is placed. It is given back once the block is dead and no list of
-// changes refers to it: whoever lists a block counts a reference in its record.
+// A block takes a record when it is placed, and gives it back once it is dead and no list of
+// changes refers to it: whoever lists a block counts a reference in the block's record.
 //
 // Threads: none.
 #ifndef GRAPHTREE_ALLOCATOR_BOOKS_BLOCK_RECORDS_H_
@@ -23,7 +23,7 @@ namespace graphtree {
 enum class FreeOutcome {
   kFreed,
   kUnknown,      // never a block of these records
-  kStale,        // its record has been used for another block since
+  kStale,        // the record has been used for another block since
   kAlreadyFree,  // dead, though a checkpoint remembers it
 };
 

@@ -6,14 +6,14 @@
 //     c1    c2
 //             \__ now          base: c2;  changes: +b7 -b3
 //
-// Taking a checkpoint moves the list of changes into a new node: constant time, no copy. A node
-// that is dropped is taken out as soon as nobody needs it to walk between others: a leaf at once,
-// and a node with one child by joining the two lists.
+// Taking a checkpoint moves the list of changes into a new node: constant time, no copy. A dropped
+// node is taken out as soon as no way between other nodes needs it: a leaf at once, a node with one
+// child by joining the two lists.
 //
 // With no checkpoint there is no base, and nothing is listed at all.
 //
-// The records are the caller's, and named in each call: a block that is listed has a reference in
-// its record, and a block that was allocated since the base knows its place in the list.
+// The records are the caller's, who names them in each call: a listed block has a reference in its
+// record, and the record of a block that was allocated since the base has its place in the list.
 //
 // Threads: none. Cost: listing a change is a few nanoseconds.
 #ifndef GRAPHTREE_ALLOCATOR_BOOKS_CHANGE_BOOK_H_
@@ -51,10 +51,10 @@ class ChangeBook {
   // A block that was allocated since the base leaves the list; an older one is listed as freed.
   void ListFreed(BlockRecords& records, uint32_t index);
 
-  // The current state as a checkpoint, which becomes the base.
+  // Makes the current state a checkpoint, and the base.
   NodeId Take(uint64_t time);
   void Drop(BlockRecords& records, NodeId id);
-  // Another checkpoint becomes the base, and these blocks differ from it.
+  // Makes another checkpoint the base; the current state differs from it by these blocks.
   template <typename Indexes>
   void Rebase(BlockRecords& records, NodeId base, const Indexes& freed, const Indexes& allocated) {
     ChangeList changes = TakeSpare();
@@ -71,7 +71,7 @@ class ChangeBook {
   bool IsListedAsAllocated(const BlockRecords& records, uint32_t index) const;
   ChangeList TakeSpare() { return std::exchange(spare_changes_, {}); }
   void MoveTo(BlockRecords& records, NodeId base, ChangeList changes);
-  // Makes a list whose entries have their references already the current one.
+  // Makes `changes` the current list. Its entries are counted as references already.
   void Relist(BlockRecords& records, ChangeList changes);
   void Forget(BlockRecords& records, ChangeList changes);
   ChangeList Join(BlockRecords& records, const ChangeList& first, const ChangeList& second);

@@ -1,8 +1,9 @@
-// The blocks that came and went between two checkpoints: the net difference of two live sets.
+// The blocks that came and went between two checkpoints: the net difference of two sets of live
+// blocks.
 //
-// Placement is a function of the live set, so the order of what happened in between does not
-// matter, and a block that came and went leaves no trace: the list is as long as the sets differ,
-// however much was allocated meanwhile.
+// Placement is a function of the set, so the order of allocations and frees does not matter, and a
+// block that came and went leaves no trace: the list has one entry for each block by which the sets
+// differ, however much was allocated meanwhile.
 #ifndef GRAPHTREE_ALLOCATOR_BOOKS_CHANGE_LIST_H_
 #define GRAPHTREE_ALLOCATOR_BOOKS_CHANGE_LIST_H_
 
@@ -28,7 +29,7 @@ class Change {
 // No block twice.
 using ChangeList = std::vector<Change>;
 
-// What `first` and then `second` come to. Blocks that are in both cancel out and are added to
+// The net change of `first` and then `second`. Blocks that are in both cancel out and are added to
 // `cancelled`.
 ChangeList Compose(const ChangeList& first, const ChangeList& second,
                    std::vector<uint32_t>* cancelled);

@@ -3,9 +3,9 @@
 //   root --- A --- B          each node: the changes between its parent's state and its own
 //             \--- C          from B to C: undo B's changes, then do C's
 //
-// A caller drops a checkpoint when it will never restore it. A dropped node without children goes
-// away; one with children stays, out of reach, until they are gone or it can be joined to an only
-// child. Pure: knows record numbers, not blocks.
+// A caller drops a checkpoint that it will never restore. A dropped node without children goes
+// away; one with children stays, and cannot be found, until the children are gone or one is left
+// that can be joined to it. Pure: the tree knows record numbers, not blocks.
 //
 // Threads: none. Cost: Add is constant, the lists are moved and not copied.
 #ifndef GRAPHTREE_ALLOCATOR_BOOKS_CHECKPOINT_TREE_H_
@@ -33,7 +33,7 @@ class CheckpointTree {
     uint32_t generation = 0;
     bool in_use = false;
     bool dropped = false;
-    uint64_t time = 0;                // the owner's clock when it was taken
+    uint64_t time = 0;                // the pool's clock of lost contents when it was taken
     ChangeList changes;               // from the parent's state to this one
     std::vector<uint32_t> footprint;  // places touched on the way here
   };

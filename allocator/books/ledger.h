@@ -1,4 +1,5 @@
-// The pool's books: which block lies where, and how to get back to where it was.
+// The pool's books: which block lies where, which blocks each checkpoint remembers, and how to go
+// back to one.
 //
 // Pure: offsets in, offsets out; no device, no clock, no lock. Pool gives the offsets addresses and
 // memory.
@@ -11,13 +12,13 @@
 // and redoes down, so it costs the blocks that differ and not the blocks that exist. A block keeps
 // its handle, size, tag and note while it is dead but remembered (block_records.h).
 //
-// A restore is planned first (restore_planner.h) and applied second, so that its owner can look at
+// A restore is planned first (restore_planner.h) and applied second, so that the pool can look at
 // the plan and refuse.
 //
-// The lasting region has no checkpoints. While somebody watches it, what happens to kept memory is
-// listed too, so that it can be undone:
+// The lasting region has no checkpoints. While a watch is open the ledger lists what happens there,
+// and which step blocks are declared kept, so that this can be undone as well:
 //
-//   Watch() -> 0    allocate k1    free k0    keep b3    Unwatch(0): b3 not kept, k0 live, k1 dead
+//   Watch() -> 0   allocate k1   free k0   keep b3   UndoWatch(0): b3 not kept, k0 live, k1 dead
 //
 // Threads: none. Cost: allocate and free a few tens of nanoseconds, checkpoint constant, restore
 // linear in the blocks that differ; 96 bytes a live block at most.
@@ -42,7 +43,7 @@ struct BlockRequest {
   uint64_t bytes = 0;      // 0 is a block of its own too, of one quantum
   uint64_t alignment = 0;  // a power of two; 0 or less than a quantum means a quantum
   Region region = Region::kStep;
-  bool guarded = false;    // with quanta on either side that belong to nobody
+  bool guarded = false;    // quanta on either side belong to nobody
   uint32_t streams = 0;
   uint32_t tag = 0;
   uint32_t note = 0;
@@ -59,7 +60,7 @@ enum class AllocateOutcome {
 struct Allocation {
   AllocateOutcome outcome;
   BlockId block;
-  LastUse last_use;  // of the bytes, before
+  LastUse last_use;  // who used the bytes before
 };
 
 class Ledger {
@@ -81,21 +82,22 @@ class Ledger {
   // Declares a step block kept where it lies, or takes that back.
   void SetKeep(BlockId id, bool keep);
 
-  // Moves a block that nobody has used yet to another place of its region; false, and nothing has
-  // changed, if there is none. For when its place will not do. `last_use` is that of the bytes, and
-  // then that of the new ones.
+  // Moves a block that nobody has used yet to a place of its region that `first_place` allows;
+  // returns false, and changes nothing, if there is none. `last_use` comes as that of the bytes
+  // where the block lies, and is set to that of its new ones.
   bool Move(BlockId id, const Placement::FirstPlace& first_place, bool with_tail,
             LastUse* last_use);
 
-  // From here on changes of kept memory can be undone. Watches nest, and end in reverse order.
+  // From here on changes in the lasting region, and declarations of kept blocks, can be undone.
+  // Returns the mark for UndoWatch. Watches nest, and end in reverse order.
   uint32_t Watch() {
     ++watches_;
     return static_cast<uint32_t>(deeds_.size());
   }
   // Ends the innermost watch and leaves everything as it is now.
   void EndWatch();
-  // Ends the innermost watch and undoes what came after `mark`, which it was given. `dies` and
-  // `wakes` are then the kept blocks whose life has changed.
+  // Ends the innermost watch and undoes everything since `mark`, which its Watch returned. `dies`
+  // and `wakes` receive the blocks of the lasting region that died or came back by that.
   void UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies,
                  std::vector<uint32_t>* wakes);
 
@@ -107,7 +109,7 @@ class Ledger {
   // The live block that covers an offset in quanta; an index of kNoId if none does.
   BlockId Find(uint32_t offset) const;
 
-  // The current state as a checkpoint.
+  // Makes the current state a checkpoint. `time` is the pool's clock (checkpoint_tree.h).
   CheckpointTree::NodeId Take(uint64_t time) { return book_.Take(time); }
   CheckpointTree::NodeId FindCheckpoint(uint32_t index, uint32_t generation) const {
     return book_.tree().Find(index, generation);
@@ -123,8 +125,8 @@ class Ledger {
   RestoreOutcome Apply(RestorePlan* plan, uint32_t time);
   const CheckpointTree& checkpoints() const { return book_.tree(); }
 
-  // Notes that a block touches `place` on the way to the next checkpoint; nothing is noted while
-  // there is none (footprints.h).
+  // Notes that a block touches `place` on the way to the next checkpoint (footprints.h); notes
+  // nothing while there is no checkpoint.
   void Touch(uint32_t place) {
     if (notes_places()) book_.footprints().Touch(place);
   }
@@ -150,11 +152,12 @@ class Ledger {
   static bool Prepare(const BlockRequest& request, uint64_t* length, uint64_t* alignment,
                       AllocateOutcome* outcome);
   Allocation Enter(const BlockRequest& request, uint64_t alignment, const Placed& placed);
-  // Death and life without a word in the list of changes.
+  // A block dies, or comes back, without an entry in the list of changes.
   void Kill(uint32_t index, uint32_t time);
   bool Wake(uint32_t index);
 
-  // What happened to kept memory while it was watched. Each holds a reference to its record.
+  // What happened in the lasting region, or to a declaration, while it was watched. A deed counts
+  // as a reference to the block's record.
   struct Deed {
     enum Kind : uint8_t { kAllocated, kFreed, kKeepChanged };
     uint32_t block;

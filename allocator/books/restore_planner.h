@@ -1,15 +1,15 @@
 // Finds out what a restore would change, and changes nothing.
 //
 //   now:  base c2, +b7 -b3                       walk up to the common ancestor, and down again:
-//   to c1:  undo +b7 -b3, undo c2, redo c1       the last word on each block counts
+//   to c1:  undo +b7 -b3, undo c2, redo c1       the last change of each block counts
 //
 //   b3 dead -> live   wakes        b7 live -> dead   dies
 //
-// Then the caller's words change the fate of some: a block that is named as surviving, or that was
-// declared kept where it lies, stays though the checkpoint does not know it (a guest); one that is
-// named as dying is freed though the checkpoint has it live.
+// Then the caller's lists change the fate of some blocks. A block that is named as surviving, or
+// that was declared kept where it lies, stays though the checkpoint does not know it: a guest. A
+// block that is named as dying is freed though the checkpoint has it live.
 //
-// While it plans, it uses three bits of each record that it meets (`touched`, `wanted`, `doomed`).
+// The planner uses three bits of each record that it meets: `touched`, `wanted` and `doomed`.
 //
 // Threads: none. Cost: linear in the blocks that differ.
 #ifndef GRAPHTREE_ALLOCATOR_BOOKS_RESTORE_PLANNER_H_

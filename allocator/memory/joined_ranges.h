@@ -1,4 +1,4 @@
-// Ranges in address order, those that overlap made one; JoinedRanges joins those that touch, too.
+// Sorts ranges by address and joins those that overlap; JoinedRanges joins those that touch, too.
 //
 //   |==A==|   |=C=||=E=|        OverlapsJoined   |==A==|   |=C+D=||=E=|
 //               |=D|      ->    JoinedRanges     |==A==|   |==C+D+E===|
@@ -13,7 +13,7 @@
 
 namespace graphtree {
 
-// Ranges of no bytes are left out where `touching` does not count.
+// With `touching`, ranges that touch are joined, too; without, ranges of no bytes are left out.
 inline std::vector<AddressRange> Joined(std::vector<AddressRange> ranges, bool touching) {
   std::sort(ranges.begin(), ranges.end(), [](const AddressRange& a, const AddressRange& b) {
     return a.base < b.base;

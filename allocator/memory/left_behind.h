@@ -1,12 +1,13 @@
-// What pools and trees leave behind that are destroyed while a capture is open: memory may not be
-// unmapped then, streams not waited for, graphs and executables not destroyed, and whatever queue
-// they had goes with them.
+// The estates of pools and trees that are destroyed while a capture is open. Nothing may be
+// unmapped, waited for or destroyed then, and a pool's own queue of such work goes with the pool:
+// so the memory, streams, graphs and executables wait here, in a list of the process.
 //
-//   ~Pool, ~Tree, a capture is open --> the estate waits here --> the next pool of the device that
-//                                                                 is made, closed or destroyed, or
-//                                                                 ends a scope
+//   ~Pool, ~Tree, a capture is open --> the estate waits here --> released when the next pool of
+//                                                                 the device is made, closed or
+//                                                                 destroyed, or ends a scope
 //
-// Who closes the device behind its last pool calls Release first. Threads: safe from several.
+// Whoever closes a device after its last pool is gone calls Release first. Threads: safe from
+// several.
 #ifndef GRAPHTREE_ALLOCATOR_MEMORY_LEFT_BEHIND_H_
 #define GRAPHTREE_ALLOCATOR_MEMORY_LEFT_BEHIND_H_
 
@@ -26,15 +27,15 @@ class LeftBehind {
  public:
   struct Estate {
     Device* device = nullptr;
-    std::vector<std::shared_ptr<void>> graphs;  // and executables; no work of theirs is under way
+    std::vector<std::shared_ptr<void>> graphs;  // and executables; none of them is running
     AddressRange reserved = {};                 // empty: there is no memory
     std::vector<PieceRow::Mapping> mappings;
     std::vector<std::unique_ptr<Stream>> streams;  // carry the last work on the memory
-    std::vector<std::unique_ptr<HostBuffer>> buffers;  // which that work may use, too
+    std::vector<std::unique_ptr<HostBuffer>> buffers;  // that work may use these, too
   };
 
   static void Add(std::unique_ptr<Estate> estate);
-  // Gives back what pools of this device left, unless a capture is open. What fails stays for the
+  // Gives back this device's estates, unless a capture is open. An estate that fails stays for the
   // next time.
   static absl::Status Release(Device& device);
 };

@@ -25,17 +25,17 @@ namespace graphtree {
 
 struct Piece {
   bool is_mapped() const { return memory != nullptr; }
-  // Until saved contents are brought back the memory, mapped or not, is nobody's to use.
+  // Nobody may use the memory, even if it is mapped, before saved contents are copied back.
   bool is_usable() const { return accessible && saved == nullptr; }
 
   uint64_t offset = 0;  // in bytes, from the row's base
   uint64_t bytes = 0;
   std::unique_ptr<PhysicalMemory> memory;  // null: a hole
-  std::unique_ptr<HostBuffer> saved;       // contents, while parked
+  std::unique_ptr<HostBuffer> saved;       // the contents of a parked piece; null: not saved
   bool accessible = false;
   uint32_t pins = 0;            // a pinned piece is never unmapped
-  bool wake = false;            // parked, and to be mapped again
-  uint64_t contents_lost = 0;   // the owner's clock when trimming took it last
+  bool wake = false;            // parked: a wake maps it again
+  uint64_t contents_lost = 0;   // Growth's clock when the contents were last lost
 };
 
 // How large the next piece should be in a row that covers `covered` bytes and needs `needed` more.
@@ -56,32 +56,32 @@ class PieceRow {
   uint64_t MappedIn(uint64_t begin, uint64_t end) const;
   // Bytes of physical memory that Ready would create.
   uint64_t MissingBytes(uint64_t begin, uint64_t end) const;
-  // Maps what is missing, all or nothing; where it may not unmap, a failure leaves mapped what was
-  // mapped up to there, which is used by the next who needs it. `mapped` is what was mapped and
-  // stays, in runs. What has saved contents is mapped and still not ready.
+  // Maps what is missing in [begin, end), all or nothing; without `may_unmap` a failure leaves what
+  // it had mapped, for the next call to use. `mapped` receives the ranges that were mapped and
+  // stay. Pieces with saved contents are mapped, too, but not ready.
   absl::Status Ready(uint64_t begin, uint64_t end, bool may_unmap,
                      std::vector<AddressRange>* mapped);
 
   // Gives a piece's memory back; the addresses stay. REQUIRES: mapped and not pinned.
   absl::Status Release(uint32_t index);
-  // The same for the pieces [first, behind), in one call for them all.
+  // The same for the pieces [first, behind), with one driver call.
   absl::Status ReleaseSpan(uint32_t first, uint32_t behind);
   absl::Status ReleaseAll();
-  // What is mapped, for another to unmap; the row has then no pieces.
+  // Hands over everything that is mapped, for the caller to unmap. The row is left without pieces.
   struct Mapping {
     AddressRange range;
     std::unique_ptr<PhysicalMemory> memory;
   };
   std::vector<Mapping> TakeMappings();
-  // Gives the last pieces back, borders and all, down to the first `count`, but stops at one that
-  // is pinned or fails.
+  // Releases the last pieces and forgets their borders, until `count` pieces are left; stops at one
+  // that is pinned or cannot be unmapped.
   absl::Status ShrinkTo(uint32_t count);
   // Gives a piece its saved contents; null takes them away.
   void SetSaved(uint32_t index, std::unique_ptr<HostBuffer> saved);
   // Takes a piece's access rights away, or gives them back.
   absl::Status SetAccessible(uint32_t index, bool accessible);
-  // Joins holes that lie side by side and have the same fate, so that mapping them again takes
-  // fewer, larger pieces. Returns whether indexes of pieces have changed.
+  // Joins neighbouring holes that a wake treats alike, up to `most_bytes`, so that mapping them
+  // again takes fewer, larger pieces. Returns whether indexes of pieces have changed.
   bool JoinHoles(uint64_t most_bytes);
 
   // REQUIRES: offset < covered_bytes().

@@ -16,7 +16,8 @@ class ScratchMemory {
   explicit ScratchMemory(Memory* memory) : memory_(*memory) {}
   ScratchMemory(const ScratchMemory&) = delete;
   ScratchMemory& operator=(const ScratchMemory&) = delete;
-  // A call that failed once may work the next time; what stays is named when the device is closed.
+  // Tries three times, as a call that failed once may work the next time. Closing the device names
+  // whatever could not be given back.
   ~ScratchMemory() {
     constexpr int kAttempts = 3;
     for (int i = 0; i < kAttempts && is_mapped_; ++i) is_mapped_ = !memory_.Unmap(range_).ok();

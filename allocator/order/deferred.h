@@ -1,12 +1,14 @@
-// What must not happen while a capture is open: unmapping, giving memory to the driver, waiting,
-// asking events. It is queued here and done when no capture is open; one queue serves trimming,
-// parking, evicting and closing, in the order in which they asked.
+// Work that must not be done while a capture is open: unmapping, giving memory back to the driver,
+// waiting, asking events. This queue takes such work and does it when no capture is open. One queue
+// serves trimming, parking, evicting and closing, in the order in which they asked.
 //
 //   deferred->Do("release a piece", [this] { return row.Release(3); });   // now, or later
 //
 // "Open" means any capture begun through the device, on any thread, whatever pool it allocates
-// from. Somebody who is about to capture, or to launch what was captured, holds the queue as well.
-// Threads: safe from several threads; work runs on the thread that asks for it or drains.
+// from. Whoever is about to capture, or to launch a graph just captured, holds the queue as if a
+// capture were open.
+//
+// Threads: safe from several; work runs on the thread that calls Do or Drain.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_DEFERRED_H_
 #define GRAPHTREE_ALLOCATOR_ORDER_DEFERRED_H_
 
@@ -27,7 +29,7 @@ class DeferredQueue {
  public:
   using Work = std::function<absl::Status()>;
 
-  // Holds for as long as it lives.
+  // Holds the queue for as long as the Holding lives.
   class Holding {
    public:
     explicit Holding(DeferredQueue& queue) : queue_(queue) { queue_.Hold(); }
@@ -49,16 +51,16 @@ class DeferredQueue {
   // Is there anything to drain? One load.
   bool is_pending() const { return pending_.load(std::memory_order_relaxed) != 0; }
 
-  // Work waits from here on, as if a capture were open, until it is let go as often. It is then
-  // done by whoever comes next.
+  // Work waits, as if a capture were open, until LetGo was called as often as Hold. LetGo does no
+  // work: the next Do or Drain does.
   void Hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
   void LetGo() { holds_.fetch_sub(1, std::memory_order_relaxed); }
 
-  // Does it now, after what was queued before, or queues it (and returns OK) while a capture is
-  // open.
+  // Does `work` now, after the work queued before; or queues it, and returns OK, while a capture is
+  // open. `what` names it in errors.
   absl::Status Do(absl::string_view what, Work work);
-  // Does what is queued, if no capture is open. Everything is tried; the first failure comes back,
-  // with what was being done.
+  // Does the queued work, if no capture is open. Goes on after a failure, and returns the first
+  // one, with the name of the work that failed.
   absl::Status Drain();
 
   size_t size() const;

@@ -1,9 +1,9 @@
-// What other threads ask of a pool while somebody else may be in it: kept until the pool's caller
-// comes in next, who does it.
+// Frees that other threads ask of a pool while somebody may be in it, and the streams that may
+// still use those blocks. They wait here until the pool is called next, and that call does them.
 //
 //   thread 2   Add(block)   AddUser(stream)               any number of threads
 //                  \______________/
-//   caller                     Take: the streams first, then the blocks, which those may still use
+//   caller                     Take: notes the streams first, then frees the blocks
 //
 // Threads: any. Cost for the caller while nothing is queued: one load.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_QUEUED_FREES_H_
@@ -29,7 +29,7 @@ class QueuedFrees {
     StreamLives users;
   };
 
-  // False if nobody will come any more.
+  // False after Stop: nobody calls the pool any more.
   bool Add(BlockId block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stopped_) return false;

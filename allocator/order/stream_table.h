@@ -1,5 +1,5 @@
-// Which stream may use which freed bytes, and what must be waited for first. Nobody waits on the
-// host.
+// Orders a stream that is given freed bytes after the streams that used them before. The host never
+// waits for that.
 //
 // Every stream that a pool sees has a bit. Freed bytes carry the bits of the streams that used them
 // and the time of the free (LastUse). When another stream gets the bytes, an event is recorded on
@@ -8,18 +8,19 @@
 //   A  ---use---free(t=3)---------record----------
 //   B  ------------------allocate---\--wait--use--     and B knows A up to now: synced[B][A] = 4
 //
-// On one stream nothing happens and nothing costs. Inside a capture the same two calls make an edge
-// of the graph, which orders nothing outside of it. Work that was put on a stream before the
-// capture cannot be awaited from within it, nor is it known where the graph will be launched: while
-// a capture's scope is open all earlier users of what is handed out are noted, and whoever launches
-// the graph lets the launch wait for those streams.
+// Bytes that stay on one stream need no order and cost nothing. Inside a capture the same two calls
+// make an edge of the graph, which orders nothing outside of it. Work that was put on a stream
+// before the capture cannot be awaited from within it, nor is it known where the graph will be
+// launched: while a capture's scope is open the table notes all earlier users of the bytes that it
+// hands out, and whoever launches the graph lets the launch wait for those streams.
 //
-// What a stream that is forgotten has queued is carried on by a stream of the table's own, the
-// courier, which waits for it. Its bit goes to the next stream that needs one. A stream that was
-// destroyed is forgotten when the next new one comes; until then its life orders what it queued.
+// A stream of the table's own, the courier, waits for the work of every stream that is forgotten,
+// and is awaited in its place. The forgotten stream's bit goes to the next stream that needs one. A
+// destroyed stream is forgotten when the next new one comes; until then its life orders its work
+// (device/stream_life.h).
 //
-// Threads: none of its own. At most 32 bits: further streams share one. Who shares a bit is taken
-// for a stranger by all, itself included, which only waits more.
+// Threads: none of its own. There are 32 bits, and further streams share one. Whatever carries a
+// shared bit counts as another stream's, which costs a wait too many and never one too few.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_STREAM_TABLE_H_
 #define GRAPHTREE_ALLOCATOR_ORDER_STREAM_TABLE_H_
 
@@ -46,42 +47,43 @@ class StreamTable {
   uint32_t NumberOf(Stream& stream) {
     return IsLast(stream) ? last_number_ : LookUp(stream);
   }
-  // The one that was named last: no more need be asked about it.
+  // Whether NumberOf was asked about this very stream last: no other check is needed then.
   bool IsLast(const Stream& stream) const { return stream.life().get() == last_stream_; }
-  // What was put on the stream so far can still be awaited; the stream itself may go. Refused while
-  // it captures.
+  // The courier takes over the stream's work, and the stream may be destroyed. Refused while the
+  // stream captures.
   absl::Status Forget(Stream& stream);
 
   // A stream with one of these bits; null if all of them were forgotten or are gone.
   std::shared_ptr<StreamLife> AnyOf(uint32_t bits) const;
-  // Waits for all streams and forgotten work, but for streams that are capturing: these are left
-  // alone, and the first of them or the first failure is told.
+  // Waits for all streams and for forgotten work. Streams that are capturing are left alone;
+  // returns an error about the first of them, or the first failure.
   absl::Status SynchronizeAll();
-  // The same, and forgets the streams that were waited for, and those of a lost device. The others
-  // stay, and are told.
+  // The same, and forgets the streams that it waited for, and those of a lost device. The others
+  // stay, and the error names the first.
   absl::Status SynchronizeAndForget();
   // A stream that carries all work there is, but for that of streams that are capturing; null if
-  // there is none. The table is of no more use.
+  // there is no such work. Nothing may be asked of the table afterwards.
   std::unique_ptr<Stream> CarryAll();
   // Whether one of the streams is in a capture.
   bool AnyIsCapturing() const;
   // Whether a capture takes memory from the pool: one of its scopes is open.
   bool is_in_scope() const { return !awaited_.empty(); }
 
-  // The time of what is freed now.
+  // The time for a LastUse of bytes that are freed now.
   uint32_t now() const { return clock_; }
-  // False in the usual case: all users of the bytes are the stream itself or were waited for.
+  // Whether Order has to be called. False in the usual case: the stream itself is the bytes' only
+  // user, or has waited for the others.
   bool MustOrder(uint32_t number, LastUse last_use) const {
     last_use.Merge(everywhere_);
     if ((last_use.streams & untold_) != 0) return true;
     const uint32_t others = OthersOf(number, last_use.streams);
     return others != 0 && HasUnordered(number, others, last_use.time);
   }
-  // Lets the stream's next work run after all other users of the bytes. Fails, having done nothing
-  // that matters, if that cannot be expressed. Those that only launches will wait for are added to
-  // `users`: as long as none has, whoever gets the bytes next has to wait for them too.
+  // Lets the stream's next work run after the work of all other users of the bytes. Fails if CUDA
+  // cannot express that order. Adds to `users` the bits that only the graph's launches will wait
+  // for: until a launch has, whoever gets the bytes next has to wait for these, too.
   absl::Status Order(uint32_t number, Stream& stream, LastUse last_use, uint32_t* users);
-  // The bits of those behind whose work `stream` cannot be ordered now: another capture has them.
+  // The bits of streams that `stream` cannot wait for now, because another capture has them.
   absl::StatusOr<uint32_t> OutOfReach(Stream& stream) const;
   // From here on any bytes may be in use on that stream: a graph that was launched there touches
   // memory that is free in the books.
@@ -90,21 +92,22 @@ class StreamTable {
     everywhere_.time = clock_;
   }
 
-  // Around a capture.
+  // Called before a capture begins.
   void EnterCapture();
-  // Returns the streams whose earlier work the graph's launches must wait for.
+  // Called after the capture has ended: the streams whose earlier work the graph's launches must
+  // wait for.
   StreamLives LeaveCapture();
-  // The same, so far, for a graph that is launched inside the capture's scope.
+  // These streams as known so far, for a graph that is launched inside the capture's scope.
   StreamLives AwaitedAtLaunch() const;
 
  private:
   static constexpr uint32_t kMostSlots = 32;
-  // [waiter][awaited]: the clock just behind the last wait.
+  // [waiter][awaited]: the clock just after the last wait.
   using Matrix = std::array<std::array<uint32_t, kMostSlots>, kMostSlots>;
   struct Known {
     std::shared_ptr<StreamLife> life;
-    uint64_t seen_in = 0;  // the capture that it was in when it was seen first; 0: none
-    // It was there for a capture alone, and ended in it: nothing else has to wait for it.
+    uint64_t seen_in = 0;  // the capture that the stream was in when it was seen first; 0: none
+    // The stream ended in the capture in which it was first seen: nothing else has to wait for it.
     bool was_of_capture() const { return life->ended_in() != 0 && life->ended_in() == seen_in; }
   };
   struct Slot {
@@ -114,7 +117,7 @@ class StreamTable {
 
   uint32_t LookUp(Stream& stream);
   uint32_t SlotForNew();
-  // Whether the slot's bit still means one stream and nobody else.
+  // Finds out anew whether the slot's bit means one stream and nobody else.
   void Refresh(uint32_t number);
   bool IsShared(uint32_t number) const { return (shared_ >> number & 1) != 0; }
   uint32_t OthersOf(uint32_t number, uint32_t streams) const {
@@ -147,7 +150,7 @@ class StreamTable {
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
   std::unique_ptr<Event> event_;
   std::unique_ptr<Stream> courier_;
-  const StreamLife* last_stream_ = nullptr;  // in a slot, which holds it
+  const StreamLife* last_stream_ = nullptr;  // held by a slot
   uint32_t last_number_ = 0;
 };
 

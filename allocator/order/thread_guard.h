@@ -1,12 +1,11 @@
-// One pool, one thread at a time: told apart from a second thread that comes in, at no cost to
-// speak of.
+// Notices a second thread that calls a pool while one is inside, at nearly no cost.
 //
 //   ThreadGuard::Entry entry(guard_);
 //   if (!entry.ok()) return entry.status();
 //
-// The check is for a caller's mistake, so it may miss one that is over in a nanosecond; it never
-// blocks and never reports what did not happen. The thread that entered last owns the pool's fast
-// paths; others' frees are queued.
+// The guard looks for a caller's mistake, so it may miss two calls that begin within a nanosecond;
+// it never blocks, and what it reports did happen. The thread that entered last is the owner, whose
+// frees are done at once; other threads' frees are queued.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_THREAD_GUARD_H_
 #define GRAPHTREE_ALLOCATOR_ORDER_THREAD_GUARD_H_
 
@@ -29,7 +28,7 @@ class ThreadGuard {
    public:
     enum class Kind : uint8_t {
       kOutermost,
-      kInner,  // of a callback of the owner's own call
+      kInner,  // a callback inside the owner's own call
       kSecondThread,
     };
 

@@ -40,25 +40,26 @@ class FreeRuns {
   // not the lowest of the own class; FindAny does not.
   RunId Find(uint32_t length) const;
 
-  // The first offset in the free quanta [begin, end) where something may lie; kNoId if nowhere.
+  // Says where in the free quanta [begin, end) a block may begin: the first such offset, or kNoId.
   using FirstPlace = std::function<uint32_t(uint32_t begin, uint32_t end, LastUse last_use)>;
-  // The lowest run of at least `length` quanta that has a place, in the smallest class with one.
-  // Misses nothing, and looks at every run that may do: for the last attempt. `place` is where.
+  // The lowest run of at least `length` quanta in which `first_place` finds a place, in the
+  // smallest class that has such a run; `place` is set to that place. Misses nothing, but may look
+  // at every run that is long enough: for the last attempt.
   RunId FindAny(uint32_t length, const FirstPlace& first_place, uint32_t* place) const;
 
   uint32_t count() const { return count_; }
   size_t bytes() const;
 
  private:
-  // The offset above, the run below: entries compare as numbers, without a branch.
+  // The offset in the high half, the run in the low one: entries compare as numbers.
   using Entry = uint64_t;
   static Entry EntryOf(uint32_t offset, RunId run) { return uint64_t{offset} << 32 | run; }
   static uint32_t OffsetIn(Entry entry) { return static_cast<uint32_t>(entry >> 32); }
   static RunId RunIn(Entry entry) { return static_cast<RunId>(entry); }
   static constexpr Entry kNothing = ~Entry{0};  // greater than every entry
 
-  // Behind its last entry there are at least three that hold nothing, so that four children can
-  // always be compared without asking how many there are.
+  // At least three entries after the last hold kNothing, so that four children can always be
+  // compared without asking how many there are.
   class Heap {
    public:
     uint32_t size() const { return size_; }
@@ -96,7 +97,7 @@ class FreeRuns {
   std::array<Heap, kClassCount> heaps_;
 };
 
-// Inline, all that a call in the hot path needs.
+// Inline, as allocating and freeing call all of these.
 
 inline void FreeRuns::Place(Heap& heap, uint32_t position, Entry entry) {
   heap[position] = entry;

@@ -1,10 +1,10 @@
 // Where blocks lie in a range of offsets: constant-time, low in fragmentation, and forgetful.
 //
 // Forgetful is the point. Every decision is a function of the set of live runs, never of the order
-// in which they came: a good fit takes the lowest free run of the first size class that holds the
-// request (32 classes a doubling), and what lies past the last live run is used only when nothing
-// else does. So a checkpoint needs no copy of the free lists: whoever puts the same runs back, in
-// any order, gets the same placements from then on, on any machine.
+// in which they came: a block takes the lowest free run of the first size class that holds the
+// request (32 classes for each doubling), and the offsets after the last live run are used only
+// where no free run will do. So a checkpoint needs no copy of the free lists: whoever puts the same
+// runs back, in any order, gets the same placements from then on, on any machine.
 //
 //   0                                                        end()                limit()
 //   | live | free | live | live |  free  | live | free | live |   ... the tail ...  |
@@ -12,8 +12,8 @@
 //
 // The tail is not part of the state: growing the limit changes no decision but "out of space".
 //
-// Threads: none. Cost: a few tens of nanoseconds for a call; see placement_bench.cc. All offsets
-// and lengths are in quanta of 512 bytes.
+// Threads: none. Cost: a few tens of nanoseconds for a call (books/ledger_bench.cc measures it
+// under the books). All offsets and lengths are in quanta of 512 bytes.
 #ifndef GRAPHTREE_ALLOCATOR_PLACEMENT_PLACEMENT_H_
 #define GRAPHTREE_ALLOCATOR_PLACEMENT_PLACEMENT_H_
 
@@ -35,7 +35,7 @@ enum class PlaceOutcome {
 struct Placed {
   PlaceOutcome outcome;
   RunId run;         // kNoId unless placed
-  LastUse last_use;  // of the bytes, before
+  LastUse last_use;  // who used the bytes before
 };
 
 class Placement {
@@ -49,7 +49,8 @@ class Placement {
   // `length` > 0; `alignment` is a power of two, in quanta.
   Placed Allocate(uint32_t length, uint32_t alignment = 1);
   Placed AllocateAt(uint32_t offset, uint32_t length);
-  // Where the caller likes it; looks at every run that may do, and then, `with_tail`, behind them.
+  // Where `first_place` allows it: looks at every run that is long enough and then, with
+  // `with_tail`, at the tail.
   using FirstPlace = FreeRuns::FirstPlace;
   Placed AllocateWhere(uint32_t length, const FirstPlace& first_place, bool with_tail);
   // The first offset at or after this one that is aligned.
@@ -62,7 +63,7 @@ class Placement {
   // Moves the end of the managed range. It may not fall below end().
   void SetLimit(uint32_t limit);
 
-  // Notes whose block a live run is.
+  // Notes which block a live run is, by a number of the caller's.
   void SetOwner(RunId id, uint32_t owner) { runs_[id].role = Run::kLiveBit | owner; }
 
   const Run& run(RunId id) const { return runs_[id]; }

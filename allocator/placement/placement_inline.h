@@ -1,7 +1,7 @@
 // The hot paths of Placement: splitting, merging and choosing runs.
 //
-// In a header, and the helpers inlined by force: a call between them would cost more than their
-// work.
+// They stand in a header, and the compiler must inline the helpers: a call between them would cost
+// more than their work.
 // Included by placement.h alone.
 #ifndef GRAPHTREE_ALLOCATOR_PLACEMENT_PLACEMENT_INLINE_H_
 #define GRAPHTREE_ALLOCATOR_PLACEMENT_PLACEMENT_INLINE_H_

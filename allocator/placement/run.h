@@ -15,9 +15,9 @@ inline constexpr uint64_t kQuantum = 512;
 
 using RunId = uint32_t;
 
-// Which streams may still be using bytes that are free, as far as is known: one bit a stream, and
-// when the last of them was freed, in the clock of whoever keeps order between streams. Placement
-// carries it along and never looks at it.
+// Which streams may still be using free bytes: one bit for each stream, and the time when the last
+// of the bytes were freed, on the clock of order/stream_table.h. Placement carries a LastUse along
+// and never looks at it.
 struct LastUse {
   uint32_t streams = 0;
   uint32_t time = 0;
@@ -34,7 +34,7 @@ struct alignas(32) Run {
   static constexpr uint32_t kNoOwner = 0x7fffffffu;
 
   bool is_live() const { return (role & kLiveBit) != 0; }
-  // Whose block a live run is; kNoOwner until somebody says so.
+  // Which block a live run is, as SetOwner said; kNoOwner before that.
   uint32_t owner() const { return role & ~kLiveBit; }
   uint32_t end() const { return offset + length; }
   uint32_t offset = 0;  // in quanta, like every length here

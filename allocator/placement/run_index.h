@@ -3,8 +3,7 @@
 // The managed range is cut into buckets of 256 KiB. Each remembers the lowest run that starts in
 // it; a bit says whether it has one. A look-up goes to the bucket of the offset (or the nearest one
 // below that has a run) and walks the runs' own links from there, 512 steps at the very most and a
-// few for the block sizes that models use. Keeping it up costs one compare for a run that comes or
-// goes.
+// few for the block sizes that models use. A run that comes or goes costs the index one compare.
 //
 //   offset ->  bucket:  [ r7 ][ -- ][ -- ][ r9 ]...      r7 -> r8 -> r9   (links in address order)
 //

@@ -1,9 +1,10 @@
 // Records of one type, named by dense 32-bit ids instead of pointers.
 //
 // Records lie in one array that grows by an eighth, so finding one is a multiplication and little
-// is unused; a reference is good until the next Take. A freed id is the next one handed out; until
-// then its record's first four bytes name the id freed before it, so free ids cost no memory. Ids
-// never decide anything that a caller can see (offsets do), so their order may depend on history.
+// is unused; a reference to a record is good until the next Take. The id that was freed last is
+// handed out first; until then its record's first four bytes name the id freed before it, so free
+// ids cost no memory. No caller's result depends on an id, so the order of ids may depend on
+// history.
 //
 //   records_:  [ 0 ][ 1 ][ 2 ] ... [ size - 1 ]        free_head_ -> 7 -> 2 -> none
 //
@@ -26,7 +27,7 @@ class Slab {
   static_assert(std::is_trivially_copyable_v<Record> && sizeof(Record) >= sizeof(uint32_t));
 
  public:
-  // The id of a record as its last user left it, but for its first four bytes.
+  // A record's id. The record is as its last user left it, but for its first four bytes.
   [[gnu::always_inline]] uint32_t Take() {
     const uint32_t id = free_head_;
     ++taken_;

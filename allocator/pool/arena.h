@@ -1,11 +1,12 @@
-// What never changes in a pool: its device, its options, and the addresses that it has reserved.
+// The part of a pool that never changes: its device, its options, and the addresses that it has
+// reserved.
 //
 //   base                                   base + region_bytes
 //   |  step region: follows checkpoints    |  lasting region: no restore touches it |
 //   | q0 | q1 | q2 | ...
 //     \______ quanta of 512 bytes: the books count in them, from the base
 //
-// A block with guards, and which of its bytes have a name of their own here:
+// A block with guards, and the three ranges of it that have names:
 //
 //   | guard | guard |  the bytes its caller uses  | rest of the quantum | guard |
 //   |<------------------------- WholeRange -------------------------------------->|
@@ -77,8 +78,8 @@ class Arena {
   AddressRange WholeRange(const BlockRecord& record) const {
     return {AddressOf(record.offset), uint64_t{record.length} * kQuantum};
   }
-  // The bytes that a device is told about. Canaries are written by ops, so with them the guards
-  // count as live, too.
+  // The bytes that a checking device is told to be live. Ops write canaries, so with canaries the
+  // guards are among them.
   AddressRange ToldRange(const BlockRecord& record) const;
   RegionExtent ExtentOf(const BlockRecord& record) const {
     const uint64_t begin = uint64_t{record.offset} * kQuantum - OffsetOf(record.region);

@@ -1,22 +1,23 @@
-// What a block needs besides a place before it can be used: memory under it, and its order after
-// the bytes' earlier users. In the usual case both are there, and nobody asks for this object.
+// Makes a block that has a place usable: maps memory under the place, and orders the block's stream
+// after the bytes' earlier users. Usually neither is needed, and the pool does without this object.
 //
-// Where one of the two cannot be had, the search for another place goes on like this:
+// Where memory or order cannot be had at the place, the search goes on like this:
 //
 //   map memory here
 //     --> release free pieces elsewhere, and map here
-//     --> lie where memory is mapped already
-//     --> lie anywhere below the last block, and map there
+//     --> move the block to where memory is mapped already
+//     --> move it anywhere below the last block, and map there
 //     --> ask the server to give something back, and begin again
-//     --> a report, and the books as they were
+//     --> write a report, and take the block out of the books
 //
-// A place is barred if its contents wait for a wake, or if an open capture elsewhere has used its
-// bytes. A block that was to lie at a barred place may also lie after the last block.
+// A place is barred if its saved contents wait for a wake, or if another open capture has used its
+// bytes. A block at a barred place may also move to after the last block.
 //
-// Where no addresses are left there is no place to begin with, and the server is asked at once.
+// Where the books find no place at all, since the addresses are used up, the server is asked at
+// once.
 //
-// Threads: as the pool. The server may call the pool from its callback: an allocation is half done
-// then, and the door says what is refused (door.h).
+// Threads: as the pool. The server may call the pool from its callback while the allocation is half
+// done: the door refuses what must not be done then (door.h).
 #ifndef GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_
 #define GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_
 
@@ -48,11 +49,11 @@ class BlockMaker {
   BlockMaker(const BlockMaker&) = delete;
   BlockMaker& operator=(const BlockMaker&) = delete;
 
-  // Makes a block that was placed usable; it may be moved. If that fails, the books go back to what
-  // they were before it was placed.
+  // Makes a block that was placed usable, and may move it. If that fails, the block is taken out of
+  // the books.
   absl::Status MakeUsable(const Allocation& got, uint64_t alignment, Stream& stream);
   // Asks the server for addresses and tries again to place the block; kOutOfSpace if that was in
-  // vain. The server may have forgotten streams: `request` then names the stream's new number.
+  // vain. The server may make the pool forget streams: `request` then gets the stream's new number.
   Allocation PlaceByAsking(BlockRequest* request, Stream& stream);
   absl::Status WhyNotPlaced(AllocateOutcome outcome, const BlockRequest& request);
   const ShortageReporter& reporter() const { return reporter_; }
@@ -63,14 +64,14 @@ class BlockMaker {
     BlockId block;
     uint64_t alignment;
     Stream& stream;
-    LastUse last_use;  // of the bytes where it lies now
+    LastUse last_use;  // of the bytes where the block lies now
     Shortage shortage;
     bool LacksMemory(const absl::Status& status) const {
-      // Not what a device may be short of besides memory.
+      // A device may be short of other things than memory.
       return Growth::IsShortage(status) && shortage.missing > 0;
     }
   };
-  // Where else it may lie.
+  // Which other places a block may have.
   struct Search {
     Region region;
     uint32_t length;

@@ -1,6 +1,6 @@
 // A pool's blocks as their callers name them: by handle, or by an address that lies inside.
 //
-//   Free(b2)          live --> dead: its bytes may be placed again at once
+//   Free(b2)          live --> dead: another block may have the bytes at once
 //   FreeLater(b3)     queued by another thread (waiting_work.h)
 //                        \--> freed by the next call; noted in the innermost open scope, so that a
 //                             capture that is rolled back does not bring it back
@@ -36,7 +36,7 @@ class Blocks {
   Blocks(const Blocks&) = delete;
   Blocks& operator=(const Blocks&) = delete;
 
-  // For the pool's callers; the pool says what they do.
+  // For the pool's callers, who find these described in pool.h.
   absl::StatusOr<Block> Find(Address address) const;
   absl::StatusOr<Block> Describe(BlockId id) const;
   absl::Status UseOn(BlockId id, Stream& stream);
@@ -49,8 +49,8 @@ class Blocks {
   }
   absl::Status Free(BlockId id);
   absl::Status WhyNotFreed(BlockId id, FreeOutcome outcome) const;
-  // Frees a live block. The parts are named by the caller: the pool has them at hand, and reaches
-  // them without going through this object.
+  // Frees a live block. Static, with the parts as arguments: the pool reaches its parts directly,
+  // which is faster than going through this object.
   [[gnu::always_inline]] static void FreeLive(BlockId id, Ledger& ledger, PoolStreams& streams,
                                               Tally& tally, Watchers& watchers) {
     const BlockRecord& record = ledger.record(id.index);
@@ -59,14 +59,15 @@ class Blocks {
     ledger.FreeLive(id, streams.table().now());
   }
 
-  // Frees what other threads queued, and notes which streams may use it until then. A free that was
-  // wrong is counted, and the first one is kept.
+  // Frees what other threads queued, after noting which streams may still use it. A wrong free is
+  // counted, and the first one's error is kept.
   absl::Status FreeQueued();
   const absl::Status& first_refused_free() const { return first_refused_free_; }
-  // Where FreeQueued lists what it frees; null: nowhere.
+  // FreeQueued adds the blocks that it frees to `list`; null: to no list.
   void ListQueuedFreesIn(std::vector<BlockId>* list) { freed_elsewhere_ = list; }
   // Frees blocks that a rollback has brought back though another thread had freed them: that thread
-  // does not know of the capture, and will not free them again. Their first free was counted.
+  // does not know of the capture, and will not free them again. Counts nothing, as the first free
+  // was counted.
   void FreeAgain(const std::vector<BlockId>& freed_elsewhere);
 
  private:

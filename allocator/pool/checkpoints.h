@@ -2,10 +2,10 @@
 //
 //   Take() -> c0    allocate b3, free b1    Take() -> c1    Restore(c0): b3 is gone, b1 is back
 //
-// The books do the work (ledger.h). What is decided here is whether a restore may be done: the
+// The books do the work (books/ledger.h). This part decides whether a restore may be done: the
 // checkpoint is of this pool and was not dropped, no capture allocates from the pool, and the
-// memory of the blocks that come back was not given to the driver since. Whoever watches blocks is
-// told what went and what came back.
+// memory of the blocks that come back was not given back to the driver since. It also tells the
+// watchers which blocks went and which came back.
 //
 // Threads: as the pool. Cost: taking is constant, restoring is linear in the blocks that differ.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_CHECKPOINTS_H_
@@ -37,20 +37,21 @@ class Checkpoints {
 
   // For the pool's callers.
   absl::StatusOr<CheckpointId> Take();
-  // Refused while a capture allocates from the pool: a scope of its own, or a stream that it knows.
-  // The bytes of a block that comes back are what was written there last. Park(kToHost) keeps them;
-  // after Park(kDrop) they are anything.
+  // Refused while a capture allocates from the pool: a scope is open, or a stream that the pool
+  // knows is captured. A block that comes back has the bytes that were written there last, also
+  // after Park(kToHost); after Park(kDrop) they are anything.
   absl::Status Restore(CheckpointId checkpoint, const RestoreOptions& options = {});
   absl::Status Drop(CheckpointId checkpoint);
   // Whether the live blocks are exactly the checkpoint's.
   absl::StatusOr<bool> IsAt(CheckpointId checkpoint);
-  // Whether the memory that was touched on the way to the checkpoint, temporaries too, is all there
-  // and has not been trimmed away since. If not, a graph recorded on that way must not be launched.
+  // Whether all memory that blocks had on the way to the checkpoint, short-lived ones too, is
+  // mapped and was not trimmed away since. If not, a graph recorded on that way must not be
+  // launched.
   absl::StatusOr<bool> HasItsMemory(CheckpointId checkpoint);
 
   // For the pool's other parts, inside of a call.
   absl::Status RestoreNow(CheckpointId checkpoint, const RestoreOptions& options);
-  // Takes back what happened to kept memory since a watch of the books began.
+  // Undoes what the books noted since the watch with this mark began (Ledger::UndoWatch).
   void UndoKept(uint32_t mark);
 
  private:

@@ -1,20 +1,21 @@
-// Who may come into a pool now, and what has to be done before a call does its own work.
+// Every call to a pool comes through here first: the door refuses the call, or lets it in after
+// doing the work that waits for the next call.
 //
 //   call --> is another thread inside? --> is work waiting? --> is the pool closed? --> the call
 //              refused                       done first           refused
 //
-// In the usual case nothing of this is so, and one test says it: IsUnusual. Every public function
-// of the pool and of its parts begins with
+// Usually none of the three holds, and one test says so: IsUnusual. Every public function of the
+// pool and of its parts begins with
 //
 //   const Door::Entry entry(door_.guard());
 //   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
 //
-// A pool is open; or it is parked, and its bytes cannot be used; or it asks its server for memory
-// in the middle of an allocation; or it closes once a capture has ended; or it is closed. The door
-// knows which, and has the words for a refusal.
+// A pool is open; or parked, and its bytes cannot be used; or asking its server for memory in the
+// middle of an allocation; or closing, until a capture has ended; or closed. The door knows which,
+// and writes the refusal's message.
 //
-// Threads: a second thread that comes in is told apart and refused, never awaited (thread_guard.h).
-// What waits may be added from any thread (waiting_work.h).
+// Threads: a second thread that comes in is refused, and never waits (thread_guard.h). Any thread
+// may add waiting work (waiting_work.h).
 #ifndef GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
 #define GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
 
@@ -36,7 +37,7 @@ namespace graphtree {
 class Door {
  public:
   using Entry = ThreadGuard::Entry;
-  // Does what waits; called for entries that are unusual, of the thread that may be inside.
+  // Does the work that waits. Called for an unusual entry, unless it is a second thread's.
   using WhatWaits = std::function<absl::Status(const Entry&)>;
 
   Door(const Arena& arena, WhatWaits what_waits)
@@ -53,7 +54,8 @@ class Door {
     return IsUnusual(entry) ? EnterUnusual(entry) : absl::OkStatus();
   }
   absl::Status EnterUnusual(const Entry& entry);
-  // For a call that cannot return an error: true if a second thread made it, which is kept.
+  // For a call that cannot return an error: true if a second thread made it. The first such call is
+  // kept as an error.
   bool IsRefused(const Entry& entry, absl::string_view call);
   absl::Status first_refused_call() const;
 
@@ -65,15 +67,15 @@ class Door {
   void SetParked(bool parked) { is_parked_.store(parked, std::memory_order_release); }
   absl::Status UsedWhileParked(absl::string_view what) const;
 
-  // While the server is asked, an allocation is half done. `block` is the one that is being made;
-  // none if it has no place yet.
+  // Between the two the server is asked for memory, and an allocation is half done. `block` is the
+  // one that is being made; no block if it has no place yet.
   void BeginAsking(BlockId block);
   void EndAsking() { is_asking_ = is_special_ = false; }
   bool is_asking() const { return is_asking_; }
   bool IsAskedFor(BlockId block) const { return is_asking_ && block == asked_for_; }
   absl::Status NotWhileAsking(absl::string_view what) const;
 
-  // Nobody comes in from here on, and nothing is queued.
+  // From here on every call is refused, and no free is queued.
   void BeginClosing();
   void SetClosed();
   bool is_closed() const { return is_closed_; }
@@ -81,7 +83,7 @@ class Door {
   absl::Status Closed() const;
 
  private:
-  // Read by the thread inside.
+  // For the thread inside of the pool.
   mutable ThreadGuard guard_;
   bool is_special_ = false;  // asking, closing or closed: one test for the three
   std::atomic<bool> is_parked_{false};
@@ -90,7 +92,7 @@ class Door {
   bool is_closed_ = false;
   BlockId asked_for_;
   const std::string name_;
-  // Added to by any thread.
+  // For any thread.
   WaitingWork waiting_;
   const WhatWaits what_waits_;
   mutable std::mutex mutex_;

@@ -2,13 +2,13 @@
 //
 //   step region     |[piece][piece][ hole ][    piece    ]. . . . . . |  one row of pieces for each
 //   lasting region  |[piece]. . . . . . . . . . . . . . . . . . . . . |  region (piece_row.h)
-//                     live    live   parked  only a checkpoint's
+//                     live    live   parked  only a checkpoint needs it
 //
 // Memory is mapped where a block needs it, within the limit. A piece can be unmapped if nobody uses
-// it: no block that is live, no checkpoint that remembers a block there or whose way touched it,
-// and no pin. Before memory goes, the work that may still use its bytes is waited for.
+// it: no live block, no checkpoint that remembers a block there or whose way touched the piece, and
+// no pin. Before a piece is unmapped, the work that may still use its bytes is waited for.
 //
-// While a capture is open nothing may be unmapped. What was mapped in vain then is returned later.
+// While a capture is open nothing may be unmapped: what was mapped in vain then is unmapped later.
 //
 // Threads: as the pool.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_GROWTH_H_
@@ -35,7 +35,8 @@ struct Shortage {
   bool is_limit = false;  // the pool's own limit is reached, not the device's memory
 };
 
-// What was mapped at some time: everything below `covered` but the holes, by their offsets.
+// What was mapped at some time: everything below `covered` but the holes, which are named by their
+// offsets.
 struct MappedThen {
   uint64_t covered = 0;
   std::vector<uint64_t> holes;
@@ -43,7 +44,7 @@ struct MappedThen {
 
 class Growth {
  public:
-  // Who uses a piece: bits.
+  // Bits that say who uses a piece.
   static constexpr uint8_t kUsedByLive = 1;
   static constexpr uint8_t kUsedByCheckpoint = 2;
 
@@ -63,32 +64,34 @@ class Growth {
   bool IsReady(const RegionExtent& extent) const {
     return row(extent.region).IsReady(extent.begin, extent.end);
   }
-  // Maps what is missing, within the limit.
+  // Maps what is missing under the extent, within the limit; a failure fills in `shortage`.
   absl::Status Grow(const RegionExtent& extent, Shortage* shortage);
-  // The same; where memory is short it first gives back pieces that nobody uses.
+  // The same; where memory is short it unmaps pieces that nobody uses, and tries again.
   absl::Status GrowAfterReleasing(const RegionExtent& extent, Shortage* shortage);
   static bool IsShortage(const absl::Status& status) {
     return status.code() == absl::StatusCode::kResourceExhausted;
   }
-  // Whether contents are saved for a part of it, which only waking brings back.
+  // Whether a part of the extent has saved contents, which only a wake brings back.
   bool IsBarred(const RegionExtent& extent) const;
 
   // Who uses each piece of a region: one pass over what is live, remembered or touched.
   std::vector<uint8_t> PieceUses(Region region) const;
-  // What unmapping free pieces would give, and unmapping them until `goal_bytes` are mapped.
-  // REQUIRES, of the second: the work on the pool's memory was waited for.
+  // Bytes of the pieces that nobody uses; with `break_checkpoints` of those that only checkpoints
+  // use, too.
   uint64_t FreePieceBytes(bool break_checkpoints) const;
+  // Unmaps such pieces until at most `goal_bytes` are mapped; returns what was unmapped. REQUIRES:
+  // the work on the pool's memory was waited for.
   uint64_t ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints);
-  // Unmaps one piece whose contents somebody may still want, and keeps them if they were saved.
+  // Unmaps one piece whose contents somebody may still want. Saved contents stay with the piece.
   absl::Status Unmap(Region region, uint32_t index);
 
   MappedThen MappedNow(Region region) const;
-  // Unmaps what was not mapped then, unless something lives there by now.
+  // Unmaps what was not mapped then, unless a block lives there now.
   absl::Status ReturnSince(Region region, const MappedThen& then);
 
   // Unmaps everything and gives the addresses back.
   absl::Status ReleaseEverything();
-  // What is mapped, for another to unmap.
+  // Hands over everything that is mapped, for the caller to unmap.
   std::vector<PieceRow::Mapping> TakeMappings();
 
  private:

@@ -1,9 +1,9 @@
-// What a pool writes down: the words that callers give to their blocks, and the history of what
-// happened to them.
+// A pool's notes: the words that callers give to their blocks, and the history of what happened to
+// the blocks.
 //
 //   Word("decode") -> 7        record.tag = 7
 //   history:  ... | allocate, tag 7 | map | free requested, tag 7 | free completed, tag 7 | ...
-//                    \__ each entry with the context in force
+//                    \__ each entry has the context in force
 //
 // The table of words is bounded. Words that a block, a remembered block, the history or the context
 // names stay; the others may be forgotten (word_table.h).
@@ -34,12 +34,12 @@ class Journal {
 
   // For the pool's callers.
   //
-  // The word's number. Callers that keep it ask again with WordAgain wherever they use it, as the
-  // word may have been forgotten: while it is known that costs a compare and no hash.
+  // The word's number. The table may forget the word later, so callers that keep the number call
+  // WordAgain before each use: where the word is still known that costs a compare and no hash.
   WordId Word(absl::string_view text);
   WordId WordAgain(WordId before, absl::string_view text);
   absl::string_view Text(WordId word) const { return words_[word]; }
-  // Goes into every entry of the history until it is changed.
+  // The word goes into every entry of the history until another is set.
   void SetContext(WordId word);
   const History& history() const { return history_; }
 
@@ -51,9 +51,9 @@ class Journal {
   void LogRange(HistoryAction action, AddressRange range) {
     if (history_.is_on()) Add(action, range, nullptr);
   }
-  // Whether what is logged from here on was placed where its caller wanted it.
+  // Entries logged from here on are marked, or not, as placed where the caller wanted it.
   void MarkAsPlaced(bool placed) { internal_mark_ = placed ? kAtAddressMark : 0; }
-  // For a sentence: the block's tag, address and size.
+  // The block's tag, address and size, for use in a message.
   std::string NameOf(const BlockRecord& record) const;
   uint64_t forgotten_words() const { return words_.forgotten(); }
 
@@ -67,7 +67,7 @@ class Journal {
   History history_;
   WordTable words_;
   WordId context_ = 0;
-  uint16_t internal_mark_ = 0;  // of the entries that come
+  uint16_t internal_mark_ = 0;  // goes into every entry
 };
 
 }  // namespace graphtree

@@ -1,11 +1,11 @@
-// How much physical memory a pool may hold, as its callers decide it: they map some ahead, set a
-// limit, trim what nobody uses, and pin what must stay.
+// Callers of a pool decide how much physical memory it holds: they map some ahead, set a limit,
+// trim what nobody uses, and pin what must stay.
 //
 //   0 ........ live ........ mapped ............ limit ............ what the device has
 //              |<--- Trim -->|<-- ReserveAhead -->|
 //
-// A pin holds the pieces under a range, for somebody who has registered their memory elsewhere.
-// Ranges of several pins may lie in one piece, so pins are remembered as ranges.
+// A pin holds the pieces under a range, for a caller that has registered their memory elsewhere.
+// Several pins may lie in one piece, so pins are remembered as ranges.
 //
 // Threads: as the pool.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_MEMORY_BUDGET_H_
@@ -33,14 +33,14 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // Maps memory for `bytes` more from the end of a region, as far as there is any and the limit
-  // allows; returns how much is missing, which is counted too.
+  // Maps memory for `bytes` more after the last block of a region, as far as the device has it and
+  // the limit allows; returns how many bytes are missing, which PoolStats counts, too.
   absl::StatusOr<uint64_t> ReserveAhead(uint64_t bytes, Region region = Region::kStep);
   // Gives back pieces in which nothing is live and which no checkpoint's way touched, until at most
-  // `goal_bytes` are mapped. With `break_checkpoints` those that only checkpoints hold, too: a pool
-  // that serves recordings refuses that. Returns what was, or later will be, released.
+  // `goal_bytes` are mapped. With `break_checkpoints` also those that only checkpoints hold, which
+  // a pool that serves recordings refuses. Returns the bytes that were, or later will be, released.
   absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
-  // Refused below what is live or, of a parked pool, would be woken.
+  // Refused if `bytes` is less than what is live, or less than what a parked pool would wake.
   absl::Status SetLimit(uint64_t bytes);
   // Pieces under `range` are never unmapped until that very range is unpinned as often.
   absl::Status Pin(AddressRange range);

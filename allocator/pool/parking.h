@@ -7,13 +7,13 @@
 //   Park(kDrop): nothing is saved, and after waking the bytes are anything
 //
 // What a piece needs at its wake stands in the piece itself (piece_row.h): `wake` says that memory
-// must come back, `saved` holds contents. What is saved are the bytes that somebody may want again:
+// must come back, `saved` holds contents. Parking saves the bytes that somebody may want again:
 // those of live blocks, and of dead ones that a checkpoint remembers. While a piece has saved
 // contents nobody may use its memory, not even if it is mapped.
 //
-// A whole pool that is parked refuses use until it is woken. Parts may be parked too: whoever lies
-// in the other pieces goes on. Parking unmaps, and waits for all work before it does; so while a
-// capture is open it is queued.
+// A pool that is parked as a whole refuses use until it is woken. Where only parts are parked,
+// blocks in the other pieces stay usable. Parking waits for all work and then unmaps, so it is
+// queued while a capture is open.
 //
 // Threads: as the pool.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_PARKING_H_
@@ -50,19 +50,19 @@ class Parking {
   // use until Wake, or of the pieces under the ranges. Pinned pieces stay, and so do pieces in
   // which a live block has bytes outside of the ranges. Queued while a capture is open.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
-  // All or nothing: if it fails everything is parked as it was. While a capture is open a wake that
-  // has to write (contents, canaries) is queued.
+  // All or nothing: after a failure everything is parked as it was. While a capture is open a wake
+  // that has to write (contents, canaries) is queued.
   absl::Status Wake();
   bool is_parked() const { return door_.is_parked(); }
 
   // For the pool's other parts, inside of a call.
   //
-  // Bytes to be woken; with what nobody needs any more given up first.
+  // Bytes that a wake would map, after giving up parked pieces that nobody needs any more.
   uint64_t BytesToWake();
   uint64_t parked_bytes() const;
 
  private:
-  // By piece; null where nothing is saved.
+  // One for each piece; null where nothing is saved.
   using Buffers = std::vector<std::unique_ptr<HostBuffer>>;
 
   absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);

@@ -2,7 +2,7 @@
 //
 //   | guard: C3 C3 ... | the block's bytes | guard: C3 C3 ... |     canaries in guard gaps
 //
-// Everything that touches bytes is work on a stream, so it may be captured and replayed like any
+// Poison and canaries are written by work on a stream, which may be captured and replayed like any
 // other. Checking canaries launches a small kernel for each guard and waits for the counts.
 //
 // Threads: as the pool.
@@ -35,23 +35,23 @@ class PoolDebugger {
   absl::Status WriteCanary(AddressRange guard, Stream& stream);
   absl::Status Poison(AddressRange range, Stream& stream);
 
-  // One guard that must hold the pattern, and whose it is.
+  // One guard that must hold the pattern, and the block that it guards.
   struct Guard {
     AddressRange range;
     std::string block;
     bool is_front = false;
   };
-  // DataLoss, with every guard that was written over and how many of its bytes. REQUIRES: whoever
-  // destroys the debugger has waited for the stream.
+  // Fails (DataLoss) with every guard that was written over, and how many of its bytes. REQUIRES:
+  // whoever destroys the debugger waits for the stream before.
   absl::Status CheckCanaries(const std::vector<Guard>& guards, Stream& stream);
 
   // The last 16,384 frees are remembered.
   void RememberFree(BlockId id, std::string by);
-  // What is known about who freed the block, as the end of a sentence; empty if nothing is.
+  // Who freed the block, as the end of a message; empty if that is not known.
   std::string WhoFreed(BlockId id) const;
 
  private:
-  // Where the device counts, and where the host reads.
+  // The device counts in `on_device`; the host reads the counts from `on_host`.
   struct Counts {
     Counts(Memory* memory, const Stream& written_on)
         : on_device(memory), stream(written_on.life()) {}

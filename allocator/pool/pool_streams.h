@@ -2,8 +2,8 @@
 //
 //   table          every stream that was named in a call, and in what order bytes pass between
 //                  them (stream_table.h)
-//   guests         streams that were handed over to be forgotten and cannot be forgotten yet,
-//                  because they capture or a call failed
+//   guests         streams that the pool owns, as they were handed over to be forgotten and cannot
+//                  be yet: they capture, or a call failed
 //   copy stream    the pool's own, made when contents are first copied to the host or back
 //
 //   Forget(stream) --> the table carries its work on, and the stream may go
@@ -35,17 +35,18 @@ class PoolStreams {
 
   // For the pool's callers.
   //
-  // What was put on the stream so far is still awaited. Refused while it captures.
+  // The stream may be destroyed afterwards; its work so far is still awaited. Refused while it
+  // captures.
   absl::Status Forget(Stream& stream);
-  // The same for a stream that the pool keeps until it can be forgotten.
+  // The same for a stream that the pool takes over, and keeps until it can be forgotten.
   void Forget(std::unique_ptr<Stream> stream);
   // Waits for all work on the pool's memory.
   absl::Status Wait();
-  // The same, and forgets every stream that could be waited for, and all if the device is lost, so
-  // that the pool can outlive them. A stream that could not be waited for stays, and is told.
+  // The same, and forgets every stream that could be waited for (all streams if the device is
+  // lost). Returns an error about those that could not, which stay.
   absl::Status WaitAndForget();
-  // A graph is launched on `stream` that uses memory which is free in the books. Called before the
-  // launch, which must not be made if this fails.
+  // Call before launching, on `stream`, a graph that uses memory which is free in the books. If
+  // this fails the graph must not be launched.
   absl::Status NoteLaunch(Stream& stream);
 
   // For the pool's other parts, inside of a call.
@@ -53,26 +54,26 @@ class PoolStreams {
   const StreamTable& table() const { return table_; }
   // Fails for a stream of another device, which no stream of this one can wait for.
   absl::Status Check(const Stream& stream) const;
-  // Waits for all work on the pool's memory that the pool knows of.
+  // Waits for all work on the pool's memory that the pool knows of, without entering the door.
   absl::Status Quiesce();
   absl::StatusOr<Stream*> CopyStream();
   absl::Status WaitForCopies();
-  // Streams that carry all work there is. Nothing else may be asked of this afterwards.
+  // Hands over streams that carry all work there is. Afterwards nothing may be asked of the object.
   std::vector<std::unique_ptr<Stream>> TakeAll();
-  // Host memory that copies may still touch stays until they have been awaited.
+  // Keeps host memory that copies may still touch until those have been awaited.
   void KeepUntilCopied(std::vector<std::unique_ptr<HostBuffer>> buffers);
   std::vector<std::unique_ptr<HostBuffer>> TakeUncopied() { return std::move(unsettled_); }
 
  private:
   absl::Status ForgetGuests();
 
-  // By the thread inside of the pool.
+  // For the thread inside of the pool.
   const Arena& arena_;
   Door& door_;
   StreamTable table_;
   std::unique_ptr<Stream> copy_stream_;
   std::vector<std::unique_ptr<HostBuffer>> unsettled_;  // that copies under way may touch
-  // By any thread.
+  // For any thread.
   std::mutex mutex_;
   std::vector<std::unique_ptr<Stream>> guests_;  // guarded by mutex_
 };

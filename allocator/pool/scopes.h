@@ -1,22 +1,22 @@
-// Captures that may fail: what a scope remembers while a capture allocates from the pool, and how
-// the pool goes back to it.
+// A capture that allocates from the pool runs in a scope, which notes how the pool was, so that the
+// pool can go back if the capture fails.
 //
-//   Begin      a checkpoint of the step region, a mark in the watch on the lasting region, what is
-//              mapped; the pool's deferred work is held
+//   Begin      takes a checkpoint of the step region, opens a watch on the lasting region, notes
+//              what is mapped, holds the pool's deferred work
 //      |       ... allocations and frees of the captured function ...
 //      |       ... frees by other threads: listed, as they stay done
-//   Commit     the checkpoint and the marks go; whoever launches the graph waits for the returned
-//              streams, the earlier users of the memory that it may use
-//   RollBack   lasting region, then step region go back, silently like a restore; frees of other
-//              threads are done again; the memory that the pool grew by is returned
+//   Commit     gives up the checkpoint and the watch; returns the earlier users of memory that the
+//              graph may use, streams for which whoever launches the graph waits
+//   RollBack   undoes the lasting region, then restores the step region; does the frees of other
+//              threads again; unmaps the memory that the pool grew by
 //
-// Scopes nest. One that ends takes those along that began inside of it. What must wait for captures
-// waits for scopes too, and is done by the end of the last.
+// Scopes nest, and a scope that ends also ends those that began inside of it. Work that waits for
+// captures waits for scopes, too, and is done by the end of the last.
 //
-// A scope that goes while it cannot be rolled back, as its pool asks the server for memory or
-// another thread is inside, is abandoned: the pool's next call rolls it back.
+// A scope that is destroyed while it cannot be rolled back, since its pool is asking the server for
+// memory or another thread is inside, is abandoned: the pool's next call rolls it back.
 //
-// Threads: as the pool; a scope may be abandoned on any.
+// Threads: as the pool; a scope may be destroyed on any thread.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_SCOPES_H_
 #define GRAPHTREE_ALLOCATOR_POOL_SCOPES_H_
 
@@ -59,17 +59,17 @@ class Scopes {
   // For the pool's other parts, inside of a call.
   bool empty() const { return scopes_.empty(); }
   void EndAbandoned();
-  // The pool goes: scopes that are open end as they are.
+  // The pool is being destroyed: open scopes end as they are.
   void LetGo();
 
  private:
   friend class CaptureScope;
   struct OpenScope {
-    CaptureScope* handle;  // null if it went without an end; guarded by mutex_
+    CaptureScope* handle;  // null if the scope was abandoned; guarded by mutex_
     CheckpointId start;
     MappedThen step;
     MappedThen kept;
-    uint32_t kept_mark;                    // of the watch on kept memory
+    uint32_t kept_mark;                    // of the watch on the lasting region
     std::vector<BlockId> freed_elsewhere;  // by other threads, since it began
   };
 
@@ -80,7 +80,7 @@ class Scopes {
   void ListQueuedFrees();
   void Abandon(OpenScope* scope);
 
-  // By the thread inside of the pool.
+  // For the thread inside of the pool.
   const Arena& arena_;
   Door& door_;
   Ledger& ledger_;
@@ -89,13 +89,13 @@ class Scopes {
   Blocks& blocks_;
   Checkpoints& checkpoints_;
   std::vector<std::unique_ptr<OpenScope>> scopes_;  // innermost last
-  // By any thread.
+  // For any thread.
   std::mutex mutex_;
   std::vector<OpenScope*> abandoned_;  // guarded by mutex_
 };
 
-// A capture whose allocations come from a pool. If it is not committed, the pool goes back to what
-// it was. (A device that checks has poisoned the bytes of what was freed meanwhile.)
+// A capture whose allocations come from a pool. If the scope is not committed, the pool goes back
+// to what it was. (A checking device has then poisoned the bytes that were freed meanwhile.)
 //
 // Threads: as the pool.
 class CaptureScope {
@@ -104,13 +104,14 @@ class CaptureScope {
   CaptureScope(const CaptureScope&) = delete;
   CaptureScope& operator=(const CaptureScope&) = delete;
 
-  // The streams whose earlier work used memory that the graph may use. Hold the pool's deferred()
-  // to launch the graph before what was queued meanwhile is done. They may be the pool's own, which
-  // goes with it.
+  // Ends the scope. Returns the streams whose earlier work used memory that the graph may use, the
+  // pool's courier among them, which the pool destroys with itself. To launch the graph before the
+  // work that was queued meanwhile is done, hold the pool's deferred() across Commit.
   StreamLives Commit();
-  // Those so far, of a scope that goes on: for a graph of it that is launched inside of it.
+  // The same streams as known so far, for a graph that is launched inside the scope.
   StreamLives Awaited() const;
-  // What the destructor does where Commit was not called. Memory that cannot be given back stays.
+  // Ends the scope, and the pool goes back; the destructor does so where Commit was not called.
+  // Memory that cannot be given back stays mapped.
   absl::Status RollBack();
 
  private:

@@ -30,8 +30,8 @@ class ShortageReporter {
   ShortageReporter(const Arena& arena, Door& door, const Ledger& ledger, const Growth& growth,
                    Journal& journal, Tally& tally);
 
-  // Keeps a report and returns it in words. `missing` is physical memory; `cause` is the device's
-  // refusal, OK if it was not asked.
+  // Writes and keeps a report, and returns it as an error. `missing` is physical memory; `cause` is
+  // the device's refusal, OK if the device was not asked.
   absl::Status Report(const BlockRequest& request, absl::string_view why, uint64_t missing,
                       const absl::Status& cause);
   const OomReport& last() const { return last_; }

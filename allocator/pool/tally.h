@@ -3,7 +3,7 @@
 //               allocations  frees  live  peak
 //   allocate         +1               +    raised
 //   free                      +1      -
-//   a restore brings back             +    raised when it is all done
+//   a restore brings back             +    raised at the end of the restore
 //   a restore takes away              -
 //
 // Threads: as the pool. Cost: a few additions, inline.
@@ -52,7 +52,7 @@ class Tally {
     counts_.peak_mapped_bytes = std::max(counts_.peak_mapped_bytes, mapped_bytes);
   }
 
-  // Only counted fields are filled in.
+  // Fields of PoolStats that are not counted here are 0.
   PoolStats& counts() { return counts_; }
   const PoolStats& counts() const { return counts_; }
 

@@ -9,8 +9,8 @@
 //
 // Nobody waits for the result of deferred work, so its first failure is kept here.
 //
-// Threads: `frees` is for any thread. Everything else is for the thread that is inside of the pool;
-// the flag of abandoned scopes may be raised by any. Cost of any(): three loads.
+// Threads: any thread may use `frees` and SetHasAbandoned. Everything else is for the thread that
+// is inside of the pool. Cost of any(): three loads.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_WAITING_WORK_H_
 #define GRAPHTREE_ALLOCATOR_POOL_WAITING_WORK_H_
 
@@ -48,10 +48,10 @@ class WaitingWork {
   const absl::Status& first_failure() const { return first_failure_; }
 
  private:
-  // From any thread.
+  // For any thread.
   QueuedFrees frees_;
   std::atomic<bool> has_abandoned_{false};
-  // By the thread inside of the pool. (The queue itself is safe from several.)
+  // For the thread inside of the pool. (The queue itself is safe from several.)
   DeferredQueue deferred_;
   absl::Status first_failure_;
 };

@@ -1,16 +1,16 @@
-// Whoever watches the blocks of a pool is told what happens to them here: the history, a device
-// that checks what its ops use (the host device), and the debug modes.
+// Tells three watchers what happens to a pool's blocks: the history, a device that checks what its
+// ops use (the host device), and the debug modes.
 //
 //   allocated   history entry   device: live     debugger: the guards are written
 //   freed       two entries     device: dead     debugger: the bytes are poisoned, who freed it
-//   restored    gone and back   both             debugger: the guards are written again
+//   restored    gone and back   dead and live    debugger: the guards are written again
 //
 // With canaries a block lies between two guards, whose bytes hold a pattern:
 //
 //   | C3 C3 C3 ... | the block | C3 C3 C3 ... |       CheckCanaries names what was written over
 //
-// Shielded ranges are bytes that a captured graph will read, though their block was given to others
-// in the books: they are not told as dead, and not poisoned by the device.
+// A shielded range holds bytes that a captured graph will read, though the books have given them to
+// other blocks: the device is not told that they are dead, and so does not poison them.
 //
 // Threads: as the pool. Cost: one test where nobody watches.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_WATCHERS_H_
@@ -46,13 +46,14 @@ class Watchers {
 
   // For the pool's callers.
   //
-  // Fails with every guard that was written over. A block that a restore brings back has its guards
-  // written anew, so what was written over them before that is not told.
+  // Fails with every guard that was written over. A restore writes the guards of the blocks that it
+  // brings back anew, so damage done to those before is not seen.
   absl::Status CheckCanaries(Stream& stream);
-  // Waits for the pool's work and takes the access rights of pieces without a live block, so that a
-  // stale use faults. Allocating gives them back. With seal_dead_memory only.
+  // Waits for the pool's work and takes away the access rights of pieces that no live block, no
+  // checkpoint and no pin uses, so that a stale use faults. Allocating gives the rights back. Does
+  // nothing without PoolDebug::seal_dead_memory.
   absl::Status SealDeadMemory();
-  // Until Unshield a device that poisons fresh and freed bytes leaves these: see above.
+  // Shields `range` until Unshield, which ends all shields.
   void Shield(AddressRange range);
   void Unshield();
 
@@ -60,17 +61,17 @@ class Watchers {
   bool any() const { return any_; }
   bool debugs() const { return debugger_.any(); }
   bool has_canaries() const { return debugger_.modes().canaries; }
-  // What must be done before the block can be used. Where it fails, some of it may be on its way.
+  // Writes the block's guards, before it is used. A failure may leave some of that work queued.
   absl::Status BeforeUse(const BlockRecord& record, Stream& stream);
   void TellOfAllocation(const BlockRecord& record);
   void TellOfFree(BlockId id, const BlockRecord& record);
-  // Of a block that was told to come back, but whose free by another thread stays.
+  // For a block that TellOfRestore told to be back, but whose free by another thread stays.
   void TellOfFreeAgain(const BlockRecord& record);
-  // What came and went by a restore.
+  // The blocks that went (`dies`) and came back (`wakes`) by a restore.
   void TellOfRestore(absl::Span<const uint32_t> dies, absl::Span<const uint32_t> wakes);
-  // What is known about who freed the block, as the end of a sentence; empty if nothing is.
+  // Who freed the block, as the end of a message; empty if that is not known.
   std::string WhoFreed(BlockId id) const { return debugger_.WhoFreed(id); }
-  // In front of the block and after it. REQUIRES: it has guards.
+  // The guards in front of the block and after it. REQUIRES: the block has guards.
   std::array<AddressRange, 2> GuardsOf(const BlockRecord& record) const;
   absl::Status WriteGuard(AddressRange guard, Stream& stream) {
     return debugger_.WriteCanary(guard, stream);

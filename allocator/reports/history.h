@@ -1,7 +1,7 @@
 // The last things that happened in a pool: a bounded ring, cheap enough to leave on.
 //
-// An entry is 40 bytes, written with a time stamp of the processor's counter; turning that into
-// time is done when somebody reads. When the ring is full the oldest entries go, counted.
+// An entry takes 40 bytes and is stamped with the processor's counter, which is turned into time
+// when somebody reads the entry. When the ring is full the oldest entries go, and are counted.
 //
 // Threads: none of its own. Cost: a few nanoseconds and the counter's read.
 #ifndef GRAPHTREE_ALLOCATOR_REPORTS_HISTORY_H_
@@ -22,27 +22,27 @@ enum class HistoryAction : uint8_t {
   kSnapshot,       // a snapshot was taken; bytes: what was live
   kOutOfMemory,    // bytes: what was asked for; address: what the device had free
   kNote,           // a note was put on a live block
-  kRestoreGone,        // a block that went by the restore that follows
-  kRestoreBack,        // a block that came back by it
+  kRestoreGone,        // the restore whose entry follows took this block away
+  kRestoreBack,        // the restore whose entry follows brought this block back
   kCheckpointRestore,  // bytes: what is live now
   kPark,
   kWake,
 };
 
-// "alloc", "free_requested", ...: the words of PyTorch's snapshots, and ours for what it lacks.
+// "alloc", "free_requested", ...: PyTorch's words where its snapshots have one, else ours.
 const char* HistoryActionName(HistoryAction action);
 
-// Internal marks.
+// Values of HistoryEntry::internal.
 inline constexpr uint16_t kAtAddressMark = 1;  // placed where the caller wanted it
 
 struct HistoryEntry {
   uint64_t ticks = 0;
   uint64_t address = 0;
   uint64_t bytes = 0;
-  uint32_t tag = 0;      // names in the pool's table of words
+  uint32_t tag = 0;      // tag, note and context are numbers of the pool's table of words
   uint32_t note = 0;
   uint32_t context = 0;  // the ambient tag
-  uint16_t internal = 0; // an internal mark
+  uint16_t internal = 0; // kAtAddressMark or 0
   uint8_t stream = 0;
   HistoryAction action = HistoryAction::kAllocate;
 };

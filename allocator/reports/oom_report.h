@@ -12,16 +12,17 @@
 namespace graphtree {
 
 struct OomReport {
-  // What the bytes that are not live are there for. Between blocks, behind them and in the other
-  // region: together with `live` that is what is mapped, unless something live is parked.
+  // Bytes of the pool that are not live, by why they did not help. `between_blocks`,
+  // `behind_blocks`, `other_region` and `live` add up to `mapped`, unless something live is parked.
   struct FreeBytes {
     uint64_t largest_run = 0;      // free bytes in one piece, below the last live block
     uint64_t between_blocks = 0;   // free, mapped, below the last live block
-    uint64_t behind_blocks = 0;    // free, mapped, behind it
-    uint64_t held_by_checkpoints = 0;  // of these: not to be released, a recording may use them
-    uint64_t queued_frees = 0;     // freed by other threads, not yet taken note of
-    uint64_t parked = 0;           // addresses without memory that a Wake would bring back
-    uint64_t other_region = 0;     // free and mapped in the region that was not asked
+    uint64_t behind_blocks = 0;    // free, mapped, after the last live block
+    uint64_t held_by_checkpoints = 0;  // of these: a recording may use them, so they are not given
+                                       // back
+    uint64_t queued_frees = 0;     // freed by other threads, but still live in the books
+    uint64_t parked = 0;           // without memory now: a Wake would bring it back
+    uint64_t other_region = 0;     // free and mapped, in the region that was not asked
   };
   struct Holder {
     std::string tag;
@@ -36,7 +37,7 @@ struct OomReport {
   std::string pool;
   std::string region;
   std::string why;  // addresses used up, limit reached, device out of memory
-  std::string cause;  // the device's own words, if it was asked
+  std::string cause;  // the device's own words; empty if it was not asked for memory
   uint64_t requested = 0;
   uint64_t missing = 0;  // physical memory that could not be had
   uint64_t live = 0;
@@ -52,7 +53,7 @@ struct OomReport {
   std::vector<std::string> advice;
 };
 
-// Adds what would help to `report`, from its figures. Nothing that is in force already is advised.
+// Fills in the report's advice from its figures; advises nothing that is in force already.
 void Advise(OomReport* report);
 
 // 1536 -> "1.50 KiB".

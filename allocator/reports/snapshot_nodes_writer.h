@@ -1,5 +1,5 @@
-// A tree's nodes (snapshot_nodes.h) as a value of a snapshot: a list of dictionaries, the keys of
-// which their reader explains (tools/snapshot/analysis/nodes.h).
+// Writes a tree's nodes (snapshot_nodes.h) as a value of a snapshot: a list of dictionaries. Their
+// reader explains the keys (tools/snapshot/analysis/nodes.h).
 #ifndef GRAPHTREE_ALLOCATOR_REPORTS_SNAPSHOT_NODES_WRITER_H_
 #define GRAPHTREE_ALLOCATOR_REPORTS_SNAPSHOT_NODES_WRITER_H_
 
@@ -13,7 +13,7 @@
 
 namespace graphtree {
 
-// `holder` knows what the program said about who holds a live output.
+// `holder` says who holds a live output, in the program's own words.
 snapshot::Value ListOfNodes(absl::Span<const SnapshotNode> nodes,
                             const std::function<std::string(const SnapshotOutput&)>& holder,
                             snapshot::Snapshot& snapshot);

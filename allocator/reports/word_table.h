@@ -2,10 +2,10 @@
 //
 //   number:  | generation: 12 bits | place: 20 bits |    places_[place] = { text, generation, ... }
 //
-// A server that makes words of request numbers would fill any table, so this one is bounded: when
-// it is full its owner marks what is still named somewhere, and of the rest those that were asked
-// for longest ago are forgotten. Their places are used again under another generation, so that a
-// number kept too long reads "(forgotten)" and never as another word.
+// A server that makes words of request numbers would fill any table, so this one is bounded. When
+// the table is full its owner marks the words that are still named somewhere, and the table forgets
+// those of the others that were asked for longest ago. Their places are used again under another
+// generation: a number that is kept too long reads "(forgotten)", and never as another word.
 //
 // Threads: none. Cost: a hash of the text; callers keep the number.
 #ifndef GRAPHTREE_ALLOCATOR_REPORTS_WORD_TABLE_H_
@@ -26,14 +26,14 @@ class WordTable {
   // Both bounds are soft: they double as long as more than half of the words are marked.
   explicit WordTable(uint32_t most_words = 1 << 16, uint64_t most_bytes = uint64_t{64} << 20);
 
-  // The number of a word that is known; false if it is not.
+  // Sets `id` to the word's number; false if the table does not know the word.
   bool Find(absl::string_view text, uint32_t* id);
   // Call Collect first when it is full.
   bool is_full() const { return count() >= most_words_ || bytes_ >= most_bytes_; }
   // REQUIRES: not known. Where there is no place left at all the word is "(too many words)".
   uint32_t Add(absl::string_view text);
-  // Forgets old words until the table is half full, but none of those in `marked`. Numbers of words
-  // that are forgotten already may be in it, too.
+  // Forgets old words until the table is half full, but none of those in `marked`, which may also
+  // have numbers of words that are forgotten already.
   void Collect(const std::vector<uint32_t>& marked);
 
   // Good until the word is forgotten.

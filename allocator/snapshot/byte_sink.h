@@ -1,9 +1,9 @@
 // ByteSink: buffered output into a file that appears whole or not at all, into a pipe, or a text.
 //
 // A file is written beside its place under a temporary name and renamed by Commit, so that a full
-// disk or an interrupt leaves the old file as it was. What is no plain file (a pipe, a device) is
-// written directly. The first failure is kept and returned by Commit; until then writing goes on
-// into nothing, so writers need no checks of their own.
+// disk or an interrupt leaves the old file as it was. A pipe or a device is written directly. The
+// sink keeps the first failure for Commit to return, and drops what is written after it, so writers
+// need no checks of their own.
 //
 // Not safe for concurrent use.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_BYTE_SINK_H_
@@ -30,7 +30,7 @@ class ByteSink {
 
   ByteSink(const ByteSink&) = delete;
   ByteSink& operator=(const ByteSink&) = delete;
-  ~ByteSink();  // without Commit, nothing is left behind
+  ~ByteSink();  // without Commit, the temporary file is removed
 
   void Byte(char c) {
     buffer_.push_back(c);
@@ -51,7 +51,7 @@ class ByteSink {
 
   int file_ = -1;
   std::string path_;                // what the user named
-  std::unique_ptr<PartFile> part_;  // what is written; null where that is the path itself
+  std::unique_ptr<PartFile> part_;  // the temporary file; null where path_ itself is written
   std::string* text_ = nullptr;
   std::string buffer_;
   uint64_t written_ = 0;

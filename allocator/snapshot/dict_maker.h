@@ -1,7 +1,7 @@
 // DictMaker: the dictionaries of a snapshot that is made here and not read from a file.
 //
 //   DictMaker(snapshot).Unsigned("id", 3).Text("function", name).Dict()
-//                    one value, for what the model has no columns for
+//                    one value, for data that rows have no columns for
 //   DictMaker(snapshot).Columns({words::kAddress, words::kSize}).Text("tag", tag).KeysInto(block)
 //                    the keys of a row, in their order: the values of `Columns` stand in the row's
 //                    own columns, all others go into its extras
@@ -23,7 +23,7 @@
 
 namespace graphtree::snapshot {
 
-// The id of a text that comes from outside.
+// The id of a text that comes from outside, and may not be UTF-8.
 StringId InternText(Snapshot& snapshot, absl::string_view text);
 
 class DictMaker {
@@ -45,7 +45,7 @@ class DictMaker {
     return Add(key, Value(Value::kBool, value ? 1 : 0));
   }
 
-  // What was added, without `Columns`.
+  // The keys that were added, without those of `Columns`.
   const std::vector<DictItem>& items() const { return items_; }
   Value Dict() const { return snapshot_.values.Dict(items_); }
 

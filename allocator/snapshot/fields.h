@@ -1,4 +1,5 @@
-// VisitFields: a row as the dictionary that it was, key by key in the row's own order.
+// VisitFields: shows a row as the dictionary that it was in the file, key by key in the row's own
+// order.
 //
 //   VisitFields(snapshot, block, [&](StringId key, const Field& field) { ... });
 //

@@ -50,7 +50,7 @@ class GrowingArray {
     for (size_t i = size_; i < size; ++i) data_[i] = fill;
     size_ = size;
   }
-  // Room for so many, which costs no memory before they come.
+  // Makes room for `size` values; pages cost no memory before values are written there.
   void Reserve(size_t size) {
     if (size > capacity_) Allocate(size);
   }
@@ -98,7 +98,7 @@ class GrowingArray {
   T* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
-  size_t bytes_ = 0;  // that the capacity takes
+  size_t bytes_ = 0;  // the memory of the capacity
 };
 
 }  // namespace graphtree::snapshot

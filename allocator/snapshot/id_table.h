@@ -6,8 +6,8 @@
 //
 //   slots:  [hash|id+1] [0|0] [hash|id+1] ...     8 bytes each, 0 = empty
 //
-// Of a hash its upper half is kept, and its place follows from that half alone: a table that grows
-// asks nobody for a hash again.
+// A slot keeps the upper half of the hash, and its place follows from that half alone: a table that
+// grows asks nobody for a hash again.
 //
 // Not safe for concurrent use. Find and Insert take constant time on average.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_ID_TABLE_H_

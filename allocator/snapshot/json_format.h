@@ -1,8 +1,8 @@
 // Writes a snapshot as JSON: what Python's json.dump makes of the pickle.
 //
 // Tuples become arrays, and every stack is written in full wherever it is used, so that any tool
-// can read the text; it is many times the size of the pickle. What json.dump refuses, raw bytes
-// and keys that are bytes or tuples, is an object with one key, "(bytes)" or "(dict)"
+// can read the text; it is many times the size of the pickle. Raw bytes, and keys that are bytes or
+// tuples, which json.dump refuses, become an object with one key, "(bytes)" or "(dict)"
 // (json_marks.h).
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
 #define GRAPHTREE_ALLOCATOR_SNAPSHOT_JSON_FORMAT_H_
@@ -20,10 +20,10 @@ namespace graphtree::snapshot {
 // Does not commit the sink.
 absl::Status WriteJson(const Snapshot& snapshot, ByteSink& sink);
 
-// Bytes that the stacks will take in JSON, roughly: for who wants to ask first.
+// Roughly the bytes that the stacks will take in JSON, for a program that asks before it writes.
 uint64_t JsonStackBytes(const Snapshot& snapshot);
 
-// One value of an unknown part, with its tuples as json_marks.h says.
+// One value of an unknown part, its tuples marked as json_marks.h says.
 absl::StatusOr<std::string> JsonOf(const Snapshot& snapshot, Value value);
 
 }  // namespace graphtree::snapshot

@@ -10,7 +10,7 @@
 namespace graphtree::snapshot {
 namespace {
 
-// Maps more, and gives back what lies before the first huge page and behind the last.
+// Maps more, and gives back what lies before the first huge page and after the last.
 void* Map(size_t bytes) {
   const size_t mapped = bytes + kHugePageBytes;
   void* const all =
@@ -28,7 +28,7 @@ void* Map(size_t bytes) {
 void* Move(void* old, size_t old_bytes, size_t bytes) {
   void* const place = Map(bytes);
   if (place == nullptr) return nullptr;
-  // The new place stays mapped behind the old pages, which replace its first ones.
+  // The old pages replace the first ones of the new place, the rest of which stays mapped.
   if (mremap(old, old_bytes, old_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, place) == MAP_FAILED) {
     std::memcpy(place, old, old_bytes);
     munmap(old, old_bytes);

@@ -1,10 +1,10 @@
 // PartFile: the name under which a file is written until it is whole.
 //
-//   out.pickle.part-1234   --MoveTo-->   out.pickle
+//   out.pickle.part-1234   --Move-->   out.pickle
 //
 // A part that is not moved is removed: by the destructor, or by RemoveAll, which a program calls
-// from its handler of the signals that end it. The names of the parts that there are lie in a fixed
-// table of atomics, so that RemoveAll is safe in a handler: it takes no lock and no memory.
+// from its handler of the signals that end it. The names of all parts lie in a fixed table of
+// atomics, so that RemoveAll is safe in a handler: it takes no lock and no memory.
 //
 // One part belongs to one thread; any number of threads may have parts, of which the first sixteen
 // are known to RemoveAll.
@@ -20,14 +20,14 @@ namespace graphtree::snapshot {
 
 class PartFile {
  public:
-  // Of the file that it will be; creates nothing.
+  // A name for the part of the file `whole`; creates nothing.
   explicit PartFile(const std::string& whole);
   PartFile(const PartFile&) = delete;
   PartFile& operator=(const PartFile&) = delete;
   ~PartFile();
 
   const std::string& path() const { return *path_; }
-  // Into its place, over whatever is there.
+  // Moves the part to its place, over whatever is there.
   absl::Status Move();
 
   // For signal handlers.

@@ -69,7 +69,8 @@ struct Segment {
   size_t block_count = 0;
 };
 
-// What few distinct values take in a whole trace.
+// Fields of trace entries that have few distinct values in a whole trace, each combination stored
+// once.
 struct EntryDetails {
   ShapeId shape = 0;
   StringId internal_metadata = words::kEmpty;
@@ -103,7 +104,7 @@ class DetailsTable {
   uint32_t Intern(const EntryDetails& details) {
     return last_ != kNoId && details_[last_] == details ? last_ : Find(details);
   }
-  // The same for what nearly all entries have.
+  // The same for entries that have nothing but a shape and a stream, as nearly all do.
   uint32_t Intern(ShapeId shape, Value stream) {
     if (last_ != kNoId && details_[last_].IsOnly(shape, stream)) return last_;
     return Find({.shape = shape, .stream = stream});
@@ -150,7 +151,7 @@ struct Snapshot {
   std::vector<DictItem> root;
   bool segments_only = false;  // an old file: a bare list of segments
   int pickle_protocol = -1;    // of the file that was read; -1 where it was no pickle
-  uint64_t trailing_bytes = 0;  // behind the pickle's end; not read
+  uint64_t trailing_bytes = 0;  // after the pickle's end; not read
 
   absl::Span<const Block> BlocksOf(const Segment& segment) const {
     return blocks.span().subspan(segment.first_block, segment.block_count);

@@ -4,7 +4,7 @@
 // free leaves (Integer, Unsigned, Double, Bool, None, Text, Raw bytes), and Pool, Stack and
 // FrameDict, which it may write shared or in full. Known parts cannot nest; for the unknown ones
 // the walk limits depth and count, since a file may hold parts that contain themselves or that
-// share their way to any size.
+// grow to any size by sharing.
 //
 // One walk, no copies of rows.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_TREE_WRITER_H_

@@ -1,4 +1,4 @@
-// Columns behind values: wide numbers, pairs, lists and dictionaries.
+// The columns that values point into: wide numbers, pairs, lists and dictionaries.
 #include "allocator/snapshot/value.h"
 
 #include <limits>

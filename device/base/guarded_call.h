@@ -1,12 +1,12 @@
-// Somebody else's code, called where an exception ends.
+// Calls somebody else's code, and catches what it throws.
 //
 //   const absl::Status status = Guarded([&] { outputs = body(on, inputs); });
 //   if (!status.ok()) ...   // "it threw an exception: out of luck"
 //
 //   caller's code   throws --+          compiled with exceptions
-//   our frames               |          compiled without: they would be skipped, and with them what
-//                            v          their destructors undo
-//   Guarded         catches, and says   compiled with exceptions, alone of all that is ours
+//   our frames               |          compiled without: an exception skips their destructors
+//                            v
+//   Guarded         catches, and says   compiled with exceptions, alone of all our files
 //
 // So between the callback and Guarded stand only frames that have nothing to undo: the closure that
 // is passed here calls the callback and does nothing else.
@@ -22,11 +22,11 @@
 
 namespace graphtree {
 
-// Unknown, with what() where there is one, if `call` threw.
+// Returns an Unknown error, with the exception's what() if it has one, if `call` threw.
 absl::Status Guarded(absl::FunctionRef<void()> call);
 
-// The same for a callback that is its caller's own business: the exception goes on where everything
-// of ours is done.
+// The same for a callback whose exception its caller should get: Caught keeps the exception, and
+// ThrowOn throws it again where nothing of ours is left to do.
 //
 //   std::exception_ptr thrown = Caught(look);
 //   ...                                          // leave locks

@@ -5,8 +5,8 @@
 //   json.BeginObject().Key("name").String(name).Key("bytes").Integer(bytes).EndObject();
 //   console.out << json.text() << "\n";
 //
-// The text is always valid JSON: bytes that are not UTF-8 become U+FFFD, and numbers that JSON has
-// no word for (nan, inf) become null. Not thread-safe; costs an append for each value.
+// The text is always valid JSON: bytes that are not UTF-8 become U+FFFD, and numbers that JSON
+// cannot express (nan, inf) become null. Not thread-safe; costs an append for each value.
 #ifndef GRAPHTREE_DEVICE_BASE_JSON_WRITER_H_
 #define GRAPHTREE_DEVICE_BASE_JSON_WRITER_H_
 
@@ -56,10 +56,10 @@ class JsonWriter {
 // The text in quotes, escaped as JSON wants it.
 std::string JsonQuoted(absl::string_view text);
 
-// Whether JSON can tell the whole text.
+// Whether JSON can express the whole text.
 bool IsUtf8(absl::string_view text);
 
-// The text as far as JSON can tell it: each byte that is not UTF-8 becomes U+FFFD.
+// The text as JSON can express it: each byte that is not UTF-8 becomes U+FFFD.
 std::string Utf8Of(absl::string_view text);
 
 }  // namespace graphtree

@@ -1,4 +1,4 @@
-// Symbols of a library that was loaded at run time, and what the loader says when it cannot.
+// Symbols of a library that was loaded at run time, and the loader's message when it cannot load.
 #ifndef GRAPHTREE_DEVICE_BASE_LOADED_LIBRARY_H_
 #define GRAPHTREE_DEVICE_BASE_LOADED_LIBRARY_H_
 

@@ -1,5 +1,5 @@
-// Names that callers gave, for texts that are read line by line: a line end or another control
-// character in them is written as its escape, and all else stays as it is.
+// Makes a caller's name fit for a text that is read line by line: a line end or another control
+// character is written as its escape, and all else stays as it is.
 #ifndef GRAPHTREE_DEVICE_BASE_ONE_LINE_H_
 #define GRAPHTREE_DEVICE_BASE_ONE_LINE_H_
 
@@ -9,7 +9,7 @@
 
 namespace graphtree {
 
-// "a\nb" as it is typed here, for an a and a b on two lines.
+// A line end between an a and a b gives the four characters a\nb.
 inline std::string OneLine(absl::string_view text) {
   constexpr char kHex[] = "0123456789abcdef";
   std::string line;

@@ -1,4 +1,4 @@
-// The two macros that pass a failure on. Debian's Abseil has none.
+// Two macros that return a failure to the caller's caller. Debian's Abseil has none.
 //
 //   GRAPHTREE_RETURN_IF_ERROR(stream.Synchronize());
 //   GRAPHTREE_ASSIGN_OR_RETURN(AddressRange range, memory.Reserve(bytes));

@@ -17,7 +17,8 @@ struct CudaFacts {
   absl::Status source_compiler;  // OK, or why source cannot be compiled
 };
 
-// Every capability with its reason. `has` says whether the driver has an entry point in a version.
+// Every capability; a missing one with the reason. `has` says whether the driver has an entry point
+// in a version.
 Capabilities CudaCapabilities(const CudaFacts& facts, bool (*has)(const char* name, int version));
 
 }  // namespace graphtree

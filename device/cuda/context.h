@@ -1,12 +1,13 @@
-// What everything made from one CUDA device shares: the primary context, the driver's table, the
-// device's health, its open captures, its kernels, and the count of what is alive.
+// All objects made from one CUDA device share a Context: the primary context, the driver's table,
+// the device's health, its open captures, its kernels, and the count of the objects alive.
 //
 //   CudaDevice --+
 //   CudaStream --+--> Context --> PrimaryContext
 //   CudaGraph  --+       |
 //      ...               +--> released when Close was called and the last of them is gone
 //
-// Objects own it together, so a device that is closed too early takes nothing from under them.
+// The objects own the Context together, so a device that is closed too early takes nothing from
+// under them.
 //
 // Threads: safe from all.
 #ifndef GRAPHTREE_DEVICE_CUDA_CONTEXT_H_
@@ -58,7 +59,7 @@ class Context {
   StreamRoster& streams() { return streams_; }
   KernelLoader& kernels() { return kernels_; }
 
-  // The error that new work meets: lost, or closed.
+  // OK, or the error that new work gets: the device is lost or closed.
   absl::Status Usable() const;
 
   void Made(Kind kind) { alive_[static_cast<int>(kind)].fetch_add(1); }
@@ -81,7 +82,7 @@ class Context {
   std::atomic<bool> closed_{false};
 };
 
-// Counts an object of a device for as long as it lives; holds the context for it.
+// A member of every object of a device: counts the object while it lives, and holds the context.
 class Membership {
  public:
   Membership(std::shared_ptr<Context> context, Kind kind)

@@ -1,4 +1,5 @@
-// Events. Asking one is allowed beside any capture, but for an event that a capture recorded.
+// Events of a CUDA device. An event may be queried while any capture is open, unless a capture
+// recorded it.
 //
 // Threads: as device/stream.h says.
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EVENT_H_

@@ -1,4 +1,4 @@
-// An instantiated graph.
+// An Executable of a CUDA device: an instantiated graph.
 //
 // Launch and PatchKernel are the hot path: they go straight to the driver, with a check of the
 // device's health, of the stream's device and of the current context before it, and allocate
@@ -7,9 +7,8 @@
 //   slot_of_    | 0 | 0 | 1 | 0 | 2 |     by op: which slot, 0 if none; made at the first patch
 //   slots_      { node, kind, function }, { node, kind, function }
 //
-// A slot is made when its op is first patched, so an executable of which one op is patched knows
-// nothing of the others. CUDA names the op to patch by its node in the original graph, so
-// patching ends with that graph.
+// A slot is made when its op is first patched, so unpatched ops cost no slot. CUDA names the op to
+// patch by its node in the original graph, so nothing can be patched once that graph is gone.
 //
 // Closures of captured host calls belong to the native graph and to every executable made from it
 // or updated to it, through CUDA's user objects; nothing is kept here.
@@ -61,8 +60,8 @@ class CudaExecutable final : public Executable {
     OpKind kind = OpKind::kOther;
     CUfunction function = nullptr;   // of a kernel; null: not asked yet
     uint64_t kernel_id = 0;          // the Kernel that was last found to be `function`
-    LoadedKernel* loaded = nullptr;  // what it was loaded as
-    std::unique_ptr<KernelTemplate> by_bytes;  // once it was patched so
+    LoadedKernel* loaded = nullptr;  // that Kernel, as loaded
+    std::unique_ptr<KernelTemplate> by_bytes;  // null before the first PatchArgumentBytes
   };
 
   absl::Status OtherDevice(const char* what) const;

@@ -1,5 +1,5 @@
-// A captured graph. When its capture ends it learns how many ops it has and no more (see
-// native_graph.h).
+// A Graph of a CUDA device. When its capture ends only the number of ops is read from the driver
+// (native_graph.h).
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_GRAPH_H_
 #define GRAPHTREE_DEVICE_CUDA_CUDA_GRAPH_H_
 

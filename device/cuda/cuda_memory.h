@@ -3,9 +3,9 @@
 //   Reserve -> cuMemAddressReserve       Create -> cuMemCreate
 //   Map     -> cuMemMap                  SetAccess -> cuMemSetAccess
 //
-// What may be done is decided by an AddressMap before the driver is asked, so that a wrong call is
-// refused with both sides named, the same as on every device. Freeing physical memory that is still
-// mapped is left to the driver, which keeps it for as long as a mapping does.
+// An AddressMap decides whether a call may be made before the driver is asked, so that a wrong call
+// is refused in the same words as on every device, which name both sides. Physical memory that is
+// destroyed while it is mapped is freed by the driver when the mapping goes.
 //
 // Every call is allowed while a capture is open and is not part of it.
 //

@@ -22,8 +22,8 @@
 
 namespace graphtree {
 
-// The failure of a call that was doing `what`, with CUDA's own words; heard by `health`. A failed
-// call of the Runtime leaves its code behind for the thread; it is taken away again, so that other
+// The failure of a call that was doing `what`, with CUDA's own words; tells `health`. The Runtime
+// keeps the code of a failed call as the thread's last error; FailedCall clears that, so that other
 // users of the Runtime in this process do not find it.
 absl::Status FailedCall(Health& health, int code, bool of_runtime, absl::string_view what);
 

@@ -1,11 +1,12 @@
-// Streams: our own (non-blocking, so that the legacy default stream orders nothing behind them) and
-// adopted ones, which stay their owner's.
+// Streams of a CUDA device: our own, which are non-blocking, so that the legacy default stream and
+// they do not wait for each other; and adopted ones, which stay their owner's.
 //
 //   cuda_stream.cc   work and order
 //   cuda_capture.cc  captures
 //
-// A capture is "ours" if its id was met when BeginCapture of this device began it; a capture that
-// the caller opened on the native stream is recorded into like any other, listed, and never ended.
+// A capture is "ours" if BeginCapture of this device began it and noted its id. Into a capture that
+// the caller opened on the native stream work is recorded, too, and its ops can be listed, but it
+// is never ended here.
 //
 // Threads: safe from all; beginning and ending captures takes the stream's lock, launching does
 // not.
@@ -79,7 +80,7 @@ class CudaStream final : public Stream {
   absl::Status CheckCapturedCopy(Address address);
   absl::Status CallHostInCapture(cudaGraph_t graph, std::function<void()> function);
   absl::Status MayEndCapture();
-  // The capture is over, however it ended.
+  // Call when the capture is over, however it ended.
   void ForgetCapture();
 
   const Membership context_;

@@ -1,9 +1,10 @@
-// The driver's entry points that the CUDA Runtime has no equal for: virtual memory, contexts, what
-// a graph's nodes hold; and those of the hot path, where the Runtime's own layer would be paid for.
+// The driver's entry points that we call directly: those that the CUDA Runtime lacks (virtual
+// memory, contexts, reading a graph's nodes), and those of the hot path, where the Runtime's layer
+// would cost too much.
 //
-// They are asked from the driver through the Runtime when the first device is opened. So nothing
-// here links against libcuda, and the binary starts on a machine without a driver. Each line names
-// the version whose signature is meant: a newer driver hands out that one.
+// The Runtime looks them up in the driver when the first device is opened. So nothing here links
+// against libcuda, and the binary starts on a machine without a driver. Each line names the version
+// of CUDA whose signature is meant, which newer drivers provide, too.
 //
 // Threads: the table is made once and never changes.
 #ifndef GRAPHTREE_DEVICE_CUDA_DRIVER_H_

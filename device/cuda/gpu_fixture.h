@@ -1,4 +1,4 @@
-// What the CUDA tests stand on: device 0, or a skip with the reason; one mapped piece of memory;
+// The fixture of the CUDA tests: device 0, or a skip with the reason; one mapped piece of memory;
 // one stream; kernels over the linked symbols.
 #ifndef GRAPHTREE_DEVICE_CUDA_GPU_FIXTURE_H_
 #define GRAPHTREE_DEVICE_CUDA_GPU_FIXTURE_H_

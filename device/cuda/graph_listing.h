@@ -1,10 +1,10 @@
-// What a CUDA graph holds, read back from the driver: ops in the order of their capture, kernels
+// Reads back from the driver what a CUDA graph holds: ops in the order of their capture, kernels
 // with their argument bytes as they lie in the parameter block, edges with their types.
 //
 // Works on a finished graph and on one that a capture is still recording into.
 //
-// Cost: counting takes one driver call, the nodes four, the listing some for each op, about 1 us an
-// op.
+// Cost: CountNodes makes one driver call, ListNodes four; ListGraph makes some for each op, about
+// 1 us an op.
 #ifndef GRAPHTREE_DEVICE_CUDA_GRAPH_LISTING_H_
 #define GRAPHTREE_DEVICE_CUDA_GRAPH_LISTING_H_
 

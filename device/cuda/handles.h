@@ -54,8 +54,8 @@ class Handle {
   Native native_{};
 };
 
-// Closing cannot be refused in a way that a destructor could answer; the thread's last error is put
-// back to none, so that other users of the Runtime do not find ours.
+// A destructor can do nothing about a failed close. Clears the thread's last error, so that other
+// users of the Runtime do not find ours.
 inline void ClearIfFailed(cudaError_t error) {
   if (error != cudaSuccess) cudaGetLastError();
 }
@@ -122,7 +122,7 @@ inline MemHandle& MemHandle::operator=(MemHandle&& other) noexcept {
   return *this;
 }
 
-// Reserved addresses. REQUIRES at its end: nothing is mapped in them.
+// Reserved addresses. REQUIRES: nothing is mapped in them when the owner gives them back.
 class AddressReservation {
  public:
   AddressReservation() = default;

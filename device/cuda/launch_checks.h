@@ -1,5 +1,5 @@
-// What is wrong with a launch or a fill before CUDA is asked: CUDA's own answer does not name the
-// number that is off, and for a patch it is another code than for a launch.
+// Finds what is wrong with a launch or a fill before CUDA is asked: CUDA's own answer does not name
+// the wrong number, and has another code for a patch than for a launch.
 //
 // Pure. Cost where all is well: a few multiplications.
 #ifndef GRAPHTREE_DEVICE_CUDA_LAUNCH_CHECKS_H_
@@ -13,12 +13,13 @@
 
 namespace graphtree {
 
-// Of every GPU that this program accepts.
+// The limits of every GPU that this program accepts.
 constexpr uint64_t kMostThreads = 1024;
 constexpr Dim3 kLargestBlock = {1024, 1024, 64};
 constexpr Dim3 kLargestGrid = {0x7fffffff, 65535, 65535};
 
-// Is every size at least 1 and at most the limit's? Then its product cannot come round to nothing.
+// Whether every size is at least 1 and at most the limit's (0 - 1 wraps to a large number). The
+// product of such sizes does not overflow.
 inline bool Within(const Dim3& size, const Dim3& limit) {
   return size.x - 1 < limit.x && size.y - 1 < limit.y && size.z - 1 < limit.z;
 }

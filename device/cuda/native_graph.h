@@ -5,15 +5,16 @@
 //   the op of a token, its node      four calls for all nodes and edges, once        8 bytes an op
 //   what every op is (the listing)   some calls for every op, about 1 us an op       400 bytes
 //
-// What a question costs is paid by whoever asks it first; Forget gives the memory back.
+// Only the first caller who asks a question pays for the driver's calls; Forget gives the memory of
+// the answers back.
 //
 // Tokens: while a capture is open an op's token is its node's address with the low bits of the
 // capture's id above it, so that a token of an earlier capture is not taken for one of this, even
 // where the driver uses an address again.
 //
-// Shared by the graph that was captured and by executables that were updated to it: they must know
-// which function an op runs now. The device's context is current for every call, and at the end.
-// Threads: safe from several, but for Forget.
+// Shared by the graph that was captured and by executables that were updated to it, which must know
+// which function an op runs now. REQUIRES: the device's context is current in every call, and in
+// the destructor. Threads: safe from several, but for Forget.
 #ifndef GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
 #define GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
 

@@ -1,4 +1,4 @@
-// The order in which ops are numbered: that of their capture, as far as it can be known.
+// The order in which ops are numbered: that of their capture, as far as the driver tells it.
 //
 // CUDA lists a graph's nodes in the order in which they were added but does not promise it. So the
 // order given is kept where no op stands before one that it waits for, and repaired where one does:

@@ -1,5 +1,5 @@
 // Which captures were begun through this device and have not ended: a set of the ids that CUDA
-// gives them. A stream that joined one of them by an event is part of it, and finds it here by id.
+// gives them. A stream that joined one of these captures by an event finds the capture here by id.
 //
 // Threads: safe from all. The count is one load.
 #ifndef GRAPHTREE_DEVICE_CUDA_OPEN_CAPTURES_H_

@@ -1,9 +1,9 @@
 // The primary context of one GPU, and the two scopes in which calls are made.
 //
 // ContextScope makes the context current for a few lines and puts back what was there, be it
-// another device's context or none. It asks first (one load in the driver), so the usual case costs
-// no switch. Setting the Runtime's device instead would create a context on the device that it puts
-// back.
+// another device's context or none. It asks first which is current (one load in the driver), so the
+// usual case costs no switch. Setting the Runtime's device instead would create a context on the
+// device that is put back.
 //
 // RelaxedScope lets calls pass that CUDA forbids while a capture is open on this thread or, in
 // global mode, on another. None of the calls made under it is part of a capture.

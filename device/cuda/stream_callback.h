@@ -1,6 +1,6 @@
-// A function that CUDA calls in stream order, on a thread of the driver's, and whose it is: no
-// device may be closed from inside one of its own host calls, since closing waits for the stream
-// that the call stands in.
+// A function that CUDA calls in stream order, on a thread of the driver's. It knows its device, as
+// no device may be closed from inside one of its own host calls: closing waits for the stream that
+// the call is part of.
 //
 // Threads: safe from all.
 #ifndef GRAPHTREE_DEVICE_CUDA_STREAM_CALLBACK_H_
@@ -13,7 +13,7 @@ namespace graphtree {
 
 class StreamCallback {
  public:
-  // `device` is for telling devices apart alone.
+  // `device` is only compared, never used.
   StreamCallback(std::function<void()> function, const void* device)
       : function_(std::move(function)), device_(device) {}
 

@@ -1,9 +1,10 @@
 // The native streams that a device made: those in use, and those whose owner is gone but whose work
 // may still run.
 //
-// Destroying a stream never waits, so Close could not wait for work on one that is destroyed: such
-// a stream is kept here until it is idle, and destroyed when the next one retires, or by Close. So
-// the list stays as short as the work is behind, and the device as a whole is never synchronised.
+// Destroying a native stream does not wait for its work, and Close could not wait for that work
+// afterwards. So a stream whose owner is gone is kept here until it is idle, and destroyed when the
+// next one retires, or by Close: the list has only streams whose work was yet to run, and the
+// device as a whole is never synchronised.
 //
 // Threads: safe from all.
 #ifndef GRAPHTREE_DEVICE_CUDA_STREAM_ROSTER_H_

@@ -1,10 +1,9 @@
-// "The n-th device call fails, for every n": the loop, for tests.
+// Runs a test's body once for every n, with the n-th device call failing.
 //
 //   const uint64_t calls = ForEveryFailingCall(MakeHost, [](FaultDevice& device) {
 //     Pool pool(device.memory());
 //     const absl::Status status = pool.Grow(1 << 21);
 //     EXPECT_EQ(status.ok(), device.plan().fired() == 0);   // whatever the body promises
-//     EXPECT_TRUE(pool.IsConsistent());
 //   });
 //   EXPECT_GE(calls, 4u);
 //

@@ -3,7 +3,7 @@
 //   caller --> fault device --FaultPlan::Enter("Stream.Copy")--> OK: the wrapped device does it
 //                                                           \--> else: its status comes back
 //
-// It asks of code above it what a real device asks only on its worst day: that any call may fail.
+// With it a test sees what a real device does only on its worst day: any call may fail.
 // Run a body once for every n with the n-th call failing (every_call.h) and check that nothing is
 // lost and nothing leaks.
 //

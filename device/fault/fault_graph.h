@@ -1,4 +1,5 @@
-// Graphs and executables behind a FaultPlan; see fault_device.h.
+// The graphs and executables of a fault device, whose calls ask the FaultPlan first
+// (fault_device.h).
 #ifndef GRAPHTREE_DEVICE_FAULT_FAULT_GRAPH_H_
 #define GRAPHTREE_DEVICE_FAULT_FAULT_GRAPH_H_
 

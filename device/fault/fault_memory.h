@@ -1,4 +1,4 @@
-// Memory and physical memory behind a FaultPlan; see fault_device.h.
+// The memory of a fault device, whose calls ask the FaultPlan first (fault_device.h).
 #ifndef GRAPHTREE_DEVICE_FAULT_FAULT_MEMORY_H_
 #define GRAPHTREE_DEVICE_FAULT_FAULT_MEMORY_H_
 

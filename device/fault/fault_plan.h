@@ -10,7 +10,7 @@
 // the same status, until Clear. Other faults fire once.
 //
 // Safe from several threads; two short locks a call. Where several threads share a device and each
-// is to have faults of its own, a thread's calls are counted and failed by another plan:
+// needs faults of its own, OnThisThread lets another plan count and fail one thread's calls:
 //
 //   thread 0   Enter --> plan                  thread 1   Enter --> plan --OnThisThread--> its own
 #ifndef GRAPHTREE_DEVICE_FAULT_FAULT_PLAN_H_
@@ -31,8 +31,8 @@ namespace graphtree {
 
 class FaultPlan {
  public:
-  // For as long as it lives, calls of the thread that made it are the matter of `own`. One at a
-  // time for each thread.
+  // As long as this object lives, `own` counts and fails the calls of the thread that made it. One
+  // at a time for each thread.
   class OnThisThread {
    public:
     OnThisThread(FaultPlan& plan, FaultPlan& own);

@@ -1,4 +1,4 @@
-// Streams and events behind a FaultPlan; see fault_device.h.
+// The streams and events of a fault device, whose calls ask the FaultPlan first (fault_device.h).
 #ifndef GRAPHTREE_DEVICE_FAULT_FAULT_STREAM_H_
 #define GRAPHTREE_DEVICE_FAULT_FAULT_STREAM_H_
 

@@ -1,4 +1,4 @@
-// How a host device schedules, what it checks, and how much memory it plays.
+// Options of a host device: how it schedules, what it checks, and how much memory it says it has.
 #ifndef GRAPHTREE_DEVICE_HOST_HOST_OPTIONS_H_
 #define GRAPHTREE_DEVICE_HOST_HOST_OPTIONS_H_
 
@@ -13,7 +13,7 @@ namespace graphtree {
 enum class HostScheduler : uint8_t {
   kSeeded,  // work waits in queues; whoever waits for it runs it, in an order that the seed picks
   kImmediate,  // a call returns when its work is done
-  kThreads,    // a thread per stream, as soon as it can
+  kThreads,    // each stream has a thread, which runs its work as soon as it can
 };
 
 // An op that is about to run.

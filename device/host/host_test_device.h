@@ -17,7 +17,7 @@
 
 namespace graphtree::host {
 
-// target[0] = target[0] * 10 + digit: the number that comes of several tells their order.
+// target[0] = target[0] * 10 + digit: the number after several launches tells their order.
 inline const Kernel& DigitKernel() {
   static const Kernel* const kernel = new Kernel(
       "digit", Params<uint64_t*, uint64_t>(),
@@ -29,7 +29,7 @@ inline const Kernel& DigitKernel() {
   return *kernel;
 }
 
-// Writes one word where nobody was told of it: the address is a plain value.
+// Writes one word that the launch does not declare: the address is a plain value.
 inline const Kernel& SecretKernel() {
   static const Kernel* const kernel = new Kernel(
       "secret", Params<volatile uint64_t*>(),

@@ -1,6 +1,6 @@
-// What code does that knows nothing of a Device, on the host device: a caller's own stream, used
-// without the Stream interface, as a library such as cuBLAS uses a cudaStream_t, and memory as from
-// cudaMalloc.
+// Plays, on the host device, a program that knows nothing of a Device: it has a stream of its own,
+// used without the Stream interface as a library such as cuBLAS uses a cudaStream_t, and it
+// allocates as with cudaMalloc.
 //
 //   absl::StatusOr<std::unique_ptr<HostNativeStream>> theirs = NewHostNativeStream(*device);
 //   device->AdoptStream((*theirs)->handle());     // a view; the native stream stays the caller's
@@ -34,7 +34,7 @@ class HostNativeStream {
   virtual NativeStream handle() const = 0;
   // Queues, or captures, a kernel of which the device knows only the name.
   virtual absl::Status Push(std::string name, std::function<void()> body) = 0;
-  // A capture that is not ours.
+  // A capture that is not begun through the Stream interface (CaptureInfo::ours is false).
   virtual absl::Status BeginCapture(CaptureMode mode) = 0;
   virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture() = 0;
   virtual absl::Status Synchronize() = 0;
@@ -46,8 +46,8 @@ class HostNativeStream {
 // Refused if the device is not a host device.
 absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& device);
 
-// What cudaMalloc and cudaFree of so many bytes come to: refused while a capture is open whose mode
-// forbids it to this thread, which spoils the capture.
+// Allocates and frees so many bytes, as with cudaMalloc and cudaFree: refused while a capture is
+// open whose mode forbids that to this thread. A refusal spoils the capture.
 absl::Status AllocateNatively(Device& device, uint64_t bytes);
 
 }  // namespace graphtree

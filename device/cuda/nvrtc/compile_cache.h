@@ -11,7 +11,7 @@
 // architecture, compiler version. (Not so the files that a source includes: who changes one of
 // those changes an option with it, or empties the folder.) Its hash names the file; the key itself
 // is compared, so two keys with one hash cost a compilation and never a wrong kernel. The sum
-// covers everything behind it: an entry that was cut short or overwritten is found out and counts
+// covers everything after it: an entry that was cut short or overwritten is found out and counts
 // as missing.
 //
 // An entry is written beside its place and renamed, so a reader sees a whole one or none, and

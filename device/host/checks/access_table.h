@@ -1,4 +1,4 @@
-// Which addresses are the device's, and what may be done with the memory behind them now.
+// Which addresses the device has reserved, and what may be done with the memory under them now.
 //
 //   reserved   |------------------------|      |-----------|
 //   rights       [==rw==][=r=]                   [==rw==]        everything else: no access
@@ -27,8 +27,8 @@ class AccessTable {
   // kNone takes rights away.
   void SetRights(AddressRange range, MemoryAccess rights);
 
-  // Empty if the range may be read (and written), or lies in host memory; else what stands against
-  // it: "[...] is not accessible from 0x... on".
+  // Empty if the range may be read (and, with `write`, written), or lies in host memory; else why
+  // not: "[...] is not accessible from 0x... on".
   std::string Check(AddressRange range, bool write) const;
   bool IsReserved(Address address) const;
   // The parts of `range` that may be written.

@@ -1,8 +1,8 @@
-// Everything that the host device holds an op to before it runs it.
+// All checks that an op has to pass on the host device.
 //
-//   where it is issued      its bytes are live                    (liveness.h)
-//   where it runs           its bytes are mapped and accessible   (access_table.h)
-//                           nobody else touches them unordered    (race_check.h)
+//   when it is issued       its bytes are live                      (liveness.h)
+//   before it runs          its bytes are mapped and accessible     (access_table.h)
+//                           no unordered op touches the same bytes  (race_check.h)
 //
 // What an op touches is what its launch declared. Bytes that an undeclared pointer reaches are not
 // seen here; if they are not mapped the fault guard catches the op in the act.
@@ -36,7 +36,7 @@ class Checks {
   RaceCheck& races() { return races_; }
   bool poison() const { return poison_; }
 
-  // How messages call a stream.
+  // Messages call the stream in `slot` by this name.
   void NameSlot(uint32_t slot, const std::string& name);
 
   // The op is issued now.
@@ -46,7 +46,7 @@ class Checks {
   // The op runs now. `now` comes without the op's name.
   absl::Status Run(const Work& work, Moment now);
 
-  // Fills what may be written of `range`.
+  // Fills those parts of `range` that may be written.
   void Fill(AddressRange range, uint8_t byte) const;
 
  private:

@@ -24,7 +24,7 @@ namespace graphtree::host {
 
 struct Fault {
   bool happened = false;
-  // The processor does not say which address it was if no memory can ever have it.
+  // False if no memory can ever have the address: the processor does not say which it was then.
   bool has_address = false;
   Address address = 0;
 };
@@ -35,8 +35,7 @@ std::string PlaceOf(const Fault& fault);
 // Puts the handler in place; once for the process, later calls do nothing.
 void InstallFaultHandler();
 
-// For whom the function runs is for IsInside to know.
-// REQUIRES: InstallFaultHandler was called.
+// `owner` says for whom the function runs, for IsInside. REQUIRES: InstallFaultHandler was called.
 Fault RunGuarded(void (*function)(void*), void* argument, const void* owner);
 
 template <typename Function>
@@ -46,7 +45,7 @@ Fault RunGuarded(Function&& function, const void* owner = nullptr) {
       &function, owner);
 }
 
-// Does a function that runs for `owner` call this, on this thread?
+// Whether this thread is inside a function that RunGuarded runs for `owner`.
 bool IsInside(const void* owner);
 
 }  // namespace graphtree::host

@@ -2,10 +2,10 @@
 //
 //   |  unknown  |==== live "x" ====|  unknown  |---- dead "freed x" ----|==== live "y" ====|
 //
-// An op is held to this where it is issued, not where it runs: a block that a program frees after
-// queueing work on it is dead when that work runs, and rightly used. Work that is issued on dead
-// bytes is a use after free; a range that begins in a live block and goes on behind it runs into
-// the red zone (whatever lies there). Bytes that nobody ever spoke of may be used freely.
+// An op is checked when it is issued, not when it runs: a block that a program frees after queueing
+// work on it is dead when that work runs, and rightly used. Work that is issued on dead bytes is a
+// use after free; a range that begins in a live block and goes on after its end runs into the red
+// zone (whatever lies there). Bytes that no allocator spoke of may be used freely.
 //
 // Pure: no lock. Cost: a search in a tree per range.
 #ifndef GRAPHTREE_DEVICE_HOST_CHECKS_LIVENESS_H_
@@ -28,12 +28,12 @@ class Liveness {
 
   // Empty if an op may touch `range`; else what is wrong with it.
   std::string Check(AddressRange range) const;
-  // What an op may touch of `range`, cut where one op may not go on: in address order.
+  // The parts of `range` that ops may touch, in address order; no op may touch two of them at once.
   std::vector<AddressRange> UsableParts(AddressRange range) const;
 
  private:
   struct Note {
-    AddressRange whole;  // as it was noted; part of it may be covered by later notes
+    AddressRange whole;  // as noted; later notes may cover parts of it
     Address end = 0;
     bool live = false;
     std::string text;

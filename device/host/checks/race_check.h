@@ -4,11 +4,11 @@
 //   who wrote    copy, a's 4       none     scale, b's 9           last writer of every byte
 //   who read     -                 sum, a   norm, b; sum, a's 7    readers since
 //
-// For every byte the checker knows its last writer and who has read it since. An op that comes must
-// be ordered after all of them (a writer) or after the last writer (a reader): by its stream, by
-// events, by the host having waited, or by the edges of its graph. It need not have happened badly:
-// the order in which the ops ran this time is of no weight, which is why one run finds what a
-// thousand runs of the bytes might not.
+// For every byte the checker knows its last writer and who has read it since. An op that writes
+// must be ordered after all of them, one that reads after the last writer: by its stream, by
+// events, by the host having waited, or by the edges of its graph. The order in which the ops
+// happen to run does not matter, so one run finds a race that a thousand comparisons of the
+// resulting bytes might miss.
 //
 // Bytes that are always touched by the same ranges cost one search in a tree and no allocation.
 // Pure: no lock.
@@ -52,11 +52,12 @@ struct Race {
 
 class RaceCheck {
  public:
-  // The op touches `range`. The first byte range with a race, if there is one.
+  // The op touches `range`. Returns the first bytes with a race, if there are any.
   std::optional<Race> Touch(AddressRange range, bool write, const Moment& now);
-  // These addresses mean something else from now on.
+  // Forgets who touched `range`: its addresses mean other memory from now on.
   void Forget(AddressRange range);
-  // Drops what every later op comes after anyway. Cheap unless much has gathered.
+  // Drops the history of ops up to `done`, as every later op comes after these anyway. Cheap unless
+  // much has gathered.
   void Prune(const VectorClock& done);
 
   size_t size() const { return runs_.size(); }

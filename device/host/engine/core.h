@@ -1,6 +1,6 @@
-// What every object of one host device shares: the engine, the memory's books, and the count of
-// what is still there. Held by all of them, so that an object that outlives its device does no
-// harm.
+// The Core of a host device: the engine, the memory's books, and the count of the objects that are
+// still there. All objects of the device share and own it, so an object that outlives its device
+// does no harm.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_CORE_H_
 #define GRAPHTREE_DEVICE_HOST_ENGINE_CORE_H_
 
@@ -34,7 +34,7 @@ struct Core {
   int graphs = 0;
   int executables = 0;
 
-  // May `what` be done, which a closed device refuses?
+  // OK, or an error that says that `what` cannot be done as the device is closed.
   absl::Status Usable(absl::string_view what) const;
   // "2 streams (stream 0, stream 3), 1 event"; empty if nothing is left.
   std::string Leftovers() const;

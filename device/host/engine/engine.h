@@ -7,9 +7,9 @@
 // Seeded: nothing runs until someone waits (or a queue grows long), then the waiting thread itself
 // picks ready ops of all streams until what it waits for is done. So with one thread the order is a
 // function of the seed and the calls, and a missing event shows as wrong bytes. Several threads may
-// wait, and run ops, at once. Host callbacks run on a thread of the engine's, and so does what a
-// query sets going: a callback or kernel that blocks until the caller goes on does not block the
-// caller.
+// wait, and run ops, at once. Host callbacks run on a thread of the engine's, and so do ops that a
+// query of a stream or an event starts: a callback or kernel that blocks until the caller goes on
+// does not block the caller.
 //
 // One lock guards everything but the bodies of ops, which run without it. Costs: see host_bench.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_ENGINE_H_
@@ -42,20 +42,21 @@ class Engine {
   explicit Engine(const HostOptions& options);
   ~Engine();
 
-  // Every other call is made with this held; those that take it may release it meanwhile.
+  // Every other call is made with this lock held; calls that take it as an argument may release it
+  // meanwhile.
   Lock Guard() { return Lock(mutex_); }
 
   // OK, or why no call can work: the device is lost or closed.
   const absl::Status& health() const { return health_; }
-  // Likewise for the calling thread: inside a kernel's body or a host call no call of the device
-  // may be made, since waiting there for the work's own stream would never end.
+  // OK, or why the calling thread may make no call: it is inside a kernel's body or a host call of
+  // this device, where waiting for the work's own stream would never end. Or as health().
   const absl::Status& MayCall() const;
   void Lose(absl::Status why);
 
   Captures& captures() { return captures_; }
   Checks& checks() { return checks_; }
 
-  // Streams. A queue given up goes on until it is empty.
+  // Streams. A queue that is given up runs until it is empty.
   StreamQueue* NewQueue(std::string prefix, bool ours);
   // The one that every device has.
   StreamQueue* LegacyQueue();
@@ -77,11 +78,11 @@ class Engine {
   bool Poll(Lock& lock, Ticket ticket);
   void WaitFor(Lock& lock, Ticket ticket);
   void WaitForAll(Lock& lock) { RunDownTo(lock, 0); }
-  // The caller knows that this is done: so does everything that is issued from now on.
+  // The host has seen that this work is done: everything that is issued from now on comes after it.
   void HostKnows(Ticket ticket, const VectorClock& clock);
 
-  // Fills `range` once nothing that was issued before can touch it any more, but never behind what
-  // is issued later (waiting_fills.h).
+  // Fills `range` once nothing that was issued before can touch it any more, but never after an op
+  // that is issued later (waiting_fills.h).
   void FillInOrder(AddressRange range, uint8_t byte);
 
   // Ends the threads. REQUIRES: nothing is pending.

@@ -1,4 +1,4 @@
-// How the engine's threads sleep, and for how long they have patience with code that is not ours.
+// How the engine's threads sleep, and how long they wait for code that is not ours.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_ENGINE_SLEEP_H_
 #define GRAPHTREE_DEVICE_HOST_ENGINE_ENGINE_SLEEP_H_
 
@@ -8,8 +8,8 @@
 
 namespace graphtree::host {
 
-// A host callback that takes longer is taken to wait for something, and others go on. Long, so that
-// a busy machine does not change the order in which a seed runs things.
+// The engine takes a host callback that runs longer to be waiting for something, and lets other ops
+// go on. The time is long, so that a busy machine does not change the order that the seed picks.
 constexpr std::chrono::milliseconds kPatience{100};
 
 // `sleepers` lets those who change something skip the notify when nobody sleeps.

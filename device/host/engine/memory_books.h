@@ -1,13 +1,13 @@
-// The host device's memory: addresses and pages, and the system calls behind them.
+// The host device's memory: reserves addresses and maps pages under them, by system calls.
 //
 //   file of pages   |--A--|......|--B--|        one memory file; a piece is a part of it
 //                      |            |
 //   addresses    |==A==|==B==|. . . . . .|      mapped shared, so bytes stay with the piece
 //                 rw     none                   protected until access is set
 //
-// Reserving takes addresses that nothing lies behind; creating takes a part of a file that has no
-// end and uses no memory until it is touched. So a program may reserve more than there is and move
-// pieces between addresses, as on CUDA, and a touch of what is not mapped faults.
+// Reserving takes addresses without memory; creating takes a part of a file that has no end and
+// uses no memory until it is touched. So a program may reserve more addresses than there is memory
+// and move pieces between addresses, as on CUDA, and touching what is not mapped faults.
 //
 // Guarded by the engine's lock.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_MEMORY_BOOKS_H_
@@ -45,7 +45,7 @@ class MemoryBooks {
   ~MemoryBooks();
 
   MemoryInfo info() const { return {total_bytes_, total_bytes_ - used_bytes_}; }
-  // Memory that is no piece: an executable's own.
+  // Counts memory that is no piece, such as an executable's, as used.
   absl::Status Charge(uint64_t bytes, absl::string_view what);
   void Refund(uint64_t bytes) { used_bytes_ -= bytes; }
 

@@ -1,4 +1,4 @@
-// A stream's inside: its queue of units, what it knows of other streams, its share in a capture.
+// The inside of a stream: its queue of units, its clock of other streams, its part in a capture.
 //
 //   StreamQueue   head -> [unit 7] -> [unit 8] -> [unit 9] <- tail       completed 6, issued 9
 //                           |
@@ -29,7 +29,7 @@ struct EventState {
   bool timing = false;
   bool recorded = false;
   Ticket ticket;
-  VectorClock clock;       // what its stream knew, itself included
+  VectorClock clock;       // of its stream when it was recorded, itself included
   CaptureMark mark;
   uint64_t stamped = 0;    // the sequence at which `nanoseconds` was taken
   int64_t nanoseconds = 0;
@@ -39,7 +39,7 @@ enum class UnitKind : uint8_t { kWork, kReplay, kWait, kStamp };
 
 struct Unit {
   UnitKind kind = UnitKind::kWork;
-  bool poisons = false;  // some bytes are filled when it is done
+  bool poisons = false;  // a fill waits for this unit (waiting_fills.h)
   uint64_t sequence = 0;  // in its stream
   uint64_t number = 0;    // of all that was issued to any stream
   Unit* next = nullptr;
@@ -66,7 +66,7 @@ struct StreamQueue {
   };
   std::vector<Waiter> waiters;  // streams whose front waits for this one
 
-  // What the stream knows from a sequence number on; the last one holds for what is issued next.
+  // The stream's clock from a sequence number on; the last entry holds for what is issued next.
   struct Knowledge {
     uint64_t from;
     VectorClock clock;
@@ -79,7 +79,7 @@ struct StreamQueue {
 
   const std::string& name() const { return part.stream_name; }
   Ticket last() const { return {slot, issued}; }
-  // The clock that the next op will have, to be changed.
+  // The clock that the next op will have, for changing it.
   VectorClock& NextClock() {
     if (knowledge.back().from != issued + 1)
       knowledge.push_back({issued + 1, knowledge.back().clock});
@@ -90,8 +90,8 @@ struct StreamQueue {
     ForgetBefore(sequence);
     return knowledge.front().clock;
   }
-  // Nobody asks any more what the stream knew before that unit. Said of every unit that comes to
-  // the front: a stream that only waits, and runs nothing, has nobody who asks at all.
+  // Drops clocks that only units before that one had. Called for every unit that comes to the
+  // front, since ClockAt is never called on a stream that only waits and runs nothing.
   void ForgetBefore(uint64_t sequence) {
     while (knowledge.size() > 1 && knowledge[1].from <= sequence) knowledge.pop_front();
   }

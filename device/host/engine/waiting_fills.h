@@ -5,16 +5,16 @@
 //   runs         y, then x
 //
 //   r            |                      | half y's: filled before y starts    |
-//                | filled behind x      | y's result, which nothing fills now |
+//                | filled after x       | y's result, which nothing fills now |
 //
-// A fill waits for everything issued before it that may touch its bytes. Most of that only may: an
-// opaque op of an unrelated stream (a table of addresses, a library's kernel) holds up every fill.
-// So an op that was issued later and names some of the bytes may start first, and its results must
-// not be filled behind it. Had an op that is yet to run really touched those bytes, nothing would
-// order the two: a race. So nothing else touches them, and they are filled at once, before the op
-// that names them: it still finds poison where nobody has written. An opaque op that was issued
-// later may write any bytes and names none: what waits then is not filled at all. A fill less may
-// hide a fault; one too many would be one.
+// A fill waits for everything issued before it that may touch its bytes. Most of these ops touch
+// other bytes: an opaque op of an unrelated stream (one that reads a table of addresses, a
+// library's kernel) holds up every fill. So an op that was issued later and names some of the bytes
+// may start first, and a fill must not overwrite its results. If an earlier op that is yet to run
+// touched those bytes, nothing would order it and the later op: a race, which is an error anyway.
+// So the bytes are filled at once, before the op that names them, which still finds poison where
+// nobody has written. An opaque op that was issued later may write any bytes and names none: fills
+// that wait are then given up. A fill too few may hide a fault; one too many would make one.
 //
 // Pure: says what to fill. Guarded by the engine's lock.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_WAITING_FILLS_H_
@@ -46,11 +46,11 @@ class WaitingFills {
   // REQUIRES: there are some.
   void Add(ByteFill fill, uint64_t issued, absl::Span<Unit* const> units);
 
-  // What is to be filled now, in this order.
+  // Over and Starts return the fills to do now, in this order.
   //
-  // A unit that a fill has marked is over.
+  // Call Over when a unit that a fill has marked is over.
   std::vector<ByteFill> Over(const Unit& unit);
-  // An op starts, of the unit that was issued as the `number`-th, and touches what it says.
+  // Call Starts before an op of the `number`-th unit runs; the op touches what `work` says.
   std::vector<ByteFill> Starts(uint64_t number, const Work& work);
 
  private:

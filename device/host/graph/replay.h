@@ -1,4 +1,4 @@
-// An executable's inside: one Work for every op, and the state of the launch that runs now.
+// The inside of an executable: one Work for every op, and the state of the launch that runs now.
 //
 // Launches of one executable never overlap (as on CUDA: each waits for the one before), so there is
 // one set of counters. A patch gives an op new work; launches issued before it still run the old
@@ -6,8 +6,8 @@
 //
 //   op 3:  [since patch 7] -> [since patch 2] -> [since 0]       a launch issued at patch 5 takes 2
 //
-// Nothing waits for anything here and nothing is freed that runs. Guarded by the engine's lock; a
-// Work that runs is read without it.
+// A patch waits for nothing, and frees no Work that a launch in flight needs. Guarded by the
+// engine's lock; a Work that runs is read without the lock.
 #ifndef GRAPHTREE_DEVICE_HOST_GRAPH_REPLAY_H_
 #define GRAPHTREE_DEVICE_HOST_GRAPH_REPLAY_H_
 
@@ -45,7 +45,8 @@ class Replay {
   // calls may own objects of the device. REQUIRES: as many works as ops.
   std::vector<std::shared_ptr<const void>> PatchAll(const std::vector<Work>& works);
 
-  // A launch is issued, and is later over, in the same order. Issued returns the patch to run at.
+  // Call Issued when a launch is issued, and Over when it is over; launches are over in the order
+  // in which they were issued. Issued returns the `patch` for At.
   uint64_t Issued();
   void Over() { in_flight_.pop_front(); }
 

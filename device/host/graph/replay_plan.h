@@ -1,11 +1,11 @@
-// The order of a graph's ops, laid out for running: who follows whom, and what comes before what.
+// The order of a graph's ops, laid out for running: which ops follow an op, and which come before.
 //
 //      0 - 1 - 3 - 4        chain 0: ops 0 1 3 4        4 has before it: {chain 0: 3, chain 1: 1}
 //        \ 2 /              chain 1: op 2               3 has before it: {chain 0: 2, chain 1: 1}
 //
 // The ops are cut into chains, in each of which every op follows the one before it. Whether an op
 // comes after another is then one compare: has it at least so many of that one's chain before it?
-// Room: ops times chains, which is little, since graphs are long and narrow.
+// Memory: ops times chains, which is little, since graphs are long and narrow.
 //
 // Pure and immutable.
 #ifndef GRAPHTREE_DEVICE_HOST_GRAPH_REPLAY_PLAN_H_

@@ -1,4 +1,4 @@
-// An Event of a host device: the ticket of the work that stood before it.
+// An Event of a host device: the ticket of the last work before it.
 #ifndef GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_EVENT_H_
 #define GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_EVENT_H_
 

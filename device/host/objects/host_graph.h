@@ -1,8 +1,8 @@
 // A Graph and an Executable of a host device.
 //
-// The graph keeps what was captured; an executable shares the ops and copies the work into a
-// Replay: either may go first. Launching an executable is one unit in its stream's queue; its ops
-// become ready one by one.
+// The graph keeps what was captured. An executable shares the ops and copies the work into a
+// Replay, so either may be destroyed first. Launching an executable is one unit in its stream's
+// queue; its ops become ready one by one.
 #ifndef GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_GRAPH_H_
 #define GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_GRAPH_H_
 
@@ -34,7 +34,7 @@ class HostGraph : public Graph {
  private:
   const std::shared_ptr<Core> core_;
   const uint64_t capture_id_;
-  const std::shared_ptr<const std::vector<Op>> ops_;  // with the executables
+  const std::shared_ptr<const std::vector<Op>> ops_;  // shared with the executables
   const std::vector<Work> works_;
   const std::shared_ptr<int> alive_;  // watched by the executables
 };

@@ -1,4 +1,4 @@
-// The Memory of a host device: its books behind the engine's lock.
+// The Memory of a host device: calls the memory's books with the engine's lock held.
 #ifndef GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_MEMORY_H_
 #define GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_MEMORY_H_
 

@@ -1,4 +1,4 @@
-// A Stream that has a queue: what an executable needs to know of the stream that it is launched on.
+// A Stream that has a queue. Executables use this class for the stream that they are launched on.
 #ifndef GRAPHTREE_DEVICE_HOST_OBJECTS_QUEUED_STREAM_H_
 #define GRAPHTREE_DEVICE_HOST_OBJECTS_QUEUED_STREAM_H_
 

@@ -1,5 +1,5 @@
-// What a launch or a fill may ask for: the limits of the GPUs that the host device stands in for,
-// so that what it takes is taken there too.
+// Checks what a launch or a fill asks for against the limits of GPUs, so that a call that the host
+// device takes is one that a GPU takes, too.
 //
 // Pure.
 #ifndef GRAPHTREE_DEVICE_HOST_OPS_LAUNCH_LIMITS_H_

@@ -1,10 +1,10 @@
-// What a stream knows of the others: for every stream, how far its work is sure to be done.
+// The clock of a stream says, for every stream, up to which op that stream's work is sure to be
+// done before the first stream's next op.
 //
-//   stream a:  1  2  3* ----record e           clock of b after waiting for e: {a: 3, b: ...}
-//   stream b:           wait e, 1, 2           so b's op 2 comes after a's op 3, and not after a's
-//   4
+//   stream a:  1  2  3  record e  4      the clock of b after waiting for e: {a: 3, b: ...}
+//   stream b:           wait e  1  2     so b's op 2 comes after a's op 3, but not after a's op 4
 //
-// Streams are counted in slots, work in sequence numbers that begin at 1; 0 means "nothing". A slot
+// Streams have slots as numbers, ops have sequence numbers that begin at 1; 0 means "no op". A slot
 // goes to a new stream when its stream is gone, and its sequence numbers go on.
 #ifndef GRAPHTREE_DEVICE_HOST_OPS_VECTOR_CLOCK_H_
 #define GRAPHTREE_DEVICE_HOST_OPS_VECTOR_CLOCK_H_
@@ -25,7 +25,7 @@ class VectorClock {
  public:
   uint64_t At(uint32_t slot) const { return slot < at_.size() ? at_[slot] : 0; }
 
-  // Both tell whether that was news.
+  // Raise and Join return whether the clock has changed.
   bool Raise(Ticket to) {
     if (to.slot >= at_.size()) at_.resize(to.slot + 1);
     if (at_[to.slot] >= to.sequence) return false;

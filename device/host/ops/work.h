@@ -1,12 +1,11 @@
 // What one op does, frozen when it was issued: a kernel with its argument bytes, a copy, a fill, or
 // a function of the host.
 //
-//   Work --> storage:  | pointer 0 | pointer 1 | .. | footprint 0 | .. | bytes of argument 0 | 1 |
-//   ..
-//                         |____________________________________________^
+//   storage:  | pointer 0 | pointer 1 | .. | footprint 0 | .. | bytes of argument 0 | of 1 | ..
+//                  |__________________________________________^
 //
 // One block of memory holds everything of variable length, and is kept when the Work is used again:
-// a queue that recycles its entries allocates nothing. Nothing outside is referred to but the
+// a queue that recycles its entries allocates nothing. A Work refers to nothing outside but the
 // kernel.
 //
 // Not safe from several threads; its owner holds the engine's lock, or nobody changes it.
@@ -47,23 +46,23 @@ class Work {
   // REQUIRES: as many as ParameterLayout says.
   void SetRepatched(const Work& other, absl::Span<const uint8_t> bytes);
   void SetCopy(const CopyParams& copy);
-  // Takes the source's bytes with it: the source may go at once.
+  // Copies the source's bytes into the Work: the source may change or go at once.
   void SetFrozenCopy(const CopyParams& copy);
   void SetFill(const FillParams& fill);
   // A host call, or with kKernel a kernel that nobody declared (a library's own launch).
   void SetFunction(OpKind kind, std::string name, std::function<void()> function);
   void CopyFrom(const Work& other);
-  // The function may own things of the caller's: they go now.
+  // Destroys the function, and with it what it owns of the caller's.
   void DropFunction() { named_.reset(); }
 
-  // Does it. The caller has checked the footprints.
+  // Does the work. REQUIRES: the caller has checked the footprints.
   void Run() const;
 
   OpKind kind() const { return kind_; }
   const Kernel* kernel() const { return kernel_; }
   const std::string& name() const;
   absl::Span<const Footprint> footprints() const { return {footprints_, footprint_count_}; }
-  // True if it may touch bytes that no footprint names.
+  // True if the work may touch bytes that no footprint names.
   bool opaque() const { return opaque_; }
   void set_opaque(bool opaque) { opaque_ = opaque; }
   // Words of 8 bytes among the plain values, each maybe a pointer.
