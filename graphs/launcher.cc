@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/one_line.h"
+#include "graphs/history/stack_marks.h"
 
 namespace graphtree {
-
 void Launcher::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
@@ -179,6 +179,7 @@ bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> argument
 
 void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
                       std::initializer_list<Arg> arguments) {
+  const DoorMark door;
   if (!ok() || !Resolve(kernel, arguments)) return;
   if (observer_ != nullptr) {
     observer_->Launching(kernel.name());
@@ -200,6 +201,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
 }
 
 void Launcher::Copy(const Tensor& target, const Tensor& source) {
+  const DoorMark door;
   if (!ok() || !UsableWhole(target, "copy") || !UsableWhole(source, "copy")) return;
   const AddressRange to = target.raw_bytes();
   const AddressRange from = source.raw_bytes();
@@ -220,6 +222,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
 }
 
 void Launcher::Fill(const Tensor& target, uint8_t byte) {
+  const DoorMark door;
   if (!ok() || !UsableWhole(target, "fill")) return;
   if (observer_ != nullptr) {
     observer_->Launching("fill");
@@ -233,6 +236,7 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
 }
 
 void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
+  const DoorMark door;
   why = OneLine(why);
   const std::string name = absl::StrCat("break '", why, "'");
   if (part == nullptr) {
@@ -265,7 +269,11 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
 
 absl::Status Launcher::RunPart(const BreakRequest& request) {
   in_part_ = true;
-  Fail(Guarded([&] { request.run(*this, request.tensors); }));
+  CallbackMark callback;
+  Fail(Guarded([&] {
+    callback.Enter();
+    request.run(*this, request.tensors);
+  }));
   EndScratch();
   if (ok()) return absl::OkStatus();
   absl::Status failed(status_.code(),
@@ -324,12 +332,14 @@ void Launcher::KeepAlive(std::shared_ptr<void> object) {
 }
 
 void Launcher::Reads(const Tensor& tensor) {
+  const DoorMark door;
   if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
     observer_->Accessed(Access::kRead, tensor, -1);
   }
 }
 
 void Launcher::Writes(const Tensor& tensor) {
+  const DoorMark door;
   if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
     observer_->Accessed(Access::kWrite, tensor, -1);
   }

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
+#include "graphs/history/stack_marks.h"
 #include "graphs/run/check_call.h"
 #include "graphs/run/decide.h"
 #include "graphs/run/planted_bug.h"
@@ -227,7 +228,11 @@ std::exception_ptr TreeCore::Inspect(const std::function<void()>& look) {
   std::unique_ptr<TreeCore> closed;  // by `look`
   if (look == nullptr) return nullptr;
   const Looking looking(gate());
-  std::exception_ptr thrown = Caught(look);
+  CallbackMark callback;
+  std::exception_ptr thrown = Caught([&] {
+    callback.Enter();
+    look();
+  });
   if (looking.is_outermost()) closed = std::move(closed_inside_);
   return thrown;
 }
