@@ -55,8 +55,10 @@ struct FunctionOptions {
   // Inputs that opaque work in the body writes to. What Launcher::Launch declares is seen anyway.
   std::vector<uint32_t> mutated_inputs = {};
   // An input that is less aligned than is said here is copied, whatever else is said about it.
-  // Where the body writes to it the call runs eagerly, and what was written is copied back; that is
-  // an error if it shares bytes with another input and no copy of both is aligned as declared.
+  // Where the body writes to it the call runs eagerly, and what was written is copied back when all
+  // else went well. That is an error if it shares bytes with another input and no copy of both is
+  // aligned as declared, and if the body, a part of it or a call inside of it reaches its bytes by
+  // another name where that makes a difference (graphs/inputs/clone_watch.h).
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.

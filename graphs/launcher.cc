@@ -12,6 +12,37 @@
 #include "graphs/history/stack_marks.h"
 
 namespace graphtree {
+namespace {
+
+// Whoever hears of the ops of a part hears of those of a part in it, too. What is refused is
+// refused by failing the outer part's launcher, and then the inner one may not launch either.
+class PartInPart : public AccessObserver {
+ public:
+  // Both outlive it; `next` may be null, and nobody is told then.
+  PartInPart(const Launcher* outer, AccessObserver* next) : outer_(outer), next_(next) {}
+  void SetInner(Launcher* inner) { inner_ = inner; }
+
+  void Launching(absl::string_view op) override { next_->Launching(op); }
+  void Accessed(Access access, const Tensor& tensor, int argument) override {
+    next_->Accessed(access, tensor, argument);
+    if (!outer_->ok()) inner_->Fail(outer_->status());
+  }
+  void Doubted(const Tensor& tensor) override { next_->Doubted(tensor); }
+  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
+    next_->Launched(kernel, shape, arguments);
+  }
+  void Copied(const CopyParams& params) override { next_->Copied(params); }
+  void Filled(const FillParams& params) override { next_->Filled(params); }
+  void Broke(absl::string_view why) override { next_->Broke(why); }
+
+ private:
+  const Launcher* const outer_;
+  AccessObserver* const next_;
+  Launcher* inner_ = nullptr;
+};
+
+}  // namespace
+
 void Launcher::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
@@ -261,6 +292,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
     for (const Arg& argument : tensors) {
       observer_->Accessed(argument.access(), *argument.tensor(), index++);
     }
+    if (!ok()) return;  // the observer knows better
     observer_->Broke(request.why);
   }
   Fail(cutter_ != nullptr ? cutter_->Cut(std::move(request)) : RunInPlace(request));
@@ -287,7 +319,10 @@ absl::Status Launcher::RunPart(const BreakRequest& request) {
 absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   const bool ends_section = random_ != nullptr && !in_part_;
   if (ends_section) random_->EndSection();
-  Launcher part(stream_, allocator_, in_part_ ? observer_ : nullptr, random_);
+  PartInPart observer(this, observer_);
+  Launcher part(stream_, allocator_, in_part_ && observer_ != nullptr ? &observer : nullptr,
+                random_);
+  observer.SetInner(&part);
   part.SetWorkspaces(workspaces_);
   const absl::Status status = part.RunPart(request);
   requests_.AddOfPart(std::move(part.requests()));

@@ -34,8 +34,8 @@
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "device/memory.h"
-#include "graphs/history/call_stack.h"
 #include "graphs/check/content_digest.h"
+#include "graphs/history/call_stack.h"
 #include "graphs/launcher.h"
 #include "graphs/listen/op_log.h"
 #include "graphs/listen/passing_observer.h"
@@ -49,9 +49,9 @@ inline constexpr uint32_t kNotGiven = ~uint32_t{0};
 
 struct UndeclaredWrite {
   uint32_t input = 0;
-  AddressRange range;  // from the first to the last byte that changed
-  uint64_t offset = 0;  // of the range in the input, or in what the op named
-  std::string ops;  // that were given the bytes: "'attend'"; empty if none was
+  AddressRange range;         // from the first to the last byte that changed
+  uint64_t offset = 0;        // of the range in the input, or in what the op named
+  std::string ops;            // that were given the bytes: "'attend'"; empty if none was
   std::vector<OpSite> sites;  // where the body launched them
 };
 
@@ -62,12 +62,13 @@ class BodyCheck : public PassingObserver {
   static absl::StatusOr<std::unique_ptr<BodyCheck>> Begin(Device& device, const StepMemory& own,
                                                           Stream& stream,
                                                           absl::Span<const Value> inputs,
-                                                          AccessObserver* next,
-                                                          CallStacks* stacks);
-  // The same for what is doubtful and cheap. Nothing is read yet.
+                                                          AccessObserver* next, CallStacks* stacks);
+  // The same for what is doubtful and cheap. Nothing is read yet. `copied` tells, by input, what is
+  // a copy: a write to that goes nowhere if nobody knows of it.
   static constexpr uint64_t kCheapBytes = uint64_t{64} << 10;
   static std::unique_ptr<BodyCheck> OfDoubts(Device& device, const StepMemory& own, Stream& stream,
-                                             absl::Span<const Value> inputs, AccessObserver* next);
+                                             absl::Span<const Value> inputs,
+                                             const std::vector<bool>& copied, AccessObserver* next);
   BodyCheck(const BodyCheck&) = delete;
   BodyCheck& operator=(const BodyCheck&) = delete;
 

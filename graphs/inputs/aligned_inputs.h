@@ -3,6 +3,9 @@
 //
 //   caller's x, at ...4 --copy--> clone, at ...00 --> body --(if it was written to)--> copy back
 //
+// Copying back is the last thing that a run does: one that fails before it leaves the caller's
+// memory unwritten. What else reaches that memory while the body runs is clone_watch.h's to see.
+//
 // Inputs that share bytes with it come along and lie in the clone as they lie in the original, so
 // that a write to one is seen in the other. Where no such clone is aligned as all of them declare,
 // each has one of its own, which does as well as long as none of them is written to: a run that
@@ -14,27 +17,42 @@
 #define GRAPHTREE_GRAPHS_INPUTS_ALIGNED_INPUTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "device/address.h"
 #include "device/stream.h"
-#include "graphs/match/function.h"
+#include "graphs/inputs/clone_watch.h"
 #include "graphs/launcher.h"
+#include "graphs/match/function.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
 
 class AlignedInputs {
  public:
+  // Told which bytes of the caller's are about to be written over.
+  using SaveBytes = std::function<void(AddressRange)>;
+
   // Puts a clone in the place of every input that needs one.
   absl::Status Replace(const Function& function, BodyAllocator& allocator, Stream& stream,
                        Values* inputs);
-  // After the body: an error if it wrote to what has clones apart from each other.
+  bool any() const { return !clones_.empty(); }
+  std::vector<ClonedInput> Cloned() const;
+  // By input, of so many.
+  std::vector<bool> IsCopied(size_t inputs) const;
+  // An output that looks into a clone looks into the caller's own memory instead.
+  void Redirect(Values* outputs) const;
+  // After the body: an error if it wrote to what has clones apart from each other. `written` tells
+  // which inputs it wrote to.
   absl::Status CheckApart(const Function& function, const std::vector<bool>& written) const;
-  // Behind that: `written` tells which inputs it wrote to. An output that looks into a clone
-  // looks into the caller's own memory instead. The clones stay until this goes.
-  absl::Status GiveBack(const std::vector<bool>& written, Stream& stream, Values* outputs);
+  // Behind that: those inputs get what was written. Where there are several, the bytes of all but
+  // the last one are saved first, as a later copy may fail.
+  absl::Status CopyBack(const std::vector<bool>& written, const SaveBytes& save, Stream& stream);
+  // The run went well: the caller's tensors are held no more. The clones stay until this goes.
+  void LetGo();
 
  private:
   struct Clone {

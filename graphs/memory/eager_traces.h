@@ -54,6 +54,9 @@ class EagerTraces {
   // SaveWrites.
   void SaveOfPart(Stream& stream, const Tensor& tensor);
 
+  // The run is over, and its caller's bytes there are written from what it has made of a copy.
+  void SaveBehind(AddressRange range);
+
   // Everything is tried; a failure says what could not be taken back.
   absl::Status TakeBack();
 
@@ -67,6 +70,7 @@ class EagerTraces {
   SpoiltRanges spoilt_;
   Undo undo_;
   std::unique_ptr<WriteLog> log_;
+  bool saves_ = false;
 };
 
 }  // namespace graphtree

@@ -61,11 +61,14 @@ class CheckedMode {
   void NoteOutside(const OpLog& log, absl::Span<const MarkedInput> marked, Node* node);
 
   // A body is about to run at once; `check` is null where nothing is looked at. A first warm-up
-  // looks at what is doubtful and cheap, in checked mode or not.
+  // looks at what is doubtful and cheap, in checked mode or not. `copied` tells which inputs are
+  // copies.
   absl::Status Begin(const Call& call, bool is_warm_up, absl::Span<const Value> inputs,
-                     Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check);
-  // The body has run. An input that was found to be written counts as mutated from here on.
-  absl::Status End(Call& call, Stream& stream, BodyCheck* check);
+                     const std::vector<bool>& copied, Stream& stream, AccessLog* log,
+                     std::unique_ptr<BodyCheck>* check);
+  // The body has run. An input that was found to be written counts as mutated from here on, and is
+  // noted in `written`.
+  absl::Status End(Call& call, Stream& stream, BodyCheck* check, std::vector<bool>* written);
 
   // Waits for the work of a call that is checked.
   absl::Status Await(const Call& call, absl::Span<const OpSite> sites, Stream& stream);

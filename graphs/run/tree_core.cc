@@ -9,6 +9,7 @@
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/history/stack_marks.h"
+#include "graphs/inputs/clone_watch.h"
 #include "graphs/run/check_call.h"
 #include "graphs/run/decide.h"
 #include "graphs/run/planted_bug.h"
@@ -118,7 +119,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (entrance_->has_refusal()) return entrance_->TakeRefusal();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
-  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, outputs));
+  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, inputs, outputs));
   ++journal_.stats().calls;
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
@@ -135,7 +136,8 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   return Entrance::ClosedInside(call.function);
 }
 
-absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outputs) const {
+absl::Status TreeCore::CheckMayRun(const Function& function, absl::Span<const Value> inputs,
+                                   const Values* outputs) const {
   if (ground_->memory->pool().is_parked()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function.name, "' was called while the tree's memory is parked. Wake it."));
@@ -144,7 +146,7 @@ absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outpu
     return absl::InvalidArgumentError(
         absl::StrCat("'", function.name, "' was called without a place for its outputs"));
   }
-  return absl::OkStatus();
+  return CloneWatch::MayCall(function.name, inputs);
 }
 
 absl::Status TreeCore::Refused(const Node& node, Call& call, absl::Status status) {
