@@ -60,8 +60,10 @@ struct FunctionOptions {
   std::vector<uint32_t> mutated_inputs = {};
   // An input that is less aligned than is declared here is copied, whatever else is declared about
   // it. Where the body writes to that input the call runs eagerly, and what was written is copied
-  // back; if the input shares bytes with another one, and no copy of both is aligned as declared,
-  // the call is an error.
+  // back after everything else went well. The call is an error if the input shares bytes with
+  // another one and no copy of both is aligned as declared, and if the body, a part of it or a call
+  // inside of it reaches the input's bytes by another name where that makes a difference
+  // (graphs/inputs/clone_watch.h).
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.

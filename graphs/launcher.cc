@@ -9,8 +9,39 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/one_line.h"
+#include "graphs/history/stack_marks.h"
 
 namespace graphtree {
+namespace {
+
+// Whoever hears of the ops of a part hears of those of a part in it, too. What is refused is
+// refused by failing the outer part's launcher, and then the inner one may not launch either.
+class PartInPart : public AccessObserver {
+ public:
+  // Both outlive it; `next` may be null, and nobody is told then.
+  PartInPart(const Launcher* outer, AccessObserver* next) : outer_(outer), next_(next) {}
+  void SetInner(Launcher* inner) { inner_ = inner; }
+
+  void Launching(absl::string_view op) override { next_->Launching(op); }
+  void Accessed(Access access, const Tensor& tensor, int argument) override {
+    next_->Accessed(access, tensor, argument);
+    if (!outer_->ok()) inner_->Fail(outer_->status());
+  }
+  void Doubted(const Tensor& tensor) override { next_->Doubted(tensor); }
+  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
+    next_->Launched(kernel, shape, arguments);
+  }
+  void Copied(const CopyParams& params) override { next_->Copied(params); }
+  void Filled(const FillParams& params) override { next_->Filled(params); }
+  void Broke(absl::string_view why) override { next_->Broke(why); }
+
+ private:
+  const Launcher* const outer_;
+  AccessObserver* const next_;
+  Launcher* inner_ = nullptr;
+};
+
+}  // namespace
 
 void Launcher::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
@@ -202,6 +233,7 @@ bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> argument
 
 void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
                       std::initializer_list<Arg> arguments) {
+  const DoorMark door;
   if (!ok() || !Resolve(kernel, arguments)) return;
   if (observer_ != nullptr) {
     observer_->Launching(kernel.name());
@@ -223,6 +255,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
 }
 
 void Launcher::Copy(const Tensor& target, const Tensor& source) {
+  const DoorMark door;
   if (!ok() || !UsableWhole(target, "copy") || !UsableWhole(source, "copy")) return;
   const AddressRange to = target.raw_bytes();
   const AddressRange from = source.raw_bytes();
@@ -243,6 +276,7 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
 }
 
 void Launcher::Fill(const Tensor& target, uint8_t byte) {
+  const DoorMark door;
   if (!ok() || !UsableWhole(target, "fill")) return;
   if (observer_ != nullptr) {
     observer_->Launching("fill");
@@ -256,6 +290,7 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
 }
 
 void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
+  const DoorMark door;
   why = OneLine(why);
   const std::string name = absl::StrCat("break '", why, "'");
   if (part == nullptr) {
@@ -280,7 +315,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
     for (const Arg& argument : tensors) {
       observer_->Accessed(argument.access(), *argument.tensor(), index++);
     }
-    if (!ok()) return;
+    if (!ok()) return;  // the observer has refused an access
     observer_->Broke(request.why);
   }
   Fail(cutter_ != nullptr ? cutter_->Cut(std::move(request)) : RunInPlace(request));
@@ -289,7 +324,11 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
 
 absl::Status Launcher::RunPart(const BreakRequest& request) {
   in_part_ = true;
-  Fail(Guarded([&] { request.run(*this, request.tensors); }));
+  CallbackMark callback;
+  Fail(Guarded([&] {
+    callback.Enter();
+    request.run(*this, request.tensors);
+  }));
   EndScratch();
   if (ok()) return absl::OkStatus();
   absl::Status failed(status_.code(),
@@ -303,7 +342,10 @@ absl::Status Launcher::RunPart(const BreakRequest& request) {
 absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   const bool ends_section = random_ != nullptr && !in_part_;
   if (ends_section) random_->EndSection();
-  Launcher part(stream_, allocator_, in_part_ ? observer_ : nullptr, random_);
+  PartInPart observer(this, observer_);
+  Launcher part(stream_, allocator_, in_part_ && observer_ != nullptr ? &observer : nullptr,
+                random_);
+  observer.SetInner(&part);
   part.SetWorkspaces(workspaces_);
   part.SetRemadeBy(remade_by_);
   if (in_part_) part.outer_part_ = this;
@@ -350,12 +392,14 @@ void Launcher::KeepAlive(std::shared_ptr<void> object) {
 }
 
 void Launcher::Reads(const Tensor& tensor) {
+  const DoorMark door;
   if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
     observer_->Accessed(Access::kRead, tensor, -1);
   }
 }
 
 void Launcher::Writes(const Tensor& tensor) {
+  const DoorMark door;
   if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
     observer_->Accessed(Access::kWrite, tensor, -1);
   }

@@ -1,11 +1,13 @@
 // Passes each public method on to the tree's core.
 #include "graphs/tree.h"
 
+#include <exception>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
+#include "graphs/history/stack_marks.h"
 #include "graphs/recording/node_memory.h"
 #include "graphs/recording/outline_of.h"
 #include "graphs/run/tree_core.h"
@@ -62,7 +64,10 @@ std::vector<Op> OpsOfNode(const Node& node) {
 }  // namespace
 
 Tree::Tree(std::unique_ptr<TreeCore> core) : core_(std::move(core)) {}
-Tree::~Tree() { TreeCore::Close(std::move(core_)); }
+Tree::~Tree() {
+  const DoorMark door;
+  TreeCore::Close(std::move(core_));
+}
 
 absl::StatusOr<std::unique_ptr<Tree>> Tree::Create(Device& device, const TreeOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<TreeCore> core, TreeCore::Create(device, options));
@@ -73,14 +78,19 @@ FunctionId Tree::Register(std::string name, FunctionOptions options, Body body) 
   return core_->Register(std::move(name), std::move(options), std::move(body));
 }
 
-absl::Status Tree::Unregister(FunctionId function) { return core_->Unregister(function); }
+absl::Status Tree::Unregister(FunctionId function) {
+  const DoorMark door;
+  return core_->Unregister(function);
+}
 
 absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        Values* outputs) {
+  const DoorMark door;
   return core_->Run(function, inputs, stream, outputs);
 }
 
 absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& stream) {
+  const DoorMark door;
   Values outputs;
   GRAPHTREE_RETURN_IF_ERROR(core_->Run(function, absl::MakeSpan(inputs), stream, &outputs));
   return outputs;
@@ -96,7 +106,10 @@ absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
   return core_->ground().workspaces.Move(id, memory);
 }
 
-void Tree::BeginStep() { core_->BeginStep(); }
+void Tree::BeginStep() {
+  const DoorMark door;
+  core_->BeginStep();
+}
 
 TreeStats Tree::stats() { return core_->figures().Stats(); }
 
@@ -141,7 +154,14 @@ std::vector<SnapshotNode> Tree::memory() {
 
 Pool& Tree::pool() { return core_->ground().memory->pool(); }
 
-void Tree::Inspect(const std::function<void()>& look) { ThrowOn(core_->Inspect(look)); }
+void Tree::Inspect(const std::function<void()>& look) {
+  std::exception_ptr thrown;
+  {
+    const DoorMark door;
+    thrown = core_->Inspect(look);
+  }
+  ThrowOn(std::move(thrown));
+}
 
 const char* Tree::state() const {
   const Looking looking(core_->gate());

@@ -26,13 +26,14 @@ absl::StatusOr<std::unique_ptr<BodyCheck>> BodyCheck::Begin(Device& device,
 // check does not hold them, and they may die.
 std::unique_ptr<BodyCheck> BodyCheck::OfDoubts(Device& device, const StepMemory& own,
                                                Stream& stream, absl::Span<const Value> inputs,
+                                               const std::vector<bool>& copied,
                                                AccessObserver* next) {
   auto check = std::unique_ptr<BodyCheck>(new BodyCheck(device, own, stream, next, nullptr));
   check->watches_all_ = false;
-  for (const Value& input : inputs) {
-    const AddressRange range = RangeOf(input);
-    const bool is_cheap = range.bytes <= kCheapBytes && !own.InStepRegion(range);
-    check->doubtful_.push_back(is_cheap ? input : Value());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const AddressRange range = RangeOf(inputs[i]);
+    const bool may_be_lost = copied[i] || !own.InStepRegion(range);
+    check->doubtful_.push_back(range.bytes <= kCheapBytes && may_be_lost ? inputs[i] : Value());
   }
   return check;
 }

@@ -35,8 +35,8 @@
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "device/memory.h"
-#include "graphs/history/call_stack.h"
 #include "graphs/check/content_digest.h"
+#include "graphs/history/call_stack.h"
 #include "graphs/launcher.h"
 #include "graphs/listen/op_log.h"
 #include "graphs/listen/passing_observer.h"
@@ -66,10 +66,12 @@ class BodyCheck : public PassingObserver {
                                                           absl::Span<const Value> inputs,
                                                           AccessObserver* next,
                                                           CallStacks* stacks);
-  // The same for doubtful and cheap inputs alone. Nothing is read yet.
+  // The same for doubtful and cheap inputs alone. Nothing is read yet. `copied` tells, by input,
+  // which are copies: a write to a copy is lost if nobody knows of it.
   static constexpr uint64_t kCheapBytes = uint64_t{64} << 10;
   static std::unique_ptr<BodyCheck> OfDoubts(Device& device, const StepMemory& own, Stream& stream,
-                                             absl::Span<const Value> inputs, AccessObserver* next);
+                                             absl::Span<const Value> inputs,
+                                             const std::vector<bool>& copied, AccessObserver* next);
   BodyCheck(const BodyCheck&) = delete;
   BodyCheck& operator=(const BodyCheck&) = delete;
 

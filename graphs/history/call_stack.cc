@@ -8,26 +8,41 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "device/address.h"
+#include "graphs/history/stack_marks.h"
 
 namespace graphtree {
 namespace {
 
-// Frames of the tree's own, by their names: they tell the reader of an error nothing.
-constexpr absl::string_view kOwn[] = {
-    "graphtree::CallStacks::", "graphtree::Tree::",   "graphtree::TreeCore::",
-    "graphtree::Launcher::",   "graphtree::OpLog::",  "graphtree::WriteLog::",
-    "std::_Function_handler",  "std::function",       "std::__invoke",
+// Functions that lie between our frame and the program's where a callback is called.
+constexpr absl::string_view kCalledThrough[] = {
+    "std::_Function_handler",
+    "std::function",
+    "std::__invoke",
 };
 
+// Frames come from the inside out. Each is on the inner side of the innermost mark that it has not
+// passed; `mark` is that one, or null where the stack was not in the library yet.
 struct Walk {
+  const StackMark* mark = nullptr;
   std::vector<const void*> frames;
+
+  void Pass(Address stack) {
+    while (mark != nullptr && stack > mark->frame()) {
+      // The last frame inside of a callback's mark is ours: the one that called the program.
+      if (!mark->is_door() && !frames.empty()) frames.pop_back();
+      mark = mark->outer();
+    }
+  }
 };
 
+// What _Unwind_GetCFA tells of a frame is where its stack ends. One frame more than is kept is
+// taken: the last one may be ours.
 _Unwind_Reason_Code Take(_Unwind_Context* context, void* argument) {
   auto* walk = static_cast<Walk*>(argument);
   const void* at = PointerTo<>(_Unwind_GetIP(context));
-  if (at == nullptr || walk->frames.size() == CallStacks::kMostFrames) return _URC_END_OF_STACK;
-  walk->frames.push_back(at);
+  if (at == nullptr || walk->frames.size() > CallStacks::kMostFrames) return _URC_END_OF_STACK;
+  walk->Pass(_Unwind_GetCFA(context));
+  if (walk->mark == nullptr || !walk->mark->is_door()) walk->frames.push_back(at);
   return _URC_NO_REASON;
 }
 
@@ -53,9 +68,9 @@ std::string PlaceOf(const void* frame) {
   return absl::StrCat(file, "+0x", absl::Hex(AddressOf(frame) - AddressOf(info.dli_fbase)));
 }
 
-bool IsOwn(absl::string_view name) {
-  for (const absl::string_view own : kOwn) {
-    if (absl::StartsWith(name, own)) return true;
+bool IsCalledThrough(absl::string_view name) {
+  for (const absl::string_view through : kCalledThrough) {
+    if (absl::StartsWith(name, through)) return true;
   }
   return false;
 }
@@ -63,9 +78,12 @@ bool IsOwn(absl::string_view name) {
 }  // namespace
 
 StackId CallStacks::Here() {
+  const DoorMark mark;
   Walk walk;
-  walk.frames.reserve(kMostFrames);
+  walk.mark = &mark;
+  walk.frames.reserve(kMostFrames + 1);
   _Unwind_Backtrace(Take, &walk);
+  if (walk.frames.size() > kMostFrames) walk.frames.resize(kMostFrames);
   std::lock_guard<std::mutex> lock(mutex_);
   const auto known = known_.find(walk.frames);
   if (known != known_.end()) return known->second;
@@ -86,7 +104,7 @@ std::string CallStacks::Told(absl::string_view what, StackId id) const {
   std::string text = absl::StrCat("\n  ", what, ":");
   for (const void* frame : FramesOf(id)) {
     const std::string name = NameOf(frame);
-    if (IsOwn(name)) continue;
+    if (IsCalledThrough(name)) continue;
     absl::StrAppend(&text, "\n    ", name.empty() ? "" : absl::StrCat(name, " "), "(",
                     PlaceOf(frame), ")");
     if (name == "main") break;

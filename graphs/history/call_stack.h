@@ -8,9 +8,9 @@
 //       App::Decode() (server+0x73bf)       a function that the program names, and where it is
 //       main (server+0x7189)
 //
-// Frames of the tree's own are left out, and those that called main. A stripped program names no
-// functions: then all frames are there, each with its file and the offset in it, which `addr2line
-// -f -e` resolves with an unstripped one.
+// Frames of the library's inside are left out (stack_marks.h), and those that called main. A
+// stripped program names no functions: then all frames are there, each with its file and the offset
+// in it, which `addr2line -f -e` resolves with an unstripped one.
 //
 // Frames are found by the tables that every binary has for unwinding, so no frame pointers are
 // needed. For checked mode only. At most `most_stacks` different stacks are kept; later ones get id

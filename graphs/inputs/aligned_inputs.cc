@@ -107,19 +107,28 @@ absl::Status AlignedInputs::CheckApart(const Function& function,
   for (const Clone& clone : clones_) {
     if (!clone.apart || !written[clone.input]) continue;
     return absl::InvalidArgumentError(absl::StrCat(
-        "it writes to input ", clone.input, " of '", function.name, "', which shares bytes with "
+        "it writes to input ", clone.input, " of '", function.name,
+        "', which shares bytes with "
         "another input, and no copy of both is aligned as declared; pass aligned memory"));
   }
   return absl::OkStatus();
 }
 
-absl::Status AlignedInputs::GiveBack(const std::vector<bool>& written, Stream& stream,
-                                     Values* outputs) {
+std::vector<ClonedInput> AlignedInputs::Cloned() const {
+  std::vector<ClonedInput> cloned;
   for (const Clone& clone : clones_) {
-    if (!written[clone.input]) continue;
-    GRAPHTREE_RETURN_IF_ERROR(CopyOn(stream, {clone.original.word(), clone.clone.word(),
-                                              clone.clone.layout()}));
+    cloned.push_back({clone.input, RangeOf(clone.original), clone.clone.raw_bytes()});
   }
+  return cloned;
+}
+
+std::vector<bool> AlignedInputs::IsCopied(size_t inputs) const {
+  std::vector<bool> copied(inputs, false);
+  for (const Clone& clone : clones_) copied[clone.input] = true;
+  return copied;
+}
+
+void AlignedInputs::Redirect(Values* outputs) const {
   for (Value& output : *outputs) {
     const Clone* source = nullptr;
     for (const Clone& clone : clones_) {
@@ -130,8 +139,28 @@ absl::Status AlignedInputs::GiveBack(const std::vector<bool>& written, Stream& s
     output = Tensor::Over(source->original.storage(), output.layout(),
                           source->original.word() + (output.word() - source->clone.word()));
   }
-  for (Clone& clone : clones_) clone.original = Value();
+}
+
+absl::Status AlignedInputs::CopyBack(const std::vector<bool>& written, const SaveBytes& save,
+                                     Stream& stream) {
+  std::vector<const Clone*> back;
+  for (const Clone& clone : clones_) {
+    if (written[clone.input]) back.push_back(&clone);
+  }
+  for (size_t i = 0; i + 1 < back.size(); ++i) save(RangeOf(back[i]->original));
+  for (const Clone* clone : back) {
+    const absl::Status copied =
+        CopyOn(stream, {clone->original.word(), clone->clone.word(), clone->clone.layout()});
+    if (copied.ok()) continue;
+    return absl::Status(copied.code(),
+                        absl::StrCat("copying what it wrote back to input ", clone->input,
+                                     ", which is less aligned than declared: ", copied.message()));
+  }
   return absl::OkStatus();
+}
+
+void AlignedInputs::LetGo() {
+  for (Clone& clone : clones_) clone.original = Value();
 }
 
 }  // namespace graphtree

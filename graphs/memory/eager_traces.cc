@@ -7,6 +7,7 @@ namespace graphtree {
 
 AccessObserver* EagerTraces::SaveWrites(absl::Span<const Value> inputs,
                                         const std::vector<bool>& mutated, AccessObserver* next) {
+  saves_ = true;
   log_ = std::make_unique<WriteLog>(
       next, [this](const Tensor& tensor) { Save(stream_, tensor); });
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -27,9 +28,14 @@ void EagerTraces::Save(Stream& stream, const Tensor& tensor) {
   undo_.TrySaveWrites(stream, tensor, &spoilt_);
 }
 
+void EagerTraces::SaveBehind(AddressRange range) {
+  saves_ = true;
+  undo_.TrySaveOn(stream_, range);
+}
+
 absl::Status EagerTraces::TakeBack() {
   random_.GiveBack();
-  if (log_ == nullptr) return absl::OkStatus();
+  if (!saves_) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(order_->ContinueOn(stream_));
   return undo_.Restore();
 }

@@ -54,6 +54,9 @@ class EagerTraces {
   // nothing before SaveWrites.
   void SaveOfPart(Stream& stream, const Tensor& tensor);
 
+  // The body is over, and these bytes of the caller's are about to be written from a copy.
+  void SaveBehind(AddressRange range);
+
   // Tries to take everything back; a failure says what could not be.
   absl::Status TakeBack();
 
@@ -67,6 +70,7 @@ class EagerTraces {
   SpoiltRanges spoilt_;
   Undo undo_;
   std::unique_ptr<WriteLog> log_;
+  bool saves_ = false;
 };
 
 }  // namespace graphtree

@@ -20,9 +20,14 @@ absl::Status PartRunner::Run(const BreakRequest& part) {
   return status;
 }
 
-void PartRunner::Accessed(Access access, const Tensor& tensor, int) {
-  if (access != Access::kWrite && access != Access::kReadWrite) return;
+void PartRunner::Launching(absl::string_view op) {
+  if (judge_ != nullptr) op_.assign(op.data(), op.size());
+}
+
+void PartRunner::Accessed(Access access, const Tensor& tensor, int argument) {
   const AddressRange range = tensor.raw_bytes();
+  if (judge_ != nullptr) on_.Fail(judge_(argument < 0 ? "" : op_, access, range));
+  if (access != Access::kWrite && access != Access::kReadWrite) return;
   if (range.empty() || allocator_.HasMade(range)) return;
   const bool is_named = absl::c_any_of(running_->tensors, [range](const Tensor& named) {
     return named.raw_bytes().Contains(range);

@@ -10,16 +10,21 @@
 // input lies there, a copy of the input that was made before the part has old bytes, so `save` is
 // told that such a write is beside the break.
 //
+// Where the body was given copies of inputs, a part's accesses are judged before they are launched
+// (inputs/clone_watch.h): one that may not be fails the part.
+//
 // Threads: the tree's caller. Cost: a comparison for each write that a part declares.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_PART_RUNNER_H_
 #define GRAPHTREE_GRAPHS_MEMORY_PART_RUNNER_H_
 
 #include <functional>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "device/address.h"
 #include "device/stream.h"
 #include "graphs/body_requests.h"
@@ -35,6 +40,8 @@ class PartRunner : private AccessObserver {
  public:
   // `beside`: the break names no tensor that covers it.
   using SaveWrite = std::function<void(const Tensor&, bool beside)>;
+  // OK if the op may touch the bytes.
+  using Judge = std::function<absl::Status(absl::string_view op, Access, AddressRange)>;
 
   // The parts' own memory comes from `allocator`. `save` may be empty. All others outlive the
   // runner.
@@ -43,6 +50,8 @@ class PartRunner : private AccessObserver {
   PartRunner(const PartRunner&) = delete;
   PartRunner& operator=(const PartRunner&) = delete;
 
+  // REQUIRES: `save` is not empty.
+  void set_judge(Judge judge) { judge_ = std::move(judge); }
   // See Launcher::SetRemadeBy.
   void SetRemadeBy(uint64_t recording) { on_.SetRemadeBy(recording); }
   // After a part that failed no other one runs.
@@ -51,12 +60,15 @@ class PartRunner : private AccessObserver {
   BodyRequests TakeRequests() { return std::exchange(on_.requests(), {}); }
 
  private:
+  void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel&, const LaunchShape&, Arguments) override {}
 
   StepAllocator allocator_;
   Launcher on_;
   const SaveWrite save_;
+  Judge judge_;
+  std::string op_;  // that is launched now
   const BreakRequest* running_ = nullptr;
 };
 

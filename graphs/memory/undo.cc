@@ -8,6 +8,17 @@
 
 namespace graphtree {
 
+// What lies there by now may be told to the device as several blocks: other bytes' notes may end in
+// the middle.
+absl::Status Undo::CopyAway(Stream& stream, AddressRange range, Address target) {
+  Memory& device = memory_->pool().arena().device().memory();
+  for (const AddressRange part : device.UsableParts(range)) {
+    GRAPHTREE_RETURN_IF_ERROR(
+        stream.Copy(target + (part.base - range.base), part.base, part.bytes));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
   absl::StatusOr<Storage*> storage = memory_->Allocate(Region::kLasting, tag_, range.bytes, stream);
   if (!storage.ok()) {
@@ -17,7 +28,7 @@ absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
   }
   // The handle has no layout, as it only holds the storage.
   Value copy = Tensor::Over(*storage, nullptr, (*storage)->range().base);
-  GRAPHTREE_RETURN_IF_ERROR(stream.Copy(copy.word(), range.base, range.bytes));
+  GRAPHTREE_RETURN_IF_ERROR(CopyAway(stream, range, copy.word()));
   if (&stream != &stream_) {
     GRAPHTREE_RETURN_IF_ERROR(memory_->pool().UseOn(Unpack((*storage)->block), stream_));
   }

@@ -48,6 +48,8 @@ class Undo {
     Value copy;
   };
 
+  absl::Status CopyAway(Stream& stream, AddressRange range, Address target);
+
   StepMemory* const memory_;
   Stream& stream_;
   const WordId tag_;

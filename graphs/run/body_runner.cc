@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
+#include "graphs/history/stack_marks.h"
 
 namespace graphtree {
 namespace {
@@ -34,7 +35,11 @@ Values BodyRunner::Run(const Function& function, Launcher& on, Values& inputs) {
   Values outputs;
   {
     const Entrance::Running running(entrance_, function);
-    on.Fail(Guarded([&] { outputs = function.body(on, inputs); }));
+    CallbackMark callback;
+    on.Fail(Guarded([&] {
+      callback.Enter();
+      outputs = function.body(on, inputs);
+    }));
     on.EndScratch();
   }
   CheckOutputs(function, outputs, &on);

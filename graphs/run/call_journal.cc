@@ -5,9 +5,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
+#include "graphs/history/stack_marks.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
+
+namespace {
+
+absl::Status Warned(const TreeOptions& options, const std::string& text) {
+  CallbackMark callback;
+  return Guarded([&] {
+    callback.Enter();
+    options.warn(text);
+  });
+}
+
+}  // namespace
 
 bool IsWanted(Reason reason) {
   return reason == Reason::kTreeOff || reason == Reason::kExcluded ||
@@ -41,7 +54,7 @@ void CallJournal::Tell(Function& function, Reason reason, const std::string& tex
   bool& warned = function.warned[static_cast<size_t>(reason)];
   if (warned || !options_.warn) return;
   warned = true;
-  NoteThrown(Guarded([&] { options_.warn(text); }));
+  NoteThrown(Warned(options_, text));
 }
 
 void CallJournal::TellOfShapes(Function& function) {
@@ -55,7 +68,7 @@ void CallJournal::TellOfShapes(Function& function) {
                    ", and each is warmed up and recorded on its own; pad inputs to few sizes, "
                    "list the sizes to record (FunctionOptions::recorded_sizes), or raise "
                    "TreeOptions::shape_warn_limit to hear of it later");
-  NoteThrown(Guarded([&] { options_.warn(text); }));
+  NoteThrown(Warned(options_, text));
 }
 
 void CallJournal::NoteBreaks(const Node& node) {
@@ -92,7 +105,7 @@ void CallJournal::NoteThrown(const absl::Status& status) {
   if (status.ok() || ++stats_.thrown > 1 || !options_.warn) return;
   const std::string text = absl::StrCat(
       "an observer or the warning callback failed, which changes nothing: ", status.message());
-  if (!Guarded([&] { options_.warn(text); }).ok()) ++stats_.thrown;
+  if (!Warned(options_, text).ok()) ++stats_.thrown;
 }
 
 void CallJournal::SayDestroyed(const Node& node, size_t section, const Executable& executable) {

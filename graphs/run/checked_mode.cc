@@ -65,17 +65,19 @@ std::string CheckedMode::ToldCaller(const Call& call) const {
 }
 
 absl::Status CheckedMode::Begin(const Call& call, bool is_warm_up, absl::Span<const Value> inputs,
-                                Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check) {
+                                const std::vector<bool>& copied, Stream& stream, AccessLog* log,
+                                std::unique_ptr<BodyCheck>* check) {
   if (Applies(call.function)) {
     GRAPHTREE_ASSIGN_OR_RETURN(*check, BodyCheck::Begin(ground_.device, *ground_.memory, stream,
                                                         inputs, log, &ground_.history->stacks()));
   } else if (is_warm_up && !call.variant->warm && !IsPlanted(PlantedBug::kTrustsReads)) {
-    *check = BodyCheck::OfDoubts(ground_.device, *ground_.memory, stream, inputs, log);
+    *check = BodyCheck::OfDoubts(ground_.device, *ground_.memory, stream, inputs, copied, log);
   }
   return absl::OkStatus();
 }
 
-absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check) {
+absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check,
+                              std::vector<bool>* written) {
   if (check == nullptr) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(Await(call, check->log().sites(), stream));
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
@@ -85,6 +87,9 @@ absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check) {
     call.variant->mutates_somewhere = call.variant->mutates;
   }
   if (writes.empty()) return absl::OkStatus();
+  for (const UndeclaredWrite& write : writes) {
+    if (write.input != kNotGiven) (*written)[write.input] = true;
+  }
   return TellOfWrites(call, writes);
 }
 

@@ -62,12 +62,15 @@ class CheckedMode {
   // that may be elsewhere in the next call are left out.
   void NoteOutside(const OpLog& log, absl::Span<const MarkedInput> marked, Node* node);
 
-  // A body is about to run at once. Sets `check`, or leaves it null where nothing is checked.
-  // Outside of checked mode a first warm-up checks doubtful and cheap inputs.
+  // A body is about to run at once. Sets `check`, or leaves it null where nothing is checked. A
+  // first warm-up checks doubtful and cheap inputs, in checked mode or not. `copied` tells which
+  // inputs are copies.
   absl::Status Begin(const Call& call, bool is_warm_up, absl::Span<const Value> inputs,
-                     Stream& stream, AccessLog* log, std::unique_ptr<BodyCheck>* check);
-  // The body has run. An input that was found to be written counts as mutated from here on.
-  absl::Status End(Call& call, Stream& stream, BodyCheck* check);
+                     const std::vector<bool>& copied, Stream& stream, AccessLog* log,
+                     std::unique_ptr<BodyCheck>* check);
+  // The body has run. An input that was found to be written counts as mutated from here on, and is
+  // noted in `written`.
+  absl::Status End(Call& call, Stream& stream, BodyCheck* check, std::vector<bool>* written);
 
   // Waits for the work of a call that is checked.
   absl::Status Await(const Call& call, absl::Span<const OpSite> sites, Stream& stream);

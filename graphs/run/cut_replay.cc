@@ -49,6 +49,7 @@ Reason CutReplay::WhySpoilt() const {
 absl::Status CutReplay::TakeBack() {
   taken_.GiveBack();
   ForgetPlaces(node_);
+  if (ground_.tells_device) ReviveInputs();
   return undo_.Restore();
 }
 
@@ -111,6 +112,17 @@ void CutReplay::ReviveFor(absl::Span<const Tensor> tensors) {
   if (!IsPlanted(PlantedBug::kRevivesTwice)) used = OverlapsJoined(std::move(used));
   for (const AddressRange range : used) {
     if (!memory.CheckLive(range).ok()) memory.NoteRevived(range, call_.function.name);
+  }
+}
+
+// What the device was told of the recording's own memory covers inputs that died in it, and they
+// are the caller's again.
+void CutReplay::ReviveInputs() {
+  for (const Value& input : call_.inputs) {
+    const Storage* storage = input.storage();
+    if (storage == nullptr || !input.is_tensor()) continue;
+    if (!ground_.memory->InStepRegion(storage->range())) continue;
+    ground_.device.memory().NoteRevived(storage->range(), call_.function.name);
   }
 }
 

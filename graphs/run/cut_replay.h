@@ -66,6 +66,7 @@ class CutReplay {
   void SaveOfPart(const Tensor& tensor, bool beside);
   void NoteWriteBeside(AddressRange range);
   void ReviveFor(absl::Span<const Tensor> tensors);
+  void ReviveInputs();
 
   Ground& ground_;
   SectionLauncher& launcher_;

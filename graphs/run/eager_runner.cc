@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +12,7 @@
 #include "graphs/check/body_check.h"
 #include "graphs/inputs/access_log.h"
 #include "graphs/inputs/aligned_inputs.h"
+#include "graphs/inputs/clone_watch.h"
 #include "graphs/memory/eager_traces.h"
 #include "graphs/run/located.h"
 #include "graphs/run/parts_in_place.h"
@@ -28,6 +30,12 @@ std::vector<bool> MutatedSomewhere(const Function& function, const Variant* vari
     if (input < inputs) mutated[input] = true;
   }
   return mutated;
+}
+
+// By input, what the run may write where no op declares it. Checked mode finds out by itself which
+// inputs that are only suspected are written.
+std::vector<bool> WrittenUnseen(const Call& call, bool is_checked) {
+  return MutatedSomewhere(call.function, is_checked ? nullptr : call.variant, call.inputs.size());
 }
 
 // Notes in the variant what a run has shown.
@@ -128,39 +136,37 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
                                     Values* inputs, BodyRun* run, EagerTraces* traces) {
   AlignedInputs aligned;
   if (!IsPlanted(PlantedBug::kForgetsAlignment)) {
-    GRAPHTREE_RETURN_IF_ERROR(aligned.Replace(call.function, allocator, stream, inputs));
+    GRAPHTREE_RETURN_IF_ERROR(Located(aligned.Replace(call.function, allocator, stream, inputs),
+                                      absl::StrCat("'", call.function.name,
+                                                   "', copying inputs that are less aligned "
+                                                   "than declared")));
   }
   AccessLog log(*inputs);
   std::unique_ptr<BodyCheck> check;
-  GRAPHTREE_RETURN_IF_ERROR(
-      needs_.checks.Begin(call, run->given != nullptr, *inputs, stream, &log, &check));
+  GRAPHTREE_RETURN_IF_ERROR(needs_.checks.Begin(call, run->given != nullptr, *inputs,
+                                                aligned.IsCopied(inputs->size()), stream, &log,
+                                                &check));
   AccessObserver* observer = check != nullptr ? check.get() : static_cast<AccessObserver*>(&log);
   // A shape that has not run yet breaks where another one did.
   if (call.function.breaks) {
     observer = traces->SaveWrites(
         *inputs, MutatedSomewhere(call.function, call.variant, inputs->size()), observer);
   }
+  std::optional<CloneWatch> watch;
+  if (aligned.any()) observer = &watch.emplace(call.function, aligned.Cloned(), observer);
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
-  if (check != nullptr) check->set_refuse([&on](absl::Status why) { on.Fail(std::move(why)); });
+  const auto refuse = [&on](absl::Status why) { on.Fail(std::move(why)); };
+  if (check != nullptr) check->set_refuse(refuse);
+  if (watch.has_value()) watch->set_refuse(refuse);
   PartsInPlace parts(needs_.ground, call, stream, traces, &log, &on);
+  if (watch.has_value()) parts.SetWatch(&*watch);
   on.SetCutter(&parts);
-  run->outputs = needs_.body.Run(call.function, on, *inputs);
-  // The launched work needs these objects until it is done, also if the call fails.
-  needs_.functions.keeper().graveyard().Add(std::exchange(on.requests().keep_alive, {}));
-  // Checked mode looks for writes that nothing declares, so it has all clones copied back.
-  std::vector<bool> written = log.written();
-  for (uint32_t input : call.function.options.mutated_inputs) written[input] = true;
-  if (on.ok()) on.Fail(aligned.CheckApart(call.function, written));
-  if (needs_.checks.Applies(call.function)) written.assign(written.size(), true);
-  if (on.ok()) on.Fail(aligned.GiveBack(written, stream, &run->outputs));
-  // Before anything calls Path::Held, which forgets dead outputs.
-  if (run->given != nullptr) run->given->BuryDead();
-  if (on.ok()) {
-    on.Fail(&stream == needs_.ground.side.get()
-                ? needs_.kept.MoveAll(call.function, stream, &run->outputs)
-                : needs_.kept.CountAll(call.function, run->outputs));
+  std::vector<bool> written = WrittenUnseen(call, needs_.checks.Applies(call.function));
+  for (uint32_t i = 0; watch.has_value() && i < written.size(); ++i) {
+    if (written[i]) on.Fail(watch->NoteWritten(i));
   }
+  RunBody(call, stream, aligned, inputs, &on, run);
   if (!on.ok()) {
     return needs_.checks.WithStacks(
         BodyFailure(call.function, on), call,
@@ -172,7 +178,32 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
     LearnWriters(log, check.get(), call.inputs, call.variant);
   }
   run->requests = std::move(on.requests());
-  return needs_.checks.End(call, stream, check.get());
+  GRAPHTREE_RETURN_IF_ERROR(needs_.checks.End(call, stream, check.get(), &written));
+  if (!watch.has_value()) return absl::OkStatus();
+  for (uint32_t i = 0; i < written.size(); ++i) {
+    if (written[i]) GRAPHTREE_RETURN_IF_ERROR(watch->NoteWritten(i));
+    written[i] = written[i] || log.written()[i];
+  }
+  GRAPHTREE_RETURN_IF_ERROR(aligned.CheckApart(call.function, written));
+  const auto save = [traces](AddressRange range) { traces->SaveBehind(range); };
+  const absl::Status copied = aligned.CopyBack(written, save, stream);
+  if (copied.ok()) aligned.LetGo();
+  return Located(copied, absl::StrCat("'", call.function.name, "'"));
+}
+
+// Up to what the run is to write of its caller's from copies.
+void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs& aligned,
+                          Values* inputs, Launcher* on, BodyRun* run) {
+  run->outputs = needs_.body.Run(call.function, *on, *inputs);
+  // What was launched needs them until it has run, whatever comes of the call.
+  needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));
+  aligned.Redirect(&run->outputs);
+  // Before anything looks at what is held, and forgets it.
+  if (run->given != nullptr) run->given->BuryDead();
+  if (!on->ok()) return;
+  on->Fail(&stream == needs_.ground.side.get()
+               ? needs_.kept.MoveAll(call.function, stream, &run->outputs)
+               : needs_.kept.CountAll(call.function, run->outputs));
 }
 
 absl::Status EagerRunner::Run(Call& call, Reason reason, const std::string& detail) {

@@ -35,7 +35,9 @@
 
 namespace graphtree {
 
+class AlignedInputs;
 class EagerTraces;
+class Launcher;
 
 class EagerRunner {
  public:
@@ -72,6 +74,8 @@ class EagerRunner {
                       BodyRun* run);
   absl::Status RunTraced(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                          BodyRun* run, EagerTraces* traces);
+  void RunBody(const Call& call, Stream& stream, const AlignedInputs& aligned, Values* inputs,
+               Launcher* on, BodyRun* run);
   void AppendWarmUp(Call& call, const Values& outputs, const StepAllocator& allocator);
 
   const Needs needs_;

@@ -31,13 +31,11 @@ constexpr absl::string_view kStepsInput = "an input that ends with the step that
 
 absl::StatusOr<Tensor> KeptOutputs::New(const Function& function, const Layout* bytes,
                                         Stream& stream) {
-  absl::StatusOr<Storage*> storage = ground_.memory->AllocateKept(
-      ground_.TagOf(function), bytes->extent_bytes(), stream, ground_.options.kept_bytes);
-  if (!storage.ok()) {
-    return absl::Status(storage.status().code(),
-                        absl::StrCat("'", function.name, "': ", storage.status().message()));
-  }
-  return Tensor::Over(*storage, bytes, (*storage)->range().base);
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      Storage * storage,
+      ground_.memory->AllocateKept(ground_.TagOf(function), bytes->extent_bytes(), stream,
+                                   ground_.options.kept_bytes));
+  return Tensor::Over(storage, bytes, storage->range().base);
 }
 
 // True if the output lies in memory of the step region that this run made; an error if it lies in
@@ -85,10 +83,7 @@ absl::Status KeptOutputs::CountAll(const Function& function, const Values& outpu
     GRAPHTREE_RETURN_IF_ERROR(MustMove(function, output, outputs).status());
     Storage* storage = outputs[output].storage();
     if (storage == nullptr || !ground_.memory->InLastingRegion(storage->range())) continue;
-    if (absl::Status status = ground_.memory->CountAsKept(storage, ground_.options.kept_bytes);
-        !status.ok()) {
-      return absl::Status(status.code(), absl::StrCat("'", function.name, "': ", status.message()));
-    }
+    GRAPHTREE_RETURN_IF_ERROR(ground_.memory->CountAsKept(storage, ground_.options.kept_bytes));
   }
   return absl::OkStatus();
 }

@@ -20,8 +20,18 @@ PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, Eag
              &traces->random(),
              [this](const Tensor& tensor, bool beside) { NoteWrite(tensor, beside); }) {}
 
+void PartsInPlace::SetWatch(CloneWatch* watch) {
+  watch_ = watch;
+  if (watch == nullptr) return;
+  parts_.set_judge([watch](absl::string_view op, Access access, AddressRange range) {
+    return watch->Judge(op, access, range);
+  });
+}
+
+// What is written of a copy has to come back, though the break says that it is read only.
 void PartsInPlace::NoteWrite(const Tensor& tensor, bool beside) {
-  if (beside) log_->WrittenByPart(tensor.raw_bytes());
+  const AddressRange range = tensor.raw_bytes();
+  if (beside || (watch_ != nullptr && watch_->IsOfClone(range))) log_->WrittenByPart(range);
   if (!IsPlanted(PlantedBug::kForgetsPartWrites)) traces_->SaveOfPart(caller_, tensor);
 }
 

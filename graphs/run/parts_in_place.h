@@ -13,6 +13,7 @@
 #include "device/stream.h"
 #include "graphs/eager_part.h"
 #include "graphs/inputs/access_log.h"
+#include "graphs/inputs/clone_watch.h"
 #include "graphs/launcher.h"
 #include "graphs/memory/eager_traces.h"
 #include "graphs/memory/part_runner.h"
@@ -26,6 +27,8 @@ class PartsInPlace : public Cutter {
   // All outlive this object. `stream` is the body's; `log` has the body's accesses.
   PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
                AccessLog* log, Launcher* body);
+  // The body was given copies of inputs; may be null.
+  void SetWatch(CloneWatch* watch);
   absl::Status Cut(BreakRequest request) override;
 
  private:
@@ -37,6 +40,7 @@ class PartsInPlace : public Cutter {
   EagerTraces* const traces_;
   AccessLog* const log_;
   Launcher* const body_;
+  CloneWatch* watch_ = nullptr;
   PartRunner parts_;
 };
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
 #include "allocator/order/deferred.h"
 #include "device/base/status_macros.h"
 #include "graphs/run/located.h"
@@ -242,12 +243,13 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
   draft.was_committed = true;
   const StreamLives before = attempt->scope->Commit();
   Node* node = draft.node.get();
+  const std::string name = absl::StrCat("'", call.function.name, "'");
   HoldForeign(node);
   for (const std::shared_ptr<StreamLife>& earlier : before) {
     GRAPHTREE_RETURN_IF_ERROR(order.WaitFor(*earlier, stream));
   }
   if (!node->cuts.empty()) {
-    GRAPHTREE_RETURN_IF_ERROR(attempt->capture->LaunchLast());
+    GRAPHTREE_RETURN_IF_ERROR(Located(attempt->capture->LaunchLast(), name));
     GRAPHTREE_RETURN_IF_ERROR(needs_.checks.Await(call, node->sites, stream));
   } else if (node->section.executable != nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.launcher.LaunchNode(node, attempt->originals, stream));
@@ -257,7 +259,7 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
       return done;
     }
   } else {
-    GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, stream));
+    GRAPHTREE_RETURN_IF_ERROR(Located(needs_.kept.Place(node, stream), name));
   }
   RedirectOutputs(attempt->originals, &draft);
   return absl::OkStatus();

@@ -3,7 +3,9 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -61,7 +63,10 @@ absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
 absl::Status SectionLauncher::LaunchNode(Node* node, absl::Span<const Value> inputs,
                                          Stream& stream) {
   absl::Status status;
-  if (!node->kept.empty()) status = kept_.Place(node, stream);
+  if (!node->kept.empty()) {
+    status = Located(kept_.Place(node, stream),
+                     absl::StrCat("'", node->variant->function->name, "'"));
+  }
   if (status.ok()) {
     status = Launch(*node, 0, &node->section, inputs, nullptr, stream);
     if (status.ok()) return status;

@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
+#include "graphs/history/stack_marks.h"
+#include "graphs/inputs/clone_watch.h"
 #include "graphs/run/check_call.h"
 #include "graphs/run/decide.h"
 #include "graphs/run/planted_bug.h"
@@ -117,7 +119,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (entrance_->has_refusal()) return entrance_->TakeRefusal();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
-  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, outputs));
+  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, inputs, outputs));
   ++journal_.stats().calls;
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
@@ -134,7 +136,8 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   return Entrance::ClosedInside(call.function);
 }
 
-absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outputs) const {
+absl::Status TreeCore::CheckMayRun(const Function& function, absl::Span<const Value> inputs,
+                                   const Values* outputs) const {
   if (ground_->memory->pool().is_parked()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function.name, "' was called while the tree's memory is parked. Wake it."));
@@ -143,7 +146,7 @@ absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outpu
     return absl::InvalidArgumentError(
         absl::StrCat("'", function.name, "' was called without a place for its outputs"));
   }
-  return absl::OkStatus();
+  return CloneWatch::MayCall(function.name, inputs);
 }
 
 absl::Status TreeCore::Refused(const Node& node, Call& call, absl::Status status) {
@@ -227,7 +230,11 @@ std::exception_ptr TreeCore::Inspect(const std::function<void()>& look) {
   std::unique_ptr<TreeCore> closed;  // by `look`
   if (look == nullptr) return nullptr;
   const Looking looking(gate());
-  std::exception_ptr thrown = Caught(look);
+  CallbackMark callback;
+  std::exception_ptr thrown = Caught([&] {
+    callback.Enter();
+    look();
+  });
   if (looking.is_outermost()) closed = std::move(closed_inside_);
   return thrown;
 }

@@ -70,7 +70,8 @@ class TreeCore {
  private:
   TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground);
 
-  absl::Status CheckMayRun(const Function& function, const Values* outputs) const;
+  absl::Status CheckMayRun(const Function& function, absl::Span<const Value> inputs,
+                           const Values* outputs) const;
   absl::Status RunMiss(Call& call);
   absl::Status CheckMiss(Call& call);
   // Decides, and takes the route; more than once if a recording has to be made again.

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "graphs/random/generator.h"
 #include "graphs/random/philox.h"
 #include "graphs/random/random_source.h"
@@ -89,6 +90,55 @@ TEST_P(BreaksFailuresTest, APartThatFailsLeavesEverythingAsItWas) {
   }
   EXPECT_EQ(eager(), 0u);
   EXPECT_GE(replays(), 4u);
+}
+
+// What lies where an input died is smaller than the input, or larger. A call that fails gives the
+// input back whole, whether the body wrote to it or not.
+TEST_P(BreaksFailuresTest, AnotherSizeLiesWhereAnInputDied) {
+  constexpr int64_t kLarge = 1024, kSmall = 24;
+  for (const bool shrinks : {true, false}) {
+    const int64_t in_words = shrinks ? kLarge : kSmall, out_words = shrinks ? kSmall : kLarge;
+    for (const bool writes : {true, false}) {
+      for (const bool names_it : {true, false}) {
+        OpenTree({});
+        SCOPED_TRACE(absl::StrCat(shrinks ? "shrinks" : "grows", writes ? ", writes" : "",
+                                  names_it ? ", names it" : ""));
+        const FunctionId make = Register("make", {}, Twice);
+        const FunctionId function = Register("f", {}, [=, this](Launcher& on, Values& inputs) {
+          if (writes) Bump(on, inputs[0], 1);
+          const Tensor sum = Sum(on, inputs[0], inputs[0]);
+          inputs.clear();
+          const Tensor out = Filled(on, 3, out_words);  // where the input was
+          if (names_it) HostBump(on, out, 10);
+          on.Break("may fail", {}, [this](Launcher& part, absl::Span<const Tensor>) {
+            if (fails_) part.Fail(absl::UnavailableError("the disk is full"));
+          });
+          return Values{out, sum};
+        });
+        const Tensor x = Given(1, in_words);
+        const Words made = Times(Pattern(1, in_words), 2);
+        for (int step = 0; step < 5; ++step) {
+          NewStep();
+          Values inputs = Call(make, {x});
+          if (step > 0) {
+            fails_ = true;
+            for (int attempt = 0; attempt < 2; ++attempt) {
+              EXPECT_THAT(Failure(function, inputs), FailsWith(StatusCode::kUnavailable, "'f'"));
+              EXPECT_EQ(Read(inputs[0]), made) << "step " << step;
+            }
+            fails_ = false;
+          }
+          const Values out = Call(function, std::move(inputs));
+          Words in = made;
+          if (writes) in = Plus(in, Words(in_words, 1));
+          EXPECT_EQ(Read(out[0]), Plus(Pattern(3, out_words), Words(out_words, names_it ? 10 : 0)));
+          EXPECT_EQ(Read(out[1]), Times(in, 2));
+        }
+        EXPECT_GE(replays(), 4u);
+        ASSERT_THAT(device().health(), IsOk());
+      }
+    }
+  }
 }
 
 // Once it is known to break, also where it is never recorded.

@@ -1,6 +1,7 @@
 // Outputs that are kept: they outlive their step, in every state of the path.
 #include <algorithm>
 #include <deque>
+#include <string>
 #include <utility>
 
 #include "graphs/random/generator.h"
@@ -19,6 +20,11 @@ class KeptTest : public TreeTest {
     return options;
   }
   uint64_t kept() { return tree().stats().kept_bytes; }
+  static void ExpectNamedOnce(const absl::Status& refusal, const std::string& name) {
+    const std::string text(refusal.message());
+    EXPECT_NE(text.find(name), std::string::npos) << text;
+    EXPECT_EQ(text.find(name), text.rfind(name)) << text;
+  }
 };
 GRAPHTREE_ON_EVERY_DEVICE(KeptTest);
 
@@ -185,6 +191,7 @@ TEST_P(KeptTest, BeyondTheLimitIsAnErrorAndNothingIsLost) {
       const absl::Status refusal = tree().Run(twice, absl::MakeSpan(inputs), a(), &outputs);
       EXPECT_THAT(refusal, FailsWith(StatusCode::kResourceExhausted, "'twice'"));
       EXPECT_THAT(refusal, FailsWith(StatusCode::kResourceExhausted, "the limit is 384"));
+      ExpectNamedOnce(refusal, "'twice'");
       EXPECT_EQ(Read(first[0]), Times(PatternOf(1), 2));
       EXPECT_EQ(Read(second[0]), Times(PatternOf(1), 2));
       second.clear();
@@ -214,7 +221,9 @@ TEST_P(KeptTest, ARunBeyondTheLimitIsTakenBack) {
     NewStep();
     const uint64_t drawn = generator->offset();
     const Words words = Read(x);
-    EXPECT_THAT(Refusal(refused, {x}), FailsWith(StatusCode::kResourceExhausted, "'refused'"));
+    const absl::Status refusal = Refusal(refused, {x});
+    EXPECT_THAT(refusal, FailsWith(StatusCode::kResourceExhausted, "'refused'"));
+    ExpectNamedOnce(refusal, "'refused'");
     EXPECT_EQ(generator->offset(), drawn);
     if (runs_before > 0) {
       EXPECT_EQ(Read(x), words);

@@ -242,6 +242,63 @@ TEST_P(StacksTest, AnUndeclaredWriteHasItsLaunchAndItsCall) {
   ExpectPlace(warnings()[0], "'sly' was called at:", "CallsHere", "BumpsHere");
 }
 
+// Frames of the library's inside that would be there if nothing were hidden: the doors, the rooms,
+// and what callbacks are called through.
+void ExpectNothingInside(const std::string& text) {
+  EXPECT_THAT(text, HasSubstr("\n    "));
+  for (const char* inside :
+       {"graphtree::Tree::", "graphtree::TreeCore", "graphtree::Launcher::", "Runner", "Guarded",
+        "absl::", "Capture", "Record", "Replay", "PartsInPlace", "Log::", "BodyCheck", "Watch",
+        "CallStacks", "CheckedMode", "Entrance", "Journal"}) {
+    EXPECT_THAT(text, Not(HasSubstr(inside))) << "of the inside";
+  }
+}
+
+// In a body, in a part, and in a part of a part; in a run at once, and in a recording.
+TEST_P(StacksTest, NoFrameOfTheLibrarysInsideIsShown) {
+  const FunctionId sly = Register("sly", {.static_inputs = {0}}, [](Launcher& on, Values& inputs) {
+    BumpsHere(on, inputs[0]);
+    return Values{};
+  });
+  NewStep();
+  MadeHere(sly, {Given(1)});
+  ASSERT_EQ(warnings().size(), 1u);
+  ExpectNothingInside(warnings()[0]);
+  ExpectPlace(warnings()[0], "'increment' was launched at:", "BumpsHere", "CallsThere");
+  ExpectPlace(warnings()[0], "'increment' was launched at:", "CallsHere", "CallsThere");
+}
+
+// A tree that is called by a part of another one's body: both trees' insides are left out, and what
+// the program has between them is there.
+TEST_P(StacksTest, TheInsideOfATreeAroundIsNotShown) {
+  std::vector<std::string> told;
+  TreeOptions options;
+  options.check = true;
+  options.warn = [&told](const std::string& text) { told.push_back(text); };
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> inner, Tree::Create(device(), options));
+  const FunctionId sly = inner->Register("sly", {}, [](Launcher& on, Values& inputs) {
+    BumpsHere(on, inputs[0]);
+    return Values{};
+  });
+  const Tensor x = Given(1);
+  const FunctionId outer = Register("outer", {}, [&](Launcher& on, Values&) {
+    on.Break("calls", {InOut(x)}, [&](Launcher& part, absl::Span<const Tensor> tensors) {
+      Values outputs;
+      part.Fail(CallsThere(*inner, sly, {tensors[0]}, part.stream(), &outputs));
+    });
+    return Values{};
+  });
+  for (int step = 0; step < 3; ++step) {
+    NewStep();
+    MadeHere(outer, {});
+  }
+  ASSERT_EQ(told.size(), 1u);
+  ExpectNothingInside(told[0]);
+  for (const char* place : {"BumpsHere", "CallsThere", "CallsHere"}) {
+    EXPECT_EQ(PlacesIn(told[0]).count(place), 1u) << place << " in " << told[0];
+  }
+}
+
 // Memory of the caller's that is taken away under the tree's hands.
 class DeadMemoryStacksTest : public StacksTest {
  protected:
