@@ -65,9 +65,9 @@ class StorageOwner {
 enum class StorageState : uint8_t { kForeign, kOwning, kView, kStale };
 
 // These stand for an output's number. kNotReturned: the body has stored the tensor somewhere and
-// not returned it. kTakenBack: likewise, in a run that failed or a recording that was given up.
+// not returned it. kOfFailedRun: likewise, in a run that failed or a recording that was given up.
 inline constexpr uint32_t kNotReturned = ~uint32_t{0};
-inline constexpr uint32_t kTakenBack = kNotReturned - 1;
+inline constexpr uint32_t kOfFailedRun = kNotReturned - 1;
 // kScratch: memory for one op, which has been launched (Launcher::Scratch).
 inline constexpr uint32_t kScratch = kNotReturned - 2;
 

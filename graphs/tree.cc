@@ -56,7 +56,7 @@ std::vector<Op> OpsOfNode(const Node& node) {
     }
     behind = part.id;
     ops.push_back(std::move(part));
-    AppendOps(cut.behind, behind, &ops);
+    AppendOps(cut.next_section, behind, &ops);
   }
   return ops;
 }
@@ -147,7 +147,7 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
 }
 
-std::vector<SnapshotNode> Tree::memory() {
+std::vector<SnapshotNode> Tree::memory_of_nodes() {
   const Looking looking(core_->gate());
   return NodeMemoryOf(core_->books().root(), core_->books().path());
 }

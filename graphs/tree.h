@@ -140,7 +140,7 @@ class Tree {
   // recording is cut an op of kind host stands for the eager part, between the sections' ops.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
   // The memory of each recording, and who holds it (tree_snapshot.h writes this into a file).
-  std::vector<SnapshotNode> memory();
+  std::vector<SnapshotNode> memory_of_nodes();
   // The memory that the tree records into, to look at: snapshots, statistics, history. Calls use
   // the pool without a lock: while another thread may call, look at the pool inside Inspect.
   Pool& pool();

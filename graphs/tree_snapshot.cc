@@ -12,7 +12,7 @@ namespace graphtree {
 absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path) {
   absl::Status status;
   tree.Inspect([&] {
-    const std::vector<SnapshotNode> nodes = tree.memory();
+    const std::vector<SnapshotNode> nodes = tree.memory_of_nodes();
     PoolSnapshotOptions options;
     options.nodes = &nodes;
     status = WritePoolSnapshot(tree.pool(), path, options);

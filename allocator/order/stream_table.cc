@@ -260,13 +260,13 @@ absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_us
   last_use.Merge(everywhere_);
   const uint32_t all = OthersOf(number, last_use.streams);
   if (all != 0) {
-    GRAPHTREE_RETURN_IF_ERROR(OrderBehind(all, number, stream, last_use.time, users));
+    GRAPHTREE_RETURN_IF_ERROR(OrderAfter(all, number, stream, last_use.time, users));
   }
   NoteForLaunches(last_use.streams);
   return absl::OkStatus();
 }
 
-absl::Status StreamTable::OrderBehind(uint32_t all, uint32_t number, Stream& stream,
+absl::Status StreamTable::OrderAfter(uint32_t all, uint32_t number, Stream& stream,
                                       uint32_t time, uint32_t* users) {
   GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
   if (info.id != 0) *users |= all;

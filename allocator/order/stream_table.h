@@ -124,7 +124,7 @@ class StreamTable {
     return streams & (shared_ | ~(1u << number));
   }
   bool HasUnordered(uint32_t number, uint32_t others, uint32_t time) const;
-  absl::Status OrderBehind(uint32_t all, uint32_t number, Stream& stream, uint32_t time,
+  absl::Status OrderAfter(uint32_t all, uint32_t number, Stream& stream, uint32_t time,
                            uint32_t* users);
   void NoteForLaunches(uint32_t streams);
   Matrix& SyncedIn(uint64_t capture);

@@ -124,7 +124,7 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
   return absl::OkStatus();
 }
 
-Keeper::Excess Keeper::ExcessWith(const Held& held, uint64_t bytes) const {
+Keeper::Excess Keeper::ExcessWith(const Holdings& held, uint64_t bytes) const {
   return {std::max(held.executables + 1, budget_.executables) - budget_.executables,
           std::max(held.executable_bytes + bytes, budget_.executable_bytes) -
               budget_.executable_bytes};
@@ -133,13 +133,13 @@ Keeper::Excess Keeper::ExcessWith(const Held& held, uint64_t bytes) const {
 absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   const uint64_t bytes = ExecutableBytes(ops);
   const auto held_with_node = [&] {
-    Held held = held_;
+    Holdings held = held_;
     held.executables += node.executables();
     held.executable_bytes += node.device_bytes();
     return held;
   };
   if (ExcessWith(held_with_node(), bytes).any()) DropSpares();
-  const Held held = held_with_node();
+  const Holdings held = held_with_node();
   const Excess over = ExcessWith(held, bytes);
   if (!over.any()) return absl::OkStatus();
   const NodeSet pinned = OnPath();

@@ -38,7 +38,7 @@
 namespace graphtree {
 
 // What a tree holds now.
-struct Held {
+struct Holdings {
   uint64_t nodes = 0;
   uint64_t executables = 0;
   uint64_t executable_bytes = 0;
@@ -65,7 +65,7 @@ class Keeper {
         graveyard_(device) {}
 
   const TreeBudget& budget() const { return budget_; }
-  const Held& held() const { return held_; }
+  const Holdings& held() const { return held_; }
 
   // A call of the tree begins; `now` counts them.
   void SetNow(uint64_t now) { now_ = now; }
@@ -154,7 +154,7 @@ class Keeper {
     tally_->Count(edge, reason, gone);
   }
   // The excess if one more executable of `bytes` bytes were made.
-  Excess ExcessWith(const Held& held, uint64_t bytes) const;
+  Excess ExcessWith(const Holdings& held, uint64_t bytes) const;
   void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
   void EvictSpare(const Node& node, size_t number, Section* section);
   // Evicts all spares, also those on the path in force: they only save time. Returns how many.
@@ -175,7 +175,7 @@ class Keeper {
   CallTally* const tally_;
   const std::function<void(const Node&, size_t, const Executable&)> evicts_;
   uint64_t now_ = 0;
-  Held held_;
+  Holdings held_;
   uint64_t spares_ = 0;  // of the executables
   std::vector<Variant*> placed_;  // the variants that have a place
   Admission admission_;           // to the tree's places

@@ -30,7 +30,6 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/types/span.h"
 #include "graphs/launcher.h"
 #include "graphs/listen/passing_observer.h"
 #include "graphs/memory/step_memory.h"
@@ -44,23 +43,22 @@ class HoldLog : public PassingObserver {
 
   // All outlive the log. `pinned` are the storages of inputs that come at one address only. A use
   // of a tensor that may not be held is told to `refuse`.
-  HoldLog(AccessObserver* next, const StepMemory& memory, absl::Span<const Value> inputs,
-          std::vector<const Storage*> pinned, Refuse refuse)
+  HoldLog(AccessObserver* next, const StepMemory& memory, std::vector<const Storage*> pinned,
+          Refuse refuse)
       : PassingObserver(next),
         memory_(memory),
-        inputs_(inputs),
         pinned_(std::move(pinned)),
         refuse_(std::move(refuse)) {}
 
   // The tensors that the recording is to hold. Called once.
   Values Take() { return std::exchange(held_, {}); }
 
-  // Whether it was used, by its serial: a storage in the step region that no input brings.
+  // Whether it was used, by its serial: a storage in the step region that no pinned input brings.
   bool HasUsedOfStep(uint64_t serial) const { return used_of_step_.contains(serial); }
   // Without a launch: it is returned.
   void NoteUse(const Storage* storage) {
     if (storage == nullptr || !memory_.InStepRegion(storage->range())) return;
-    if (HandlesIn(inputs_, storage) == 0) used_of_step_.insert(storage->serial);
+    if (!absl::c_linear_search(pinned_, storage)) used_of_step_.insert(storage->serial);
   }
 
   void Launching(absl::string_view op) override {
@@ -91,7 +89,6 @@ class HoldLog : public PassingObserver {
   }
 
   const StepMemory& memory_;
-  const absl::Span<const Value> inputs_;
   const std::vector<const Storage*> pinned_;
   const Refuse refuse_;
   std::string op_;  // the op that is launched now

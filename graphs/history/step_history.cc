@@ -70,7 +70,7 @@ std::string StepHistory::Advice(const Storage& storage, const std::string& name)
 std::string StepHistory::Explain(const Storage& storage) const {
   std::lock_guard<std::mutex> lock(mutex_);
   const std::string& name = *names_[storage.producer];
-  if (storage.output == kTakenBack) {
+  if (storage.output == kOfFailedRun) {
     return absl::StrCat("a tensor that the body of '", name, "' stored in step ", storage.step,
                         " was taken back: that run of it failed, or its recording was given up. "
                         "What a body makes is good if its call is");

@@ -50,7 +50,7 @@ TEST_F(StepHistoryTest, ATensorThatIsNoOutput) {
 }
 
 TEST_F(StepHistoryTest, ATensorOfARunThatFailed) {
-  storage_.output = kTakenBack;
+  storage_.output = kOfFailedRun;
   EXPECT_THAT(Told(), HasSubstr("the body of 'make' stored in step 4 was taken back"));
 }
 

@@ -24,7 +24,7 @@
 namespace graphtree {
 
 // An opaque input with a version. The object is kept alive, so that no other one is taken for it.
-struct KeptOpaque {
+struct HeldOpaque {
   uint32_t input = 0;
   Value value;
 };
@@ -42,7 +42,7 @@ struct Variant {
   // input was written, and not where.
   std::vector<bool> mutates_somewhere;
   std::vector<InputUse> uses;  // by input: seen in a run
-  std::vector<KeptOpaque> opaque;
+  std::vector<HeldOpaque> opaque;
   std::vector<OpSite> writers;  // by input: the op that was seen to write to it, if any was
   std::string last_failure;     // of its recording
   bool keeps_by_copy = false;  // a kept output's address was hidden: the output is copied instead
@@ -88,8 +88,8 @@ struct Function {
   FunctionOptions options;
   Body body;
   bool breaks = false;  // a run of it, in any shape, had an eager part
-  const std::string* lasting_name = nullptr;  // the same name, outliving the function (entrance.h)
-  absl::Status refusal;  // what is wrong with its options; every call is that error
+  const std::string* permanent_name = nullptr;  // the name, outliving the function (entrance.h)
+  absl::Status options_error;  // what is wrong with its options; every call is that error
   std::vector<bool> is_static;  // by input, up to the last static one
   std::vector<uint64_t> alignments;  // by input, up to the last with an alignment
   size_t inputs_named = 0;  // a call has to bring so many: its options name the last of them

@@ -20,16 +20,16 @@ RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy) {
   const bool pinned = facts.role == InputRole::kStatic || facts.role == InputRole::kManaged;
   if (!pinned && facts.role != InputRole::kCopied) return {facts.role};
   if (!facts.aligned) {
-    return {InputRole::kCopied, facts.written ? RoleRefusal::kWritten : RoleRefusal::kNone};
+    return {InputRole::kCopied, facts.written ? RoleObstacle::kWritten : RoleObstacle::kNone};
   }
   if (pinned && !facts.moved) return {facts.role};
-  if (pinned && policy.moving == Moving::kEager) return {facts.role, RoleRefusal::kMoves};
+  if (pinned && policy.moving == Moving::kEager) return {facts.role, RoleObstacle::kMoves};
   const bool patchable = policy.moving != Moving::kCopy && !facts.use.hidden;
-  const RoleChoice patched = {InputRole::kPatched, RoleRefusal::kNone, facts.use.opaque};
+  const RoleChoice patched = {InputRole::kPatched, RoleObstacle::kNone, facts.use.opaque};
   if (facts.written) {
     if (patchable) return patched;
     // An input that is pinned may be written to: it gets one more recording, for this address.
-    return pinned ? RoleChoice{facts.role} : RoleChoice{InputRole::kCopied, RoleRefusal::kWritten};
+    return pinned ? RoleChoice{facts.role} : RoleChoice{InputRole::kCopied, RoleObstacle::kWritten};
   }
   const bool patch = patchable && facts.known && Pays(facts, policy.patch_bytes);
   return patch ? patched : RoleChoice{InputRole::kCopied};

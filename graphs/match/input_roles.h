@@ -48,11 +48,11 @@ struct RolePolicy {
   uint64_t patch_bytes = kDefaultPatchBytes;
 };
 
-enum class RoleRefusal : uint8_t { kNone, kWritten, kMoves };
+enum class RoleObstacle : uint8_t { kNone, kWritten, kMoves };
 
 struct RoleChoice {
   InputRole role = InputRole::kNone;
-  RoleRefusal refusal = RoleRefusal::kNone;
+  RoleObstacle obstacle = RoleObstacle::kNone;
   bool sought = false;  // a library takes it; it is patched there if its addresses are found
 };
 

@@ -13,8 +13,8 @@ class InputRolesTest : public testing::Test {
   InputRole Role(Moving moving = Moving::kPatch) {
     return ChooseRole(facts_, {moving, kPatchBytes}).role;
   }
-  RoleRefusal Refusal(Moving moving = Moving::kPatch) {
-    return ChooseRole(facts_, {moving, kPatchBytes}).refusal;
+  RoleObstacle Obstacle(Moving moving = Moving::kPatch) {
+    return ChooseRole(facts_, {moving, kPatchBytes}).obstacle;
   }
 
   InputFacts facts_ = {.role = InputRole::kCopied, .bytes = 999, .known = true, .use = {.ops = 1}};
@@ -53,12 +53,12 @@ TEST_F(InputRolesTest, WhatWasNotFoundIsNeverPatched) {
 TEST_F(InputRolesTest, AWrittenInputIsPatchedOrRefused) {
   facts_.written = true;
   EXPECT_EQ(Role(), InputRole::kPatched);
-  EXPECT_EQ(Refusal(), RoleRefusal::kNone);
-  EXPECT_EQ(Refusal(Moving::kCopy), RoleRefusal::kWritten);
+  EXPECT_EQ(Obstacle(), RoleObstacle::kNone);
+  EXPECT_EQ(Obstacle(Moving::kCopy), RoleObstacle::kWritten);
   facts_.use.opaque = true;
   EXPECT_EQ(Role(), InputRole::kPatched);
   facts_.use.hidden = true;
-  EXPECT_EQ(Refusal(), RoleRefusal::kWritten);
+  EXPECT_EQ(Obstacle(), RoleObstacle::kWritten);
 }
 
 TEST_F(InputRolesTest, APinnedInputStaysUntilItMoves) {
@@ -68,7 +68,7 @@ TEST_F(InputRolesTest, APinnedInputStaysUntilItMoves) {
     facts_.moved = true;
     EXPECT_EQ(Role(), InputRole::kPatched);
     EXPECT_EQ(Role(Moving::kCopy), InputRole::kCopied);
-    EXPECT_EQ(Refusal(Moving::kEager), RoleRefusal::kMoves);
+    EXPECT_EQ(Obstacle(Moving::kEager), RoleObstacle::kMoves);
     facts_.use.ops = 3;
     EXPECT_EQ(Role(), InputRole::kCopied) << "three patches for one byte";
     facts_.use.hidden = true;
@@ -76,23 +76,23 @@ TEST_F(InputRolesTest, APinnedInputStaysUntilItMoves) {
     EXPECT_EQ(Role(), InputRole::kCopied);
     facts_.written = true;
     EXPECT_EQ(Role(), pinned) << "a copy would take the write";
-    EXPECT_EQ(Refusal(), RoleRefusal::kNone);
+    EXPECT_EQ(Obstacle(), RoleObstacle::kNone);
   }
 }
 
 TEST_F(InputRolesTest, AMisalignedInputIsCopied) {
   facts_ = {.role = InputRole::kStatic, .bytes = 1 << 30, .known = true, .aligned = false};
   EXPECT_EQ(Role(), InputRole::kCopied);
-  EXPECT_EQ(Refusal(), RoleRefusal::kNone);
+  EXPECT_EQ(Obstacle(), RoleObstacle::kNone);
   facts_.written = true;
-  EXPECT_EQ(Refusal(), RoleRefusal::kWritten);
+  EXPECT_EQ(Obstacle(), RoleObstacle::kWritten);
 }
 
 TEST_F(InputRolesTest, IntegersAndNothingsStayWhatTheyAre) {
   for (const InputRole role : {InputRole::kInteger, InputRole::kNone}) {
     facts_ = {.role = role, .moved = true};
     EXPECT_EQ(Role(Moving::kEager), role);
-    EXPECT_EQ(Refusal(Moving::kEager), RoleRefusal::kNone);
+    EXPECT_EQ(Obstacle(Moving::kEager), RoleObstacle::kNone);
   }
 }
 

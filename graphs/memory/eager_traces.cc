@@ -28,12 +28,12 @@ void EagerTraces::Save(Stream& stream, const Tensor& tensor) {
   undo_.TrySaveWrites(stream, tensor, &spoilt_);
 }
 
-void EagerTraces::SaveBehind(AddressRange range) {
+void EagerTraces::SaveBeforeCopyBack(AddressRange range) {
   saves_ = true;
   undo_.TrySaveOn(stream_, range);
 }
 
-absl::Status EagerTraces::TakeBack() {
+absl::Status EagerTraces::UndoEffects() {
   random_.GiveBack();
   if (!saves_) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(order_->ContinueOn(stream_));

@@ -1,12 +1,13 @@
 // The traces of a body that runs at once, which are taken back if it fails: the random numbers that
 // the body drew, and, if its function is known to break, the bytes of the caller's that it wrote.
 //
-//   body, on its stream      part, on the caller's      body         fails: TakeBack
+//   body, on its stream      part, on the caller's      body         fails: UndoEffects
 //   save x, write x  ------> ...  --------------------> ...  ------> x <--copy-- saved
 //
 // Copies back come after all of the run's work, on whichever stream that work was last: else an old
 // byte could arrive after a later call has written a new one. Saving is best effort, as a run that
-// has begun goes on where there is no memory to save to; TakeBack then says what is not restored.
+// has begun goes on where there is no memory to save to; UndoEffects then says what is not
+// restored.
 //
 // Threads: the tree's caller. Used for one run.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_EAGER_TRACES_H_
@@ -55,10 +56,10 @@ class EagerTraces {
   void SaveOfPart(Stream& stream, const Tensor& tensor);
 
   // The body is over, and these bytes of the caller's are about to be written from a copy.
-  void SaveBehind(AddressRange range);
+  void SaveBeforeCopyBack(AddressRange range);
 
   // Tries to take everything back; a failure says what could not be.
-  absl::Status TakeBack();
+  absl::Status UndoEffects();
 
  private:
   void Save(Stream& stream, const Tensor& tensor);

@@ -65,7 +65,7 @@ void StorageHome::CountAsKept(Storage* storage) {
   kept_bytes_.fetch_add(storage->range().bytes, std::memory_order_relaxed);
 }
 
-void StorageHome::TakeBack(Storage* storage, Dropped dropped) {
+void StorageHome::Reclaim(Storage* storage, Dropped dropped) {
   if (storage->kept) kept_bytes_.fetch_sub(storage->range().bytes, std::memory_order_relaxed);
   if (storage->state() == StorageState::kOwning) release_(storage->block, dropped);
   Storage* top = returned_.load(std::memory_order_relaxed);

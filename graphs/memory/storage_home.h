@@ -61,8 +61,8 @@ class StorageHome : public StorageOwner {
   // How many storages have handles. Exact on the tree's thread when no handle is being dropped.
   int64_t outstanding() const { return holders_.load(std::memory_order_acquire) - 1; }
 
-  void Unreferenced(Storage* storage) override { TakeBack(storage, Dropped::kAnywhere); }
-  void UnreferencedInside(Storage* storage) override { TakeBack(storage, Dropped::kInCall); }
+  void Unreferenced(Storage* storage) override { Reclaim(storage, Dropped::kAnywhere); }
+  void UnreferencedInside(Storage* storage) override { Reclaim(storage, Dropped::kInCall); }
   void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) override {
     if (ground_.used != nullptr) ground_.used(stream);
   }
@@ -77,7 +77,7 @@ class StorageHome : public StorageOwner {
  private:
   StorageHome(Releaser release, Explainer explain, Ground ground);
   ~StorageHome() override;
-  void TakeBack(Storage* storage, Dropped dropped);
+  void Reclaim(Storage* storage, Dropped dropped);
   void LetGo();
 
   const Releaser release_;

@@ -62,7 +62,7 @@ struct Cut {
   std::vector<MovingTensor> moving;
   // Bytes that the section before the cut and the part write, less those that an earlier cut lists.
   std::vector<SpoiltBytes> spoilt;
-  Section behind;
+  Section next_section;
 };
 
 }  // namespace graphtree

@@ -117,19 +117,19 @@ struct Node {
     DestroyBelow();
   }
 
-  Section& last() { return cuts.empty() ? section : cuts.back().behind; }
+  Section& last() { return cuts.empty() ? section : cuts.back().next_section; }
   const Section& SectionAt(size_t number) const {
-    return number == 0 ? section : cuts[number - 1].behind;
+    return number == 0 ? section : cuts[number - 1].next_section;
   }
   template <typename Visitor>
   void VisitSections(Visitor visit) {
     visit(section);
-    for (Cut& cut : cuts) visit(cut.behind);
+    for (Cut& cut : cuts) visit(cut.next_section);
   }
   template <typename Visitor>
   void VisitSections(Visitor visit) const {
     visit(section);
-    for (const Cut& cut : cuts) visit(cut.behind);
+    for (const Cut& cut : cuts) visit(cut.next_section);
   }
   uint64_t op_count() const {
     uint64_t ops = 0;

@@ -51,7 +51,7 @@ size_t Path::CountAlive() const {
                        [](const HeldOutput& held) { return held.storage->held_outside(); });
 }
 
-const std::vector<HeldOutput>& Path::Held() {
+const std::vector<HeldOutput>& Path::ForgetDead() {
   size_t kept = 0;
   for (const HeldOutput& held : held_) {
     if (held.storage->held_outside()) {
@@ -66,7 +66,7 @@ const std::vector<HeldOutput>& Path::Held() {
 
 uint64_t Path::HashOfAlive() {
   LiveHash hash;
-  for (const HeldOutput& held : Held()) hash.Add(held.output);
+  for (const HeldOutput& held : ForgetDead()) hash.Add(held.output);
   return hash.value();
 }
 
@@ -102,7 +102,7 @@ bool Path::IsGone(OutputRef output) const {
 }
 
 Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
-  for (const HeldOutput& held : Held()) {
+  for (const HeldOutput& held : ForgetDead()) {
     if (!node.live_before.Contains(held.output)) return Fit::kAliveButWasDead;
   }
   for (const OutputRef needed : node.needs) {
@@ -133,7 +133,7 @@ bool Path::DiesWith(OutputRef output, const Node& node, absl::Span<const Value> 
 }
 
 void Path::EndStale(uint64_t step, uint32_t at) {
-  for (const HeldOutput& held : Held()) {
+  for (const HeldOutput& held : ForgetDead()) {
     held.storage->ended_in = step;
     held.storage->ended_at = at;
     held.storage->set_state(StorageState::kStale);
@@ -142,7 +142,7 @@ void Path::EndStale(uint64_t step, uint32_t at) {
 }
 
 void Path::EndDead() {
-  GRAPHTREE_CHECK(Held().empty()) << "an output of the path is still held";
+  GRAPHTREE_CHECK(ForgetDead().empty()) << "an output of the path is still held";
   Reset();
 }
 

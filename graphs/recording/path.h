@@ -8,8 +8,8 @@
 //            kReplaying --replay--> kReplaying
 //            kWarmUp only grows warm-ups: nothing is recorded after outputs that are not pinned.
 //
-// Held() lists the outputs that were handed out on this path and may still be alive. The list is
-// short however long the path is: each look at it forgets the outputs that died. A tensor that a
+// The path lists the outputs that were handed out on it and may still be alive. The list is short
+// however long the path is: ForgetDead() takes the outputs off that died. A tensor that a
 // body has stored somewhere without returning it is listed after the body's outputs.
 //
 // A replay writes an output whether anybody holds it or not, and a later one may need its bytes
@@ -70,12 +70,12 @@ class Path {
   bool Holds(const Storage& storage) const;
   // The storage of an output; null if the path never handed it out, or has forgotten it.
   Storage* Find(OutputRef output) const;
-  // All that Held() has not forgotten yet, also dead ones: for callers that must change nothing.
+  // The whole list, also dead outputs: for callers that must change nothing.
   const std::vector<HeldOutput>& listed() const { return held_; }
   // How many outputs are alive; nothing is forgotten.
   size_t CountAlive() const;
   // Forgets the outputs that nobody holds any more; what is left is alive.
-  const std::vector<HeldOutput>& Held();
+  const std::vector<HeldOutput>& ForgetDead();
 
   // The LiveHash of what is alive.
   uint64_t HashOfAlive();

@@ -61,7 +61,7 @@ void BodyCapture::StartNode(InputPlan plan) {
   node->variant = call_.variant;
   node->id = needs_.journal.stats().recordings;  // the number of the recording, if it succeeds
   std::vector<OutputRef> live;
-  for (const HeldOutput& held : needs_.books.path().Held()) {
+  for (const HeldOutput& held : needs_.books.path().ForgetDead()) {
     live.push_back(held.output);
     held_before_.push_back({held.storage->serial, held.output});
     writes_.Show(held.storage->range());
@@ -110,7 +110,6 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
   listeners_ = std::make_unique<CaptureListeners>(
       needs_.ground, CaptureListeners::Wishes{
                          .inputs = inputs,
-                         .originals = originals_,
                          .pinned = Pinned(),
                          .marked = draft_.marked,
                          .follows_outputs = follows,
@@ -133,7 +132,7 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
   allocator_.set_make_room([this] { given_.BuryDead(); });
   draft_.outputs = needs_.body.Run(call_.function, *on, *inputs);
   inputs->clear();
-  given_.BuryDead();  // before anything calls Path::Held, which forgets dead outputs
+  given_.BuryDead();  // before anything calls Path::ForgetDead, which forgets dead outputs
   if (on->ok()) {
     const absl::Status kept = needs_.kept.Capture(originals_, &draft_);
     draft_.is_final |= absl::IsInvalidArgument(kept);
@@ -382,10 +381,10 @@ absl::Status BodyCapture::LaunchLast() {
   return absl::OkStatus();
 }
 
-absl::Status BodyCapture::TakeBack() {
+absl::Status BodyCapture::UndoEffects() {
   taken_.GiveBack();
   needs_.functions.keeper().graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
-  const absl::Status undone = writes_.TakeBack();
+  const absl::Status undone = writes_.Restore();
   // Sections may still run. Memory that the parts hold is freed now, while the books know of it.
   for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;
   ForgetPlaces(draft_.node.get());

@@ -8,7 +8,7 @@
 //                body ...
 //                               the last section is captured, and not launched yet
 //   LaunchLast   after the pool's scope: the last section is launched
-//   TakeBack     if anything failed: the random numbers that were drawn and the bytes of the
+//   UndoEffects     if anything failed: the random numbers that were drawn and the bytes of the
 //                caller's that were written are as they were before the call
 //
 // Nearly all bodies have no break and one section. The body's inputs and its memory do not change
@@ -74,7 +74,7 @@ class BodyCapture : public Cutter {
   // wait for.
   absl::Status LaunchLast();
   // The draft's node is gone after it.
-  absl::Status TakeBack();
+  absl::Status UndoEffects();
   // Lets go of memory that only the recording itself needed.
   void ReleaseOwn() { words_.Release(); }
   const StepAllocator& allocator() const { return allocator_; }

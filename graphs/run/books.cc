@@ -14,18 +14,19 @@ absl::Status Books::Open() {
 }
 
 void Books::Close() {
-  if (path_.state() == PathState::kReplaying && !path_.Held().empty()) Restore().IgnoreError();
+  const bool replays = path_.state() == PathState::kReplaying;
+  if (replays && !path_.ForgetDead().empty()) Restore().IgnoreError();
   path_.EndAlive();
 }
 
 absl::Status Books::Restore() {
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
-    path_.Held();  // frees outputs that have died
+    path_.ForgetDead();  // frees outputs that have died
     return absl::OkStatus();
   }
   Node* const node = path_.current();
   // The list is made once: an output that another thread drops from here on counts as alive.
-  const std::vector<HeldOutput>& all_held = path_.Held();
+  const std::vector<HeldOutput>& all_held = path_.ForgetDead();
   std::vector<BlockId> dying;
   std::vector<std::pair<const HeldOutput*, BlockId>> surviving;
   for (const LiveBlock& live : node->live_after) {
@@ -78,7 +79,7 @@ void Books::BeginStep(StackId at) {
 }
 
 bool Books::EndPathIfDead() {
-  if (path_.empty() || !path_.Held().empty()) return false;
+  if (path_.empty() || !path_.ForgetDead().empty()) return false;
   path_.EndDead();
   return true;
 }
@@ -115,11 +116,11 @@ void Books::NoteRemade(Storage* storage, Node* node) const {
   storage->remade_by = node->remade_by;
 }
 
-void Books::TakeBackMade(const Call& call, const StepAllocator& allocator,
+void Books::MakeStale(const Call& call, const StepAllocator& allocator,
                          absl::Span<const MarkedInput> marked, bool has_blocks) {
   const auto take_back = [&](Storage* storage) {
     storage->producer = call.function.id;
-    storage->output = kTakenBack;
+    storage->output = kOfFailedRun;
     storage->step = step_;
     if (IsPlanted(PlantedBug::kForgetsTakenBack)) return;
     storage->set_state(StorageState::kStale);

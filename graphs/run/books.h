@@ -66,7 +66,7 @@ class Books {
   // Makes the tensors stale that a body has stored whose run failed, or whose recording was given
   // up: both those that it made and the marks of inputs. `has_blocks`: the books still have the
   // blocks of the former, which are freed.
-  void TakeBackMade(const Call& call, const StepAllocator& allocator,
+  void MakeStale(const Call& call, const StepAllocator& allocator,
                     absl::Span<const MarkedInput> marked, bool has_blocks);
 
  private:

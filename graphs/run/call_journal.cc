@@ -80,7 +80,7 @@ void CallJournal::NoteBreaks(const Node& node) {
   for (const Cut& cut : node.cuts) {
     ops += section->op_count();
     absl::StrAppend(&places, places.empty() ? "" : ", ", "'", cut.part.why, "' after op ", ops);
-    section = &cut.behind;
+    section = &cut.next_section;
   }
   Tell(function, Reason::kBreak,
        absl::StrCat("'", function.name, "' is recorded in ", node.cuts.size() + 1,

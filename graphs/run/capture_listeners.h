@@ -32,9 +32,8 @@ class CaptureListeners {
  public:
   // What is listened for.
   struct Wishes {
-    absl::Span<const Value> inputs;     // as the body is given them
-    absl::Span<const Value> originals;  // as the caller brought them
-    std::vector<const Storage*> pinned;  // of the originals that come at one address only
+    absl::Span<const Value> inputs;      // as the body is given them
+    std::vector<const Storage*> pinned;  // of the caller's inputs that come at one address only
     std::vector<MarkedInput> marked;
     bool follows_outputs = false;  // ops that take outputs are listed, too
     bool sites = false;            // where ops are launched
@@ -45,7 +44,7 @@ class CaptureListeners {
       : pointers_(*ground.side, wishes.inputs, std::move(wishes.marked), wishes.follows_outputs),
         ops_(&pointers_, &ground.history->stacks()),
         holds_(wishes.sites ? static_cast<AccessObserver*>(&ops_) : &pointers_, *ground.memory,
-               wishes.originals, std::move(wishes.pinned), std::move(wishes.refuse)),
+               std::move(wishes.pinned), std::move(wishes.refuse)),
         writes_(&holds_, std::move(wishes.on_write)),
         work_(&writes_) {}
   CaptureListeners(const CaptureListeners&) = delete;

@@ -42,7 +42,7 @@ class CaptureWrites {
   absl::Status SaveOfSection(std::vector<SpoiltBytes>* spoilt);
 
   // All saved bytes are as they were before the call.
-  absl::Status TakeBack() { return undo_.Restore(); }
+  absl::Status Restore() { return undo_.Restore(); }
 
  private:
   void NoteBeside(AddressRange range);

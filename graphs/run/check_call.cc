@@ -89,7 +89,7 @@ absl::Status CheckInputs(Ground& ground, const Call& call) {
 }
 
 absl::Status CheckPromises(const Call& call) {
-  for (const KeptOpaque& kept : call.variant->opaque) {
+  for (const HeldOpaque& kept : call.variant->opaque) {
     const Value& input = call.inputs[kept.input];
     if (input.object() == kept.value.object()) continue;
     return absl::InvalidArgumentError(absl::StrCat(

@@ -36,7 +36,7 @@ absl::StatusOr<bool> CutReplay::Launch() {
     GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
     GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
     if (overwrote_copied_ || HasMovedWorkspace()) return false;
-    section = &cut.behind;
+    section = &cut.next_section;
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
   return true;
@@ -46,7 +46,7 @@ Reason CutReplay::WhySpoilt() const {
   return overwrote_copied_ ? Reason::kOverlappingInputs : Reason::kWorkspaceMoved;
 }
 
-absl::Status CutReplay::TakeBack() {
+absl::Status CutReplay::UndoEffects() {
   taken_.GiveBack();
   ForgetPlaces(node_);
   if (ground_.tells_device) ReviveInputs();

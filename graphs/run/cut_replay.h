@@ -52,7 +52,7 @@ class CutReplay {
   // Objects that work of the parts needs until it is done.
   std::vector<std::shared_ptr<void>> TakeKeptAlive() { return parts_.TakeRequests().keep_alive; }
   // Takes the call's effects back; a failure says what could not be.
-  absl::Status TakeBack();
+  absl::Status UndoEffects();
 
  private:
   Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }

@@ -26,7 +26,7 @@ std::optional<Decision> WhyNeverRecorded(const MissFacts& facts) {
 
 // Rules 8 to 12: these inputs cannot be recorded, or not now.
 std::optional<Decision> WhyNotNow(const MissFacts& facts) {
-  if (facts.refusal == RoleRefusal::kWritten) {
+  if (facts.obstacle == RoleObstacle::kWritten) {
     return Eager(Rule::kMutatedInput, Reason::kMutatedInput);
   }
   if (facts.writes_overlap) return Eager(Rule::kOverlappingInputs, Reason::kOverlappingInputs);
@@ -49,7 +49,7 @@ Decision Decide(const MissFacts& facts) {
   if (facts.path == PathState::kReplaying && !facts.path_is_held) {
     return {Rule::kNewPath, Route::kNewPath};
   }
-  if (facts.refusal == RoleRefusal::kMoves) {
+  if (facts.obstacle == RoleObstacle::kMoves) {
     return Eager(Rule::kInputMoves, Reason::kInputMoves);
   }
   const bool unexpected = facts.sibling.has_value() && !facts.sibling->is_expected;

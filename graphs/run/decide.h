@@ -62,7 +62,7 @@ struct MissFacts {
   uint64_t pause = 0;
   bool has_place = true;  // the shape has one or can take one
   // This call's inputs.
-  RoleRefusal refusal = RoleRefusal::kNone;
+  RoleObstacle obstacle = RoleObstacle::kNone;
   bool writes_overlap = false;
   // This place in the tree.
   bool matches = false;

@@ -50,7 +50,7 @@ const std::vector<Case>& Table() {
        Reason::kWarmUpForEver},
       {"elsewhere", [](MissFacts* f) { f->works_elsewhere = true; }, Rule::kWorksElsewhere,
        Route::kEager, Reason::kWorksElsewhere},
-      {"written", [](MissFacts* f) { f->refusal = RoleRefusal::kWritten; }, Rule::kMutatedInput,
+      {"written", [](MissFacts* f) { f->obstacle = RoleObstacle::kWritten; }, Rule::kMutatedInput,
        Route::kEager, Reason::kMutatedInput},
       {"overlap", [](MissFacts* f) { f->writes_overlap = true; }, Rule::kOverlappingInputs,
        Route::kEager, Reason::kOverlappingInputs},
@@ -66,7 +66,7 @@ const std::vector<Case>& Table() {
        Rule::kNewPath,
        Route::kNewPath,
        {}},
-      {"moves", [](MissFacts* f) { f->refusal = RoleRefusal::kMoves; }, Rule::kInputMoves,
+      {"moves", [](MissFacts* f) { f->obstacle = RoleObstacle::kMoves; }, Rule::kInputMoves,
        Route::kEager, Reason::kInputMoves},
       {"one too many",
        [](MissFacts* f) {
@@ -91,7 +91,7 @@ TEST(DecideTest, EachFactAloneDecidesByItsRule) {
   }
 }
 
-// Facts that set one field (the path, the size, the refusal) to different values are not combined.
+// Facts that set one field (the path, the size, the obstacle) to different values are not combined.
 TEST(DecideTest, TheFirstRuleThatHoldsDecides) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {

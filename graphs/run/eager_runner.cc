@@ -84,7 +84,7 @@ absl::Status EagerRunner::WarmUp(Call& call) {
   if (!status.ok()) {
     inputs.clear();
     run.outputs.clear();
-    needs_.books.TakeBackMade(call, allocator, {}, true);
+    needs_.books.MakeStale(call, allocator, {}, true);
     give_back();
     return status;
   }
@@ -120,14 +120,14 @@ absl::Status EagerRunner::RunNow(Call& call, Stream& stream, StepAllocator& allo
                      needs_.ground.TagOf(call.function));
   absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
   if (!status.ok() && !IsPlanted(PlantedBug::kForgetsUndo)) {
-    status = AfterUndo(status, traces.TakeBack());
+    status = AfterUndo(status, traces.UndoEffects());
   }
   if (!status.ok() && IsPlanted(PlantedBug::kForgetsFlight)) return status;
   const absl::Status joined = needs_.ground.order.ContinueAfter(stream, call.stream);
   if (!IsPlanted(PlantedBug::kForgetsEagerWork))
     needs_.ground.NoteWorkOn(call.stream).IgnoreError();
   if (joined.ok()) return status;
-  if (status.ok()) status = AfterUndo(joined, traces.TakeBack());
+  if (status.ok()) status = AfterUndo(joined, traces.UndoEffects());
   return needs_.entrance.Lose(call.function,
                               "its work cannot be ordered before what comes after it", status);
 }
@@ -185,7 +185,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
     written[i] = written[i] || log.written()[i];
   }
   GRAPHTREE_RETURN_IF_ERROR(aligned.CheckApart(call.function, written));
-  const auto save = [traces](AddressRange range) { traces->SaveBehind(range); };
+  const auto save = [traces](AddressRange range) { traces->SaveBeforeCopyBack(range); };
   const absl::Status copied = aligned.CopyBack(written, save, stream);
   if (copied.ok()) aligned.LetGo();
   return Located(copied, absl::StrCat("'", call.function.name, "'"));

@@ -36,7 +36,7 @@ absl::Status Entrance::WhyBusy(FunctionId id) const {
                    "' runs; a tree serves one caller at a time"));
 }
 
-void Entrance::RefuseStep() {
+void Entrance::NoteMissedStep() {
   const std::string* running = running_.load(std::memory_order_acquire);
   const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", *running, "'");
   const std::string when = gate_.is_looked_at()
@@ -45,7 +45,7 @@ void Entrance::RefuseStep() {
                                               IsInOwnBody()   ? ", by its own body"
                                               : IsInOwnCall() ? ", by what it told or let go"
                                                               : ", on another thread");
-  refusals_.RefuseStep(
+  pending_errors_.NoteMissedStep(
       absl::StrCat("BeginStep was called ", when, ": no step began; begin steps between calls"));
 }
 
@@ -54,7 +54,7 @@ absl::Status Entrance::Lose(const Function& function, absl::string_view what,
   const absl::Status lost =
       Located(why, absl::StrCat("the tree is lost since a call of '", function.name, "' failed (",
                                 what, "); close it and make another one"));
-  refusals_.Lose(lost);
+  pending_errors_.Lose(lost);
   return lost;
 }
 

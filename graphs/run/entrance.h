@@ -2,7 +2,7 @@
 //
 //   Pass     keeps a call or a step in for as long as it lives; a second one is refused (gate.h)
 //   Running  notes the function whose body or part runs now, which those errors name
-//   Lose     the tree is lost: every later call gets the first failure (refusals.h)
+//   Lose     the tree is lost: every later call gets the first failure (pending_errors.h)
 //
 // Threads: any. Cost of a pass: one atomic operation.
 #ifndef GRAPHTREE_GRAPHS_RUN_ENTRANCE_H_
@@ -19,7 +19,7 @@
 #include "graphs/match/function.h"
 #include "graphs/run/gate.h"
 #include "graphs/run/planted_bug.h"
-#include "graphs/run/refusals.h"
+#include "graphs/run/pending_errors.h"
 
 namespace graphtree {
 
@@ -46,7 +46,7 @@ class Entrance {
   class Running {
    public:
     Running(Entrance& entrance, const Function& function) : running_(entrance.running_) {
-      running_.store(function.lasting_name, std::memory_order_release);
+      running_.store(function.permanent_name, std::memory_order_release);
     }
     ~Running() { running_.store(nullptr, std::memory_order_release); }
     Running(const Running&) = delete;
@@ -67,13 +67,13 @@ class Entrance {
     return running_.load(std::memory_order_acquire) != nullptr && IsInOwnCall();
   }
 
-  // Whether the next call is refused, and with which error (refusals.h).
-  bool has_refusal() const { return refusals_.any(); }
-  absl::Status TakeRefusal() { return refusals_.Take(); }
+  // Whether the next call is refused, and with which error (pending_errors.h).
+  bool has_pending_error() const { return pending_errors_.any(); }
+  absl::Status TakePendingError() { return pending_errors_.Take(); }
   // The error of a call of the function that could not enter.
   absl::Status WhyBusy(FunctionId id) const;
   // BeginStep could not enter: the next call gets an error.
-  void RefuseStep();
+  void NoteMissedStep();
   // The tree is lost because of `why`. Returns the error that every later call gets.
   absl::Status Lose(const Function& function, absl::string_view what, const absl::Status& why);
   // The error of a call whose body closed its tree.
@@ -84,7 +84,7 @@ class Entrance {
  private:
   const std::shared_ptr<const StepHistory> names_;
   Gate gate_;
-  Refusals refusals_;
+  PendingErrors pending_errors_;
   std::atomic<const std::string*> running_{nullptr};
 };
 

@@ -55,7 +55,7 @@ class Executables {
 inline bool IsEvicted(const Node& node) {
   if (node.section.graph != nullptr) return node.section.executable == nullptr;
   for (const Cut& cut : node.cuts) {
-    if (cut.behind.graph != nullptr) return cut.behind.executable == nullptr;
+    if (cut.next_section.graph != nullptr) return cut.next_section.executable == nullptr;
   }
   return false;
 }

@@ -8,7 +8,7 @@ namespace graphtree {
 TreeStats Figures::Stats() {
   const Looking looking(gate_);
   TreeStats& stats = journal_.stats();
-  const Held& held = functions_.keeper().held();
+  const Holdings& held = functions_.keeper().held();
   stats.nodes = held.nodes;
   stats.executables = held.executables;
   stats.executable_bytes = held.executable_bytes;
@@ -17,7 +17,7 @@ TreeStats Figures::Stats() {
   // Frees memory that was let go outside of calls, so that it does not count. Not for a body that
   // asks, whose call is not over.
   if (looking.is_outermost()) {
-    books_.path().Held();
+    books_.path().ForgetDead();
     ground_.memory->pool().FreeQueued().IgnoreError();
   }
   stats.live_blocks = books_.path().CountAlive();

@@ -47,10 +47,10 @@ FunctionId Functions::Register(std::string name, FunctionOptions options, Body b
   function.name = OneLine(name);
   function.options = std::move(options);
   function.body = std::move(body);
-  function.lasting_name = &ground_.history->AddFunction(function.name);
+  function.permanent_name = &ground_.history->AddFunction(function.name);
   any_checked_ |= function.options.check;
-  function.refusal = CheckOptions(function);
-  if (!function.refusal.ok()) return function.id;
+  function.options_error = CheckOptions(function);
+  if (!function.options_error.ok()) return function.id;
   NoteNamedInputs(&function);
   return function.id;
 }

@@ -5,7 +5,7 @@
 
 namespace graphtree {
 
-bool Gate::EnterBehindLook() {
+bool Gate::EnterAfterLook() {
   for (;;) {
     if (is_mine()) return false;
     std::this_thread::yield();

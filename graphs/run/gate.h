@@ -30,7 +30,7 @@ class Gate {
     State seen = State::kFree;
     if (!state_.compare_exchange_strong(seen, State::kCalled, std::memory_order_acquire,
                                         std::memory_order_relaxed)) {
-      if (seen == State::kCalled || !EnterBehindLook()) return false;
+      if (seen == State::kCalled || !EnterAfterLook()) return false;
     }
     thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     return true;
@@ -57,7 +57,7 @@ class Gate {
  private:
   enum class State : uint8_t { kFree, kCalled, kLookedAt };
 
-  bool EnterBehindLook();
+  bool EnterAfterLook();
   bool WaitFor(State wanted);
 
   std::atomic<State> state_{State::kFree};

@@ -52,7 +52,7 @@ absl::StatusOr<bool> KeptOutputs::MustMove(const Function& function, uint32_t ou
     return NotToBeKept(function, output, "a tensor of another tree that ends with that one's step");
   }
   if (!ground_.memory->InStepRegion(storage->range())) return false;
-  for (const HeldOutput& held : path_.Held()) {
+  for (const HeldOutput& held : path_.ForgetDead()) {
     if (held.storage != storage) continue;
     return NotToBeKept(
         function, output,

@@ -45,7 +45,7 @@ bool Matcher::Matches(const Node& node, Call& call) {
       if (storage->owner() != own && storage->owner()->is_parked()) return false;
     }
   }
-  for (const KeptOpaque& kept : node.variant->opaque) {
+  for (const HeldOpaque& kept : node.variant->opaque) {
     if (IsPlanted(PlantedBug::kMixesObjects)) continue;
     if (call.inputs[kept.input].object() != kept.value.object()) return false;
   }

@@ -17,13 +17,13 @@ constexpr uint32_t kEagerRunsUntilRetry = 64;
 
 bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
 
-RoleRefusal RefusalIn(const std::vector<RoleChoice>& roles) {
-  RoleRefusal refusal = RoleRefusal::kNone;
+RoleObstacle ObstacleIn(const std::vector<RoleChoice>& roles) {
+  RoleObstacle obstacle = RoleObstacle::kNone;
   for (const RoleChoice& choice : roles) {
-    if (choice.refusal == RoleRefusal::kWritten) return choice.refusal;
-    if (choice.refusal != RoleRefusal::kNone) refusal = choice.refusal;
+    if (choice.obstacle == RoleObstacle::kWritten) return choice.obstacle;
+    if (choice.obstacle != RoleObstacle::kNone) obstacle = choice.obstacle;
   }
-  return refusal;
+  return obstacle;
 }
 
 template <typename Map>
@@ -67,7 +67,7 @@ Miss Misses::Look(Call& call, SizeVerdict size, bool is_again) {
   if (size != SizeVerdict::kMayBeRecorded) return miss;
   const Variant& variant = *call.variant;
   facts.path = books_.path().state();
-  facts.path_is_held = !books_.path().Held().empty();
+  facts.path_is_held = !books_.path().ForgetDead().empty();
   facts.is_long_step = !is_again && IsLongStep(variant);
   facts.warm = variant.warm;
   facts.asks_for_ever = !variant.warm_up_asked_last.empty();
@@ -78,7 +78,7 @@ Miss Misses::Look(Call& call, SizeVerdict size, bool is_again) {
   if (may_record) miss.place = functions_.keeper().PlaceFor(call.variant);
   facts.has_place = !may_record || miss.place.is_there;
   LookAtInputs(call, &miss);
-  LookAtPlace(call, &miss);
+  LookAtNode(call, &miss);
   return miss;
 }
 
@@ -101,17 +101,17 @@ void Misses::LookAtInputs(const Call& call, Miss* miss) {
     for (size_t i = 0; i < call.inputs.size(); ++i) {
       miss->roles.push_back(RoleOf(ground_, call, i, i < miss->moved.size() && miss->moved[i]));
     }
-    miss->facts.refusal = RefusalIn(miss->roles);
+    miss->facts.obstacle = ObstacleIn(miss->roles);
   };
   choose();
-  if (miss->facts.refusal != RoleRefusal::kMoves) return;
+  if (miss->facts.obstacle != RoleObstacle::kMoves) return;
   miss->tries_pins_again = (seen.eager_runs + 1) % kEagerRunsUntilRetry == 0;
   if (!miss->tries_pins_again) return;
   miss->moved.assign(call.inputs.size(), false);
   choose();
 }
 
-void Misses::LookAtPlace(Call& call, Miss* miss) {
+void Misses::LookAtNode(Call& call, Miss* miss) {
   MissFacts& facts = miss->facts;
   facts.rerecord_limit = ground_.options.rerecord_limit;
   const Rerecords seen = FoundOr(books_.path().current()->unexpected, call.variant->id);
@@ -143,7 +143,7 @@ std::optional<Sibling> Misses::SiblingOf(const Call& call, const Miss& miss) {
 // Whether the caller seems never to begin a step while it holds outputs: then the path goes on for
 // ever, and nothing on it is replayed.
 bool Misses::IsLongStep(const Variant& variant) {
-  if (!PathGrows(books_.path().state()) || books_.path().Held().empty()) return false;
+  if (!PathGrows(books_.path().state()) || books_.path().ForgetDead().empty()) return false;
   const uint64_t misses = variant.step == books_.step() ? variant.misses_in_step : 0;
   return misses + 1 > kUsualMissesInStep;
 }
@@ -180,14 +180,14 @@ void Misses::NoteStep(const Miss& miss, const Call& call) {
   journal_.Tell(call.function, Reason::kLongStep,
                 absl::StrCat("'", call.function.name, "' was not replayed in its last ",
                              variant.misses_in_step, " calls: ", ReasonSentence(Reason::kLongStep),
-                             " (", books_.path().Held().size(), " are held)"));
+                             " (", books_.path().ForgetDead().size(), " are held)"));
 }
 
 void Misses::NoteMoved(const Miss& miss, const Call& call) {
   if (miss.moved.empty()) return;
   MovedInputs& seen = books_.path().current()->moved[call.variant->id];
   seen.moved = miss.moved;
-  if (miss.facts.refusal == RoleRefusal::kMoves || miss.tries_pins_again) ++seen.eager_runs;
+  if (miss.facts.obstacle == RoleObstacle::kMoves || miss.tries_pins_again) ++seen.eager_runs;
 }
 
 }  // namespace graphtree

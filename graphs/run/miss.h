@@ -61,7 +61,7 @@ class Misses {
   void Note(const Miss& miss, const Decision& decision, Call& call);
 
  private:
-  void LookAtPlace(Call& call, Miss* miss);
+  void LookAtNode(Call& call, Miss* miss);
   void LookAtInputs(const Call& call, Miss* miss);
   std::optional<Sibling> SiblingOf(const Call& call, const Miss& miss);
   bool IsLongStep(const Variant& variant);

@@ -33,7 +33,7 @@ bool FindSource(const StepMemory& memory, Path& path, const Values& originals, c
       return true;
     }
   }
-  for (const HeldOutput& held : path.Held()) {
+  for (const HeldOutput& held : path.ForgetDead()) {
     if (held.storage != storage) continue;
     slot->kind = OutputKind::kAncestor;
     slot->source = held.output.output;

@@ -153,20 +153,20 @@ RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, R
       return Done(Attach(&attempt, call));
     }
     draft.is_final |= is_recorded;
-    if (absl::Status back = TakeBack(before, &attempt, call); !back.ok()) return Done(back);
+    if (absl::Status back = RollBack(before, &attempt, call); !back.ok()) return Done(back);
   }
   if (draft.is_final) return Done(draft.status);
   if (is_rehearsal && rehearsal->done()) return To(Next::kRehearsed);
   return GiveUp(draft, call);
 }
 
-absl::Status Recorder::TakeBack(CheckpointId before, Attempt* attempt, Call& call) {
+absl::Status Recorder::RollBack(CheckpointId before, Attempt* attempt, Call& call) {
   Draft& draft = attempt->draft();
   draft.outputs.clear();
-  const absl::Status taken_back = attempt->capture->TakeBack();
+  const absl::Status taken_back = attempt->capture->UndoEffects();
   const absl::Status rolled_back = RollBack(before, attempt->scope.get(), draft.was_committed);
   attempt->recording.End();
-  needs_.books.TakeBackMade(call, attempt->capture->allocator(), draft.marked, false);
+  needs_.books.MakeStale(call, attempt->capture->allocator(), draft.marked, false);
   ForeignMemory& foreign = *needs_.ground.foreign;
   const absl::Status retaken = rolled_back.ok() ? foreign.RolledBack() : foreign.GivenUp();
   if (draft.was_launched) {
@@ -255,7 +255,7 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.launcher.LaunchNode(node, attempt->originals, stream));
     draft.was_launched = true;
     if (absl::Status done = needs_.checks.Await(call, node->sites, stream); !done.ok()) {
-      SectionLauncher::TakeBack(node);
+      SectionLauncher::GiveBackDraws(node);
       return done;
     }
   } else {
@@ -270,7 +270,7 @@ void Recorder::NoteConsumed(const Values& originals, const GivenInputs& given, N
   for (const GivenInputs::Buried& buried : given.buried()) {
     node->consumed.push_back({buried.held.output, buried.input});
   }
-  for (const HeldOutput& held : needs_.books.path().Held()) {
+  for (const HeldOutput& held : needs_.books.path().ForgetDead()) {
     if (held.storage->outside() > HandlesIn(originals, held.storage)) continue;
     for (uint32_t input = 0; input < originals.size(); ++input) {
       if (originals[input].storage() != held.storage) continue;
@@ -293,7 +293,7 @@ absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
   attempt->capture->ReleaseOwn();
   Path& path = needs_.books.path();
   needs_.books.HoldOutputs(call, node, draft.outputs, attempt->capture->allocator());
-  const std::vector<HeldOutput>& all_held = path.Held();
+  const std::vector<HeldOutput>& all_held = path.ForgetDead();
   for (const HeldOutput& held : all_held) {
     node->live_after.push_back({held.output, Unpack(held.storage->block)});
   }

@@ -33,7 +33,7 @@ std::optional<RunDigest> ReplayCheck::RunPainted(const Values& given, uint8_t pa
   }
   outputs.clear();
   inputs.clear();
-  books_.TakeBackMade(call, allocator, {}, true);
+  books_.MakeStale(call, allocator, {}, true);
   random.GiveBack();
   return left;
 }

@@ -22,7 +22,7 @@ void LoseConsumed(const Node& node, const Call& call) {
 }
 
 // What a part has done that the sections after it do not know.
-Replayer::Refusal SpoiltByPart(Reason why) {
+Replayer::NotReplayed SpoiltByPart(Reason why) {
   const bool moved = why == Reason::kWorkspaceMoved;
   return {why, moved ? "a part moved it in a replay, whose next ops point to where it was before"
                      : "a part writes where an input lies, and its break does not say so"};
@@ -66,7 +66,7 @@ absl::Status Replayer::CheckFirst(const Node& node, Call& call) {
 
 absl::Status Replayer::BringBack(Node* node) {
   absl::Status back = needs_.executables.BringBack(node);
-  if (!back.ok()) refusal_ = {Reason::kOverBudget, std::string(back.message())};
+  if (!back.ok()) not_replayed_ = {Reason::kOverBudget, std::string(back.message())};
   return back;
 }
 
@@ -77,7 +77,7 @@ absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   if (node->section.executable != nullptr) {
     const absl::Status done = needs_.checks.Await(call, node->sites, call.stream);
     if (!done.ok()) {
-      SectionLauncher::TakeBack(node);
+      SectionLauncher::GiveBackDraws(node);
       LoseConsumed(*node, call);
       return done;
     }
@@ -101,11 +101,11 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call) {
   CutReplay replay(needs_.ground, needs_.launcher, node, call);
   const absl::StatusOr<bool> launched = LaunchCut(node, call, &replay);
   if (launched.ok() && !*launched) {
-    Refusal why = SpoiltByPart(replay.WhySpoilt());
+    NotReplayed why = SpoiltByPart(replay.WhySpoilt());
     const absl::Status aborted = absl::AbortedError(why.detail);
-    const absl::Status undone = replay.TakeBack();
+    const absl::Status undone = replay.UndoEffects();
     if (!undone.ok()) return AfterUndo(aborted, undone);
-    refusal_ = std::move(why);
+    not_replayed_ = std::move(why);
     return aborted;
   }
   absl::Status status = launched.status();
@@ -115,7 +115,7 @@ absl::Status Replayer::ReplayCut(Node* node, Call& call) {
   } else {
     status = needs_.checks.Await(call, node->sites, call.stream);
   }
-  if (!status.ok()) return AfterUndo(status, replay.TakeBack());
+  if (!status.ok()) return AfterUndo(status, replay.UndoEffects());
   // The device is told again: it may have been told of parts' tensors at the outputs' addresses.
   outputs_.TellDevice(*node);
   GoOn(node, call);

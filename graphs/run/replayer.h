@@ -60,14 +60,17 @@ class Replayer {
   // Why a call was not replayed although a recording matched: the recording's executables were
   // evicted and the budget has no room for them now, or one of its parts wrote over an input that
   // was copied before, or moved a workspace. The call has its inputs back, and may run eagerly.
-  struct Refusal {
+  struct NotReplayed {
     Reason reason = Reason::kOverBudget;
     std::string detail;
   };
-  // REQUIRES: the node matches the call. A failure may be a refusal.
+  // REQUIRES: the node matches the call. A failure may mean that nothing was
+  // done: see TakeNotReplayed.
   absl::Status Replay(Node* node, Call& call);
-  // The refusal of the last Replay that failed, if it was one.
-  std::optional<Refusal> TakeRefusal() { return std::exchange(refusal_, std::nullopt); }
+  // Why the last Replay did nothing, if that is what its failure means.
+  std::optional<NotReplayed> TakeNotReplayed() {
+    return std::exchange(not_replayed_, std::nullopt);
+  }
 
  private:
   // What the recording uses without being given it, and the inputs that it hands out as kept.
@@ -95,7 +98,7 @@ class Replayer {
 
   const Needs needs_;
   Outputs outputs_;
-  std::optional<Refusal> refusal_;
+  std::optional<NotReplayed> not_replayed_;
 };
 
 }  // namespace graphtree

@@ -76,7 +76,7 @@ absl::Status SectionLauncher::LaunchNode(Node* node, absl::Span<const Value> inp
   return status;
 }
 
-void SectionLauncher::TakeBack(Node* node) {
+void SectionLauncher::GiveBackDraws(Node* node) {
   GiveBackRandom(node->section);
   ForgetPlaces(node);
 }

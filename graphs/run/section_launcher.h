@@ -46,7 +46,7 @@ class SectionLauncher {
   absl::Status LaunchFresh(const Node& node, size_t number, Section* section,
                            absl::Span<const Value> inputs, EagerRandom* taken, Stream& stream);
   // Takes back the random numbers and places of a LaunchNode that succeeded.
-  static void TakeBack(Node* node);
+  static void GiveBackDraws(Node* node);
 
  private:
   absl::Status LaunchAsItIs(const Node& node, size_t number, const Section& section,

@@ -89,7 +89,7 @@ absl::Status TreeCore::Unregister(FunctionId id) {
   if (function == nullptr) return functions_.NotRegistered(id);
   const StepMemory::InCall in_call(*ground_->memory);
   body = functions_.Retire(function);
-  if (functions_.anyone_leaves() && books_.path().Held().empty()) EndPathIfDead();
+  if (functions_.anyone_leaves() && books_.path().ForgetDead().empty()) EndPathIfDead();
   Graveyard& graveyard = functions_.keeper().graveyard();
   // The first Tidy marks, the second one destroys: so where no work is under way all goes now.
   graveyard.Tidy(ground_->order.last());
@@ -101,7 +101,7 @@ absl::Status TreeCore::Unregister(FunctionId id) {
 void TreeCore::BeginStep() {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the step let go
   const Entrance::Pass pass(*entrance_);
-  if (!pass.entered()) return entrance_->RefuseStep();
+  if (!pass.entered()) return entrance_->NoteMissedStep();
   StepHistory& history = *ground_->history;
   history.SetStep(books_.step() + 1);
   books_.BeginStep(functions_.any_checked() ? history.stacks().Here() : 0);
@@ -116,7 +116,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
-  if (entrance_->has_refusal()) return entrance_->TakeRefusal();
+  if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
   GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, inputs, outputs));
@@ -129,7 +129,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   }
   Node* const hit = matcher_.FindHit(call);
   absl::Status status = hit != nullptr ? routes_.replayer().Replay(hit, call) : RunMiss(call);
-  if (hit != nullptr && !status.ok()) status = Refused(*hit, call, std::move(status));
+  if (hit != nullptr && !status.ok()) status = AfterFailedReplay(*hit, call, std::move(status));
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
   closed = std::move(closed_inside_);
@@ -149,15 +149,15 @@ absl::Status TreeCore::CheckMayRun(const Function& function, absl::Span<const Va
   return CloneWatch::MayCall(function.name, inputs);
 }
 
-absl::Status TreeCore::Refused(const Node& node, Call& call, absl::Status status) {
-  const std::optional<Replayer::Refusal> refusal = routes_.replayer().TakeRefusal();
-  if (!refusal.has_value()) return status;
+absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Status status) {
+  const std::optional<Replayer::NotReplayed> why = routes_.replayer().TakeNotReplayed();
+  if (!why.has_value()) return status;
   call.variant = node.variant;
-  return routes_.eager().Run(call, refusal->reason, refusal->detail);
+  return routes_.eager().Run(call, why->reason, why->detail);
 }
 
 absl::Status TreeCore::CheckMiss(Call& call) {
-  GRAPHTREE_RETURN_IF_ERROR(call.function.refusal);
+  GRAPHTREE_RETURN_IF_ERROR(call.function.options_error);
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
   GRAPHTREE_RETURN_IF_ERROR(CheckInputs(*ground_, call));
   if (!checks_.Applies(call.function)) return absl::OkStatus();
@@ -200,7 +200,7 @@ absl::Status TreeCore::TakeRoute(Call& call, SizeVerdict size) {
         return routes_.eager().WarmUp(call);
       case Route::kReplay: {
         absl::Status status = routes_.replayer().Replay(miss.match, call);
-        return status.ok() ? status : Refused(*miss.match, call, std::move(status));
+        return status.ok() ? status : AfterFailedReplay(*miss.match, call, std::move(status));
       }
       case Route::kNewPath:
         EndPathIfDead();

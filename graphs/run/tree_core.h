@@ -13,7 +13,7 @@
 //            begin a new path    books.h          and decide again
 //
 // A call that fails leaves everything as it was, or the tree is lost: then every later call is the
-// first failure, told in words (refusals.h).
+// first failure, told in words (pending_errors.h).
 //
 // Threads: see tree.h. The entrance keeps a second caller out, and a closing thread waits for it.
 #ifndef GRAPHTREE_GRAPHS_RUN_TREE_CORE_H_
@@ -78,7 +78,7 @@ class TreeCore {
   absl::Status TakeRoute(Call& call, SizeVerdict size);
   // A replay failed with `status`: returns that, or, if the replay was only refused, runs the call
   // eagerly.
-  absl::Status Refused(const Node& node, Call& call, absl::Status status);
+  absl::Status AfterFailedReplay(const Node& node, Call& call, absl::Status status);
   // Ends the path if nothing of it is held; functions that waited for that leave.
   void EndPathIfDead();
 

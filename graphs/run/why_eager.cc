@@ -38,7 +38,7 @@ std::string WhyEager::Writer(const Call& call, size_t input) const {
 
 std::string WhyEager::Written(const Call& call) const {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (RoleOf(ground_, call, i, false).refusal != RoleRefusal::kWritten) continue;
+    if (RoleOf(ground_, call, i, false).obstacle != RoleObstacle::kWritten) continue;
     const InputUse& use = call.variant->uses[i];
     const char* why = call.function.options.moving == Moving::kCopy
                           ? "its options ask for copies (Moving::kCopy)"

@@ -105,7 +105,7 @@ TEST_P(BreaksWatchTest, ACutRecordingIsExportedWhole) {
   EXPECT_NE(DrawOutline(outline).find("3 ops, 2 sections (host)\n"), std::string::npos)
       << DrawOutline(outline);
   EXPECT_NE(OutlineAsJson(outline).find("\"breaks\":[\"host\"]"), std::string::npos);
-  const std::vector<SnapshotNode> memory = tree().memory();
+  const std::vector<SnapshotNode> memory = tree().memory_of_nodes();
   ASSERT_EQ(memory.size(), 1u);
   EXPECT_EQ(memory[0].executable_bytes, stats().executable_bytes);
 }

@@ -62,7 +62,7 @@ TEST(DeepTest, CountedDrawnAndClosed) {
     counts = tree->descendants();
     EXPECT_LT(DrawOutline(tree->outline()).size(), 200u * kLevels);
     EXPECT_THAT(tree->OpsOf(kLevels - 1), IsOk());
-    EXPECT_EQ(tree->memory().size(), size_t{kLevels});
+    EXPECT_EQ(tree->memory_of_nodes().size(), size_t{kLevels});
     tree.reset();
   });
   EXPECT_EQ(counts, std::vector<uint64_t>{kLevels - 1});

@@ -88,7 +88,7 @@ TEST_P(ScratchInABodyTest, WhatIsAliveIsLeftAloneInEveryRun) {
 // It is the recording's own memory, for whoever looks.
 TEST_P(ScratchInABodyTest, TheRecordingTellsOfIt) {
   CallInSteps(2, RegisterUser({}), {Given(1)});
-  const std::vector<SnapshotNode> nodes = tree().memory();
+  const std::vector<SnapshotNode> nodes = tree().memory_of_nodes();
   ASSERT_EQ(nodes.size(), 1u);
   ASSERT_FALSE(places_.empty());
   for (const AddressRange place : places_) {

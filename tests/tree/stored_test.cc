@@ -361,6 +361,29 @@ TEST_P(StoredTest, MadeEagerlyAndUsedByARecordingThatForgetsIt) {
   EXPECT_EQ(replays(), 2u);
 }
 
+// The recorded call brings it as well, as an input that is not pinned. A later call brings another
+// one, and the body's own stays what it was.
+TEST_P(StoredTest, MadeEagerlyAndBroughtByTheRecordedCallToo) {
+  for (const uint64_t patch_bytes : {uint64_t{1}, uint64_t{1} << 20}) {
+    OpenTree({.patch_bytes = patch_bytes});
+    const FunctionId makes = Register("makes", {.exclude = true}, Twice);
+    const FunctionId uses = Register("uses", {}, [this](Launcher& on, Values& inputs) {
+      return Values{Sum(on, inputs[0], stored_)};
+    });
+    const Tensor x = Given(1), y = Given(2);
+    stored_ = CallInSteps(1, makes, {x})[0];
+    EXPECT_EQ(Read(CallInSteps(2, uses, {stored_})[0]), Times(PatternOf(1), 4));
+    EXPECT_EQ(graphs(), 1u);
+    stored_ = Value();
+    for (int step = 0; step < 2; ++step) {
+      const Values others = CallInSteps(1, makes, {y});
+      EXPECT_EQ(Read(CallInSteps(1, uses, {y})[0]), Plus(PatternOf(2), Times(PatternOf(1), 2)))
+          << step << " with " << patch_bytes;
+    }
+    EXPECT_EQ(replays(), 2u);
+  }
+}
+
 // What stood for an input in a recording that was given up.
 TEST_P(StoredTest, AnInputOfARecordingThatComesToNothing) {
   OpenTree({.patch_bytes = 1});

@@ -134,7 +134,7 @@ TEST_P(TreeThreadsTest, WhoeverLooksMakesNoCallFail) {
       const TreeStats stats = tree().stats();
       EXPECT_LE(stats.replays + stats.recordings + stats.warm_ups, stats.calls);
       EXPECT_LE(tree().outline().size(), 1u);
-      EXPECT_LE(tree().memory().size(), 1u);
+      EXPECT_LE(tree().memory_of_nodes().size(), 1u);
       tree().Inspect([&] {
         const PoolStats pool = tree().pool().Stats();
         EXPECT_GT(pool.mapped_bytes, 0u) << "the first call has been";
@@ -164,7 +164,7 @@ TEST_P(TreeThreadsTest, ABodyLooksAtItsOwnTree) {
     const Tensor out = Sum(on, inputs[0], inputs[0]);
     inputs[0] = Value();
     EXPECT_GE(tree().stats().calls, 1u);
-    tree().memory();
+    tree().memory_of_nodes();
     tree().Inspect([this] { tree().outline(); });
     return Values{Filled(on, 3, kWords), Sum(on, out, out)};
   });

@@ -5,8 +5,8 @@
 //   Lose(a), Lose(b)   every Take() is a: the first failure is the one that explains the others
 //
 // Threads: any. Cost: any() is one load.
-#ifndef GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
-#define GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
+#ifndef GRAPHTREE_GRAPHS_RUN_PENDING_ERRORS_H_
+#define GRAPHTREE_GRAPHS_RUN_PENDING_ERRORS_H_
 
 #include <atomic>
 #include <mutex>
@@ -17,11 +17,11 @@
 
 namespace graphtree {
 
-class Refusals {
+class PendingErrors {
  public:
   bool any() const { return any_.load(std::memory_order_relaxed); }
 
-  void RefuseStep(std::string why) {
+  void NoteMissedStep(std::string why) {
     const std::lock_guard<std::mutex> lock(mutex_);
     step_ = absl::FailedPreconditionError(std::move(why));
     any_.store(true, std::memory_order_relaxed);
@@ -49,4 +49,4 @@ class Refusals {
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_GRAPHS_RUN_REFUSALS_H_
+#endif  // GRAPHTREE_GRAPHS_RUN_PENDING_ERRORS_H_
