@@ -271,7 +271,7 @@ TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreNotGivenToOutsiders) {
   EXPECT_EQ(pool_->Allocate(kMiB, *other_)->range.base, between.range.base);
 }
 
-// The bytes behind the last block were the capture's, too: what was never used is taken.
+// The bytes after the last block were the capture's, too: what was never used is taken.
 TEST_F(PoolCaptureTest, TailThatAnOpenCaptureHasFreedIsNotGivenToOutsiders) {
   auto scope = *pool_->scopes().Begin();
   Begin();
