@@ -250,8 +250,8 @@ bool PieceRow::JoinHoles(uint64_t most_bytes) {
   const auto is_plain_hole = [](const Piece& piece) {
     return !piece.is_mapped() && piece.saved == nullptr && piece.pins == 0;
   };
-  // A hole that nobody needs must not be joined to one that a wake has to map. Of the latter two are
-  // joined only if their contents were lost at the same time.
+  // A hole that nobody needs must not be joined to one that a wake has to map; and two that a wake
+  // has to map are joined only if their contents were lost at the same time.
   const auto share_their_fate = [](const Piece& a, const Piece& b) {
     return a.wake == b.wake && (!a.wake || a.contents_lost == b.contents_lost);
   };
