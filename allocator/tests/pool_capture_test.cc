@@ -1,4 +1,4 @@
-// The pool around captures: what is deferred, what is ordered, what a failed capture leaves.
+// The pool during captures: work that is deferred, order between streams, failed captures.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -308,7 +308,7 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
 }
 
 // A graph reads a block that its capture freed and gave to others: the bytes are there when it is
-// launched, and poisoned like others behind that.
+// launched, and poisoned like others after that.
 TEST_F(PoolCaptureTest, ShieldedBytesOutliveTheirBlock) {
   const Block input = *pool_->Allocate(kMiB, *stream_);
   const Block out = *pool_->Allocate(kMiB, *stream_);
