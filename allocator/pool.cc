@@ -13,8 +13,8 @@ namespace {
 
 constexpr uint64_t kMostHistoryEntries = uint64_t{1} << 24;  // 640 MiB
 
-// Differs in its highest bits for pools that follow each other, while generations count up from the
-// lowest: no handle of one is by chance one of the other.
+// The salts of pools made one after the other differ in their highest bits, while generations count
+// up from the lowest: no handle of one pool is by chance one of the other.
 uint32_t SaltOf(uint64_t serial) {
   uint32_t salt = 0;
   for (int bit = 0; bit < 32; ++bit) salt |= static_cast<uint32_t>(serial >> bit & 1) << (31 - bit);
@@ -125,7 +125,7 @@ absl::Status Pool::WhyNotClosed() const {
   return absl::OkStatus();
 }
 
-// What the door asks for in the unusual case, before a call does its own work.
+// Does the work that waits, when the door asks for it before a call's own work.
 absl::Status Pool::DoWhatWaits(const Door::Entry& entry) {
   // Not from a callback: the call around it has begun already.
   if (entry.is_outermost()) {
@@ -135,8 +135,8 @@ absl::Status Pool::DoWhatWaits(const Door::Entry& entry) {
   return FreeQueued();
 }
 
-// The block is placed; now it gets memory, and its order after the bytes' earlier users. If either
-// fails the books go back to what they were.
+// The block is placed; now it gets memory, and its stream comes after the bytes' earlier users. If
+// either fails the block is taken out of the books.
 [[gnu::always_inline]] inline absl::StatusOr<Block> Pool::Finish(const Allocation& got,
                                                                  uint64_t alignment,
                                                                  uint32_t number, Stream& stream) {

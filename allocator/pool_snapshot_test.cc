@@ -1,4 +1,4 @@
-// Snapshots of a pool: the schema that other tools read, and what is only ours.
+// Snapshots of a pool: the schema that other tools read, and the keys that are only ours.
 #include "allocator/pool_snapshot.h"
 
 #include <memory>
@@ -135,7 +135,7 @@ TEST_F(PoolSnapshotTest, AFileOfNoKnownKindIsRefused) {
               FailsWith(absl::StatusCode::kInvalidArgument, ".pickle, .json or .sqlite"));
 }
 
-// Whoever names a block may name it in bytes that no form of a file can hold.
+// A block's name may have bytes that no form of a file can hold.
 TEST_F(PoolSnapshotTest, WordsThatAreNoUtf8AreWrittenAsFarAsTheyAre) {
   EXPECT_THAT(pool_->Annotate(weights_.id, "caf\xC3\xA9 \xFF"), IsOk());
   EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"note\": \"caf\xC3\xA9 \xEF\xBF\xBD\""),
@@ -148,7 +148,7 @@ TEST_F(PoolSnapshotTest, ExactAddressesCarryAnInternalMark) {
             std::string::npos);
 }
 
-// The segment is one; which of its bytes are parked is said to the byte.
+// There is one segment, and the snapshot says to the byte which part of it is parked.
 TEST_F(PoolSnapshotTest, PartThatIsParkedIsToldFromTheRestOfItsSegment) {
   EXPECT_NE(PoolSnapshotJson(*pool_)->find("\"parked_ranges\": []"), std::string::npos);
   EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop, {weights_.range}), IsOk());

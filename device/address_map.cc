@@ -1,4 +1,4 @@
-// Two ordered maps and the sentences of what they refuse.
+// Two ordered maps, and the messages of what they refuse.
 #include "device/address_map.h"
 
 #include <iterator>

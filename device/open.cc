@@ -1,4 +1,4 @@
-// Names to devices.
+// Parsing a device's name, opening it, and listing all devices.
 #include "device/open.h"
 
 #include <utility>

@@ -5,7 +5,8 @@
 
 namespace graphtree {
 
-// A slot from before the last checkpoint is told by the list: it has no such entry there.
+// A record may have a slot from before the last checkpoint: then the list has another entry there,
+// or none.
 bool ChangeBook::IsListedAsAllocated(const BlockRecords& records, uint32_t index) const {
   const uint32_t slot = records[index].change_slot;
   return slot < changes_.size() && changes_[slot] == Change::Allocated(index);

@@ -32,7 +32,7 @@ Ledger::Ledger(uint32_t step_limit, uint32_t lasting_begin, uint32_t lasting_lim
   *alignment = std::max<uint64_t>(1, request.alignment / kQuantum);
   *outcome = AllocateOutcome::kTooLarge;
   if (*alignment > kMaxQuanta) return false;
-  // The guard in front is as long as the alignment, so that the block behind it keeps it.
+  // The guard in front is as long as the alignment, so that the block after it stays aligned.
   if (request.guarded) *length += *alignment + 1;
   return *length <= kMaxQuanta;
 }

@@ -1,4 +1,4 @@
-// Kept memory: what is declared kept, and how a watch undoes what happened since it began.
+// Declaring blocks kept, undoing what happened since a watch began, and moving unused blocks.
 #include <algorithm>
 
 #include "allocator/books/ledger.h"
@@ -49,7 +49,7 @@ void Ledger::UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies
     records_[deed.block].touched = false;
     records_.Unreference(deed.block);
   }
-  // Some ended as they had begun.
+  // Blocks that are as they were before belong to neither list.
   const auto is_live = [this](uint32_t index) { return records_[index].is_live(); };
   dies->erase(std::remove_if(dies->begin(), dies->end(), is_live), dies->end());
   const auto is_dead = [this](uint32_t index) { return !records_[index].is_live(); };

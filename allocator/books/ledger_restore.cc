@@ -30,7 +30,8 @@ BlockId Ledger::FirstLiveIn(uint32_t offset, uint32_t length) const {
   return IdOf(step_.run(id).owner());
 }
 
-// All or nothing: placement depends on the live set alone, so putting the dead back undoes it all.
+// All or nothing: placement depends on the live set alone, so putting the killed blocks back undoes
+// everything.
 bool Ledger::WakeAll(RestorePlan* plan, uint32_t time) {
   for (size_t i = 0; i < plan->wakes.size(); ++i) {
     if (Wake(plan->wakes[i])) continue;

@@ -19,8 +19,8 @@ void RestorePlanner::Want(BlockRecords& records, uint32_t index, bool wanted) {
   record.wanted = wanted;
 }
 
-// Leaves in every block that differs whether it is live in the target's state: the last word on the
-// way up to the common ancestor and down again counts.
+// Sets `wanted` in every block that differs: whether it is live in the target's state. The last
+// change on the way up to the common ancestor and down again counts.
 void RestorePlanner::WalkTo(BlockRecords& records, const ChangeBook& book,
                             CheckpointTree::NodeId target) {
   const CheckpointTree& tree = book.tree();

@@ -1,4 +1,4 @@
-// Estates, and who settles them.
+// The list of estates, and giving them back.
 #include "allocator/memory/left_behind.h"
 
 #include <mutex>

@@ -141,7 +141,7 @@ absl::Status PieceRow::Ready(uint64_t begin, uint64_t end, bool may_unmap,
     ListRanges(mapped, news);
   } else {
     for (auto it = mapped.rbegin(); it != mapped.rend(); ++it) {
-      // Best effort: a piece that cannot be unmapped stays and is used by the next who needs it.
+      // Best effort: a piece that cannot be unmapped stays, and the next call may use it.
       UnmapPiece(&pieces_[*it]).IgnoreError();
     }
   }
@@ -250,7 +250,8 @@ bool PieceRow::JoinHoles(uint64_t most_bytes) {
   const auto is_plain_hole = [](const Piece& piece) {
     return !piece.is_mapped() && piece.saved == nullptr && piece.pins == 0;
   };
-  // What nobody needs must not have to be woken with what somebody does, nor be taken for lost.
+  // A hole that nobody needs must not be joined to one that a wake has to map; and two that a wake
+  // has to map are joined only if their contents were lost at the same time.
   const auto share_their_fate = [](const Piece& a, const Piece& b) {
     return a.wake == b.wake && (!a.wake || a.contents_lost == b.contents_lost);
   };

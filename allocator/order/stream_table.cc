@@ -1,4 +1,4 @@
-// Waiting on the device for the earlier users of some bytes.
+// Recording events on the earlier users of bytes, and letting the new user wait for them.
 #include "allocator/order/stream_table.h"
 
 #include <algorithm>
@@ -45,7 +45,7 @@ bool StreamTable::ForgetIfEnded(const Known& known) {
   return Carry(*known.life).ok();
 }
 
-// As many as come also go, however short each one's life is.
+// Streams that have ended are forgotten when new ones come, however short each one's life is.
 void StreamTable::ForgetEnded() {
   for (uint32_t number = 0; number < slots_.size(); ++number) {
     Slot& slot = slots_[number];
@@ -77,7 +77,7 @@ uint32_t StreamTable::SlotForNew() {
   return next_shared_;
 }
 
-// What one stream of the slot has waited for the others have not.
+// Where one stream of a shared slot has waited, the others have not.
 void StreamTable::Refresh(uint32_t number) {
   const Slot& slot = slots_[number];
   const bool is_shared = slot.streams.size() + (slot.has_forgotten ? 1 : 0) > 1;
@@ -164,7 +164,7 @@ absl::Status StreamTable::SynchronizeAndForget() {
       if (known.was_of_capture()) continue;
       const absl::Status status = Synchronize(*known.life);
       first.Update(status);
-      // There is nothing left to wait for of one that has ended and cannot be waited for.
+      // A stream that has ended and cannot be waited for is given up.
       const bool stays = !known.life->has_ended() && device_.health().ok();
       if (!status.ok() && stays) left.push_back(known);
     }
@@ -207,7 +207,7 @@ bool StreamTable::HasUnordered(uint32_t number, uint32_t others, uint32_t time) 
   return false;
 }
 
-// Work from before a capture is not for its ops to wait for, but for its launches.
+// The graph's launches, not the capture's ops, wait for work from before the capture.
 absl::Status StreamTable::OrderAfterOne(const Known& other, Stream& stream, uint64_t capture) {
   GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other.life->Capture());
   const bool has_ended = other.life->has_ended();

@@ -1,4 +1,4 @@
-// Memory and order for a block, and where else it may lie.
+// Maps memory under a block, orders its stream, and searches for another place.
 #include "allocator/pool/block_maker.h"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ absl::Status BlockMaker::MakeUsable(const Allocation& got, uint64_t alignment, S
   absl::Status status = MakeReady(&making);
   if (status.ok() && watchers_.debugs()) {
     status = watchers_.BeforeUse(ledger_.record(index), stream);
-    // Some of the guards may be on their way: whoever gets the bytes next waits for the stream.
+    // Some guards' writes may be queued: whoever gets the bytes next waits for the stream.
     if (!status.ok()) {
       const uint32_t bit = 1u << streams_.table().NumberOf(stream);
       making.last_use.Merge({bit, streams_.table().now()});
@@ -78,7 +78,7 @@ absl::Status BlockMaker::MakeReady(Making* making) {
   absl::Status status = MakeReadyHere(making);
   if (!status.ok()) status = SearchOn(making, std::move(status));
   if (making->LacksMemory(status)) status = AskServer(making, std::move(status));
-  // Looked up again: whoever was asked may have forgotten streams.
+  // Looked up again: the server may have made the pool forget streams.
   const uint32_t bit = 1u << streams_.table().NumberOf(making->stream);
   ledger_.mutable_record(making->block.index).streams |= bit;
   return status;
@@ -103,7 +103,7 @@ absl::Status BlockMaker::MakeReadyHere(Making* making) {
   return absl::OkStatus();
 }
 
-// Placement looks neither at memory nor at captures; this does.
+// Placement knows neither memory nor captures, so this asks whether the block may lie there.
 absl::Status BlockMaker::SearchOn(Making* making, absl::Status status) {
   if (making->alignment == kNotToBeMoved) return status;
   const absl::StatusOr<uint32_t> out_of_reach = streams_.table().OutOfReach(making->stream);

@@ -1,4 +1,4 @@
-// Looking blocks up, freeing them, and why not.
+// Looking blocks up, freeing them, and saying why a free was refused.
 #include "allocator/pool/blocks.h"
 
 #include <memory>
@@ -136,7 +136,7 @@ void Blocks::FreeAgain(const std::vector<BlockId>& freed_elsewhere) {
   for (BlockId id : freed_elsewhere) {
     if (ledger_.Check(id) != FreeOutcome::kFreed) continue;
     const BlockRecord& record = ledger_.record(id.index);
-    // Told a second time, or the block would seem to live: the restore was told.
+    // The watchers heard that the restore brought the block back, so they must hear of its death.
     watchers_.TellOfFreeAgain(record);
     tally_.CountGone(record);
     ledger_.FreeLive(id, streams_.table().now());

@@ -1,4 +1,4 @@
-// What is not the usual case of coming in.
+// Calls that come in when something is unusual: work waits, or the call is refused.
 #include "allocator/pool/door.h"
 
 #include "absl/strings/str_cat.h"

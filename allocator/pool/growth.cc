@@ -57,7 +57,7 @@ absl::Status Growth::GrowAfterReleasing(const RegionExtent& extent, Shortage* sh
 
 // Gives back pieces that nobody uses, to have as much elsewhere.
 bool Growth::ReleaseForGrowth(uint64_t bytes) {
-  // Work that was queued before may still use bytes that are free by now.
+  // Work that was queued before may still use bytes that are free now.
   if (door_.waiting().must_wait() || !streams_.Quiesce().ok()) return false;
   const uint64_t mapped = mapped_bytes();
   return ReleaseFreePieces(mapped - std::min(bytes, mapped), /*break_checkpoints=*/false) > 0;

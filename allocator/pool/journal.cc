@@ -1,4 +1,4 @@
-// Words and entries.
+// Making words, and writing entries into the history.
 #include "allocator/pool/journal.h"
 
 #include "absl/strings/str_cat.h"

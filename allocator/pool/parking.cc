@@ -1,4 +1,4 @@
-// Parking: the memory leaves, the addresses stay.
+// Saving, unmapping, mapping again and copying back.
 #include "allocator/pool/parking.h"
 
 #include <algorithm>
@@ -54,7 +54,7 @@ absl::Status Parking::Park(ParkContents contents, absl::Span<const AddressRange>
       });
 }
 
-// What is saved is saved before anything is released, so a failure up to there changes nothing.
+// All contents are saved before anything is released, so a failure to save changes nothing.
 absl::Status Parking::ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges) {
   GRAPHTREE_RETURN_IF_ERROR(streams_.Quiesce());
   if (contents == ParkContents::kToHost) GRAPHTREE_RETURN_IF_ERROR(SaveAll(ranges));
@@ -136,7 +136,7 @@ uint64_t Parking::BytesToWake() {
   return bytes;
 }
 
-// A piece in which somebody lives who was not named stays.
+// A piece with a live block that the ranges do not cover stays.
 std::vector<bool> Parking::PiecesToPark(Region region,
                                      const std::vector<AddressRange>& ranges) const {
   const PieceRow& row = growth_.row(region);
@@ -171,7 +171,7 @@ absl::Status Parking::ReleaseSpan(Region region, uint32_t first, uint32_t end) {
 
 // The bytes that somebody may want again: of blocks that are live, and of those that a checkpoint
 // remembers, as a replay may have written them though the books have them dead. Disjoint, in
-// address order; a device that checks is asked where it would let an op go.
+// address order, and cut where a checking device would stop an op.
 std::vector<AddressRange> Parking::PartsOfValue(Region region) const {
   std::vector<AddressRange> ranges;
   for (uint32_t index = 0; index < ledger_.record_count(); ++index) {
@@ -188,8 +188,8 @@ std::vector<AddressRange> Parking::PartsOfValue(Region region) const {
   return parts;
 }
 
-// What is saved already is left alone: the memory may be mapped by now, but its contents are not
-// back.
+// A piece that has saved contents is left alone: its memory may be mapped again, but the contents
+// are not copied back yet.
 absl::Status Parking::SaveContents(Region region, const std::vector<AddressRange>& ranges,
                                 Buffers* saved) {
   const PieceRow& row = growth_.row(region);

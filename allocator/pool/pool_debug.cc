@@ -1,4 +1,4 @@
-// Poison, canaries, and the memory of frees.
+// Writing poison and canaries, and remembering frees.
 #include "allocator/pool/pool_debug.h"
 
 #include <algorithm>

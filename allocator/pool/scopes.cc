@@ -46,7 +46,7 @@ CaptureScope::~CaptureScope() {
 
 StreamLives CaptureScope::Commit() {
   if (open_ == nullptr) return {};
-  // With two threads inside there is nobody to tell; it is then rolled back by the next call.
+  // A destructor cannot report that another thread is inside: the next call rolls the scope back.
   const Door::Entry entry(scopes_->door_.guard());
   return entry.ok() ? scopes_->Commit(*open_) : StreamLives();
 }
@@ -117,7 +117,8 @@ absl::Status Scopes::RollBack(const OpenScope& scope) {
 absl::Status Scopes::RollBackInnermost() {
   const std::unique_ptr<OpenScope> ended = EndInnermost();
   streams_.table().LeaveCapture();
-  // Kept memory first: what was declared kept meanwhile must not stand in the way of the step's.
+  // The lasting region first: undoing it also takes back declarations of step blocks as kept, and
+  // the restore would leave a block alive that is declared so.
   checkpoints_.UndoKept(ended->kept_mark);
   const absl::Status restored = checkpoints_.RestoreNow(ended->start, {});
   const absl::Status dropped = checkpoints_.Drop(ended->start);

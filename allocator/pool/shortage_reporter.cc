@@ -1,4 +1,4 @@
-// Filling in a report.
+// Filling in the parts of an out-of-memory report.
 #include "allocator/pool/shortage_reporter.h"
 
 #include <algorithm>

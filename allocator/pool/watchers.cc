@@ -1,4 +1,4 @@
-// What the device, the history and the debug modes are told.
+// Telling the device, the history and the debug modes what happens to blocks.
 #include "allocator/pool/watchers.h"
 
 #include <algorithm>
@@ -190,7 +190,7 @@ absl::Status Watchers::CheckCanaries(Stream& stream) {
   return status;
 }
 
-// Writes those, too, of blocks that came back and could not have them written then.
+// Also writes the guards of blocks that came back and could not have them written then.
 absl::Status Watchers::ListGuards(Stream& stream, std::vector<PoolDebugger::Guard>* guards) {
   for (Region region : {Region::kStep, Region::kLasting}) {
     const Placement& placement = ledger_.placement(region);

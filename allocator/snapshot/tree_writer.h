@@ -1,10 +1,11 @@
 // TreeWriter: walks a snapshot in the order of its file and tells a format what to write.
 //
-// A format is a class with BeginDict, EndDict, BeginList, EndList, BeginTuple, EndTuple, Key, Comma
-// free leaves (Integer, Unsigned, Double, Bool, None, Text, Raw bytes), and Pool, Stack and
-// FrameDict, which it may write shared or in full. Known parts cannot nest; for the unknown ones
-// the walk limits depth and count, since a file may hold parts that contain themselves or that
-// grow to any size by sharing.
+// A format is a class with Begin... and End... for dictionaries, lists and tuples (and for Pairs, a
+// dictionary that NeedsPairs says the format cannot write as one), with Key, with Item before each
+// element of a list, and with a method for each kind of leaf (Integer, Text, Pool and so on). Where
+// FrameIsShared, StackIsShared or ObjectIsShared is true, the walk does not write the thing again.
+// Known parts cannot nest; for the unknown ones the walk limits depth and count, since a file may
+// hold parts that contain themselves or that grow to any size by sharing.
 //
 // One walk, no copies of rows.
 #ifndef GRAPHTREE_ALLOCATOR_SNAPSHOT_TREE_WRITER_H_

@@ -1,4 +1,4 @@
-// The pool around captures: what is deferred, what is ordered, what a failed capture leaves.
+// The pool during captures: work that is deferred, order between streams, failed captures.
 #include <memory>
 #include <utility>
 #include <vector>
@@ -271,7 +271,7 @@ TEST_F(PoolCaptureTest, BytesFreedByAnOpenCaptureAreNotGivenToOutsiders) {
   EXPECT_EQ(pool_->Allocate(kMiB, *other_)->range.base, between.range.base);
 }
 
-// The bytes behind the last block were the capture's, too: what was never used is taken.
+// The bytes after the last block were the capture's, too: what was never used is taken.
 TEST_F(PoolCaptureTest, TailThatAnOpenCaptureHasFreedIsNotGivenToOutsiders) {
   auto scope = *pool_->scopes().Begin();
   Begin();
@@ -308,7 +308,7 @@ TEST_F(PoolCaptureTest, MemoryThatAReplayUsesIsOrderedBeforeEagerWork) {
 }
 
 // A graph reads a block that its capture freed and gave to others: the bytes are there when it is
-// launched, and poisoned like others behind that.
+// launched, and poisoned like others after that.
 TEST_F(PoolCaptureTest, ShieldedBytesOutliveTheirBlock) {
   const Block input = *pool_->Allocate(kMiB, *stream_);
   const Block out = *pool_->Allocate(kMiB, *stream_);

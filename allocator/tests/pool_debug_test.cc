@@ -82,8 +82,8 @@ TEST_F(PoolDebugTest, CanariesTellWhoseGuardWasWrittenOver) {
               FailsWith(StatusCode::kDataLoss, "5 bytes behind"));
 }
 
-// A guard that was written over comes back so where the contents do, and is told; where they were
-// dropped it is new.
+// A guard that was written over before a park is still reported after the wake if contents were
+// saved; where they were dropped the wake writes the guard anew.
 TEST_F(PoolDebugTest, WhatRanOverAGuardIsToldBehindAWakeThatBringsItBack) {
   for (const ParkContents contents : {ParkContents::kToHost, ParkContents::kDrop}) {
     Open({.canaries = true});

@@ -1,4 +1,4 @@
-// One call of the device fails: what the pool must not do then.
+// One call of the device fails, and the pool must lose nothing and say so.
 #include <cstring>
 #include <memory>
 #include <string>
@@ -72,7 +72,7 @@ TEST_F(PoolFaultTest, GrowthThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   }
 }
 
-// Whoever opened the scope may capture on a stream of his own.
+// Whoever opened the scope may capture on a stream that the pool does not know.
 TEST_F(PoolFaultTest, GrowthReleasesNothingWhileAScopeIsOpen) {
   Open({.limit_bytes = 32 * kMiB});
   const Block low = Allocate(16 * kMiB), high = Allocate(kMiB);
@@ -103,7 +103,7 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   EXPECT_FALSE(LeftBehind::Release(*device_).ok());
   EXPECT_THAT(LeftBehind::Release(*device_), IsOk()) << "the rest";
   EXPECT_THAT(stream_->Synchronize(), IsOk()) << "its memory was there";
-  // The next pool does it, too.
+  // The next pool of the device releases the estate, too.
   Open({});
   Allocate(kMiB);
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
@@ -112,7 +112,7 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   pool_ = *Pool::Create(*device_, {});
 }
 
-// What the half of it that worked has mapped waits, too.
+// Memory that a wake has mapped before it fails stays mapped until the capture's end, too.
 TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   const Block step = Allocate(4 * kMiB);
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
@@ -149,7 +149,7 @@ TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
   EXPECT_EQ(ByteOf(block, *device_, *stream_), 7);
 }
 
-// Whoever writes next is not ordered behind the pool's copies.
+// A stream that writes next is not ordered after the pool's copies.
 TEST_F(PoolFaultTest, AFailedParkLeavesNoCopyUnderWayWhereOneWaitFailsToo) {
   const Block block = Allocate(4 * kMiB);
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());

@@ -37,7 +37,7 @@ struct Held {
 };
 using Books = std::map<uint32_t, Held>;  // by record
 
-// What a seed is about.
+// The features that a seed switches on.
 struct Kind {
   size_t streams = 3;
   PoolDebug debug = {};
@@ -133,7 +133,7 @@ class Life {
     }
   }
 
-  // What must be so at any time.
+  // Checks what must hold at any time.
   void Compare() {
     const PoolStats stats = pool_->Stats();
     ASSERT_EQ(stats.live_blocks, live_.size() + stats.queued_frees);
@@ -196,7 +196,7 @@ class Life {
     live_.erase(it);
   }
 
-  // In the order that a caller keeps: behind what the block's own stream did.
+  // A caller orders its work after the work of the block's own stream.
   void UseOnAnother() {
     if (live_.empty()) return;
     Held& held = AnyBlock()->second;
@@ -264,7 +264,8 @@ class Life {
     }
   }
 
-  // What lay where others wrote meanwhile has lost its bytes; what other threads freed is gone.
+  // Blocks that others wrote over meanwhile have lost their bytes; blocks that other threads freed
+  // are gone.
   void GoBack(CaptureScope* scope, const Books& before) {
     scope->RollBack().IgnoreError();
     went_back_ = true;
@@ -363,7 +364,7 @@ class Life {
     const size_t which = random_() % streams_.size();
     auto fresh = device_.NewStream();
     if (!fresh.ok()) return;
-    // Some go without a word.
+    // Some streams are destroyed without a Forget.
     if (random_() % 3 == 0) {
       streams_[which] = *std::move(fresh);
       return;

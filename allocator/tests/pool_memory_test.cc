@@ -23,7 +23,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 class PoolMemoryTest : public PoolFixture {
  protected:
-  // As a server that is asked for memory: frees one of its blocks, if it has any.
+  // Acts as a server that is asked for memory: frees one of its blocks, if it has any.
   bool GiveFrom(std::vector<BlockId>* cache) {
     if (cache->empty()) return false;
     EXPECT_THAT(pool_->Free(cache->back()), IsOk());
@@ -256,7 +256,7 @@ TEST_F(PoolMemoryTest, AdviceKnowsWhenMoreAddressesWouldNotHelp) {
   EXPECT_THAT(pool_->Free(block.id), IsOk());
 }
 
-// The device says 700, and is lost, if queued work finds its memory unmapped.
+// If queued work found its memory unmapped, the device would return code 700 and be lost.
 TEST_F(PoolMemoryTest, GrowthWaitsForTheWorkOnWhatItReleases) {
   Open({.address_bytes = 1024 * kMiB});
   const Block a = Allocate(100 * kMiB), between = Allocate(2 * kMiB);
@@ -335,7 +335,7 @@ TEST_F(PoolMemoryTest, FreeMemoryThatAGoodFitOverlooksIsFoundBeforeAnAllocationF
   auto pool = *Pool::Create(*small, {.address_bytes = 256 * kMiB});
   const auto allocate = [&](uint64_t bytes) { return *pool->Allocate(bytes, *stream); };
   const Block shorter = allocate(20 * kMiB);
-  allocate(kMiB);  // between them, and behind
+  allocate(kMiB);  // between them, and after them
   const Block longer = allocate(20 * kMiB + 100 * 1024);
   allocate(kMiB);
   // Their memory cannot be moved to where it would be better.

@@ -65,7 +65,7 @@ class Program {
     pool_->ledger().CheckConsistency();
   }
 
-  // What it came to: where nothing fails there must be some of each.
+  // How often each thing happened: where nothing fails there must be some of each.
   struct Done {
     int blocks_written = 0;
     int restores = 0;
@@ -137,7 +137,8 @@ class Program {
     saved_.push_back({*id, live_});
   }
 
-  // What was overwritten since a checkpoint is written again: the model is of books, not of bytes.
+  // Writes blocks anew that were overwritten since the checkpoint: the model is of books, not of
+  // bytes.
   void Restore() {
     if (saved_.empty()) return;
     const Saved saved = saved_[random_() % saved_.size()];

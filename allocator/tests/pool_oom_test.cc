@@ -1,4 +1,4 @@
-// The figures of a report on running out: what every free byte is there for.
+// The figures of an out-of-memory report account for every free byte.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -20,7 +20,7 @@ constexpr uint64_t kMiB = uint64_t{1} << 20;
 
 class PoolOomTest : public PoolFixture {
  protected:
-  // With all that is free and mapped left where it is: a capture of somebody else's is open.
+  // Free memory stays mapped meanwhile, as a capture of somebody else's is open.
   const OomReport& RunOut() {
     auto capturing = *device_->NewStream();
     EXPECT_THAT(capturing->BeginCapture(CaptureMode::kThreadLocal), IsOk());

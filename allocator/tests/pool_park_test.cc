@@ -1,4 +1,4 @@
-// Parking and waking: the memory leaves, addresses, books and, if wished, contents stay.
+// Parking and waking: the memory leaves; addresses, books and, if wished, contents stay.
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -125,7 +125,7 @@ TEST_F(PoolParkTest, FailedWakeLosesNothingAndIsAsIfItHadNotBeen) {
   const Block theirs = *other->Allocate(150 * kMiB, *stream_);
   EXPECT_FALSE(pool_->parking().Wake().ok());
   EXPECT_EQ(mapped(), parked);
-  // Once more, and the rest of the pool with it: what was saved is not saved again.
+  // Parks again, now the whole pool: contents that were saved are not saved again.
   EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost, {a.range}), IsOk());
   EXPECT_THAT(pool_->parking().Park(ParkContents::kToHost), IsOk());
   EXPECT_FALSE(pool_->parking().Wake().ok());
@@ -258,7 +258,7 @@ TEST_F(PoolParkTest, WakingWaitsForAnOpenCaptureWhereItHasToCopy) {
   EXPECT_THAT(pool_->Free(b.id), IsOk());
   EXPECT_EQ(pool_->Stats().parked_bytes, 0u) << "done by the next call";
   EXPECT_EQ(Read(a), 1);
-  // Mapping alone is allowed.
+  // A wake that only maps is allowed.
   EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_THAT(stranger->BeginCapture(CaptureMode::kThreadLocal), IsOk());
   EXPECT_THAT(pool_->parking().Wake(), IsOk());

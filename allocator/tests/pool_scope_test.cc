@@ -1,4 +1,4 @@
-// What a capture's scope leaves when it fails: nothing, in the step region and in the kept one.
+// A capture's scope that fails leaves nothing, neither in the step region nor in the lasting one.
 #include <functional>
 #include <memory>
 #include <random>
@@ -45,7 +45,7 @@ class PoolScopeTest : public testing::Test {
   std::unique_ptr<Pool> pool_;
 };
 
-// What a pool shows of itself, but for totals of calls.
+// Everything that a pool shows of itself, but for totals of calls.
 struct Picture {
   uint64_t live_blocks, live_bytes, requested_bytes, lasting_bytes, mapped_bytes, checkpoints;
   std::vector<Address> live;
@@ -175,7 +175,7 @@ TEST_F(PoolScopeTest, GrowthInHolesIsReturnedToo) {
   EXPECT_THAT(pool_->Free(high.id), IsOk());
 }
 
-// So that what comes next is mapped as if nothing had been.
+// After that the next block is mapped as if the scope had never been.
 TEST_F(PoolScopeTest, PiecesOfAFailedCapturesGrowthAreForgotten) {
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_), IsOk());
   const PieceRow& row = std::as_const(*pool_).row(Region::kStep);
@@ -215,7 +215,7 @@ TEST_F(PoolScopeTest, GrowthThatSomebodyUsesMeanwhileStays) {
   EXPECT_THAT(stream_->Synchronize(), IsOk());
 }
 
-// Whoever freed it does not know of the capture, and does not free it again.
+// The thread that freed the block does not know of the capture, and does not free it again.
 TEST_F(PoolScopeTest, WhatAnotherThreadFreedStaysFreedWhenTheCaptureFails) {
   const Block step = *pool_->Allocate(kMiB, *stream_);
   const Block kept = *pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting});

@@ -90,7 +90,7 @@ TEST_F(PoolStreamTest, WaitOfOneStreamIsNoWaitOfAnotherThatSharesItsBit) {
   std::vector<Stream*> second;
   for (int i = 0; i < 32; ++i) second.push_back(&New());
   for (Stream* stream : second) UsedOn(*stream);
-  // A long block of one stream, of which others take parts in turn. What lies behind it keeps its
+  // A long block of one stream, of which others take parts in turn. The block after it keeps its
   // bytes apart from those that all streams have used.
   const Block whole = *pool_->Allocate(64 * kMiB, *first[0]);
   Allocate(kMiB);
@@ -128,7 +128,8 @@ TEST_F(PoolStreamTest, BitsOfForgottenStreamsAreUsedAgainAndTheirWorkIsAwaited) 
   EverythingIsInOrder();
 }
 
-// Nobody tells the pool: it finds out, and what they queued is awaited as if they were there.
+// Nobody tells the pool that the streams are gone: it finds out, and awaits the work that they had
+// queued.
 TEST_F(PoolStreamTest, StreamsThatAreDestroyedAreForgotten) {
   Allocate(kMiB);
   for (int i = 0; i < 2000; ++i) {
@@ -276,7 +277,7 @@ TEST_F(PoolLaunchTest, WaitsForWhatTheCapturingStreamUsedBefore) {
 
 TEST_F(PoolLaunchTest, WaitsForWhatTheCapturingStreamHadWaitedForBefore) {
   UsedOn(*stream_);
-  UsedOn(*capturing_);  // behind the stream's work
+  UsedOn(*capturing_);  // after the stream's work
   const Block low = *pool_->Allocate(kMiB, *stream_), high = *pool_->Allocate(kMiB, *stream_);
   EXPECT_THAT(FillOn(*stream_, high), IsOk());
   EXPECT_THAT(pool_->Free(high.id), IsOk());
@@ -302,9 +303,10 @@ TEST_F(PoolLaunchTest, WaitsForUsersOfWhatWasAllocatedInTheScopeBeforeItsCapture
   EverythingIsInOrder();
 }
 
-// The launch that was to wait for them never came.
+// The launch that was to wait for the earlier users never came.
 TEST_F(PoolLaunchTest, EarlierUsersAreAwaitedByTheNextIfNothingIsLaunched) {
-  // Behind the last block lie bytes that all have used: a hole between two remembers its own.
+  // All streams have used the bytes after the last block; a hole between two blocks remembers its
+  // own users.
   const Block hole = Allocate(kMiB);
   Allocate(kMiB);
   EXPECT_THAT(pool_->Free(hole.id), IsOk());
@@ -330,7 +332,7 @@ TEST_F(PoolLaunchTest, EarlierUsersAreAwaitedByTheNextIfNothingIsLaunched) {
   }
 }
 
-// Without a scope too: an edge of a graph orders nothing outside of it.
+// Also without a scope, an edge of a graph orders nothing outside of the graph.
 TEST_F(PoolLaunchTest, EdgeInsideACaptureIsNoWaitOutsideOfIt) {
   for (bool with_scope : {false, true}) {
     SCOPED_TRACE(with_scope);

@@ -1,4 +1,4 @@
-// Whose call it is: one thread at a time, a second one told apart, and frees from anywhere.
+// One thread at a time: a second one is refused, and frees may come from any thread.
 #include <atomic>
 #include <functional>
 #include <memory>
@@ -105,7 +105,7 @@ TEST_F(PoolThreadsTest, WhatASecondThreadCannotBeToldIsNotDoneAndKept) {
   }
 }
 
-// A callback is the caller's own.
+// A callback's calls are not a second thread's.
 TEST_F(PoolThreadsTest, CallbacksAreNoSecondThread) {
   Open({.limit_bytes = 4 << 20, .before_out_of_memory = [&](const MemoryWanted&) {
           EXPECT_FALSE(pool_->Stats().is_busy);
@@ -118,7 +118,7 @@ TEST_F(PoolThreadsTest, CallbacksAreNoSecondThread) {
   EXPECT_THAT(pool_->failures().refused_call, IsOk());
 }
 
-// It launches, and does no more; the other may be anywhere by then.
+// The thread launches, and does no more; the other may be anywhere by then.
 TEST_F(PoolThreadsTest, WhoeverNotesALaunchIsTheCaller) {
   const Block block = Allocate(1000);
   std::thread([&] { EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), IsOk()); }).join();

@@ -1,4 +1,4 @@
-// The reasons, one by one.
+// Why a capability is missing: the reason for each of them.
 #include "device/cuda/capabilities.h"
 
 #include <string>

@@ -94,7 +94,7 @@ absl::StatusOr<CaptureInfo> CudaStream::Capture() {
   GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, LookAtCapture());
   CaptureInfo info;
   info.state = StateOf(capture.status);
-  // Of an invalidated capture CUDA tells nothing more; the stream that began it still knows.
+  // CUDA tells nothing more of an invalidated capture; the stream that began it still knows its id.
   const uint64_t begun_here = capture_id_.load(std::memory_order_acquire);
   info.id = capture.id != 0 || info.state == CaptureState::kNone ? capture.id : begun_here;
   info.ours = info.id != 0 && context_->captures().Contains(info.id);

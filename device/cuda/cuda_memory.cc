@@ -127,7 +127,7 @@ absl::Status CudaMemory::Release(AddressRange range) {
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);
   GRAPHTREE_RETURN_IF_ERROR(map_.MayRelease(range));
-  // Before the driver may give them to another device.
+  // Told before the driver can give the addresses to another device.
   home_.Released(range);
   const absl::Status status =
       ToStatus(context_->health(), context_->driver().MemAddressFree(range.base, range.bytes),

@@ -1,4 +1,4 @@
-// The slow path: a failed call becomes a sentence.
+// The slow path: turns a failed call into a message.
 #include "device/cuda/cuda_status.h"
 
 #include "absl/status/status.h"

@@ -1,4 +1,4 @@
-// What stands in for the CUDA device in a build without a CUDA toolkit: the reason.
+// Stands in for the CUDA device in a build without a CUDA toolkit: every call returns the reason.
 #include <memory>
 
 #include "absl/status/statusor.h"

@@ -1,6 +1,6 @@
 // Brings a Kernel's CUDA body onto a device, once, and remembers it.
 //
-//   Kernel (by id) --> Entry { CUfunction, the shared memory it may use }
+//   Kernel (by id) --> LoadedKernel { CUfunction, the shared memory it may use }
 //     symbol: asked from the Runtime
 //     image:  checked, then loaded as a library
 //     source: compiled by NVRTC (or read from the disk cache), then loaded

@@ -1,4 +1,4 @@
-// The sentences.
+// The messages about a wrong launch or fill.
 #include "device/cuda/launch_checks.h"
 
 #include "absl/strings/str_cat.h"

@@ -1,4 +1,4 @@
-// Each handle, after a look at what the object is.
+// Returns each handle, after checking that the object is a CUDA device's.
 #include "device/cuda/native.h"
 
 #include <typeinfo>

@@ -1,4 +1,4 @@
-// Asking the driver late, and once.
+// Asks the driver for nodes and ops when they are first needed, and once.
 #include "device/cuda/native_graph.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Depth first over the predecessors, in the order given, without recursion.
+// Walks depth first over the predecessors, in the order given, without recursion.
 #include "device/cuda/op_order.h"
 
 #include <algorithm>

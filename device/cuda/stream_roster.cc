@@ -1,5 +1,5 @@
-// Destroys retired streams once they are idle. The caller has made the context current and, because
-// asking a stream is forbidden beside some captures, relaxed its thread's capture mode.
+// Destroys retired streams once they are idle. REQUIRES of callers: the context is current, and the
+// thread's capture mode is relaxed, as querying a stream is forbidden during some captures.
 #include "device/cuda/stream_roster.h"
 
 #include <algorithm>

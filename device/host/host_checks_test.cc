@@ -1,5 +1,5 @@
-// What the host device reports, each with the op's name: memory that is not there, freed memory,
-// red zones, races. And what it must not report.
+// The host device reports missing memory, freed memory, red zones and races, each with the op's
+// name, and reports nothing else.
 #include <atomic>
 #include <thread>
 
@@ -190,7 +190,7 @@ TEST(HostChecksTest, WaitingOnTheHostOrders) {
   EXPECT_EQ(device.at(0), 123u);
 }
 
-// The second stream has no work of its own: all that it is waited for is what it waited for.
+// The second stream has no work of its own: whoever waits for it waits for what it waited for.
 TEST(HostChecksTest, WaitingForAStreamThatOnlyWaitedOrders) {
   for (const HostScheduler scheduler : {HostScheduler::kImmediate, HostScheduler::kSeeded}) {
     HostOptions options;
@@ -249,8 +249,8 @@ TEST(HostChecksTest, PoisonWaitsForTheWorkThatWasIssuedBefore) {
   }
 }
 
-// What declares its pointers can touch nothing else: fresh bytes are filled at once beside it, and
-// not behind it, when their new owner on another stream may have written them.
+// An op that declares its pointers can touch nothing else: fresh bytes are filled at once while it
+// waits, and not after it, when their new owner on another stream may have written them.
 TEST(HostChecksTest, PoisonDoesNotWaitForDeclaredWorkElsewhere) {
   TestDevice device;
   ASSERT_THAT(device.Digit(0, 0, 1), IsOk());

@@ -1,5 +1,5 @@
-// Work that calls the device that runs it: refused where it would wait for itself for ever. Work
-// may use another device all the same.
+// A call to a device from work that it runs is refused, as it could wait for itself for ever. Work
+// may use another device.
 #include <functional>
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-// A queue with a caller as its owner.
+// A native stream is a queue that its caller owns.
 #include "device/host/native.h"
 
 #include <string>

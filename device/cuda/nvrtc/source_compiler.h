@@ -1,7 +1,8 @@
-// From a CudaSource to machine code: the disk cache first, NVRTC where it has nothing.
+// Compiles a CudaSource to machine code: looks into the disk cache first, and asks NVRTC where that
+// has no entry.
 //
-// Threads: safe from all. The first call loads NVRTC, even where the disk has the answer: its
-// version is part of what is looked up.
+// Threads: safe from all. The first call loads NVRTC, even where the cache has an entry: NVRTC's
+// version is part of the cache's key.
 #ifndef GRAPHTREE_DEVICE_CUDA_NVRTC_SOURCE_COMPILER_H_
 #define GRAPHTREE_DEVICE_CUDA_NVRTC_SOURCE_COMPILER_H_
 

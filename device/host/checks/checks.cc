@@ -1,4 +1,4 @@
-// The checks of one op, and the sentences of what they find.
+// The checks of one op, and the messages of what they find.
 #include "device/host/checks/checks.h"
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// A guarded function survives touching what is not there; others still die. Guards nest, and know
-// for whom they stand.
+// A guarded function survives touching memory that is not there; others still die. Guards nest, and
+// know for whom they stand.
 #include "device/host/checks/fault_guard.h"
 
 #include <sys/mman.h>

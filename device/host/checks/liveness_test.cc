@@ -1,4 +1,4 @@
-// Dead bytes and red zones are named; bytes nobody spoke of are free for all.
+// Dead bytes and red zones are named; bytes that no allocator spoke of may be used freely.
 #include "device/host/checks/liveness.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// Races are found whatever order the ops ran in, and order is seen wherever it comes from.
+// Races are found whatever order the ops ran in, and none is reported where anything orders them.
 #include "device/host/checks/race_check.h"
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What is left, in words.
+// Names the objects that are left, for messages.
 #include "device/host/engine/core.h"
 
 #include <vector>

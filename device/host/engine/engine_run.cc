@@ -153,7 +153,7 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
     if (whole && !fault.happened) unit.work.DropFunction();
     lock.lock();
     if (host_call) {
-      // Who waits for something that a callback says knows that the stream came this far.
+      // A caller that a callback has woken knows that the stream came this far.
       HostKnows({item.queue->slot, unit.sequence}, item.queue->ClockAt(unit.sequence));
     }
     if (fault.happened) {

@@ -1,5 +1,5 @@
-// The engine's threads: one for host callbacks, one for what queries set going, one per stream if
-// work runs as soon as it can.
+// The engine's threads: one for host callbacks, one for ops that queries start, and one for each
+// stream with HostScheduler::kThreads.
 #include <algorithm>
 #include <utility>
 

@@ -35,7 +35,7 @@ absl::Status CheckSize(absl::string_view verb, uint64_t bytes) {
 
 bool IsPowerOfTwo(uint64_t value) { return value != 0 && (value & (value - 1)) == 0; }
 
-// Nothing is behind these addresses, and touching them faults.
+// These addresses have no memory, and touching them faults.
 void* MapNothing(Address at, uint64_t bytes, int flags) {
   return mmap(PointerTo<>(at), bytes, PROT_NONE,
               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | flags, -1, 0);

@@ -1,4 +1,4 @@
-// What is filled when: behind all that it waits for, before what comes later, or not at all.
+// When a fill is done: after all that it waits for, before an op that comes later, or never.
 #include "device/host/engine/waiting_fills.h"
 
 #include <vector>

@@ -1,4 +1,4 @@
-// The rules, one function for each kind of call.
+// The rules of capturing, one function for each kind of call.
 #include "device/host/graph/capture.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The limits, and the sentences of what goes beyond them.
+// The limits, and the messages about what goes beyond them.
 #include "device/host/ops/launch_limits.h"
 
 #include <cstdint>
