@@ -98,6 +98,34 @@ TEST_F(StorageHomeTest, UsingAStaleTensorIsAnErrorThatExplains) {
   home_->Close();
 }
 
+// What is in the step region, or owns no block, is another's behind its step.
+TEST(StorageHomeGroundTest, SaysWhatEndsWithAStepAndWhetherItIsParked) {
+  bool parked = false;
+  StorageHome::Ground ground;
+  ground.step = {0x1000, 0x1000};
+  ground.is_parked = [&parked] { return parked; };
+  StorageHome* home = StorageHome::Make([](uint64_t, Dropped) {},
+                                        [](const Storage&) { return std::string(); }, ground);
+  const auto made = [home](Address at, StorageState state) {
+    return Tensor::Over(home->New({at, 64}, state, 1), Bytes(64), at);
+  };
+  {
+    const Tensor steps = made(0x1000, StorageState::kOwning);
+    const Tensor lasting = made(0x2000, StorageState::kOwning);
+    const Tensor view = made(0x2000, StorageState::kView);
+    EXPECT_TRUE(home->EndsWithStep(*steps.storage()));
+    EXPECT_FALSE(home->EndsWithStep(*lasting.storage()));
+    EXPECT_TRUE(home->EndsWithStep(*view.storage()));
+    EXPECT_TRUE(lasting.bytes().ok());
+    parked = true;
+    EXPECT_EQ(lasting.bytes().status().message(),
+              "its 64 bytes lie in memory of a tree that is parked; wake that tree's memory first");
+    parked = false;
+    EXPECT_TRUE(lasting.bytes().ok());
+  }
+  home->Close();
+}
+
 TEST_F(StorageHomeTest, HandlesMayOutliveTheHomesOwner) {
   Tensor tensor = MakeTensor(StorageState::kOwning, 3);
   home_->Close();

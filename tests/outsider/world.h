@@ -112,7 +112,11 @@ class World {
   // As the model has it, or, where it cannot know, as it is.
   bool IsStale(const Held& held) const {
     if (!held.model.is_tensor() || !held.model.bytes->mixed) return mirror_.IsStale(held.model);
-    return !Tensor::From(held.value).bytes().ok();
+    return IsStaleNow(held.value);
+  }
+  // Tensor::bytes fails where a pool is parked, too.
+  static bool IsStaleNow(const Value& tensor) {
+    return tensor.storage() != nullptr && tensor.storage()->stale();
   }
   // Whether its bytes may be looked at now.
   bool IsThere(const Bytes& bytes) const {

@@ -44,7 +44,7 @@ void World::TakeFromShelf(const InputPlan& plan, Call* call) {
   const int place = (plan.n[0] < 0 ? -plan.n[0] : plan.n[0]) % kShelf;
   Held& held = shelf_[place];
   bool fits = held.model.is_tensor() && (plan.n[2] != 0 || !IsStale(held));
-  // A tree cannot know that another one's pool is parked.
+  // While its own tree's pool is parked it is no other tree's to use.
   if (fits && held.model.bytes->pool != call->tree) fits = IsThere(*held.model.bytes);
   if (fits && held.model.bytes->gone) fits = false;
   if (!fits) {

@@ -29,7 +29,7 @@ std::string Differs(const std::string& what, const uint8_t* is, const uint8_t* s
 void World::CheckHeld(const Held& held, const char* what) {
   const Handle& model = held.model;
   if (!model.is_tensor()) return;
-  const bool stale = !Tensor::From(held.value).bytes().ok();
+  const bool stale = IsStaleNow(held.value);
   const bool should = IsStale(held);
   if (stale != should && !model.bytes->mixed) {
     return Wrong(absl::StrCat("what is ", what, stale ? " is stale, " : " is not stale, ",
