@@ -144,7 +144,7 @@ void World::LookAround(int tree) {
     }
     if (OpsAsJson("x", *ops).empty() || OpsAsGraphviz("x", *ops).empty()) Wrong("no text");
   }
-  (void)of.memory();
+  (void)of.memory_of_nodes();
   (void)of.edge_stats();
   if (of.function_stats().empty() && stats.calls > 0) Wrong("calls of no function");
   if (of.state() == nullptr) Wrong("no state");
