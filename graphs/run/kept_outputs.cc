@@ -102,7 +102,8 @@ absl::Status KeptOutputs::Capture(const Values& originals, Draft* draft) {
     const Storage* storage = draft->outputs[output].storage();
     if (storage == nullptr) continue;
     const auto given = std::find(draft->stand_ins.begin(), draft->stand_ins.end(), storage->serial);
-    if (given != draft->stand_ins.end()) {
+    // No tree's storage has the serial 0, and no stand-in.
+    if (storage->serial != 0 && given != draft->stand_ins.end()) {
       // It is an input, which is handed out as the caller's own.
       const Value& original = originals[given - draft->stand_ins.begin()];
       if (EndsWithStep(original.storage())) return NotToBeKept(function, output, kStepsInput);
