@@ -32,13 +32,6 @@ absl::Status CheckInput(Ground& ground, const Call& call, size_t i) {
                                                    "' is a tensor of ", RangeOf(input).bytes,
                                                    " bytes at address 0"));
   }
-  if (storage == nullptr && ground.memory->InStepRegion(RangeOf(input)) &&
-      RangeOf(input).bytes > 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "input ", i, " of '", call.function.name, "' is the bare address 0x",
-        absl::Hex(input.word()), " of memory in which the tree's steps put their outputs: whether "
-        "one is alive there nobody can tell from it. Pass the tensor that a call has handed out"));
-  }
   if (storage == nullptr) return absl::OkStatus();
   if (IsPlanted(PlantedBug::kLaunchesStale)) return absl::OkStatus();
   const absl::Status may = MayBeUsed(*storage);

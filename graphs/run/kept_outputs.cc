@@ -97,7 +97,8 @@ absl::Status KeptOutputs::Capture(const Values& originals, Draft* draft) {
     const Storage* storage = draft->outputs[output].storage();
     if (storage == nullptr) continue;
     const auto given = std::find(draft->stand_ins.begin(), draft->stand_ins.end(), storage->serial);
-    if (given != draft->stand_ins.end()) {
+    // An opaque object's holder and an input without a stand-in have the serial 0.
+    if (storage->serial != 0 && given != draft->stand_ins.end()) {
       // The output is an input, and so the caller's own memory is handed out.
       const Value& original = originals[given - draft->stand_ins.begin()];
       if (EndsWithStep(original.storage())) return NotToBeKept(function, output, kStepsInput);

@@ -1,6 +1,7 @@
 // Outputs that are kept: they outlive their step, in every state of the path.
 #include <algorithm>
 #include <deque>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -300,6 +301,24 @@ TEST_P(KeptTest, WhatEndsWithTheStepIsNotKeptByAReplay) {
     }
     EXPECT_GT(replays(), 4u);
   }
+}
+
+// What is no tensor lasts, whatever the call brings beside it.
+TEST_P(KeptTest, AnOpaqueInputIsKeptBesideAStepsTensor) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId pass = Register("pass", Keeping({0}), [](Launcher& on, Values& inputs) {
+    return Values{inputs[1], Sum(on, inputs[0], inputs[0])};
+  });
+  const auto object = std::make_shared<int>(1);
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Values made = Call(make, {Given(1)});
+    made.push_back(Value::Opaque(object, 2));
+    const Values out = Call(pass, std::move(made));
+    EXPECT_TRUE(out[0].is_opaque()) << "step " << step;
+    EXPECT_EQ(Read(out[1]), Times(PatternOf(1), 4)) << "step " << step;
+  }
+  EXPECT_GT(replays(), 0u);
 }
 
 TEST_P(KeptTest, AKeptOutputOutlivesTheTree) {
