@@ -85,14 +85,13 @@ absl::Status Tree::Unregister(FunctionId function) {
 
 absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        Values* outputs) {
-  const DoorMark door;
-  return core_->Run(function, inputs, stream, outputs);
+  return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0));
 }
 
 absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& stream) {
-  const DoorMark door;
   Values outputs;
-  GRAPHTREE_RETURN_IF_ERROR(core_->Run(function, absl::MakeSpan(inputs), stream, &outputs));
+  GRAPHTREE_RETURN_IF_ERROR(core_->Run(function, absl::MakeSpan(inputs), stream, &outputs,
+                                       __builtin_frame_address(0)));
   return outputs;
 }
 
@@ -106,10 +105,7 @@ absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
   return core_->ground().workspaces.Move(id, memory);
 }
 
-void Tree::BeginStep() {
-  const DoorMark door;
-  core_->BeginStep();
-}
+void Tree::BeginStep() { core_->BeginStep(__builtin_frame_address(0)); }
 
 TreeStats Tree::stats() { return core_->figures().Stats(); }
 

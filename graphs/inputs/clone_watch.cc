@@ -8,8 +8,6 @@
 namespace graphtree {
 namespace {
 
-thread_local CloneWatch* innermost = nullptr;
-
 std::string Quoted(absl::string_view op) {
   return op.empty() ? "opaque work" : absl::StrCat("'", op, "'");
 }
@@ -20,12 +18,12 @@ bool Writes(Access access) { return access == Access::kWrite || access == Access
 
 CloneWatch::CloneWatch(const Function& function, absl::Span<const ClonedInput> cloned,
                        AccessObserver* next)
-    : PassingObserver(next), function_(function), outer_(innermost) {
+    : PassingObserver(next), function_(function), outer_(innermost_) {
   for (const ClonedInput& one : cloned) watched_.push_back({one});
-  innermost = this;
+  innermost_ = this;
 }
 
-CloneWatch::~CloneWatch() { innermost = outer_; }
+CloneWatch::~CloneWatch() { innermost_ = outer_; }
 
 void CloneWatch::Launching(absl::string_view op) {
   op_.assign(op.data(), op.size());
@@ -80,7 +78,7 @@ bool CloneWatch::IsOfClone(AddressRange range) const {
 }
 
 absl::Status CloneWatch::MayCall(absl::string_view function, absl::Span<const Value> inputs) {
-  for (CloneWatch* watch = innermost; watch != nullptr; watch = watch->outer_) {
+  for (CloneWatch* watch = innermost_; watch != nullptr; watch = watch->outer_) {
     for (const Value& input : inputs) {
       const AddressRange range = RangeOf(input);
       const auto shared =

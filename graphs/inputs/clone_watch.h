@@ -59,11 +59,15 @@ class CloneWatch : public PassingObserver {
   absl::Status NoteWritten(uint32_t input);
   bool IsOfClone(AddressRange range) const;
 
+  // Whether a run on this thread is watched.
+  static bool any() { return innermost_ != nullptr; }
   // For a call of any tree, before it runs: an error if a run on this thread that is watched may
   // not go on after it. That run fails then, too.
   static absl::Status MayCall(absl::string_view function, absl::Span<const Value> inputs);
 
  private:
+  static inline constinit thread_local CloneWatch* innermost_ = nullptr;
+
   struct Watched {
     ClonedInput cloned;
     bool written = false;      // the copy

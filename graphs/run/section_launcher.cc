@@ -60,13 +60,15 @@ absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
 
 }  // namespace
 
+absl::Status SectionLauncher::PlaceKept(Node* node, Stream& stream) {
+  return Located(kept_.Place(node, stream),
+                 absl::StrCat("'", node->variant->function->name, "'"));
+}
+
 absl::Status SectionLauncher::LaunchNode(Node* node, absl::Span<const Value> inputs,
                                          Stream& stream) {
   absl::Status status;
-  if (!node->kept.empty()) {
-    status = Located(kept_.Place(node, stream),
-                     absl::StrCat("'", node->variant->function->name, "'"));
-  }
+  if (!node->kept.empty()) status = PlaceKept(node, stream);
   if (status.ok()) {
     status = Launch(*node, 0, &node->section, inputs, nullptr, stream);
     if (status.ok()) return status;

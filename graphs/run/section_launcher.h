@@ -52,6 +52,8 @@ class SectionLauncher {
   absl::Status LaunchAsItIs(const Node& node, size_t number, const Section& section,
                             Stream& stream);
 
+  absl::Status PlaceKept(Node* node, Stream& stream);
+
   Ground& ground_;
   CallJournal& journal_;
   Executables& executables_;

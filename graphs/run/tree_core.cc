@@ -22,6 +22,11 @@ bool LiesIn(const Values& values, absl::Span<const Value> inputs) {
          inputs.data() < values.data() + values.size();
 }
 
+StackId StackFrom(const void* frame, StepHistory& history) {
+  const DoorMark door(frame);
+  return history.stacks().Here();
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
@@ -98,13 +103,13 @@ absl::Status TreeCore::Unregister(FunctionId id) {
   return absl::OkStatus();
 }
 
-void TreeCore::BeginStep() {
+void TreeCore::BeginStep(const void* frame) {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the step let go
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->NoteMissedStep();
   StepHistory& history = *ground_->history;
   history.SetStep(books_.step() + 1);
-  books_.BeginStep(functions_.any_checked() ? history.stacks().Here() : 0);
+  books_.BeginStep(functions_.any_checked() ? StackFrom(frame, history) : 0);
   functions_.LetLeave();
   Graveyard& graveyard = functions_.keeper().graveyard();
   if (!graveyard.empty()) graveyard.Tidy(ground_->order.last());
@@ -112,14 +117,17 @@ void TreeCore::BeginStep() {
 }
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
-                           Values* outputs) {
+                           Values* outputs, const void* frame) {
   std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
-  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, inputs, outputs));
+  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, outputs));
+  if (CloneWatch::any()) {
+    GRAPHTREE_RETURN_IF_ERROR(CloneWatch::MayCall(function->name, inputs));
+  }
   ++journal_.stats().calls;
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
@@ -128,16 +136,17 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
   }
   Node* const hit = matcher_.FindHit(call);
-  absl::Status status = hit != nullptr ? routes_.replayer().Replay(hit, call) : RunMiss(call);
-  if (hit != nullptr && !status.ok()) status = AfterFailedReplay(*hit, call, std::move(status));
+  const bool calls_nobody = hit != nullptr && hit->cuts.empty() && !functions_.any_checked();
+  absl::Status status =
+      calls_nobody ? routes_.replayer().Replay(hit, call) : RunInside(frame, hit, call);
+  if (calls_nobody && !status.ok()) status = AfterFailedReplay(*hit, call, std::move(status));
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
   closed = std::move(closed_inside_);
   return Entrance::ClosedInside(call.function);
 }
 
-absl::Status TreeCore::CheckMayRun(const Function& function, absl::Span<const Value> inputs,
-                                   const Values* outputs) const {
+absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outputs) const {
   if (ground_->memory->pool().is_parked()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function.name, "' was called while the tree's memory is parked. Wake it."));
@@ -146,7 +155,14 @@ absl::Status TreeCore::CheckMayRun(const Function& function, absl::Span<const Va
     return absl::InvalidArgumentError(
         absl::StrCat("'", function.name, "' was called without a place for its outputs"));
   }
-  return CloneWatch::MayCall(function.name, inputs);
+  return absl::OkStatus();
+}
+
+absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {
+  const DoorMark door(frame);
+  if (hit == nullptr) return RunMiss(call);
+  absl::Status status = routes_.replayer().Replay(hit, call);
+  return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));
 }
 
 absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Status status) {

@@ -55,8 +55,10 @@ class TreeCore {
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
   absl::Status Unregister(FunctionId id);
-  absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs);
-  void BeginStep();
+  // `frame` is that of the public function that the program called (history/stack_marks.h).
+  absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs,
+                   const void* frame);
+  void BeginStep(const void* frame);
 
   // What `look` threw, or null.
   std::exception_ptr Inspect(const std::function<void()>& look);
@@ -70,14 +72,14 @@ class TreeCore {
  private:
   TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground);
 
-  absl::Status CheckMayRun(const Function& function, absl::Span<const Value> inputs,
-                           const Values* outputs) const;
+  absl::Status CheckMayRun(const Function& function, const Values* outputs) const;
+  // A call that may take a stack, or run code of the program's. `hit` may be null.
+  absl::Status RunInside(const void* frame, Node* hit, Call& call);
   absl::Status RunMiss(Call& call);
   absl::Status CheckMiss(Call& call);
   // Decides, and takes the route; more than once if a recording has to be made again.
   absl::Status TakeRoute(Call& call, SizeVerdict size);
-  // A replay failed with `status`: returns that, or, if the replay was only refused, runs the call
-  // eagerly.
+  // A replay failed with `status`: returns that, or runs the call eagerly if nothing was replayed.
   absl::Status AfterFailedReplay(const Node& node, Call& call, absl::Status status);
   // Ends the path if nothing of it is held; functions that waited for that leave.
   void EndPathIfDead();

@@ -59,7 +59,6 @@ constexpr Row kRows[] = {
     {PlantedBug::kForgetsUndo, "kForgetsUndo", false},
     {PlantedBug::kForgetsSpilled, "kForgetsSpilled", false},
     {PlantedBug::kForgetsPartWrites, "kForgetsPartWrites", false},
-    {PlantedBug::kForgetsOtherUsers, "kForgetsOtherUsers", true},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, PlantedBugTest, testing::ValuesIn(kRows),

@@ -84,7 +84,7 @@ _ALLOWED = {
     ("delete", "tests/bare/node_bytes_bench.cc"): "it replaces operator delete to count",
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
     ("thread-local", "graphs/history/stack_marks.h"): "marks on a thread's own stack",
-    ("thread-local", "graphs/inputs/clone_watch.cc"): "a nested call runs on its body's thread",
+    ("thread-local", "graphs/inputs/clone_watch.h"): "a nested call runs on its body's thread",
     ("thread-local", "allocator/order/thread_guard.h"):
         "only an address that differs between threads",
 }
