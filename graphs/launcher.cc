@@ -14,11 +14,11 @@
 namespace graphtree {
 namespace {
 
-// Whoever hears of the ops of a part hears of those of a part in it, too. What is refused is
-// refused by failing the outer part's launcher, and then the inner one may not launch either.
+// Passes what it is told of a part's part on to the observer of the outer part. An observer refuses
+// an access by failing the outer part's launcher; then the inner one must not launch either.
 class PartInPart : public AccessObserver {
  public:
-  // Both outlive it; `next` may be null, and nobody is told then.
+  // Both outlive this observer. `next` may be null: then nobody is told.
   PartInPart(const Launcher* outer, AccessObserver* next) : outer_(outer), next_(next) {}
   void SetInner(Launcher* inner) { inner_ = inner; }
 

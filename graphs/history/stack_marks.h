@@ -1,5 +1,6 @@
-// Which frames of a stack are the program's own: told by where the stack passes from the program
-// into the library, through a door, and back, through a callback, and not by anybody's name.
+// Tells which frames of a stack are the program's own. A mark is set where the stack passes from
+// the program into the library, through a door, and where it passes back, through a callback. So no
+// function has to be known by its name.
 //
 //   main                             the program
 //   server::Decode                   the program
@@ -10,12 +11,13 @@
 //   Launcher::Launch     door        the library
 //   ...                              the library
 //
-// A mark is where a function of ours stands on the stack: that frame and those that it called are
-// inside, as far as the next mark. A callback may throw through frames that undo nothing
-// (device/base/guarded_call.h), so its mark is set in the closure that calls it, and taken away
-// outside of that.
+// A mark holds the address of a frame of ours on the stack: that frame and the frames that it
+// called are inside, as far as the next mark. A callback may throw through frames that undo nothing
+// (device/base/guarded_call.h). So its mark is entered in the closure that calls it, and removed
+// outside of that closure.
 //
-// Threads: each has marks of its own. Cost: a few words on the stack.
+// Threads: each has marks of its own. Cost: a few words on the stack. A hit that runs no code of
+// the program's sets no mark.
 #ifndef GRAPHTREE_GRAPHS_HISTORY_STACK_MARKS_H_
 #define GRAPHTREE_GRAPHS_HISTORY_STACK_MARKS_H_
 
@@ -52,20 +54,20 @@ class StackMark {
   Address frame_ = 0;
 };
 
-// In a public function that may come to take a stack, or to call back.
+// For a call of a public function that may take a stack, or call back.
 class DoorMark : public StackMark {
  public:
-  // The frame is the one of whoever makes the mark.
+  // `frame` is that of the public function; by default, of the function that makes the mark.
   explicit DoorMark(const void* frame = __builtin_frame_address(0)) : StackMark(Kind::kDoor) {
     Set(frame);
   }
 };
 
-// Around the call of what the program gave us.
+// For the call of a function that the program gave us.
 class CallbackMark : public StackMark {
  public:
   CallbackMark() : StackMark(Kind::kCallback) {}
-  // In the function that calls it.
+  // Called in the function that calls the program's.
   void Enter(const void* frame = __builtin_frame_address(0)) { Set(frame); }
 };
 

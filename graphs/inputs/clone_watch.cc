@@ -1,4 +1,4 @@
-// Ranges against copies and what they are copies of.
+// Compares ranges with the copies of inputs, and with the bytes that were copied.
 #include "graphs/inputs/clone_watch.h"
 
 #include <algorithm>

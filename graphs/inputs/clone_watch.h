@@ -1,17 +1,18 @@
-// Watches a run whose body was given copies of inputs (aligned_inputs.h). Whoever reaches the
-// caller's bytes by another name than the input sees other bytes than a run without copies would
-// show: a captured tensor, one that was stored, an argument of a part, an op of a part, a nested
-// call. The watch refuses what would make a difference, in words, before the op is launched.
+// Watches a run whose body was given copies of inputs (aligned_inputs.h). The body may reach the
+// caller's bytes by another name than the input: by a captured or stored tensor, in a part, in a
+// nested call. Such an access finds other bytes than in a run without copies. The watch refuses,
+// before the op is launched, each access for which that makes a difference.
 //
-//   by another name    while nothing has written to the copy     after that
-//   a read             fine: the bytes are the same              refused
-//   a write            refused: the copy does not see it, and coming back would write over it
+//   access by another name    before the copy is written     after that
+//   read                      fine: the bytes are the same   refused
+//   write                     refused: the copy does not see the write, and copying back would
+//                             write over it
 //
-// A nested call says what it takes, and not what it does to that: it counts as a write. Work that
-// nobody declares is not seen here, as it is not seen anywhere.
+// A nested call declares which inputs it takes, and not what it does with them: it counts as a
+// write. Work that nobody declares is not seen.
 //
-// Threads: the body's. A nested call on another thread is not seen. Cost: a comparison for each
-// access and copy.
+// Threads: the body's thread. A nested call on another thread is not seen. Cost: a comparison for
+// each access and each copy.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_CLONE_WATCH_H_
 #define GRAPHTREE_GRAPHS_INPUTS_CLONE_WATCH_H_
 
@@ -46,16 +47,16 @@ class CloneWatch : public PassingObserver {
   CloneWatch(const CloneWatch&) = delete;
   CloneWatch& operator=(const CloneWatch&) = delete;
 
-  // Whoever fails the body's run.
+  // `refuse` makes the body's run fail.
   void set_refuse(std::function<void(absl::Status)> refuse) { refuse_ = std::move(refuse); }
 
   void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
 
-  // Somebody else's access, an op's of a part; an error where the run may not go on. No op: opaque
-  // work.
+  // An access by an op of a part: an error if the run may not go on after it. An empty name stands
+  // for opaque work.
   absl::Status Judge(absl::string_view op, Access access, AddressRange range);
-  // Nobody has said when the copy of the input is written to.
+  // The copy of the input is written at some time that no op declares.
   absl::Status NoteWritten(uint32_t input);
   bool IsOfClone(AddressRange range) const;
 
@@ -70,8 +71,8 @@ class CloneWatch : public PassingObserver {
 
   struct Watched {
     ClonedInput cloned;
-    bool written = false;      // the copy
-    bool read_beside = false;  // the caller's bytes
+    bool written = false;      // the copy was written
+    bool read_beside = false;  // the caller's bytes were read by another name
   };
 
   absl::Status Refusal(absl::string_view what, const Watched& watched, absl::string_view why) const;
@@ -79,8 +80,8 @@ class CloneWatch : public PassingObserver {
   const Function& function_;
   std::vector<Watched> watched_;
   std::function<void(absl::Status)> refuse_;
-  std::string op_;           // that is launched now
-  CloneWatch* const outer_;  // of the same thread
+  std::string op_;           // the op that is launched now
+  CloneWatch* const outer_;  // the watch of the run around this one, on the same thread
 };
 
 }  // namespace graphtree

@@ -8,8 +8,8 @@
 
 namespace graphtree {
 
-// What lies there by now may be told to the device as several blocks: other bytes' notes may end in
-// the middle.
+// Splits the range where a block ends of which a checking device was told: smaller blocks may lie
+// there by now, and a copy may not go beyond a block's end. Bytes between blocks are nobody's.
 absl::Status Undo::CopyAway(Stream& stream, AddressRange range, Address target) {
   Memory& device = memory_->pool().arena().device().memory();
   for (const AddressRange part : device.UsableParts(range)) {

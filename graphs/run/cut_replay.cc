@@ -115,8 +115,8 @@ void CutReplay::ReviveFor(absl::Span<const Tensor> tensors) {
   }
 }
 
-// What the device was told of the recording's own memory covers inputs that died in it, and they
-// are the caller's again.
+// Tells a checking device that inputs are live again that died in the recording: it was told of the
+// recording's memory at their addresses, and now they are the caller's again.
 void CutReplay::ReviveInputs() {
   for (const Value& input : call_.inputs) {
     const Storage* storage = input.storage();

@@ -28,7 +28,7 @@ void PartsInPlace::SetWatch(CloneWatch* watch) {
   });
 }
 
-// What is written of a copy has to come back, though the break says that it is read only.
+// A part's write to the copy of an input is copied back, also if the break declares it as read.
 void PartsInPlace::NoteWrite(const Tensor& tensor, bool beside) {
   const AddressRange range = tensor.raw_bytes();
   if (beside || (watch_ != nullptr && watch_->IsOfClone(range))) log_->WrittenByPart(range);
