@@ -207,7 +207,7 @@ TEST_P(MisalignedTest, ALaunchOfAnInnerPartReachesTheCallersMemory) {
 
 // The break says that the part reads; what its launch says counts.
 TEST_P(MisalignedTest, APartWritesToTheInputThatItWasGivenToRead) {
-  const auto body = [this](Launcher& on, Values& inputs) {
+  const auto body = [](Launcher& on, Values& inputs) {
     on.Break("bumps", {In(Tensor::From(inputs[0]))},
              [](Launcher& part, absl::Span<const Tensor> tensors) { Bump(part, tensors[0], 1); });
     return Values{Sum(on, inputs[0], inputs[0])};
@@ -251,7 +251,7 @@ TEST_P(MisalignedTest, ANestedCallTakesTheInput) {
     Bump(on, inputs[0], 1);
     return Values{};
   });
-  const auto body = [this, bump, tree = other.get()](Launcher& on, Values& inputs) {
+  const auto body = [bump, tree = other.get()](Launcher& on, Values& inputs) {
     on.Break("calls", {InOut(Tensor::From(inputs[0]))},
              [bump, tree](Launcher& part, absl::Span<const Tensor> tensors) {
                Values inputs = {tensors[0]}, outputs;
