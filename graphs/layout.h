@@ -30,8 +30,8 @@ const char* DTypeName(DType type);
 // What is wrong with sizes that no dense tensor can have, as Layout::Check says it.
 absl::Status CheckSizes(DType type, absl::Span<const int64_t> sizes);
 
-// What a value is (tensor.h). It stands in its layout, so that whoever compares layouts compares
-// kinds with them: what is no tensor has a layout all the same, which no sizes and strides make.
+// What a value is (tensor.h). The kind is kept in the layout, so that comparing layouts also
+// compares kinds. Values that are no tensors share one layout for each kind.
 enum class ValueKind : uint8_t {
   kNothing,
   kConsumed,  // a mark in the place of a tensor that a call has taken

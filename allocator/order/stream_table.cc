@@ -279,7 +279,8 @@ absl::Status StreamTable::OrderAfter(uint32_t all, uint32_t number, Stream& stre
     ++clock_;
     if (!IsShared(number)) synced[number][other] = clock_;
   }
-  // The one stream that has the bit now has waited for those that had it before.
+  // Bit `number` stands for this stream alone now, and the stream has waited for those that shared
+  // the bit before.
   Slot& own = slots_[number];
   const bool inherits = (all >> number & 1) != 0 && own.streams.size() == 1 && info.id == 0;
   if (inherits && own.has_forgotten) {

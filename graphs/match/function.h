@@ -37,9 +37,9 @@ struct Variant {
   Values key;                  // integers as they are, tensors with their layouts alone
   uint64_t hash = 0;           // of the key
   std::vector<bool> mutates;   // by input: declared, or seen in a run
-  // By input: mutated, and nobody says by which op. So are the inputs that the options declare,
-  // those that checked mode found out, and, in checked mode, all mutated ones: it sees that an
-  // input was written, and not where.
+  // By input: known to be written, but not by which op. Such are inputs that the options declare,
+  // those that checked mode found, and, in checked mode, all mutated ones: checked mode sees that
+  // an input was written, and not where.
   std::vector<bool> mutates_somewhere;
   std::vector<InputUse> uses;  // by input: seen in a run
   std::vector<HeldOpaque> opaque;

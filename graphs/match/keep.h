@@ -50,7 +50,7 @@ class Uses {
   uint64_t as_of_ = 0;
 };
 
-// One thing that could go.
+// A candidate for eviction.
 struct Kept {
   double uses = 0;
   uint64_t bytes = 0;  // that its going gives back

@@ -179,8 +179,8 @@ absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   return memory_->pool().UseOn(Unpack(storage->block), stream);
 }
 
-// A recording holds what it uses of others for as long as it may be replayed, and its stream's work
-// is not what runs.
+// Does nothing under capture: the recording holds such tensors, and the captured stream is not the
+// one that the graph will run on.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   if (!IsOthers(storage)) return;
   const absl::StatusOr<CaptureInfo> capture = stream.Capture();

@@ -166,7 +166,7 @@ struct Node {
   // being given it. A copied input may not lie there.
   RangeList written_beside;
   LiveSet live_before;
-  // Outputs of the path that it uses without being given them: their bytes must be there.
+  // Outputs of the path that the node uses without being given them: their bytes must be there.
   std::vector<OutputRef> needs;
   std::vector<Consumed> consumed;
   // The node hands out an input as a kept output: what comes there must not end with a step.

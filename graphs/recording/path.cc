@@ -114,7 +114,7 @@ Path::Fit Path::Fits(const Node& node, absl::Span<const Value> inputs) {
       continue;
     }
     const Storage* storage = inputs[consumed.input].storage();
-    // A bare address: whoever else has what lies there is not known.
+    // A bare address: nobody knows who else uses it.
     if (storage == nullptr) return Fit::kHeldElsewhere;
     if (storage->outside() > HandlesIn(inputs, storage) || Lasts(node, inputs, storage)) {
       return Fit::kHeldElsewhere;

@@ -69,8 +69,8 @@ void BodyCapture::StartNode(InputPlan plan) {
   node->live_before = LiveSet(std::move(live));
 }
 
-// Inputs in the tree's own memory are shown, so that their bytes are saved before a write: by an op
-// that mutates one, or to memory that lies where one has died.
+// Tells CaptureWrites where inputs lie, so that their bytes are saved before an op writes there: to
+// the input, or to a new block in the place of an input that has died.
 void BodyCapture::ShowInputs() {
   for (uint32_t i = 0; i < originals_.size(); ++i) {
     const InputRole role = draft_.node->roles[i];
@@ -79,7 +79,7 @@ void BodyCapture::ShowInputs() {
   }
 }
 
-// What is at its address in every call that the recording serves.
+// The inputs that lie at the same address in every call that the recording serves.
 std::vector<const Storage*> BodyCapture::Pinned() const {
   std::vector<const Storage*> pinned;
   for (uint32_t i = 0; i < originals_.size(); ++i) {

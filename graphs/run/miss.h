@@ -55,8 +55,9 @@ class Misses {
   Misses(const Misses&) = delete;
   Misses& operator=(const Misses&) = delete;
 
-  // Changes nothing. `is_again`: the call's recording has to be made again. A call whose size may
-  // not be recorded needs no variant, and has no other facts.
+  // Takes no decision: nothing is counted or evicted. Dead outputs are freed, and how often shapes
+  // and recordings are used is brought up to date. `is_again`: the call's recording has to be made
+  // again. A call whose size may not be recorded needs no variant, and has no other facts.
   Miss Look(Call& call, SizeVerdict size, bool is_again);
   void Note(const Miss& miss, const Decision& decision, Call& call);
 

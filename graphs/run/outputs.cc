@@ -64,8 +64,8 @@ void Outputs::RenewStorage(Node* node, uint32_t output, StackId from) {
   slot.storage = storage;
 }
 
-// A body has it from where another body has stored it, so that in a replay it may be nobody's in
-// between. The path has forgotten it then, and would let the pool give its bytes away.
+// An output of an earlier node, which a body had stored. If nobody held it for a while, the path
+// has forgotten it: it is listed again, or the pool would give its bytes away.
 Storage* Outputs::HeldAgain(const OutputSlot& slot, StackId from) {
   Node* const owner = slot.ancestor;
   const OutputRef output = {owner->level, slot.source};

@@ -54,7 +54,8 @@ void NoteStoredElsewhere(const Values& originals, Draft* draft) {
   for (const MarkedInput& marked : draft->marked) {
     if (draft->node->cuts.empty() && originals[marked.input].storage() == nullptr) continue;
     const Storage* mark = marked.mark.storage();
-    // Two handles are the draft's own and its pointer log's.
+    // The draft and its pointer log hold two handles. One more is stored somewhere, and would show
+    // the recorded address in every replay.
     if (mark->outside() > 2 + HandlesIn(draft->outputs, mark)) {
       draft->hidden.push_back(marked.input);
     }

@@ -110,6 +110,17 @@ def _check_rooms(file, target):
     return None
 
 
+# What a user includes leads into no room, of whichever folder.
+def _check_door(file, target):
+    for own in _FOLDERS:
+        if own.door_sees_rooms or not own.door.match(file.path) or own.room_of(file.path):
+            continue
+        for other in _FOLDERS:
+            if other is not own and other.room_of(target):
+                return "%s is a public header, and %s is not" % (file.path, target)
+    return None
+
+
 def check(file, paths):
     """Yields a finding for each include that points the wrong way."""
     if not file.is_cpp or file.folder not in _BELOW:
@@ -127,7 +138,8 @@ def check(file, paths):
             yield source.Finding("cupti-header", file.path, number,
                                  "%s belongs in profiler/cupti/" % target)
         elif top in source.FOLDERS and "/" in target:
-            wrong = _check_folder(file, target) or _check_rooms(file, target)
+            wrong = (_check_folder(file, target) or _check_rooms(file, target) or
+                     _check_door(file, target))
             if wrong:
                 yield source.Finding("include-direction", file.path, number, wrong)
             elif target not in paths:
