@@ -63,7 +63,7 @@ struct FunctionOptions {
   // back after everything else went well. The call is an error if the input shares bytes with
   // another one and no copy of both is aligned as declared, and if the body, a part of it or a call
   // inside of it reaches the input's bytes by another name where that makes a difference
-  // (graphs/inputs/clone_watch.h).
+  // (graphs/inputs/clone_watch.h). Bytes in the gaps of a strided input count as its own there.
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
   // holds them. One that looks into an output of an earlier function is an error: keep that one.

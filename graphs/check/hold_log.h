@@ -50,7 +50,9 @@ class HoldLog : public PassingObserver {
         pinned_(std::move(pinned)),
         refuse_(std::move(refuse)) {}
 
-  // The tensors that the recording is to hold. Called once.
+  // The tensors that the recording is to hold, so far.
+  const Values& held() const { return held_; }
+  // The same, for whoever holds them from now on.
   Values Take() { return std::exchange(held_, {}); }
 
   // Whether it was used, by its serial: a storage in the step region that no pinned input brings.

@@ -179,6 +179,13 @@ absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   return memory_->pool().UseOn(Unpack(storage->block), stream);
 }
 
+void StepMemory::TellOwners(absl::Span<const Value> tensors, Stream& stream) const {
+  for (const Value& tensor : tensors) {
+    StorageOwner* const owner = tensor.storage()->owner();
+    if (owner != home_) owner->NoteUsedOn(stream.life());
+  }
+}
+
 // Does nothing under capture: the recording holds such tensors, and the captured stream is not the
 // one that the graph will run on.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {

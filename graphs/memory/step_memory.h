@@ -104,6 +104,9 @@ class StepMemory {
   bool IsOwn(AddressRange range) const { return InStepRegion(range) || InLastingRegion(range); }
   // The owner of this memory's storages.
   const StorageOwner* owner() const { return home_; }
+  // Tells other trees, which own some of the tensors, that work on the stream is about to use them:
+  // their memory may leave, or be given away, only after that work.
+  void TellOwners(absl::Span<const Value> tensors, Stream& stream) const;
   OtherUsers& other_users() { return caller_->others; }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }

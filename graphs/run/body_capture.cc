@@ -325,6 +325,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   GRAPHTREE_RETURN_IF_ERROR(writes_.SaveOfSection(&cut.spoilt));
   // From here on work has effects, and a failure is the call's own error.
   draft_.is_final = true;
+  needs_.ground.memory->TellOwners(listeners_->holds().held(), call_.stream);
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
   // The memory so far has bytes that later sections read, though the books may show it as free:
   // nobody else may get it before they are launched.
@@ -382,6 +383,8 @@ absl::Status BodyCapture::LaunchLast() {
 }
 
 absl::Status BodyCapture::UndoEffects() {
+  // Sections may have been launched, and what they use stays until they are over.
+  if (listeners_ != nullptr) HoldUsed();
   taken_.GiveBack();
   needs_.functions.keeper().graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
   const absl::Status undone = writes_.Restore();

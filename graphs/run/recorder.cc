@@ -245,6 +245,7 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
   Node* node = draft.node.get();
   const std::string name = absl::StrCat("'", call.function.name, "'");
   HoldForeign(node);
+  needs_.ground.memory->TellOwners(node->held, stream);
   for (const std::shared_ptr<StreamLife>& earlier : before) {
     GRAPHTREE_RETURN_IF_ERROR(order.WaitFor(*earlier, stream));
   }

@@ -38,6 +38,7 @@ absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const
                                        " without being given it"));
     }
   }
+  needs_.ground.memory->TellOwners(node.held, call.stream);
   return node.keeps_inputs ? KeptOutputs::CheckInputs(node, call.inputs) : absl::OkStatus();
 }
 

@@ -139,7 +139,10 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   const bool calls_nobody = hit != nullptr && hit->cuts.empty() && !functions_.any_checked();
   absl::Status status =
       calls_nobody ? routes_.replayer().Replay(hit, call) : RunInside(frame, hit, call);
-  if (calls_nobody && !status.ok()) status = AfterFailedReplay(*hit, call, std::move(status));
+  if (calls_nobody && !status.ok()) {
+    const DoorMark door(frame);
+    status = AfterFailedReplay(*hit, call, std::move(status));
+  }
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
   closed = std::move(closed_inside_);

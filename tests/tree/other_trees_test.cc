@@ -202,6 +202,30 @@ class ParkedTreeTest : public OtherTreesTest {
 };
 GRAPHTREE_ON_EVERY_DEVICE(ParkedTreeTest);
 
+// Work that is under way on another stream has written what it holds before that is saved.
+TEST_P(ParkedTreeTest, WaitsForAReplayThatWritesWhatItHolds) {
+  const FunctionId makes = other().Register("makes", {.kept_outputs = {0}}, Twice);
+  const FunctionId bumps = Register("bumps", {}, [this](Launcher& on, Values& inputs) {
+    Bump(on, known_, 1);
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  known_ = FromOther(makes, 1);
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  Words expected = Times(PatternOf(1), 2);
+  for (int step = 0; step < 6; ++step) {
+    NewStep();
+    Values inputs = {Given(2)}, outputs;
+    ASSERT_THAT(tree().Run(bumps, absl::MakeSpan(inputs), b(), &outputs), IsOk());
+    outputs.clear();
+    ASSERT_THAT(other().pool().parking().Park(ParkContents::kToHost), IsOk()) << "step " << step;
+    ASSERT_THAT(other().pool().parking().Wake(), IsOk());
+    for (uint32_t& word : expected) ++word;
+    EXPECT_EQ(Read(known_), expected) << "step " << step;
+  }
+  EXPECT_GT(replays(), 0u);
+  EXPECT_THAT(device().health(), IsOk());
+}
+
 TEST_P(ParkedTreeTest, AnInput) {
   const FunctionId makes = other().Register("makes", {.kept_outputs = {0}}, Twice);
   const Value kept = FromOther(makes, 1);
