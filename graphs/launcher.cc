@@ -28,6 +28,7 @@ class PartInPart : public AccessObserver {
     if (!outer_->ok()) inner_->Fail(outer_->status());
   }
   void Doubted(const Tensor& tensor) override { next_->Doubted(tensor); }
+  void UsedBeside(const Tensor& tensor) override { next_->UsedBeside(tensor); }
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
     next_->Launched(kernel, shape, arguments);
   }

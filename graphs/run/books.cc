@@ -117,7 +117,7 @@ void Books::NoteRemade(Storage* storage, Node* node) const {
 }
 
 void Books::MakeStale(const Call& call, const StepAllocator& allocator,
-                         absl::Span<const MarkedInput> marked, bool has_blocks) {
+                      absl::Span<const MarkedInput> marked, bool has_blocks) {
   const auto take_back = [&](Storage* storage) {
     storage->producer = call.function.id;
     storage->output = kOfFailedRun;

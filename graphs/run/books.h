@@ -67,7 +67,7 @@ class Books {
   // up: both those that it made and the marks of inputs. `has_blocks`: the books still have the
   // blocks of the former, which are freed.
   void MakeStale(const Call& call, const StepAllocator& allocator,
-                    absl::Span<const MarkedInput> marked, bool has_blocks);
+                 absl::Span<const MarkedInput> marked, bool has_blocks);
 
  private:
   void TakeBlocksAway();

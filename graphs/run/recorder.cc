@@ -153,14 +153,14 @@ RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, R
       return Done(Attach(&attempt, call));
     }
     draft.is_final |= is_recorded;
-    if (absl::Status back = RollBack(before, &attempt, call); !back.ok()) return Done(back);
+    if (absl::Status back = RollBackAttempt(before, &attempt, call); !back.ok()) return Done(back);
   }
   if (draft.is_final) return Done(draft.status);
   if (is_rehearsal && rehearsal->done()) return To(Next::kRehearsed);
   return GiveUp(draft, call);
 }
 
-absl::Status Recorder::RollBack(CheckpointId before, Attempt* attempt, Call& call) {
+absl::Status Recorder::RollBackAttempt(CheckpointId before, Attempt* attempt, Call& call) {
   Draft& draft = attempt->draft();
   draft.outputs.clear();
   const absl::Status taken_back = attempt->capture->UndoEffects();

@@ -73,7 +73,7 @@ class Recorder {
                            Call& call);
   absl::Status RollBack(CheckpointId before, CaptureScope* scope, bool was_committed);
   // Rolls the books back and gives the call its inputs back.
-  absl::Status RollBack(CheckpointId before, Attempt* attempt, Call& call);
+  absl::Status RollBackAttempt(CheckpointId before, Attempt* attempt, Call& call);
   RecordOutcome GiveUp(const Draft& draft, Call& call);
   absl::Status LaunchFirst(Attempt* attempt, const Call& call);
   // The recording is good: makes it hold the foreign blocks that it needs.
