@@ -185,8 +185,19 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
            absl::Status(bytes.status().code(), absl::StrCat(op, ": ", bytes.status().message())));
     return false;
   }
-  if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
   return true;
+}
+
+// After the launch: another tree that is told before it may go on behind earlier work alone, if it
+// is called on another thread meanwhile.
+void Launcher::NoteUse(const Tensor& tensor) {
+  if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
+}
+
+void Launcher::NoteUses(std::initializer_list<Arg> arguments) {
+  for (const Arg& argument : arguments) {
+    if (argument.tensor() != nullptr) NoteUse(*argument.tensor());
+  }
 }
 
 // A replay runs the parts and nothing else of the body: such scratch does not exist then.
@@ -251,6 +262,7 @@ void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
     if (!ok()) return;  // the observer has made the launcher fail
   }
   Passed(kernel.name(), stream_.Launch(kernel, shape, arguments_));
+  NoteUses(arguments);
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Launched(kernel, shape, arguments_);
 }
@@ -272,6 +284,8 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
     if (!ok()) return;
   }
   Passed("copy", stream_.Copy(to.base, from.base, to.bytes));
+  NoteUse(target);
+  NoteUse(source);
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Copied({to.base, from.base, to.bytes});
 }
@@ -286,6 +300,7 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   }
   const AddressRange range = target.raw_bytes();
   Passed("fill", stream_.Fill(range.base, byte, 1, range.bytes));
+  NoteUse(target);
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
@@ -306,6 +321,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
                        ", where only tensors stand; let the part hold the value")));
     }
     if (!Usable(*argument.tensor(), name)) return;
+    allocator_.HoldUsed(*argument.tensor());
     request.tensors.push_back(
         Tensor::Foreign(argument.tensor()->word(), argument.tensor()->layout()));
   }
@@ -394,16 +410,16 @@ void Launcher::KeepAlive(std::shared_ptr<void> object) {
 
 void Launcher::Reads(const Tensor& tensor) {
   const DoorMark door;
-  if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
-    observer_->Accessed(Access::kRead, tensor, -1);
-  }
+  if (!ok() || !Usable(tensor, "opaque work")) return;
+  allocator_.HoldUsed(tensor);
+  if (observer_ != nullptr) observer_->Accessed(Access::kRead, tensor, -1);
 }
 
 void Launcher::Writes(const Tensor& tensor) {
   const DoorMark door;
-  if (ok() && Usable(tensor, "opaque work") && observer_ != nullptr) {
-    observer_->Accessed(Access::kWrite, tensor, -1);
-  }
+  if (!ok() || !Usable(tensor, "opaque work")) return;
+  allocator_.HoldUsed(tensor);
+  if (observer_ != nullptr) observer_->Accessed(Access::kWrite, tensor, -1);
 }
 
 void Launcher::UsedOn(const Tensor& tensor, Stream& side) {

@@ -101,9 +101,12 @@ class BodyAllocator {
   virtual void EndScratch(Storage* scratch) = 0;
   // Work on `stream` uses the storage, too: whoever gets its bytes next waits for that work.
   virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
-  // Work that is put on `stream` next uses the storage, whichever tree owns it. Called for every
-  // tensor of every op, and cheap where the storage is the allocator's own.
+  // Work that was put on `stream` uses the storage, whichever tree owns it. Called for every tensor
+  // of every op, after its launch, and cheap where the storage is the allocator's own.
   virtual void NoteUse(const Storage& storage, Stream& stream) {}
+  // Work that is put anywhere up to the end of the run uses the tensor: whoever owns the tensor
+  // does not give its bytes away before that end, and not before that work.
+  virtual void HoldUsed(const Tensor& tensor) {}
 };
 
 // Told about every access that a body declares, before the op is launched.
@@ -220,6 +223,9 @@ class Launcher {
   bool Usable(const Tensor& tensor, absl::string_view op);
   // The same; false also if the tensor has gaps between its elements.
   bool UsableWhole(const Tensor& tensor, absl::string_view op);
+  // An op was launched that uses the tensor, or those among the arguments.
+  void NoteUse(const Tensor& tensor);
+  void NoteUses(std::initializer_list<Arg> arguments);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   // Null, with status_ set, if there is no such input, or none any more.
   const Value* InputFor(size_t index, absl::string_view wanted);
@@ -245,7 +251,7 @@ class Launcher {
   std::string last_op_;
   std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;
-  std::vector<Tensor> scratch_;  // of the op that is launched next
+  std::vector<Tensor> scratch_;      // of the op that is launched next
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
 };
 

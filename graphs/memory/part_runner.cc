@@ -17,6 +17,7 @@ absl::Status PartRunner::Run(const BreakRequest& part) {
   running_ = &part;
   absl::Status status = on_.RunPart(part);
   running_ = nullptr;
+  allocator_.TellOwners(on_.stream());
   return status;
 }
 

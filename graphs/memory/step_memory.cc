@@ -171,7 +171,7 @@ void StepAllocator::EndScratch(Storage* scratch) {
 // tree's storage is given away by that tree.
 absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   if (storage == nullptr) return absl::OkStatus();
-  if (IsOthers(*storage)) {
+  if (memory_->IsOthers(*storage)) {
     NoteUse(*storage, stream);
     return absl::OkStatus();
   }
@@ -179,17 +179,27 @@ absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   return memory_->pool().UseOn(Unpack(storage->block), stream);
 }
 
-void StepMemory::TellOwners(absl::Span<const Value> tensors, Stream& stream) const {
-  for (const Value& tensor : tensors) {
-    StorageOwner* const owner = tensor.storage()->owner();
-    if (owner != home_) owner->NoteUsedOn(stream.life());
+void StepMemory::HoldOfOthers(const Tensor& tensor, Values* held) const {
+  const Storage* const storage = tensor.storage();
+  if (storage == nullptr || !IsOthers(*storage)) return;
+  if (HandlesIn(*held, storage) == 0) held->push_back(tensor);
+}
+
+void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) const {
+  const StorageOwner* told = home_;
+  for (const Value& value : values) {
+    if (!value.is_tensor() || value.storage() == nullptr) continue;
+    StorageOwner* const owner = value.storage()->owner();
+    if (owner == told || owner == home_) continue;
+    owner->NoteUsedOn(stream.life());
+    told = owner;
   }
 }
 
 // Does nothing under capture: the recording holds such tensors, and the captured stream is not the
 // one that the graph will run on.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
-  if (!IsOthers(storage)) return;
+  if (!memory_->IsOthers(storage)) return;
   const absl::StatusOr<CaptureInfo> capture = stream.Capture();
   if (capture.ok() && capture->state != CaptureState::kNone) return;
   storage.owner()->NoteUsedOn(stream.life());

@@ -27,6 +27,7 @@
 #include "graphs/match/match.h"
 #include "graphs/memory/other_users.h"
 #include "graphs/memory/storage_home.h"
+#include "graphs/tensor.h"
 
 namespace graphtree {
 
@@ -104,9 +105,15 @@ class StepMemory {
   bool IsOwn(AddressRange range) const { return InStepRegion(range) || InLastingRegion(range); }
   // The owner of this memory's storages.
   const StorageOwner* owner() const { return home_; }
-  // Tells other trees, which own some of the tensors, that work on the stream is about to use them:
-  // their memory may leave, or be given away, only after that work.
-  void TellOwners(absl::Span<const Value> tensors, Stream& stream) const;
+  // Whether another tree owns the storage.
+  bool IsOthers(const Storage& storage) const { return storage.owner() != home_; }
+  // Adds a tensor that another tree owns, if it is not among those that are held already.
+  void HoldOfOthers(const Tensor& tensor, Values* held) const;
+  // Tells other trees, which own tensors among the values, that work on the stream uses these:
+  // their memory may leave, or be given away, only after all work that is on the stream when its
+  // tree goes on. A tree that goes on in the middle of a run forgets the stream, so they are told
+  // once more at the end of the run.
+  void TellOwners(absl::Span<const Value> values, Stream& stream) const;
   OtherUsers& other_users() { return caller_->others; }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
@@ -178,6 +185,9 @@ class StepAllocator : public BodyAllocator {
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
   void NoteUse(const Storage& storage, Stream& stream) override;
+  void HoldUsed(const Tensor& tensor) override { memory_->HoldOfOthers(tensor, &held_); }
+  // Tells other trees that work on the stream, all work of a run or part, uses what HoldUsed holds.
+  void TellOwners(Stream& stream) const { memory_->TellOwners(held_, stream); }
   bool spilled() const { return !spilled_.empty(); }
   // Whether all of these bytes came from here, in the region or outside. They may be free again.
   bool HasMade(AddressRange range) const;
@@ -202,7 +212,6 @@ class StepAllocator : public BodyAllocator {
     uint64_t serial;  // if the storage has another serial by now, another allocation uses it
   };
 
-  bool IsOthers(const Storage& storage) const { return storage.owner() != memory_->owner(); }
   // Allocates in the region or, where that is full, in the lasting one.
   absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t alignment, Stream& stream);
 
@@ -211,6 +220,7 @@ class StepAllocator : public BodyAllocator {
   std::vector<Made> made_;
   std::vector<AddressRange> used_;
   std::vector<AddressRange> spilled_;
+  Values held_;  // tensors of other trees
 };
 
 }  // namespace graphtree

@@ -333,6 +333,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
     needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
   const absl::Status ran = parts_.Run(request);
+  needs_.ground.memory->TellOwners(listeners_->holds().held(), call_.stream);
   asked_by_parts_.AddOfPart(parts_.TakeRequests());
   GRAPHTREE_RETURN_IF_ERROR(ran);
   draft_.is_final = false;
@@ -388,6 +389,7 @@ absl::Status BodyCapture::UndoEffects() {
   taken_.GiveBack();
   needs_.functions.keeper().graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
   const absl::Status undone = writes_.Restore();
+  needs_.ground.memory->TellOwners(draft_.node->held, call_.stream);
   // Sections may still run. Memory that the parts hold is freed now, while the books know of it.
   for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;
   ForgetPlaces(draft_.node.get());

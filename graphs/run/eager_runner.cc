@@ -81,6 +81,7 @@ absl::Status EagerRunner::WarmUp(Call& call) {
   BodyRun run;
   run.given = &given;
   const absl::Status status = RunNow(call, *needs_.ground.side, allocator, &inputs, &run);
+  needs_.ground.TellOwners(originals, call);
   if (!status.ok()) {
     inputs.clear();
     run.outputs.clear();
@@ -124,6 +125,7 @@ absl::Status EagerRunner::RunNow(Call& call, Stream& stream, StepAllocator& allo
   }
   if (!status.ok() && IsPlanted(PlantedBug::kForgetsFlight)) return status;
   const absl::Status joined = needs_.ground.order.ContinueAfter(stream, call.stream);
+  allocator.TellOwners(joined.ok() ? call.stream : stream);
   if (!IsPlanted(PlantedBug::kForgetsEagerWork))
     needs_.ground.NoteWorkOn(call.stream).IgnoreError();
   if (joined.ok()) return status;

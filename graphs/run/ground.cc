@@ -56,13 +56,17 @@ absl::Status Ground::NoteWorkOn(Stream& stream) {
 void Ground::Consume(const Call& call) {
   for (size_t i = 0; i < call.inputs.size(); ++i) {
     Storage* const storage = call.inputs[i].storage();
-    if (storage == nullptr || call.inputs[i].is_opaque() || call.function.IsStatic(i)) continue;
+    if (storage == nullptr || call.inputs[i].is_opaque()) continue;
     const bool is_ours = storage->owner() == memory->owner();
     if (!is_ours && !IsPlanted(PlantedBug::kForgetsOtherUsers)) {
       storage->owner()->NoteUsedOn(call.stream.life());
     }
-    call.inputs[i] = Value::Consumed();
+    if (!call.function.IsStatic(i)) call.inputs[i] = Value::Consumed();
   }
+}
+
+void Ground::TellOwners(absl::Span<const Value> inputs, const Call& call) {
+  if (!IsPlanted(PlantedBug::kForgetsOtherUsers)) memory->TellOwners(inputs, call.stream);
 }
 
 void Ground::LetGo(Values* values) {

@@ -15,6 +15,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "device/device.h"
 #include "graphs/history/step_history.h"
 #include "graphs/match/function.h"
@@ -47,8 +48,11 @@ struct Ground {
   // Tells the pool that work on the stream uses bytes which may be free in its books: the next user
   // of such bytes then waits for the work.
   absl::Status NoteWorkOn(Stream& stream);
-  // Takes the tree's own tensors out of the caller's hands, but for static ones.
+  // Takes the tensors of trees out of the caller's hands, but for static ones. Other trees learn of
+  // the call's stream.
   void Consume(const Call& call);
+  // Other trees learn that the call's stream uses these inputs, now that all of its work is there.
+  void TellOwners(absl::Span<const Value> inputs, const Call& call);
   // Drops the values of a caller's vector, within the call: their blocks, as those of kept outputs,
   // are free at once and not by the next call.
   void LetGo(Values* values);

@@ -284,6 +284,8 @@ void Recorder::NoteConsumed(const Values& originals, const GivenInputs& given, N
 absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
   Draft& draft = attempt->draft();
   Node* node = draft.node.get();
+  needs_.ground.TellOwners(attempt->originals, call);
+  needs_.ground.memory->TellOwners(node->held, call.stream);
   // Inputs that the function consumed may go now: the launch that reads them has been made.
   NoteConsumed(attempt->originals, attempt->given, node);
   NoteLasting(node);

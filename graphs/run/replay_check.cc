@@ -26,6 +26,7 @@ std::optional<RunDigest> ReplayCheck::RunPainted(const Values& given, uint8_t pa
   Launcher on(call.stream, allocator, &log, &random);
   Values outputs = body_.Run(call.function, on, inputs);
   keeper_.graveyard().Add(std::exchange(on.requests().keep_alive, {}));
+  allocator.TellOwners(call.stream);
   std::optional<RunDigest> left;
   if (on.ok()) {
     absl::StatusOr<RunDigest> digest = RunDigest::Of(*reader, outputs);

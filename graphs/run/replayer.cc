@@ -38,14 +38,24 @@ absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const
                                        " without being given it"));
     }
   }
-  needs_.ground.memory->TellOwners(node.held, call.stream);
   return node.keeps_inputs ? KeptOutputs::CheckInputs(node, call.inputs) : absl::OkStatus();
 }
 
 absl::Status Replayer::Replay(Node* node, Call& call) {
-  if (node->keeps_inputs || !node->held.empty()) {
-    GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
-  }
+  if (node->keeps_inputs || !node->held.empty()) return ReplayHolding(node, call);
+  return ReplayChosen(node, call);
+}
+
+absl::Status Replayer::ReplayHolding(Node* node, Call& call) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
+  needs_.ground.memory->TellOwners(node->held, call.stream);
+  absl::Status status = ReplayChosen(node, call);
+  // Parts may have called these owners, who then went on behind the first sections alone.
+  needs_.ground.memory->TellOwners(node->held, call.stream);
+  return status;
+}
+
+absl::Status Replayer::ReplayChosen(Node* node, Call& call) {
   const bool checked = needs_.checks.Applies(call.function);
   if (checked) GRAPHTREE_RETURN_IF_ERROR(CheckFirst(*node, call));
   needs_.books.BackToViews();

@@ -73,6 +73,9 @@ class Replayer {
   }
 
  private:
+  // What the recording uses without being given it may be used, and its owners learn of the stream.
+  absl::Status ReplayHolding(Node* node, Call& call);
+  absl::Status ReplayChosen(Node* node, Call& call);
   // What the recording uses without being given it, and the inputs that it hands out as kept.
   absl::Status CheckWhatIsHeld(const Node& node, const Call& call) const;
   absl::Status CheckFirst(const Node& node, Call& call);

@@ -143,6 +143,9 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     const DoorMark door(frame);
     status = AfterFailedReplay(*hit, call, std::move(status));
   }
+  // The call's inputs are its caller's again, who may let go of them while work that reads them, or
+  // puts their bytes back, is under way.
+  if (!status.ok()) ground_->TellOwners(call.inputs, call);
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
   closed = std::move(closed_inside_);

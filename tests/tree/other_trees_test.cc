@@ -1,11 +1,10 @@
 // Tensors of another tree that a function uses: what its recording holds of them, what ends with
 // the other tree's step, and memory of the other tree that is parked.
-#include <memory>
 #include <utility>
 
 #include "allocator/pool.h"
 #include "tests/kernels/launches.h"
-#include "tests/tree/breaks_fixture.h"
+#include "tests/tree/other_trees_fixture.h"
 
 namespace graphtree {
 namespace {
@@ -13,23 +12,11 @@ namespace {
 using absl::StatusCode;
 using testing::HasSubstr;
 
-class OtherTreesTest : public BreaksFixture {
+class OtherTreesTest : public OtherTreesFixture {
  protected:
-  void SetUp() override {
-    BreaksFixture::SetUp();
-    if (!IsSkipped()) other_ = *Tree::Create(device(), {.pool_bytes = 64 << 20});
-  }
   void TearDown() override {
-    known_ = spare_ = Value();
-    other_.reset();
-    BreaksFixture::TearDown();
-  }
-  Tree& other() { return *other_; }
-  // 2x, by the other tree on stream a().
-  Value FromOther(FunctionId function, uint32_t seed) {
-    Values inputs = {Given(seed)}, outputs;
-    EXPECT_THAT(other().Run(function, absl::MakeSpan(inputs), a(), &outputs), IsOk());
-    return outputs.empty() ? Value() : outputs[0];
+    spare_ = Value();
+    OtherTreesFixture::TearDown();
   }
   // y -> y + what the body knows. In the run of that number, counted from 1, it forgets it.
   Body AddingKnown(int forgets_in) {
@@ -56,10 +43,7 @@ class OtherTreesTest : public BreaksFixture {
     EXPECT_EQ(replays(), 2u);
   }
 
-  std::unique_ptr<Tree> other_;
-  FunctionId makes_ = 0;  // of the other tree
   int runs_ = 0;
-  Value known_;  // to the bodies, without being given
   Value spare_;
 };
 GRAPHTREE_ON_EVERY_DEVICE(OtherTreesTest);
