@@ -37,6 +37,7 @@ absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
 }
 
 void Undo::TrySaveWrites(Stream& stream, const Tensor& tensor, SpoiltRanges* spoilt) {
+  memory_->HoldOfOthers(tensor, &held_);
   for (const AddressRange range :
        spoilt->Written(tensor.raw_bytes(), tensor.storage() != nullptr)) {
     TrySaveOn(stream, range);
@@ -54,6 +55,8 @@ absl::Status Undo::Restore() {
     first.Update(stream_.Copy(saved.range.base, saved.copy.word(), saved.range.bytes));
   }
   saved_.clear();
+  memory_->TellOwners(held_, stream_);
+  held_.clear();
   first.Update(std::exchange(unsaved_, absl::OkStatus()));
   return first;
 }

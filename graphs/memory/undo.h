@@ -5,7 +5,9 @@
 //   Restore()    x <--copy-- saved bytes       work that is launched after this sees the old bytes
 //
 // The saved bytes lie in the lasting region, so that no restore of the pool's books touches them,
-// and are freed with this object. Host memory that a part changed is not restored.
+// and are freed with this object. A tensor of another tree that is saved is held as well, or that
+// tree could give the bytes away before they are restored. Host memory that a part changed is not
+// restored.
 //
 // Threads: the tree's caller. Cost: a block and a copy on the device for each range; with nothing
 // to save, nothing.
@@ -54,6 +56,7 @@ class Undo {
   Stream& stream_;
   const WordId tag_;
   std::vector<Saved> saved_;
+  Values held_;           // tensors of other trees
   absl::Status unsaved_;  // the first failure of TrySaveOn
 };
 

@@ -226,5 +226,90 @@ TEST_P(OwnerCalledInsideTest, AStaticInputIsDroppedBehindAHit) {
   EXPECT_EQ(replays(), 8u);
 }
 
+// A run that fails has written to what the other tree has given away since.
+class TakenBackTest : public OwnerCalledInsideTest {
+ protected:
+  void TearDown() override {
+    next_ = Value();
+    OwnerCalledInsideTest::TearDown();
+  }
+  // Forgets what is known, for which the other tree has another use.
+  void Forget() {
+    known_ = Value();
+    next_ = FromOther(makes_, 77);
+  }
+  // The call that comes after `calls` others fails.
+  void ExpectOthersBytesStay(FunctionId bumps, int calls) {
+    for (int call = 0; call <= calls; ++call) {
+      NewStep();
+      fails_ = call == calls;
+      known_ = Value();
+      known_ = FromOther(makes_, 1);
+      ASSERT_THAT(a().Synchronize(), IsOk());
+      Values inputs, outputs;
+      EXPECT_EQ(RunOnB(bumps, inputs, &outputs).ok(), !fails_);
+      ASSERT_THAT(b().Synchronize(), IsOk());
+    }
+    EXPECT_EQ(Read(next_), Times(PatternOf(77), 2));
+    // Nothing holds what was known any more.
+    next_ = Value();
+    FromOther(makes_, 3);
+    EXPECT_EQ(other().stats().live_blocks, 0u);
+    EXPECT_THAT(device().health(), IsOk());
+  }
+  // The part alone knows it.
+  Body BumpingInAPart() {
+    return [this](Launcher& on, Values&) {
+      on.Break("bumps", {}, [this](Launcher& part, absl::Span<const Tensor>) {
+        Bump(part, known_, 1);
+        if (!fails_) return;
+        Forget();
+        part.Fail(absl::InternalError("not now"));
+      });
+      return Values{};
+    };
+  }
+  bool fails_ = false;
+  Value next_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(TakenBackTest);
+
+TEST_P(TakenBackTest, AnEagerRun) {
+  const FunctionId bumps = Register("bumps", {.exclude = true}, [this](Launcher& on, Values&) {
+    on.Break("does nothing", {}, [](Launcher&, absl::Span<const Tensor>) {});
+    Bump(on, known_, 1);
+    if (!fails_) return Values{};
+    Forget();
+    on.Fail(absl::InternalError("not now"));
+    return Values{};
+  });
+  ExpectOthersBytesStay(bumps, 1);
+}
+
+// The break says that the part only reads it.
+TEST_P(TakenBackTest, APartWritesWhatItsBreakNames) {
+  const FunctionId bumps = Register("bumps", {.exclude = true}, [this](Launcher& on, Values&) {
+    on.Break("bumps", {In(Tensor::From(known_))},
+             [](Launcher& part, absl::Span<const Tensor> tensors) { Bump(part, tensors[0], 1); });
+    if (!fails_) return Values{};
+    Forget();
+    on.Fail(absl::InternalError("not now"));
+    return Values{};
+  });
+  ExpectOthersBytesStay(bumps, 1);
+}
+
+TEST_P(TakenBackTest, APartOfAnEagerRun) {
+  ExpectOthersBytesStay(Register("bumps", {.exclude = true}, BumpingInAPart()), 1);
+}
+
+TEST_P(TakenBackTest, APartOfARecording) {
+  ExpectOthersBytesStay(Register("bumps", {}, BumpingInAPart()), 1);
+}
+
+TEST_P(TakenBackTest, APartOfAReplay) {
+  ExpectOthersBytesStay(Register("bumps", {}, BumpingInAPart()), 3);
+}
+
 }  // namespace
 }  // namespace graphtree
