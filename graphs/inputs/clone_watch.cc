@@ -77,10 +77,23 @@ bool CloneWatch::IsOfClone(AddressRange range) const {
   });
 }
 
+bool CloneWatch::IsWritten(uint32_t input) const {
+  return std::any_of(watched_.begin(), watched_.end(), [input](const Watched& watched) {
+    return watched.cloned.input == input && watched.written;
+  });
+}
+
+void CloneWatch::NoteTaken(AddressRange range) {
+  for (Watched& watched : watched_) {
+    if (watched.cloned.clone.Overlaps(range)) watched.written = true;
+  }
+}
+
 absl::Status CloneWatch::MayCall(absl::string_view function, absl::Span<const Value> inputs) {
   for (CloneWatch* watch = innermost_; watch != nullptr; watch = watch->outer_) {
     for (const Value& input : inputs) {
       const AddressRange range = RangeOf(input);
+      watch->NoteTaken(range);
       const auto shared =
           std::find_if(watch->watched_.begin(), watch->watched_.end(),
                        [range](const Watched& one) { return one.cloned.original.Overlaps(range); });

@@ -9,7 +9,8 @@
 //                             write over it
 //
 // A nested call declares which inputs it takes, and not what it does with them: it counts as a
-// write. Work that nobody declares is not seen.
+// write, of the caller's bytes or of the copy, which is then copied back. Work that nobody declares
+// is not seen.
 //
 // Threads: the body's thread. A nested call on another thread is not seen. Cost: a comparison for
 // each access and each copy.
@@ -59,11 +60,13 @@ class CloneWatch : public PassingObserver {
   // The copy of the input is written at some time that no op declares.
   absl::Status NoteWritten(uint32_t input);
   bool IsOfClone(AddressRange range) const;
+  // Whether the copy of the input was written, by all that is known so far.
+  bool IsWritten(uint32_t input) const;
 
   // Whether a run on this thread is watched.
   static bool any() { return innermost_ != nullptr; }
   // For a call of any tree, before it runs: an error if a run on this thread that is watched may
-  // not go on after it. That run fails then, too.
+  // not go on after it. That run fails then, too. Copies that the call takes count as written.
   static absl::Status MayCall(absl::string_view function, absl::Span<const Value> inputs);
 
  private:
@@ -75,6 +78,7 @@ class CloneWatch : public PassingObserver {
     bool read_beside = false;  // the caller's bytes were read by another name
   };
 
+  void NoteTaken(AddressRange range);
   absl::Status Refusal(absl::string_view what, const Watched& watched, absl::string_view why) const;
 
   const Function& function_;

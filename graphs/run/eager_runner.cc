@@ -184,7 +184,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   if (!watch.has_value()) return absl::OkStatus();
   for (uint32_t i = 0; i < written.size(); ++i) {
     if (written[i]) GRAPHTREE_RETURN_IF_ERROR(watch->NoteWritten(i));
-    written[i] = written[i] || log.written()[i];
+    written[i] = written[i] || log.written()[i] || watch->IsWritten(i);
   }
   GRAPHTREE_RETURN_IF_ERROR(aligned.CheckApart(call.function, written));
   const auto save = [traces](AddressRange range) { traces->SaveBeforeCopyBack(range); };

@@ -263,6 +263,50 @@ TEST_P(MisalignedTest, ANestedCallTakesTheInput) {
       body, [](const Words& x) { return Times(Bumped(x), 2); }, Bumped);
 }
 
+// The nested call writes to the copy, and no op of the body's own does.
+TEST_P(MisalignedTest, ANestedCallAloneWritesToTheInput) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other,
+                       Tree::Create(device(), {.pool_bytes = 32 << 20}));
+  const auto bumps = [](Launcher& on, Values& inputs) {
+    Bump(on, inputs[0], 1);
+    return Values{};
+  };
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> third,
+                       Tree::Create(device(), {.pool_bytes = 32 << 20}));
+  const FunctionId bump = third->Register("bump", {}, bumps);
+  const auto passes_on = [bump, tree = third.get()](Launcher& on, Values& inputs) {
+    Values taken = {inputs[0]}, outputs;
+    on.Fail(tree->Run(bump, absl::MakeSpan(taken), on.stream(), &outputs));
+    return Values{};
+  };
+  for (const FunctionId nested : {other->Register("bump", {}, bumps),
+                                  other->Register("passes on", {.exclude = true}, passes_on)}) {
+    const auto body = [nested, tree = other.get()](Launcher& on, Values& inputs) {
+      Values taken = {inputs[0]}, outputs;
+      on.Fail(tree->Run(nested, absl::MakeSpan(taken), on.stream(), &outputs));
+      return Values{Sum(on, inputs[0], inputs[0])};
+    };
+    ExpectWorks(
+        body, [](const Words& x) { return Times(Bumped(x), 2); }, Bumped);
+  }
+}
+
+// The caller's bytes are old from then on.
+TEST_P(MisalignedTest, ANestedCallWritesBesideACapturedTensor) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other,
+                       Tree::Create(device(), {.pool_bytes = 32 << 20}));
+  const FunctionId bump = other->Register("bump", {}, [](Launcher& on, Values& inputs) {
+    Bump(on, inputs[0], 1);
+    return Values{};
+  });
+  const auto body = [this, bump, tree = other.get()](Launcher& on, Values& inputs) {
+    Values taken = {inputs[0]}, outputs;
+    on.Fail(tree->Run(bump, absl::MakeSpan(taken), on.stream(), &outputs));
+    return Values{Sum(on, crooked_, crooked_)};
+  };
+  ExpectRefused(body, "'add' reads");
+}
+
 // Another input that overlaps it comes along in the copy, into parts, too.
 TEST_P(MisalignedTest, AnotherInputThatOverlapsItIsGivenToAPart) {
   const Tensor other = Slice(memory_, 5, kWords);
