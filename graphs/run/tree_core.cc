@@ -144,8 +144,8 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     status = AfterFailedReplay(*hit, call, std::move(status));
   }
   // The call's inputs are its caller's again, who may let go of them while work that reads them, or
-  // puts their bytes back, is under way.
-  if (!status.ok()) ground_->TellOwners(call.inputs, call);
+  // puts their bytes back, is under way. A stream that the call was refused on has no such work.
+  if (!status.ok() && CheckStream(*ground_, call).ok()) ground_->TellOwners(call.inputs, call);
   if (closed_inside_ == nullptr) return status;
   outputs->clear();
   closed = std::move(closed_inside_);

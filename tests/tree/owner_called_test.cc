@@ -1,5 +1,6 @@
 // Two trees: the owner of a tensor is called in the middle of a run of the other tree that uses it.
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "allocator/pool.h"
@@ -209,6 +210,26 @@ TEST_P(OwnerCalledInsideTest, AFailedCallPutsBackAnInput) {
     EXPECT_EQ(NextOfOther(50 + step), Times(PatternOf(50 + step), 2)) << "step " << step;
   }
   EXPECT_EQ(graphs(), 1u);
+}
+
+// Nothing was put on that stream, for which the other tree could not wait.
+TEST_P(OwnerCalledInsideTest, ACallIsRefusedOnAStreamOfAnotherDevice) {
+  if (device().info().architecture != "host") GTEST_SKIP() << "needs two host devices";
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> elsewhere, GetParam().open());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> stream, elsewhere->NewStream());
+  const FunctionId uses = Register("uses", {}, Twice);
+  for (const bool replays : {false, true}) {
+    SetMaker(replays);
+    for (uint32_t step = 1; step <= 4; ++step) {
+      Values inputs = FromOtherAlone(step), outputs;
+      EXPECT_THAT(tree().Run(uses, absl::MakeSpan(inputs), *stream, &outputs),
+                  FailsWith(absl::StatusCode::kInvalidArgument, "on a stream of another device"));
+      inputs.clear();
+      EXPECT_EQ(NextOfOther(50 + step), Times(PatternOf(50 + step), 2)) << "step " << step;
+    }
+  }
+  stream.reset();
+  EXPECT_THAT(elsewhere->Close(), IsOk());
 }
 
 // A static input stays its caller's, who lets go of it while the call's work is under way.
