@@ -11,11 +11,15 @@ double Aged(double weight, uint64_t calls, uint64_t half_life) {
 }
 
 double Uses::At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life) {
-  weight_ = Aged(weight_, now - as_of_, half_life) +
-            Aged(static_cast<double>(count - counted_), now - last, half_life);
+  weight_ = Seen(now, count, last, half_life);
   counted_ = count;
   as_of_ = now;
   return weight_;
+}
+
+double Uses::Seen(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life) const {
+  return Aged(weight_, now - as_of_, half_life) +
+         Aged(static_cast<double>(count - counted_), now - last, half_life);
 }
 
 void Uses::Inherit(double weight, uint64_t now, uint64_t half_life) {

@@ -33,6 +33,8 @@ class Uses {
   // `count` is the number of uses ever, the last of them at `last`; `now` is the clock. REQUIRES:
   // none of them goes back, and last <= now.
   double At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life);
+  // The same, but brings nothing up to date.
+  double Seen(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life) const;
   // The weight as of the last call of At.
   double weight() const { return weight_; }
   // Uses up to now do not count any more.

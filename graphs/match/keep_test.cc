@@ -19,6 +19,14 @@ TEST(UsesTest, AUseCountsHalfAfterAHalfLife) {
   EXPECT_DOUBLE_EQ(uses.weight(), 1);
 }
 
+TEST(UsesTest, LookingBringsNothingUpToDate) {
+  Uses uses;
+  EXPECT_DOUBLE_EQ(uses.At(100, 8, 100, 100), 8);
+  EXPECT_DOUBLE_EQ(uses.Seen(300, 12, 200, 100), 4);
+  EXPECT_DOUBLE_EQ(uses.weight(), 8);
+  EXPECT_DOUBLE_EQ(uses.At(300, 12, 200, 100), 4);
+}
+
 TEST(UsesTest, AskingOftenChangesNothing) {
   Uses often, seldom;
   for (uint64_t now = 0; now <= 1000; ++now) often.At(now, 5, 0, 64);
