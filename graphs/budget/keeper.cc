@@ -76,14 +76,14 @@ double Keeper::UsesBelow(Node* node) {
   return uses;
 }
 
-Kept Keeper::AsNode(Node* node, bool pinned) {
+Candidate Keeper::AsNode(Node* node, bool pinned) {
   return {.uses = UsesOf(node),
           .bytes = node->device_bytes() + kNodeBytes + kOpBytes * node->op_count(),
           .cost = kRecordOps + 5 * node->op_count(),
           .pinned = pinned};
 }
 
-Kept Keeper::AsExecutables(Node* node, bool pinned) {
+Candidate Keeper::AsExecutables(Node* node, bool pinned) {
   const uint64_t executables = node->executables();
   return {.uses = UsesOf(node),
           .bytes = node->device_bytes(),
@@ -101,22 +101,22 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
   const Node* parent = path_->current();
   const auto siblings = parent->by_variant.find(variant.id);
   if (siblings != parent->by_variant.end() && siblings->second.size() >= budget_.siblings) {
-    std::vector<Kept> kept;
-    for (Node* sibling : siblings->second) kept.push_back({.uses = UsesBelow(sibling)});
-    EvictSubtree(siblings->second[LeastWorth(kept)], Reason::kSiblingEvicted);
+    std::vector<Candidate> candidates;
+    for (Node* sibling : siblings->second) candidates.push_back({.uses = UsesBelow(sibling)});
+    EvictSubtree(siblings->second[LeastWorth(candidates)], Reason::kSiblingEvicted);
   }
   // One leaf goes at a time: a node whose last child has gone may go next.
   while (held_.nodes >= budget_.nodes) {
     const NodeSet pinned = OnPath();
     std::vector<Node*> leaves;
-    std::vector<Kept> kept;
+    std::vector<Candidate> candidates;
     for (Node* node : AllNodes(root_)) {
       if (!node->children.empty()) continue;
       leaves.push_back(node);
-      kept.push_back(AsNode(node, pinned.contains(node)));
+      candidates.push_back(AsNode(node, pinned.contains(node)));
     }
-    const size_t least = LeastWorth(kept);
-    if (least == kept.size()) {
+    const size_t least = LeastWorth(candidates);
+    if (least == candidates.size()) {
       return absl::ResourceExhaustedError(
           absl::StrCat("recording '", variant.function->name, "' as number ", pinned.size(),
                        " of its path: the tree's budget is ", budget_.nodes,
@@ -148,13 +148,13 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   if (!over.any()) return absl::OkStatus();
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
-  std::vector<Kept> kept;
+  std::vector<Candidate> candidates;
   for (Node* other : AllNodes(root_)) {
     if (other == &node || other->executables() == 0) continue;
     nodes.push_back(other);
-    kept.push_back(AsExecutables(other, pinned.contains(other)));
+    candidates.push_back(AsExecutables(other, pinned.contains(other)));
   }
-  const std::vector<size_t> victims = ChooseVictims(kept, over.executables, over.bytes);
+  const std::vector<size_t> victims = ChooseVictims(candidates, over.executables, over.bytes);
   if (victims.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
@@ -201,14 +201,14 @@ bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
   if (DropSpares() > 0) return true;
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
-  std::vector<Kept> kept;
+  std::vector<Candidate> candidates;
   for (Node* other : AllNodes(root_)) {
     if (other == &node || other->executables() == 0 || pinned.contains(other)) continue;
     nodes.push_back(other);
-    kept.push_back(AsExecutables(other, false));
+    candidates.push_back(AsExecutables(other, false));
   }
-  if (kept.empty()) return false;
-  Node* least = nodes[LeastWorth(kept)];
+  if (candidates.empty()) return false;
+  Node* least = nodes[LeastWorth(candidates)];
   Count(reason, EdgeOf(*least), EvictExecutables(least));
   return true;
 }
@@ -399,19 +399,19 @@ Keeper::Place Keeper::PlaceOfRival(const Variant& variant, bool of_function) con
   absl::flat_hash_set<const Variant*> pinned;
   for (const Node* node : OnPath()) pinned.insert(node->variant);
   std::vector<Variant*> rivals;
-  std::vector<Kept> kept;
+  std::vector<Candidate> candidates;
   double least_of_all = std::numeric_limits<double>::infinity();
   for (Variant* placed : placed_) {
     if (of_function && placed->function != variant.function) continue;
     rivals.push_back(placed);
-    kept.push_back(
+    candidates.push_back(
         {.uses = SeenStandingOf(*placed).uses + uses[placed], .pinned = pinned.contains(placed)});
-    least_of_all = std::min(least_of_all, kept.back().uses);
+    least_of_all = std::min(least_of_all, candidates.back().uses);
   }
   place.least_of_all = least_of_all;
-  const size_t least = LeastWorth(kept);
-  if (least == kept.size()) return place;
-  if (!Admission::HasEarned(newcomer, kept[least].uses, budget_.half_life)) return place;
+  const size_t least = LeastWorth(candidates);
+  if (least == candidates.size()) return place;
+  if (!Admission::HasEarned(newcomer, candidates[least].uses, budget_.half_life)) return place;
   place.is_there = true;
   place.instead_of = rivals[least];
   return place;

@@ -155,8 +155,8 @@ class Keeper {
   // Erases what the nodes remember of these variants.
   void ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants);
   // How much would be gained if the whole node went (AsNode), or its executables alone.
-  Kept AsNode(Node* node, bool pinned);
-  Kept AsExecutables(Node* node, bool pinned);
+  Candidate AsNode(Node* node, bool pinned);
+  Candidate AsExecutables(Node* node, bool pinned);
   double UsesBelow(Node* node);
 
   void Count(Reason reason, CallEdge edge, uint64_t gone) {
