@@ -9,8 +9,8 @@
 // Evicted things are taken out of the tree at once and destroyed later (graveyard.h). An eviction
 // is counted under the reason of the budget that was full.
 //
-// Threads: the tree's caller only. Cost: finding room where there is some is a few comparisons; an
-// eviction looks at every node once.
+// Threads: the tree's caller, where a member does not allow more. Cost: finding room where there is
+// some is a few comparisons; an eviction looks at every node once.
 #ifndef GRAPHTREE_GRAPHS_BUDGET_KEEPER_H_
 #define GRAPHTREE_GRAPHS_BUDGET_KEEPER_H_
 
@@ -176,7 +176,10 @@ class Keeper {
   void EvictShape(Variant* variant);
   void Detach(Node* node);
 
+  // Never changed: any thread may read it.
   const TreeBudget budget_;
+  // Used by the tree's caller only, as is all that follows; `held_` is read by threads that look,
+  // too, while no call runs.
   Device& device_;
   StepMemory* const memory_;
   const Path* const path_;
