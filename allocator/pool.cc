@@ -237,8 +237,8 @@ absl::Status Pool::Free(BlockId id) {
     GRAPHTREE_RETURN_IF_ERROR(door_.EnterUnusual(entry));
     return blocks_.Free(id);
   }
-  const FreeOutcome outcome = ledger_.Check(id);
-  if (outcome != FreeOutcome::kFreed) return blocks_.WhyNotFreed(id, outcome);
+  const HandleState outcome = ledger_.Check(id);
+  if (outcome != HandleState::kLive) return blocks_.WhyNotFreed(id, outcome);
   Blocks::FreeLive(id, ledger_, streams_, tally_, watchers_);
   return absl::OkStatus();
 }

@@ -312,8 +312,8 @@ class SnapshotMaker {
 
   // Also of a block that is dead in the books, which replays do not change.
   std::string NoteOf(BlockId block) const {
-    const FreeOutcome known = pool_.ledger().Check(block);
-    if (known != FreeOutcome::kFreed && known != FreeOutcome::kAlreadyFree) return "";
+    const HandleState known = pool_.ledger().Check(block);
+    if (known != HandleState::kLive && known != HandleState::kAlreadyFree) return "";
     return std::string(pool_.journal().Text(pool_.ledger().record(block.index).note));
   }
 

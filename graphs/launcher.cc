@@ -12,38 +12,6 @@
 #include "graphs/history/stack_marks.h"
 
 namespace graphtree {
-namespace {
-
-// Passes what it is told of a part's part on to the observer of the outer part. An observer refuses
-// an access by failing the outer part's launcher; then the inner one must not launch either.
-class PartInPart : public AccessObserver {
- public:
-  // Both outlive this observer. `next` may be null: then nobody is told.
-  PartInPart(const Launcher* outer, AccessObserver* next) : outer_(outer), next_(next) {}
-  void SetInner(Launcher* inner) { inner_ = inner; }
-
-  void Launching(absl::string_view op) override { next_->Launching(op); }
-  void Accessed(Access access, const Tensor& tensor, int argument) override {
-    next_->Accessed(access, tensor, argument);
-    if (!outer_->ok()) inner_->Fail(outer_->status());
-  }
-  void Doubted(const Tensor& tensor) override { next_->Doubted(tensor); }
-  void UsedBeside(const Tensor& tensor) override { next_->UsedBeside(tensor); }
-  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override {
-    next_->Launched(kernel, shape, arguments);
-  }
-  void Copied(const CopyParams& params) override { next_->Copied(params); }
-  void Filled(const FillParams& params) override { next_->Filled(params); }
-  void Broke(absl::string_view why) override { next_->Broke(why); }
-
- private:
-  const Launcher* const outer_;
-  AccessObserver* const next_;
-  Launcher* inner_ = nullptr;
-};
-
-}  // namespace
-
 void Launcher::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
@@ -357,18 +325,30 @@ absl::Status Launcher::RunPart(const BreakRequest& request) {
 }
 
 absl::Status Launcher::RunInPlace(const BreakRequest& request) {
-  const bool ends_section = random_ != nullptr && !in_part_;
-  if (ends_section) random_->EndSection();
-  PartInPart observer(this, observer_);
-  Launcher part(stream_, allocator_, in_part_ && observer_ != nullptr ? &observer : nullptr,
-                random_);
-  observer.SetInner(&part);
-  part.SetWorkspaces(workspaces_);
-  part.SetRemadeBy(remade_by_);
-  if (in_part_) part.outer_part_ = this;
-  const absl::Status status = part.RunPart(request);
-  requests_.AddOfPart(std::move(part.requests()));
-  if (ends_section) random_->EndSection();
+  if (random_ != nullptr) random_->EndSection();
+  PartLauncher parts(stream_, allocator_, nullptr, random_);
+  parts.SetWorkspaces(workspaces_);
+  const absl::Status status = parts.Run(request);
+  requests_.AddOfPart(parts.TakeRequests());
+  if (random_ != nullptr) random_->EndSection();
+  return status;
+}
+
+void PartLauncher::Fail(const absl::Status& why) {
+  for (Launcher* part = innermost_; part != nullptr; part = part->outer_part_) part->Fail(why);
+}
+
+absl::Status PartLauncher::Cut(BreakRequest request) {
+  Launcher* const outer = innermost_;
+  Launcher inner(on_.stream_, on_.allocator_, on_.observer_, on_.random_);
+  inner.SetWorkspaces(on_.workspaces_);
+  inner.SetCutter(this);
+  inner.remade_by_ = on_.remade_by_;
+  inner.outer_part_ = outer;
+  innermost_ = &inner;
+  const absl::Status status = inner.RunPart(request);
+  innermost_ = outer;
+  outer->requests().AddOfPart(std::move(inner.requests()));
   return status;
 }
 

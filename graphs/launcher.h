@@ -44,6 +44,7 @@
 #include <initializer_list>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -206,11 +207,6 @@ class Launcher {
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
   // May be null: parts then run in their place.
   void SetCutter(Cutter* cutter) { cutter_ = cutter; }
-  // It runs the parts of a recording that is replayed: they have what they took along from its
-  // body, which the replay makes again (Storage::remade_by).
-  void SetRemadeBy(uint64_t recording) { remade_by_ = recording; }
-  // Runs a part with this launcher, which is not the body's own. The error names the part.
-  absl::Status RunPart(const BreakRequest& request);
   BodyRequests& requests() { return requests_; }
   // Ends scratch memory that no op was launched for. Every launch ends its own.
   void EndScratch();
@@ -219,6 +215,8 @@ class Launcher {
   std::string Place() const;
 
  private:
+  friend class PartLauncher;
+
   // False, with status_ set, if the tensor may not be touched.
   bool Usable(const Tensor& tensor, absl::string_view op);
   // The same; false also if the tensor has gaps between its elements.
@@ -231,10 +229,14 @@ class Launcher {
   const Value* InputFor(size_t index, absl::string_view wanted);
   void Passed(absl::string_view op, absl::Status status);
   void FailAt(absl::string_view op, absl::Status status);
+  // For a body that nobody has given a cutter.
   absl::Status RunInPlace(const BreakRequest& request);
+  // Runs a part with this launcher, which is not the body's own. The error names the part.
+  absl::Status RunPart(const BreakRequest& request);
   // Whether a part has it from its body.
   bool IsBodysScratch(const Storage& storage) const;
 
+  // Used by the thread that runs the body only, as is all that follows.
   Stream& stream_;
   BodyAllocator& allocator_;
   AccessObserver* const observer_;
@@ -243,7 +245,7 @@ class Launcher {
   Cutter* cutter_ = nullptr;
   bool in_part_ = false;
   uint64_t remade_by_ = 0;
-  const Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
+  Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
   BodyRequests requests_;
   const Values* inputs_ = nullptr;
   size_t inputs_brought_ = 0;
@@ -253,6 +255,46 @@ class Launcher {
   absl::Status status_;
   std::vector<Tensor> scratch_;      // of the op that is launched next
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
+};
+
+// Runs the eager parts of a body, and the parts in these. All parts of all runs go through it: of
+// a tree's calls (graphs/memory/part_runner.h) and of a launcher without a tree.
+//
+//   body --Break--> Run --> part, its launcher --Break--> part in it, with a launcher of its own
+//
+// All of these launchers put their work on one stream, take memory from one allocator and tell one
+// observer.
+//
+// Threads: as Launcher.
+class PartLauncher : private Cutter {
+ public:
+  // As for a Launcher.
+  PartLauncher(Stream& stream, BodyAllocator& allocator, AccessObserver* observer,
+               RandomSource* random)
+      : on_(stream, allocator, observer, random) {
+    on_.SetCutter(this);
+  }
+  PartLauncher(const PartLauncher&) = delete;
+  PartLauncher& operator=(const PartLauncher&) = delete;
+
+  void SetWorkspaces(const Workspaces* workspaces) { on_.SetWorkspaces(workspaces); }
+  // It runs the parts of a recording that is replayed: they have what they took along from its
+  // body, which the replay makes again (Storage::remade_by).
+  void SetRemadeBy(uint64_t recording) { on_.remade_by_ = recording; }
+  // The error names the part. Parts that follow one that failed launch nothing.
+  absl::Status Run(const BreakRequest& part) { return on_.RunPart(part); }
+  // For the observer, which refuses what the part that runs is about to do: that part fails, and so
+  // do those that it runs in. Nothing happens if `why` is OK.
+  void Fail(const absl::Status& why);
+  // What the parts asked for since the last TakeRequests.
+  BodyRequests TakeRequests() { return std::exchange(on_.requests(), {}); }
+
+ private:
+  // A part breaks.
+  absl::Status Cut(BreakRequest request) override;
+
+  Launcher on_;
+  Launcher* innermost_ = &on_;  // of the launchers that run parts now
 };
 
 }  // namespace graphtree

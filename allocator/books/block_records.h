@@ -20,8 +20,9 @@
 
 namespace graphtree {
 
-enum class FreeOutcome {
-  kFreed,
+// What a handle names.
+enum class HandleState {
+  kLive,
   kUnknown,      // never a block of these records
   kStale,        // the record has been used for another block since
   kAlreadyFree,  // dead, though a checkpoint remembers it
@@ -35,16 +36,15 @@ class BlockRecords {
   BlockRecord& operator[](uint32_t index) { return records_[index]; }
   const BlockRecord& operator[](uint32_t index) const { return records_[index]; }
   BlockId IdOf(uint32_t index) const { return {index, records_[index].generation ^ salt_}; }
-  // kFreed if the handle names a live block; else why not.
-  FreeOutcome Check(BlockId id) const {
-    if (id.index >= records_.size()) return FreeOutcome::kUnknown;
+  HandleState Check(BlockId id) const {
+    if (id.index >= records_.size()) return HandleState::kUnknown;
     const BlockRecord& record = records_[id.index];
-    if ((record.generation ^ salt_) != id.generation) return FreeOutcome::kStale;
-    return record.is_live() ? FreeOutcome::kFreed : FreeOutcome::kAlreadyFree;
+    if ((record.generation ^ salt_) != id.generation) return HandleState::kStale;
+    return record.is_live() ? HandleState::kLive : HandleState::kAlreadyFree;
   }
   bool IsKnown(BlockId id) const {
-    const FreeOutcome outcome = Check(id);
-    return outcome == FreeOutcome::kFreed || outcome == FreeOutcome::kAlreadyFree;
+    const HandleState outcome = Check(id);
+    return outcome == HandleState::kLive || outcome == HandleState::kAlreadyFree;
   }
 
   uint32_t Take() { return records_.Take(); }

@@ -97,9 +97,9 @@ Allocation Ledger::AllocateAt(uint64_t offset, const BlockRequest& request) {
   return Enter(request, alignment, placed);
 }
 
-FreeOutcome Ledger::Free(BlockId id, uint32_t time) {
-  const FreeOutcome outcome = Check(id);
-  if (outcome == FreeOutcome::kFreed) FreeLive(id, time);
+HandleState Ledger::Free(BlockId id, uint32_t time) {
+  const HandleState outcome = Check(id);
+  if (outcome == HandleState::kLive) FreeLive(id, time);
   return outcome;
 }
 

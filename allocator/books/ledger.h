@@ -74,8 +74,9 @@ class Ledger {
   Allocation Allocate(const BlockRequest& request);
   // At an offset in bytes, where the caller wants it.
   Allocation AllocateAt(uint64_t offset, const BlockRequest& request);
-  // `time` goes into the last use of the freed bytes.
-  FreeOutcome Free(BlockId id, uint32_t time);
+  // Frees the block if it is live; returns what the handle named before. `time` goes into the last
+  // use of the freed bytes.
+  HandleState Free(BlockId id, uint32_t time);
   // REQUIRES: Check(id) says that it is live.
   void FreeLive(BlockId id, uint32_t time);
 
@@ -101,8 +102,7 @@ class Ledger {
   void UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies,
                  std::vector<uint32_t>* wakes);
 
-  // kFreed if the handle names a live block; else why not.
-  FreeOutcome Check(BlockId id) const { return records_.Check(id); }
+  HandleState Check(BlockId id) const { return records_.Check(id); }
   const BlockRecord& record(uint32_t index) const { return records_[index]; }
   BlockRecord& mutable_record(uint32_t index) { return records_[index]; }
   BlockId IdOf(uint32_t index) const { return records_.IdOf(index); }

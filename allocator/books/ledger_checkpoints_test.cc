@@ -29,7 +29,7 @@ TEST_F(LedgerCheckpointsTest, DroppedCheckpointsJoinTheirNeighbours) {
   const CheckpointTree::NodeId end = ledger_.Take(0);
   ledger_.Drop(middle);
   EXPECT_EQ(ledger_.checkpoints().count(), 2u);
-  EXPECT_EQ(ledger_.Check(a), FreeOutcome::kStale) << "nothing can bring it back";
+  EXPECT_EQ(ledger_.Check(a), HandleState::kStale) << "nothing can bring it back";
   ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
   ASSERT_EQ(Restore(end), RestoreOutcome::kReady);
   EXPECT_TRUE(IsLive(b));
@@ -90,10 +90,10 @@ TEST_F(LedgerCheckpointsTest, WhatDiedBehindADroppedRootIsForgotten) {
   const CheckpointTree::NodeId root = ledger_.Take(0);
   Free(a);
   const CheckpointTree::NodeId child = ledger_.Take(0);
-  EXPECT_EQ(ledger_.Check(a), FreeOutcome::kAlreadyFree);
+  EXPECT_EQ(ledger_.Check(a), HandleState::kAlreadyFree);
   ledger_.Drop(root);
   EXPECT_EQ(ledger_.checkpoints().count(), 1u);
-  EXPECT_EQ(ledger_.Check(a), FreeOutcome::kStale);
+  EXPECT_EQ(ledger_.Check(a), HandleState::kStale);
   EXPECT_EQ(node(child).parent, kNoId);
   EXPECT_TRUE(node(child).changes.empty());
 }

@@ -18,8 +18,8 @@ class LedgerFixture : public testing::Test {
   BlockId AllocateKept(uint64_t bytes) {
     return ledger_.Allocate({.bytes = bytes, .region = Region::kLasting}).block;
   }
-  FreeOutcome Free(BlockId id) { return ledger_.Free(id, 0); }
-  bool IsLive(BlockId id) const { return ledger_.Check(id) == FreeOutcome::kFreed; }
+  HandleState Free(BlockId id) { return ledger_.Free(id, 0); }
+  bool IsLive(BlockId id) const { return ledger_.Check(id) == HandleState::kLive; }
   uint32_t OffsetOf(BlockId id) const { return ledger_.record(id.index).offset; }
 
   RestoreOutcome Restore(CheckpointTree::NodeId target, absl::Span<const BlockId> surviving = {},

@@ -80,12 +80,12 @@ class Machine {
       const BlockId made_up = {bytes.Next(), bytes.Next() % 4};
       const bool is_live = live_.count(made_up.index) != 0 &&
                            ledger_.IdOf(made_up.index).generation == made_up.generation;
-      GRAPHTREE_CHECK((ledger_.Free(made_up, 0) == FreeOutcome::kFreed) == is_live);
+      GRAPHTREE_CHECK((ledger_.Free(made_up, 0) == HandleState::kLive) == is_live);
       if (is_live) live_.erase(made_up.index);
     } else if (!live_.empty()) {
       auto it = live_.begin();
       std::advance(it, static_cast<long>(pick % live_.size()));
-      GRAPHTREE_CHECK(ledger_.Free(ledger_.IdOf(it->first), 0) == FreeOutcome::kFreed);
+      GRAPHTREE_CHECK(ledger_.Free(ledger_.IdOf(it->first), 0) == HandleState::kLive);
       live_.erase(it);
     }
   }

@@ -87,7 +87,7 @@ class Program {
   void Free() {
     if (live_.empty()) return;
     const uint32_t index = AnyLive();
-    EXPECT_EQ(ledger_.Free(ledger_.IdOf(index), 0), FreeOutcome::kFreed);
+    EXPECT_EQ(ledger_.Free(ledger_.IdOf(index), 0), HandleState::kLive);
     live_.erase(index);
     kept_.erase(index);
   }
@@ -100,7 +100,7 @@ class Program {
       blocks.push_back(ledger_.Allocate({.bytes = bytes}).block);
       offsets.push_back(ledger_.record(blocks.back().index).offset);
     }
-    for (BlockId id : blocks) EXPECT_EQ(ledger_.Free(id, 0), FreeOutcome::kFreed);
+    for (BlockId id : blocks) EXPECT_EQ(ledger_.Free(id, 0), HandleState::kLive);
     return offsets;
   }
 

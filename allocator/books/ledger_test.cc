@@ -50,7 +50,7 @@ TEST_F(LedgerTest, BlocksNamedAsDyingDie) {
   ASSERT_EQ(Restore(saved, {}, {a}), RestoreOutcome::kReady);
   EXPECT_FALSE(IsLive(a));
   EXPECT_TRUE(IsLive(b));
-  EXPECT_EQ(ledger_.Check(later), FreeOutcome::kStale);
+  EXPECT_EQ(ledger_.Check(later), HandleState::kStale);
   ASSERT_EQ(Restore(saved), RestoreOutcome::kReady);
   EXPECT_TRUE(IsLive(a)) << "the checkpoint itself is untouched";
 }
@@ -60,7 +60,7 @@ TEST_F(LedgerTest, NamedSurvivorsStayWhereTheCheckpointDoesNotKnowThem) {
   const BlockId guest = Allocate(1);
   ASSERT_EQ(Restore(root, {guest}), RestoreOutcome::kReady);
   EXPECT_TRUE(IsLive(guest));
-  EXPECT_EQ(Free(guest), FreeOutcome::kFreed);
+  EXPECT_EQ(Free(guest), HandleState::kLive);
 }
 
 TEST_F(LedgerTest, SurvivorInTheWayIsRefusedAndNothingChanges) {
@@ -95,7 +95,7 @@ TEST_F(LedgerTest, KeptRegionIsUntouchedByRestores) {
   ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
   EXPECT_TRUE(IsLive(kept));
   EXPECT_EQ(Restore(root, {}, {kept}), RestoreOutcome::kNotLiveThere);
-  EXPECT_EQ(Free(kept), FreeOutcome::kFreed);
+  EXPECT_EQ(Free(kept), HandleState::kLive);
 }
 
 TEST_F(LedgerTest, NamingABlockThatIsNowhereLiveIsRefused) {
@@ -112,13 +112,13 @@ TEST_F(LedgerTest, NamingABlockThatIsNowhereLiveIsRefused) {
 
 TEST_F(LedgerTest, FreeingTellsTwiceFromStaleFromForeign) {
   const BlockId a = Allocate(1);
-  EXPECT_EQ(Free(a), FreeOutcome::kFreed);
-  EXPECT_EQ(Free(a), FreeOutcome::kStale);
-  EXPECT_EQ(Free({12345, 0}), FreeOutcome::kUnknown);
+  EXPECT_EQ(Free(a), HandleState::kLive);
+  EXPECT_EQ(Free(a), HandleState::kStale);
+  EXPECT_EQ(Free({12345, 0}), HandleState::kUnknown);
   const BlockId b = Allocate(1);
   ledger_.Take(0);
-  EXPECT_EQ(Free(b), FreeOutcome::kFreed);
-  EXPECT_EQ(Free(b), FreeOutcome::kAlreadyFree) << "a checkpoint remembers it";
+  EXPECT_EQ(Free(b), HandleState::kLive);
+  EXPECT_EQ(Free(b), HandleState::kAlreadyFree) << "a checkpoint remembers it";
 }
 
 TEST_F(LedgerTest, WhatComesAndGoesBetweenCheckpointsLeavesNoTrace) {

@@ -35,16 +35,16 @@ absl::StatusOr<Block> Blocks::Find(Address address) const {
 absl::StatusOr<Block> Blocks::Describe(BlockId id) const {
   const Door::Entry entry(door_.guard());
   if (!entry.ok()) return Door::Entry::TwoThreads();
-  const FreeOutcome outcome = ledger_.Check(id);
-  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  const HandleState outcome = ledger_.Check(id);
+  if (outcome != HandleState::kLive) return WhyNotFreed(id, outcome);
   return BlockOf(id);
 }
 
 absl::Status Blocks::UseOn(BlockId id, Stream& stream) {
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
-  const FreeOutcome outcome = ledger_.Check(id);
-  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  const HandleState outcome = ledger_.Check(id);
+  if (outcome != HandleState::kLive) return WhyNotFreed(id, outcome);
   GRAPHTREE_RETURN_IF_ERROR(streams_.Check(stream));
   ledger_.mutable_record(id.index).streams |= 1u << streams_.table().NumberOf(stream);
   return absl::OkStatus();
@@ -53,8 +53,8 @@ absl::Status Blocks::UseOn(BlockId id, Stream& stream) {
 absl::Status Blocks::SetKept(BlockId id, bool kept) {
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
-  const FreeOutcome outcome = ledger_.Check(id);
-  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  const HandleState outcome = ledger_.Check(id);
+  if (outcome != HandleState::kLive) return WhyNotFreed(id, outcome);
   if (ledger_.record(id.index).region == Region::kStep) {
     ledger_.SetKeep(id, kept);
     return absl::OkStatus();
@@ -69,8 +69,8 @@ absl::Status Blocks::SetKept(BlockId id, bool kept) {
 absl::Status Blocks::Annotate(BlockId id, absl::string_view note) {
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
-  const FreeOutcome outcome = ledger_.Check(id);
-  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  const HandleState outcome = ledger_.Check(id);
+  if (outcome != HandleState::kLive) return WhyNotFreed(id, outcome);
   BlockRecord& record = ledger_.mutable_record(id.index);
   record.note = journal_.Word(note);
   journal_.Log(HistoryAction::kNote, record);
@@ -82,20 +82,20 @@ absl::Status Blocks::Free(BlockId id) {
     return absl::FailedPreconditionError(
         absl::StrCat("block ", id.index, " is the one that the server is asked for memory for"));
   }
-  const FreeOutcome outcome = ledger_.Check(id);
-  if (outcome != FreeOutcome::kFreed) return WhyNotFreed(id, outcome);
+  const HandleState outcome = ledger_.Check(id);
+  if (outcome != HandleState::kLive) return WhyNotFreed(id, outcome);
   FreeLive(id, ledger_, streams_, tally_, watchers_);
   return absl::OkStatus();
 }
 
-absl::Status Blocks::WhyNotFreed(BlockId id, FreeOutcome outcome) const {
+absl::Status Blocks::WhyNotFreed(BlockId id, HandleState outcome) const {
   const std::string who = watchers_.WhoFreed(id);
   const std::string by = who.empty() ? "" : absl::StrCat(" It was freed ", who, ".");
   switch (outcome) {
-    case FreeOutcome::kUnknown:
+    case HandleState::kUnknown:
       return absl::InvalidArgumentError(absl::StrCat("block ", id.index, " is not one of pool \"",
                                                      arena_.name(), "\""));
-    case FreeOutcome::kStale:
+    case HandleState::kStale:
       return absl::FailedPreconditionError(
           absl::StrCat("block ", id.index, " of generation ", id.generation,
                        " was freed before, or is of another pool; in pool \"", arena_.name(),
@@ -134,7 +134,7 @@ absl::Status Blocks::FreeQueued() {
 
 void Blocks::FreeAgain(const std::vector<BlockId>& freed_elsewhere) {
   for (BlockId id : freed_elsewhere) {
-    if (ledger_.Check(id) != FreeOutcome::kFreed) continue;
+    if (ledger_.Check(id) != HandleState::kLive) continue;
     const BlockRecord& record = ledger_.record(id.index);
     // The watchers heard that the restore brought the block back, so they must hear of its death.
     watchers_.TellOfFreeAgain(record);

@@ -48,7 +48,7 @@ class Blocks {
     return {id, arena_.UserRange(ledger_.record(id.index))};
   }
   absl::Status Free(BlockId id);
-  absl::Status WhyNotFreed(BlockId id, FreeOutcome outcome) const;
+  absl::Status WhyNotFreed(BlockId id, HandleState outcome) const;
   // Frees a live block. Static, with the parts as arguments: the pool reaches its parts directly,
   // which is faster than going through this object.
   [[gnu::always_inline]] static void FreeLive(BlockId id, Ledger& ledger, PoolStreams& streams,

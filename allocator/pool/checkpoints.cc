@@ -148,7 +148,7 @@ absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptio
   return absl::OkStatus();
 }
 
-void Checkpoints::UndoKept(uint32_t mark) {
+void Checkpoints::UndoWatched(uint32_t mark) {
   ledger_.UndoWatch(mark, streams_.table().now(), &plan_.dies, &plan_.wakes);
   CountPlan();
   watchers_.TellOfRestore(plan_.dies, plan_.wakes);

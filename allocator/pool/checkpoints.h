@@ -52,7 +52,7 @@ class Checkpoints {
   // For the pool's other parts, inside of a call.
   absl::Status RestoreNow(CheckpointId checkpoint, const RestoreOptions& options);
   // Undoes what the books noted since the watch with this mark began (Ledger::UndoWatch).
-  void UndoKept(uint32_t mark);
+  void UndoWatched(uint32_t mark);
 
  private:
   absl::StatusOr<CheckpointTree::NodeId> NodeOf(CheckpointId id) const;

@@ -119,7 +119,7 @@ absl::Status Scopes::RollBackInnermost() {
   streams_.table().LeaveCapture();
   // The lasting region first: undoing it also takes back declarations of step blocks as kept, and
   // the restore would leave a block alive that is declared so.
-  checkpoints_.UndoKept(ended->kept_mark);
+  checkpoints_.UndoWatched(ended->watch_mark);
   const absl::Status restored = checkpoints_.RestoreNow(ended->start, {});
   const absl::Status dropped = checkpoints_.Drop(ended->start);
   blocks_.FreeAgain(ended->freed_elsewhere);
@@ -130,9 +130,9 @@ absl::Status Scopes::RollBackInnermost() {
   // The books are as before. Memory that cannot be given back now is nobody's, and a trim finds it.
   door_.waiting().KeepFailure(
       deferred.Do("return what a failed capture grew by",
-                  [this, step = ended->step, kept = ended->kept] {
+                  [this, step = ended->step, lasting = ended->lasting] {
                     GRAPHTREE_RETURN_IF_ERROR(growth_.ReturnSince(Region::kStep, step));
-                    return growth_.ReturnSince(Region::kLasting, kept);
+                    return growth_.ReturnSince(Region::kLasting, lasting);
                   }));
   return absl::OkStatus();
 }

@@ -68,8 +68,8 @@ class Scopes {
     CaptureScope* handle;  // null if the scope was abandoned; guarded by mutex_
     CheckpointId start;
     MappedThen step;
-    MappedThen kept;
-    uint32_t kept_mark;                    // of the watch on the lasting region
+    MappedThen lasting;
+    uint32_t watch_mark;                   // of the watch on the lasting region
     std::vector<BlockId> freed_elsewhere;  // by other threads, since it began
   };
 

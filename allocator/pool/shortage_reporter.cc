@@ -50,7 +50,7 @@ void ShortageReporter::FillBooks(const BlockRequest& request, OomReport* report)
   report->addresses = arena_.region_bytes();
   report->addresses_used = uint64_t{ledger_.placement(request.region).end()} * kQuantum;
   for (BlockId id : door_.waiting().frees().blocks()) {
-    if (ledger_.Check(id) != FreeOutcome::kFreed) continue;
+    if (ledger_.Check(id) != HandleState::kLive) continue;
     report->free.queued_frees += uint64_t{ledger_.record(id.index).length} * kQuantum;
   }
   report->holders = Holders();

@@ -66,20 +66,24 @@ double Keeper::UsesOf(Node* node) {
   return node->recent.At(now_, node->replays + 1, node->last_call, budget_.half_life);
 }
 
+double Keeper::SeenUsesOf(const Node& node) const {
+  return node.recent.Seen(now_, node.replays + 1, node.last_call, budget_.half_life);
+}
+
 double Keeper::UsesBelow(Node* node) {
   double uses = 0;
   for (Node* below : AllNodes(node)) uses += UsesOf(below);
   return uses;
 }
 
-Kept Keeper::AsNode(Node* node, bool pinned) {
+Candidate Keeper::AsNode(Node* node, bool pinned) {
   return {.uses = UsesOf(node),
           .bytes = node->device_bytes() + kNodeBytes + kOpBytes * node->op_count(),
           .cost = kRecordOps + 5 * node->op_count(),
           .pinned = pinned};
 }
 
-Kept Keeper::AsExecutables(Node* node, bool pinned) {
+Candidate Keeper::AsExecutables(Node* node, bool pinned) {
   const uint64_t executables = node->executables();
   return {.uses = UsesOf(node),
           .bytes = node->device_bytes(),
@@ -97,22 +101,22 @@ absl::Status Keeper::RoomForNode(const Variant& variant) {
   const Node* parent = path_->current();
   const auto siblings = parent->by_variant.find(variant.id);
   if (siblings != parent->by_variant.end() && siblings->second.size() >= budget_.siblings) {
-    std::vector<Kept> kept;
-    for (Node* sibling : siblings->second) kept.push_back({.uses = UsesBelow(sibling)});
-    EvictSubtree(siblings->second[LeastWorth(kept)], Reason::kSiblingEvicted);
+    std::vector<Candidate> candidates;
+    for (Node* sibling : siblings->second) candidates.push_back({.uses = UsesBelow(sibling)});
+    EvictSubtree(siblings->second[LeastWorth(candidates)], Reason::kSiblingEvicted);
   }
   // One leaf goes at a time: a node whose last child has gone may go next.
   while (held_.nodes >= budget_.nodes) {
     const NodeSet pinned = OnPath();
     std::vector<Node*> leaves;
-    std::vector<Kept> kept;
+    std::vector<Candidate> candidates;
     for (Node* node : AllNodes(root_)) {
       if (!node->children.empty()) continue;
       leaves.push_back(node);
-      kept.push_back(AsNode(node, pinned.contains(node)));
+      candidates.push_back(AsNode(node, pinned.contains(node)));
     }
-    const size_t least = LeastWorth(kept);
-    if (least == kept.size()) {
+    const size_t least = LeastWorth(candidates);
+    if (least == candidates.size()) {
       return absl::ResourceExhaustedError(
           absl::StrCat("recording '", variant.function->name, "' as number ", pinned.size(),
                        " of its path: the tree's budget is ", budget_.nodes,
@@ -144,13 +148,13 @@ absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
   if (!over.any()) return absl::OkStatus();
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
-  std::vector<Kept> kept;
+  std::vector<Candidate> candidates;
   for (Node* other : AllNodes(root_)) {
     if (other == &node || other->executables() == 0) continue;
     nodes.push_back(other);
-    kept.push_back(AsExecutables(other, pinned.contains(other)));
+    candidates.push_back(AsExecutables(other, pinned.contains(other)));
   }
-  const std::vector<size_t> victims = ChooseVictims(kept, over.executables, over.bytes);
+  const std::vector<size_t> victims = ChooseVictims(candidates, over.executables, over.bytes);
   if (victims.empty()) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
@@ -197,14 +201,14 @@ bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
   if (DropSpares() > 0) return true;
   const NodeSet pinned = OnPath();
   std::vector<Node*> nodes;
-  std::vector<Kept> kept;
+  std::vector<Candidate> candidates;
   for (Node* other : AllNodes(root_)) {
     if (other == &node || other->executables() == 0 || pinned.contains(other)) continue;
     nodes.push_back(other);
-    kept.push_back(AsExecutables(other, false));
+    candidates.push_back(AsExecutables(other, false));
   }
-  if (kept.empty()) return false;
-  Node* least = nodes[LeastWorth(kept)];
+  if (candidates.empty()) return false;
+  Node* least = nodes[LeastWorth(candidates)];
   Count(reason, EdgeOf(*least), EvictExecutables(least));
   return true;
 }
@@ -322,9 +326,24 @@ void Keeper::Called(Variant* variant) {
 }
 
 Standing Keeper::StandingOf(Variant* variant) {
+  variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
+  return SeenStandingOf(*variant);
+}
+
+Standing Keeper::SeenStandingOf(const Variant& variant) const {
   const double paid =
-      variant->recent.At(now_, variant->calls, variant->last_call, budget_.half_life);
-  return {paid + Aged(variant->before, now_ - variant->before_at, budget_.half_life), paid};
+      variant.recent.Seen(now_, variant.calls, variant.last_call, budget_.half_life);
+  return {paid + Aged(variant.before, now_ - variant.before_at, budget_.half_life), paid};
+}
+
+Standing Keeper::StandingWithThisCall(const Variant& variant) const {
+  if (variant.last_call == now_) return SeenStandingOf(variant);
+  if (variant.calls == 0) {
+    const Standing before = ghosts_.Find(GhostOf(variant), now_);
+    return {before.uses + 1, before.paid + 1};
+  }
+  const double paid = variant.recent.Seen(now_, variant.calls + 1, now_, budget_.half_life);
+  return {paid + Aged(variant.before, now_ - variant.before_at, budget_.half_life), paid};
 }
 
 void Keeper::BeginCall(uint64_t now, StreamLife* last) {
@@ -332,12 +351,26 @@ void Keeper::BeginCall(uint64_t now, StreamLife* last) {
   graveyard_.Tidy(last);
 }
 
-Keeper::Place Keeper::PlaceFor(Variant* variant) {
-  if (variant->has_place) return {true};
-  const bool function_full = IsFull(*variant->function);
-  if (!function_full && placed_.size() < budget_.shapes) return {true};
-  Variant* const rival = RivalOf(variant, function_full);
-  return {rival != nullptr, rival};
+Keeper::Place Keeper::PlaceFor(const Variant& variant) const {
+  const bool function_full = IsFull(*variant.function);
+  const bool full = function_full || placed_.size() >= budget_.shapes;
+  if (full && !variant.has_place) return PlaceOfRival(variant, function_full);
+  Place place;
+  place.is_there = true;
+  return place;
+}
+
+void Keeper::NotePlace(Variant* variant, const Place& place) {
+  if (!place.was_full) return;
+  const bool of_function = IsFull(*variant->function);
+  StandingOf(variant);
+  if (!place.least_of_all.has_value()) return;
+  for (Node* node : AllNodes(root_)) UsesOf(node);
+  for (Variant* placed : placed_) {
+    if (!of_function || placed->function == variant->function) StandingOf(placed);
+  }
+  Admission& admission = of_function ? variant->function->admission : admission_;
+  admission.Looked(*place.least_of_all, now_);
 }
 
 void Keeper::TakePlace(Variant* variant, const Place& place) {
@@ -355,29 +388,33 @@ void Keeper::TakePlace(Variant* variant, const Place& place) {
   held_.shapes = placed_.size();
 }
 
-Variant* Keeper::RivalOf(Variant* variant, bool of_function) {
-  Admission& admission = of_function ? variant->function->admission : admission_;
-  const Standing newcomer = StandingOf(variant);
-  if (!admission.IsWorthALook(newcomer, now_, budget_.half_life)) return nullptr;
+Keeper::Place Keeper::PlaceOfRival(const Variant& variant, bool of_function) const {
+  Place place;
+  place.was_full = true;
+  const Admission& admission = of_function ? variant.function->admission : admission_;
+  const Standing newcomer = StandingWithThisCall(variant);
+  if (!admission.IsWorthALook(newcomer, now_, budget_.half_life)) return place;
   absl::flat_hash_map<const Variant*, double> uses;
-  for (Node* node : AllNodes(root_)) uses[node->variant] += UsesOf(node);
+  for (const Node* node : AllNodes(root_)) uses[node->variant] += SeenUsesOf(*node);
   absl::flat_hash_set<const Variant*> pinned;
   for (const Node* node : OnPath()) pinned.insert(node->variant);
   std::vector<Variant*> rivals;
-  std::vector<Kept> kept;
+  std::vector<Candidate> candidates;
   double least_of_all = std::numeric_limits<double>::infinity();
   for (Variant* placed : placed_) {
-    if (of_function && placed->function != variant->function) continue;
+    if (of_function && placed->function != variant.function) continue;
     rivals.push_back(placed);
-    kept.push_back({.uses = StandingOf(placed).uses + uses[placed],
-                    .pinned = pinned.contains(placed)});
-    least_of_all = std::min(least_of_all, kept.back().uses);
+    candidates.push_back(
+        {.uses = SeenStandingOf(*placed).uses + uses[placed], .pinned = pinned.contains(placed)});
+    least_of_all = std::min(least_of_all, candidates.back().uses);
   }
-  admission.Looked(least_of_all, now_);
-  const size_t least = LeastWorth(kept);
-  if (least == kept.size()) return nullptr;
-  if (!Admission::HasEarned(newcomer, kept[least].uses, budget_.half_life)) return nullptr;
-  return rivals[least];
+  place.least_of_all = least_of_all;
+  const size_t least = LeastWorth(candidates);
+  if (least == candidates.size()) return place;
+  if (!Admission::HasEarned(newcomer, candidates[least].uses, budget_.half_life)) return place;
+  place.is_there = true;
+  place.instead_of = rivals[least];
+  return place;
 }
 
 void Keeper::EvictShape(Variant* variant) {

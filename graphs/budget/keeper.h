@@ -9,13 +9,14 @@
 // Evicted things are taken out of the tree at once and destroyed later (graveyard.h). An eviction
 // is counted under the reason of the budget that was full.
 //
-// Threads: the tree's caller only. Cost: finding room where there is some is a few comparisons; an
-// eviction looks at every node once.
+// Threads: the tree's caller, where a member does not allow more. Cost: finding room where there is
+// some is a few comparisons; an eviction looks at every node once.
 #ifndef GRAPHTREE_GRAPHS_BUDGET_KEEPER_H_
 #define GRAPHTREE_GRAPHS_BUDGET_KEEPER_H_
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -79,12 +80,17 @@ class Keeper {
   struct Place {
     bool is_there = false;            // the variant has a place, or can take one
     Variant* instead_of = nullptr;    // the shape that has to give its place up; null: none has to
+    bool was_full = false;            // all places are taken, and the variant has none
+    std::optional<double> least_of_all;  // the uses of the least used shape, if it was looked for
   };
-  // Finds a place for the variant. There is one if one is free, or if the variant has earned the
-  // place of the least used shape (admission.h). Nothing goes yet.
-  Place PlaceFor(Variant* variant);
+  // Finds a place for the variant, which may be a new one that its function does not have yet.
+  // There is one if one is free, or if the variant, with the call that is under way, has earned the
+  // place of the least used shape (admission.h). Looks only.
+  Place PlaceFor(const Variant& variant) const;
+  // Notes what PlaceFor has seen. REQUIRES: PlaceFor has just returned `place` for the variant.
+  void NotePlace(Variant* variant, const Place& place);
   // Gives the variant that place. A shape that gives its place up loses all its recordings.
-  // REQUIRES: PlaceFor has just returned `place` for the variant.
+  // REQUIRES: as NotePlace.
   void TakePlace(Variant* variant, const Place& place);
   // The function has a new variant, which may be one that was forgotten: then its earlier uses
   // count. If the function has too many variants, forgets the less used half of those without a
@@ -135,18 +141,22 @@ class Keeper {
   NodeSet OnPath() const;
   double UsesOf(Node* node);
   Standing StandingOf(Variant* variant);
+  // The same, but bring nothing up to date.
+  double SeenUsesOf(const Node& node) const;
+  Standing SeenStandingOf(const Variant& variant) const;
+  // With the call that is under way, whether that is noted already or not.
+  Standing StandingWithThisCall(const Variant& variant) const;
   bool IsFull(const Function& function) const {
     return function.places >= budget_.shapes_of_function;
   }
-  // The shape whose place the variant has earned, among its function's shapes or among all; null if
-  // there is none.
-  Variant* RivalOf(Variant* variant, bool of_function);
+  // The shape whose place the variant has earned, among its function's shapes or among all.
+  Place PlaceOfRival(const Variant& variant, bool of_function) const;
   void Forget(Function* function, absl::Span<Variant* const> variants);
   // Erases what the nodes remember of these variants.
   void ForgetAtNodes(const absl::flat_hash_set<uint32_t>& variants);
   // How much would be gained if the whole node went (AsNode), or its executables alone.
-  Kept AsNode(Node* node, bool pinned);
-  Kept AsExecutables(Node* node, bool pinned);
+  Candidate AsNode(Node* node, bool pinned);
+  Candidate AsExecutables(Node* node, bool pinned);
   double UsesBelow(Node* node);
 
   void Count(Reason reason, CallEdge edge, uint64_t gone) {
@@ -166,7 +176,10 @@ class Keeper {
   void EvictShape(Variant* variant);
   void Detach(Node* node);
 
+  // Never changed: any thread may read it.
   const TreeBudget budget_;
+  // Used by the tree's caller only, as is all that follows; `held_` is read by threads that look,
+  // too, while no call runs.
   Device& device_;
   StepMemory* const memory_;
   const Path* const path_;

@@ -38,14 +38,19 @@ void Ghosts::Put(uint64_t shape, const Standing& standing, uint64_t now) {
   ghosts_[shape] = {standing, now};
 }
 
-Standing Ghosts::Take(uint64_t shape, uint64_t now) {
+Standing Ghosts::Find(uint64_t shape, uint64_t now) const {
   const auto found = ghosts_.find(shape);
   if (found == ghosts_.end()) return {};
-  const Ghost ghost = found->second;
-  ghosts_.erase(found);
+  const Ghost& ghost = found->second;
   const uint64_t since = now - ghost.as_of;
   return {Aged(ghost.standing.uses, since, half_life_),
           Aged(ghost.standing.paid, since, half_life_)};
+}
+
+Standing Ghosts::Take(uint64_t shape, uint64_t now) {
+  const Standing standing = Find(shape, now);
+  ghosts_.erase(shape);
+  return standing;
 }
 
 // Forgets half of them at a time, so that each costs a few comparisons.

@@ -68,7 +68,9 @@ class Ghosts {
   Ghosts(size_t most, uint64_t half_life) : most_(most), half_life_(half_life) {}
 
   void Put(uint64_t shape, const Standing& standing, uint64_t now);
-  // Takes a shape's standing out, as of `now`; an empty one if the shape was no ghost.
+  // A shape's standing as of `now`; an empty one if the shape is no ghost.
+  Standing Find(uint64_t shape, uint64_t now) const;
+  // The same, and the shape is no ghost any more.
   Standing Take(uint64_t shape, uint64_t now);
   size_t size() const { return ghosts_.size(); }
 

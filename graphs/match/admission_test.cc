@@ -267,6 +267,7 @@ TEST(AdmissionTest, NobodyIsLookedForInVain) {
 TEST(GhostsTest, UsesAreKeptAndAge) {
   Ghosts ghosts(4, 100);
   ghosts.Put(7, {8, 4}, 1000);
+  EXPECT_DOUBLE_EQ(ghosts.Find(7, 1200).uses, 2);
   const Standing standing = ghosts.Take(7, 1200);
   EXPECT_DOUBLE_EQ(standing.uses, 2);
   EXPECT_DOUBLE_EQ(standing.paid, 1);

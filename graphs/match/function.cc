@@ -67,16 +67,21 @@ std::string InputName(const Function& function, size_t input) {
   return absl::StrCat("input ", input, " ('", names[input], "')");
 }
 
-Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id) {
-  const uint64_t hash = HashKey(inputs);
-  std::vector<std::unique_ptr<Variant>>& same_hash = function->variants[hash];
-  for (const std::unique_ptr<Variant>& variant : same_hash) {
+Variant* FindVariant(const Function& function, absl::Span<const Value> inputs) {
+  const auto same_hash = function.variants.find(HashKey(inputs));
+  if (same_hash == function.variants.end()) return nullptr;
+  for (const std::unique_ptr<Variant>& variant : same_hash->second) {
     if (SameKey(variant->key, inputs)) return variant.get();
   }
+  return nullptr;
+}
+
+std::unique_ptr<Variant> NewVariant(Function* function, absl::Span<const Value> inputs,
+                                    uint32_t id) {
   auto variant = std::make_unique<Variant>();
   variant->function = function;
-  variant->id = (*next_id)++;
-  variant->hash = hash;
+  variant->id = id;
+  variant->hash = HashKey(inputs);
   for (const Value& input : inputs) {
     const bool by_layout = input.is_tensor() || input.is_opaque();
     const uint64_t word = input.has_version() ? input.word() : 0;
@@ -92,10 +97,15 @@ Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t
   for (uint32_t input : function->options.mutated_inputs) {
     if (input < inputs.size()) variant->mutates[input] = variant->mutates_somewhere[input] = true;
   }
-  ++function->variant_count;
-  ++function->variants_seen;
+  return variant;
+}
+
+void AddVariant(std::unique_ptr<Variant> variant) {
+  Function& function = *variant->function;
+  ++function.variant_count;
+  ++function.variants_seen;
+  std::vector<std::unique_ptr<Variant>>& same_hash = function.variants[variant->hash];
   same_hash.push_back(std::move(variant));
-  return same_hash.back().get();
 }
 
 void ForgetVariant(Function* function, const Variant* variant) {

@@ -67,8 +67,9 @@ struct Variant {
   uint64_t pause = 0;          // so many calls run eagerly before it is recorded again
 
   // Hidden addresses are sought again, from time to time: the body may have changed.
+  bool DoubtsHiddenAt(uint64_t call) const { return call >= doubts_hidden_at; }
   void DoubtHidden() {
-    if (calls < doubts_hidden_at) return;
+    if (!DoubtsHiddenAt(calls)) return;
     for (InputUse& use : uses) use.hidden = false;
     keeps_by_copy = false;
   }
@@ -116,9 +117,12 @@ absl::Status CheckOptions(const Function& function);
 // "input 2", or "input 2 ('cache')" where it has a name.
 std::string InputName(const Function& function, size_t input);
 
-// The function's variant for these inputs. A new one is made with the id `*next_id`, which is then
-// counted up.
-Variant* VariantFor(Function* function, absl::Span<const Value> inputs, uint32_t* next_id);
+// The function's variant for these inputs; null if it has none.
+Variant* FindVariant(const Function& function, absl::Span<const Value> inputs);
+// A variant for these inputs, which the function does not have yet, and then has.
+std::unique_ptr<Variant> NewVariant(Function* function, absl::Span<const Value> inputs,
+                                    uint32_t id);
+void AddVariant(std::unique_ptr<Variant> variant);
 // REQUIRES: nothing refers to the variant.
 void ForgetVariant(Function* function, const Variant* variant);
 

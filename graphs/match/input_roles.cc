@@ -17,7 +17,7 @@ bool Pays(const InputFacts& facts, uint64_t patch_bytes) {
 }  // namespace
 
 RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy) {
-  const bool pinned = facts.role == InputRole::kStatic || facts.role == InputRole::kManaged;
+  const bool pinned = IsPinned(facts.role);
   if (!pinned && facts.role != InputRole::kCopied) return {facts.role};
   if (!facts.aligned) {
     return {InputRole::kCopied, facts.written ? RoleObstacle::kWritten : RoleObstacle::kNone};

@@ -20,6 +20,7 @@
 #define GRAPHTREE_GRAPHS_MATCH_INPUT_ROLES_H_
 
 #include <cstdint>
+#include <vector>
 
 #include "graphs/match/match.h"
 #include "graphs/moving.h"
@@ -57,6 +58,12 @@ struct RoleChoice {
 };
 
 RoleChoice ChooseRole(const InputFacts& facts, const RolePolicy& policy);
+
+// The roles of one call's inputs, by input.
+struct CallRoles {
+  std::vector<InputRole> own;      // to the tree, whatever becomes of the call (StepMemory::RoleOf)
+  std::vector<RoleChoice> chosen;  // in a recording that is made now
+};
 
 // The alignment that later calls must bring for an input that was patched at `address`: the largest
 // power of two that divides it, but no more than bodies look at (`declared`, or 16).

@@ -33,6 +33,8 @@ class Uses {
   // `count` is the number of uses ever, the last of them at `last`; `now` is the clock. REQUIRES:
   // none of them goes back, and last <= now.
   double At(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life);
+  // The same, but brings nothing up to date.
+  double Seen(uint64_t now, uint64_t count, uint64_t last, uint64_t half_life) const;
   // The weight as of the last call of At.
   double weight() const { return weight_; }
   // Uses up to now do not count any more.
@@ -51,7 +53,7 @@ class Uses {
 };
 
 // A candidate for eviction.
-struct Kept {
+struct Candidate {
   double uses = 0;
   uint64_t bytes = 0;  // that its going gives back
   uint64_t cost = 1;   // of getting it back, in any unit that is the same for all
@@ -59,15 +61,16 @@ struct Kept {
   bool pinned = false;
 };
 
-double Worth(const Kept& kept);
+double Worth(const Candidate& candidate);
 
 // What must go so that `count` things fewer and `bytes` bytes fewer are held, in the order in which
 // it goes: least worth first, of equals the one that comes first. Empty, and nothing may go, if all
 // that is not pinned would not do; also if nothing must go.
-std::vector<size_t> ChooseVictims(absl::Span<const Kept> kept, uint64_t count, uint64_t bytes);
+std::vector<size_t> ChooseVictims(absl::Span<const Candidate> candidates, uint64_t count,
+                                  uint64_t bytes);
 
-// The one to go first; kept.size() if all are pinned.
-size_t LeastWorth(absl::Span<const Kept> kept);
+// The one to go first; candidates.size() if all are pinned.
+size_t LeastWorth(absl::Span<const Candidate> candidates);
 
 }  // namespace graphtree
 

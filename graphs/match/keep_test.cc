@@ -19,6 +19,14 @@ TEST(UsesTest, AUseCountsHalfAfterAHalfLife) {
   EXPECT_DOUBLE_EQ(uses.weight(), 1);
 }
 
+TEST(UsesTest, LookingBringsNothingUpToDate) {
+  Uses uses;
+  EXPECT_DOUBLE_EQ(uses.At(100, 8, 100, 100), 8);
+  EXPECT_DOUBLE_EQ(uses.Seen(300, 12, 200, 100), 4);
+  EXPECT_DOUBLE_EQ(uses.weight(), 8);
+  EXPECT_DOUBLE_EQ(uses.At(300, 12, 200, 100), 4);
+}
+
 TEST(UsesTest, AskingOftenChangesNothing) {
   Uses often, seldom;
   for (uint64_t now = 0; now <= 1000; ++now) often.At(now, 5, 0, 64);
@@ -33,29 +41,29 @@ TEST(UsesTest, ASteadyUserHasASteadyWeight) {
 }
 
 TEST(WorthTest, MoreUsesDearerAndSmallerIsWorthMore) {
-  const Kept base{.uses = 4, .bytes = 1000, .cost = 10};
+  const Candidate base{.uses = 4, .bytes = 1000, .cost = 10};
   EXPECT_GT(Worth({.uses = 5, .bytes = 1000, .cost = 10}), Worth(base));
   EXPECT_GT(Worth({.uses = 4, .bytes = 1000, .cost = 11}), Worth(base));
   EXPECT_LT(Worth({.uses = 4, .bytes = 2000, .cost = 10}), Worth(base));
 }
 
 TEST(ChooseVictimsTest, NothingMustGoNothingGoes) {
-  const std::vector<Kept> kept(3, {.uses = 1, .bytes = 10});
-  EXPECT_TRUE(ChooseVictims(kept, 0, 0).empty());
+  const std::vector<Candidate> candidates(3, {.uses = 1, .bytes = 10});
+  EXPECT_TRUE(ChooseVictims(candidates, 0, 0).empty());
 }
 
 TEST(ChooseVictimsTest, AllThatMayGoWouldNotDoSoNothingGoes) {
-  const std::vector<Kept> kept = {{.uses = 1, .bytes = 10},
-                                  {.uses = 1, .bytes = 10, .pinned = true}};
-  EXPECT_EQ(ChooseVictims(kept, 1, 10), std::vector<size_t>{0});
-  EXPECT_TRUE(ChooseVictims(kept, 2, 0).empty());
-  EXPECT_TRUE(ChooseVictims(kept, 0, 11).empty());
+  const std::vector<Candidate> candidates = {{.uses = 1, .bytes = 10},
+                                             {.uses = 1, .bytes = 10, .pinned = true}};
+  EXPECT_EQ(ChooseVictims(candidates, 1, 10), std::vector<size_t>{0});
+  EXPECT_TRUE(ChooseVictims(candidates, 2, 0).empty());
+  EXPECT_TRUE(ChooseVictims(candidates, 0, 11).empty());
 }
 
 TEST(ChooseVictimsTest, OfEqualsTheOldestGoes) {
-  const std::vector<Kept> kept(4, {.uses = 1, .bytes = 10});
-  EXPECT_EQ(ChooseVictims(kept, 0, 15), (std::vector<size_t>{0, 1}));
-  EXPECT_EQ(LeastWorth(kept), 0u);
+  const std::vector<Candidate> candidates(4, {.uses = 1, .bytes = 10});
+  EXPECT_EQ(ChooseVictims(candidates, 0, 15), (std::vector<size_t>{0, 1}));
+  EXPECT_EQ(LeastWorth(candidates), 0u);
 }
 
 // Everything that stays is worth at least what goes; enough goes; without the last victim it would
@@ -63,15 +71,15 @@ TEST(ChooseVictimsTest, OfEqualsTheOldestGoes) {
 TEST(ChooseVictimsTest, TheLeastAndNoMore) {
   std::mt19937 random(7);
   for (int round = 0; round < 2000; ++round) {
-    std::vector<Kept> kept(random() % 12);
+    std::vector<Candidate> candidates(random() % 12);
     uint64_t loose = 0, loose_bytes = 0;
-    for (Kept& one : kept) {
+    for (Candidate& one : candidates) {
       one = {.uses = random() % 5 / 2.0, .bytes = random() % 100, .cost = 1 + random() % 3,
              .pinned = random() % 4 == 0};
       if (!one.pinned) ++loose, loose_bytes += one.bytes;
     }
     const uint64_t count = random() % 6, bytes = random() % 300;
-    const std::vector<size_t> gone = ChooseVictims(kept, count, bytes);
+    const std::vector<size_t> gone = ChooseVictims(candidates, count, bytes);
     if (loose < count || loose_bytes < bytes) {
       EXPECT_TRUE(gone.empty());
       continue;
@@ -79,26 +87,27 @@ TEST(ChooseVictimsTest, TheLeastAndNoMore) {
     uint64_t freed = 0;
     double most = 0;
     for (size_t i : gone) {
-      EXPECT_FALSE(kept[i].pinned);
-      EXPECT_GE(Worth(kept[i]), most);
-      most = Worth(kept[i]);
-      freed += kept[i].bytes;
+      EXPECT_FALSE(candidates[i].pinned);
+      EXPECT_GE(Worth(candidates[i]), most);
+      most = Worth(candidates[i]);
+      freed += candidates[i].bytes;
     }
     EXPECT_GE(gone.size(), count);
     EXPECT_GE(freed, bytes);
     if (!gone.empty()) {
-      EXPECT_TRUE(gone.size() == count || freed - kept[gone.back()].bytes < bytes);
-      EXPECT_EQ(gone[0], LeastWorth(kept));
+      EXPECT_TRUE(gone.size() == count || freed - candidates[gone.back()].bytes < bytes);
+      EXPECT_EQ(gone[0], LeastWorth(candidates));
     }
-    for (size_t i = 0; i < kept.size(); ++i) {
-      if (kept[i].pinned || std::count(gone.begin(), gone.end(), i) > 0 || gone.empty()) continue;
-      EXPECT_GE(Worth(kept[i]), most);
+    for (size_t i = 0; i < candidates.size(); ++i) {
+      const bool goes = std::count(gone.begin(), gone.end(), i) > 0;
+      if (candidates[i].pinned || goes || gone.empty()) continue;
+      EXPECT_GE(Worth(candidates[i]), most);
     }
   }
 }
 
 TEST(LeastWorthTest, AllPinned) {
-  EXPECT_EQ(LeastWorth(std::vector<Kept>(2, {.pinned = true})), 2u);
+  EXPECT_EQ(LeastWorth(std::vector<Candidate>(2, {.pinned = true})), 2u);
   EXPECT_EQ(LeastWorth({}), 0u);
 }
 

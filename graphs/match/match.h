@@ -26,6 +26,11 @@ namespace graphtree {
 
 enum class InputRole : uint8_t { kStatic, kManaged, kInteger, kNone, kCopied, kPatched, kOpaque };
 
+// Whether a recording that takes a tensor so serves no other address of it.
+inline bool IsPinned(InputRole role) {
+  return role == InputRole::kStatic || role == InputRole::kManaged;
+}
+
 struct RecordedInput {
   const Layout* layout = nullptr;
   uint64_t word = 0;

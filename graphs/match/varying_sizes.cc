@@ -29,18 +29,24 @@ bool VaryingSizes::SeenIn(absl::Span<const Value> inputs) {
     for (const Value& input : inputs) first_.push_back(SizeOf(input));
     return false;
   }
+  const size_t differs = FirstThatDiffers(inputs);
+  if (differs == inputs.size()) return false;
+  varied_ = true;
+  input_ = differs;
+  const Size now = SizeOf(inputs[differs]);
+  how_ = absl::StrCat(now.is_integer ? "is " : "has sizes ", now.Text(), " after ",
+                      first_[differs].Text());
+  return true;
+}
+
+size_t VaryingSizes::FirstThatDiffers(absl::Span<const Value> inputs) const {
   for (size_t i = 0; i < std::min(inputs.size(), first_.size()); ++i) {
     const Size& first = first_[i];
     const Size now = SizeOf(inputs[i]);
     if (!first.has_any || !now.has_any || first.is_integer != now.is_integer) continue;
-    if (first.numbers == now.numbers) continue;
-    varied_ = true;
-    input_ = i;
-    how_ = absl::StrCat(now.is_integer ? "is " : "has sizes ", now.Text(), " after ",
-                        first.Text());
-    return true;
+    if (first.numbers != now.numbers) return i;
   }
-  return false;
+  return inputs.size();
 }
 
 }  // namespace graphtree

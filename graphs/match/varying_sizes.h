@@ -21,7 +21,11 @@ namespace graphtree {
 
 class VaryingSizes {
  public:
-  // Notes the inputs of a call. True once an input had another size than in the first call.
+  // Whether an input had another size than in the first call, or has in this one.
+  bool VaryWith(absl::Span<const Value> inputs) const {
+    return varied_ || FirstThatDiffers(inputs) < inputs.size();
+  }
+  // The same, and notes the inputs.
   bool SeenIn(absl::Span<const Value> inputs);
   bool any() const { return varied_; }
   // The input that varied first.
@@ -38,6 +42,8 @@ class VaryingSizes {
   };
 
   static Size SizeOf(const Value& value);
+  // Among the inputs of this call; inputs.size() if none does.
+  size_t FirstThatDiffers(absl::Span<const Value> inputs) const;
 
   bool has_first_ = false;
   std::vector<Size> first_;

@@ -28,7 +28,11 @@ TEST(VaryingSizesTest, TheSameSizesDoNotVary) {
 TEST(VaryingSizesTest, ADimensionThatVaries) {
   VaryingSizes sizes;
   EXPECT_FALSE(sizes.SeenIn(Values{Value::Integer(3), Of(DType::kF32, {8, 64})}));
-  EXPECT_TRUE(sizes.SeenIn(Values{Value::Integer(3), Of(DType::kF32, {9, 64})}));
+  const Values other = {Value::Integer(3), Of(DType::kF32, {9, 64})};
+  EXPECT_TRUE(sizes.VaryWith(other));
+  EXPECT_FALSE(sizes.any()) << "asking notes nothing";
+  EXPECT_TRUE(sizes.SeenIn(other));
+  EXPECT_TRUE(sizes.VaryWith(Values{Value::Integer(3), Of(DType::kF32, {8, 64})})) << "for ever";
   EXPECT_EQ(sizes.input(), 1u);
   EXPECT_EQ(sizes.how(), "has sizes [9, 64] after [8, 64]");
   EXPECT_TRUE(sizes.SeenIn(Values{Value::Integer(3), Of(DType::kF32, {8, 64})})) << "for ever";

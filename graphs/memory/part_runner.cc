@@ -8,14 +8,14 @@ namespace graphtree {
 PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces,
                        RandomSource* random, SaveWrite save)
     : allocator_(std::move(allocator)),
-      on_(stream, allocator_, save == nullptr ? nullptr : this, random),
+      parts_(stream, allocator_, save == nullptr ? nullptr : this, random),
       save_(std::move(save)) {
-  on_.SetWorkspaces(workspaces);
+  parts_.SetWorkspaces(workspaces);
 }
 
 absl::Status PartRunner::Run(const BreakRequest& part) {
   running_ = &part;
-  absl::Status status = on_.RunPart(part);
+  absl::Status status = parts_.Run(part);
   running_ = nullptr;
   allocator_.TellOwners(on_.stream());
   return status;
@@ -27,7 +27,7 @@ void PartRunner::Launching(absl::string_view op) {
 
 void PartRunner::Accessed(Access access, const Tensor& tensor, int argument) {
   const AddressRange range = tensor.raw_bytes();
-  if (judge_ != nullptr) on_.Fail(judge_(argument < 0 ? "" : op_, access, range));
+  if (judge_ != nullptr) parts_.Fail(judge_(argument < 0 ? "" : op_, access, range));
   if (access != Access::kWrite && access != Access::kReadWrite) return;
   if (range.empty() || allocator_.HasMade(range)) return;
   const bool is_named = absl::c_any_of(running_->tensors, [range](const Tensor& named) {

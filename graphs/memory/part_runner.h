@@ -1,5 +1,5 @@
 // Runs the eager parts of one call, in every kind of run alike: on the caller's stream, with memory
-// that follows no step.
+// that follows no step. It hears what the parts launch (PartLauncher) and says what is to be saved.
 //
 //   a launch of a part writes to     the part runner
 //   memory that the part made        does nothing
@@ -52,12 +52,11 @@ class PartRunner : private AccessObserver {
 
   // REQUIRES: `save` is not empty.
   void set_judge(Judge judge) { judge_ = std::move(judge); }
-  // See Launcher::SetRemadeBy.
-  void SetRemadeBy(uint64_t recording) { on_.SetRemadeBy(recording); }
-  // After a part that failed no other one runs.
+  // See PartLauncher::SetRemadeBy.
+  void SetRemadeBy(uint64_t recording) { parts_.SetRemadeBy(recording); }
   absl::Status Run(const BreakRequest& part);
   // What the parts asked for since the last TakeRequests.
-  BodyRequests TakeRequests() { return std::exchange(on_.requests(), {}); }
+  BodyRequests TakeRequests() { return parts_.TakeRequests(); }
 
  private:
   void Launching(absl::string_view op) override;
@@ -65,7 +64,7 @@ class PartRunner : private AccessObserver {
   void Launched(const Kernel&, const LaunchShape&, Arguments) override {}
 
   StepAllocator allocator_;
-  Launcher on_;
+  PartLauncher parts_;
   const SaveWrite save_;
   Judge judge_;
   std::string op_;  // that is launched now

@@ -122,8 +122,10 @@ class StepMemory {
   // What a storage that dies has to know: the call that runs, if any, and the streams of other
   // trees in whose calls it died. Storages share it, as they outlive this object.
   struct Caller {
+    // Used by any thread.
     std::atomic<std::thread::id> thread;  // of the call; while an InCall lives
     OtherUsers others;
+    // Used by the thread of the call only, and so inside of a call only.
     bool records = false;
     absl::flat_hash_set<uint64_t> fresh;  // blocks that the recording made
     std::vector<BlockId> waiting;         // older ones, which died meanwhile
@@ -136,12 +138,14 @@ class StepMemory {
         step_(pool_->arena().range_of(Region::kStep)),
         lasting_(pool_->arena().range_of(Region::kLasting)) {}
 
+  absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
+
+  // Used by any thread, since handles die on any; what each thread may ask of the pool and of the
+  // home their headers say. The pointers and the ranges never change.
   const std::shared_ptr<Pool> pool_;
   StorageHome* const home_;
   const std::shared_ptr<Caller> caller_;
-  absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
-
-  const AddressRange step_;  // the step region
+  const AddressRange step_;     // the step region
   const AddressRange lasting_;  // the lasting region
 };
 

@@ -326,7 +326,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   // From here on work has effects, and a failure is the call's own error.
   draft_.is_final = true;
   needs_.ground.memory->TellOwners(listeners_->holds().held(), call_.stream);
-  GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
+  GRAPHTREE_RETURN_IF_ERROR(LaunchEndedSection());
   // The memory so far has bytes that later sections read, though the books may show it as free:
   // nobody else may get it before they are launched.
   for (const AddressRange range : allocator_.Used())
@@ -353,7 +353,7 @@ absl::Status BodyCapture::ContinueOnCallers() {
 }
 
 // Launches the section that ended last. Its executable is new: it has this call's own addresses.
-absl::Status BodyCapture::LaunchSection() {
+absl::Status BodyCapture::LaunchEndedSection() {
   Node* node = draft_.node.get();
   Section* section = &node->last();
   if (section->executable == nullptr) return absl::OkStatus();
@@ -375,7 +375,7 @@ absl::Status BodyCapture::LaunchLast() {
   }
   std::vector<SpoiltBytes> of_this_run;
   if (!to_copy.empty()) GRAPHTREE_RETURN_IF_ERROR(writes_.SaveOfSection(&of_this_run));
-  GRAPHTREE_RETURN_IF_ERROR(LaunchSection());
+  GRAPHTREE_RETURN_IF_ERROR(LaunchEndedSection());
   for (const size_t i : to_copy) {
     const AddressRange block = node->kept[i].block;
     GRAPHTREE_RETURN_IF_ERROR(call_.stream.Copy(node->places[i].word(), block.base, block.bytes));

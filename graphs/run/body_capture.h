@@ -93,7 +93,7 @@ class BodyCapture : public Cutter {
   bool FinishGraph();
   absl::Status ContinueOnCallers();
   // REQUIRES: the caller's stream comes after all work that the section must wait for.
-  absl::Status LaunchSection();
+  absl::Status LaunchEndedSection();
   std::string OpenEnds();
   void KeepRehearsal();
   // False if the body asks for something that forbids a recording; the draft has the error.

@@ -20,34 +20,35 @@ CaptureWrites::CaptureWrites(Ground& ground, const Call& call, const Values& ori
               ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)) {}
 
-// Notes inputs that are copied and written to. A write to the copy would be lost; a write to the
-// input itself, which the body knows from elsewhere, would come after the copy. If no earlier run
-// has shown that write, the recording is made again with what this one has shown.
 void CaptureWrites::Note(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
-  const uint64_t serial = tensor.storage() == nullptr ? 0 : tensor.storage()->serial;
   noted_.push_back(range);
-  bool is_input = false;  // an input whose writes the node lists already
-  for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
-    const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
-    const bool mutates = call_.variant->Mutates(i);
-    is_input |= to_stand_in || (mutates && draft_.node->roles[i] == InputRole::kStatic &&
-                                RangeOf(originals_[i]).Contains(range));
-    if (draft_.node->roles[i] != InputRole::kCopied || mutates) continue;
-    if (to_stand_in || RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
-  }
-  if (is_input || ground_.memory->InStepRegion(range)) return;
-  draft_.node->written_beside.Add(range);
+  if (NoteInputs(range, tensor.storage() == nullptr ? 0 : tensor.storage()->serial)) return;
+  if (!ground_.memory->InStepRegion(range)) draft_.node->written_beside.Add(range);
 }
 
-// Notes a write that the part's break does not name. (A write that it names is noted as the body's
-// own.) The part knows that memory from elsewhere: an input there is the caller's, and not a copy.
+// A write that the break names is noted as the body's own. The part knows other memory from
+// elsewhere: an input there is the caller's, and not a copy.
 void CaptureWrites::NoteBeside(AddressRange range) {
-  for (uint32_t i = 0; i < originals_.size(); ++i) {
-    if (draft_.node->roles[i] != InputRole::kCopied || call_.variant->Mutates(i)) continue;
-    if (RangeOf(originals_[i]).Overlaps(range)) draft_.written.push_back(i);
-  }
+  NoteInputs(range, 0);
   if (!ground_.memory->InStepRegion(range)) draft_.node->written_beside.Add(range);
+}
+
+// A write to the copy of an input would be lost; a write to the input itself, which the body knows
+// from elsewhere, would come after the copy. If no earlier run has shown that write, the recording
+// is made again with what this one has shown.
+bool CaptureWrites::NoteInputs(AddressRange range, uint64_t serial) {
+  bool is_listed = false;
+  for (uint32_t i = 0; i < draft_.stand_ins.size(); ++i) {
+    const InputRole role = draft_.node->roles[i];
+    const AddressRange input = RangeOf(originals_[i]);
+    const bool to_stand_in = serial != 0 && draft_.stand_ins[i] == serial;
+    const bool mutates = call_.variant->Mutates(i);
+    is_listed |= to_stand_in || (mutates && role == InputRole::kStatic && input.Contains(range));
+    if (role != InputRole::kCopied || mutates) continue;
+    if (to_stand_in || input.Overlaps(range)) draft_.written.push_back(i);
+  }
+  return is_listed;
 }
 
 void CaptureWrites::SaveOfPart(const Tensor& tensor, bool beside) {

@@ -12,6 +12,7 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_CAPTURE_WRITES_H_
 #define GRAPHTREE_GRAPHS_RUN_CAPTURE_WRITES_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,7 +46,12 @@ class CaptureWrites {
   absl::Status Restore() { return undo_.Restore(); }
 
  private:
+  // A write that the part's break does not name.
   void NoteBeside(AddressRange range);
+  // Notes the copied inputs that a write to these bytes reaches. `serial` is that of the storage
+  // that is written to, if its handle was used; else 0. Returns whether the bytes are those of an
+  // input whose writes the node lists already.
+  bool NoteInputs(AddressRange range, uint64_t serial);
   SpoiltBytes SpoiltAt(AddressRange range) const;
   std::vector<AddressRange> WritesOfSection();
 

@@ -8,12 +8,16 @@ using Route = Decision::Route;
 
 Decision Eager(Rule rule, Reason reason) { return {rule, Route::kEager, reason}; }
 
-// Rules 1 to 7: the caller asked for eager runs, or the function cannot be recorded.
-std::optional<Decision> WhyNeverRecorded(const MissFacts& facts) {
+// Rules 1 to 8: the path is over, the caller asked for eager runs, or the function cannot be
+// recorded.
+std::optional<Decision> DecideEarly(const MissFacts& facts) {
   if (facts.size == SizeVerdict::kNotListed) {
     return Eager(Rule::kSizeNotListed, Reason::kSizeNotListed);
   }
   if (facts.size == SizeVerdict::kVaries) return Eager(Rule::kSizesVary, Reason::kSizesVary);
+  if (!facts.is_again && Grows(facts.path) && !facts.path_is_held) {
+    return Decision{Rule::kDeadPathGrows, Route::kNewPath};
+  }
   if (facts.is_long_step && facts.path == PathState::kWarmUp) {
     return Eager(Rule::kLongStep, Reason::kLongStep);
   }
@@ -24,7 +28,7 @@ std::optional<Decision> WhyNeverRecorded(const MissFacts& facts) {
   return std::nullopt;
 }
 
-// Rules 8 to 12: these inputs cannot be recorded, or not now.
+// Rules 9 to 13: these inputs cannot be recorded, or not now.
 std::optional<Decision> WhyNotNow(const MissFacts& facts) {
   if (facts.obstacle == RoleObstacle::kWritten) {
     return Eager(Rule::kMutatedInput, Reason::kMutatedInput);
@@ -40,8 +44,10 @@ std::optional<Decision> WhyNotNow(const MissFacts& facts) {
 
 }  // namespace
 
+bool IsSettledEarly(const MissFacts& facts) { return DecideEarly(facts).has_value(); }
+
 Decision Decide(const MissFacts& facts) {
-  if (const auto never = WhyNeverRecorded(facts)) return *never;
+  if (const auto early = DecideEarly(facts)) return *early;
   if (const auto not_now = WhyNotNow(facts)) return *not_now;
   if (facts.is_again) return {Rule::kRecord, Route::kRecord};
   if (!facts.warm || facts.path == PathState::kWarmUp) return {Rule::kWarmUp, Route::kWarmUp};

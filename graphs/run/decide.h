@@ -4,25 +4,32 @@
 //      the first rule that holds decides                            decision
 //   1  the size is not listed                                        eager: size_not_listed
 //   2  the sizes vary, and what varies is not to be recorded         eager: sizes_vary
-//   3  the path holds warm-ups, and the step goes on and on          eager: long_step
-//   4  the tree is off                                               eager: tree_off
-//   5  the function is excluded                                      eager: excluded
-//   6  its runs ask for warm-ups for ever                            eager: warm_up_for_ever
-//   7  its work goes to another stream                               eager: works_elsewhere
-//   8  it writes to an input that can only be copied                 eager: mutated_input
-//   9  inputs overlap, and it writes to one of them                  eager: overlapping_inputs
-//  10  its recordings failed, and it pauses                          eager: paused
-//  11  it was recorded too often at this place                       eager: rerecord_limit
-//  12  other shapes have all the places, and keep them               eager: shape_limit
-//  13  it is not warm, or the path holds warm-ups                    warm up
-//  14  a recording matches                                           replay
-//  15  the path replays, and nothing of it is held                   begin a new path
-//  16  an input moved, and the options want it to stay               eager: input_moves
-//  17  a recording nearly matches, and one more is one too many      eager: rerecord_limit
-//  18  none of these holds                                           record
+//   3  the path grows with every call, and nothing of it is held     begin a new path
+//   4  the path holds warm-ups, and the step goes on and on          eager: long_step
+//   5  the tree is off                                               eager: tree_off
+//   6  the function is excluded                                      eager: excluded
+//   7  its runs ask for warm-ups for ever                            eager: warm_up_for_ever
+//   8  its work goes to another stream                               eager: works_elsewhere
+//   9  it writes to an input that can only be copied                 eager: mutated_input
+//  10  inputs overlap, and it writes to one of them                  eager: overlapping_inputs
+//  11  its recordings failed, and it pauses                          eager: paused
+//  12  it was recorded too often at this place                       eager: rerecord_limit
+//  13  other shapes have all the places, and keep them               eager: shape_limit
+//  14  it is not warm, or the path holds warm-ups                    warm up
+//  15  a recording matches                                           replay
+//  16  the path replays, and nothing of it is held                   begin a new path
+//  17  an input moved, and the options want it to stay               eager: input_moves
+//  18  a recording nearly matches, and one more is one too many      eager: rerecord_limit
+//  19  none of these holds                                           record
+//
+// A call that begins a new path is decided once more, at the root. Warm-ups and recordings make a
+// path longer with every call, so such a path ends as soon as it can (rule 3).
 //
 // A recording may have to be made again, because it showed an input to be hidden or written. The
-// call is then decided once more with `is_again`, without rules 13 to 17.
+// call is then decided once more with `is_again`, without rules 3 and 14 to 18.
+//
+// Rules 1 to 8 ask cheap questions. The facts of the others are gathered only if none of these
+// holds (IsSettledEarly).
 #ifndef GRAPHTREE_GRAPHS_RUN_DECIDE_H_
 #define GRAPHTREE_GRAPHS_RUN_DECIDE_H_
 
@@ -48,6 +55,8 @@ struct Sibling {
 };
 
 struct MissFacts {
+  // Cheap facts, for rules 1 to 8.
+  bool is_again = false;
   // The tree and the path.
   bool enabled = true;
   PathState path = PathState::kNone;
@@ -59,6 +68,8 @@ struct MissFacts {
   bool warm = false;
   bool asks_for_ever = false;
   bool works_elsewhere = false;
+
+  // Facts that only later rules ask for.
   uint64_t pause = 0;
   bool has_place = true;  // the shape has one or can take one
   // This call's inputs.
@@ -70,14 +81,13 @@ struct MissFacts {
   std::optional<Sibling> sibling;
   uint64_t rerecords = 0;  // how many recordings at this place had no expected cause
   uint64_t rerecord_limit = 0;
-
-  bool is_again = false;
 };
 
 // In the order of the table: a decision by one rule means that no rule before it held.
 enum class Rule : uint8_t {
   kSizeNotListed = 1,
   kSizesVary,
+  kDeadPathGrows,
   kLongStep,
   kTreeOff,
   kExcluded,
@@ -104,6 +114,13 @@ struct Decision {
 };
 
 Decision Decide(const MissFacts& facts);
+// Whether one of rules 1 to 8 holds.
+bool IsSettledEarly(const MissFacts& facts);
+
+// Warm-ups and recordings make the path longer with every call.
+inline bool Grows(PathState state) {
+  return state == PathState::kRecording || state == PathState::kWarmUp;
+}
 
 // Whether a variant was recorded so often at one place that this call is refused, and the counts
 // after this call. After `retry_after` refusals the count of recordings is halved.

@@ -36,10 +36,19 @@ const std::vector<Case>& Table() {
        Route::kEager, Reason::kSizeNotListed},
       {"varies", [](MissFacts* f) { f->size = SizeVerdict::kVaries; }, Rule::kSizesVary,
        Route::kEager, Reason::kSizesVary},
+      {"dead path grows",
+       [](MissFacts* f) {
+         f->path = PathState::kRecording;
+         f->path_is_held = false;
+       },
+       Rule::kDeadPathGrows,
+       Route::kNewPath,
+       {}},
       {"long step",
        [](MissFacts* f) {
          f->is_long_step = true;
          f->path = PathState::kWarmUp;
+         f->path_is_held = true;
        },
        Rule::kLongStep, Route::kEager, Reason::kLongStep},
       {"off", [](MissFacts* f) { f->enabled = false; }, Rule::kTreeOff, Route::kEager,
@@ -62,7 +71,10 @@ const std::vector<Case>& Table() {
       {"cold", [](MissFacts* f) { f->warm = false; }, Rule::kWarmUp, Route::kWarmUp, {}},
       {"match", [](MissFacts* f) { f->matches = true; }, Rule::kReplay, Route::kReplay, {}},
       {"dead path",
-       [](MissFacts* f) { f->path = PathState::kReplaying; },
+       [](MissFacts* f) {
+         f->path = PathState::kReplaying;
+         f->path_is_held = false;
+       },
        Rule::kNewPath,
        Route::kNewPath,
        {}},
@@ -110,6 +122,7 @@ TEST(DecideTest, TheFirstRuleThatHoldsDecides) {
 TEST(DecideTest, APathOfWarmUpsGrowsWarmUpsOnly) {
   MissFacts facts = Recordable();
   facts.path = PathState::kWarmUp;
+  facts.path_is_held = true;
   facts.matches = true;
   EXPECT_EQ(Decide(facts).rule, Rule::kWarmUp);
 }
@@ -118,6 +131,7 @@ TEST(DecideTest, ALongStepOfRecordingsGoesOnRecording) {
   MissFacts facts = Recordable();
   facts.is_long_step = true;
   facts.path = PathState::kRecording;
+  facts.path_is_held = true;
   EXPECT_EQ(Decide(facts).rule, Rule::kRecord);
 }
 
@@ -143,13 +157,32 @@ TEST(DecideTest, OneBelowTheLimitIsRecorded) {
 }
 
 // What the first recording has shown may forbid the second one; other rules are not asked again.
-TEST(DecideTest, ARecordingThatIsMadeAgainIsRefusedByRulesUpToTheTwelfth) {
+TEST(DecideTest, ARecordingThatIsMadeAgainIsRefusedByRulesUpToTheThirteenth) {
   for (const Case& row : Table()) {
     MissFacts facts = Recordable();
     row.change(&facts);
     facts.is_again = true;
-    const Rule expected = row.rule <= Rule::kNoPlace ? row.rule : Rule::kRecord;
-    EXPECT_EQ(Decide(facts).rule, expected) << row.name;
+    const bool is_asked = row.rule <= Rule::kNoPlace && row.rule != Rule::kDeadPathGrows;
+    EXPECT_EQ(Decide(facts).rule, is_asked ? row.rule : Rule::kRecord) << row.name;
+  }
+}
+
+TEST(DecideTest, AGrowingPathThatDiesEndsWhetherTheFunctionIsRecordedOrNot) {
+  for (const PathState state : {PathState::kWarmUp, PathState::kRecording}) {
+    MissFacts facts = Recordable();
+    facts.path = state;
+    facts.excluded = true;
+    EXPECT_EQ(Decide(facts).rule, Rule::kDeadPathGrows);
+    facts.path_is_held = true;
+    EXPECT_EQ(Decide(facts).rule, Rule::kExcluded);
+  }
+}
+
+TEST(DecideTest, TheFirstEightRulesSettleACallEarly) {
+  for (const Case& row : Table()) {
+    MissFacts facts = Recordable();
+    row.change(&facts);
+    EXPECT_EQ(IsSettledEarly(facts), row.rule <= Rule::kWorksElsewhere) << row.name;
   }
 }
 

@@ -58,15 +58,11 @@ void Learn(const AccessLog& log, const EagerRandom& random, Variant* variant) {
 
 }  // namespace
 
-absl::Status EagerRunner::WarmUp(Call& call) {
+absl::Status EagerRunner::WarmUp(Call& call, absl::Span<const InputRole> roles) {
   GRAPHTREE_RETURN_IF_ERROR(needs_.books.Restore());
   GRAPHTREE_RETURN_IF_ERROR(needs_.ground.SideAfter(call.stream));
   StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kStep);
   Values originals(call.inputs.begin(), call.inputs.end());
-  std::vector<InputRole> roles;
-  for (size_t i = 0; i < originals.size(); ++i) {
-    roles.push_back(needs_.ground.memory->RoleOf(originals[i], call.function.IsStatic(i)));
-  }
   needs_.ground.Consume(call);
   GivenInputs given(needs_.ground.memory.get(), &needs_.books.path(), false);
   Values inputs = given.Take(roles, &originals);
@@ -208,11 +204,12 @@ void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs&
                : needs_.kept.CountAll(call.function, run->outputs));
 }
 
-absl::Status EagerRunner::Run(Call& call, Reason reason, const std::string& detail) {
+absl::Status EagerRunner::Run(Call& call, Reason reason, absl::Span<const RoleChoice> roles,
+                              const std::string& detail) {
   if (!IsPlanted(PlantedBug::kHidesReason)) needs_.journal.Count(call.function, reason);
   const bool is_told =
       needs_.ground.options.strict || !call.function.warned[static_cast<size_t>(reason)];
-  const std::string why = is_told && detail.empty() ? needs_.why.Told(call, reason) : detail;
+  const std::string why = is_told && detail.empty() ? needs_.why.Told(call, reason, roles) : detail;
   if (needs_.ground.options.strict && !IsWanted(reason)) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", call.function.name, "' was not recorded: ", ReasonSentence(reason),

@@ -18,8 +18,10 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/types/span.h"
 #include "device/stream.h"
 #include "graphs/body_requests.h"
+#include "graphs/match/input_roles.h"
 #include "graphs/recording/given_inputs.h"
 #include "graphs/run/body_runner.h"
 #include "graphs/run/books.h"
@@ -57,10 +59,13 @@ class EagerRunner {
   EagerRunner(const EagerRunner&) = delete;
   EagerRunner& operator=(const EagerRunner&) = delete;
 
-  absl::Status WarmUp(Call& call);
+  // `roles` are the inputs' own ones (CallRoles).
+  absl::Status WarmUp(Call& call, absl::Span<const InputRole> roles);
   // `detail` goes into the warning, or into the error if strict. If it is empty, WhyEager writes
-  // it.
-  absl::Status Run(Call& call, Reason reason, const std::string& detail = "");
+  // it, from `roles` among others: how a recording would have taken the inputs, as far as that is
+  // known.
+  absl::Status Run(Call& call, Reason reason, absl::Span<const RoleChoice> roles,
+                   const std::string& detail = "");
 
  private:
   // The results of a body's run.

@@ -84,32 +84,56 @@ void Functions::LetLeave() {
   }
 }
 
-// The list of sizes comes first: a size that is not on it does not count as varying.
-SizeVerdict Functions::NoteSize(const Call& call) {
-  Function& function = call.function;
-  const TreeOptions& options = ground_.options;
-  if (!options.enabled || function.options.exclude) return SizeVerdict::kMayBeRecorded;
-  if (!IsRecordedSize(function, call.inputs)) return SizeVerdict::kNotListed;
-  const bool skips = function.options.skip_varying_sizes || options.skip_varying_sizes;
-  if (!skips) return SizeVerdict::kMayBeRecorded;
-  const bool varied_before = function.sizes.any();
-  if (!function.sizes.SeenIn(call.inputs)) return SizeVerdict::kMayBeRecorded;
-  if (!varied_before) {
-    table_.Leave(&function);
-    LetLeave();
-  }
-  return SizeVerdict::kVaries;
+bool Functions::SkipsVaryingSizes(const Function& function) const {
+  return function.options.skip_varying_sizes || ground_.options.skip_varying_sizes;
 }
 
-void Functions::FindVariant(Call* call) {
-  Function& function = call->function;
-  const uint64_t seen_before = function.variants_seen;
-  call->variant = VariantFor(&function, call->inputs, &next_variant_);
-  keeper_.Called(call->variant);
-  call->variant->DoubtHidden();
-  if (function.variants_seen == seen_before) return;
-  keeper_.NewShape(&function, call->variant);
-  journal_.TellOfShapes(function);
+// The list of sizes comes first: a size that is not on it does not count as varying.
+SizeVerdict Functions::JudgeSize(const Call& call) const {
+  const Function& function = call.function;
+  if (!ground_.options.enabled || function.options.exclude) return SizeVerdict::kMayBeRecorded;
+  if (!IsRecordedSize(function, call.inputs)) return SizeVerdict::kNotListed;
+  const bool varies = SkipsVaryingSizes(function) && function.sizes.VaryWith(call.inputs);
+  return varies ? SizeVerdict::kVaries : SizeVerdict::kMayBeRecorded;
+}
+
+void Functions::NoteSize(const Call& call) {
+  Function& function = call.function;
+  if (!ground_.options.enabled || function.options.exclude) return;
+  if (!SkipsVaryingSizes(function) || function.sizes.any()) return;
+  if (!function.sizes.SeenIn(call.inputs)) return;
+  table_.Leave(&function);
+  LetLeave();
+}
+
+Shape Functions::ShapeOf(const Call& call) const {
+  Shape shape;
+  shape.size = JudgeSize(call);
+  if (shape.size != SizeVerdict::kMayBeRecorded) return shape;
+  shape.variant = FindVariant(call.function, call.inputs);
+  if (shape.variant == nullptr) {
+    shape.newcomer = NewVariant(&call.function, call.inputs, next_variant_);
+    shape.variant = shape.newcomer.get();
+  }
+  shape.doubts_hidden = shape.variant->DoubtsHiddenAt(shape.variant->calls + 1);
+  return shape;
+}
+
+void Functions::NoteShape(const Call& call, Shape* shape) {
+  if (shape->size != SizeVerdict::kNotListed) NoteSize(call);
+  Variant* const variant = shape->variant;
+  if (variant == nullptr) return;
+  const bool is_new = shape->newcomer != nullptr;
+  if (is_new) {
+    ++next_variant_;
+    AddVariant(std::move(shape->newcomer));
+  }
+  keeper_.Called(variant);
+  variant->DoubtHidden();
+  shape->doubts_hidden = false;
+  if (!is_new) return;
+  keeper_.NewShape(&call.function, variant);
+  journal_.TellOfShapes(call.function);
 }
 
 // The counts begin again when a recording succeeds, or when a run beyond the limit does not ask

@@ -15,6 +15,7 @@
 #define GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -31,6 +32,14 @@
 #include "graphs/run/ground.h"
 
 namespace graphtree {
+
+// What a call's sizes mean for its function.
+struct Shape {
+  SizeVerdict size = SizeVerdict::kMayBeRecorded;
+  Variant* variant = nullptr;         // null for a size that may not be recorded
+  std::unique_ptr<Variant> newcomer;  // the variant, until the function has it; null if it has
+  bool doubts_hidden = false;         // Variant::DoubtHidden is due
+};
 
 class Functions {
  public:
@@ -51,10 +60,12 @@ class Functions {
   // Whether some function is checked, or all are.
   bool any_checked() const { return any_checked_; }
 
-  // Learns from the call's sizes; a function that is found to vary leaves.
-  SizeVerdict NoteSize(const Call& call);
-  // Gives the call its variant. Says once that a function comes in many shapes.
-  void FindVariant(Call* call);
+  // Looks only.
+  Shape ShapeOf(const Call& call) const;
+  // Notes a call that is no replay: a new variant becomes its function's, and a function that is
+  // found to vary leaves. Says once that a function comes in many shapes. REQUIRES: ShapeOf has
+  // just returned `shape` for the call.
+  void NoteShape(const Call& call, Shape* shape);
   // A warm-up is over. If it did not ask for another one (`asked` is empty) the variant is warm;
   // too many that ask in a row are remembered.
   void NoteWarmUp(const std::string& asked, Variant* variant);
@@ -62,10 +73,16 @@ class Functions {
   void NoteFailure(Variant* variant, absl::string_view why) const;
 
   Keeper& keeper() { return keeper_; }
+  const Keeper& keeper() const { return keeper_; }
   // By function, from the counts of all edges.
   std::vector<FunctionStats> PerFunction(const std::vector<EdgeStats>& edges) const;
 
  private:
+  SizeVerdict JudgeSize(const Call& call) const;
+  void NoteSize(const Call& call);
+  // Whether the function is not to be recorded once its sizes vary.
+  bool SkipsVaryingSizes(const Function& function) const;
+
   Ground& ground_;
   CallJournal& journal_;
   FunctionTable table_;

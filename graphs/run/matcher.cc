@@ -1,7 +1,6 @@
 // Asks the cheapest questions first.
 #include "graphs/run/matcher.h"
 
-#include "graphs/match/match.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -19,13 +18,21 @@ bool AnyMoved(const Node& node, absl::Span<const Value> inputs) {
 
 }  // namespace
 
+// A hit asks for the role of an input where it needs one: that costs less than a list of them.
 Node* Matcher::FindHit(Call& call) {
   Node* const last = path_.current()->last_child;
   if (last == nullptr || !CanReplay()) return nullptr;
-  if (!Matches(*last, call)) return FindByCall(call);
+  const auto role_of = [this, &call](size_t i) {
+    return ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i));
+  };
+  if (!Matches(*last, call)) return FindByHash(call, role_of);
   // A recording that pins these addresses is better: it patches nothing.
-  Node* const exact = last->is_general ? FindExact(call) : nullptr;
+  Node* const exact = last->is_general ? FindExact(call, role_of) : nullptr;
   return exact != nullptr ? exact : last;
+}
+
+Node* Matcher::FindByRoles(Call& call, absl::Span<const InputRole> roles) {
+  return FindByHash(call, [roles](size_t i) { return roles[i]; });
 }
 
 bool Matcher::Matches(const Node& node, Call& call) {
@@ -69,22 +76,21 @@ bool Matcher::ComesFromElsewhere(const Node& node, absl::Span<const Value> input
 }
 
 // Looks the recording up by hashes. No heap.
-Node* Matcher::FindByCall(Call& call) {
-  if (Node* exact = FindExact(call)) return exact;
+template <typename RoleOf>
+Node* Matcher::FindByHash(Call& call, RoleOf role_of) {
+  if (Node* exact = FindExact(call, role_of)) return exact;
   GeneralNodes& general = path_.current()->general;
   if (general.empty()) return nullptr;
   return general.Find(
-      call.function.id, call.inputs,
-      [&](size_t i) { return ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i)); },
-      [&] { return path_.HashOfAlive(); }, [&](const Node& node) { return Matches(node, call); });
+      call.function.id, call.inputs, role_of, [&] { return path_.HashOfAlive(); },
+      [&](const Node& node) { return Matches(node, call); });
 }
 
-Node* Matcher::FindExact(Call& call) {
+template <typename RoleOf>
+Node* Matcher::FindExact(Call& call, RoleOf role_of) {
   Node* parent = path_.current();
   PinHash hash;
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    hash.Add(ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i)), call.inputs[i]);
-  }
+  for (size_t i = 0; i < call.inputs.size(); ++i) hash.Add(role_of(i), call.inputs[i]);
   const auto found = parent->by_call.find(hash.value() ^ call.function.id);
   if (found == parent->by_call.end()) return nullptr;
   return found->second.Find([&] { return path_.HashOfAlive(); },

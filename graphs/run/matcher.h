@@ -8,13 +8,15 @@
 //              or dead
 //   WhyNot     says which of these does not hold, for the counters
 //
-// The matcher changes nothing but Call::brings_storage. No heap, no lock.
+// The matcher changes nothing but Call::brings_storage, and the path's list of outputs, which
+// forgets the dead ones. No heap, no lock.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_MATCHER_H_
 #define GRAPHTREE_GRAPHS_RUN_MATCHER_H_
 
 #include "absl/types/span.h"
+#include "graphs/match/match.h"
 #include "graphs/reason.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
@@ -32,8 +34,9 @@ class Matcher {
 
   // Null if no recording matches, or if nothing can be replayed in the path's state.
   Node* FindHit(Call& call);
-  // The same, but does not try the child that was taken last.
-  Node* FindByCall(Call& call);
+  // The same, but does not try the child that was taken last. `roles` are the inputs' own ones
+  // (CallRoles).
+  Node* FindByRoles(Call& call, absl::Span<const InputRole> roles);
   // REQUIRES: the node does not match the call.
   Reason WhyNot(const Node& node, const Call& call);
   // A replay may begin a path or follow another replay.
@@ -43,8 +46,12 @@ class Matcher {
 
  private:
   bool Matches(const Node& node, Call& call);
+  // `role_of` returns the role of an input, by its number.
+  template <typename RoleOf>
+  Node* FindByHash(Call& call, RoleOf role_of);
   // Finds only recordings that pin all inputs that can be pinned.
-  Node* FindExact(Call& call);
+  template <typename RoleOf>
+  Node* FindExact(Call& call, RoleOf role_of);
   static bool MovedOntoWritten(const Node& node, absl::Span<const Value> inputs);
   bool ComesFromElsewhere(const Node& node, absl::Span<const Value> inputs);
 

@@ -1,10 +1,6 @@
-// Gathers the facts, and notes what follows from the decision.
+// Gathers the facts, the cheap ones first.
 #include "graphs/run/miss.h"
 
-#include <algorithm>
-#include <string>
-
-#include "absl/strings/str_cat.h"
 #include "graphs/match/match.h"
 
 namespace graphtree {
@@ -14,8 +10,6 @@ namespace {
 constexpr uint64_t kUsualMissesInStep = 256;
 // After so many eager runs because an input moved, the function is recorded once more.
 constexpr uint32_t kEagerRunsUntilRetry = 64;
-
-bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
 
 RoleObstacle ObstacleIn(const std::vector<RoleChoice>& roles) {
   RoleObstacle obstacle = RoleObstacle::kNone;
@@ -32,57 +26,60 @@ typename Map::mapped_type FoundOr(const Map& map, uint32_t variant) {
   return found == map.end() ? typename Map::mapped_type() : found->second;
 }
 
-// Warm-ups and recordings make the path longer with every call.
-bool PathGrows(PathState state) {
-  return state == PathState::kRecording || state == PathState::kWarmUp;
-}
-
 }  // namespace
 
-RoleChoice RoleOf(const Ground& ground, const Call& call, size_t input, bool moved) {
-  const Value& value = call.inputs[input];
-  const Variant& variant = *call.variant;
-  InputFacts facts;
-  facts.role = ground.memory->RoleOf(value, call.function.IsStatic(input));
-  if (!value.is_tensor()) return {facts.role};
-  facts.bytes = value.layout()->extent_bytes();
-  facts.known = variant.warm;
-  facts.written = variant.Mutates(input);
-  facts.use = variant.uses[input];
-  // An input that a library takes is found by recording twice, which would run eager parts twice:
-  // so with parts it counts as hidden.
-  if (variant.breaks() && facts.use.opaque) facts.use.hidden = true;
-  facts.aligned = value.word() % call.function.AlignmentOf(input) == 0;
-  facts.moved = moved;
-  return ChooseRole(facts, {call.function.options.moving, ground.options.patch_bytes});
-}
-
-Miss Misses::Look(Call& call, SizeVerdict size, bool is_again) {
+Miss Misses::Begin(Call* call) const {
   Miss miss;
-  MissFacts& facts = miss.facts;
-  facts.size = size;
-  facts.enabled = ground_.options.enabled;
-  facts.excluded = call.function.options.exclude;
-  facts.is_again = is_again;
-  if (size != SizeVerdict::kMayBeRecorded) return miss;
-  const Variant& variant = *call.variant;
-  facts.path = books_.path().state();
-  facts.path_is_held = !books_.path().ForgetDead().empty();
-  facts.is_long_step = !is_again && IsLongStep(variant);
-  facts.warm = variant.warm;
-  facts.asks_for_ever = !variant.warm_up_asked_last.empty();
-  facts.works_elsewhere = !variant.works_elsewhere.empty();
-  facts.pause = variant.pause;
-  facts.writes_overlap = WrittenInputsOverlap(call.inputs, variant.mutates);
-  const bool may_record = facts.enabled && !facts.excluded;
-  if (may_record) miss.place = functions_.keeper().PlaceFor(call.variant);
-  facts.has_place = !may_record || miss.place.is_there;
-  LookAtInputs(call, &miss);
-  LookAtNode(call, &miss);
+  miss.shape = functions_.ShapeOf(*call);
+  call->variant = miss.shape.variant;
   return miss;
 }
 
-void Misses::LookAtInputs(const Call& call, Miss* miss) {
+void Misses::Look(Call& call, bool is_again, Miss* miss) const {
+  miss->facts = {};
+  miss->facts.is_again = is_again;
+  miss->match = nullptr;
+  miss->roles.chosen.clear();
+  miss->moved.clear();
+  miss->tries_pins_again = false;
+  miss->place = {};
+  miss->rerecords = {};
+  LookAtFunction(call, miss);
+  if (IsSettledEarly(miss->facts)) return;
+  MissFacts& facts = miss->facts;
+  const Variant& variant = *call.variant;
+  facts.pause = variant.pause;
+  miss->place = functions_.keeper().PlaceFor(variant);
+  facts.has_place = miss->place.is_there;
+  facts.writes_overlap = WrittenInputsOverlap(call.inputs, variant.mutates);
+  LookAtInputs(call, miss);
+  LookAtNode(call, miss);
+}
+
+void Misses::LookAtFunction(const Call& call, Miss* miss) const {
+  MissFacts& facts = miss->facts;
+  facts.size = miss->shape.size;
+  if (call.variant == nullptr) return;
+  facts.enabled = ground_.options.enabled;
+  facts.excluded = call.function.options.exclude;
+  facts.path = books_.path().state();
+  facts.path_is_held = books_.path().CountAlive() > 0;
+  const Variant& variant = *call.variant;
+  facts.is_long_step = !facts.is_again && IsLongStep(variant, facts);
+  facts.warm = variant.warm;
+  facts.asks_for_ever = !variant.warm_up_asked_last.empty();
+  facts.works_elsewhere = !variant.works_elsewhere.empty();
+}
+
+// Whether the caller seems never to begin a step while it holds outputs: then the path goes on for
+// ever, and nothing on it is replayed.
+bool Misses::IsLongStep(const Variant& variant, const MissFacts& facts) const {
+  if (!Grows(facts.path) || !facts.path_is_held) return false;
+  const uint64_t misses = variant.step == books_.step() ? variant.misses_in_step : 0;
+  return misses + 1 > kUsualMissesInStep;
+}
+
+void Misses::LookAtInputs(const Call& call, Miss* miss) const {
   const Node& place = *books_.path().current();
   const MovedInputs seen = FoundOr(place.moved, call.variant->id);
   miss->moved = seen.moved;
@@ -96,22 +93,47 @@ void Misses::LookAtInputs(const Call& call, Miss* miss) {
       }
     }
   }
-  const auto choose = [&] {
-    miss->roles.clear();
-    for (size_t i = 0; i < call.inputs.size(); ++i) {
-      miss->roles.push_back(RoleOf(ground_, call, i, i < miss->moved.size() && miss->moved[i]));
-    }
-    miss->facts.obstacle = ObstacleIn(miss->roles);
-  };
-  choose();
+  ChooseRoles(call, miss);
   if (miss->facts.obstacle != RoleObstacle::kMoves) return;
   miss->tries_pins_again = (seen.eager_runs + 1) % kEagerRunsUntilRetry == 0;
   if (!miss->tries_pins_again) return;
   miss->moved.assign(call.inputs.size(), false);
-  choose();
+  ChooseRoles(call, miss);
 }
 
-void Misses::LookAtNode(Call& call, Miss* miss) {
+void Misses::ChooseRoles(const Call& call, Miss* miss) const {
+  CallRoles& roles = miss->roles;
+  for (size_t i = roles.own.size(); i < call.inputs.size(); ++i) {
+    roles.own.push_back(ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i)));
+  }
+  roles.chosen.clear();
+  for (size_t i = 0; i < call.inputs.size(); ++i) {
+    roles.chosen.push_back(RoleOf(call, *miss, i));
+  }
+  miss->facts.obstacle = ObstacleIn(roles.chosen);
+}
+
+// How a recording that is made now would take the input.
+RoleChoice Misses::RoleOf(const Call& call, const Miss& miss, size_t input) const {
+  const Value& value = call.inputs[input];
+  const Variant& variant = *call.variant;
+  InputFacts facts;
+  facts.role = miss.roles.own[input];
+  if (!value.is_tensor()) return {facts.role};
+  facts.bytes = value.layout()->extent_bytes();
+  facts.known = variant.warm;
+  facts.written = variant.Mutates(input);
+  facts.use = variant.uses[input];
+  if (miss.shape.doubts_hidden) facts.use.hidden = false;
+  // An input that a library takes is found by recording twice, which would run eager parts twice:
+  // so with parts it counts as hidden.
+  if (variant.breaks() && facts.use.opaque) facts.use.hidden = true;
+  facts.aligned = value.word() % call.function.AlignmentOf(input) == 0;
+  facts.moved = input < miss.moved.size() && miss.moved[input];
+  return ChooseRole(facts, {call.function.options.moving, ground_.options.patch_bytes});
+}
+
+void Misses::LookAtNode(Call& call, Miss* miss) const {
   MissFacts& facts = miss->facts;
   facts.rerecord_limit = ground_.options.rerecord_limit;
   const Rerecords seen = FoundOr(books_.path().current()->unexpected, call.variant->id);
@@ -121,12 +143,12 @@ void Misses::LookAtNode(Call& call, Miss* miss) {
   facts.rerecords = verdict.after.count;
   miss->rerecords = verdict.after;
   if (facts.is_again || !matcher_.CanReplay()) return;
-  miss->match = matcher_.FindByCall(call);
+  miss->match = matcher_.FindByRoles(call, miss->roles.own);
   facts.matches = miss->match != nullptr;
   if (!facts.matches) facts.sibling = SiblingOf(call, *miss);
 }
 
-std::optional<Sibling> Misses::SiblingOf(const Call& call, const Miss& miss) {
+std::optional<Sibling> Misses::SiblingOf(const Call& call, const Miss& miss) const {
   const Node& place = *books_.path().current();
   const auto siblings = place.by_variant.find(call.variant->id);
   if (siblings == place.by_variant.end()) return std::nullopt;
@@ -136,58 +158,8 @@ std::optional<Sibling> Misses::SiblingOf(const Call& call, const Miss& miss) {
   if (sibling.against != Reason::kStaticMoved) return sibling;
   // If the next recording takes the input at any address, this mismatch does not come again.
   const size_t moved = FirstMismatch(last.inputs.rows(), call.inputs);
-  sibling.is_expected = miss.roles[moved].role != InputRole::kStatic;
+  sibling.is_expected = miss.roles.chosen[moved].role != InputRole::kStatic;
   return sibling;
-}
-
-// Whether the caller seems never to begin a step while it holds outputs: then the path goes on for
-// ever, and nothing on it is replayed.
-bool Misses::IsLongStep(const Variant& variant) {
-  if (!PathGrows(books_.path().state()) || books_.path().ForgetDead().empty()) return false;
-  const uint64_t misses = variant.step == books_.step() ? variant.misses_in_step : 0;
-  return misses + 1 > kUsualMissesInStep;
-}
-
-// Notes consequences only of rules that the decision has come to.
-void Misses::Note(const Miss& miss, const Decision& decision, Call& call) {
-  if (call.variant == nullptr) return;
-  Variant& variant = *call.variant;
-  if (!miss.facts.is_again) NoteStep(miss, call);
-  if (decision.rule == Rule::kPaused) --variant.pause;
-  Node& here = *books_.path().current();
-  if (decision.rule >= Rule::kRerecordedTooOften && here.unexpected.contains(variant.id)) {
-    here.unexpected[variant.id] = miss.rerecords;
-  }
-  if (decision.rule > Rule::kNoPlace) functions_.keeper().TakePlace(&variant, miss.place);
-  if (miss.facts.is_again || decision.rule <= Rule::kNewPath) return;
-  NoteMoved(miss, call);
-  if (decision.rule == Rule::kInputMoves || !miss.facts.sibling.has_value()) return;
-  journal_.Count(call.function, miss.facts.sibling->against);
-  if (!miss.facts.sibling->is_expected) ++here.unexpected[variant.id].count;
-}
-
-void Misses::NoteStep(const Miss& miss, const Call& call) {
-  if (!PathGrows(miss.facts.path)) return;
-  Variant& variant = *call.variant;
-  if (variant.step != books_.step()) {
-    variant.step = books_.step();
-    variant.misses_in_step = 0;
-  }
-  if (miss.facts.path_is_held) ++variant.misses_in_step;
-  if (!miss.facts.is_long_step) return;
-  // On a path of warm-ups the call runs eagerly, which is counted there.
-  if (miss.facts.path != PathState::kWarmUp) journal_.Count(call.function, Reason::kLongStep);
-  journal_.Tell(call.function, Reason::kLongStep,
-                absl::StrCat("'", call.function.name, "' was not replayed in its last ",
-                             variant.misses_in_step, " calls: ", ReasonSentence(Reason::kLongStep),
-                             " (", books_.path().ForgetDead().size(), " are held)"));
-}
-
-void Misses::NoteMoved(const Miss& miss, const Call& call) {
-  if (miss.moved.empty()) return;
-  MovedInputs& seen = books_.path().current()->moved[call.variant->id];
-  seen.moved = miss.moved;
-  if (miss.facts.obstacle == RoleObstacle::kMoves || miss.tries_pins_again) ++seen.eager_runs;
 }
 
 }  // namespace graphtree

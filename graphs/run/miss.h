@@ -1,8 +1,19 @@
-// Gathers the facts about a call that was no hit, so that decide.h can decide, and notes the
-// consequences after the decision. "This place" is the node at the path's end.
+// Gathers the facts about a call that was no hit, so that decide.h can decide. Changes nothing:
 //
-//   Look   reads: the shape, the path, the recordings at this place, how each input would be taken
-//   Note   writes: the decision's counts, pauses, places, and which inputs have moved
+//   Begin   what the inputs mean for the function: the shape, which may be a new one
+//   Look    before each decision: the path, the recordings at this place, how each input would be
+//           taken. "This place" is the node at the path's end
+//   Decide  decide.h
+//   Note    miss_notes.h: what follows for the tree, once it is decided
+//   route   tree_core.cc TakeRoute
+//
+// Where a cheap fact decides already (IsSettledEarly), nothing else is looked at: a call of an
+// excluded function asks neither for its inputs' roles nor for recordings.
+//
+// How the call's inputs are taken is worked out here and goes with the miss to whoever needs it:
+// the matcher, the recorder, the warm-up, and the words of a refusal. What an input is to the tree
+// (CallRoles::own) is asked once for each call; how a recording would take it is chosen for each
+// decision, since a recording that was given up has shown more.
 //
 // An input that a recording at this place pinned, and that comes at another address, has moved:
 // the next recording takes it at any address (input_roles.h). If the function's options ask for
@@ -13,6 +24,7 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_MISS_H_
 #define GRAPHTREE_GRAPHS_RUN_MISS_H_
 
+#include <cstddef>
 #include <optional>
 #include <vector>
 
@@ -21,7 +33,6 @@
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
-#include "graphs/run/call_journal.h"
 #include "graphs/run/decide.h"
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
@@ -30,49 +41,43 @@
 namespace graphtree {
 
 struct Miss {
+  Shape shape;
+  bool is_noted = false;  // a decision about this call was noted
+  // As of the last Look. Those that no rule asked for are empty.
   MissFacts facts;
   Node* match = nullptr;
-  std::vector<RoleChoice> roles;  // by input: the role if the call were recorded now
+  CallRoles roles;
   std::vector<bool> moved;        // by input; empty if nothing was pinned at this place
   bool tries_pins_again = false;  // inputs that moved are pinned once more
   Keeper::Place place;            // for the shape
   Rerecords rerecords;            // the counts at this place, after this call
 };
 
-// How a recording that is made now would take the input. `moved`: a recording at this place pinned
-// the input to another address.
-RoleChoice RoleOf(const Ground& ground, const Call& call, size_t input, bool moved);
-
 class Misses {
  public:
-  // All outlive it.
-  Misses(Ground& ground, Books& books, CallJournal& journal, Functions& functions, Matcher& matcher)
-      : ground_(ground),
-        books_(books),
-        journal_(journal),
-        functions_(functions),
-        matcher_(matcher) {}
+  // All outlive it. The matcher is asked for recordings; it takes dead outputs off the path's list.
+  Misses(const Ground& ground, const Books& books, const Functions& functions, Matcher& matcher)
+      : ground_(ground), books_(books), functions_(functions), matcher_(matcher) {}
   Misses(const Misses&) = delete;
   Misses& operator=(const Misses&) = delete;
 
-  // Takes no decision: nothing is counted or evicted. Dead outputs are freed, and how often shapes
-  // and recordings are used is brought up to date. `is_again`: the call's recording has to be made
-  // again. A call whose size may not be recorded needs no variant, and has no other facts.
-  Miss Look(Call& call, SizeVerdict size, bool is_again);
-  void Note(const Miss& miss, const Decision& decision, Call& call);
+  // Also gives the call its variant. The miss owns a new one until a decision is noted.
+  Miss Begin(Call* call) const;
+  // `is_again`: the call's recording has to be made again.
+  void Look(Call& call, bool is_again, Miss* miss) const;
 
  private:
-  void LookAtNode(Call& call, Miss* miss);
-  void LookAtInputs(const Call& call, Miss* miss);
-  std::optional<Sibling> SiblingOf(const Call& call, const Miss& miss);
-  bool IsLongStep(const Variant& variant);
-  void NoteStep(const Miss& miss, const Call& call);
-  void NoteMoved(const Miss& miss, const Call& call);
+  void LookAtFunction(const Call& call, Miss* miss) const;
+  void LookAtInputs(const Call& call, Miss* miss) const;
+  void LookAtNode(Call& call, Miss* miss) const;
+  void ChooseRoles(const Call& call, Miss* miss) const;
+  RoleChoice RoleOf(const Call& call, const Miss& miss, size_t input) const;
+  std::optional<Sibling> SiblingOf(const Call& call, const Miss& miss) const;
+  bool IsLongStep(const Variant& variant, const MissFacts& facts) const;
 
-  Ground& ground_;
-  Books& books_;
-  CallJournal& journal_;
-  Functions& functions_;
+  const Ground& ground_;
+  const Books& books_;
+  const Functions& functions_;
   Matcher& matcher_;
 };
 

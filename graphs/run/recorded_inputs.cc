@@ -14,8 +14,6 @@
 namespace graphtree {
 namespace {
 
-bool IsPinned(InputRole role) { return role == InputRole::kStatic || role == InputRole::kManaged; }
-
 // Whether the op takes neither a patched input nor a kept output.
 bool TakesNothing(const PointerOp& op) {
   return std::all_of(op.slots().begin(), op.slots().end(),
@@ -91,14 +89,14 @@ void FindHidden(const Graph& graph, absl::Span<const OpId> ingest,
 
 }  // namespace
 
-InputPlan PlanInputs(const Ground& ground, const Call& call, absl::Span<const RoleChoice> roles) {
+InputPlan PlanInputs(const Call& call, const CallRoles& roles) {
   InputPlan plan;
   std::vector<uint64_t> alignments;
   for (size_t i = 0; i < call.inputs.size(); ++i) {
-    const InputRole own = ground.memory->RoleOf(call.inputs[i], call.function.IsStatic(i));
-    plan.roles.push_back(roles[i].role);
-    plan.sought.push_back(roles[i].sought);
-    plan.unpinned.push_back(IsPinned(own) && !IsPinned(plan.roles.back()));
+    const RoleChoice& chosen = roles.chosen[i];
+    plan.roles.push_back(chosen.role);
+    plan.sought.push_back(chosen.sought);
+    plan.unpinned.push_back(IsPinned(roles.own[i]) && !IsPinned(chosen.role));
     alignments.push_back(PatchAlignment(call.inputs[i].word(), call.function.AlignmentOf(i)));
   }
   plan.pattern = InputPattern(plan.roles, call.inputs, alignments);

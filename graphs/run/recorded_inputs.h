@@ -28,7 +28,7 @@
 
 namespace graphtree {
 
-InputPlan PlanInputs(const Ground& ground, const Call& call, absl::Span<const RoleChoice> roles);
+InputPlan PlanInputs(const Call& call, const CallRoles& roles);
 
 // Moves the plan into the draft's node and returns the inputs for the body. `to_body` has the
 // managed inputs' own handles. A failure goes into the draft.

@@ -43,9 +43,8 @@ void NoteLasting(Node* node) {
   for (uint32_t i = 0; i < node->roles.size(); ++i) {
     const InputRole role = node->roles[i];
     bool lasts = role == InputRole::kPatched;
-    const bool is_pinned = role == InputRole::kStatic || role == InputRole::kManaged;
     for (const OutputSlot& slot : node->outputs) {
-      lasts |= slot.kind == OutputKind::kInput && slot.source == i && !is_pinned;
+      lasts |= slot.kind == OutputKind::kInput && slot.source == i && !IsPinned(role);
     }
     if (lasts) node->lasting.push_back(i);
   }
@@ -102,7 +101,7 @@ struct Recorder::Attempt {
   Draft& draft() { return capture->draft(); }
 };
 
-RecordOutcome Recorder::Record(Call& call, absl::Span<const RoleChoice> roles) {
+RecordOutcome Recorder::Record(Call& call, const CallRoles& roles) {
   if (absl::Status room = needs_.functions.keeper().RoomForNode(*call.variant); !room.ok()) {
     needs_.functions.NoteFailure(call.variant, room.message());
     return Eagerly(Reason::kOverBudget, room.message());
@@ -110,7 +109,7 @@ RecordOutcome Recorder::Record(Call& call, absl::Span<const RoleChoice> roles) {
   if (absl::Status back = needs_.books.Restore(); !back.ok()) return Done(back);
   const absl::StatusOr<CheckpointId> before = needs_.ground.memory->Take();
   if (!before.ok()) return Done(before.status());
-  const InputPlan plan = PlanInputs(needs_.ground, call, roles);
+  const InputPlan plan = PlanInputs(call, roles);
   absl::StatusOr<std::unique_ptr<Rehearsal>> rehearsal =
       RehearsalFor(needs_.ground.device.memory(), call, plan);
   RecordOutcome outcome;

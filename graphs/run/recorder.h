@@ -22,7 +22,6 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "absl/types/span.h"
 #include "allocator/pool.h"
 #include "graphs/inputs/rehearsal.h"
 #include "graphs/match/input_roles.h"
@@ -59,8 +58,8 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // `roles` say how the recording takes each input.
-  RecordOutcome Record(Call& call, absl::Span<const RoleChoice> roles);
+  // `roles.chosen` say how the recording takes each input.
+  RecordOutcome Record(Call& call, const CallRoles& roles);
   // A call is recorded at most so often in a row: each time one more input is shown to be hidden or
   // written, or the kept outputs to be hidden.
   static size_t MostRecordings(const Call& call) { return 2 * call.inputs.size() + 2; }

@@ -2,6 +2,7 @@
 // own.
 //
 //   Misses        gathers the facts about a call that was no hit
+//   MissNotes     notes what follows from the decision
 //   Replayer      launches a recording
 //   EagerRunner   runs the body now
 //   Recorder      captures the body
@@ -20,6 +21,7 @@
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/matcher.h"
 #include "graphs/run/miss.h"
+#include "graphs/run/miss_notes.h"
 #include "graphs/run/recorder.h"
 #include "graphs/run/replay_check.h"
 #include "graphs/run/replayer.h"
@@ -36,7 +38,8 @@ class Routes {
   Routes(const Routes&) = delete;
   Routes& operator=(const Routes&) = delete;
 
-  Misses& misses() { return misses_; }
+  const Misses& misses() const { return misses_; }
+  MissNotes& notes() { return notes_; }
   Replayer& replayer() { return replayer_; }
   EagerRunner& eager() { return eager_; }
   Recorder& recorder() { return recorder_; }
@@ -50,7 +53,8 @@ class Routes {
   WhyEager why_;
   ReplayCheck replay_check_;
 
-  Misses misses_;
+  const Misses misses_;
+  MissNotes notes_;
   Replayer replayer_;
   EagerRunner eager_;
   Recorder recorder_;

@@ -175,7 +175,7 @@ absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Sta
   const std::optional<Replayer::NotReplayed> why = routes_.replayer().TakeNotReplayed();
   if (!why.has_value()) return status;
   call.variant = node.variant;
-  return routes_.eager().Run(call, why->reason, why->detail);
+  return routes_.eager().Run(call, why->reason, {}, why->detail);
 }
 
 absl::Status TreeCore::CheckMiss(Call& call) {
@@ -196,33 +196,29 @@ absl::Status TreeCore::RunMiss(Call& call) {
   if (destroys && ground_->device.open_captures() > 0) {
     functions_.keeper().graveyard().DestroyAll();
   }
-  const SizeVerdict size = functions_.NoteSize(call);
-  if (size == SizeVerdict::kMayBeRecorded) {
-    functions_.FindVariant(&call);
-    GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
-    // Warm-ups and recordings make a path longer with every call, so it ends as soon as it can.
-    if (books_.path().state() != PathState::kReplaying) EndPathIfDead();
-  }
-  return TakeRoute(call, size);
+  books_.path().ForgetDead();  // outputs that died since the last call are let go within this one
+  Miss miss = routes_.misses().Begin(&call);
+  if (call.variant != nullptr) GRAPHTREE_RETURN_IF_ERROR(CheckPromises(call));
+  return TakeRoute(call, &miss);
 }
 
-absl::Status TreeCore::TakeRoute(Call& call, SizeVerdict size) {
+absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
   using Route = Decision::Route;
   RecordOutcome recorded;
   const size_t most = Recorder::MostRecordings(call);
   for (size_t recordings = 0; recordings < most;) {
     const bool is_again = recordings > 0;
-    const Miss miss = routes_.misses().Look(call, size, is_again);
-    const Decision decision = Decide(miss.facts);
-    routes_.misses().Note(miss, decision, call);
+    routes_.misses().Look(call, is_again, miss);
+    const Decision decision = Decide(miss->facts);
+    routes_.notes().Note(call, decision, miss);
     switch (decision.route) {
       case Route::kEager:
-        return routes_.eager().Run(call, decision.reason);
+        return routes_.eager().Run(call, decision.reason, miss->roles.chosen);
       case Route::kWarmUp:
-        return routes_.eager().WarmUp(call);
+        return routes_.eager().WarmUp(call, miss->roles.own);
       case Route::kReplay: {
-        absl::Status status = routes_.replayer().Replay(miss.match, call);
-        return status.ok() ? status : AfterFailedReplay(*miss.match, call, std::move(status));
+        absl::Status status = routes_.replayer().Replay(miss->match, call);
+        return status.ok() ? status : AfterFailedReplay(*miss->match, call, std::move(status));
       }
       case Route::kNewPath:
         EndPathIfDead();
@@ -231,16 +227,16 @@ absl::Status TreeCore::TakeRoute(Call& call, SizeVerdict size) {
         break;
     }
     ++recordings;
-    recorded = routes_.recorder().Record(call, miss.roles);
+    recorded = routes_.recorder().Record(call, miss->roles);
     if (recorded.next != RecordOutcome::Next::kAgain) break;
   }
   switch (recorded.next) {
     case RecordOutcome::Next::kDone:
       return recorded.status;
     case RecordOutcome::Next::kWarmUp:
-      return routes_.eager().WarmUp(call);
+      return routes_.eager().WarmUp(call, miss->roles.own);
     default:
-      return routes_.eager().Run(call, recorded.reason, recorded.detail);
+      return routes_.eager().Run(call, recorded.reason, miss->roles.chosen, recorded.detail);
   }
 }
 

@@ -5,8 +5,9 @@
 //     |
 //     `- RunMiss
 //          CheckMiss             what the caller brought, and on which stream
-//          miss.h                gathers what is known of the call
+//          miss.h                gathers what is known of the call, and changes nothing
 //          decide.h              one pure decision
+//          miss_notes.h          notes what follows from it
 //            replay              replayer.h
 //            warm up, eager      eager_runner.h   the body runs now
 //            record              recorder.h       the body is captured, then launched once
@@ -77,8 +78,9 @@ class TreeCore {
   absl::Status RunInside(const void* frame, Node* hit, Call& call);
   absl::Status RunMiss(Call& call);
   absl::Status CheckMiss(Call& call);
-  // Decides, and takes the route; more than once if a recording has to be made again.
-  absl::Status TakeRoute(Call& call, SizeVerdict size);
+  // Decides, and takes the route; more than once if a path ends, or if a recording has to be made
+  // again.
+  absl::Status TakeRoute(Call& call, Miss* miss);
   // A replay failed with `status`: returns that, or runs the call eagerly if nothing was replayed.
   absl::Status AfterFailedReplay(const Node& node, Call& call, absl::Status status);
   // Ends the path if nothing of it is held; functions that waited for that leave.

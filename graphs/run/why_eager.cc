@@ -3,7 +3,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphs/match/match.h"
-#include "graphs/run/miss.h"
 
 namespace graphtree {
 namespace {
@@ -36,9 +35,9 @@ std::string WhyEager::Writer(const Call& call, size_t input) const {
   return absl::StrCat("which '", writer.op, "' writes to", launched);
 }
 
-std::string WhyEager::Written(const Call& call) const {
-  for (size_t i = 0; i < call.inputs.size(); ++i) {
-    if (RoleOf(ground_, call, i, false).obstacle != RoleObstacle::kWritten) continue;
+std::string WhyEager::Written(const Call& call, absl::Span<const RoleChoice> roles) const {
+  for (size_t i = 0; i < roles.size(); ++i) {
+    if (roles[i].obstacle != RoleObstacle::kWritten) continue;
     const InputUse& use = call.variant->uses[i];
     const char* why = call.function.options.moving == Moving::kCopy
                           ? "its options ask for copies (Moving::kCopy)"
@@ -73,12 +72,12 @@ std::string WhyEager::Mismatch(const Call& call) {
                       AddressText(call.inputs[at]));
 }
 
-std::string WhyEager::Told(const Call& call, Reason reason) {
+std::string WhyEager::Told(const Call& call, Reason reason, absl::Span<const RoleChoice> roles) {
   const Function& function = call.function;
   const TreeBudget& budget = ground_.options.budget;
   switch (reason) {
     case Reason::kMutatedInput:
-      return Written(call);
+      return Written(call, roles);
     case Reason::kOverlappingInputs:
       return Overlap(call);
     case Reason::kRerecordLimit:

@@ -11,6 +11,7 @@
 #include "absl/types/span.h"
 #include "graphs/check/body_check.h"
 #include "graphs/inputs/access_log.h"
+#include "graphs/match/input_roles.h"
 #include "graphs/reason.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
@@ -28,13 +29,14 @@ class WhyEager {
   WhyEager(const WhyEager&) = delete;
   WhyEager& operator=(const WhyEager&) = delete;
 
-  // The details; empty if the reason's sentence says it all.
-  std::string Told(const Call& call, Reason reason);
+  // The details; empty if the reason's sentence says it all. `roles`: how a recording would have
+  // taken each input; may be empty.
+  std::string Told(const Call& call, Reason reason, absl::Span<const RoleChoice> roles);
 
  private:
   std::string Input(const Call& call, size_t input) const;
   std::string Writer(const Call& call, size_t input) const;
-  std::string Written(const Call& call) const;
+  std::string Written(const Call& call, absl::Span<const RoleChoice> roles) const;
   std::string Overlap(const Call& call) const;
   std::string Mismatch(const Call& call);
 

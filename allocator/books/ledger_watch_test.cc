@@ -31,18 +31,18 @@ TEST_F(LedgerKeptTest, WhatCameGoesAndWhatWentComesBack) {
   const BlockId old = AllocateKept(100);
   const uint32_t mark = ledger_.Watch();
   const BlockId made = AllocateKept(200);
-  EXPECT_EQ(Free(old), FreeOutcome::kFreed);
-  EXPECT_EQ(ledger_.Check(old), FreeOutcome::kAlreadyFree) << "the watch remembers it";
+  EXPECT_EQ(Free(old), HandleState::kLive);
+  EXPECT_EQ(ledger_.Check(old), HandleState::kAlreadyFree) << "the watch remembers it";
   Undo(mark);
   EXPECT_EQ(dies_, Indexes{made.index});
   EXPECT_EQ(wakes_, Indexes{old.index});
   EXPECT_TRUE(IsLive(old));
-  EXPECT_EQ(ledger_.Check(made), FreeOutcome::kStale) << "nobody can bring it back";
+  EXPECT_EQ(ledger_.Check(made), HandleState::kStale) << "nobody can bring it back";
 }
 
 TEST_F(LedgerKeptTest, WhatCameAndWentMeanwhileIsNoChange) {
   const uint32_t mark = ledger_.Watch();
-  EXPECT_EQ(Free(AllocateKept(100)), FreeOutcome::kFreed);
+  EXPECT_EQ(Free(AllocateKept(100)), HandleState::kLive);
   Undo(mark);
   EXPECT_TRUE(dies_.empty() && wakes_.empty());
   EXPECT_EQ(ledger_.placement(Region::kLasting).live_count(), 0u);
@@ -70,7 +70,7 @@ TEST_F(LedgerKeptTest, BlockWithSeveralDeedsIsToldOnce) {
   const BlockId old = AllocateKept(100);
   const uint32_t mark = ledger_.Watch();
   ledger_.SetKeep(old, true);
-  EXPECT_EQ(Free(old), FreeOutcome::kFreed);
+  EXPECT_EQ(Free(old), HandleState::kLive);
   Undo(mark);
   EXPECT_EQ(wakes_, Indexes{old.index});
   EXPECT_TRUE(dies_.empty());
@@ -82,14 +82,14 @@ TEST_F(LedgerKeptTest, InnerWatchIsUndoneAlone) {
   const BlockId a = AllocateKept(1);
   const uint32_t inner = ledger_.Watch();
   const BlockId b = AllocateKept(1);
-  EXPECT_EQ(Free(a), FreeOutcome::kFreed);
+  EXPECT_EQ(Free(a), HandleState::kLive);
   Undo(inner);
   EXPECT_EQ(dies_, Indexes{b.index});
   EXPECT_EQ(wakes_, Indexes{a.index});
   EXPECT_TRUE(IsLive(a));
   Undo(outer);
   EXPECT_EQ(dies_, Indexes{a.index});
-  EXPECT_EQ(ledger_.Check(a), FreeOutcome::kStale);
+  EXPECT_EQ(ledger_.Check(a), HandleState::kStale);
   EXPECT_EQ(ledger_.placement(Region::kLasting).live_count(), 0u);
 }
 
@@ -106,15 +106,15 @@ TEST_F(LedgerKeptTest, WhatAnInnerWatchLeavesIsUndoneByTheOuter) {
 TEST_F(LedgerKeptTest, BehindAWatchNothingIsRememberedOrNoted) {
   const BlockId old = AllocateKept(1);
   ledger_.Watch();
-  EXPECT_EQ(Free(old), FreeOutcome::kFreed);
+  EXPECT_EQ(Free(old), HandleState::kLive);
   ledger_.EndWatch();
-  EXPECT_EQ(ledger_.Check(old), FreeOutcome::kStale);
+  EXPECT_EQ(ledger_.Check(old), HandleState::kStale);
   const BlockId a = AllocateKept(1);
   const uint32_t mark = ledger_.Watch();
   EXPECT_EQ(mark, 0u) << "no deeds are left";
   Undo(mark);
-  EXPECT_EQ(Free(a), FreeOutcome::kFreed);
-  EXPECT_EQ(ledger_.Check(a), FreeOutcome::kStale);
+  EXPECT_EQ(Free(a), HandleState::kLive);
+  EXPECT_EQ(ledger_.Check(a), HandleState::kStale);
 }
 
 TEST_F(LedgerKeptTest, OneWatchAfterTheOther) {
@@ -122,7 +122,7 @@ TEST_F(LedgerKeptTest, OneWatchAfterTheOther) {
   for (int i = 0; i < 3; ++i) {
     const uint32_t mark = ledger_.Watch();
     EXPECT_EQ(mark, 0u);
-    EXPECT_EQ(Free(old), FreeOutcome::kFreed);
+    EXPECT_EQ(Free(old), HandleState::kLive);
     Undo(mark);
     EXPECT_EQ(wakes_, Indexes{old.index});
     EXPECT_TRUE(IsLive(old));
