@@ -107,6 +107,13 @@ absl::Status Tree::MoveWorkspace(WorkspaceId id, AddressRange memory) {
 
 void Tree::BeginStep() { core_->BeginStep(__builtin_frame_address(0)); }
 
+absl::Status Tree::TouchWorkspace(WorkspaceId id) {
+  const Looking looking(core_->gate());
+  return core_->ground().workspaces.Touch(id);
+}
+
+LastCall Tree::last_call() { return core_->figures().last_call(); }
+
 TreeStats Tree::stats() { return core_->figures().Stats(); }
 
 std::vector<FunctionStats> Tree::function_stats() { return core_->figures().PerFunction(); }

@@ -120,12 +120,16 @@ class Tree {
   // MoveWorkspace.
   WorkspaceId RegisterWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(WorkspaceId id, AddressRange memory);
+  // The same for one that is another thing at the same place.
+  absl::Status TouchWorkspace(WorkspaceId id);
 
   // The caller's loop begins another pass: the path ends, and what is still held of it goes stale.
   // While a call runs (this is its body, or another thread) no step begins, and the next call is an
   // error that says so.
   void BeginStep();
 
+  // What the last call came to. For the thread that made it, before its next call.
+  LastCall last_call();
   TreeStats stats();
   // The same figures by function, in the order of their ids; and by edge, for each function that
   // came after another one on a path. Recordings that were evicted count; functions that were

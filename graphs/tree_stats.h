@@ -3,10 +3,21 @@
 #define GRAPHTREE_GRAPHS_TREE_STATS_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "graphs/reason.h"
 
 namespace graphtree {
+
+// What a call came to.
+enum class CallRoute : uint8_t { kNone, kReplayed, kRecorded, kWarmedUp, kRanEagerly };
+
+struct LastCall {
+  CallRoute route = CallRoute::kNone;
+  // Why it ran eagerly; or, of a call that was recorded, why a recording of it that was there did
+  // not serve. Else nothing.
+  std::optional<Reason> reason = std::nullopt;
+};
 
 struct TreeStats {
   uint64_t calls = 0;

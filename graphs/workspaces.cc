@@ -20,7 +20,13 @@ absl::Status Workspaces::Move(WorkspaceId id, AddressRange memory) {
   Row& row = rows_[id];
   if (row.memory == memory) return absl::OkStatus();
   row.memory = memory;
-  ++row.generation;
+  return Touch(id);
+}
+
+absl::Status Workspaces::Touch(WorkspaceId id) {
+  if (id >= rows_.size()) return Unknown(id);
+  ++rows_[id].generation;
+  ++changes_;
   return absl::OkStatus();
 }
 

@@ -11,8 +11,11 @@
 // keeps the generations that it was recorded with; where a workspace has a newer one the node does
 // not match, and the call is recorded again.
 //
+// A workspace may also stand for something that is no memory of a library, such as weights that are
+// loaded anew where they were: Touch makes it a new generation at the same place.
+//
 // Pure bookkeeping. Threads: the tree's caller, or the body that runs for it. Cost for a node that
-// uses no workspace: one test.
+// uses no workspace: one test; for another, one compare until any workspace moves.
 #ifndef GRAPHTREE_GRAPHS_WORKSPACES_H_
 #define GRAPHTREE_GRAPHS_WORKSPACES_H_
 
@@ -39,6 +42,8 @@ class Workspaces {
   WorkspaceId Register(std::string name, AddressRange memory);
   // The library has other memory now. The same memory again changes nothing.
   absl::Status Move(WorkspaceId id, AddressRange memory);
+  // What is there is another thing now.
+  absl::Status Touch(WorkspaceId id);
 
   struct Found {
     AddressRange memory;
@@ -52,6 +57,13 @@ class Workspaces {
     }
     return true;
   }
+  // The same. `seen` is the caller's to keep with its uses, and starts at 0.
+  bool AreCurrent(const std::vector<WorkspaceUse>& uses, uint64_t* seen) const {
+    if (*seen == changes_) return true;
+    if (!AreCurrent(uses)) return false;
+    *seen = changes_;
+    return true;
+  }
 
  private:
   struct Row {
@@ -63,6 +75,7 @@ class Workspaces {
   absl::Status Unknown(WorkspaceId id) const;
 
   std::vector<Row> rows_;
+  uint64_t changes_ = 1;  // of all workspaces
 };
 
 }  // namespace graphtree

@@ -182,6 +182,7 @@ struct Node {
   std::vector<KeptOutput> kept;
   Values places;                         // where the next launch puts the kept outputs
   std::vector<WorkspaceUse> workspaces;  // of libraries, as they were when it was recorded
+  mutable uint64_t workspaces_seen = 0;  // Workspaces::AreCurrent keeps it
   std::vector<OutsideUse> outside;
   std::vector<OpSite> sites;  // where all its ops were launched; in checked mode only
   std::vector<std::shared_ptr<void>> keep_alive;

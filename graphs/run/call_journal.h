@@ -13,6 +13,7 @@
 #define GRAPHTREE_GRAPHS_RUN_CALL_JOURNAL_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -41,6 +42,11 @@ class CallJournal {
 
   TreeStats& stats() { return stats_; }
   CallTally& tally() { return tally_; }
+  // What the last call came to, so far.
+  const LastCall& last_call() const { return last_call_; }
+  void NoteRoute(CallRoute route, std::optional<Reason> reason = std::nullopt) {
+    last_call_ = {route, reason};
+  }
   // The edge from the function that is last on the path.
   CallEdge EdgeTo(const Function& function) const;
   CallCounts& On(const Function& function) { return tally_.On(EdgeTo(function)); }
@@ -77,6 +83,7 @@ class CallJournal {
   const TreeOptions& options_;
   const Path& path_;
   TreeStats stats_;
+  LastCall last_call_;
   CallTally tally_;
   Observers observers_;
 };

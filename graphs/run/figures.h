@@ -24,6 +24,8 @@ class Figures {
   Figures(Gate& gate, Ground& ground, Books& books, CallJournal& journal, Functions& functions)
       : gate_(gate), ground_(ground), books_(books), journal_(journal), functions_(functions) {}
 
+  // Waits for nobody: for the thread that made the call.
+  LastCall last_call() const { return journal_.last_call(); }
   TreeStats Stats();
   std::vector<EdgeStats> Edges();
   std::vector<FunctionStats> PerFunction();

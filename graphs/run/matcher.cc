@@ -56,7 +56,10 @@ bool Matcher::Matches(const Node& node, Call& call) {
     if (IsPlanted(PlantedBug::kMixesObjects)) continue;
     if (call.inputs[kept.input].object() != kept.value.object()) return false;
   }
-  if (!node.workspaces.empty() && !ground_.workspaces.AreCurrent(node.workspaces)) return false;
+  if (!node.workspaces.empty() &&
+      !ground_.workspaces.AreCurrent(node.workspaces, &node.workspaces_seen)) {
+    return false;
+  }
   const bool writes_to_others = !node.written.empty() || !node.written_beside.empty();
   if (writes_to_others && MovedOntoWritten(node, call.inputs)) return false;
   if (!node.inputs.anywhere().empty() && ComesFromElsewhere(node, call.inputs)) return false;

@@ -141,6 +141,7 @@ void Replayer::GoOn(Node* node, Call& call) {
   ++node->replays;
   node->last_call = stats.calls;
   ++stats.replays;
+  needs_.journal.NoteRoute(CallRoute::kReplayed);
   outputs_.HandOut(node, call);
 }
 

@@ -22,6 +22,11 @@ bool LiesIn(const Values& values, absl::Span<const Value> inputs) {
          inputs.data() < values.data() + values.size();
 }
 
+std::optional<Reason> WhyOthersDoNotServe(const MissFacts& facts) {
+  if (!facts.sibling.has_value()) return std::nullopt;
+  return facts.sibling->against;
+}
+
 StackId StackFrom(const void* frame, StepHistory& history) {
   const DoorMark door(frame);
   return history.stacks().Here();
@@ -175,6 +180,7 @@ absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Sta
   const std::optional<Replayer::NotReplayed> why = routes_.replayer().TakeNotReplayed();
   if (!why.has_value()) return status;
   call.variant = node.variant;
+  journal_.NoteRoute(CallRoute::kRanEagerly, why->reason);
   return routes_.eager().Run(call, why->reason, {}, why->detail);
 }
 
@@ -213,8 +219,10 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     routes_.notes().Note(call, decision, miss);
     switch (decision.route) {
       case Route::kEager:
+        journal_.NoteRoute(CallRoute::kRanEagerly, decision.reason);
         return routes_.eager().Run(call, decision.reason, miss->roles.chosen);
       case Route::kWarmUp:
+        journal_.NoteRoute(CallRoute::kWarmedUp);
         return routes_.eager().WarmUp(call, miss->roles.own);
       case Route::kReplay: {
         absl::Status status = routes_.replayer().Replay(miss->match, call);
@@ -227,6 +235,7 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
         break;
     }
     ++recordings;
+    if (!is_again) journal_.NoteRoute(CallRoute::kRecorded, WhyOthersDoNotServe(miss->facts));
     recorded = routes_.recorder().Record(call, miss->roles);
     if (recorded.next != RecordOutcome::Next::kAgain) break;
   }
@@ -234,8 +243,10 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     case RecordOutcome::Next::kDone:
       return recorded.status;
     case RecordOutcome::Next::kWarmUp:
+      journal_.NoteRoute(CallRoute::kWarmedUp);
       return routes_.eager().WarmUp(call, miss->roles.own);
     default:
+      journal_.NoteRoute(CallRoute::kRanEagerly, recorded.reason);
       return routes_.eager().Run(call, recorded.reason, miss->roles.chosen, recorded.detail);
   }
 }
