@@ -137,10 +137,12 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
   if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
+  Node* const hit = matcher_.FindHit(call);
+  // After the match: another thread tells of a tensor's use before it drops the tensor, so whoever
+  // sees the tensor dead is told.
   if (ground_->memory->other_users().any()) {
     GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
   }
-  Node* const hit = matcher_.FindHit(call);
   const bool calls_nobody = hit != nullptr && hit->cuts.empty() && !functions_.any_checked();
   absl::Status status =
       calls_nobody ? routes_.replayer().Replay(hit, call) : RunInside(frame, hit, call);
@@ -225,6 +227,9 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
         journal_.NoteRoute(CallRoute::kWarmedUp);
         return routes_.eager().WarmUp(call, miss->roles.own);
       case Route::kReplay: {
+        if (ground_->memory->other_users().any()) {
+          GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
+        }
         absl::Status status = routes_.replayer().Replay(miss->match, call);
         return status.ok() ? status : AfterFailedReplay(*miss->match, call, std::move(status));
       }
