@@ -7,7 +7,8 @@ namespace graphtree {
 
 PartRunner::PartRunner(Stream& stream, StepAllocator allocator, Workspaces* workspaces,
                        RandomSource* random, SaveWrite save)
-    : allocator_(std::move(allocator)),
+    : stream_(stream),
+      allocator_(std::move(allocator)),
       parts_(stream, allocator_, save == nullptr ? nullptr : this, random),
       save_(std::move(save)) {
   parts_.SetWorkspaces(workspaces);
@@ -17,7 +18,7 @@ absl::Status PartRunner::Run(const BreakRequest& part) {
   running_ = &part;
   absl::Status status = parts_.Run(part);
   running_ = nullptr;
-  allocator_.TellOwners(on_.stream());
+  allocator_.TellOwners(stream_);
   return status;
 }
 

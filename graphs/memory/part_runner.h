@@ -63,6 +63,7 @@ class PartRunner : private AccessObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel&, const LaunchShape&, Arguments) override {}
 
+  Stream& stream_;
   StepAllocator allocator_;
   PartLauncher parts_;
   const SaveWrite save_;
