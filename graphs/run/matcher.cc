@@ -16,24 +16,31 @@ bool AnyMoved(const Node& node, absl::Span<const Value> inputs) {
   return node.section.pointers.Moved(inputs);
 }
 
+// Returns an input's own role. A hit asks where it needs one: that costs less than a list of them.
+auto OwnRoles(const Ground& ground, const Call& call) {
+  return [&ground, &call](size_t i) {
+    return ground.memory->RoleOf(call.inputs[i], call.function.IsStatic(i));
+  };
+}
+
 }  // namespace
 
-// A hit asks for the role of an input where it needs one: that costs less than a list of them.
 Node* Matcher::FindHit(Call& call) {
   Node* const last = path_.current()->last_child;
   if (last == nullptr || !CanReplay()) return nullptr;
-  const auto role_of = [this, &call](size_t i) {
-    return ground_.memory->RoleOf(call.inputs[i], call.function.IsStatic(i));
-  };
-  if (!Matches(*last, call)) return FindByHash(call, role_of);
+  if (!Matches(*last, call)) return FindByCall(call);
   // A recording that pins these addresses is better: it patches nothing.
-  Node* const exact = last->is_general ? FindExact(call, role_of) : nullptr;
+  Node* const exact = last->is_general ? FindExactByCall(call) : nullptr;
   return exact != nullptr ? exact : last;
 }
 
 Node* Matcher::FindByRoles(Call& call, absl::Span<const InputRole> roles) {
   return FindByHash(call, [roles](size_t i) { return roles[i]; });
 }
+
+Node* Matcher::FindByCall(Call& call) { return FindByHash(call, OwnRoles(ground_, call)); }
+
+Node* Matcher::FindExactByCall(Call& call) { return FindExact(call, OwnRoles(ground_, call)); }
 
 bool Matcher::Matches(const Node& node, Call& call) {
   if (node.variant->function != &call.function || node.roles.size() != call.inputs.size()) {

@@ -46,6 +46,9 @@ class Matcher {
 
  private:
   bool Matches(const Node& node, Call& call);
+  // The inputs' own roles are asked for, one by one.
+  Node* FindByCall(Call& call);
+  Node* FindExactByCall(Call& call);
   // `role_of` returns the role of an input, by its number.
   template <typename RoleOf>
   Node* FindByHash(Call& call, RoleOf role_of);
