@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "device/base/check.h"
 
@@ -15,7 +14,7 @@ constexpr size_t kNumbersBegin = static_cast<size_t>(KeyField::kRequests);  // a
 // The place of the first value that is at least `wanted`, or their number. Without a branch on what
 // is compared: what a call brings is nothing that a processor could foresee.
 template <typename Value, typename Wanted>
-size_t FirstAtLeast(const std::vector<Value>& values, Wanted wanted) {
+inline size_t FirstAtLeast(const std::vector<Value>& values, Wanted wanted) {
   const Value* base = values.data();
   size_t count = values.size();
   while (count > 1) {
@@ -115,10 +114,9 @@ void CoverIndex::BuildColumn(KeyField field, absl::Span<const Key> keys) {
   const bool is_limited = column.rule.is_limited();
   column.include = NewRows(count + 1);
   if (is_limited) column.exclude = NewRows(is_at_most ? count + 1 : 1);
-  bool has_any = false;
   for (uint32_t index = 0; index < size_; ++index) {
     const int32_t number = NumberOf(keys[index], field);
-    has_any |= number == kAny;
+    column.has_any |= number == kAny;
     if (is_limited && !is_at_most && number != kAny) SetBit(column.exclude, index);
     for (size_t rank = 0; rank <= count; ++rank) {
       const bool has_less = rank == count || number < column.numbers[rank];
@@ -129,15 +127,14 @@ void CoverIndex::BuildColumn(KeyField field, absl::Span<const Key> keys) {
       }
     }
   }
-  column.is_fixed = count == 1 && !has_any;
+  column.is_fixed = count == 1 && !column.has_any;
   columns_.push_back(std::move(column));
 }
 
 void CoverIndex::BuildExtra(absl::Span<const Key> keys) {
   Column column = {.field = KeyField::kExtra};
-  bool has_any = false;
   for (const Key& key : keys) {
-    has_any |= key.any_extra;
+    column.has_any |= key.any_extra;
     if (!key.any_extra) column.extras.push_back(key.extra);
   }
   SortOut(&column.extras);
@@ -150,12 +147,11 @@ void CoverIndex::BuildExtra(absl::Span<const Key> keys) {
       if (keys[index].any_extra || is_equal) SetBit(column.include + rank * words_, index);
     }
   }
-  column.is_fixed = count == 1 && !has_any;
+  column.is_fixed = count == 1 && !column.has_any;
   columns_.push_back(std::move(column));
 }
 
 void CoverIndex::BuildFixed(const Key& first) {
-  static_assert(offsetof(Key, extra) + sizeof(Key::extra) == kKeyWords * sizeof(uint64_t));
   Key mask;
   for (uint32_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
@@ -167,15 +163,16 @@ void CoverIndex::BuildFixed(const Key& first) {
       NumberOf(mask, column.field) = -1;
     }
   }
-  std::memcpy(fixed_, &first, sizeof(fixed_));
-  std::memcpy(fixed_mask_, &mask, sizeof(fixed_mask_));
+  fixed_ = KeyWords::Of(first);
+  fixed_mask_ = KeyWords::Of(mask);
 }
 
 bool CoverIndex::IsFixedAlike(const Key& call) const {
-  uint64_t words[kKeyWords];
-  std::memcpy(words, &call, sizeof(words));
+  const KeyWords words = KeyWords::Of(call);
   uint64_t differs = 0;
-  for (size_t i = 0; i < kKeyWords; ++i) differs |= (words[i] ^ fixed_[i]) & fixed_mask_[i];
+  for (size_t i = 0; i < KeyWords::kCount; ++i) {
+    differs |= (words.words[i] ^ fixed_.words[i]) & fixed_mask_.words[i];
+  }
   return differs == 0;
 }
 
@@ -197,12 +194,13 @@ void CoverIndex::NarrowByTokens(int32_t call, Narrowed* narrowed) const {
 }
 
 CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& call) const {
-  Narrow narrow = {&column, nullptr, rows_.data()};
+  Narrow narrow = {&column, nullptr, rows_.data(), false};
   if (column.field == KeyField::kExtra) {
     size_t rank = FirstAtLeast(column.extras, call.extra);
     const size_t count = column.extras.size();
     if (rank < count && column.extras[rank] != call.extra) rank = count;
     narrow.include = Row(column.include, rank);
+    narrow.leaves_none = rank == count && !column.has_any;
     return narrow;
   }
   const int32_t number = NumberOf(call, column.field);
@@ -221,59 +219,63 @@ CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& c
     }
   }
   narrow.include = Row(column.include, rank);
+  narrow.leaves_none = rank == count && !column.has_any;
   return narrow;
 }
 
 void CoverIndex::NarrowBy(const Key& call, Narrowed* narrowed) const {
   NarrowByTokens(call.tokens, narrowed);
   narrowed->count = 0;
+  narrowed->leaves_none = false;
+  const auto add = [&](const Column& column) {
+    const Narrow narrow = NarrowByColumn(column, call);
+    narrowed->leaves_none |= narrow.leaves_none;
+    narrowed->columns[narrowed->count++] = narrow;
+  };
   if (IsFixedAlike(call)) {
-    for (const uint32_t i : varying_) {
-      narrowed->columns[narrowed->count++] = NarrowByColumn(columns_[i], call);
-    }
-    return;
-  }
-  for (const Column& column : columns_) {
-    narrowed->columns[narrowed->count++] = NarrowByColumn(column, call);
+    for (const uint32_t i : varying_) add(columns_[i]);
+  } else {
+    for (const Column& column : columns_) add(column);
   }
 }
 
-CoverIndex::Missed CoverIndex::WhyNothingCovers(const Key& call, const Narrowed& narrowed) const {
-  // Without limits tokens leave [begin, any_tokens_) where the rule is at most; else their shapes
-  // are those of one number, which [begin, end) holds unless it is padded too much.
-  uint32_t begin = narrowed.begin;
-  uint32_t end = any_tokens_;
+bool CoverIndex::KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const {
+  // At most: all from the first with enough, as those with any come last. Else those of one number,
+  // which stand from `begin` on unless they are none.
+  uint32_t end = size_;
   if (rules_.tokens.covers != Covers::kAtMost) {
-    const size_t rank = FirstAtLeast(tokens_, LeastCovering(rules_.tokens, call.tokens));
+    const size_t rank = FirstAtLeast(tokens_, LeastCovering(rules_.tokens, call));
     end = begin == any_tokens_ ? begin : token_begins_[std::min(rank + 1, tokens_.size())];
   }
-  // Tokens take part at their place in the order: after so many of the columns that are looked at.
-  uint32_t tokens_after = 0;
-  while (tokens_after < narrowed.count &&
-         narrowed.columns[tokens_after].column < columns_.data() + tokens_place_) {
-    ++tokens_after;
+  uint64_t left = 0;
+  for (size_t word = 0; word < words_; ++word) {
+    bits[word] &= BitsBetween(begin, end, word) | BitsBetween(any_tokens_, size_, word);
+    left |= bits[word];
   }
-  uint32_t most = 0;  // how many fields some shape passes; one more where tokens are passed
-  const uint32_t all = narrowed.count + 1;
-  for (size_t word = 0; word < words_ && most < all; ++word) {
-    uint64_t bits = BitsBetween(0, size_, word);
-    uint32_t passed = 0;
-    for (; passed < all; ++passed) {
-      if (passed == tokens_after) {
-        bits &= BitsBetween(begin, end, word) | BitsBetween(any_tokens_, size_, word);
-      } else {
-        bits &= narrowed.columns[passed - (passed > tokens_after ? 1 : 0)].include[word];
-      }
-      if (bits == 0) break;
+  return left != 0;
+}
+
+CoverIndex::Missed CoverIndex::WhyNothingCovers(const Key& call, const Narrowed& narrowed) const {
+  uint64_t bits[kMostKeys / 64];
+  for (size_t word = 0; word < words_; ++word) bits[word] = BitsBetween(0, size_, word);
+  const auto narrow_by_tokens = [&] { return KeepByTokens(call.tokens, narrowed.begin, bits); };
+  bool tokens_are_done = false;
+  for (uint32_t i = 0; i < narrowed.count; ++i) {
+    const Narrow& narrow = narrowed.columns[i];
+    if (!tokens_are_done && narrow.column >= columns_.data() + tokens_place_) {
+      tokens_are_done = true;
+      if (!narrow_by_tokens()) return WhyLeavesNone(KeyField::kTokens, call);
     }
-    most = std::max(most, passed);
-    if (passed == all) {
-      const uint32_t index = static_cast<uint32_t>(word * 64 + std::countr_zero(bits));
-      return {Miss::kPadding, PaddedTooMuch(index, call)};
-    }
+    if (narrow.leaves_none) return WhyLeavesNone(narrow.column->field, call);
+    uint64_t left = 0;
+    for (size_t word = 0; word < words_; ++word) left |= bits[word] &= narrow.include[word];
+    if (left == 0) return WhyLeavesNone(narrow.column->field, call);
   }
-  if (most == tokens_after) return WhyLeavesNone(KeyField::kTokens, call);
-  return WhyLeavesNone(narrowed.columns[most - (most > tokens_after ? 1 : 0)].column->field, call);
+  if (!tokens_are_done && !narrow_by_tokens()) return WhyLeavesNone(KeyField::kTokens, call);
+  size_t word = 0;
+  while (bits[word] == 0) ++word;
+  const auto index = static_cast<uint32_t>(word * 64 + std::countr_zero(bits[word]));
+  return {Miss::kPadding, PaddedTooMuch(index, call)};
 }
 
 KeyField CoverIndex::PaddedTooMuch(uint32_t index, const Key& call) const {

@@ -43,23 +43,28 @@ class CoverIndex {
   struct Column;
 
  public:
+  static constexpr size_t kMostKeys = 4096;
+
   CoverIndex() = default;
-  // REQUIRES: rules and keys that their checks pass (key.h), keys sorted by CostsLess.
+  // REQUIRES: at most kMostKeys, rules and keys that their checks pass (key.h), keys sorted by CostsLess.
   CoverIndex(const KeyRules& rules, absl::Span<const Key> keys);
 
   // What one field leaves of the shapes: those in `include` that are not in `exclude`, which holds
   // what is padded too much.
   struct Narrow {
-    const Column* column = nullptr;
-    const uint64_t* include = nullptr;
-    const uint64_t* exclude = nullptr;
+    const Column* column;
+    const uint64_t* include;
+    const uint64_t* exclude;
+    bool leaves_none;  // `include` is a row of zeros, though not each such row is noted
   };
   // What a call leaves of the shapes: [begin, end) and those with any tokens, narrowed by the rows
-  // of the other fields. It refers to the index.
+  // of the other fields. It refers to the index. Nothing is set before NarrowBy: clearing the
+  // columns would take as long as that.
   struct Narrowed {
-    uint32_t begin = 0;
-    uint32_t end = 0;
-    uint32_t count = 0;
+    uint32_t begin;
+    uint32_t end;
+    uint32_t count;
+    bool leaves_none;  // one of the columns does
     Narrow columns[kKeyFieldCount - 1];
   };
   // REQUIRES: a call that CheckCall passes.
@@ -100,6 +105,7 @@ class CoverIndex {
   struct Column {
     KeyField field = KeyField::kTokens;
     FieldRule rule = {};
+    bool has_any = false;   // some shape has any
     bool is_fixed = false;  // all shapes have the same value
     // The values that occur, ascending; `extras` of kExtra.
     std::vector<int32_t> numbers = {};
@@ -123,6 +129,9 @@ class CoverIndex {
   bool IsFixedAlike(const Key& call) const;
   void NarrowByTokens(int32_t call, Narrowed* narrowed) const;
   Narrow NarrowByColumn(const Column& column, const Key& call) const;
+  // Clears the bits of the shapes that tokens leave out, without limits on padding. False if none
+  // is left.
+  bool KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const;
   KeyField PaddedTooMuch(uint32_t index, const Key& call) const;
   Missed WhyLeavesNone(KeyField field, const Key& call) const;
 
@@ -140,10 +149,9 @@ class CoverIndex {
   size_t tokens_place_ = 0;        // before which of the columns tokens stand in this order
   std::vector<uint32_t> varying_;  // those that are not fixed
   std::vector<uint64_t> rows_;     // the first is of zeros
-  // The first words of a key, where all shapes are alike.
-  static constexpr size_t kKeyWords = 5;
-  uint64_t fixed_[kKeyWords] = {};
-  uint64_t fixed_mask_[kKeyWords] = {};
+  // What all shapes have alike, and where.
+  KeyWords fixed_ = {};
+  KeyWords fixed_mask_ = {};
 };
 
 }  // namespace graphtree

@@ -20,6 +20,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <string>
 
@@ -61,6 +62,20 @@ enum class KeyField : uint8_t {
 
 inline constexpr size_t kKeyFieldCount = static_cast<size_t>(KeyField::kExtra) + 1;
 inline constexpr size_t kKeyNumberCount = kKeyFieldCount - 1;
+
+// A key but for any_extra, as words: to compare and to mix whole keys at once.
+struct KeyWords {
+  static constexpr size_t kCount = 5;
+  uint64_t words[kCount];
+
+  static KeyWords Of(const Key& key) {
+    static_assert(offsetof(Key, extra) + sizeof(Key::extra) == sizeof(words));
+    KeyWords made;
+    std::memcpy(made.words, &key, sizeof(words));
+    return made;
+  }
+  void CopyTo(Key* key) const { std::memcpy(static_cast<void*>(key), words, sizeof(words)); }
+};
 
 // By KeyField.
 inline constexpr int32_t Key::*kKeyNumbers[] = {

@@ -52,15 +52,19 @@ uint64_t DigestOf(const KeyRules& rules, absl::Span<const Shape> shapes) {
   return digest;
 }
 
-// The first field that is negative or any, or none.
-std::optional<KeyField> OpenField(const Key& call) {
-  int32_t sign = call.any_extra ? -1 : 0;
-  for (size_t i = 0; i < kKeyNumberCount; ++i) sign |= NumberOf(call, static_cast<KeyField>(i));
-  if (sign >= 0) return std::nullopt;
-  for (size_t i = 0; i < kKeyNumberCount; ++i) {
-    if (NumberOf(call, static_cast<KeyField>(i)) < 0) return static_cast<KeyField>(i);
+// Whether a field is negative or any.
+bool IsOpen(const Key& call) {
+  const KeyWords all = KeyWords::Of(call);
+  const uint64_t signs = all.words[0] | all.words[1] | all.words[2] | all.words[3];
+  return (signs & 0x8000'0000'8000'0000) != 0 || call.any_extra;
+}
+
+Choice RefusalOf(const Key& call) {
+  Choice choice = {.why = Why::kUncovered, .field = KeyField::kExtra, .key = call};
+  for (size_t i = kKeyNumberCount; i-- > 0;) {
+    if (NumberOf(call, static_cast<KeyField>(i)) < 0) choice.field = static_cast<KeyField>(i);
   }
-  return KeyField::kExtra;
+  return choice;
 }
 
 Why WhyOf(CoverIndex::Miss miss) {
@@ -110,7 +114,16 @@ absl::StatusOr<ShapeTable> ShapeTable::Make(const KeyRules& rules, absl::Span<co
 
 void ShapeTable::Build() {
   std::vector<Key> keys;
-  for (const Shape& shape : shapes_) keys.push_back(shape.key);
+  for (const Shape& shape : shapes_) {
+    keys.push_back(shape.key);
+    Key open;
+    for (size_t i = 0; i < kKeyNumberCount; ++i) {
+      if (IsAny(shape.key, static_cast<KeyField>(i))) NumberOf(open, static_cast<KeyField>(i)) = -1;
+    }
+    if (shape.key.any_extra) open.extra = ~uint64_t{0};
+    keys_.push_back(KeyWords::Of(shape.key));
+    open_.push_back(KeyWords::Of(open));
+  }
   index_ = CoverIndex(rules_, keys);
   const size_t words = (shapes_.size() + 63) / 64;
   for (uint8_t bits = 0; bits < 4; ++bits) {
@@ -143,14 +156,26 @@ uint32_t ShapeTable::IndexOf(uint64_t id) const {
 }
 
 Key ShapeTable::Padded(uint32_t index, const Key& call) const {
-  Key key = shapes_[index].key;
-  for (size_t i = 0; i < kKeyNumberCount; ++i) {
-    int32_t& number = NumberOf(key, static_cast<KeyField>(i));
-    number = number == kAny ? NumberOf(call, static_cast<KeyField>(i)) : number;
+  return Served(call, {.chosen = index}).key;
+}
+
+Choice ShapeTable::Served(const Key& call, const Found& found) const {
+  const KeyWords own = KeyWords::Of(call);
+  const KeyWords& shape = keys_[found.chosen];
+  const KeyWords& open = open_[found.chosen];
+  KeyWords padded;
+  uint64_t differs = 0;
+  for (size_t i = 0; i < KeyWords::kCount; ++i) {
+    const uint64_t more = (shape.words[i] ^ own.words[i]) & ~open.words[i];
+    padded.words[i] = own.words[i] ^ more;
+    differs |= more;
   }
-  key.extra = call.extra;  // the shape's is the same, or any
-  key.any_extra = false;
-  return key;
+  Choice choice;
+  choice.why = differs == 0 ? Why::kHit : Why::kCover;
+  choice.index = found.chosen;
+  choice.better = found.first < found.chosen ? found.first : kNoShape;
+  padded.CopyTo(&choice.key);
+  return choice;
 }
 
 bool ShapeTable::Scan(const CoverIndex::Narrowed& narrowed, uint32_t begin, uint32_t end,
@@ -176,22 +201,16 @@ bool ShapeTable::Scan(const CoverIndex::Narrowed& narrowed, uint32_t begin, uint
 }
 
 Choice ShapeTable::Choose(const Key& call, Modes allowed) const {
-  if (const std::optional<KeyField> open = OpenField(call)) {
-    return {.why = Why::kUncovered, .field = open, .key = call};
-  }
+  if (IsOpen(call)) return RefusalOf(call);
   CoverIndex::Narrowed narrowed;
   index_.NarrowBy(call, &narrowed);
   Found found;
-  if (!Scan(narrowed, narrowed.begin, narrowed.end, allowed, &found) &&
-      !Scan(narrowed, index_.any_tokens(), index_.size(), allowed, &found)) {
-    return NothingServes(call, narrowed, found);
+  if (!narrowed.leaves_none &&
+      (Scan(narrowed, narrowed.begin, narrowed.end, allowed, &found) ||
+       Scan(narrowed, index_.any_tokens(), index_.size(), allowed, &found))) {
+    return Served(call, found);
   }
-  Choice choice;
-  choice.index = found.chosen;
-  choice.better = found.first < found.chosen ? found.first : kNoShape;
-  choice.key = Padded(found.chosen, call);
-  choice.why = choice.key == call ? Why::kHit : Why::kCover;
-  return choice;
+  return NothingServes(call, narrowed, found);
 }
 
 Choice ShapeTable::NothingServes(const Key& call, const CoverIndex::Narrowed& narrowed,

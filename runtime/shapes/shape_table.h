@@ -65,7 +65,7 @@ struct Choice {
 
 class ShapeTable {
  public:
-  static constexpr size_t kMostShapes = 4096;
+  static constexpr size_t kMostShapes = CoverIndex::kMostKeys;
 
   // No shape is usable yet: all are set to kNotRecorded. InvalidArgument for rules or a shape that
   // make no sense (key.h), a shape for running eagerly, an id that stands twice, a key that stands
@@ -113,6 +113,7 @@ class ShapeTable {
   ShapeTable() = default;
 
   void Build();
+  Choice Served(const Key& call, const Found& found) const;
   // Looks at the shapes [begin, end). True if one was chosen.
   bool Scan(const CoverIndex::Narrowed& narrowed, uint32_t begin, uint32_t end, Modes allowed,
             Found* found) const;
@@ -123,6 +124,8 @@ class ShapeTable {
   std::vector<Shape> shapes_;
   absl::flat_hash_map<uint64_t, uint32_t> by_id_;
   CoverIndex index_;
+  std::vector<KeyWords> keys_;         // of the shapes
+  std::vector<KeyWords> open_;         // all ones where they have any
   std::vector<uint64_t> of_modes_[4];  // bits by index, for each Modes::bits()
   std::vector<uint64_t> usable_;
   std::vector<Why> whys_;
