@@ -31,15 +31,11 @@ void SortOut(std::vector<Value>* values) {
   values->erase(std::unique(values->begin(), values->end()), values->end());
 }
 
+// The bits of a word that stand for shapes from `begin` on.
 uint64_t BitsFrom(uint32_t begin, size_t word) {
   const size_t first = word * 64;
   if (begin <= first) return ~uint64_t{0};
   return begin - first >= 64 ? 0 : ~uint64_t{0} << (begin - first);
-}
-
-// The bits of a word that lie in [begin, end).
-uint64_t BitsBetween(uint32_t begin, uint32_t end, size_t word) {
-  return BitsFrom(begin, word) & ~BitsFrom(end, word);
 }
 
 std::vector<int32_t> NumbersIn(absl::Span<const Key> keys, KeyField field) {
@@ -194,13 +190,13 @@ void CoverIndex::NarrowByTokens(int32_t call, Narrowed* narrowed) const {
 }
 
 CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& call) const {
-  Narrow narrow = {&column, nullptr, rows_.data(), false};
+  Narrow narrow = {&column, nullptr, rows_.data(), false, false};
   if (column.field == KeyField::kExtra) {
     size_t rank = FirstAtLeast(column.extras, call.extra);
     const size_t count = column.extras.size();
     if (rank < count && column.extras[rank] != call.extra) rank = count;
     narrow.include = Row(column.include, rank);
-    narrow.leaves_none = rank == count && !column.has_any;
+    narrow.covers_none = narrow.leaves_none = rank == count && !column.has_any;
     return narrow;
   }
   const int32_t number = NumberOf(call, column.field);
@@ -210,7 +206,9 @@ CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& c
   if (column.rule.covers == Covers::kAtMost) {
     if (column.exclude != 0) {
       const int64_t most = MostCovering(column.rule, number);
-      narrow.exclude = Row(column.exclude, FirstAtLeast(column.numbers, most + 1));
+      const size_t past = FirstAtLeast(column.numbers, most + 1);
+      narrow.exclude = Row(column.exclude, past);
+      narrow.covers_none = rank == past && !column.has_any;
     }
   } else {
     if (rank < count && column.numbers[rank] != wanted) rank = count;
@@ -220,44 +218,57 @@ CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& c
   }
   narrow.include = Row(column.include, rank);
   narrow.leaves_none = rank == count && !column.has_any;
+  narrow.covers_none |= narrow.leaves_none;
   return narrow;
 }
 
 void CoverIndex::NarrowBy(const Key& call, Narrowed* narrowed) const {
   NarrowByTokens(call.tokens, narrowed);
   narrowed->count = 0;
-  narrowed->leaves_none = false;
+  narrowed->leaves_none = narrowed->begin == size_;
+  narrowed->covers_none = narrowed->leaves_none;
+  // Where a field leaves none, those after it in the order of narrowing down do not matter.
+  const size_t end = narrowed->leaves_none ? tokens_place_ : columns_.size();
   const auto add = [&](const Column& column) {
     const Narrow narrow = NarrowByColumn(column, call);
-    narrowed->leaves_none |= narrow.leaves_none;
     narrowed->columns[narrowed->count++] = narrow;
+    narrowed->leaves_none |= narrow.leaves_none;
+    narrowed->covers_none |= narrow.covers_none;
+    return !narrow.leaves_none;
   };
   if (IsFixedAlike(call)) {
-    for (const uint32_t i : varying_) add(columns_[i]);
+    for (const uint32_t i : varying_) {
+      if (i >= end || !add(columns_[i])) return;
+    }
   } else {
-    for (const Column& column : columns_) add(column);
+    for (size_t i = 0; i < end; ++i) {
+      if (!add(columns_[i])) return;
+    }
   }
 }
 
 bool CoverIndex::KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const {
+  if (begin == size_) return false;
   // At most: all from the first with enough, as those with any come last. Else those of one number,
-  // which stand from `begin` on unless they are none.
-  uint32_t end = size_;
-  if (rules_.tokens.covers != Covers::kAtMost) {
+  // which stand from `begin` on unless they are none, and those with any.
+  std::fill(bits, bits + begin / 64, 0);
+  bits[begin / 64] &= BitsFrom(begin, begin / 64);
+  if (rules_.tokens.covers != Covers::kAtMost && begin != any_tokens_) {
     const size_t rank = FirstAtLeast(tokens_, LeastCovering(rules_.tokens, call));
-    end = begin == any_tokens_ ? begin : token_begins_[std::min(rank + 1, tokens_.size())];
+    const uint32_t end = token_begins_[rank + 1];
+    for (size_t word = begin / 64; word < words_; ++word) {
+      bits[word] &= ~(BitsFrom(end, word) & ~BitsFrom(any_tokens_, word));
+    }
   }
   uint64_t left = 0;
-  for (size_t word = 0; word < words_; ++word) {
-    bits[word] &= BitsBetween(begin, end, word) | BitsBetween(any_tokens_, size_, word);
-    left |= bits[word];
-  }
+  for (size_t word = begin / 64; word < words_; ++word) left |= bits[word];
   return left != 0;
 }
 
 CoverIndex::Missed CoverIndex::WhyNothingCovers(const Key& call, const Narrowed& narrowed) const {
   uint64_t bits[kMostKeys / 64];
-  for (size_t word = 0; word < words_; ++word) bits[word] = BitsBetween(0, size_, word);
+  std::fill(bits, bits + words_, ~uint64_t{0});
+  bits[words_ - 1] = ~BitsFrom(size_, words_ - 1);
   const auto narrow_by_tokens = [&] { return KeepByTokens(call.tokens, narrowed.begin, bits); };
   bool tokens_are_done = false;
   for (uint32_t i = 0; i < narrowed.count; ++i) {

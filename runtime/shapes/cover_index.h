@@ -55,7 +55,8 @@ class CoverIndex {
     const Column* column;
     const uint64_t* include;
     const uint64_t* exclude;
-    bool leaves_none;  // `include` is a row of zeros, though not each such row is noted
+    bool leaves_none;  // no shape has the value, or any
+    bool covers_none;  // the same, or all that have it are padded too much
   };
   // What a call leaves of the shapes: [begin, end) and those with any tokens, narrowed by the rows
   // of the other fields. It refers to the index. Nothing is set before NarrowBy: clearing the
@@ -64,7 +65,8 @@ class CoverIndex {
     uint32_t begin;
     uint32_t end;
     uint32_t count;
-    bool leaves_none;  // one of the columns does
+    bool covers_none;  // one field alone says that no shape covers the call
+    bool leaves_none;  // tokens do, or the last column does: no further fields were looked at
     Narrow columns[kKeyFieldCount - 1];
   };
   // REQUIRES: a call that CheckCall passes.

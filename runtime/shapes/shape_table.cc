@@ -205,7 +205,7 @@ Choice ShapeTable::Choose(const Key& call, Modes allowed) const {
   CoverIndex::Narrowed narrowed;
   index_.NarrowBy(call, &narrowed);
   Found found;
-  if (!narrowed.leaves_none &&
+  if (!narrowed.covers_none &&
       (Scan(narrowed, narrowed.begin, narrowed.end, allowed, &found) ||
        Scan(narrowed, index_.any_tokens(), index_.size(), allowed, &found))) {
     return Served(call, found);

@@ -21,6 +21,7 @@ struct Case {
   std::vector<Key> hits;
   std::vector<Key> covers;
   std::vector<Key> misses;
+  std::vector<Key> paddings;  // a context that is padded too much where the rules limit it
 };
 
 // Every shape is usable. Calls come in no order, so that nothing can be foreseen.
@@ -28,7 +29,7 @@ Case MakeCase(const KeyRules& rules, std::vector<Shape> shapes) {
   for (size_t i = 0; i < shapes.size(); ++i) shapes[i].id = i;
   auto table = ShapeTable::Make(rules, shapes);
   GRAPHTREE_CHECK(table.ok()) << table.status();
-  Case made = {*std::move(table), {}, {}, {}};
+  Case made = {*std::move(table), {}, {}, {}, {}};
   for (uint32_t i = 0; i < made.table.size(); ++i) made.table.SetUsable(i, Why::kHit);
   constexpr uint64_t kCalls = 1024;
   for (uint64_t i = 0; i < kCalls; ++i) {
@@ -44,6 +45,9 @@ Case MakeCase(const KeyRules& rules, std::vector<Shape> shapes) {
     if (i % 3 == 1) call.context = 1'000'000;
     if (i % 3 == 2) call.kind = 17;
     made.misses.push_back(call);
+    call = key;
+    call.context = 100;
+    made.paddings.push_back(call);
   }
   return made;
 }
@@ -123,6 +127,16 @@ void Register(const std::string& size, Case (*make)()) {
   Register("8", Eight);
   Register("102", OfAnEngine);
   Register("1000", Thousand);
+  // All fields are looked at, then again for the reason: the longest way through.
+  RegisterRow({.name = "runtime.choose.padding.1000",
+               .ours = "too much padding in each of 1000 shapes",
+               .goal = "value <= 100 ns"},
+              []() -> Outcome {
+                const Case made = Thousand();
+                const Choice choice = made.table.Choose(made.paddings.front(), Modes::All());
+                GRAPHTREE_CHECK(choice.why == Why::kPadding) << WhyName(choice.why);
+                return TimeCalls(made.table, made.paddings);
+              });
   return true;
 }();
 
