@@ -1,7 +1,7 @@
 // Several ranks agree on one graph. The caller moves the bytes, with whatever it has: 16 from each
 // rank to all ranks.
 //
-//   rank 0   tokens=5   -\                       /->  Choose(tokens=8 ...)  the same index
+//   rank 0   tokens=5   -\                       /->  Choose(tokens=16 ...): the same index
 //   rank 1   tokens=12  --> all gather 16 bytes -->   on every rank, as all have the same key,
 //   rank 2   tokens=9   -/    Agree(...)         \->  the same modes and the same table
 //
@@ -14,11 +14,12 @@
 //
 // All of `alike` must be the same, or all run eagerly: it is a hash of the program, of the fields
 // that are compared for equality, and of which shapes are usable, since ranks that differ there
-// would choose differently. Each word stands with its lowest byte first. A rank that may run no graph votes without modes, which makes all run
+// would choose differently. A rank that may run no graph votes without modes, which makes all run
 // eagerly; else what all allow is allowed, so the lowest mode wins.
 //
-// Pure, without heap where all is well. The bytes are the same on every machine. Padding is limited
-// against what was agreed: a small rank is padded as far as the largest needs.
+// Each word stands with its lowest byte first, so the bytes are the same on every machine. Padding
+// is limited against what was agreed: a small rank is padded as far as the largest needs. Pure,
+// without heap where all is well.
 #ifndef GRAPHTREE_RUNTIME_SHAPES_VOTE_H_
 #define GRAPHTREE_RUNTIME_SHAPES_VOTE_H_
 
