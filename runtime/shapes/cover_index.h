@@ -46,7 +46,7 @@ class CoverIndex {
   static constexpr size_t kMostKeys = 4096;
 
   CoverIndex() = default;
-  // REQUIRES: at most kMostKeys, sorted by CostsLess; rules and keys that their checks pass (key.h).
+  // REQUIRES: at most kMostKeys, sorted by CostsLess; rules and keys that key.h's checks pass.
   CoverIndex(const KeyRules& rules, absl::Span<const Key> keys);
 
   // What one field leaves of the shapes: those in `include` that are not in `exclude`, which holds

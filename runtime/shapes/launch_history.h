@@ -49,7 +49,11 @@ class LaunchHistory {
                            MixProduct(key.words[2] ^ kSalts[4], key.words[3] ^ kSalts[5]) +
                            MixProduct(key.words[4] ^ kSalts[6], launch.shape ^ kSalts[7]);
     Kept& kept = ring_[count_ % kKept];
-    kept.launch = launch;
+    // One by one: the caller has just written some of them, and a wider copy would wait for that.
+    kept.launch.program = launch.program;
+    kept.launch.step = launch.step;
+    kept.launch.shape = launch.shape;
+    key.CopyTo(&kept.launch.key);
     kept.digest_before = digest_;
     digest_ = Mix(digest_, pairs);
     ++count_;
