@@ -75,6 +75,7 @@ _ALLOWED = {
     ("delete", "device/cuda/driver.cc"): "once it is whole it lives as long as the process",
     ("new", "device/cuda/driver.cc"): "as above",
     ("new", "graphs/inputs/ingest/ingest.cc"): "kernels that live as long as the process",
+    ("new", "runtime/slots/unpack.cc"): "as above",
     ("new", "graphs/layout.cc"): "interned layouts live as long as the process",
     ("thread-local", "device/cuda/stream_callback.h"): "a host call runs on a thread of CUDA's",
     ("thread-local", "device/host/checks/fault_guard.cc"):

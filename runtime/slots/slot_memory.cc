@@ -1,0 +1,105 @@
+// Maps the memory, and fills it once.
+#include "runtime/slots/slot_memory.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+
+namespace graphtree {
+namespace {
+
+uint64_t RoundUp(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
+
+absl::Status Zero(Stream& stream, AddressRange range) {
+  return stream.Fill(range.base, 0, 1, range.bytes);
+}
+
+// Page-locked memory that queued copies read.
+using Pieces = std::vector<std::unique_ptr<HostBuffer>>;
+
+// Writes `count` elements of 8 bytes, through page-locked memory: a stream's fill has at most 4.
+absl::Status FillWide(Device& device, Stream& stream, Address target, uint64_t bits, uint64_t count,
+                      Pieces& pieces) {
+  constexpr uint64_t kPiece = 1 << 16;
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<HostBuffer> piece,
+                             device.memory().AllocateHost(kPiece));
+  auto* const words = static_cast<uint64_t*>(piece->data());
+  std::fill(words, words + kPiece / sizeof(bits), bits);
+  const Address source = piece->range().base;
+  pieces.push_back(std::move(piece));
+  const uint64_t bytes = count * sizeof(bits);
+  for (uint64_t done = 0; done < bytes; done += kPiece) {
+    GRAPHTREE_RETURN_IF_ERROR(stream.Copy(target + done, source, std::min(kPiece, bytes - done)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FillSlot(Device& device, Stream& stream, const SlotSpec& slot, Address target,
+                      Pieces& pieces) {
+  const uint64_t bits = PadBits(slot);
+  if (slot.pad != PadRule::kFillOnce || bits == 0) return absl::OkStatus();
+  const uint32_t width = BytesOf(slot.type);
+  const uint64_t count = GreatestBytes(slot) / width;
+  if (width == 8) return FillWide(device, stream, target, bits, count, pieces);
+  return stream.Fill(target, static_cast<uint32_t>(bits), width, count);
+}
+
+absl::Status FillAll(Device& device, Stream& stream, absl::Span<const SlotSpec> slots,
+                     const ArenaPlan& plan, AddressRange range, Pieces& pieces) {
+  GRAPHTREE_RETURN_IF_ERROR(Zero(stream, range));
+  for (size_t i = 0; i < slots.size(); ++i) {
+    GRAPHTREE_RETURN_IF_ERROR(
+        FillSlot(device, stream, slots[i], range.base + plan.offsets[i], pieces));
+  }
+  return stream.Synchronize();
+}
+
+// For cleaning up, where nobody could be told: a call that failed once may work the next time.
+template <typename Call>
+void UntilItWorks(const Call& call) {
+  constexpr int kAttempts = 3;
+  for (int i = 0; i < kAttempts && !call().ok(); ++i) continue;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SlotMemory>> SlotMemory::Create(Device& device,
+                                                               absl::Span<const SlotSpec> slots,
+                                                               const ArenaPlan& plan) {
+  std::unique_ptr<SlotMemory> memory(new SlotMemory(device.memory(), plan.bytes));
+  if (plan.bytes == 0) return memory;
+  if (absl::Status mapped = memory->Map(); !mapped.ok()) {
+    return absl::Status(
+        mapped.code(), absl::StrCat("making ", plan.bytes, " bytes for slots: ", mapped.message()));
+  }
+  Pieces pieces;
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream());
+  if (absl::Status filled = FillAll(device, *stream, slots, plan, memory->range(), pieces);
+      !filled.ok()) {
+    // What was issued before the failure still writes the memory, and is done before that goes.
+    UntilItWorks([&stream] { return stream->Synchronize(); });
+    return absl::Status(
+        filled.code(), absl::StrCat("filling ", plan.bytes, " bytes of slots: ", filled.message()));
+  }
+  return memory;
+}
+
+absl::Status SlotMemory::Map() {
+  const uint64_t bytes = RoundUp(bytes_, memory_.granularity());
+  GRAPHTREE_ASSIGN_OR_RETURN(reserved_, memory_.Reserve(bytes, {}));
+  GRAPHTREE_ASSIGN_OR_RETURN(physical_, memory_.Create(bytes));
+  GRAPHTREE_RETURN_IF_ERROR(memory_.Map(reserved_.base, *physical_));
+  is_mapped_ = true;
+  return memory_.SetAccess(reserved_, MemoryAccess::kReadWrite);
+}
+
+SlotMemory::~SlotMemory() {
+  if (is_mapped_) UntilItWorks([this] { return memory_.Unmap(reserved_); });
+  physical_ = nullptr;
+  if (!reserved_.empty()) UntilItWorks([this] { return memory_.Release(reserved_); });
+}
+
+}  // namespace graphtree

@@ -1,0 +1,47 @@
+// Where a program's slots lie. Pure: it computes offsets and touches no memory.
+//
+//   arena, one for the program:   | ids, greatest | lens, greatest | tables, greatest |
+//   block, one for each step:     | Staged x slots | ids, padded | lens, padded | tables, padded |
+//
+// A slot is at one place of the arena in every shape, and has there the room of the greatest shape.
+// In a block it takes the room of the shape at hand.
+#ifndef GRAPHTREE_RUNTIME_SLOTS_SLOT_PLAN_H_
+#define GRAPHTREE_RUNTIME_SLOTS_SLOT_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "graphs/layout.h"
+#include "runtime/shapes/key.h"
+#include "runtime/slots/slot.h"
+#include "runtime/slots/unpack_table.h"
+
+namespace graphtree {
+
+struct ArenaPlan {
+  std::vector<uint64_t> offsets;  // of each slot, a multiple of 256
+  uint64_t bytes = 0;
+};
+
+// REQUIRES: CheckSlots(slots).
+ArenaPlan PlanArena(absl::Span<const SlotSpec> slots);
+
+// How the slots of one shape are brought in.
+struct ShapePlan {
+  std::vector<unpack::Slot> slots;
+  std::vector<const Layout*> layouts;  // as the body sees them
+  uint64_t block_bytes = 0;
+  const Layout* block = nullptr;  // bytes
+  uint32_t launch_blocks = 0;     // of the unpack op
+};
+
+// An error if the key does not fit the slots (CheckFits), or wants a block of 64 GiB or more.
+absl::StatusOr<ShapePlan> PlanShape(absl::Span<const SlotSpec> slots, const ArenaPlan& arena,
+                                    const Key& key);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_SLOTS_SLOT_PLAN_H_

@@ -1,0 +1,86 @@
+// One step's block, as it is filled: each slot is staged once, from the host, from device memory or
+// as a value. Nothing is launched here; the unpack op reads the block later.
+//
+//   StepBlock block;
+//   block.Begin(slots, plan, memory);
+//   block.Stage(0, HostRows{tokens.data(), DType::kI64, 5});    // converted to i32 on the way
+//   block.Stage(1, DeviceRows{address, DType::kI32, 5});        // read by the unpack op
+//   block.Stage(2, 1.0);                                        // every row
+//   block.Finish();                                             // an error if a slot was forgotten
+//
+// What lies on the host is copied here, so the caller may use its memory again at once. What lies
+// on a device is read in the order of the step's stream, and stays until then.
+//
+// A whole number that the slot's type does not hold, such as a token beyond 2^31 in a slot of i32,
+// is an error and not another number, if it comes from the host. The op that reads rows from a
+// device cannot fail: there such a number is cut off.
+//
+// Thread rule: like a container. Cost: no heap unless a call fails.
+#ifndef GRAPHTREE_RUNTIME_SLOTS_STEP_BLOCK_H_
+#define GRAPHTREE_RUNTIME_SLOTS_STEP_BLOCK_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "graphs/layout.h"
+#include "runtime/slots/slot.h"
+#include "runtime/slots/slot_plan.h"
+#include "runtime/slots/unpack_table.h"
+
+namespace graphtree {
+
+// Rows of the caller's. A stride counts elements; 0 stands for rows, or pieces, without gaps.
+struct HostRows {
+  const void* data = nullptr;
+  DType type = DType::kI32;
+  int64_t rows = 0;
+  int64_t row_stride = 0;
+  int64_t piece_stride = 0;
+};
+
+struct DeviceRows {
+  Address address = 0;
+  DType type = DType::kI32;
+  int64_t rows = 0;
+  int64_t row_stride = 0;
+  int64_t piece_stride = 0;
+};
+
+class StepBlock {
+ public:
+  // All outlive the step. REQUIRES: `memory` has plan.block_bytes, and starts at a multiple of 16.
+  void Begin(absl::Span<const SlotSpec> slots, const ShapePlan& plan, uint8_t* memory);
+
+  // Each is an error, and changes nothing, if the slot is unknown or was staged in this step; if
+  // the rows are more than the shape has; if the types do not convert.
+  absl::Status Stage(SlotId slot, const HostRows& rows);
+  absl::Status Stage(SlotId slot, const DeviceRows& rows);
+  absl::Status Stage(SlotId slot, double value);
+
+  // Every slot that was not staged is staged with zeros.
+  void StageZeros();
+
+  // Every slot is staged, or may be left out.
+  absl::Status Finish();
+
+ private:
+  // OK if `rows` rows of type `type` may be staged; `what` is for errors: "from the host".
+  absl::Status Check(SlotId slot, int64_t rows, DType type, int64_t row_stride,
+                     int64_t piece_stride, const char* what) const;
+  std::string NameOf(SlotId slot) const;
+  unpack::Staged& Put(SlotId slot, unpack::Kind kind, uint32_t rows);
+
+  absl::Span<const SlotSpec> slots_;
+  const ShapePlan* plan_ = nullptr;
+  uint8_t* memory_ = nullptr;
+  uint32_t staged_ = 0;  // a bit for each slot
+  std::array<unpack::Staged, kMostSlots> rows_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_SLOTS_STEP_BLOCK_H_

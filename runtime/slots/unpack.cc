@@ -1,0 +1,68 @@
+// Pairs the bodies of the unpack kernels, one for each size of table.
+#include "runtime/slots/unpack.h"
+
+#include <algorithm>
+#include <array>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "runtime/slots/unpack_symbols.h"
+#include "runtime/slots/unpack_table.h"
+
+namespace graphtree {
+namespace {
+
+constexpr std::array<uint32_t, 3> kTableSlots = {kSmallUnpackSlots, kMiddleUnpackSlots,
+                                                 kLargeUnpackSlots};
+
+template <uint32_t kSlots>
+void UnpackOnHost(const HostCall& call) {
+  const auto table = call.Get<unpack::Table<kSlots>>(2);
+  const auto* const block = call.Get<const uint8_t*>(0);
+  auto* const arena = call.Get<uint8_t*>(1);
+  for (uint32_t i = 0; i < call.shape().grid.x; ++i) {
+    unpack::UnpackThread(table.slots, table.count, block, arena, i, 0, 1);
+  }
+}
+
+template <uint32_t kSlots>
+const Kernel* NewUnpackKernel(const void* symbol) {
+  return new Kernel(absl::StrCat("graphtree_unpack_", kSlots),
+                    Params<const uint8_t*, uint8_t*, unpack::Table<kSlots>>(), UnpackOnHost<kSlots>,
+                    symbol == nullptr ? CudaBody() : CudaSymbol{symbol});
+}
+
+template <uint32_t kSlots>
+void LaunchWith(Launcher& on, const Kernel& kernel, const ShapePlan& plan, const Tensor& block,
+                const Tensor& arena) {
+  unpack::Table<kSlots> table;
+  table.count = static_cast<uint32_t>(plan.slots.size());
+  std::copy(plan.slots.begin(), plan.slots.end(), table.slots);
+  const LaunchShape shape = {.grid = {plan.launch_blocks}, .block = {unpack::kThreads}};
+  on.Launch(kernel, shape, {In(block), InOut(arena), Val(table)});
+}
+
+}  // namespace
+
+absl::Span<const Kernel* const> UnpackKernels() {
+  static const auto* kernels = new std::array<const Kernel*, kTableSlots.size()>{
+      NewUnpackKernel<kSmallUnpackSlots>(LinkedUnpackKernels().small_table),
+      NewUnpackKernel<kMiddleUnpackSlots>(LinkedUnpackKernels().middle_table),
+      NewUnpackKernel<kLargeUnpackSlots>(LinkedUnpackKernels().large_table),
+  };
+  return *kernels;
+}
+
+void LaunchUnpack(Launcher& on, const ShapePlan& plan, const Tensor& block, const Tensor& arena) {
+  if (plan.launch_blocks == 0) return;
+  const absl::Span<const Kernel* const> kernels = UnpackKernels();
+  if (plan.slots.size() <= kSmallUnpackSlots) {
+    LaunchWith<kSmallUnpackSlots>(on, *kernels[0], plan, block, arena);
+  } else if (plan.slots.size() <= kMiddleUnpackSlots) {
+    LaunchWith<kMiddleUnpackSlots>(on, *kernels[1], plan, block, arena);
+  } else {
+    LaunchWith<kLargeUnpackSlots>(on, *kernels[2], plan, block, arena);
+  }
+}
+
+}  // namespace graphtree
