@@ -75,9 +75,10 @@ class LaunchHistory {
     Launch launch;
     uint64_t digest_before = 0;
   };
-  static constexpr uint64_t kSalts[8] = {0xa0761d6478bd642f, 0xe7037ed1a0b428db, 0x8ebc6af09c88c6e3,
-                                         0x589965cc75374cc3, 0x1d8e4e27c47d124f, 0xeb44accab455d165,
-                                         0x9e6c63d0676a9a99, 0xc2b2ae3d27d4eb4f};
+  // Random and odd.
+  static constexpr uint64_t kSalts[8] = {
+      0x55b36554705355af, 0xf4370535fb6df609, 0x62f4207560c63b8b, 0xcb6a672105f47865,
+      0x2014a0552333b733, 0x6daaa34d63c0ac81, 0x2a72e929b6b36583, 0x0fe0d5636597c9c1};
 
   uint64_t count_ = 0;
   uint64_t digest_ = 0;

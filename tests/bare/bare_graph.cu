@@ -61,6 +61,10 @@ class BareGraphOnCuda : public BareGraph {
                          stream_));
   }
 
+  void CopyFromHost(Address target, const void* source, uint64_t bytes) override {
+    Note(cudaMemcpyAsync(PointerTo(target), source, bytes, cudaMemcpyHostToDevice, stream_));
+  }
+
   void LaunchOne(const BareLaunch& launch) override {
     Note(cudaLaunchKernel(launch.symbol, Dim(launch.grid), Dim(launch.block),
                           const_cast<void**>(launch.arguments.data()), 0, stream_));

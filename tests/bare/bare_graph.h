@@ -41,6 +41,8 @@ class BareGraph {
   virtual void Patch(size_t op, const BareLaunch& launch) = 0;
   // cudaMemcpyAsync on the same stream.
   virtual void Copy(Address target, Address source, uint64_t bytes) = 0;
+  // The same from page-locked memory.
+  virtual void CopyFromHost(Address target, const void* source, uint64_t bytes) = 0;
   // cudaLaunchKernel on the same stream.
   virtual void LaunchOne(const BareLaunch& launch) = 0;
   virtual absl::Status Synchronize() = 0;

@@ -1,0 +1,50 @@
+// What recordings point to and the runtime does not own, by number. Each has a generation, which
+// goes up when it is touched; a recording keeps the generations that it was made with.
+//
+//   weights        generation 3    shape tokens=8 was recorded with 3: good
+//   workspace      generation 2    ... and with 1: made again at its next step
+//
+// The trees compare generations at each replay, all with one compare (graphs/workspaces.h). Here
+// they are kept to say in words which one was touched.
+//
+// Thread rule: like a container.
+#ifndef GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
+#define GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace graphtree {
+
+class Dependencies {
+ public:
+  uint32_t Declare(std::string name) {
+    rows_.push_back({std::move(name), 1});
+    return static_cast<uint32_t>(rows_.size() - 1);
+  }
+  // REQUIRES: index < size(), here and below.
+  void Touch(uint32_t index) { ++rows_[index].generation; }
+
+  size_t size() const { return rows_.size(); }
+  const std::string& name(uint32_t index) const { return rows_[index].name; }
+  uint64_t generation(uint32_t index) const { return rows_[index].generation; }
+
+  std::vector<uint64_t> GenerationsOf(const std::vector<uint32_t>& deps) const {
+    std::vector<uint64_t> generations;
+    for (uint32_t dep : deps) generations.push_back(rows_[dep].generation);
+    return generations;
+  }
+
+ private:
+  struct Row {
+    std::string name;
+    uint64_t generation = 1;
+  };
+  std::vector<Row> rows_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_

@@ -1,0 +1,35 @@
+// The step that is under way in a lane. It stands after its end, too, so that one can ask how it
+// ran; its serial tells a handle of it from those of earlier steps.
+#ifndef GRAPHTREE_RUNTIME_CORE_OPEN_STEP_H_
+#define GRAPHTREE_RUNTIME_CORE_OPEN_STEP_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "device/stream.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/shape_table.h"
+#include "runtime/slots/step_block.h"
+
+namespace graphtree {
+
+class ProgramState;
+struct ShapeState;
+
+struct OpenStep {
+  uint64_t serial = 0;
+  bool is_open = false;
+  bool continues = false;
+  ProgramState* program = nullptr;
+  ShapeState* shape = nullptr;  // the program's eager one if no shape serves the step
+  Stream* stream = nullptr;
+  Key key;  // as the caller gave it
+  Choice choice;
+  StepBlock block;
+  uint8_t* memory = nullptr;
+  std::vector<uint32_t> touched;  // dependencies, since the recording that the step replaced
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_CORE_OPEN_STEP_H_

@@ -1,0 +1,172 @@
+// Makes a program's memory, and gives its shapes to the tree.
+#include "runtime/core/program_state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "runtime/slots/unpack.h"
+
+namespace graphtree {
+namespace {
+
+absl::Status Checked(const ProgramOptions& options) {
+  if (options.name.empty()) return absl::InvalidArgumentError("a program has no name");
+  if (options.body == nullptr) return absl::InvalidArgumentError("it has no body");
+  GRAPHTREE_RETURN_IF_ERROR(CheckSlots(options.slots));
+  return CheckRules(options.rules);
+}
+
+absl::Status Named(absl::string_view program, const absl::Status& status) {
+  return absl::Status(status.code(),
+                      absl::StrCat("program '", program, "': ", status.message()));
+}
+
+// The greatest key that fits into the slots decides how large a block can be: every slot whole.
+uint64_t GreatestBlock(absl::Span<const SlotSpec> slots) {
+  uint64_t bytes = slots.size() * sizeof(unpack::Staged);
+  for (const SlotSpec& slot : slots) {
+    const uint64_t piece = static_cast<uint64_t>(GreatestRows(slot)) * RowElementsOf(slot) *
+                           BytesOf(slot.type);
+    bytes += uint64_t{unpack::UnitsOf(piece)} * unpack::kUnitBytes * PiecesOf(slot);
+  }
+  return bytes;
+}
+
+// FNV-1a: the same on every machine.
+uint64_t FingerprintOf(absl::string_view name) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : name) hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  return hash;
+}
+
+}  // namespace
+
+ProgramState::ProgramState(Lane& lane, ProgramOptions options)
+    : lane_(lane), options_(std::move(options)), fingerprint_(FingerprintOf(options_.name)) {}
+
+absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Device& device, Lane& lane,
+                                                                   ProgramOptions options) {
+  const std::string name = options.name;
+  GRAPHTREE_RETURN_IF_ERROR(Named(name, Checked(options)));
+  std::unique_ptr<ProgramState> program(new ProgramState(lane, std::move(options)));
+  const absl::Span<const SlotSpec> slots = program->options_.slots;
+  program->arena_ = PlanArena(slots);
+  absl::StatusOr<std::unique_ptr<SlotMemory>> memory =
+      SlotMemory::Create(device, slots, program->arena_);
+  if (!memory.ok()) return Named(name, memory.status());
+  program->memory_ = *std::move(memory);
+  absl::StatusOr<std::unique_ptr<StagingRing>> ring =
+      StagingRing::Create(device, GreatestBlock(slots));
+  if (!ring.ok()) return Named(name, ring.status());
+  program->ring_ = *std::move(ring);
+  GRAPHTREE_ASSIGN_OR_RETURN(program->table_, ShapeTable::Make(program->options_.rules, {}));
+  program->eager_.mode = Mode::kEager;
+  program->eager_.function = program->RegisterShape(&program->eager_, name, /*is_eager=*/true);
+  return program;
+}
+
+std::vector<uint32_t> ProgramState::dependencies() const {
+  std::vector<uint32_t> indices;
+  for (const DepId& dep : options_.deps) indices.push_back(dep.index);
+  return indices;
+}
+
+FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool is_eager) {
+  FunctionOptions options;
+  options.kept_outputs = options_.kept_outputs;
+  options.unseen_writes = options_.unseen_writes;
+  options.check = options_.check;
+  options.exclude = is_eager;
+  options.input_names = {"staged"};
+  return lane_.tree->Register(std::move(name), std::move(options),
+                              [this, shape](Launcher& on, Values&) { return RunBody(*shape, on); });
+}
+
+Values ProgramState::RunBody(const ShapeState& shape, Launcher& on) const {
+  for (const DepId& dep : options_.deps) on.Workspace(lane_.workspaces[dep.index]);
+  const Address base = memory_->range().base;
+  if (shape.plan.launch_blocks > 0) {
+    const Tensor arena = Tensor::Foreign(
+        base, Layout::Of(DType::kU8, {static_cast<int64_t>(memory_->range().bytes)}));
+    LaunchUnpack(on, shape.plan, on.Input(0), arena);
+  }
+  std::vector<Tensor> slots;
+  for (size_t i = 0; i < shape.plan.layouts.size(); ++i) {
+    slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape.plan.layouts[i]));
+  }
+  ProgramInputs in(shape.key, shape.mode, std::move(slots));
+  if (options_.prepare != nullptr) {
+    in.SetPrepared(options_.prepare(on, in));
+    if (!on.ok()) return {};
+  }
+  return options_.body(on, in);
+}
+
+absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode,
+                                     bool records_while_serving) {
+  std::vector<Shape> all;
+  for (size_t id = 0; id < shapes_.size(); ++id) {
+    all.push_back({id, shapes_[id]->key, shapes_[id]->mode});
+  }
+  std::vector<std::unique_ptr<ShapeState>> added;
+  for (const Key& key : keys) {
+    all.push_back({all.size(), key, mode});
+    auto shape = std::make_unique<ShapeState>();
+    shape->key = key;
+    shape->mode = mode;
+    added.push_back(std::move(shape));
+  }
+  absl::StatusOr<ShapeTable> table = ShapeTable::Make(options_.rules, all);
+  if (!table.ok()) return Named(name(), table.status());
+  for (const std::unique_ptr<ShapeState>& shape : added) {
+    absl::StatusOr<ShapePlan> plan = PlanShape(options_.slots, arena_, shape->key);
+    if (!plan.ok()) return Named(name(), plan.status());
+    shape->plan = *std::move(plan);
+  }
+  std::vector<Why> usable(shapes_.size() + added.size(),
+                          records_while_serving ? Why::kHit : Why::kNotRecorded);
+  for (uint32_t i = 0; i < table_->size(); ++i) usable[table_->shape(i).id] = table_->usable(i);
+  for (std::unique_ptr<ShapeState>& shape : added) {
+    std::string called = absl::StrCat(name(), "[", ToString(shape->key), "]");
+    shape->function = RegisterShape(shape.get(), std::move(called), /*is_eager=*/false);
+    shapes_.push_back(std::move(shape));
+  }
+  table_ = *std::move(table);
+  for (uint32_t i = 0; i < table_->size(); ++i) {
+    table_->SetUsable(i, usable[table_->shape(i).id]);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProgramState::Leave() {
+  absl::Status first = lane_.tree->Unregister(eager_.function);
+  for (const std::unique_ptr<ShapeState>& shape : shapes_) {
+    first.Update(lane_.tree->Unregister(shape->function));
+  }
+  return first;
+}
+
+void ProgramState::SetRecorded(uint32_t index) {
+  shape(index).is_recorded = true;
+  table_->SetUsable(index, Why::kHit);
+}
+
+void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving) {
+  ShapeState& state = shape(index);
+  state.is_excluded = is_excluded;
+  const bool is_usable = state.is_recorded || records_while_serving;
+  table_->SetUsable(index, is_excluded ? Why::kExcluded
+                                      : is_usable ? Why::kHit : Why::kNotRecorded);
+}
+
+absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {
+  absl::StatusOr<ShapePlan> plan = PlanShape(options_.slots, arena_, key);
+  if (!plan.ok()) return Named(name(), plan.status());
+  eager_.key = key;
+  eager_.plan = *std::move(plan);
+  return &eager_;
+}
+
+}  // namespace graphtree

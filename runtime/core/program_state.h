@@ -1,0 +1,97 @@
+// A program as the runtime keeps it: its slots' memory, its shapes and what became of each.
+//
+//   ProgramState --- arena      device memory of the slots (slot_memory.h)
+//                --- ring       page-locked memory for steps (staging_ring.h)
+//                --- table      which shape serves a call (shape_table.h), over:
+//                --- shapes     by id: its plan, and the tree's function that has its recording
+//                --- eager      the tree's function for steps that no shape serves; never recorded
+//
+// A shape's function has one input, the step's block, which moves in every step and is patched. All
+// else that the body uses lies at fixed places.
+#ifndef GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_
+#define GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "graphs/function_options.h"
+#include "runtime/core/lane.h"
+#include "runtime/program.h"
+#include "runtime/shapes/shape_table.h"
+#include "runtime/slots/slot_memory.h"
+#include "runtime/slots/slot_plan.h"
+#include "runtime/slots/staging_ring.h"
+
+namespace graphtree {
+
+// What serves one shape, or any key eagerly.
+struct ShapeState {
+  Key key;
+  Mode mode = Mode::kFull;
+  ShapePlan plan;
+  FunctionId function = 0;
+  bool is_excluded = false;
+  // Of the last recording.
+  bool is_recorded = false;
+  std::vector<uint64_t> generations;  // of the program's dependencies, in their order
+};
+
+class ProgramState {
+ public:
+  // `lane` and `device` outlive the program. REQUIRES: the dependencies are declared in the lane.
+  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Device& device, Lane& lane,
+                                                              ProgramOptions options);
+  ProgramState(const ProgramState&) = delete;
+  ProgramState& operator=(const ProgramState&) = delete;
+
+  // All or none. A new shape is usable if `records_while_serving`.
+  absl::Status AddShapes(absl::Span<const Key> keys, Mode mode, bool records_while_serving);
+  // The functions leave their tree.
+  absl::Status Leave();
+
+  // For a step that no shape serves: its plan replaces that of the last such step. An error if the
+  // slots cannot hold it.
+  absl::StatusOr<ShapeState*> PlanEagerly(const Key& key);
+
+  const ProgramOptions& options() const { return options_; }
+  const std::string& name() const { return options_.name; }
+  // The same on every rank that has a program of this name.
+  uint64_t fingerprint() const { return fingerprint_; }
+  Lane& lane() { return lane_; }
+  ShapeTable& table() { return *table_; }
+  const ShapeTable& table() const { return *table_; }
+  StagingRing& ring() { return *ring_; }
+  uint64_t slot_bytes() const { return arena_.bytes; }
+  std::vector<uint32_t> dependencies() const;
+  // The shape with this index of the table.
+  ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
+  // From now on the shape serves steps, or serves none.
+  void SetRecorded(uint32_t index);
+  void SetFailed(uint32_t index) { table_->SetUsable(index, Why::kFailed); }
+  void SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving);
+
+ private:
+  ProgramState(Lane& lane, ProgramOptions options);
+
+  FunctionId RegisterShape(ShapeState* shape, std::string name, bool is_eager);
+  Values RunBody(const ShapeState& shape, Launcher& on) const;
+
+  Lane& lane_;
+  const ProgramOptions options_;
+  const uint64_t fingerprint_;
+  ArenaPlan arena_;
+  std::unique_ptr<SlotMemory> memory_;
+  std::unique_ptr<StagingRing> ring_;  // goes before the memory, and waits for the last step
+  ShapeState eager_;
+  std::vector<std::unique_ptr<ShapeState>> shapes_;
+  std::optional<ShapeTable> table_;  // set by Create
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_

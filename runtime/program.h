@@ -1,0 +1,98 @@
+// A program is what a server runs again and again: a body with slots, recorded once for each shape
+// that the server lists.
+//
+//   ProgramOptions decode = {
+//       .name = "decode",
+//       .slots = {{.name = "ids", .type = DType::kI32, .sizes = {256}, .rows = KeyField::kTokens}},
+//       .body = [](Launcher& on, const ProgramInputs& in) -> Values {
+//         Tensor logits = on.Empty(DType::kF32, {in.key().tokens, kVocabulary});
+//         on.Launch(kModel, shape, {In(in.slot(0)), Out(logits)});
+//         return {logits};
+//       }};
+//
+// What a step runs, as one launch:
+//
+//   [unpack: bring the slots in] -> [prepare: the caller's kernels on the slots] -> [body]
+//
+// `prepare` computes what the body needs from the slots, on the device: offsets, masks, plans of an
+// attention backend. Both are recorded, so neither may compute on the host from data: checked mode
+// compares a replay with a run of the body and finds it.
+//
+// A body may be called any number of times, for any shape of its program, and launches work for the
+// padded key. Memory that it knows without being given it (weights, caches) stays where it is, or
+// is declared as a dependency (Runtime::DeclareDep) and touched when it moves.
+#ifndef GRAPHTREE_RUNTIME_PROGRAM_H_
+#define GRAPHTREE_RUNTIME_PROGRAM_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "graphs/launcher.h"
+#include "graphs/tensor.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/mode.h"
+#include "runtime/slots/slot.h"
+
+namespace graphtree {
+
+// One runtime's number for a program, a dependency. Another runtime tells that it is not its own.
+struct ProgramId {
+  uint32_t runtime = 0;
+  uint32_t index = 0;
+};
+struct DepId {
+  uint32_t runtime = 0;
+  uint32_t index = 0;
+};
+
+// What a body is given beside its launcher. Good while the body runs.
+class ProgramInputs {
+ public:
+  ProgramInputs(const Key& key, Mode mode, std::vector<Tensor> slots)
+      : key_(key), mode_(mode), slots_(std::move(slots)) {}
+
+  // As the shape has it: tokens and requests are padded.
+  const Key& key() const { return key_; }
+  // Of the shape: a body that breaks does so in segmented shapes, and in runs at once.
+  Mode mode() const { return mode_; }
+  // The slot as large as the shape is. REQUIRES: the program has it.
+  const Tensor& slot(SlotId id) const { return slots_[id]; }
+  // What `prepare` returned.
+  const Values& prepared() const { return prepared_; }
+
+  // For whoever runs the body.
+  void SetPrepared(Values prepared) { prepared_ = std::move(prepared); }
+
+ private:
+  Key key_;
+  Mode mode_;
+  std::vector<Tensor> slots_;
+  Values prepared_;
+};
+
+using ProgramBody = std::function<Values(Launcher& on, const ProgramInputs& in)>;
+
+struct ProgramOptions {
+  std::string name;
+  std::vector<SlotSpec> slots = {};
+  KeyRules rules = {};
+  ProgramBody prepare = {};  // may be empty
+  ProgramBody body;
+  // Graphs of one lane share memory and run one after another; those of different lanes may overlap
+  // on the device.
+  uint32_t lane = 0;
+  // A recording that was made before one of these was touched is made again.
+  std::vector<DepId> deps = {};
+  // Outputs that outlive their step.
+  std::vector<uint32_t> kept_outputs = {};
+  // FunctionOptions::unseen_writes and check.
+  bool unseen_writes = false;
+  bool check = false;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_PROGRAM_H_

@@ -1,0 +1,107 @@
+// The door: passes everything on to the core.
+#include "runtime/runtime.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "runtime/core/runtime_core.h"
+
+namespace graphtree {
+
+absl::Status Step::CheckOpen(absl::string_view what) const {
+  if (step_->serial == serial_ && step_->is_open) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(what, " a step that is closed: it was run or canceled",
+                   step_->serial == serial_ ? "" : ", and a later step was begun in its lane"));
+}
+
+absl::Status Step::Stage(SlotId slot, const HostRows& rows) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  return step_->block.Stage(slot, rows);
+}
+
+absl::Status Step::Stage(SlotId slot, const DeviceRows& rows) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  return step_->block.Stage(slot, rows);
+}
+
+absl::Status Step::Stage(SlotId slot, double value) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  return step_->block.Stage(slot, value);
+}
+
+const Choice& Step::choice() const { return step_->choice; }
+
+Why Step::why() const { return step_->choice.why; }
+
+std::string Step::Describe() const { return core_->Describe(*step_); }
+
+absl::Status Step::Run(Values* outputs) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("running"));
+  return core_->Run(*step_, outputs);
+}
+
+void Step::Cancel() {
+  if (step_->serial == serial_) step_->is_open = false;
+}
+
+absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Device& device,
+                                                         const RuntimeOptions& options) {
+  GRAPHTREE_RETURN_IF_ERROR(device.health());
+  return std::unique_ptr<Runtime>(new Runtime(std::make_unique<RuntimeCore>(device, options)));
+}
+
+Runtime::Runtime(std::unique_ptr<RuntimeCore> core) : core_(std::move(core)) {}
+
+Runtime::~Runtime() = default;
+
+absl::StatusOr<ProgramId> Runtime::AddProgram(ProgramOptions options) {
+  return core_->AddProgram(std::move(options));
+}
+
+absl::Status Runtime::AddShapes(ProgramId program, absl::Span<const Key> keys, Mode mode) {
+  return core_->AddShapes(program, keys, mode);
+}
+
+absl::Status Runtime::Exclude(ProgramId program, const Key& key, bool excluded) {
+  return core_->Exclude(program, key, excluded);
+}
+
+absl::Status Runtime::RemoveProgram(ProgramId program) { return core_->RemoveProgram(program); }
+
+absl::Status Runtime::Record(ProgramId program, Stream& stream) {
+  return core_->Record(program, stream);
+}
+
+DepId Runtime::DeclareDep(std::string name) { return core_->DeclareDep(std::move(name)); }
+
+absl::Status Runtime::Touch(DepId dep) { return core_->Touch(dep); }
+
+absl::StatusOr<Choice> Runtime::Choose(ProgramId program, const Key& key, Modes allowed) const {
+  return core_->Choose(program, key, allowed);
+}
+
+absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& stream,
+                                    const StepOptions& options) {
+  GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, core_->Begin(program, key, stream, options));
+  return Step(core_.get(), step, step->serial);
+}
+
+absl::StatusOr<Vote> Runtime::MakeVote(ProgramId program, const Key& key, Modes allowed,
+                                       uint32_t epoch) const {
+  return core_->MakeVote(program, key, allowed, epoch);
+}
+
+absl::StatusOr<Agreement> Runtime::Agree(ProgramId program, const Key& key, Modes allowed,
+                                         uint32_t epoch, absl::Span<const Vote> votes) const {
+  return core_->Agree(program, key, allowed, epoch, votes);
+}
+
+const LaunchHistory& Runtime::history() const { return core_->history(); }
+
+RuntimeStats Runtime::stats() const { return core_->stats(); }
+
+Tree* Runtime::tree(uint32_t lane) { return core_->tree(lane); }
+
+}  // namespace graphtree

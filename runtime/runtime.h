@@ -1,0 +1,154 @@
+// The runtime: what an inference server links. It chooses a recorded graph for each step, brings
+// the step's data in, and runs everything as one launch.
+//
+//   auto runtime = *Runtime::Create(*device, {});
+//   ProgramId decode = *runtime->AddProgram({.name = "decode", .slots = ..., .body = ...});
+//   runtime->AddShapes(decode, {{.tokens = 1}, {.tokens = 8}, {.tokens = 64}});
+//   runtime->Record(decode, *stream);                        // or while serving, one by one
+//   while (serving) {
+//     Step step = *runtime->Begin(decode, {.tokens = 5}, *stream);
+//     step.Stage(kIds, HostRows{ids.data(), DType::kI64, 5});
+//     step.Run(&outputs);                                    // step.why() says how it ran
+//   }
+//
+// The life of a step:
+//
+//   Begin   the shape table chooses: the cheapest shape that covers the key and is recorded, or an
+//           eager run, always with a reason (why.h)
+//   Stage   data are copied into a block of page-locked memory, or named; nothing is launched
+//   Run     one launch: unpack the block, prepare, body
+//
+// Whatever the route, the body has run on the same bytes: an eager run unpacks, too, without
+// padding.
+//
+// A shape that is not recorded yet is recorded while serving: the step that needs it first runs the
+// body to warm up, the second one records it (RuntimeOptions::records_while_serving). Record does
+// both ahead.
+//
+// Dependencies are what recordings point to and the runtime does not own: weights, workspaces,
+// communicators, caches. Touch says that one has changed. A recording made before is not launched
+// again, but made again, and that step says kStaleDependency.
+//
+// Outputs live until the next step in their lane begins, but for those that their program keeps.
+//
+// Threads: one thread at a time in each lane; another one that comes meanwhile gets an error.
+// Programs, shapes and dependencies are added while no step is under way in any lane. Statistics
+// may be read on the thread that steps. No hidden threads, no state of the process.
+#ifndef GRAPHTREE_RUNTIME_RUNTIME_H_
+#define GRAPHTREE_RUNTIME_RUNTIME_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "device/device.h"
+#include "device/stream.h"
+#include "graphs/tensor.h"
+#include "graphs/tree.h"
+#include "runtime/program.h"
+#include "runtime/runtime_options.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/launch_history.h"
+#include "runtime/shapes/mode.h"
+#include "runtime/shapes/shape_table.h"
+#include "runtime/shapes/vote.h"
+#include "runtime/slots/step_block.h"
+#include "runtime/why.h"
+
+namespace graphtree {
+
+class RuntimeCore;
+struct OpenStep;
+
+// One step under way. A handle: cheap to copy, good until Run or Cancel, and an error after that.
+class Step {
+ public:
+  // Says what the slot has in this step; see step_block.h.
+  absl::Status Stage(SlotId slot, const HostRows& rows);
+  absl::Status Stage(SlotId slot, const DeviceRows& rows);
+  absl::Status Stage(SlotId slot, double value);
+
+  // How the step is going to run, and after Run how it ran. REQUIRES: no later step was begun.
+  const Choice& choice() const;
+  Why why() const;
+  // The same for people: "cover: tokens=5 padded to tokens=8".
+  std::string Describe() const;
+
+  // Runs the step and closes it, also where it fails: then nothing was done, and the caller may
+  // begin it again. An error if a slot was forgotten.
+  absl::Status Run(Values* outputs);
+  // Closes the step without running it.
+  void Cancel();
+
+ private:
+  friend class Runtime;
+  Step(RuntimeCore* core, OpenStep* step, uint64_t serial)
+      : core_(core), step_(step), serial_(serial) {}
+  absl::Status CheckOpen(absl::string_view what) const;
+
+  RuntimeCore* core_;
+  OpenStep* step_;
+  uint64_t serial_;
+};
+
+class Runtime {
+ public:
+  // `device` outlives the runtime and all outputs.
+  static absl::StatusOr<std::unique_ptr<Runtime>> Create(Device& device,
+                                                         const RuntimeOptions& options);
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  // Waits for all work of the runtime's.
+  ~Runtime();
+
+  absl::StatusOr<ProgramId> AddProgram(ProgramOptions options);
+  // An error, and no shape is added, if one is there already, makes no sense under the program's
+  // rules, or wants more rows than a slot has.
+  absl::Status AddShapes(ProgramId program, absl::Span<const Key> keys, Mode mode = Mode::kFull);
+  // A shape that is excluded serves no step until it is included again.
+  absl::Status Exclude(ProgramId program, const Key& key, bool excluded = true);
+  // The program, its shapes, recordings and slots go. Outputs stay good as they were.
+  absl::Status RemoveProgram(ProgramId program);
+
+  // Records all shapes of the program that are not recorded, the one with the most tokens first, on
+  // slots of zeros. The body runs twice for each. Shapes that fail are counted as kFailed; the
+  // first failure is returned after all were tried.
+  absl::Status Record(ProgramId program, Stream& stream);
+
+  DepId DeclareDep(std::string name);
+  absl::Status Touch(DepId dep);
+
+  // What Begin would choose. No heap, no lock. An error if the program is not of this runtime.
+  absl::StatusOr<Choice> Choose(ProgramId program, const Key& key,
+                                Modes allowed = Modes::All()) const;
+  absl::StatusOr<Step> Begin(ProgramId program, const Key& key, Stream& stream,
+                             const StepOptions& options = {});
+
+  // Several ranks: each makes a vote, moves the votes of all ranks with whatever it has, and begins
+  // the step with the key and the modes on which all agree (vote.h). `epoch` is the caller's number
+  // of the step: votes of another one are an error.
+  absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
+                                uint32_t epoch) const;
+  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
+                                  absl::Span<const Vote> votes) const;
+  // The last replays of this rank, to be compared with another rank's.
+  const LaunchHistory& history() const;
+
+  RuntimeStats stats() const;
+  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null
+  // if no program lies in that lane.
+  Tree* tree(uint32_t lane = 0);
+
+ private:
+  explicit Runtime(std::unique_ptr<RuntimeCore> core);
+  std::unique_ptr<RuntimeCore> core_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_RUNTIME_H_

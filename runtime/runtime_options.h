@@ -1,0 +1,40 @@
+// How a runtime and its steps are to behave, and what a runtime counts.
+#ifndef GRAPHTREE_RUNTIME_RUNTIME_OPTIONS_H_
+#define GRAPHTREE_RUNTIME_RUNTIME_OPTIONS_H_
+
+#include <cstdint>
+
+#include "graphs/tree_options.h"
+#include "runtime/shapes/mode.h"
+#include "runtime/why.h"
+
+namespace graphtree {
+
+struct RuntimeOptions {
+  // For the tree of each lane: budgets, checked mode, warnings.
+  TreeOptions tree = {};
+  // False: a shape that was not recorded ahead is never chosen.
+  bool records_while_serving = true;
+};
+
+struct RuntimeStats {
+  uint64_t steps = 0;
+  WhyCounts why = {};             // of each step
+  uint64_t staging_waits = 0;     // for the device, before a block could be written
+  uint64_t recordings = 0;
+  uint64_t slot_bytes = 0;        // device memory of slots, now
+  uint64_t staging_bytes = 0;     // page-locked memory, now
+};
+
+struct StepOptions {
+  // What the caller allows now. An eager run is always allowed.
+  Modes modes = Modes::All();
+  // The ranks did not agree on a graph (Agreement::outcome): the step runs eagerly.
+  bool is_voted_down = false;
+  // Goes on where the lane's last step ended: its outputs stay good.
+  bool continues = false;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_RUNTIME_OPTIONS_H_
