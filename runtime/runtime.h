@@ -57,7 +57,8 @@
 #include "runtime/shapes/mode.h"
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
-#include "runtime/slots/step_block.h"
+#include "runtime/slots/rows.h"
+#include "runtime/slots/slot.h"
 #include "runtime/why.h"
 
 namespace graphtree {
@@ -68,7 +69,7 @@ struct OpenStep;
 // One step under way. A handle: cheap to copy, good until Run or Cancel, and an error after that.
 class Step {
  public:
-  // Says what the slot has in this step; see step_block.h.
+  // Says what the slot has in this step; see rows.h.
   absl::Status Stage(SlotId slot, const HostRows& rows);
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);

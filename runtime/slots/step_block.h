@@ -27,28 +27,12 @@
 #include "absl/types/span.h"
 #include "device/address.h"
 #include "graphs/layout.h"
+#include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_plan.h"
 #include "runtime/slots/unpack_table.h"
 
 namespace graphtree {
-
-// Rows of the caller's. A stride counts elements; 0 stands for rows, or pieces, without gaps.
-struct HostRows {
-  const void* data = nullptr;
-  DType type = DType::kI32;
-  int64_t rows = 0;
-  int64_t row_stride = 0;
-  int64_t piece_stride = 0;
-};
-
-struct DeviceRows {
-  Address address = 0;
-  DType type = DType::kI32;
-  int64_t rows = 0;
-  int64_t row_stride = 0;
-  int64_t piece_stride = 0;
-};
 
 class StepBlock {
  public:

@@ -11,6 +11,7 @@
 #include "graphtree/graphs/launcher.h"
 #include "graphtree/graphs/tree.h"
 #include "graphtree/graphs/tree_snapshot.h"
+#include "graphtree/runtime/runtime.h"
 #include "gtest/gtest.h"
 
 namespace {
@@ -60,6 +61,37 @@ TEST(DoorTest, AProgramOfAnotherWorkspaceReplays) {
     EXPECT_EQ(got[5], 5 * (step + 1) + 1) << "in step " << step;
   }
   EXPECT_EQ(tree->stats().replays, 2u);
+}
+
+TEST(DoorTest, AProgramOfAnotherWorkspaceServes) {
+  const std::unique_ptr<graphtree::Device> device = *graphtree::OpenDevice("host");
+  const std::unique_ptr<graphtree::Stream> stream = *device->NewStream();
+  const std::unique_ptr<graphtree::Runtime> runtime = *graphtree::Runtime::Create(*device, {});
+  const absl::StatusOr<graphtree::ProgramId> program = runtime->AddProgram(
+      {.name = "add",
+       .slots = {{.name = "ids", .type = graphtree::DType::kI32, .sizes = {kCount}}},
+       .body = [](graphtree::Launcher& on, const graphtree::ProgramInputs& in) {
+         const graphtree::Tensor out = on.Empty(graphtree::DType::kI32, {kCount});
+         on.Launch(AddOne(), {.grid = {1}, .block = {kCount}},
+                   {graphtree::Out(out), graphtree::In(in.slot(0))});
+         return graphtree::Values{out};
+       }});
+  ASSERT_TRUE(program.ok()) << program.status();
+  ASSERT_TRUE(runtime->AddShapes(*program, {{.tokens = 1}}).ok());
+  for (int32_t i = 0; i < 4; ++i) {
+    absl::StatusOr<graphtree::Step> step = runtime->Begin(*program, {.tokens = 1}, *stream);
+    ASSERT_TRUE(step.ok()) << step.status();
+    ASSERT_TRUE(step->Stage(0, double(i)).ok());
+    graphtree::Values outputs;
+    const absl::Status ran = step->Run(&outputs);
+    ASSERT_TRUE(ran.ok()) << ran;
+    EXPECT_EQ(step->why() == graphtree::Why::kHit, i >= 2) << step->Describe();
+    int32_t got = -1;
+    ASSERT_TRUE(
+        stream->Copy(graphtree::AddressOf(&got), outputs[0].word(), sizeof(got)).ok());
+    ASSERT_TRUE(stream->Synchronize().ok());
+    EXPECT_EQ(got, i + 1);
+  }
 }
 
 }  // namespace
