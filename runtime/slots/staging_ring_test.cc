@@ -32,6 +32,32 @@ std::unique_ptr<Device> Host(uint64_t seed) {
   return OpenHostDevice(options).value();
 }
 
+// A query of a host device's event runs work, so that a ring which never waits would hardly be
+// found out. While this device is busy its events say no, and run nothing until somebody waits.
+class BusyDevice : public FaultDevice {
+ public:
+  BusyDevice(uint64_t seed, bool busy) : FaultDevice(Host(seed)), is_busy(busy) {}
+  absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) override {
+    GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, wrapped().NewEvent(options));
+    return std::make_unique<BusyEvent>(*this, std::move(event));
+  }
+  bool is_busy;
+
+ private:
+  class BusyEvent : public FaultEvent {
+   public:
+    BusyEvent(BusyDevice& device, std::unique_ptr<Event> wrapped)
+        : FaultEvent(&device.plan(), std::move(wrapped)), device_(device) {}
+    absl::StatusOr<bool> IsDone() override {
+      if (device_.is_busy) return false;
+      return FaultEvent::IsDone();
+    }
+
+   private:
+    BusyDevice& device_;
+  };
+};
+
 // Writes what it finds in a block: the tag, or 0 if the two ends of the block disagree.
 const Kernel& ReadKernel() {
   static const Kernel* const kernel =
@@ -189,7 +215,7 @@ TEST(StagingRingTest, NoBlockComesRoundBeforeItWasRead) {
   for (const Streams::Manner manner : {Streams::kOne, Streams::kTwo, Streams::kDestroyed}) {
     for (uint64_t seed = 1; seed <= 40; ++seed) {
       SCOPED_TRACE(testing::Message() << "manner " << manner << ", seed " << seed);
-      const std::unique_ptr<Device> device = Host(seed);
+      const auto device = std::make_unique<BusyDevice>(seed, /*busy=*/true);
       {
         auto ring = StagingRing::Create(*device, kGreatest);
         ASSERT_THAT(ring, IsOk());
@@ -198,6 +224,7 @@ TEST(StagingRingTest, NoBlockComesRoundBeforeItWasRead) {
         EXPECT_GT(outcome.launched, kSteps / 2);
         EXPECT_EQ(outcome.wrong, 0);
         EXPECT_EQ(outcome.failed, 0);
+        EXPECT_GT((*ring)->waits(), 0u);
       }
       ASSERT_THAT(device->Close(), IsOk());
     }
@@ -206,7 +233,7 @@ TEST(StagingRingTest, NoBlockComesRoundBeforeItWasRead) {
 
 TEST(StagingRingTest, ARingThatDoesNotWaitIsFoundOut) {
   for (const Streams::Manner manner : {Streams::kOne, Streams::kTwo}) {
-    const std::unique_ptr<Device> device = Host(1);
+    const auto device = std::make_unique<BusyDevice>(1, /*busy=*/true);
     {
       CarelessRing ring(*device);
       Streams streams(*device, manner);
@@ -220,50 +247,24 @@ TEST(StagingRingTest, ARingThatDoesNotWaitIsFoundOut) {
 // again at the next attempt.
 TEST(StagingRingTest, AnyCallMayFail) {
   for (const Streams::Manner manner : {Streams::kOne, Streams::kTwo, Streams::kDestroyed}) {
-    const uint64_t calls = ForEveryFailingCall([] { return Host(3); },
-                                               [manner](FaultDevice& device) {
-                                                 auto ring = StagingRing::Create(device, kGreatest);
-                                                 if (!ring.ok()) return;
-                                                 Streams streams(device, manner);
-                                                 const Outcome outcome =
-                                                     RunSteps(**ring, device.wrapped(), streams, 3);
-                                                 EXPECT_EQ(outcome.wrong, 0);
-                                                 EXPECT_LE(outcome.failed, 1);
-                                               });
+    const uint64_t calls = ForEveryFailingCall(
+        [] { return std::make_unique<BusyDevice>(3, /*busy=*/true); },
+        [manner](FaultDevice& device) {
+          auto ring = StagingRing::Create(device, kGreatest);
+          if (!ring.ok()) return;
+          Streams streams(device, manner);
+          const Outcome outcome = RunSteps(**ring, device.wrapped(), streams, 3);
+          EXPECT_EQ(outcome.wrong, 0);
+          EXPECT_LE(outcome.failed, 1);
+        });
     EXPECT_GT(calls, 50u);
   }
 }
 
-// A query of a host device's event runs what the event is behind, so it always finds the work done.
-// Events of this device answer no, until told otherwise.
-class BusyDevice : public FaultDevice {
- public:
-  BusyDevice() : FaultDevice(Host(1)) {}
-  absl::StatusOr<std::unique_ptr<Event>> NewEvent(const EventOptions& options) override {
-    GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, wrapped().NewEvent(options));
-    return std::make_unique<BusyEvent>(*this, std::move(event));
-  }
-  bool is_busy = false;
-
- private:
-  class BusyEvent : public FaultEvent {
-   public:
-    BusyEvent(BusyDevice& device, std::unique_ptr<Event> wrapped)
-        : FaultEvent(&device.plan(), std::move(wrapped)), device_(device) {}
-    absl::StatusOr<bool> IsDone() override {
-      if (device_.is_busy) return false;
-      return FaultEvent::IsDone();
-    }
-
-   private:
-    BusyDevice& device_;
-  };
-};
-
 class OneStreamTest : public testing::Test {
  protected:
   OneStreamTest()
-      : device_(std::make_unique<BusyDevice>()),
+      : device_(std::make_unique<BusyDevice>(1, /*busy=*/false)),
         ring_(StagingRing::Create(*device_, kGreatest).value()) {
     stream_ = device_->NewStream().value();
   }
