@@ -61,8 +61,9 @@ absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
 }  // namespace
 
 absl::Status SectionLauncher::PlaceKept(Node* node, Stream& stream) {
-  return Located(kept_.Place(node, stream),
-                 absl::StrCat("'", node->variant->function->name, "'"));
+  absl::Status placed = kept_.Place(node, stream);
+  if (placed.ok()) return placed;
+  return Located(placed, absl::StrCat("'", node->variant->function->name, "'"));
 }
 
 absl::Status SectionLauncher::LaunchNode(Node* node, absl::Span<const Value> inputs,
