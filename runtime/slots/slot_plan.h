@@ -29,9 +29,17 @@ struct ArenaPlan {
 // REQUIRES: CheckSlots(slots).
 ArenaPlan PlanArena(absl::Span<const SlotSpec> slots);
 
+// What staging a slot needs, worked out once.
+struct SlotPlace {
+  uint64_t payload_bytes = 0;  // where in the block
+  uint64_t row_bytes = 0;
+  uint64_t tail_bits = 0;  // of Tail::kValue
+};
+
 // How the slots of one shape are brought in.
 struct ShapePlan {
   std::vector<unpack::Slot> slots;
+  std::vector<SlotPlace> places;
   std::vector<const Layout*> layouts;  // as the body sees them
   uint64_t block_bytes = 0;
   const Layout* block = nullptr;  // bytes

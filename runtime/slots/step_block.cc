@@ -65,11 +65,26 @@ unpack::Staged& StepBlock::Put(SlotId slot, unpack::Kind kind, uint32_t rows) {
   unpack::Staged& staged = rows_[slot];
   staged.kind = kind;
   staged.rows = rows;
-  staged.tail_bits = PadBits(slots_[slot]);
+  staged.tail_bits = plan_->places[slot].tail_bits;
   return staged;
 }
 
+// Steps stage little and often, so the commonest rows come first.
+bool StepBlock::StageAsTheyAre(SlotId slot, const HostRows& rows) {
+  if (slot >= slots_.size() || (staged_ >> slot & 1) != 0) return false;
+  const unpack::Slot& at = plan_->slots[slot];
+  if (static_cast<uint8_t>(rows.type) != at.type || rows.row_stride != 0 || at.pieces != 1) {
+    return false;
+  }
+  if (rows.data == nullptr || static_cast<uint64_t>(rows.rows) > at.rows) return false;
+  const SlotPlace& place = plan_->places[slot];
+  std::memcpy(memory_ + place.payload_bytes, rows.data, rows.rows * place.row_bytes);
+  Put(slot, unpack::Kind::kPayload, static_cast<uint32_t>(rows.rows));
+  return true;
+}
+
 absl::Status StepBlock::Stage(SlotId slot, const HostRows& rows) {
+  if (StageAsTheyAre(slot, rows)) return absl::OkStatus();
   GRAPHTREE_RETURN_IF_ERROR(
       Check(slot, rows.rows, rows.type, rows.row_stride, rows.piece_stride, "from the host"));
   const SlotSpec& spec = slots_[slot];

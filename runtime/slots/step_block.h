@@ -52,6 +52,9 @@ class StepBlock {
   absl::Status Finish();
 
  private:
+  // Stages rows of the slot's own type that lie without a gap; false if these are others, or are an
+  // error.
+  bool StageAsTheyAre(SlotId slot, const HostRows& rows);
   // OK if `rows` rows of type `type` may be staged; `what` is for errors: "from the host".
   absl::Status Check(SlotId slot, int64_t rows, DType type, int64_t row_stride,
                      int64_t piece_stride, const char* what) const;
