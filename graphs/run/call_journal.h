@@ -43,10 +43,16 @@ class CallJournal {
   TreeStats& stats() { return stats_; }
   CallTally& tally() { return tally_; }
   // What the last call came to, so far.
-  const LastCall& last_call() const { return last_call_; }
-  void NoteRoute(CallRoute route, std::optional<Reason> reason = std::nullopt) {
-    last_call_ = {route, reason};
+  LastCall last_call() const {
+    if (last_route_ == CallRoute::kReplayed) return {last_route_};
+    return {last_route_, last_reason_};
   }
+  void NoteRoute(CallRoute route, std::optional<Reason> reason = std::nullopt) {
+    last_route_ = route;
+    last_reason_ = reason;
+  }
+  // The same of a hit, in one store.
+  void NoteReplayed() { last_route_ = CallRoute::kReplayed; }
   // The edge from the function that is last on the path.
   CallEdge EdgeTo(const Function& function) const;
   CallCounts& On(const Function& function) { return tally_.On(EdgeTo(function)); }
@@ -83,7 +89,8 @@ class CallJournal {
   const TreeOptions& options_;
   const Path& path_;
   TreeStats stats_;
-  LastCall last_call_;
+  CallRoute last_route_ = CallRoute::kNone;
+  std::optional<Reason> last_reason_;  // means nothing after a replay
   CallTally tally_;
   Observers observers_;
 };

@@ -41,11 +41,6 @@ absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const
   return node.keeps_inputs ? KeptOutputs::CheckInputs(node, call.inputs) : absl::OkStatus();
 }
 
-absl::Status Replayer::Replay(Node* node, Call& call) {
-  if (node->keeps_inputs || !node->held.empty()) return ReplayHolding(node, call);
-  return ReplayChosen(node, call);
-}
-
 absl::Status Replayer::ReplayHolding(Node* node, Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
   needs_.ground.memory->TellOwners(node->held, call.stream);
@@ -141,7 +136,7 @@ void Replayer::GoOn(Node* node, Call& call) {
   ++node->replays;
   node->last_call = stats.calls;
   ++stats.replays;
-  needs_.journal.NoteRoute(CallRoute::kReplayed);
+  needs_.journal.NoteReplayed();
   outputs_.HandOut(node, call);
 }
 

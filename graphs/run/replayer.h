@@ -66,7 +66,10 @@ class Replayer {
   };
   // REQUIRES: the node matches the call. A failure may mean that nothing was
   // done: see TakeNotReplayed.
-  absl::Status Replay(Node* node, Call& call);
+  absl::Status Replay(Node* node, Call& call) {
+    const bool holds = node->keeps_inputs || !node->held.empty();
+    return holds ? ReplayHolding(node, call) : ReplayChosen(node, call);
+  }
   // Why the last Replay did nothing, if that is what its failure means.
   std::optional<NotReplayed> TakeNotReplayed() {
     return std::exchange(not_replayed_, std::nullopt);

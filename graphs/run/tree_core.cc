@@ -129,7 +129,9 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
-  GRAPHTREE_RETURN_IF_ERROR(CheckMayRun(*function, outputs));
+  if (ground_->memory->pool().is_parked() || outputs == nullptr) {
+    return WhyRefused(*function, outputs);
+  }
   if (CloneWatch::any()) {
     GRAPHTREE_RETURN_IF_ERROR(CloneWatch::MayCall(function->name, inputs));
   }
@@ -144,11 +146,17 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
   }
   const bool calls_nobody = hit != nullptr && hit->cuts.empty() && !functions_.any_checked();
-  absl::Status status =
-      calls_nobody ? routes_.replayer().Replay(hit, call) : RunInside(frame, hit, call);
-  if (calls_nobody && !status.ok()) {
-    const DoorMark door(frame);
-    status = AfterFailedReplay(*hit, call, std::move(status));
+  absl::Status status;
+  if (calls_nobody) {
+    status = routes_.replayer().Replay(hit, call);
+    if (!status.ok()) {
+      const DoorMark door(frame);
+      status = AfterFailedReplay(*hit, call, std::move(status));
+    } else if (closed_inside_ == nullptr) {
+      return status;
+    }
+  } else {
+    status = RunInside(frame, hit, call);
   }
   // The call's inputs are its caller's again, who may let go of them while work that reads them, or
   // puts their bytes back, is under way. A stream that the call was refused on has no such work.
@@ -159,16 +167,13 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   return Entrance::ClosedInside(call.function);
 }
 
-absl::Status TreeCore::CheckMayRun(const Function& function, const Values* outputs) const {
-  if (ground_->memory->pool().is_parked()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "'", function.name, "' was called while the tree's memory is parked. Wake it."));
-  }
+absl::Status TreeCore::WhyRefused(const Function& function, const Values* outputs) {
   if (outputs == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", function.name, "' was called without a place for its outputs"));
   }
-  return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "'", function.name, "' was called while the tree's memory is parked. Wake it."));
 }
 
 absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {

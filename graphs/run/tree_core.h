@@ -73,7 +73,8 @@ class TreeCore {
  private:
   TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground);
 
-  absl::Status CheckMayRun(const Function& function, const Values* outputs) const;
+  // Of a call without a place for its outputs, or while the memory is parked.
+  static absl::Status WhyRefused(const Function& function, const Values* outputs);
   // A call that may take a stack, or run code of the program's. `hit` may be null.
   absl::Status RunInside(const void* frame, Node* hit, Call& call);
   absl::Status RunMiss(Call& call);
