@@ -119,9 +119,6 @@ class Pool {
   // The live block that covers an address, rounded up to a quantum; NotFound if none does.
   absl::StatusOr<Block> Find(Address address) const { return blocks_.Find(address); }
   absl::StatusOr<Block> Describe(BlockId id) const { return blocks_.Describe(id); }
-  // Declares a step block kept where it lies, so that no restore takes it away, or takes the
-  // declaration back. Blocks of the lasting region need none: true changes nothing, false fails.
-  absl::Status SetKept(BlockId id, bool kept) { return blocks_.SetKept(id, kept); }
   absl::Status Annotate(BlockId id, absl::string_view note) { return blocks_.Annotate(id, note); }
 
   // The parts. Each header has first what the pool's callers may use.

@@ -168,7 +168,7 @@ class SnapshotMaker {
     DictMaker keys = BlockKeys();
     keys.Text("tag", pool_.journal().Text(record.tag))
         .Text("note", pool_.journal().Text(record.note));
-    keys.Bool("kept", region == Region::kLasting || record.keep);
+    keys.Bool("kept", region == Region::kLasting);
     AddOrigin(pool_.ledger().IdOf(run.owner()), keys);
     keys.KeysInto(block);
     snapshot_.blocks.Push(block);

@@ -107,7 +107,6 @@ TEST_F(PoolTest, BlocksOfAnotherPoolAreRefusedThoughTheirRecordsHaveTheSameNumbe
   const auto refused = FailsWith(StatusCode::kFailedPrecondition, "of another pool");
   EXPECT_THAT(pool_->Free(theirs.id), refused);
   EXPECT_THAT(pool_->UseOn(theirs.id, *other_), refused);
-  EXPECT_THAT(pool_->SetKept(theirs.id, true), refused);
   EXPECT_THAT(pool_->Annotate(theirs.id, "x"), refused);
   EXPECT_THAT(pool_->Describe(theirs.id), refused);
   const CheckpointId here = *pool_->checkpoints().Take();
@@ -278,11 +277,9 @@ TEST_F(PoolTest, KeptMemoryIsUntouchedByRestores) {
   const Block moved = Allocate(2000);
   Write(kept, 1);
   Write(moved, 2);
-  EXPECT_THAT(pool_->SetKept(moved.id, true), IsOk());
-  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here, {.surviving = {moved.id}}), IsOk());
   EXPECT_EQ(Read(kept), 1);
   EXPECT_EQ(Read(moved), 2);
-  EXPECT_THAT(pool_->SetKept(moved.id, false), IsOk());
   EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
   EXPECT_THAT(pool_->Describe(moved.id), FailsWith(StatusCode::kFailedPrecondition, "freed"));
   EXPECT_THAT(pool_->Describe(kept.id), IsOk());
@@ -293,26 +290,6 @@ TEST_F(PoolTest, HistoryBeyondReasonIsRefused) {
               FailsWith(StatusCode::kInvalidArgument, "1099511627776 entries"));
   EXPECT_THAT(Pool::Create(*device_, {.history_entries = ~uint64_t{0}}),
               FailsWith(StatusCode::kInvalidArgument, "entries"));
-}
-
-// Whoever compares asks what is live, not what a restore would do.
-TEST_F(PoolTest, APoolInWhichAKeptBlockLivesIsNotAtACheckpointThatDoesNotKnowIt) {
-  const CheckpointId before = *pool_->checkpoints().Take();
-  const Block kept = Allocate(1000);
-  EXPECT_FALSE(*pool_->checkpoints().IsAt(before));
-  EXPECT_THAT(pool_->SetKept(kept.id, true), IsOk());
-  EXPECT_FALSE(*pool_->checkpoints().IsAt(before));
-  EXPECT_THAT(pool_->checkpoints().Restore(before), IsOk());
-  EXPECT_FALSE(*pool_->checkpoints().IsAt(before));
-  EXPECT_THAT(pool_->Free(kept.id), IsOk());
-  EXPECT_TRUE(*pool_->checkpoints().IsAt(before));
-}
-
-TEST_F(PoolTest, BlocksOfTheKeptRegionCannotBeDeclaredOtherwise) {
-  const Block kept = Allocate(1000, {.region = Region::kLasting});
-  EXPECT_THAT(pool_->SetKept(kept.id, true), IsOk()) << "which it is";
-  EXPECT_THAT(pool_->SetKept(kept.id, false),
-              FailsWith(StatusCode::kInvalidArgument, "lies in the lasting region"));
 }
 
 TEST_F(PoolTest, NoMoreIsLiveThanThePeakSays) {

@@ -41,7 +41,6 @@ struct BlockRecord {
   uint8_t guard = 0;  // 1 + log2 of the quanta in front; 0: not guarded
   Region region : 1 = Region::kStep;
   bool in_use : 1 = false;    // live or remembered
-  bool keep : 1 = false;      // declared kept where it lies
   bool touched : 1 = false;   // the restore that is being planned has met the block
   bool wanted : 1 = false;    // live in the planned state
   bool doomed : 1 = false;    // named as dying in the plan

@@ -55,7 +55,6 @@ Ledger::Ledger(uint32_t step_limit, uint32_t lasting_begin, uint32_t lasting_lim
   record.guard = request.guarded ? static_cast<uint8_t>(std::bit_width(alignment)) : 0;
   record.region = request.region;
   record.in_use = true;
-  record.keep = false;
   record.touched = false;
   record.wanted = false;
   record.doomed = false;
@@ -107,7 +106,6 @@ void Ledger::FreeLive(BlockId id, uint32_t time) {
   BlockRecord& record = records_[id.index];
   placement(record.region).Free(record.run, {record.streams, time});
   record.run = kNoId;
-  if (record.keep) SetKeep(id, false);
   if (record.region == Region::kLasting) {
     if (watches_ > 0) NoteDeed(id.index, Deed::kFreed);
   } else if (book_.is_listing()) {

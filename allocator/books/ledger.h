@@ -16,9 +16,9 @@
 // the plan and refuse.
 //
 // The lasting region has no checkpoints. While a watch is open the ledger lists what happens there,
-// and which step blocks are declared kept, so that this can be undone as well:
+// so that this can be undone as well:
 //
-//   Watch() -> 0   allocate k1   free k0   keep b3   UndoWatch(0): b3 not kept, k0 live, k1 dead
+//   Watch() -> 0   allocate k1   free k0   UndoWatch(0): k0 live, k1 dead
 //
 // Threads: none. Cost: allocate and free a few tens of nanoseconds, checkpoint constant, restore
 // linear in the blocks that differ; 96 bytes a live block at most.
@@ -79,9 +79,6 @@ class Ledger {
   HandleState Free(BlockId id, uint32_t time);
   // REQUIRES: Check(id) says that it is live.
   void FreeLive(BlockId id, uint32_t time);
-
-  // Declares a step block kept where it lies, or takes that back.
-  void SetKeep(BlockId id, bool keep);
 
   // Moves a block that nobody has used yet to a place of its region that `first_place` allows;
   // returns false, and changes nothing, if there is none. `last_use` comes as that of the bytes
@@ -156,10 +153,10 @@ class Ledger {
   void Kill(uint32_t index, uint32_t time);
   bool Wake(uint32_t index);
 
-  // What happened in the lasting region, or to a declaration, while it was watched. A deed counts
-  // as a reference to the block's record.
+  // What happened in the lasting region while it was watched. A deed counts as a reference to the
+  // block's record.
   struct Deed {
-    enum Kind : uint8_t { kAllocated, kFreed, kKeepChanged };
+    enum Kind : uint8_t { kAllocated, kFreed };
     uint32_t block;
     Kind kind;
   };

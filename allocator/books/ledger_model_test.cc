@@ -52,10 +52,8 @@ class Program {
         Take();
       } else if (dice < 94) {
         Restore();
-      } else if (dice < 97) {
-        Drop();
       } else {
-        ToggleKeep();
+        Drop();
       }
       Compare();
     }
@@ -89,7 +87,6 @@ class Program {
     const uint32_t index = AnyLive();
     EXPECT_EQ(ledger_.Free(ledger_.IdOf(index), 0), HandleState::kLive);
     live_.erase(index);
-    kept_.erase(index);
   }
 
   // Where a few more blocks would go. Leaves the ledger as it was.
@@ -118,14 +115,6 @@ class Program {
     saved_.erase(saved_.begin() + static_cast<long>(which));
   }
 
-  void ToggleKeep() {
-    if (live_.empty()) return;
-    const uint32_t index = AnyLive();
-    const bool keep = kept_.count(index) == 0;
-    ledger_.SetKeep(ledger_.IdOf(index), keep);
-    keep ? static_cast<void>(kept_.insert(index)) : static_cast<void>(kept_.erase(index));
-  }
-
   void Restore() {
     if (saved_.empty()) return;
     const Saved& saved = saved_[random_() % saved_.size()];
@@ -140,9 +129,9 @@ class Program {
     const std::set<uint32_t> doomed = Indexes(dying);
     for (const auto& [index, extent] : live_) {
       if (doomed.count(index) != 0) continue;
-      const bool named = random_() % 30 == 0;
-      if (named) surviving.push_back({index, extent.generation});
-      if (named || kept_.count(index) != 0) wanted[index] = extent;
+      if (random_() % 20 != 0) continue;
+      surviving.push_back({index, extent.generation});
+      wanted[index] = extent;
     }
     RestorePlan plan;
     ledger_.Plan(saved.node, surviving, dying, &plan);
@@ -156,9 +145,6 @@ class Program {
     }
     ASSERT_EQ(outcome, RestoreOutcome::kReady);
     live_ = wanted;
-    for (auto it = kept_.begin(); it != kept_.end();) {
-      it = live_.count(*it) != 0 ? std::next(it) : kept_.erase(it);
-    }
     if (wanted == saved.live) {
       EXPECT_EQ(Probe(), saved.probe);
     }
@@ -194,7 +180,6 @@ class Program {
   std::mt19937_64 random_;
   Ledger ledger_;
   LiveSet live_;
-  std::set<uint32_t> kept_;
   std::vector<Saved> saved_;
   std::map<std::pair<uint32_t, uint32_t>, uint64_t> sizes_;
 };

@@ -52,7 +52,6 @@ RestoreOutcome Ledger::Apply(RestorePlan* plan, uint32_t time) {
   GRAPHTREE_CHECK(plan->outcome == RestoreOutcome::kReady) << "a plan that was refused";
   for (uint32_t index : plan->dies) Kill(index, time);
   if (!WakeAll(plan, time)) return plan->outcome;
-  for (uint32_t index : plan->dies) records_[index].keep = false;
   // The target becomes the base; what differs from it is where the caller overruled it.
   book_.Rebase(records_, plan->target, plan->freed, plan->guests);
   return RestoreOutcome::kReady;

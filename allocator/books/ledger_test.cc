@@ -77,17 +77,6 @@ TEST_F(LedgerTest, SurvivorInTheWayIsRefusedAndNothingChanges) {
   ledger_.CheckConsistency();
 }
 
-TEST_F(LedgerTest, KeptWhereItLiesSurvivesUntilTheDeclarationIsTakenBack) {
-  const CheckpointTree::NodeId root = ledger_.Take(0);
-  const BlockId block = Allocate(100);
-  ledger_.SetKeep(block, true);
-  ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
-  EXPECT_TRUE(IsLive(block));
-  ledger_.SetKeep(block, false);
-  ASSERT_EQ(Restore(root), RestoreOutcome::kReady);
-  EXPECT_FALSE(IsLive(block));
-}
-
 TEST_F(LedgerTest, KeptRegionIsUntouchedByRestores) {
   const CheckpointTree::NodeId root = ledger_.Take(0);
   const BlockId kept = ledger_.Allocate({.bytes = 100, .region = Region::kLasting}).block;

@@ -1,17 +1,10 @@
-// Declaring blocks kept, undoing what happened since a watch began, and moving unused blocks.
+// Undoing what happened since a watch began, and moving unused blocks.
 #include <algorithm>
 
 #include "allocator/books/ledger.h"
 #include "device/base/check.h"
 
 namespace graphtree {
-
-void Ledger::SetKeep(BlockId id, bool keep) {
-  BlockRecord& record = records_[id.index];
-  if (record.keep == keep) return;
-  if (watches_ > 0) NoteDeed(id.index, Deed::kKeepChanged);
-  record.keep = keep;
-}
 
 void Ledger::NoteDeed(uint32_t index, Deed::Kind kind) {
   ++records_[index].references;
@@ -44,7 +37,6 @@ void Ledger::UndoWatch(uint32_t mark, uint32_t time, std::vector<uint32_t>* dies
       case Deed::kFreed:
         GRAPHTREE_CHECK(Wake(deed.block)) << "block " << deed.block << " cannot be put back";
         break;
-      case Deed::kKeepChanged: records_[deed.block].keep = !records_[deed.block].keep; break;
     }
     records_[deed.block].touched = false;
     records_.Unreference(deed.block);

@@ -22,7 +22,6 @@ class LedgerKeptTest : public LedgerFixture {
     ledger_.UndoWatch(mark, 0, &dies_, &wakes_);
     ledger_.CheckConsistency();
   }
-  bool IsKept(BlockId id) const { return ledger_.record(id.index).keep; }
 
   Indexes dies_ = {99}, wakes_ = {99};  // of a watch before this one
 };
@@ -48,33 +47,15 @@ TEST_F(LedgerKeptTest, WhatCameAndWentMeanwhileIsNoChange) {
   EXPECT_EQ(ledger_.placement(Region::kLasting).live_count(), 0u);
 }
 
-TEST_F(LedgerKeptTest, DeclarationsAreTakenBack) {
-  const BlockId declared = Allocate(1), undeclared = Allocate(1), same = Allocate(1);
-  const BlockId kept = AllocateKept(1);
-  ledger_.SetKeep(undeclared, true);
-  ledger_.SetKeep(same, true);
-  const uint32_t mark = ledger_.Watch();
-  ledger_.SetKeep(declared, true);
-  ledger_.SetKeep(undeclared, false);
-  ledger_.SetKeep(same, true);
-  ledger_.SetKeep(kept, true);
-  Undo(mark);
-  EXPECT_FALSE(IsKept(declared));
-  EXPECT_TRUE(IsKept(undeclared));
-  EXPECT_TRUE(IsKept(same)) << "nothing was changed about it";
-  EXPECT_FALSE(IsKept(kept));
-  EXPECT_TRUE(dies_.empty() && wakes_.empty()) << "no life has changed";
-}
-
 TEST_F(LedgerKeptTest, BlockWithSeveralDeedsIsToldOnce) {
   const BlockId old = AllocateKept(100);
   const uint32_t mark = ledger_.Watch();
-  ledger_.SetKeep(old, true);
+  const BlockId brief = AllocateKept(100);
+  EXPECT_EQ(Free(brief), HandleState::kLive);
   EXPECT_EQ(Free(old), HandleState::kLive);
   Undo(mark);
   EXPECT_EQ(wakes_, Indexes{old.index});
   EXPECT_TRUE(dies_.empty());
-  EXPECT_FALSE(IsKept(old));
 }
 
 TEST_F(LedgerKeptTest, InnerWatchIsUndoneAlone) {

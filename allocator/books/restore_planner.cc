@@ -62,12 +62,6 @@ bool RestorePlanner::NameFates(BlockRecords& records, absl::Span<const BlockId> 
     Want(records, id.index, true);
     plan->guests.push_back(id.index);
   }
-  for (uint32_t index : touched_) {
-    BlockRecord& record = records[index];
-    if (!record.keep || record.wanted || !record.is_live() || record.doomed) continue;
-    record.wanted = true;
-    plan->guests.push_back(index);
-  }
   return true;
 }
 

@@ -5,9 +5,9 @@
 //
 //   b3 dead -> live   wakes        b7 live -> dead   dies
 //
-// Then the caller's lists change the fate of some blocks. A block that is named as surviving, or
-// that was declared kept where it lies, stays though the checkpoint does not know it: a guest. A
-// block that is named as dying is freed though the checkpoint has it live.
+// Then the caller's lists change the fate of some blocks. A block that is named as surviving stays
+// though the checkpoint does not know it: a guest. A block that is named as dying is freed though
+// the checkpoint has it live.
 //
 // The planner uses three bits of each record that it meets: `touched`, `wanted` and `doomed`.
 //

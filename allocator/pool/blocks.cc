@@ -50,22 +50,6 @@ absl::Status Blocks::UseOn(BlockId id, Stream& stream) {
   return absl::OkStatus();
 }
 
-absl::Status Blocks::SetKept(BlockId id, bool kept) {
-  const Door::Entry entry(door_.guard());
-  GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
-  const HandleState outcome = ledger_.Check(id);
-  if (outcome != HandleState::kLive) return WhyNotFreed(id, outcome);
-  if (ledger_.record(id.index).region == Region::kStep) {
-    ledger_.SetKeep(id, kept);
-    return absl::OkStatus();
-  }
-  if (kept) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      journal_.NameOf(ledger_.record(id.index)), " lies in the lasting region of pool \"",
-      arena_.name(),
-      "\", which no restore touches: only a block of the step region can be declared otherwise."));
-}
-
 absl::Status Blocks::Annotate(BlockId id, absl::string_view note) {
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));

@@ -40,7 +40,6 @@ class Blocks {
   absl::StatusOr<Block> Find(Address address) const;
   absl::StatusOr<Block> Describe(BlockId id) const;
   absl::Status UseOn(BlockId id, Stream& stream);
-  absl::Status SetKept(BlockId id, bool kept);
   absl::Status Annotate(BlockId id, absl::string_view note);
 
   // For the pool's other parts, inside of a call.

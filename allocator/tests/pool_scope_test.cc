@@ -49,7 +49,6 @@ class PoolScopeTest : public testing::Test {
 struct Picture {
   uint64_t live_blocks, live_bytes, requested_bytes, lasting_bytes, mapped_bytes, checkpoints;
   std::vector<Address> live;
-  std::vector<bool> kept;
 
   explicit Picture(const Pool& pool) {
     const PoolStats stats = pool.Stats();
@@ -64,7 +63,6 @@ struct Picture {
       for (RunId id = placement.first(); id != kNoId; id = placement.run(id).next) {
         if (!placement.run(id).is_live()) continue;
         live.push_back(pool.arena().range_of(region).base + placement.run(id).offset * kQuantum);
-        kept.push_back(pool.ledger().record(placement.run(id).owner()).keep);
       }
     }
   }
@@ -75,8 +73,7 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
   const BlockOptions in_kept = {.region = Region::kLasting};
   const Block old_kept = *pool_->Allocate(1000, *stream_, in_kept);
   const Block freed_kept = *pool_->Allocate(2000, *stream_, in_kept);
-  const Block declared = *pool_->Allocate(3000, *stream_);
-  EXPECT_THAT(pool_->SetKept(declared.id, true), IsOk());
+  EXPECT_THAT(pool_->Allocate(3000, *stream_), IsOk());
   const Picture before(*pool_);
   const uint64_t frees = pool_->Stats().frees;
   auto scope = *pool_->scopes().Begin();
@@ -85,8 +82,6 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
   EXPECT_EQ(over.range.base, freed_kept.range.base);
   EXPECT_THAT(pool_->Allocate(60 * kMiB, *stream_, in_kept), IsOk());
   const Block moved = *pool_->Allocate(5000, *stream_);
-  EXPECT_THAT(pool_->SetKept(moved.id, true), IsOk());
-  EXPECT_THAT(pool_->SetKept(declared.id, false), IsOk());
   const Block brief = *pool_->Allocate(10, *stream_, in_kept);
   EXPECT_THAT(pool_->Free(brief.id), IsOk());
   const uint64_t written = pool_->journal().history().written();
@@ -111,13 +106,12 @@ TEST_F(PoolScopeTest, FailedCaptureLeavesKeptMemoryAsItWas) {
             freed_kept.range.base + AlignUp(2000, kQuantum));
 }
 
-TEST_F(PoolScopeTest, BlockKeptOverOneThatWasFreedDoesNotStandInTheWay) {
+TEST_F(PoolScopeTest, ABlockOverOneThatWasFreedDoesNotStandInTheWay) {
   const Block old = *pool_->Allocate(kMiB, *stream_);
   auto scope = *pool_->scopes().Begin();
   EXPECT_THAT(pool_->Free(old.id), IsOk());
   const Block over = *pool_->Allocate(kMiB, *stream_);
   EXPECT_EQ(over.range.base, old.range.base);
-  EXPECT_THAT(pool_->SetKept(over.id, true), IsOk());
   EXPECT_THAT(scope->RollBack(), IsOk());
   EXPECT_THAT(pool_->Describe(old.id), IsOk());
   EXPECT_FALSE(pool_->Describe(over.id).ok());
@@ -366,11 +360,6 @@ TEST_F(PoolScopeTest, NothingIsLeftOfAnyFailedScope) {
         const size_t which = random() % live.size();
         EXPECT_THAT(pool_->Free(live[which].id), IsOk());
         live.erase(live.begin() + static_cast<long>(which));
-      } else if (dice < 85 && !live.empty()) {
-        const Block& block = live[random() % live.size()];
-        const bool is_step = pool_->arena().range_of(Region::kStep).Contains(block.range.base);
-        const bool keep = random() % 2 == 0;
-        EXPECT_EQ(pool_->SetKept(block.id, keep).ok(), keep || is_step);
       } else if (dice < 92 && step > 30) {
         pictures.emplace_back(*pool_);
         scopes.push_back(*pool_->scopes().Begin());
