@@ -117,8 +117,9 @@ class Runtime {
   absl::Status RemoveProgram(ProgramId program);
 
   // Records all shapes of the program that are not recorded, the one with the most tokens first, on
-  // slots of zeros. The body runs twice for each. Shapes that fail are counted as kFailed; the
-  // first failure is returned after all were tried.
+  // slots of zeros; slots that keep what they have from step to step keep it. The body runs twice
+  // for each. Shapes that fail are counted as kFailed; the first failure is returned after all were
+  // tried.
   absl::Status Record(ProgramId program, Stream& stream);
 
   DepId DeclareDep(std::string name);

@@ -1,0 +1,105 @@
+// Careless and hostile use of the runtime: whatever is refused, later steps are as ever.
+#include <atomic>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "tests/kernels/kernels.h"
+#include "tests/runtime/runtime_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::HasSubstr;
+
+class AttacksTest : public RuntimeTest {
+ protected:
+  void TearDown() override {
+    held_.clear();
+    RuntimeTest::TearDown();
+  }
+
+  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys, Mode mode = Mode::kFull) {
+    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+    EXPECT_THAT(program, IsOk());
+    if (!program.ok()) return {};
+    EXPECT_THAT(runtime().AddShapes(*program, keys, mode), IsOk());
+    return *program;
+  }
+  absl::Status TryStep(ProgramId program, int32_t tokens, double value, Stream& on, Values* outputs,
+                       StepOptions options = {}, Why* why = nullptr) {
+    absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = tokens}, on, options);
+    if (!step.ok()) return step.status();
+    if (absl::Status staged = step->Stage(0, value); !staged.ok()) {
+      step->Cancel();
+      return staged;
+    }
+    const absl::Status status = step->Run(outputs);
+    if (why != nullptr) *why = step->why();
+    description_ = step->Describe();
+    return status;
+  }
+
+  // Adds what each step brings to a sum: a block that is written over too early shows.
+  ProgramOptions SumOptions(AddressRange sum, int64_t rows, std::string name = "sum") {
+    ProgramOptions options;
+    options.name = std::move(name);
+    options.slots = {
+        {.name = "ids", .type = DType::kI32, .sizes = {rows}, .rows = KeyField::kTokens}};
+    options.body = [sum](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor total = Tensor::Foreign(sum.base, Layout::Of(DType::kI32, {64}));
+      on.Launch(AddKernel(), TestShape(),
+                {Out(total), In(total), In(in.slot(0)), Val(uint32_t{64})});
+      return {};
+    };
+    return options;
+  }
+
+  Values held_;
+  std::string description_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(AttacksTest);
+
+TEST_P(AttacksTest, RecordingAheadLeavesASlotThatIsFilledOnce) {
+  ProgramOptions options = DoubleOptions();
+  options.slots[0].pad = PadRule::kFillOnce;
+  options.slots[0].pad_value = 7;
+  const ProgramId program = Add(std::move(options), {{.tokens = 8}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(StepWith(program, {1, 2, 3}), Why::kCover);
+  EXPECT_EQ(LastOutput(), (Ids{2, 4, 6, 14, 14, 14, 14, 14}));
+}
+
+TEST_P(AttacksTest, RecordingAheadLeavesWhatALeftOutSlotHas) {
+  ProgramOptions options = DoubleOptions();
+  options.slots.push_back(
+      {.name = "bias", .type = DType::kI32, .sizes = {8}, .may_be_left_out = true});
+  options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    const Tensor out = on.Empty(DType::kI32, {4});
+    if (!on.ok()) return {};
+    on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(1)), Val(4u)});
+    return {out};
+  };
+  const ProgramId program = Add(std::move(options), {{.tokens = 8}});
+  {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 8}, a()));
+    ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+    ASSERT_THAT(step.Stage(1, 5.0), IsOk());
+    ASSERT_THAT(step.Run(&held_), IsOk());
+  }
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kNotRecorded);
+  EXPECT_EQ(LastOutput(), (Ids{6, 7, 8, 9}));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 16}}), IsOk());
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kHit);
+  EXPECT_EQ(LastOutput(), (Ids{6, 7, 8, 9}));
+}
+
+}  // namespace
+}  // namespace graphtree
