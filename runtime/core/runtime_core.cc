@@ -29,9 +29,10 @@ RuntimeCore::~RuntimeCore() {
 
 absl::StatusOr<const ProgramState*> RuntimeCore::Find(ProgramId id) const {
   if (id.runtime != number_) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a program of ", id.runtime == 0 ? "no" : "another", " runtime was named; ids are those "
-        "that this runtime's AddProgram returned"));
+    return absl::InvalidArgumentError(absl::StrCat("a program of ",
+                                                   id.runtime == 0 ? "no" : "another",
+                                                   " runtime was named; ids are those "
+                                                   "that this runtime's AddProgram returned"));
   }
   if (id.index >= programs_.size()) {
     return absl::InvalidArgumentError(absl::StrCat("there is no program ", id.index,
@@ -51,10 +52,11 @@ absl::StatusOr<ProgramState*> RuntimeCore::FindMutable(ProgramId id) {
 
 absl::Status RuntimeCore::CheckNoStep(absl::string_view what) const {
   for (const auto& [number, lane] : lanes_) {
-    if (!lane->step.is_open) continue;
+    const OpenStep& step = lane->step;
+    if (!step.is_under_way()) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(what, " while a step of '", lane->step.program->name(),
-                     "' is under way in lane ", number, "; run or cancel it first"));
+        absl::StrCat(what, " while a step of '", step.program->name(), "' is under way in lane ",
+                     number, step.is_running ? ", by its own body" : "; run or cancel it first"));
   }
   return absl::OkStatus();
 }

@@ -13,9 +13,9 @@ namespace graphtree {
 namespace {
 
 absl::Status InStep(const OpenStep& step, absl::string_view doing, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(doing, " a step of '", step.program->name(),
-                                                  "' (", ToString(step.key),
-                                                  "): ", status.message()));
+  return absl::Status(status.code(),
+                      absl::StrCat(doing, " a step of '", step.program->name(), "' (",
+                                   ToString(step.key), "): ", status.message()));
 }
 
 }  // namespace
@@ -32,8 +32,7 @@ absl::StatusOr<Vote> RuntimeCore::MakeVote(ProgramId id, const Key& key, Modes a
 }
 
 absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes allowed,
-                                             uint32_t epoch,
-                                             absl::Span<const Vote> votes) const {
+                                             uint32_t epoch, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
   return graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes);
 }
@@ -42,10 +41,11 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   const OpenStep& open = program->lane().step;
-  if (open.is_open) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a step of '", program->name(), "' was begun while one of '", open.program->name(),
-        "' is under way in lane ", program->lane().number, "; run or cancel that one first"));
+  if (open.is_under_way()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a step of '", program->name(), "' was begun while one of '",
+                     open.program->name(), "' is under way in lane ", program->lane().number,
+                     open.is_running ? ", by its own body" : "; run or cancel that one first"));
   }
   if (&stream.device() != &device_) {
     return absl::InvalidArgumentError(
@@ -105,12 +105,14 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
 absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   Tree& tree = *step.program->lane().tree;
   const ShapePlan& plan = step.shape->plan;
-  if (step.memory == nullptr) {
-    return tree.Run(step.shape->function, absl::Span<Value>(), *step.stream, outputs);
-  }
-  Value block = Tensor::Foreign(AddressOf(step.memory), plan.block);
+  Value block;
+  if (step.memory != nullptr) block = Tensor::Foreign(AddressOf(step.memory), plan.block);
+  step.is_running = true;
   absl::Status status =
-      tree.Run(step.shape->function, absl::MakeSpan(&block, 1), *step.stream, outputs);
+      tree.Run(step.shape->function, absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1),
+               *step.stream, outputs);
+  step.is_running = false;
+  if (step.memory == nullptr) return status;
   // Also a call that failed may have launched something that reads the block.
   step.program->ring().Launched(plan.block_bytes, *step.stream);
   return status;
@@ -123,8 +125,8 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
     const LastCall last = step.program->lane().tree->last_call();
     if (last.route == CallRoute::kRecorded && status.ok()) NoteRecorded(step);
     if (last.route == CallRoute::kReplayed && status.ok()) {
-      history_.Record({step.program->fingerprint(), stats_.steps, step.choice.index,
-                       step.choice.key});
+      history_.Record(
+          {step.program->fingerprint(), stats_.steps, step.choice.index, step.choice.key});
     }
     step.choice.why = status.ok() ? WhyOfRoute(step.choice.why, last) : Why::kFailed;
   } else if (!status.ok()) {

@@ -101,5 +101,36 @@ TEST_P(AttacksTest, RecordingAheadLeavesWhatALeftOutSlotHas) {
   EXPECT_EQ(LastOutput(), (Ids{6, 7, 8, 9}));
 }
 
+TEST_P(AttacksTest, ABodyThatUsesItsRuntimeIsRefusedAndNothingIsLost) {
+  const ProgramId other = AddDouble({8}, "other");
+  std::vector<absl::Status> said;
+  bool tries = true;
+  ProgramOptions options = DoubleOptions("recursive");
+  ProgramId self;
+  options.body = [&](Launcher& on, const ProgramInputs& in) -> Values {
+    if (tries) {
+      said.push_back(runtime().Begin(other, {.tokens = 8}, a()).status());
+      said.push_back(runtime().AddShapes(self, {{.tokens = 2}}));
+      said.push_back(runtime().Record(other, a()));
+      said.push_back(runtime().RemoveProgram(self));
+      said.push_back(runtime().AddProgram(DoubleOptions("new")).status());
+    }
+    return DoubleBody(on, in);
+  };
+  self = Add(std::move(options), {{.tokens = 8}});
+  for (int32_t i = 0; i < 3; ++i) {
+    StepWith(self, IdsFrom(i, 8));
+    EXPECT_EQ(LastOutput(), Doubled(IdsFrom(i, 8), 8));
+  }
+  EXPECT_FALSE(said.empty());
+  for (const absl::Status& status : said) {
+    EXPECT_THAT(status.message(), HasSubstr("under way")) << status;
+  }
+  tries = false;
+  for (int32_t i = 0; i < 3; ++i) StepWith(self, IdsFrom(i, 8));
+  EXPECT_EQ(StepWith(self, IdsFrom(4, 8)), Why::kHit);
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(4, 8), 8));
+}
+
 }  // namespace
 }  // namespace graphtree
