@@ -113,8 +113,11 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
                *step.stream, outputs);
   step.is_running = false;
   if (step.memory == nullptr) return status;
-  // Also a call that failed may have launched something that reads the block.
-  step.program->ring().Launched(plan.block_bytes, *step.stream);
+  if (status.ok()) {
+    step.program->ring().Launched(plan.block_bytes, *step.stream);
+  } else {
+    step.program->ring().Failed(plan.block_bytes, *step.stream);
+  }
   return status;
 }
 

@@ -132,5 +132,58 @@ TEST_P(AttacksTest, ABodyThatUsesItsRuntimeIsRefusedAndNothingIsLost) {
   EXPECT_EQ(LastOutput(), Doubled(IdsFrom(4, 8), 8));
 }
 
+TEST_P(AttacksTest, AStepOnAStreamThatCapturesIsRefusedAndDisturbsNoOther) {
+  constexpr int64_t kRows = 20000;  // a block fills a segment of the ring
+  const AddressRange sum = NewWordsWith(std::vector<uint32_t>(64));
+  const ProgramId program = Add(SumOptions(sum, kRows), {{.tokens = kRows}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  uint32_t expected = 0;
+  Values none;
+  ASSERT_THAT(TryStep(program, kRows, 1, b(), &none), IsOk());
+  ++expected;
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  ASSERT_THAT(TryStep(program, kRows, 1, a(), &none), IsOk());
+  ++expected;
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  for (int i = 2; i < 12; ++i) {
+    EXPECT_FALSE(TryStep(program, kRows, i, b(), &none).ok());
+    EXPECT_THAT(TryStep(program, kRows, i, a(), &none), IsOk());
+    expected += i;
+  }
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, b().EndCapture());
+  EXPECT_EQ(graph->op_count(), 0u);
+  for (int i = 12; i < 20; ++i) {
+    EXPECT_THAT(TryStep(program, kRows, i, i % 2 == 0 ? a() : b(), &none), IsOk());
+    expected += i;
+  }
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  EXPECT_EQ(Read(sum), std::vector<uint32_t>(64, expected));
+}
+
+TEST_P(AttacksTest, AStreamThatItsOwnerCapturesAfterStepsIsLeftAlone) {
+  constexpr int64_t kRows = 20000;  // a block fills a segment of the ring
+  const AddressRange sum = NewWordsWith(std::vector<uint32_t>(64));
+  const ProgramId program = Add(SumOptions(sum, kRows), {{.tokens = kRows}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  uint32_t expected = 0;
+  Values none;
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_THAT(TryStep(program, kRows, i, a(), &none), IsOk());
+    expected += i;
+  }
+  ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(TryStep(program, kRows, 1, a(), &none).message(), HasSubstr("captures"));
+  EXPECT_THAT(TryStep(program, kRows, 1, b(), &none).message(), HasSubstr("captures"));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, a().EndCapture());
+  EXPECT_EQ(graph->op_count(), 0u);
+  for (int i = 0; i < 6; ++i) {
+    ASSERT_THAT(TryStep(program, kRows, i, b(), &none), IsOk());
+    expected += i;
+  }
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  EXPECT_EQ(Read(sum), std::vector<uint32_t>(64, expected));
+}
+
 }  // namespace
 }  // namespace graphtree
