@@ -113,7 +113,8 @@ class Runtime {
   absl::Status AddShapes(ProgramId program, absl::Span<const Key> keys, Mode mode = Mode::kFull);
   // A shape that is excluded serves no step until it is included again.
   absl::Status Exclude(ProgramId program, const Key& key, bool excluded = true);
-  // The program, its shapes, recordings and slots go. Outputs stay good as they were.
+  // The program, its shapes, recordings and slots go. Outputs stay good as they were. An error, and
+  // nothing goes, while a capture is open on the device.
   absl::Status RemoveProgram(ProgramId program);
 
   // Records all shapes of the program that are not recorded, the one with the most tokens first, on

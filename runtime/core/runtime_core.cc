@@ -127,6 +127,12 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
 absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
+  // Its work cannot be awaited then, and reads memory that would go.
+  if (device_.open_captures() > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program->name(), "' was removed while a capture is open on ",
+                     device_.info().name, "; end that capture first"));
+  }
   GRAPHTREE_RETURN_IF_ERROR(program->Leave());
   program->lane().step.program = nullptr;
   programs_[id.index] = nullptr;

@@ -185,5 +185,23 @@ TEST_P(AttacksTest, AStreamThatItsOwnerCapturesAfterStepsIsLeftAlone) {
   EXPECT_EQ(Read(sum), std::vector<uint32_t>(64, expected));
 }
 
+TEST_P(AttacksTest, NoProgramIsRemovedWhileItsStreamCaptures) {
+  const AddressRange sum = NewWordsWith(std::vector<uint32_t>(64));
+  const ProgramId program = Add(SumOptions(sum, 64), {{.tokens = 64}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  Values none;
+  uint32_t expected = 0;
+  for (int i = 0; i < 5; ++i) {
+    ASSERT_THAT(TryStep(program, 64, i, a(), &none), IsOk());
+    expected += i;
+  }
+  ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(runtime().RemoveProgram(program).message(), HasSubstr("capture"));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, a().EndCapture());
+  EXPECT_THAT(a().Synchronize(), IsOk());
+  EXPECT_EQ(Read(sum), std::vector<uint32_t>(64, expected));
+  EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+}
+
 }  // namespace
 }  // namespace graphtree
