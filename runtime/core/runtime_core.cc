@@ -108,7 +108,16 @@ absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mo
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(
       CheckNoStep(absl::StrCat("shapes were added to '", program->name(), "'")));
-  return program->AddShapes(keys, mode, options_.records_while_serving);
+  OpenStep& last = program->lane().step;
+  const bool is_told = last.program == program;
+  const uint64_t index = is_told ? program->IdOf(last.choice.index) : kNoShape;
+  const uint64_t better = is_told ? program->IdOf(last.choice.better) : kNoShape;
+  GRAPHTREE_RETURN_IF_ERROR(program->AddShapes(keys, mode, options_.records_while_serving));
+  if (!is_told) return absl::OkStatus();
+  // The last step can still say how it ran, and indices are others now.
+  last.choice.index = program->table().IndexOf(index);
+  last.choice.better = program->table().IndexOf(better);
+  return absl::OkStatus();
 }
 
 absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
@@ -134,7 +143,8 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
                      device_.info().name, "; end that capture first"));
   }
   GRAPHTREE_RETURN_IF_ERROR(program->Leave());
-  program->lane().step.program = nullptr;
+  OpenStep& last = program->lane().step;
+  if (last.program == program) last.program = nullptr;
   programs_[id.index] = nullptr;
   return absl::OkStatus();
 }

@@ -203,5 +203,37 @@ TEST_P(AttacksTest, NoProgramIsRemovedWhileItsStreamCaptures) {
   EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
 }
 
+TEST_P(AttacksTest, AShapeThatIsExcludedWhileItIsRecordedStaysExcluded) {
+  const ProgramId program = AddDouble({8});
+  StepWith(program, IdsFrom(1, 8));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 8}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(runtime().Exclude(program, {.tokens = 8}), IsOk());
+  ASSERT_THAT(step.Run(&held_), IsOk());
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kExcluded);
+}
+
+TEST_P(AttacksTest, RemovingAProgramLeavesWhatAnotherOnesStepSays) {
+  const ProgramId first = AddDouble({8}, "first");
+  const ProgramId second = AddDouble({8}, "second");
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(first, {.tokens = 8}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&held_), IsOk());
+  const std::string before = step.Describe();
+  ASSERT_THAT(runtime().RemoveProgram(second), IsOk());
+  EXPECT_EQ(step.Describe(), before);
+}
+
+TEST_P(AttacksTest, ShapesThatAreAddedLeaveWhatAStepSays) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 3}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&held_), IsOk());
+  EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 4}}), IsOk());
+  EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
+}
+
 }  // namespace
 }  // namespace graphtree
