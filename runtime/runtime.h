@@ -117,9 +117,9 @@ class Runtime {
   // nothing goes, while a capture is open on the device.
   absl::Status RemoveProgram(ProgramId program);
 
-  // Records all shapes of the program that are not recorded, the one with the most tokens first, on
-  // slots of zeros; slots that keep what they have from step to step keep it. The body runs twice
-  // for each. Shapes that fail are counted as kFailed; the first failure is returned after all were
+  // Records all shapes of the program that are not recorded, or were before a dependency was
+  // touched, the one with the most tokens first, on slots of zeros; slots that keep what they have
+  // from step to step keep it. The body runs twice for each. Shapes that fail are counted as kFailed; the first failure is returned after all were
   // tried.
   absl::Status Record(ProgramId program, Stream& stream);
 

@@ -68,6 +68,7 @@ class RuntimeCore {
   absl::StatusOr<Lane*> LaneFor(uint32_t number);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
+  absl::Status CheckDevice(const ProgramState& program, Stream& stream) const;
   absl::StatusOr<OpenStep*> Open(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream);
   // Runs the step's function of the tree.

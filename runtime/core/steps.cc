@@ -37,6 +37,13 @@ absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes
   return graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes);
 }
 
+absl::Status RuntimeCore::CheckDevice(const ProgramState& program, Stream& stream) const {
+  if (&stream.device() == &device_) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", program.name(), "' was given a stream of another device, ",
+                   stream.device().info().name, "; the runtime is on ", device_.info().name));
+}
+
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
@@ -47,11 +54,7 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
                      open.program->name(), "' is under way in lane ", program->lane().number,
                      open.is_running ? ", by its own body" : "; run or cancel that one first"));
   }
-  if (&stream.device() != &device_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a step of '", program->name(), "' was begun on a stream of ",
-                     stream.device().info().name, "; the runtime is on ", device_.info().name));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
   GRAPHTREE_RETURN_IF_ERROR(CheckCall(key));
   Choice choice = program->table().Choose(key, options.modes);
   if (options.is_voted_down) choice = {.why = Why::kVotedDown, .key = key};
@@ -153,10 +156,17 @@ void RuntimeCore::NoteRecorded(OpenStep& step) {
 absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
+  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
+  if (const auto capture = stream.Capture();
+      capture.ok() && capture->state != CaptureState::kNone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
+  }
+  const std::vector<uint64_t> now = dependencies_.GenerationsOf(program->dependencies());
   absl::Status first;
   for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
     const ShapeState& shape = program->shape(i);
-    if (shape.is_recorded || shape.is_excluded) continue;
+    if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
     first.Update(RecordShape(*program, i, stream));
   }
   return first;

@@ -235,5 +235,34 @@ TEST_P(AttacksTest, ShapesThatAreAddedLeaveWhatAStepSays) {
   EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
 }
 
+TEST_P(AttacksTest, RecordMakesStaleRecordingsAgain) {
+  const DepId dep = runtime().DeclareDep("weights");
+  ProgramOptions options = DoubleOptions();
+  options.deps = {dep};
+  const ProgramId program = Add(std::move(options), {{.tokens = 8}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_THAT(runtime().Touch(dep), IsOk());
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kHit);
+}
+
+TEST_P(AttacksTest, RecordOnAStreamThatCannotSpoilsNoShape) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_FALSE(runtime().Record(program, b()).ok());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, b().EndCapture());
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kWarmingUp);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> other, GetParam().open());
+  {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> stream, other->NewStream());
+    ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 16}}), IsOk());
+    const absl::Status status = runtime().Record(program, *stream);
+    EXPECT_FALSE(status.ok());
+    std::printf("record elsewhere: %s\n", status.ToString().c_str());
+    EXPECT_EQ(StepWith(program, IdsFrom(1, 16)), Why::kWarmingUp);
+  }
+  EXPECT_THAT(other->Close(), IsOk());
+}
+
 }  // namespace
 }  // namespace graphtree
