@@ -71,6 +71,8 @@ class RuntimeCore {
   absl::Status CheckDevice(const ProgramState& program, Stream& stream) const;
   absl::StatusOr<OpenStep*> Open(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream);
+  // An error if the caller has not given all that the step needs.
+  absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
   // Runs the step's function of the tree.
   absl::Status Launch(OpenStep& step, Values* outputs);
   // What the tree made of the step, as its reason.

@@ -89,15 +89,18 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
   return &step;
 }
 
+absl::Status RuntimeCore::CheckRunnable(OpenStep& step, const Values* outputs) const {
+  if (outputs == nullptr) {
+    return absl::InvalidArgumentError("there is no place for its outputs");
+  }
+  return step.memory == nullptr ? absl::OkStatus() : step.block.Finish();
+}
+
 absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   step.is_open = false;
-  if (outputs == nullptr) {
-    return InStep(step, "running", absl::InvalidArgumentError("there is no place for its outputs"));
-  }
-  if (step.memory != nullptr) {
-    if (absl::Status staged = step.block.Finish(); !staged.ok()) {
-      return InStep(step, "running", staged);
-    }
+  if (absl::Status refused = CheckRunnable(step, outputs); !refused.ok()) {
+    step.choice.why = Why::kFailed;
+    return InStep(step, "running", refused);
   }
   if (!step.continues) step.program->lane().tree->BeginStep();
   absl::Status status = Launch(step, outputs);

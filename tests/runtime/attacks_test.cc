@@ -213,28 +213,6 @@ TEST_P(AttacksTest, AShapeThatIsExcludedWhileItIsRecordedStaysExcluded) {
   EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kExcluded);
 }
 
-TEST_P(AttacksTest, RemovingAProgramLeavesWhatAnotherOnesStepSays) {
-  const ProgramId first = AddDouble({8}, "first");
-  const ProgramId second = AddDouble({8}, "second");
-  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(first, {.tokens = 8}, a()));
-  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
-  ASSERT_THAT(step.Run(&held_), IsOk());
-  const std::string before = step.Describe();
-  ASSERT_THAT(runtime().RemoveProgram(second), IsOk());
-  EXPECT_EQ(step.Describe(), before);
-}
-
-TEST_P(AttacksTest, ShapesThatAreAddedLeaveWhatAStepSays) {
-  const ProgramId program = AddDouble({8});
-  ASSERT_THAT(runtime().Record(program, a()), IsOk());
-  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 3}, a()));
-  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
-  ASSERT_THAT(step.Run(&held_), IsOk());
-  EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
-  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 4}}), IsOk());
-  EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
-}
-
 TEST_P(AttacksTest, RecordMakesStaleRecordingsAgain) {
   const DepId dep = runtime().DeclareDep("weights");
   ProgramOptions options = DoubleOptions();
@@ -262,6 +240,41 @@ TEST_P(AttacksTest, RecordOnAStreamThatCannotSpoilsNoShape) {
     EXPECT_EQ(StepWith(program, IdsFrom(1, 16)), Why::kWarmingUp);
   }
   EXPECT_THAT(other->Close(), IsOk());
+}
+
+TEST_P(AttacksTest, AStepThatWasNotRunDoesNotSayThatItWas) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 8}, a()));
+  EXPECT_FALSE(step.Run(&held_).ok());
+  EXPECT_FALSE(IsReplay(step.why())) << step.Describe();
+  EXPECT_EQ(Count(Why::kHit), 0u);
+  ASSERT_OK_AND_ASSIGN(step, runtime().Begin(program, {.tokens = 8}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  EXPECT_FALSE(step.Run(nullptr).ok());
+  EXPECT_FALSE(IsReplay(step.why())) << step.Describe();
+}
+
+TEST_P(AttacksTest, RemovingAProgramLeavesWhatAnotherOnesStepSays) {
+  const ProgramId first = AddDouble({8}, "first");
+  const ProgramId second = AddDouble({8}, "second");
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(first, {.tokens = 8}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&held_), IsOk());
+  const std::string before = step.Describe();
+  ASSERT_THAT(runtime().RemoveProgram(second), IsOk());
+  EXPECT_EQ(step.Describe(), before);
+}
+
+TEST_P(AttacksTest, ShapesThatAreAddedLeaveWhatAStepSays) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 3}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&held_), IsOk());
+  EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 4}}), IsOk());
+  EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
 }
 
 }  // namespace
