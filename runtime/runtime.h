@@ -33,7 +33,8 @@
 //
 // Threads: one thread at a time in each lane; another one that comes meanwhile gets an error.
 // Programs, shapes and dependencies are added while no step is under way in any lane. Statistics
-// may be read on the thread that steps. No hidden threads, no state of the process.
+// may be read on the thread that steps, while no other one does. No hidden threads, no state of the
+// process.
 #ifndef GRAPHTREE_RUNTIME_RUNTIME_H_
 #define GRAPHTREE_RUNTIME_RUNTIME_H_
 
@@ -139,8 +140,9 @@ class Runtime {
                                 uint32_t epoch) const;
   absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
                                   absl::Span<const Vote> votes) const;
-  // The last replays of this rank, to be compared with another rank's.
-  const LaunchHistory& history() const;
+  // The last replays of this rank in a lane, to be compared with another rank's. None if no program
+  // lies in that lane.
+  const LaunchHistory& history(uint32_t lane = 0) const;
 
   RuntimeStats stats() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null

@@ -171,7 +171,12 @@ absl::Status RuntimeCore::Touch(DepId dep) {
 }
 
 RuntimeStats RuntimeCore::stats() const {
-  RuntimeStats stats = stats_;
+  RuntimeStats stats;
+  for (const auto& [number, lane] : lanes_) {
+    stats.steps += lane->stats.steps;
+    stats.recordings += lane->stats.recordings;
+    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->stats.why[i];
+  }
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     stats.staging_waits += program->ring().waits();
@@ -179,6 +184,12 @@ RuntimeStats RuntimeCore::stats() const {
     stats.staging_bytes += program->ring().memory().bytes;
   }
   return stats;
+}
+
+const LaunchHistory& RuntimeCore::history(uint32_t number) const {
+  static const auto* const nothing = new LaunchHistory();
+  const auto found = lanes_.find(number);
+  return found == lanes_.end() ? *nothing : found->second->history;
 }
 
 Tree* RuntimeCore::tree(uint32_t number) {

@@ -59,7 +59,7 @@ class RuntimeCore {
   std::string Describe(const OpenStep& step) const;
 
   absl::StatusOr<const ProgramState*> Find(ProgramId id) const;
-  const LaunchHistory& history() const { return history_; }
+  const LaunchHistory& history(uint32_t lane) const;
   RuntimeStats stats() const;
   Tree* tree(uint32_t lane);
 
@@ -88,9 +88,6 @@ class RuntimeCore {
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;
-  uint64_t serials_ = 0;
-  LaunchHistory history_;
-  RuntimeStats stats_;
 };
 
 }  // namespace graphtree

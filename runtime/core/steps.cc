@@ -76,7 +76,7 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
     GRAPHTREE_ASSIGN_OR_RETURN(memory, program.ring().Next(shape->plan.block_bytes));
   }
   OpenStep& step = program.lane().step;
-  step.serial = ++serials_;
+  ++step.serial;
   step.is_open = true;
   step.continues = false;
   step.program = &program;
@@ -128,24 +128,25 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
 }
 
 void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
-  ++stats_.steps;
+  Lane& lane = step.program->lane();
+  ++lane.stats.steps;
   const bool has_shape = IsReplay(step.choice.why);
   if (has_shape) {
-    const LastCall last = step.program->lane().tree->last_call();
+    const LastCall last = lane.tree->last_call();
     if (last.route == CallRoute::kRecorded && status.ok()) NoteRecorded(step);
     if (last.route == CallRoute::kReplayed && status.ok()) {
-      history_.Record(
-          {step.program->fingerprint(), stats_.steps, step.choice.index, step.choice.key});
+      lane.history.Record(
+          {step.program->fingerprint(), lane.stats.steps, step.choice.index, step.choice.key});
     }
     step.choice.why = status.ok() ? WhyOfRoute(step.choice.why, last) : Why::kFailed;
   } else if (!status.ok()) {
     step.choice.why = Why::kFailed;
   }
-  ++stats_.why[static_cast<size_t>(step.choice.why)];
+  ++lane.stats.why[static_cast<size_t>(step.choice.why)];
 }
 
 void RuntimeCore::NoteRecorded(OpenStep& step) {
-  ++stats_.recordings;
+  ++step.program->lane().stats.recordings;
   step.touched.clear();
   const std::vector<uint32_t> deps = step.program->dependencies();
   const std::vector<uint64_t>& before = step.shape->generations;

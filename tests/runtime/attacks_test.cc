@@ -9,6 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "device/fault/every_call.h"
+#include "device/fault/fault_device.h"
+#include "device/host/host_device.h"
 #include "gmock/gmock.h"
 #include "tests/kernels/kernels.h"
 #include "tests/runtime/runtime_fixture.h"
@@ -275,6 +278,34 @@ TEST_P(AttacksTest, ShapesThatAreAddedLeaveWhatAStepSays) {
   EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
   ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 4}}), IsOk());
   EXPECT_THAT(step.Describe(), HasSubstr("tokens=8"));
+}
+
+TEST_P(AttacksTest, TwoThreadsInTwoLanesCountEveryStep) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  constexpr int kSteps = 40000;
+  std::vector<ProgramId> programs;
+  for (uint32_t lane = 0; lane < 2; ++lane) {
+    ProgramOptions options = DoubleOptions(lane == 0 ? "zero" : "one");
+    options.lane = lane;
+    programs.push_back(Add(std::move(options), {{.tokens = 8}}));
+    ASSERT_THAT(runtime().Record(programs[lane], a()), IsOk());
+  }
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (uint32_t lane = 0; lane < 2; ++lane) {
+    threads.emplace_back([&, lane] {
+      Values outputs;
+      for (int i = 0; i < kSteps; ++i) {
+        absl::StatusOr<Step> step =
+            runtime().Begin(programs[lane], {.tokens = 8}, lane == 0 ? a() : b());
+        if (!step.ok() || !step->Stage(0, double(i)).ok() || !step->Run(&outputs).ok()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(runtime().stats().steps, 2u * kSteps);
+  EXPECT_EQ(Count(Why::kHit), 2u * kSteps);
 }
 
 }  // namespace
