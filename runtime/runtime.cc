@@ -98,7 +98,7 @@ absl::StatusOr<Agreement> Runtime::Agree(ProgramId program, const Key& key, Mode
   return core_->Agree(program, key, allowed, epoch, votes);
 }
 
-const LaunchHistory& Runtime::history() const { return core_->history(); }
+const LaunchHistory& Runtime::history(uint32_t lane) const { return core_->history(lane); }
 
 RuntimeStats Runtime::stats() const { return core_->stats(); }
 

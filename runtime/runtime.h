@@ -33,7 +33,8 @@
 //
 // Threads: one thread at a time in each lane; another one that comes meanwhile gets an error.
 // Programs, shapes and dependencies are added while no step is under way in any lane. Statistics
-// may be read on the thread that steps. No hidden threads, no state of the process.
+// may be read on the thread that steps, while no other one does. No hidden threads, no state of the
+// process.
 #ifndef GRAPHTREE_RUNTIME_RUNTIME_H_
 #define GRAPHTREE_RUNTIME_RUNTIME_H_
 
@@ -113,12 +114,14 @@ class Runtime {
   absl::Status AddShapes(ProgramId program, absl::Span<const Key> keys, Mode mode = Mode::kFull);
   // A shape that is excluded serves no step until it is included again.
   absl::Status Exclude(ProgramId program, const Key& key, bool excluded = true);
-  // The program, its shapes, recordings and slots go. Outputs stay good as they were.
+  // The program, its shapes, recordings and slots go. Outputs stay good as they were. An error, and
+  // nothing goes, while a capture is open on the device.
   absl::Status RemoveProgram(ProgramId program);
 
-  // Records all shapes of the program that are not recorded, the one with the most tokens first, on
-  // slots of zeros. The body runs twice for each. Shapes that fail are counted as kFailed; the
-  // first failure is returned after all were tried.
+  // Records all shapes of the program that are not recorded, or were before a dependency was
+  // touched, the one with the most tokens first, on slots of zeros; slots that keep what they have
+  // from step to step keep it. The body runs twice for each. Shapes that fail are counted as kFailed; the first failure is returned after all were
+  // tried.
   absl::Status Record(ProgramId program, Stream& stream);
 
   DepId DeclareDep(std::string name);
@@ -137,8 +140,9 @@ class Runtime {
                                 uint32_t epoch) const;
   absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
                                   absl::Span<const Vote> votes) const;
-  // The last replays of this rank, to be compared with another rank's.
-  const LaunchHistory& history() const;
+  // The last replays of this rank in a lane, to be compared with another rank's. None if no program
+  // lies in that lane.
+  const LaunchHistory& history(uint32_t lane = 0) const;
 
   RuntimeStats stats() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null

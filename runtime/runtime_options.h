@@ -18,7 +18,7 @@ struct RuntimeOptions {
 };
 
 struct RuntimeStats {
-  uint64_t steps = 0;
+  uint64_t steps = 0;  // that were run, not those whose Run was refused
   WhyCounts why = {};             // of each step
   uint64_t staging_waits = 0;     // for the device, before a block could be written
   uint64_t recordings = 0;

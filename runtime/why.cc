@@ -35,7 +35,9 @@ constexpr Row kRows[] = {
      "another rank runs eagerly, or brought what no common graph serves"},
     {Why::kNoMemory, "no_memory", "there was no memory to record the shape that serves it"},
     {Why::kExcluded, "excluded", "the shape that serves it was excluded by the caller"},
-    {Why::kFailed, "failed", "the recording of the shape that serves it failed"},
+    {Why::kFailed, "failed",
+     "it failed and its error says why, or the recording of the shape that serves it did, and a "
+     "warning or the error of Record said why"},
     {Why::kWarmingUp, "warming_up",
      "the shape that serves it is being warmed up, and is recorded next"},
 };

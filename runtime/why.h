@@ -25,7 +25,7 @@ enum class Why : uint8_t {
   kVotedDown,        // the ranks did not agree on a graph
   kNoMemory,         // there was no memory to record it
   kExcluded,         // the caller excluded it
-  kFailed,           // its recording failed
+  kFailed,           // it failed, or its recording did
   kWarmingUp,        // it is being warmed up; the last one: kWhyCount counts up to it
 };
 

@@ -8,7 +8,6 @@
 #ifndef GRAPHTREE_RUNTIME_CORE_LANE_H_
 #define GRAPHTREE_RUNTIME_CORE_LANE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,6 +15,8 @@
 #include "graphs/tree.h"
 #include "graphs/workspaces.h"
 #include "runtime/core/open_step.h"
+#include "runtime/runtime_options.h"
+#include "runtime/shapes/launch_history.h"
 
 namespace graphtree {
 
@@ -24,6 +25,9 @@ struct Lane {
   std::unique_ptr<Tree> tree;
   std::vector<WorkspaceId> workspaces;  // by dependency
   OpenStep step;
+  // Apart for each lane, as each may have a thread of its own.
+  RuntimeStats stats;  // but for what programs count
+  LaunchHistory history;
 };
 
 }  // namespace graphtree

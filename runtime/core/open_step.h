@@ -19,6 +19,7 @@ struct ShapeState;
 struct OpenStep {
   uint64_t serial = 0;
   bool is_open = false;
+  bool is_running = false;  // its body may call the runtime
   bool continues = false;
   ProgramState* program = nullptr;
   ShapeState* shape = nullptr;  // the program's eager one if no shape serves the step
@@ -28,6 +29,8 @@ struct OpenStep {
   StepBlock block;
   uint8_t* memory = nullptr;
   std::vector<uint32_t> touched;  // dependencies, since the recording that the step replaced
+
+  bool is_under_way() const { return is_open || is_running; }
 };
 
 }  // namespace graphtree

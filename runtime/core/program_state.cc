@@ -19,16 +19,15 @@ absl::Status Checked(const ProgramOptions& options) {
 }
 
 absl::Status Named(absl::string_view program, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat("program '", program, "': ", status.message()));
+  return absl::Status(status.code(), absl::StrCat("program '", program, "': ", status.message()));
 }
 
 // The greatest key that fits into the slots decides how large a block can be: every slot whole.
 uint64_t GreatestBlock(absl::Span<const SlotSpec> slots) {
   uint64_t bytes = slots.size() * sizeof(unpack::Staged);
   for (const SlotSpec& slot : slots) {
-    const uint64_t piece = static_cast<uint64_t>(GreatestRows(slot)) * RowElementsOf(slot) *
-                           BytesOf(slot.type);
+    const uint64_t piece =
+        static_cast<uint64_t>(GreatestRows(slot)) * RowElementsOf(slot) * BytesOf(slot.type);
     bytes += uint64_t{unpack::UnitsOf(piece)} * unpack::kUnitBytes * PiecesOf(slot);
   }
   return bytes;
@@ -149,8 +148,9 @@ absl::Status ProgramState::Leave() {
 }
 
 void ProgramState::SetRecorded(uint32_t index) {
-  shape(index).is_recorded = true;
-  table_->SetUsable(index, Why::kHit);
+  ShapeState& state = shape(index);
+  state.is_recorded = true;
+  if (!state.is_excluded) table_->SetUsable(index, Why::kHit);
 }
 
 void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving) {
@@ -158,7 +158,8 @@ void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_wh
   state.is_excluded = is_excluded;
   const bool is_usable = state.is_recorded || records_while_serving;
   table_->SetUsable(index, is_excluded ? Why::kExcluded
-                                      : is_usable ? Why::kHit : Why::kNotRecorded);
+                           : is_usable ? Why::kHit
+                                       : Why::kNotRecorded);
 }
 
 absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {

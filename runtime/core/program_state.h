@@ -70,7 +70,11 @@ class ProgramState {
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
-  // From now on the shape serves steps, or serves none.
+  // The same in every table of the program's; kNoShape of kNoShape.
+  uint64_t IdOf(uint32_t index) const {
+    return index == kNoShape ? kNoShape : table_->shape(index).id;
+  }
+  // From now on the shape serves steps, unless it is excluded; or serves none.
   void SetRecorded(uint32_t index);
   void SetFailed(uint32_t index) { table_->SetUsable(index, Why::kFailed); }
   void SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving);

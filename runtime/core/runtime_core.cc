@@ -29,9 +29,10 @@ RuntimeCore::~RuntimeCore() {
 
 absl::StatusOr<const ProgramState*> RuntimeCore::Find(ProgramId id) const {
   if (id.runtime != number_) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a program of ", id.runtime == 0 ? "no" : "another", " runtime was named; ids are those "
-        "that this runtime's AddProgram returned"));
+    return absl::InvalidArgumentError(absl::StrCat("a program of ",
+                                                   id.runtime == 0 ? "no" : "another",
+                                                   " runtime was named; ids are those "
+                                                   "that this runtime's AddProgram returned"));
   }
   if (id.index >= programs_.size()) {
     return absl::InvalidArgumentError(absl::StrCat("there is no program ", id.index,
@@ -51,10 +52,11 @@ absl::StatusOr<ProgramState*> RuntimeCore::FindMutable(ProgramId id) {
 
 absl::Status RuntimeCore::CheckNoStep(absl::string_view what) const {
   for (const auto& [number, lane] : lanes_) {
-    if (!lane->step.is_open) continue;
+    const OpenStep& step = lane->step;
+    if (!step.is_under_way()) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(what, " while a step of '", lane->step.program->name(),
-                     "' is under way in lane ", number, "; run or cancel it first"));
+        absl::StrCat(what, " while a step of '", step.program->name(), "' is under way in lane ",
+                     number, step.is_running ? ", by its own body" : "; run or cancel it first"));
   }
   return absl::OkStatus();
 }
@@ -106,7 +108,16 @@ absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mo
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(
       CheckNoStep(absl::StrCat("shapes were added to '", program->name(), "'")));
-  return program->AddShapes(keys, mode, options_.records_while_serving);
+  OpenStep& last = program->lane().step;
+  const bool is_told = last.program == program;
+  const uint64_t index = is_told ? program->IdOf(last.choice.index) : kNoShape;
+  const uint64_t better = is_told ? program->IdOf(last.choice.better) : kNoShape;
+  GRAPHTREE_RETURN_IF_ERROR(program->AddShapes(keys, mode, options_.records_while_serving));
+  if (!is_told) return absl::OkStatus();
+  // The last step can still say how it ran, and indices are others now.
+  last.choice.index = program->table().IndexOf(index);
+  last.choice.better = program->table().IndexOf(better);
+  return absl::OkStatus();
 }
 
 absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
@@ -125,8 +136,15 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
 absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
+  // Its work cannot be awaited then, and reads memory that would go.
+  if (device_.open_captures() > 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program->name(), "' was removed while a capture is open on ",
+                     device_.info().name, "; end that capture first"));
+  }
   GRAPHTREE_RETURN_IF_ERROR(program->Leave());
-  program->lane().step.program = nullptr;
+  OpenStep& last = program->lane().step;
+  if (last.program == program) last.program = nullptr;
   programs_[id.index] = nullptr;
   return absl::OkStatus();
 }
@@ -153,7 +171,12 @@ absl::Status RuntimeCore::Touch(DepId dep) {
 }
 
 RuntimeStats RuntimeCore::stats() const {
-  RuntimeStats stats = stats_;
+  RuntimeStats stats;
+  for (const auto& [number, lane] : lanes_) {
+    stats.steps += lane->stats.steps;
+    stats.recordings += lane->stats.recordings;
+    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->stats.why[i];
+  }
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     stats.staging_waits += program->ring().waits();
@@ -161,6 +184,12 @@ RuntimeStats RuntimeCore::stats() const {
     stats.staging_bytes += program->ring().memory().bytes;
   }
   return stats;
+}
+
+const LaunchHistory& RuntimeCore::history(uint32_t number) const {
+  static const auto* const nothing = new LaunchHistory();
+  const auto found = lanes_.find(number);
+  return found == lanes_.end() ? *nothing : found->second->history;
 }
 
 Tree* RuntimeCore::tree(uint32_t number) {

@@ -59,7 +59,7 @@ class RuntimeCore {
   std::string Describe(const OpenStep& step) const;
 
   absl::StatusOr<const ProgramState*> Find(ProgramId id) const;
-  const LaunchHistory& history() const { return history_; }
+  const LaunchHistory& history(uint32_t lane) const;
   RuntimeStats stats() const;
   Tree* tree(uint32_t lane);
 
@@ -68,8 +68,11 @@ class RuntimeCore {
   absl::StatusOr<Lane*> LaneFor(uint32_t number);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
+  absl::Status CheckDevice(const ProgramState& program, Stream& stream) const;
   absl::StatusOr<OpenStep*> Open(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream);
+  // An error if the caller has not given all that the step needs.
+  absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
   // Runs the step's function of the tree.
   absl::Status Launch(OpenStep& step, Values* outputs);
   // What the tree made of the step, as its reason.
@@ -85,9 +88,6 @@ class RuntimeCore {
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;
-  uint64_t serials_ = 0;
-  LaunchHistory history_;
-  RuntimeStats stats_;
 };
 
 }  // namespace graphtree

@@ -13,9 +13,9 @@ namespace graphtree {
 namespace {
 
 absl::Status InStep(const OpenStep& step, absl::string_view doing, const absl::Status& status) {
-  return absl::Status(status.code(), absl::StrCat(doing, " a step of '", step.program->name(),
-                                                  "' (", ToString(step.key),
-                                                  "): ", status.message()));
+  return absl::Status(status.code(),
+                      absl::StrCat(doing, " a step of '", step.program->name(), "' (",
+                                   ToString(step.key), "): ", status.message()));
 }
 
 }  // namespace
@@ -32,26 +32,29 @@ absl::StatusOr<Vote> RuntimeCore::MakeVote(ProgramId id, const Key& key, Modes a
 }
 
 absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes allowed,
-                                             uint32_t epoch,
-                                             absl::Span<const Vote> votes) const {
+                                             uint32_t epoch, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
   return graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes);
+}
+
+absl::Status RuntimeCore::CheckDevice(const ProgramState& program, Stream& stream) const {
+  if (&stream.device() == &device_) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("'", program.name(), "' was given a stream of another device, ",
+                   stream.device().info().name, "; the runtime is on ", device_.info().name));
 }
 
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   const OpenStep& open = program->lane().step;
-  if (open.is_open) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "a step of '", program->name(), "' was begun while one of '", open.program->name(),
-        "' is under way in lane ", program->lane().number, "; run or cancel that one first"));
+  if (open.is_under_way()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a step of '", program->name(), "' was begun while one of '",
+                     open.program->name(), "' is under way in lane ", program->lane().number,
+                     open.is_running ? ", by its own body" : "; run or cancel that one first"));
   }
-  if (&stream.device() != &device_) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a step of '", program->name(), "' was begun on a stream of ",
-                     stream.device().info().name, "; the runtime is on ", device_.info().name));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
   GRAPHTREE_RETURN_IF_ERROR(CheckCall(key));
   Choice choice = program->table().Choose(key, options.modes);
   if (options.is_voted_down) choice = {.why = Why::kVotedDown, .key = key};
@@ -73,7 +76,7 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
     GRAPHTREE_ASSIGN_OR_RETURN(memory, program.ring().Next(shape->plan.block_bytes));
   }
   OpenStep& step = program.lane().step;
-  step.serial = ++serials_;
+  ++step.serial;
   step.is_open = true;
   step.continues = false;
   step.program = &program;
@@ -86,15 +89,18 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
   return &step;
 }
 
+absl::Status RuntimeCore::CheckRunnable(OpenStep& step, const Values* outputs) const {
+  if (outputs == nullptr) {
+    return absl::InvalidArgumentError("there is no place for its outputs");
+  }
+  return step.memory == nullptr ? absl::OkStatus() : step.block.Finish();
+}
+
 absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   step.is_open = false;
-  if (outputs == nullptr) {
-    return InStep(step, "running", absl::InvalidArgumentError("there is no place for its outputs"));
-  }
-  if (step.memory != nullptr) {
-    if (absl::Status staged = step.block.Finish(); !staged.ok()) {
-      return InStep(step, "running", staged);
-    }
+  if (absl::Status refused = CheckRunnable(step, outputs); !refused.ok()) {
+    step.choice.why = Why::kFailed;
+    return InStep(step, "running", refused);
   }
   if (!step.continues) step.program->lane().tree->BeginStep();
   absl::Status status = Launch(step, outputs);
@@ -105,36 +111,42 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
 absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   Tree& tree = *step.program->lane().tree;
   const ShapePlan& plan = step.shape->plan;
-  if (step.memory == nullptr) {
-    return tree.Run(step.shape->function, absl::Span<Value>(), *step.stream, outputs);
-  }
-  Value block = Tensor::Foreign(AddressOf(step.memory), plan.block);
+  Value block;
+  if (step.memory != nullptr) block = Tensor::Foreign(AddressOf(step.memory), plan.block);
+  step.is_running = true;
   absl::Status status =
-      tree.Run(step.shape->function, absl::MakeSpan(&block, 1), *step.stream, outputs);
-  // Also a call that failed may have launched something that reads the block.
-  step.program->ring().Launched(plan.block_bytes, *step.stream);
+      tree.Run(step.shape->function, absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1),
+               *step.stream, outputs);
+  step.is_running = false;
+  if (step.memory == nullptr) return status;
+  if (status.ok()) {
+    step.program->ring().Launched(plan.block_bytes, *step.stream);
+  } else {
+    step.program->ring().Failed(plan.block_bytes, *step.stream);
+  }
   return status;
 }
 
 void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
-  ++stats_.steps;
+  Lane& lane = step.program->lane();
+  ++lane.stats.steps;
   const bool has_shape = IsReplay(step.choice.why);
   if (has_shape) {
-    const LastCall last = step.program->lane().tree->last_call();
+    const LastCall last = lane.tree->last_call();
     if (last.route == CallRoute::kRecorded && status.ok()) NoteRecorded(step);
     if (last.route == CallRoute::kReplayed && status.ok()) {
-      history_.Record({step.program->fingerprint(), stats_.steps, step.choice.index,
-                       step.choice.key});
+      lane.history.Record(
+          {step.program->fingerprint(), lane.stats.steps, step.choice.index, step.choice.key});
     }
     step.choice.why = status.ok() ? WhyOfRoute(step.choice.why, last) : Why::kFailed;
   } else if (!status.ok()) {
     step.choice.why = Why::kFailed;
   }
-  ++stats_.why[static_cast<size_t>(step.choice.why)];
+  ++lane.stats.why[static_cast<size_t>(step.choice.why)];
 }
 
 void RuntimeCore::NoteRecorded(OpenStep& step) {
-  ++stats_.recordings;
+  ++step.program->lane().stats.recordings;
   step.touched.clear();
   const std::vector<uint32_t> deps = step.program->dependencies();
   const std::vector<uint64_t>& before = step.shape->generations;
@@ -148,10 +160,17 @@ void RuntimeCore::NoteRecorded(OpenStep& step) {
 absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
+  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
+  if (const auto capture = stream.Capture();
+      capture.ok() && capture->state != CaptureState::kNone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
+  }
+  const std::vector<uint64_t> now = dependencies_.GenerationsOf(program->dependencies());
   absl::Status first;
   for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
     const ShapeState& shape = program->shape(i);
-    if (shape.is_recorded || shape.is_excluded) continue;
+    if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
     first.Update(RecordShape(*program, i, stream));
   }
   return first;

@@ -27,6 +27,11 @@ uint64_t SegmentFor(uint64_t greatest_block) {
   return std::max(block > kLargeBlock ? block : kBlocksOfSegment * block, kLeastSegment);
 }
 
+bool Captures(StreamLife& stream) {
+  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+  return capture.ok() && capture->state != CaptureState::kNone;
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<StagingRing>> StagingRing::Create(Device& device,
@@ -67,6 +72,15 @@ void StagingRing::Launched(uint64_t bytes, Stream& stream) {
   if (last_ != stream.life()) last_ = stream.life();
 }
 
+void StagingRing::Failed(uint64_t bytes, Stream& stream) {
+  if (Captures(*stream.life())) return;
+  if (last_ == nullptr || last_ == stream.life()) return Launched(bytes, stream);
+  // Nothing says in which order the two streams come.
+  if (stream.Synchronize().ok()) return;
+  last_->Synchronize().IgnoreError();
+  Launched(bytes, stream);
+}
+
 absl::Status StagingRing::WaitForLast() {
   GRAPHTREE_ASSIGN_OR_RETURN(const bool is_read, last_->IsDone());
   if (is_read) return absl::OkStatus();
@@ -74,13 +88,21 @@ absl::Status StagingRing::WaitForLast() {
   return last_->Synchronize();
 }
 
-absl::Status StagingRing::GoOn() {
-  if (last_ != nullptr) {
-    Event& event = *segments_[segment_].event;
-    const absl::Status recorded =
-        last_->Use([&event](Stream& stream) { return stream.Record(event); });
-    if (!recorded.ok()) GRAPHTREE_RETURN_IF_ERROR(WaitForLast());
+absl::Status StagingRing::NoteLast() {
+  if (last_ == nullptr) return absl::OkStatus();
+  if (Captures(*last_)) {
+    return absl::FailedPreconditionError(
+        "the stream of the last step captures now, so its work cannot be awaited; end that capture "
+        "first");
   }
+  Event& event = *segments_[segment_].event;
+  const absl::Status recorded =
+      last_->Use([&event](Stream& stream) { return stream.Record(event); });
+  return recorded.ok() ? recorded : WaitForLast();
+}
+
+absl::Status StagingRing::GoOn() {
+  GRAPHTREE_RETURN_IF_ERROR(NoteLast());
   Event& next = *segments_[(segment_ + 1) % kSegments].event;
   GRAPHTREE_ASSIGN_OR_RETURN(const bool is_read, next.IsDone());
   if (!is_read) {

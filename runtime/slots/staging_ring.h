@@ -50,6 +50,9 @@ class StagingRing {
   // Work on `stream` reads the block that Next gave last, and all work that reads earlier blocks
   // comes before it.
   void Launched(uint64_t bytes, Stream& stream);
+  // The same for a step that failed: work on `stream` may read the block, and need not come after
+  // that of earlier blocks. A stream that captures has no such work.
+  void Failed(uint64_t bytes, Stream& stream);
 
   AddressRange memory() const { return buffer_->range(); }
   // How often Next had to wait for the device.
@@ -65,6 +68,8 @@ class StagingRing {
       : buffer_(std::move(buffer)), segment_bytes_(segment_bytes) {}
   // Goes on to the next segment, once the device has read what lies there.
   absl::Status GoOn();
+  // Records the event of this segment.
+  absl::Status NoteLast();
   // For a stream that is gone or takes no event: its work is waited for at once.
   absl::Status WaitForLast();
 

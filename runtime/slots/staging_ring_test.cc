@@ -16,6 +16,7 @@
 #include "device/fault/every_call.h"
 #include "device/fault/fault_device.h"
 #include "device/fault/fault_stream.h"
+#include "device/graph.h"
 #include "device/host/host_device.h"
 #include "device/kernel.h"
 #include "gtest/gtest.h"
@@ -345,6 +346,38 @@ TEST_F(OneStreamTest, AWaitForADestroyedStreamIsCounted) {
   stream_ = nullptr;
   ASSERT_THAT(ring_->Next(kGreatest), IsOk());
   EXPECT_EQ(ring_->waits(), 2u);
+}
+
+// Whoever refused the step has not put its stream after the one before.
+TEST_F(OneStreamTest, AStepThatFailedOnAnotherStreamHidesNoWorkOfTheOneBefore) {
+  Tags tags(device_->wrapped());
+  const std::unique_ptr<Stream> other = device_->NewStream().value();
+  uint8_t* const block = ring_->Next(kGreatest / 2).value();
+  Tags::Write(block, kGreatest / 2, 7);
+  ASSERT_THAT(tags.Read(*stream_, block, kGreatest / 2, 0), IsOk());
+  ring_->Launched(kGreatest / 2, *stream_);
+  ASSERT_THAT(ring_->Next(kGreatest / 2), IsOk());
+  ring_->Failed(kGreatest / 2, *other);
+  device_->is_busy = true;
+  uint8_t* next = nullptr;
+  while (next != block) {
+    next = ring_->Next(kGreatest).value();
+    ring_->Launched(kGreatest, *other);
+  }
+  EXPECT_EQ(tags.at(0), 7u);
+  ASSERT_THAT(stream_->Synchronize(), IsOk());
+}
+
+TEST_F(OneStreamTest, AStreamThatCapturesIsNotTouched) {
+  ASSERT_THAT(ring_->Next(kGreatest), IsOk());
+  ring_->Launched(kGreatest, *stream_);
+  ASSERT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(ring_->Next(kGreatest).status(),
+              FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+  const absl::StatusOr<std::unique_ptr<Graph>> graph = stream_->EndCapture();
+  ASSERT_THAT(graph, IsOk());
+  EXPECT_EQ((*graph)->op_count(), 0u);
+  ASSERT_THAT(ring_->Next(kGreatest), IsOk());
 }
 
 TEST_F(OneStreamTest, ABlockThatIsTooLargeIsAMistake) {

@@ -167,8 +167,10 @@ absl::Status StepBlock::Stage(SlotId slot, double value) {
 
 void StepBlock::StageZeros() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
-    if ((staged_ >> slot & 1) != 0) continue;
-    Put(slot, unpack::Kind::kValue, plan_->slots[slot].rows).source = 0;
+    if ((staged_ >> slot & 1) != 0 || slots_[slot].may_be_left_out) continue;
+    const unpack::Slot& at = plan_->slots[slot];
+    const bool is_kept = at.tail == unpack::Tail::kKeep;
+    Put(slot, unpack::Kind::kValue, is_kept ? 0 : at.rows).source = 0;
   }
 }
 

@@ -45,7 +45,8 @@ class StepBlock {
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);
 
-  // Every slot that was not staged is staged with zeros.
+  // Every slot that was not staged is staged with zeros, but what slots keep from step to step
+  // stays: one that may be left out is, and one that keeps its padding has no rows staged.
   void StageZeros();
 
   // Every slot is staged, or may be left out.

@@ -217,15 +217,28 @@ TEST_F(StepBlockTest, ASlotThatIsLeftOutHasNothing) {
   EXPECT_EQ(RecordOf(kKept).kind, unpack::Kind::kValue);
 }
 
-TEST_F(StepBlockTest, ZerosForAllThatWasNotStaged) {
+TEST_F(StepBlockTest, ZerosForAllThatWasNotStagedAndIsNotKept) {
   ASSERT_THAT(block_.Stage(kIds, 7.0), IsOk());
   block_.StageZeros();
   ASSERT_THAT(block_.Finish(), IsOk());
   EXPECT_EQ(RecordOf(kIds).source, 7u);
-  for (SlotId slot = kTable; slot <= kKept; ++slot) {
+  for (SlotId slot = kTable; slot < kKept; ++slot) {
     EXPECT_EQ(RecordOf(slot).kind, unpack::Kind::kValue);
     EXPECT_EQ(RecordOf(slot).source, 0u);
     EXPECT_EQ(RecordOf(slot).rows, plan_.slots[slot].rows);
+  }
+  EXPECT_EQ(RecordOf(kKept).kind, unpack::Kind::kNothing);
+}
+
+TEST_F(StepBlockTest, ZerosLeaveThePaddingThatIsKept) {
+  std::vector<SlotSpec> slots = {{.name = "ids", .sizes = {16}, .rows = KeyField::kTokens}};
+  for (const PadRule rule : {PadRule::kKeep, PadRule::kFillOnce}) {
+    slots[0].pad = rule;
+    const ShapePlan plan = PlanShape(slots, PlanArena(slots), {.tokens = 8}).value();
+    block_.Begin(slots, plan, memory_.data());
+    block_.StageZeros();
+    ASSERT_THAT(block_.Finish(), IsOk());
+    EXPECT_EQ(RecordOf(0).rows, 0u) << PadRuleName(rule);
   }
 }
 
