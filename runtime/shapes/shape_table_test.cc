@@ -253,7 +253,7 @@ TEST(ShapeTableTest, AChoiceIsDescribedInWords) {
             0u);
   EXPECT_EQ(text({.tokens = 8, .extra = 4}).find("uncovered, extra=4: no shape"), 0u);
   table.SetUsable(2, Why::kNoMemory);
-  EXPECT_EQ(text({.tokens = 9}).find("failed, shape 16 (tokens=16, full): the recording"), 0u);
+  EXPECT_EQ(text({.tokens = 9}).find("failed, shape 16 (tokens=16, full): it failed"), 0u);
 }
 
 }  // namespace
