@@ -120,8 +120,8 @@ class Runtime {
 
   // Records all shapes of the program that are not recorded, or were before a dependency was
   // touched, the one with the most tokens first, on slots of zeros; slots that keep what they have
-  // from step to step keep it. The body runs twice for each. Shapes that fail are counted as
-  // kFailed; the first failure is returned after all were tried.
+  // from step to step keep it. The body runs twice for each. Shapes that fail serve no step until
+  // they are recorded, as kFailed or kNoMemory; the first failure is returned after all were tried.
   absl::Status Record(ProgramId program, Stream& stream);
 
   DepId DeclareDep(std::string name);

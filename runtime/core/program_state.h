@@ -76,7 +76,7 @@ class ProgramState {
   }
   // From now on the shape serves steps, unless it is excluded; or serves none.
   void SetRecorded(uint32_t index);
-  void SetFailed(uint32_t index) { table_->SetUsable(index, Why::kFailed); }
+  void SetFailed(uint32_t index, Why why) { table_->SetUsable(index, why); }
   void SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving);
 
  private:

@@ -180,6 +180,7 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
   // A body may ask for more warm-ups than one; the tree bounds them.
   const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
   absl::Status status;
+  Why why = Why::kFailed;
   for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
     const Choice choice = {
         .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
@@ -195,13 +196,15 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
     const LastCall last = program.lane().tree->last_call();
     if (status.ok() && last.route == CallRoute::kRecorded) NoteRecorded(**step);
     if (status.ok() && last.route == CallRoute::kRanEagerly) {
+      why = WhyOfRoute(choice.why, last);
       status = absl::InternalError(absl::StrCat(
           "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
     }
     if (!status.ok()) status = InStep(**step, "recording", status);
     if (last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed) break;
   }
-  if (!status.ok()) program.SetFailed(index);
+  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
+  if (!status.ok()) program.SetFailed(index, why);
   return status;
 }
 

@@ -308,5 +308,25 @@ TEST_P(AttacksTest, TwoThreadsInTwoLanesCountEveryStep) {
   EXPECT_EQ(Count(Why::kHit), 2u * kSteps);
 }
 
+TEST_P(AttacksTest, AShapeForWhichThereWasNoMemorySaysSo) {
+  RuntimeOptions options;
+  options.tree.pool_bytes = 2 << 20;
+  OpenRuntime(options);
+  ProgramOptions of_program = DoubleOptions();
+  of_program.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    const Tensor out = on.Empty(DType::kI32, {in.key().tokens * 100000});
+    if (!on.ok()) return {};
+    on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
+    return {};
+  };
+  of_program.unseen_writes = true;
+  const ProgramId program = Add(std::move(of_program), {{.tokens = 1}, {.tokens = 8}});
+  EXPECT_TRUE(absl::IsResourceExhausted(runtime().Record(program, a())));
+  ASSERT_OK_AND_ASSIGN(const Choice small, runtime().Choose(program, {.tokens = 1}));
+  EXPECT_EQ(small.why, Why::kHit);
+  ASSERT_OK_AND_ASSIGN(const Choice large, runtime().Choose(program, {.tokens = 8}));
+  EXPECT_EQ(large.why, Why::kNoMemory);
+}
+
 }  // namespace
 }  // namespace graphtree
