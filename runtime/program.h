@@ -15,8 +15,8 @@
 //   [unpack: bring the slots in] -> [prepare: the caller's kernels on the slots] -> [body]
 //
 // `prepare` computes what the body needs from the slots, on the device: offsets, masks, plans of an
-// attention backend. Both are recorded, so neither may compute on the host from data: checked mode
-// compares a replay with a run of the body and finds it.
+// attention backend. Both are recorded, so neither may compute on the host from data: a replay
+// would go on with what was computed then.
 //
 // A body may be called any number of times, for any shape of its program, and launches work for the
 // padded key. Memory that it knows without being given it (weights, caches) stays where it is, or

@@ -29,9 +29,11 @@
 // communicators, caches. Touch says that one has changed. A recording made before is not launched
 // again, but made again, and that step says kStaleDependency.
 //
-// Outputs live until the next step in their lane begins, but for those that their program keeps.
+// Outputs live until the next step in their lane runs, but for those that their program keeps. A
+// step that is staged with an output of the step before it goes on where that one ended
+// (StepOptions::continues): else the output's bytes may be another's when they are read.
 //
-// Threads: one thread at a time in each lane; another one that comes meanwhile gets an error.
+// Threads: one thread at a time in each lane, which is the caller's to see to.
 // Programs, shapes and dependencies are added while no step is under way in any lane. Statistics
 // may be read on the thread that steps, while no other one does. No hidden threads, no state of the
 // process.
