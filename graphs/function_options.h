@@ -77,6 +77,10 @@ struct FunctionOptions {
   bool unseen_writes = false;
   // Never record the function.
   bool exclude = false;
+  // Only Tree::Record records the function, and launches nothing. Tree::Run replays such a
+  // recording where one serves the call; else it runs the body. For graphs that must not be
+  // launched before somebody else knows them: peers that exchange handles, for example.
+  bool recorded_apart = false;
   // How the tree takes inputs that come at changing addresses. A body that writes the address of
   // an input into memory, where no launch shows it, needs kCopy.
   Moving moving = Moving::kPatch;

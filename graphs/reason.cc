@@ -48,6 +48,9 @@ constexpr Row kRows[] = {
     {Reason::kOverBudget, "over_budget", "the tree's budget has no room for it"},
     {Reason::kPaused, "paused",
      "its recordings failed several times in a row, and it is tried again later"},
+    {Reason::kRecordedApart, "recorded_apart",
+     "its options say that Tree::Record alone records it, and no recording serves the call; call "
+     "Tree::Record"},
     {Reason::kStaticMoved, "static_moved", "a static input came at another address"},
     {Reason::kManagedMoved, "managed_moved",
      "an input made earlier on this path came at another address"},

@@ -27,6 +27,7 @@ enum class Reason : uint8_t {
   kShapeLimit,         // other shapes have all the places, and are used more
   kOverBudget,         // the tree's budget has no room for it beside the path that it is on
   kPaused,             // its recordings failed several times in a row; it is tried again later
+  kRecordedApart,      // Tree::Record alone records it, and no recording serves the call
   // Recorded again although the function has a recording at this place.
   kStaticMoved,        // a static input has another address
   kManagedMoved,       // an input made on this path has another address

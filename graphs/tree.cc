@@ -95,6 +95,19 @@ absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& str
   return outputs;
 }
 
+absl::Status Tree::Record(FunctionId function, Values inputs, Stream& stream) {
+  return core_->Record(function, std::move(inputs), stream, __builtin_frame_address(0));
+}
+
+bool Tree::WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream) {
+  return core_->WouldReplayFirst(function, inputs, stream);
+}
+
+bool Tree::Made(const Tensor& tensor) const {
+  return tensor.storage() != nullptr &&
+         tensor.storage()->owner() == core_->ground().memory->owner();
+}
+
 WorkspaceId Tree::RegisterWorkspace(std::string name, AddressRange memory) {
   const Looking looking(core_->gate());
   return core_->ground().workspaces.Register(std::move(name), memory);

@@ -115,6 +115,17 @@ class Tree {
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 
+  // Records the function after the path in force, and launches nothing: no byte is written, no
+  // outputs are handed out, the path stays as it is. A later call that the recording serves replays
+  // it. OK without effect if a recording serves already. An error that says why, and nothing is
+  // done, if a call with these inputs would not be recorded now: the function has not run yet, say,
+  // or its body breaks. `inputs` are copies, so that they live: a recording in which they die is
+  // made by Run alone.
+  absl::Status Record(FunctionId function, Values inputs, Stream& stream);
+  // Whether Run would do nothing but launch this call's graph, if BeginStep came before it: the
+  // first op of the body is then the first work that runs.
+  bool WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream);
+
   // Memory that a library keeps between calls; see workspaces.h. Recordings that were made with
   // other memory than the library has now are not launched, but made again. A body may call
   // MoveWorkspace.
@@ -152,6 +163,8 @@ class Tree {
   // An exception of `look` comes out of here.
   void Inspect(const std::function<void()>& look);
   const char* state() const;
+  // Whether a function of this tree made the tensor.
+  bool Made(const Tensor& tensor) const;
   // For the allocator callbacks of foreign code that runs inside bodies: a recording may go on
   // using the blocks that they gave (foreign_memory.h). The reference is good until the tree is
   // closed, and for as long as the foreign code holds blocks.

@@ -299,6 +299,11 @@ std::string BodyCapture::OpenEnds() {
 
 absl::Status BodyCapture::Cut(BreakRequest request) {
   Node* node = draft_.node.get();
+  if (!call_.launches) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the part of break '", request.why,
+                     "' needs what was launched before it, and nothing was to be launched"));
+  }
   if (draft_.is_rehearsal()) {
     return absl::FailedPreconditionError(
         absl::StrCat("break '", request.why,

@@ -62,6 +62,7 @@ Decision Decide(const MissFacts& facts) {
   if (unexpected && facts.rerecords + 1 > facts.rerecord_limit) {
     return Eager(Rule::kOneTooMany, Reason::kRerecordLimit);
   }
+  if (facts.waits_for_record) return Eager(Rule::kRecordedApart, Reason::kRecordedApart);
   return {Rule::kRecord, Route::kRecord};
 }
 

@@ -20,13 +20,14 @@
 //  16  the path replays, and nothing of it is held                   begin a new path
 //  17  an input moved, and the options want it to stay               eager: input_moves
 //  18  a recording nearly matches, and one more is one too many      eager: rerecord_limit
-//  19  none of these holds                                           record
+//  19  it is recorded apart, and the call wants to run it            eager: recorded_apart
+//  20  none of these holds                                           record
 //
 // A call that begins a new path is decided once more, at the root. Warm-ups and recordings make a
 // path longer with every call, so such a path ends as soon as it can (rule 3).
 //
 // A recording may have to be made again, because it showed an input to be hidden or written. The
-// call is then decided once more with `is_again`, without rules 3 and 14 to 18.
+// call is then decided once more with `is_again`, without rules 3 and 14 to 19.
 //
 // Rules 1 to 8 ask cheap questions. The facts of the others are gathered only if none of these
 // holds (IsSettledEarly).
@@ -68,6 +69,7 @@ struct MissFacts {
   bool warm = false;
   bool asks_for_ever = false;
   bool works_elsewhere = false;
+  bool waits_for_record = false;  // recorded apart, and this call is to run it
 
   // Facts that only later rules ask for.
   uint64_t pause = 0;
@@ -103,6 +105,7 @@ enum class Rule : uint8_t {
   kNewPath,
   kInputMoves,
   kOneTooMany,
+  kRecordedApart,
   kRecord,
 };
 

@@ -86,6 +86,8 @@ const std::vector<Case>& Table() {
          f->rerecords = f->rerecord_limit;
        },
        Rule::kOneTooMany, Route::kEager, Reason::kRerecordLimit},
+      {"recorded apart", [](MissFacts* f) { f->waits_for_record = true; }, Rule::kRecordedApart,
+       Route::kEager, Reason::kRecordedApart},
       {"nothing", [](MissFacts*) {}, Rule::kRecord, Route::kRecord, {}},
   };
   return *table;

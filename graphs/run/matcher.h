@@ -19,7 +19,7 @@
 #include "graphs/match/match.h"
 #include "graphs/reason.h"
 #include "graphs/recording/node.h"
-#include "graphs/run/books.h"
+#include "graphs/recording/path.h"
 #include "graphs/run/call.h"
 #include "graphs/run/ground.h"
 
@@ -28,7 +28,7 @@ namespace graphtree {
 class Matcher {
  public:
   // Both outlive the matcher.
-  Matcher(Ground& ground, Books& books) : ground_(ground), path_(books.path()) {}
+  Matcher(Ground& ground, Path& path) : ground_(ground), path_(path) {}
   Matcher(const Matcher&) = delete;
   Matcher& operator=(const Matcher&) = delete;
 

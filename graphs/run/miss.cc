@@ -62,6 +62,7 @@ void Misses::LookAtFunction(const Call& call, Miss* miss) const {
   if (call.variant == nullptr) return;
   facts.enabled = ground_.options.enabled;
   facts.excluded = call.function.options.exclude;
+  facts.waits_for_record = call.function.options.recorded_apart && call.launches;
   facts.path = books_.path().state();
   facts.path_is_held = books_.path().CountAlive() > 0;
   const Variant& variant = *call.variant;

@@ -16,7 +16,8 @@ void MissNotes::Note(const Call& call, const Decision& decision, Miss* miss) {
   NotePlace(decision, *miss, &variant);
   if (is_again || decision.rule <= Rule::kNewPath) return;
   NoteMoved(*miss, call);
-  const bool was_held_against = decision.rule != Rule::kInputMoves;
+  const bool was_held_against =
+      decision.rule != Rule::kInputMoves && decision.rule != Rule::kRecordedApart;
   if (was_held_against && miss->facts.sibling.has_value()) {
     NoteSibling(*miss->facts.sibling, call);
   }

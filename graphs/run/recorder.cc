@@ -101,6 +101,19 @@ struct Recorder::Attempt {
   Draft& draft() { return capture->draft(); }
 };
 
+// A tensor that the body has stored has no bytes until the recording is launched, and whoever has it
+// may read it before.
+absl::Status Recorder::KeepsNothing(Attempt& attempt) {
+  const Values& outputs = attempt.draft().outputs;
+  const StorageHolds made = attempt.capture->allocator().Held();
+  for (const Storage* storage : made) {
+    if (storage->outside() <= HandlesIn(outputs, storage)) continue;
+    return absl::FailedPreconditionError(
+        "its body stores a tensor that it makes, and nothing was to be launched");
+  }
+  return absl::OkStatus();
+}
+
 RecordOutcome Recorder::Record(Call& call, const CallRoles& roles) {
   if (absl::Status room = needs_.functions.keeper().RoomForNode(*call.variant); !room.ok()) {
     needs_.functions.NoteFailure(call.variant, room.message());
@@ -147,7 +160,9 @@ RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, R
     const DeferredQueue::Holding holding(needs_.ground.memory->pool().deferred());
     const bool is_recorded = draft.status.ok();
     if (is_recorded) draft.status = needs_.checks.OutsideIsLive(*draft.node, call);
-    if (draft.status.ok()) draft.status = LaunchFirst(&attempt, call);
+    if (draft.status.ok() && !call.launches) draft.status = KeepsNothing(attempt);
+    if (draft.status.ok()) draft.status = Settle(&attempt, call);
+    if (draft.status.ok() && call.launches) draft.status = LaunchFirst(&attempt, call);
     if (draft.status.ok()) {
       return Done(Attach(&attempt, call));
     }
@@ -234,20 +249,25 @@ void Recorder::HoldForeign(Node* node) {
   node->keep_alive.push_back(std::move(held));
 }
 
+absl::Status Recorder::Settle(Attempt* attempt, const Call& call) {
+  Draft& draft = attempt->draft();
+  StreamOrder& order = needs_.ground.order;
+  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(call.stream));
+  draft.was_committed = true;
+  const StreamLives before = attempt->scope->Commit();
+  HoldForeign(draft.node.get());
+  needs_.ground.memory->TellOwners(draft.node->held, call.stream);
+  for (const std::shared_ptr<StreamLife>& earlier : before) {
+    GRAPHTREE_RETURN_IF_ERROR(order.WaitFor(*earlier, call.stream));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
   Draft& draft = attempt->draft();
   Stream& stream = call.stream;
-  StreamOrder& order = needs_.ground.order;
-  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
-  draft.was_committed = true;
-  const StreamLives before = attempt->scope->Commit();
   Node* node = draft.node.get();
   const std::string name = absl::StrCat("'", call.function.name, "'");
-  HoldForeign(node);
-  needs_.ground.memory->TellOwners(node->held, stream);
-  for (const std::shared_ptr<StreamLife>& earlier : before) {
-    GRAPHTREE_RETURN_IF_ERROR(order.WaitFor(*earlier, stream));
-  }
   if (!node->cuts.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(Located(attempt->capture->LaunchLast(), name));
     GRAPHTREE_RETURN_IF_ERROR(needs_.checks.Await(call, node->sites, stream));
@@ -317,8 +337,14 @@ absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
   parent->by_variant[node->variant->id].push_back(node);
   parent->children.push_back(std::move(draft.node));
   parent->last_child = node;
-  path.Append(node, PathState::kRecording);
   CountRecording(node);
+  if (!call.launches) {
+    // The outputs die, so the books show what they showed before, and the path stays where it was.
+    call.outputs->clear();
+    path.ForgetDead();
+    return absl::OkStatus();
+  }
+  path.Append(node, PathState::kRecording);
   needs_.checks.NoteRun(call, node->used);
   return absl::OkStatus();
 }

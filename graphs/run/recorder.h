@@ -4,10 +4,12 @@
 //   books restored, checkpoint taken
 //     capture scope of the pool opens          <--+  rolled back where anything below fails, and
 //       body under capture                        |  the call has its inputs back
-//     scope committed, graph launched             |
+//     scope committed, graph launched (*)         |
 //   books: the path goes on with the node         |
 //                                                 |
 //   a library takes an input: the first capture is a rehearsal, only to be compared with the second
+//
+// (*) Not for Tree::Record: there the recording hangs in the tree, and the path stays where it was.
 //
 // After a recording that was given up, its caller goes on as RecordOutcome says: the call runs
 // eagerly, or warms up, or is recorded again with what this recording has shown. Each time one more
@@ -74,6 +76,10 @@ class Recorder {
   // Rolls the books back and gives the call its inputs back.
   absl::Status RollBackAttempt(CheckpointId before, Attempt* attempt, Call& call);
   RecordOutcome GiveUp(const Draft& draft, Call& call);
+  // OK if the body has stored none of its tensors.
+  static absl::Status KeepsNothing(Attempt& attempt);
+  // Makes the recording ready to be launched on the call's stream.
+  absl::Status Settle(Attempt* attempt, const Call& call);
   absl::Status LaunchFirst(Attempt* attempt, const Call& call);
   // The recording is good: makes it hold the foreign blocks that it needs.
   void HoldForeign(Node* node);

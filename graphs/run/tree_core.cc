@@ -55,7 +55,7 @@ TreeCore::TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> g
       journal_(ground_->options, books_.path()),
       functions_(*ground_, books_, journal_),
       checks_(*ground_, books_, journal_),
-      matcher_(*ground_, books_),
+      matcher_(*ground_, books_.path()),
       routes_(*entrance_, *ground_, books_, journal_, functions_, checks_, matcher_) {}
 
 void TreeCore::Close(std::unique_ptr<TreeCore> core) {
@@ -167,6 +167,49 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   return Entrance::ClosedInside(call.function);
 }
 
+absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, const void* frame) {
+  std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
+  const Entrance::Pass pass(*entrance_);
+  if (!pass.entered()) return entrance_->WhyBusy(id);
+  if (entrance_->has_pending_error()) return entrance_->TakePendingError();
+  Function* const function = functions_.Find(id);
+  if (function == nullptr) return functions_.NotRegistered(id);
+  Values outputs;
+  if (ground_->memory->pool().is_parked()) return WhyRefused(*function, &outputs);
+  Call call{*function, nullptr, absl::MakeSpan(inputs), stream, &outputs};
+  call.launches = false;
+  const DoorMark door(frame);
+  absl::Status status = RunMiss(call);
+  if (closed_inside_ == nullptr) return status;
+  closed = std::move(closed_inside_);
+  return Entrance::ClosedInside(call.function);
+}
+
+bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream) {
+  const Entrance::Pass pass(*entrance_);
+  if (!pass.entered() || entrance_->has_pending_error()) return false;
+  Function* const function = functions_.Find(id);
+  if (function == nullptr || ground_->memory->pool().is_parked()) return false;
+  Call call{*function, nullptr, inputs, stream, nullptr};
+  Path fresh(&books_.root());
+  const Node* const hit = Matcher(*ground_, fresh).FindHit(call);
+  return hit != nullptr && hit->cuts.empty() && hit->section.ingest.empty();
+}
+
+absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision) {
+  const std::string was_not = absl::StrCat("'", call.function.name, "' was not recorded: ");
+  switch (decision.route) {
+    case Decision::Route::kWarmUp:
+      return absl::FailedPreconditionError(absl::StrCat(
+          was_not, "it is not warmed up, or follows a warm-up on this path. Run it first"));
+    case Decision::Route::kEager:
+      return absl::FailedPreconditionError(
+          absl::StrCat(was_not, ReasonSentence(decision.reason)));
+    default:
+      return absl::OkStatus();  // a recording is there
+  }
+}
+
 absl::Status TreeCore::WhyRefused(const Function& function, const Values* outputs) {
   if (outputs == nullptr) {
     return absl::InvalidArgumentError(
@@ -224,6 +267,8 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     routes_.misses().Look(call, is_again, miss);
     const Decision decision = Decide(miss->facts);
     routes_.notes().Note(call, decision, miss);
+    const bool may_record = decision.route == Route::kRecord || decision.route == Route::kNewPath;
+    if (!call.launches && !may_record) return WhyNotRecorded(call, decision);
     switch (decision.route) {
       case Route::kEager:
         journal_.NoteRoute(CallRoute::kRanEagerly, decision.reason);
@@ -248,6 +293,11 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     if (!is_again) journal_.NoteRoute(CallRoute::kRecorded, WhyOthersDoNotServe(miss->facts));
     recorded = routes_.recorder().Record(call, miss->roles);
     if (recorded.next != RecordOutcome::Next::kAgain) break;
+  }
+  if (!call.launches && recorded.next != RecordOutcome::Next::kDone) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", call.function.name, "' was not recorded: ", ReasonSentence(recorded.reason), ": ",
+        recorded.detail));
   }
   switch (recorded.next) {
     case RecordOutcome::Next::kDone:

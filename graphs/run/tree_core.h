@@ -35,6 +35,7 @@
 #include "graphs/run/call.h"
 #include "graphs/run/call_journal.h"
 #include "graphs/run/checked_mode.h"
+#include "graphs/run/decide.h"
 #include "graphs/run/entrance.h"
 #include "graphs/run/figures.h"
 #include "graphs/run/functions.h"
@@ -59,6 +60,10 @@ class TreeCore {
   // `frame` is that of the public function that the program called (history/stack_marks.h).
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs,
                    const void* frame);
+  // Records the function and launches nothing. The inputs stay the caller's.
+  absl::Status Record(FunctionId id, Values inputs, Stream& stream, const void* frame);
+  // Whether a call that began a step would be a replay whose first op is the body's.
+  bool WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream);
   void BeginStep(const void* frame);
 
   // What `look` threw, or null.
@@ -73,6 +78,8 @@ class TreeCore {
  private:
   TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground);
 
+  // Of a call that is to be recorded only, and is decided otherwise.
+  static absl::Status WhyNotRecorded(const Call& call, const Decision& decision);
   // Of a call without a place for its outputs, or while the memory is parked.
   static absl::Status WhyRefused(const Function& function, const Values* outputs);
   // A call that may take a stack, or run code of the program's. `hit` may be null.

@@ -1,0 +1,186 @@
+// Functions that Tree::Record alone records: nothing is launched before a call replays them.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::HasSubstr;
+
+class RecordedApartTest : public TreeTest {
+ protected:
+  static FunctionOptions Apart() {
+    FunctionOptions options;
+    options.recorded_apart = true;
+    return options;
+  }
+  absl::Status Record(FunctionId function, Values inputs) {
+    return tree().Record(function, std::move(inputs), a());
+  }
+  CallRoute LastRoute() { return tree().last_call().route; }
+};
+GRAPHTREE_ON_EVERY_DEVICE(RecordedApartTest);
+
+TEST_P(RecordedApartTest, NothingIsLaunchedUntilACallReplays) {
+  const Tensor sum = Given(1);
+  FunctionOptions options = Apart();
+  options.static_inputs = {1};
+  const FunctionId add = Register("add", options, [](Launcher& on, Values& inputs) {
+    const Tensor total = on.Input(1);
+    on.Launch(AddKernel(), TestShape(),
+              {InOut(total), In(total), In(on.Input(0)), Val(uint32_t{kWords})});
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  Words expected = PatternOf(1);
+  const auto call = [&](uint32_t seed) {
+    NewStep();
+    Values out = Call(add, {Given(seed), sum});
+    expected = Plus(expected, PatternOf(seed));
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(seed), 2));
+    EXPECT_EQ(Read(sum), expected);
+    return LastRoute();
+  };
+  EXPECT_THAT(Record(add, {Given(2), sum}).message(), HasSubstr("not warmed up"));
+  EXPECT_EQ(call(2), CallRoute::kWarmedUp);
+  EXPECT_EQ(call(3), CallRoute::kRanEagerly);
+  EXPECT_EQ(reasons(Reason::kRecordedApart), 1u);
+  EXPECT_EQ(graphs(), 0u);
+  NewStep();
+  ASSERT_THAT(Record(add, {Given(4), sum}), IsOk());
+  EXPECT_EQ(graphs(), 1u);
+  EXPECT_EQ(Read(sum), expected);
+  EXPECT_EQ(live(), 0u);
+  ASSERT_THAT(Record(add, {Given(4), sum}), IsOk()) << "it is there";
+  EXPECT_EQ(graphs(), 1u);
+  for (uint32_t i = 5; i < 12; ++i) EXPECT_EQ(call(i), CallRoute::kReplayed) << i;
+}
+
+TEST_P(RecordedApartTest, ThePathStaysWhereItWas) {
+  const auto twice = [](Launcher& on, Values& inputs) {
+    return Values{Sum(on, inputs[0], inputs[0])};
+  };
+  const FunctionId first = Register("first", {}, twice);
+  const FunctionId apart = Register("apart", Apart(), twice);
+  const FunctionId last = Register("last", {}, twice);
+  const Tensor x = Given(3);
+  for (int i = 0; i < 8; ++i) {
+    NewStep();
+    const Values one = Call(first, {x});
+    if (i > 1) {
+      const absl::Status recorded = Record(apart, {one[0]});
+      EXPECT_TRUE(recorded.ok()) << recorded << " in step " << i;
+    }
+    const Values two = Call(last, {one[0]});
+    const Values three = Call(apart, {one[0]});
+    EXPECT_EQ(Read(one[0]), Times(PatternOf(3), 2));
+    EXPECT_EQ(Read(two[0]), Times(PatternOf(3), 4));
+    EXPECT_EQ(Read(three[0]), Times(PatternOf(3), 4));
+    EXPECT_EQ(Read(one[0]), Times(PatternOf(3), 2));
+  }
+  NewStep();
+  const Values one = Call(first, {x});
+  EXPECT_EQ(LastRoute(), CallRoute::kReplayed);
+  const Values three = Call(apart, {one[0]});
+  EXPECT_EQ(LastRoute(), CallRoute::kReplayed) << "recorded right after the first";
+  EXPECT_EQ(Read(three[0]), Times(PatternOf(3), 4));
+}
+
+TEST_P(RecordedApartTest, KeptOutputsAndMovingInputs) {
+  FunctionOptions options = Apart();
+  options.kept_outputs = {0};
+  const FunctionId function = Register("kept", options, [](Launcher& on, Values& inputs) {
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  NewStep();
+  Call(function, {Given(1)});
+  NewStep();
+  ASSERT_THAT(Record(function, {Given(1)}), IsOk());
+  EXPECT_EQ(tree().stats().kept_bytes, 0u);
+  std::vector<Value> held;
+  for (uint32_t i = 1; i < 9; ++i) {
+    NewStep();
+    held.push_back(Call(function, {Given(i)})[0]);
+    EXPECT_EQ(LastRoute(), CallRoute::kReplayed);
+  }
+  for (uint32_t i = 1; i < 9; ++i) EXPECT_EQ(Read(held[i - 1]), Times(PatternOf(i), 2));
+}
+
+TEST_P(RecordedApartTest, BodiesThatNeedALaunchAreRefusedInWords) {
+  const FunctionId breaks = Register("breaks", Apart(), [](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    on.Break("a look", {In(out)}, [](Launcher&, absl::Span<const Tensor>) {});
+    return Values{out};
+  });
+  Tensor stored;
+  const FunctionId stores = Register("stores", Apart(), [&stored](Launcher& on, Values& inputs) {
+    stored = Sum(on, inputs[0], inputs[0]);
+    return Values{stored};
+  });
+  for (const FunctionId function : {breaks, stores}) {
+    NewStep();
+    Values out = Call(function, {Given(2)});
+    NewStep();
+    const absl::Status status = Record(function, {Given(2)});
+    EXPECT_THAT(status.message(), HasSubstr("nothing was to be launched"));
+    out = Call(function, {Given(4)});
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(4), 2));
+  }
+  stored = {};
+  EXPECT_EQ(graphs(), 0u);
+}
+
+TEST_P(RecordedApartTest, AWorkspaceThatMovesIsRecordedAgainByRecordAlone) {
+  const WorkspaceId workspace = tree().RegisterWorkspace("weights", {});
+  const FunctionId function = Register("uses", Apart(), [workspace](Launcher& on, Values& inputs) {
+    on.Workspace(workspace);
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  const auto call = [&] {
+    NewStep();
+    EXPECT_EQ(Read(Call(function, {Given(5)})[0]), Times(PatternOf(5), 2));
+    return LastRoute();
+  };
+  call();
+  NewStep();
+  ASSERT_THAT(Record(function, {Given(5)}), IsOk());
+  EXPECT_EQ(call(), CallRoute::kReplayed);
+  ASSERT_THAT(tree().TouchWorkspace(workspace), IsOk());
+  EXPECT_EQ(call(), CallRoute::kRanEagerly);
+  EXPECT_EQ(call(), CallRoute::kRanEagerly);
+  NewStep();
+  ASSERT_THAT(Record(function, {Given(5)}), IsOk());
+  EXPECT_EQ(call(), CallRoute::kReplayed);
+  EXPECT_EQ(graphs(), 2u);
+}
+
+TEST_P(RecordedApartTest, WouldReplayFirstSaysWhatTheNextStepDoes) {
+  const auto twice = [](Launcher& on, Values& inputs) {
+    return Values{Sum(on, inputs[0], inputs[0])};
+  };
+  FunctionOptions pins;
+  pins.static_inputs = {0};
+  const FunctionId pinned = Register("pinned", pins, twice);
+  const FunctionId copied = Register("copied", {}, twice);
+  const Tensor x = Given(6);
+  for (int i = 0; i < 5; ++i) {
+    Values inputs = {x};
+    const bool would = tree().WouldReplayFirst(pinned, absl::MakeSpan(inputs), a());
+    NewStep();
+    const Values held = Call(pinned, {x});
+    EXPECT_EQ(would, LastRoute() == CallRoute::kReplayed) << i;
+    EXPECT_EQ(would, i >= 2) << "whatever the last step has left";
+    EXPECT_FALSE(tree().WouldReplayFirst(copied, absl::MakeSpan(inputs), a()))
+        << "a copy comes before the body's first op";
+    NewStep();
+    Call(copied, {x});
+  }
+}
+
+}  // namespace
+}  // namespace graphtree
