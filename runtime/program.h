@@ -19,7 +19,8 @@
 // would go on with what was computed then.
 //
 // A body may be called any number of times, for any shape of its program, and launches work for the
-// padded key. Memory that it knows without being given it (weights, caches) stays where it is, or
+// padded key. What it returns follows from that key alone: other sizes, or more outputs, than it
+// returned before for the same key are an error. Memory that it knows without being given it (weights, caches) stays where it is, or
 // is declared as a dependency (Runtime::DeclareDep) and touched when it moves.
 #ifndef GRAPHTREE_RUNTIME_PROGRAM_H_
 #define GRAPHTREE_RUNTIME_PROGRAM_H_
@@ -46,6 +47,12 @@ struct ProgramId {
 struct DepId {
   uint32_t runtime = 0;
   uint32_t index = 0;
+};
+
+// A shape whose graph is recorded and waits for Runtime::Commit.
+struct UncommittedShape {
+  ProgramId program;
+  Key key;
 };
 
 // What a body is given beside its launcher. Good while the body runs.
@@ -84,6 +91,14 @@ struct ProgramOptions {
   // Graphs of one lane share memory and run one after another; those of different lanes may overlap
   // on the device.
   uint32_t lane = 0;
+  // Which of the runtime's devices it runs on, in the order of Runtime::Create. Each device has
+  // lanes of its own.
+  uint32_t device = 0;
+  // Its graphs must not be launched before others know them: peers exchange handles of the buffers
+  // that a graph points to, for example. A recording belongs to an epoch and serves steps once
+  // Runtime::Commit has committed that. Until then steps run eagerly. Such a program has full
+  // shapes only, as a graph that is cut cannot be recorded without being launched.
+  bool needs_commit = false;
   // A recording that was made before one of these was touched is made again.
   std::vector<DepId> deps = {};
   // Outputs that outlive their step.

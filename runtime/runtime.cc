@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/runtime_core.h"
@@ -31,6 +32,11 @@ absl::Status Step::Stage(SlotId slot, double value) {
   return step_->block.Stage(slot, value);
 }
 
+absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  return core_->StageTensor(*step_, slot, tensor);
+}
+
 const Choice& Step::choice() const { return step_->choice; }
 
 Why Step::why() const { return step_->choice.why; }
@@ -43,13 +49,30 @@ absl::Status Step::Run(Values* outputs) {
 }
 
 void Step::Cancel() {
-  if (step_->serial == serial_) step_->is_open = false;
+  if (step_->serial == serial_ && step_->is_open) core_->Cancel(*step_);
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Device& device,
                                                          const RuntimeOptions& options) {
-  GRAPHTREE_RETURN_IF_ERROR(device.health());
-  return std::unique_ptr<Runtime>(new Runtime(std::make_unique<RuntimeCore>(device, options)));
+  Device* const devices[] = {&device};
+  return Create(devices, options);
+}
+
+absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(absl::Span<Device* const> devices,
+                                                         const RuntimeOptions& options) {
+  if (devices.empty()) return absl::InvalidArgumentError("a runtime was made over no device");
+  std::vector<Device*> all;
+  for (Device* const device : devices) {
+    if (device == nullptr || absl::c_linear_search(all, device)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a runtime was made over ", devices.size(), " devices; number ", all.size(),
+          device == nullptr ? " is null" : " is there twice"));
+    }
+    GRAPHTREE_RETURN_IF_ERROR(device->health());
+    all.push_back(device);
+  }
+  return std::unique_ptr<Runtime>(
+      new Runtime(std::make_unique<RuntimeCore>(std::move(all), options)));
 }
 
 Runtime::Runtime(std::unique_ptr<RuntimeCore> core) : core_(std::move(core)) {}
@@ -88,6 +111,12 @@ absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& s
   return Step(core_.get(), step, step->serial);
 }
 
+uint64_t Runtime::epoch() const { return core_->epoch(); }
+
+std::vector<UncommittedShape> Runtime::Uncommitted() const { return core_->Uncommitted(); }
+
+absl::Status Runtime::Commit(uint64_t epoch) { return core_->Commit(epoch); }
+
 absl::StatusOr<Vote> Runtime::MakeVote(ProgramId program, const Key& key, Modes allowed,
                                        uint32_t epoch) const {
   return core_->MakeVote(program, key, allowed, epoch);
@@ -98,10 +127,12 @@ absl::StatusOr<Agreement> Runtime::Agree(ProgramId program, const Key& key, Mode
   return core_->Agree(program, key, allowed, epoch, votes);
 }
 
-const LaunchHistory& Runtime::history(uint32_t lane) const { return core_->history(lane); }
+const LaunchHistory& Runtime::history(uint32_t lane, uint32_t device) const {
+  return core_->history(lane, device);
+}
 
 RuntimeStats Runtime::stats() const { return core_->stats(); }
 
-Tree* Runtime::tree(uint32_t lane) { return core_->tree(lane); }
+Tree* Runtime::tree(uint32_t lane, uint32_t device) { return core_->tree(lane, device); }
 
 }  // namespace graphtree

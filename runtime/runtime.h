@@ -29,14 +29,22 @@
 // communicators, caches. Touch says that one has changed. A recording made before is not launched
 // again, but made again, and that step says kStaleDependency.
 //
-// Outputs live until the next step in their lane runs, but for those that their program keeps. A
-// step that is staged with an output of the step before it goes on where that one ended
-// (StepOptions::continues): else the output's bytes may be another's when they are read.
+// Outputs live until the next step in their lane runs, but for those that their program keeps. The
+// next step may be staged with such an output (Stage takes tensors): a replay reads the output
+// where it lies, and another run copies it first. Where the step goes on where the last one ended
+// (StepOptions::continues) the output lives on, too.
 //
-// Threads: one thread at a time in each lane, which is the caller's to see to.
-// Programs, shapes and dependencies are added while no step is under way in any lane. Statistics
-// may be read on the thread that steps, while no other one does. No hidden threads, no state of the
-// process.
+// Commits: a program whose graphs must be known to others before they are launched says so
+// (ProgramOptions::needs_commit). Its recordings belong to the epoch of now:
+//
+//   runtime->Record(allreduce, *stream);          // captured, and not launched
+//   ExchangeHandles(runtime->Uncommitted());      // the caller's collective
+//   runtime->Commit(runtime->epoch());            // from here on they serve steps
+//
+// Threads: one thread at a time in each lane. A step that a second thread begins while the first
+// one's is under way is refused. Programs, shapes and dependencies are added, and epochs committed,
+// while no step is under way in any lane. Statistics may be read on the thread that steps, while no
+// other one does. No hidden threads, no state of the process.
 #ifndef GRAPHTREE_RUNTIME_RUNTIME_H_
 #define GRAPHTREE_RUNTIME_RUNTIME_H_
 
@@ -76,6 +84,9 @@ class Step {
   absl::Status Stage(SlotId slot, const HostRows& rows);
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);
+  // A tensor of a tree's or of the caller's, such as what the last step returned. One of a tree's
+  // is held until the step has run.
+  absl::Status Stage(SlotId slot, const Tensor& tensor);
 
   // How the step is going to run, and after Run how it ran. REQUIRES: no later step was begun.
   const Choice& choice() const;
@@ -105,9 +116,13 @@ class Runtime {
   // `device` outlives the runtime and all outputs.
   static absl::StatusOr<std::unique_ptr<Runtime>> Create(Device& device,
                                                          const RuntimeOptions& options);
+  // Over several devices: a program says on which of them it runs (ProgramOptions::device).
+  static absl::StatusOr<std::unique_ptr<Runtime>> Create(absl::Span<Device* const> devices,
+                                                         const RuntimeOptions& options);
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
-  // Waits for all work of the runtime's.
+  // Waits for all work of the runtime's. If a capture is open on a device, what steps there used is
+  // freed after that capture.
   ~Runtime();
 
   absl::StatusOr<ProgramId> AddProgram(ProgramOptions options);
@@ -129,6 +144,14 @@ class Runtime {
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
 
+  // The epoch that recordings of programs that need commits belong to now, from 1 on.
+  uint64_t epoch() const;
+  // The recordings of this epoch.
+  std::vector<UncommittedShape> Uncommitted() const;
+  // They serve steps from now on, and the next epoch begins. An error if `epoch` is not the one of
+  // now: a recording that was made after the caller's collective is not committed with it.
+  absl::Status Commit(uint64_t epoch);
+
   // What Begin would choose. No heap, no lock. An error if the program is not of this runtime.
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key,
                                 Modes allowed = Modes::All()) const;
@@ -142,14 +165,14 @@ class Runtime {
                                 uint32_t epoch) const;
   absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
                                   absl::Span<const Vote> votes) const;
-  // The last replays of this rank in a lane, to be compared with another rank's. None if no program
+  // The last steps of this rank in a lane that went well, in a graph or eagerly, to be compared with another rank's. None if no program
   // lies in that lane.
-  const LaunchHistory& history(uint32_t lane = 0) const;
+  const LaunchHistory& history(uint32_t lane = 0, uint32_t device = 0) const;
 
   RuntimeStats stats() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null
   // if no program lies in that lane.
-  Tree* tree(uint32_t lane = 0);
+  Tree* tree(uint32_t lane = 0, uint32_t device = 0);
 
  private:
   explicit Runtime(std::unique_ptr<RuntimeCore> core);

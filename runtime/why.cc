@@ -40,6 +40,9 @@ constexpr Row kRows[] = {
      "warning or the error of Record said why"},
     {Why::kWarmingUp, "warming_up",
      "the shape that serves it is being warmed up, and is recorded next"},
+    {Why::kEvicted, "evicted",
+     "the recording of the shape that serves it had to make room for others, and is made again; "
+     "allow more nodes or shapes (TreeBudget)"},
 };
 
 // The table has one row for each Why, in the order of the enum.

@@ -26,10 +26,11 @@ enum class Why : uint8_t {
   kNoMemory,         // there was no memory to record it
   kExcluded,         // the caller excluded it
   kFailed,           // it failed, or its recording did
-  kWarmingUp,        // it is being warmed up; the last one: kWhyCount counts up to it
+  kWarmingUp,        // it is being warmed up
+  kEvicted,          // its recording had to make room; the last one: kWhyCount counts up to it
 };
 
-constexpr size_t kWhyCount = static_cast<size_t>(Why::kWarmingUp) + 1;
+constexpr size_t kWhyCount = static_cast<size_t>(Why::kEvicted) + 1;
 
 // Whether a graph serves the call.
 constexpr bool IsReplay(Why why) { return why == Why::kHit || why == Why::kCover; }

@@ -1,17 +1,25 @@
 // A lane: one tree, whose graphs share memory and run one after another, and the step that is under
-// way in it. Graphs of different lanes may overlap on the device.
+// way in it. Graphs of different lanes may overlap on the device. A lane belongs to one device.
 //
 // Every dependency of the runtime is a workspace of the tree, since a tree knows already how to
 // make a recording again whose workspace has changed.
 //
-// Threads: one at a time.
+// A step takes the lane when it begins, and gives the lane back when it was run or canceled:
+//
+//   thread 1   Begin ---- Stage ---- Run --|
+//   thread 2         Begin: refused        Begin: takes the lane
+//
+// Threads: one at a time, but for `under_way`, which tells a second thread that it is the second.
 #ifndef GRAPHTREE_RUNTIME_CORE_LANE_H_
 #define GRAPHTREE_RUNTIME_CORE_LANE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "device/device.h"
+#include "graphs/function_options.h"
 #include "graphs/tree.h"
 #include "graphs/workspaces.h"
 #include "runtime/core/open_step.h"
@@ -21,13 +29,28 @@
 namespace graphtree {
 
 struct Lane {
-  uint32_t number = 0;
+  Lane(Device& device, uint32_t device_number, uint32_t number)
+      : device(device), device_number(device_number), number(number) {}
+
+  // False if a step is under way.
+  bool Take(ProgramState* program) {
+    ProgramState* nobody = nullptr;
+    return under_way.compare_exchange_strong(nobody, program, std::memory_order_acquire);
+  }
+  void GiveBack() { under_way.store(nullptr, std::memory_order_release); }
+
+  Device& device;
+  const uint32_t device_number;  // among the runtime's
+  const uint32_t number;         // among the device's lanes
+  std::atomic<ProgramState*> under_way{nullptr};  // whose step has the lane
   std::unique_ptr<Tree> tree;
   std::vector<WorkspaceId> workspaces;  // by dependency
+  FunctionId carry = 0;  // copies a tensor that would end with its step (steps.cc)
   OpenStep step;
   // Apart for each lane, as each may have a thread of its own.
   RuntimeStats stats;  // but for what programs count
   LaunchHistory history;
+  uint64_t done = 0;  // steps that went well
 };
 
 }  // namespace graphtree

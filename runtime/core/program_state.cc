@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
 #include "runtime/slots/unpack.h"
 
@@ -45,7 +46,7 @@ uint64_t FingerprintOf(absl::string_view name) {
 ProgramState::ProgramState(Lane& lane, ProgramOptions options)
     : lane_(lane), options_(std::move(options)), fingerprint_(FingerprintOf(options_.name)) {}
 
-absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Device& device, Lane& lane,
+absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Lane& lane,
                                                                    ProgramOptions options) {
   const std::string name = options.name;
   GRAPHTREE_RETURN_IF_ERROR(Named(name, Checked(options)));
@@ -53,11 +54,11 @@ absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Device& devic
   const absl::Span<const SlotSpec> slots = program->options_.slots;
   program->arena_ = PlanArena(slots);
   absl::StatusOr<std::unique_ptr<SlotMemory>> memory =
-      SlotMemory::Create(device, slots, program->arena_);
+      SlotMemory::Create(lane.device, slots, program->arena_);
   if (!memory.ok()) return Named(name, memory.status());
   program->memory_ = *std::move(memory);
   absl::StatusOr<std::unique_ptr<StagingRing>> ring =
-      StagingRing::Create(device, GreatestBlock(slots));
+      StagingRing::Create(lane.device, GreatestBlock(slots));
   if (!ring.ok()) return Named(name, ring.status());
   program->ring_ = *std::move(ring);
   GRAPHTREE_ASSIGN_OR_RETURN(program->table_, ShapeTable::Make(program->options_.rules, {}));
@@ -78,33 +79,60 @@ FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool
   options.unseen_writes = options_.unseen_writes;
   options.check = options_.check;
   options.exclude = is_eager;
+  options.recorded_apart = options_.needs_commit;
   options.input_names = {"staged"};
   return lane_.tree->Register(std::move(name), std::move(options),
-                              [this, shape](Launcher& on, Values&) { return RunBody(*shape, on); });
+                              [this, shape](Launcher& on, Values&) { return RunBody(shape, on); });
 }
 
-Values ProgramState::RunBody(const ShapeState& shape, Launcher& on) const {
+Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   for (const DepId& dep : options_.deps) on.Workspace(lane_.workspaces[dep.index]);
   const Address base = memory_->range().base;
-  if (shape.plan.launch_blocks > 0) {
+  if (shape->plan.launch_blocks > 0) {
     const Tensor arena = Tensor::Foreign(
         base, Layout::Of(DType::kU8, {static_cast<int64_t>(memory_->range().bytes)}));
-    LaunchUnpack(on, shape.plan, on.Input(0), arena);
+    LaunchUnpack(on, shape->plan, on.Input(0), arena);
   }
   std::vector<Tensor> slots;
-  for (size_t i = 0; i < shape.plan.layouts.size(); ++i) {
-    slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape.plan.layouts[i]));
+  for (size_t i = 0; i < shape->plan.layouts.size(); ++i) {
+    slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape->plan.layouts[i]));
+    const SlotFill& fill = options_.slots[i].fill;
+    if (fill != nullptr && on.ok()) fill(on, shape->key, slots.back());
   }
-  ProgramInputs in(shape.key, shape.mode, std::move(slots));
-  if (options_.prepare != nullptr) {
-    in.SetPrepared(options_.prepare(on, in));
-    if (!on.ok()) return {};
-  }
-  return options_.body(on, in);
+  ProgramInputs in(shape->key, shape->mode, std::move(slots));
+  if (options_.prepare != nullptr && on.ok()) in.SetPrepared(options_.prepare(on, in));
+  if (!on.ok()) return {};
+  Values outputs = options_.body(on, in);
+  if (on.ok()) CheckOutputs(outputs, shape, on);
+  return outputs;
+}
+
+void ProgramState::CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on) {
+  std::vector<const Layout*> returned;
+  for (const Value& output : outputs) returned.push_back(output.layout());
+  if (!std::exchange(shape->has_run, true)) shape->outputs = returned;
+  if (returned == shape->outputs) return;
+  const auto text = [](const std::vector<const Layout*>& layouts) {
+    std::vector<std::string> names;
+    for (const Layout* layout : layouts) {
+      const bool is_tensor = layout != nullptr && layout->kind() == ValueKind::kTensor;
+      names.push_back(is_tensor ? layout->ToString() : "no tensor");
+    }
+    return absl::StrCat("(", absl::StrJoin(names, ", "), ")");
+  };
+  on.Fail(absl::InvalidArgumentError(
+      absl::StrCat("its body returned ", text(returned), " for ", ToString(shape->key), ", and ",
+                   text(shape->outputs),
+                   " for the same key before; what it returns may follow from its key alone")));
 }
 
 absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode,
                                      bool records_while_serving) {
+  if (options_.needs_commit && mode != Mode::kFull) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("program '", name(), "' needs commits, and was given ", ModeName(mode),
+                     " shapes: a graph that is cut cannot be recorded without being launched"));
+  }
   std::vector<Shape> all;
   for (size_t id = 0; id < shapes_.size(); ++id) {
     all.push_back({id, shapes_[id]->key, shapes_[id]->mode});
@@ -153,18 +181,49 @@ void ProgramState::SetRecorded(uint32_t index) {
   if (!state.is_excluded) table_->SetUsable(index, Why::kHit);
 }
 
+void ProgramState::SetUncommitted(uint32_t index, uint64_t epoch) {
+  ShapeState& state = shape(index);
+  state.is_recorded = true;
+  state.epoch = epoch;
+  if (!state.is_excluded) table_->SetUsable(index, Why::kNotCommitted);
+}
+
+std::vector<Key> ProgramState::Uncommitted(uint64_t epoch) const {
+  std::vector<Key> keys;
+  for (const std::unique_ptr<ShapeState>& shape : shapes_) {
+    if (shape->epoch == epoch) keys.push_back(shape->key);
+  }
+  return keys;
+}
+
+void ProgramState::Commit(uint64_t epoch) {
+  for (uint32_t i = 0; i < table_->size(); ++i) {
+    ShapeState& state = shape(i);
+    if (state.epoch != epoch) continue;
+    state.epoch = 0;
+    if (table_->usable(i) == Why::kNotCommitted) table_->SetUsable(i, Why::kHit);
+  }
+}
+
 void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving) {
   ShapeState& state = shape(index);
   state.is_excluded = is_excluded;
   const bool is_usable = state.is_recorded || records_while_serving;
-  table_->SetUsable(index, is_excluded ? Why::kExcluded
-                           : is_usable ? Why::kHit
-                                       : Why::kNotRecorded);
+  table_->SetUsable(index, is_excluded       ? Why::kExcluded
+                           : state.epoch != 0 ? Why::kNotCommitted
+                           : is_usable        ? Why::kHit
+                                              : Why::kNotRecorded);
+}
+
+// The ring waits for the work, so it goes first.
+std::vector<std::shared_ptr<void>> ProgramState::TakeMemory() {
+  return {std::shared_ptr<void>(std::move(ring_)), std::shared_ptr<void>(std::move(memory_))};
 }
 
 absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {
   absl::StatusOr<ShapePlan> plan = PlanShape(options_.slots, arena_, key);
   if (!plan.ok()) return Named(name(), plan.status());
+  if (!(eager_.key == key)) eager_.has_run = false;
   eager_.key = key;
   eager_.plan = *std::move(plan);
   return &eager_;

@@ -39,13 +39,16 @@ struct ShapeState {
   // Of the last recording.
   bool is_recorded = false;
   std::vector<uint64_t> generations;  // of the program's dependencies, in their order
+  uint64_t epoch = 0;                 // to be committed before the recording serves; 0: none
+  // What the body returned for this key, once it has; kinds and sizes.
+  bool has_run = false;
+  std::vector<const Layout*> outputs;
 };
 
 class ProgramState {
  public:
-  // `lane` and `device` outlive the program. REQUIRES: the dependencies are declared in the lane.
-  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Device& device, Lane& lane,
-                                                              ProgramOptions options);
+  // `lane` and its device outlive the program. REQUIRES: the dependencies are declared in the lane.
+  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Lane& lane, ProgramOptions options);
   ProgramState(const ProgramState&) = delete;
   ProgramState& operator=(const ProgramState&) = delete;
 
@@ -53,6 +56,9 @@ class ProgramState {
   absl::Status AddShapes(absl::Span<const Key> keys, Mode mode, bool records_while_serving);
   // The functions leave their tree.
   absl::Status Leave();
+
+  // The memory that work of its steps may still use. REQUIRES: the program is used no more.
+  std::vector<std::shared_ptr<void>> TakeMemory();
 
   // For a step that no shape serves: its plan replaces that of the last such step. An error if the
   // slots cannot hold it.
@@ -77,13 +83,21 @@ class ProgramState {
   // From now on the shape serves steps, unless it is excluded; or serves none.
   void SetRecorded(uint32_t index);
   void SetFailed(uint32_t index, Why why) { table_->SetUsable(index, why); }
+  // The shape was recorded and serves steps once the epoch is committed.
+  void SetUncommitted(uint32_t index, uint64_t epoch);
+  // The keys of recordings that wait for the epoch to be committed.
+  std::vector<Key> Uncommitted(uint64_t epoch) const;
+  // Recordings of the epoch serve steps from now on.
+  void Commit(uint64_t epoch);
   void SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving);
 
  private:
   ProgramState(Lane& lane, ProgramOptions options);
 
   FunctionId RegisterShape(ShapeState* shape, std::string name, bool is_eager);
-  Values RunBody(const ShapeState& shape, Launcher& on) const;
+  Values RunBody(ShapeState* shape, Launcher& on) const;
+  // Makes the launcher fail if the body did not return what it returned before for this key.
+  static void CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on);
 
   Lane& lane_;
   const ProgramOptions options_;

@@ -1,4 +1,4 @@
-// Adds what steps run on: programs, shapes, lanes, dependencies.
+// Adds what steps run on: programs, shapes, lanes, dependencies; and takes it away.
 #include "runtime/core/runtime_core.h"
 
 #include <algorithm>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/memory/left_behind.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -17,14 +18,32 @@ uint32_t NextNumber() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+// A copy that outlives the step of the tensor.
+Values CarryBody(Launcher& on, Values&) {
+  const Tensor from = on.Input(0);
+  const Tensor copy = on.Empty(from.layout());
+  on.Copy(copy, from);
+  return {copy};
+}
+
 }  // namespace
 
-RuntimeCore::RuntimeCore(Device& device, const RuntimeOptions& options)
-    : device_(device), options_(options), number_(NextNumber()) {}
+RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options)
+    : devices_(std::move(devices)), options_(options), number_(NextNumber()) {}
 
-// Trees close first and wait for their work, as programs own the memory that it uses.
+// Trees close first and wait for their work, as programs own the memory that it uses. While a
+// capture is open nobody may wait, nor unmap memory: what a device has is left for later then.
 RuntimeCore::~RuntimeCore() {
-  for (auto& [number, lane] : lanes_) lane->tree = nullptr;
+  for (auto& [key, lane] : lanes_) lane->tree = nullptr;
+  for (std::unique_ptr<ProgramState>& program : programs_) {
+    if (program == nullptr) continue;
+    Device& device = program->lane().device;
+    if (device.open_captures() == 0) continue;
+    auto estate = std::make_unique<LeftBehind::Estate>();
+    estate->device = &device;
+    estate->graphs = program->TakeMemory();
+    LeftBehind::Add(std::move(estate));
+  }
 }
 
 absl::StatusOr<const ProgramState*> RuntimeCore::Find(ProgramId id) const {
@@ -51,30 +70,31 @@ absl::StatusOr<ProgramState*> RuntimeCore::FindMutable(ProgramId id) {
 }
 
 absl::Status RuntimeCore::CheckNoStep(absl::string_view what) const {
-  for (const auto& [number, lane] : lanes_) {
-    const OpenStep& step = lane->step;
-    if (!step.is_under_way()) continue;
+  for (const auto& [key, lane] : lanes_) {
+    const ProgramState* const program = lane->under_way.load(std::memory_order_acquire);
+    if (program == nullptr) continue;
     return absl::FailedPreconditionError(
-        absl::StrCat(what, " while a step of '", step.program->name(), "' is under way in lane ",
-                     number, step.is_running ? ", by its own body" : "; run or cancel it first"));
+        absl::StrCat(what, " while a step of '", program->name(), "' is under way in lane ",
+                     lane->number, "; run or cancel it first, or wait for its body"));
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<Lane*> RuntimeCore::LaneFor(uint32_t number) {
-  std::unique_ptr<Lane>& lane = lanes_[number];
+absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
+  std::unique_ptr<Lane>& lane = lanes_[key];
   if (lane != nullptr) return lane.get();
+  Device& device = *devices_[key.first];
   TreeOptions options = options_.tree;
   // A step's block moves every time, and is read by one op: a copy of it would only cost.
   options.patch_bytes = 1;
-  absl::StatusOr<std::unique_ptr<Tree>> tree = Tree::Create(device_, options);
+  absl::StatusOr<std::unique_ptr<Tree>> tree = Tree::Create(device, options);
   if (!tree.ok()) {
-    lanes_.erase(number);
+    lanes_.erase(key);
     return tree.status();
   }
-  lane = std::make_unique<Lane>();
-  lane->number = number;
+  lane = std::make_unique<Lane>(device, key.first, key.second);
   lane->tree = *std::move(tree);
+  lane->carry = lane->tree->Register("carry", {.exclude = true}, CarryBody);
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
     lane->workspaces.push_back(lane->tree->RegisterWorkspace(dependencies_.name(i), {}));
   }
@@ -94,11 +114,16 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
                                                    "' depends on something that DeclareDep of this "
                                                    "runtime did not return"));
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor(options.lane));
+  if (options.device >= devices_.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("program '", options.name, "' is for device ", options.device,
+                     " of the runtime's ", devices_.size(), ", numbered from 0"));
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor({options.device, options.lane}));
   const auto index = static_cast<uint32_t>(programs_.size());
   std::string name = options.name;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<ProgramState> program,
-                             ProgramState::Create(device_, *lane, std::move(options)));
+                             ProgramState::Create(*lane, std::move(options)));
   programs_.push_back(std::move(program));
   names_.push_back(std::move(name));
   return ProgramId{number_, index};
@@ -137,10 +162,11 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
   // Its work cannot be awaited then, and reads memory that would go.
-  if (device_.open_captures() > 0) {
+  Device& device = program->lane().device;
+  if (device.open_captures() > 0) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", program->name(), "' was removed while a capture is open on ",
-                     device_.info().name, "; end that capture first"));
+                     device.info().name, "; end that capture first"));
   }
   GRAPHTREE_RETURN_IF_ERROR(program->Leave());
   OpenStep& last = program->lane().step;
@@ -151,7 +177,7 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
 
 DepId RuntimeCore::DeclareDep(std::string name) {
   const uint32_t index = dependencies_.Declare(name);
-  for (auto& [number, lane] : lanes_) {
+  for (auto& [key, lane] : lanes_) {
     lane->workspaces.push_back(lane->tree->RegisterWorkspace(name, {}));
   }
   return {number_, index};
@@ -164,37 +190,10 @@ absl::Status RuntimeCore::Touch(DepId dep) {
   }
   dependencies_.Touch(dep.index);
   absl::Status first;
-  for (auto& [number, lane] : lanes_) {
+  for (auto& [key, lane] : lanes_) {
     first.Update(lane->tree->TouchWorkspace(lane->workspaces[dep.index]));
   }
   return first;
-}
-
-RuntimeStats RuntimeCore::stats() const {
-  RuntimeStats stats;
-  for (const auto& [number, lane] : lanes_) {
-    stats.steps += lane->stats.steps;
-    stats.recordings += lane->stats.recordings;
-    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->stats.why[i];
-  }
-  for (const std::unique_ptr<ProgramState>& program : programs_) {
-    if (program == nullptr) continue;
-    stats.staging_waits += program->ring().waits();
-    stats.slot_bytes += program->slot_bytes();
-    stats.staging_bytes += program->ring().memory().bytes;
-  }
-  return stats;
-}
-
-const LaunchHistory& RuntimeCore::history(uint32_t number) const {
-  static const auto* const nothing = new LaunchHistory();
-  const auto found = lanes_.find(number);
-  return found == lanes_.end() ? *nothing : found->second->history;
-}
-
-Tree* RuntimeCore::tree(uint32_t number) {
-  const auto found = lanes_.find(number);
-  return found == lanes_.end() ? nullptr : found->second->tree.get();
 }
 
 }  // namespace graphtree

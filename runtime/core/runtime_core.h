@@ -4,7 +4,9 @@
 //   Stage   slots/step_block.h   the data go into the block
 //   Run     steps.cc             the block goes to the tree's function of the shape: one launch
 //
-// What steps run on, programs and lanes, is added in runtime_core.cc.
+//   runtime_core.cc   what steps run on: programs, lanes, dependencies
+//   recordings.cc     recordings made ahead, and those that wait for a commit
+//   describe.cc       steps and statistics for people
 //
 // Threads: see runtime.h.
 #ifndef GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
@@ -14,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -23,17 +26,21 @@
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/program_state.h"
+#include "graphs/tensor.h"
+#include "graphs/tree_stats.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
+#include "runtime/slots/slot.h"
 
 namespace graphtree {
 
 class RuntimeCore {
  public:
-  RuntimeCore(Device& device, const RuntimeOptions& options);
+  // REQUIRES: at least one device, and none twice.
+  RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options);
   ~RuntimeCore();
   RuntimeCore(const RuntimeCore&) = delete;
   RuntimeCore& operator=(const RuntimeCore&) = delete;
@@ -43,6 +50,9 @@ class RuntimeCore {
   absl::Status Exclude(ProgramId program, const Key& key, bool excluded);
   absl::Status RemoveProgram(ProgramId program);
   absl::Status Record(ProgramId program, Stream& stream);
+  uint64_t epoch() const { return epoch_; }
+  std::vector<UncommittedShape> Uncommitted() const;
+  absl::Status Commit(uint64_t epoch);
 
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
@@ -54,40 +64,62 @@ class RuntimeCore {
                                   absl::Span<const Vote> votes) const;
   absl::StatusOr<OpenStep*> Begin(ProgramId program, const Key& key, Stream& stream,
                                   const StepOptions& options);
-  // REQUIRES: the step is open.
+  // REQUIRES: the step is open; the same below.
+  absl::Status StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor);
   absl::Status Run(OpenStep& step, Values* outputs);
+  void Cancel(OpenStep& step) { Close(step, /*was_launched=*/false); }
   std::string Describe(const OpenStep& step) const;
 
   absl::StatusOr<const ProgramState*> Find(ProgramId id) const;
-  const LaunchHistory& history(uint32_t lane) const;
+  const LaunchHistory& history(uint32_t lane, uint32_t device) const;
   RuntimeStats stats() const;
-  Tree* tree(uint32_t lane);
+  Tree* tree(uint32_t lane, uint32_t device);
 
  private:
   absl::StatusOr<ProgramState*> FindMutable(ProgramId id);
-  absl::StatusOr<Lane*> LaneFor(uint32_t number);
+  // By device, then by its number among the device's lanes.
+  using LaneKey = std::pair<uint32_t, uint32_t>;
+
+  void Close(OpenStep& step, bool was_launched);
+  absl::StatusOr<Lane*> LaneFor(LaneKey key);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
-  absl::Status CheckDevice(const ProgramState& program, Stream& stream) const;
+  static absl::Status CheckDevice(ProgramState& program, Stream& stream);
+  // REQUIRES: the lane is taken.
   absl::StatusOr<OpenStep*> Open(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream);
   // An error if the caller has not given all that the step needs.
   absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
-  // Runs the step's function of the tree.
+  // Copies tensors that would end with the lane's last step, unless the launch reads them before
+  // anything else happens.
+  absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block);
+  // Runs the step's function of the tree, in a new step of the tree unless it continues.
   absl::Status Launch(OpenStep& step, Values* outputs);
+  // The step needs its tensors no more. `was_launched`: its work reads them.
+  static void LetTensorsGo(OpenStep& step, bool was_launched);
   // What the tree made of the step, as its reason.
   void NoteRoute(OpenStep& step, const absl::Status& status);
+  void NoteMiss(OpenStep& step, const LastCall& last);
+  // The dependencies that were touched since the shape was recorded.
+  std::vector<uint32_t> TouchedSince(const OpenStep& step) const;
   void NoteRecorded(OpenStep& step);
+  // The step ran eagerly, since its shape is recorded without being launched: does that now.
+  void RecordWhileServing(OpenStep& step);
   std::string DescribeStale(const OpenStep& step) const;
+  // Records one shape on slots of zeros.
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
+  absl::Status RunToRecord(OpenStep& step, Why* why);
+  // Records the step's shape and launches nothing: its graph serves once it is committed.
+  absl::Status RecordApart(OpenStep& step);
 
-  Device& device_;
+  const std::vector<Device*> devices_;
   const RuntimeOptions options_;
   const uint32_t number_;  // of this runtime among those of the process
-  std::map<uint32_t, std::unique_ptr<Lane>> lanes_;
+  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;
+  uint64_t epoch_ = 1;  // of recordings that are made now
 };
 
 }  // namespace graphtree

@@ -1,25 +1,16 @@
-// Begins steps, runs them, and says how they ran.
+// Begins steps, runs them, and notes how they ran.
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/in_step.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/why_route.h"
+#include "runtime/slots/tensor_rows.h"
 
 namespace graphtree {
-namespace {
-
-absl::Status InStep(const OpenStep& step, absl::string_view doing, const absl::Status& status) {
-  return absl::Status(status.code(),
-                      absl::StrCat(doing, " a step of '", step.program->name(), "' (",
-                                   ToString(step.key), "): ", status.message()));
-}
-
-}  // namespace
-
 absl::StatusOr<Choice> RuntimeCore::Choose(ProgramId id, const Key& key, Modes allowed) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
   return program->table().Choose(key, allowed);
@@ -37,29 +28,34 @@ absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes
   return graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes);
 }
 
-absl::Status RuntimeCore::CheckDevice(const ProgramState& program, Stream& stream) const {
-  if (&stream.device() == &device_) return absl::OkStatus();
+absl::Status RuntimeCore::CheckDevice(ProgramState& program, Stream& stream) {
+  Device& device = program.lane().device;
+  if (&stream.device() == &device) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("'", program.name(), "' was given a stream of another device, ",
-                   stream.device().info().name, "; the runtime is on ", device_.info().name));
+                   stream.device().info().name, "; the program is on ", device.info().name));
 }
 
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
-  const OpenStep& open = program->lane().step;
-  if (open.is_under_way()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("a step of '", program->name(), "' was begun while one of '",
-                     open.program->name(), "' is under way in lane ", program->lane().number,
-                     open.is_running ? ", by its own body" : "; run or cancel that one first"));
-  }
   GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
   GRAPHTREE_RETURN_IF_ERROR(CheckCall(key));
+  Lane& lane = program->lane();
+  if (!lane.Take(program)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "a step of '", program->name(), "' was begun while one is under way in lane ", lane.number,
+        "; run or cancel that one first, or wait for its body, or for the thread that has it"));
+  }
   Choice choice = program->table().Choose(key, options.modes);
   if (options.is_voted_down) choice = {.why = Why::kVotedDown, .key = key};
-  GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, Open(*program, choice, key, stream));
-  step->continues = options.continues;
+  absl::StatusOr<OpenStep*> step = Open(*program, choice, key, stream);
+  if (!step.ok()) {
+    lane.GiveBack();
+    return step;
+  }
+  (*step)->is_open = true;
+  (*step)->continues = options.continues;
   return step;
 }
 
@@ -77,7 +73,6 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
   }
   OpenStep& step = program.lane().step;
   ++step.serial;
-  step.is_open = true;
   step.continues = false;
   step.program = &program;
   step.shape = shape;
@@ -89,6 +84,36 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
   return &step;
 }
 
+absl::Status RuntimeCore::StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor) {
+  const absl::Span<const SlotSpec> slots = step.program->options().slots;
+  if (slot >= slots.size()) return step.block.Stage(slot, DeviceRows());
+  GRAPHTREE_ASSIGN_OR_RETURN(const DeviceRows rows, RowsOfTensor(slots[slot], tensor));
+  const std::string named = absl::StrCat("slot '", slots[slot].name, "'");
+  if (const Storage* const storage = tensor.storage(); storage != nullptr) {
+    if (absl::Status may = MayBeUsed(*storage); !may.ok()) {
+      return absl::Status(may.code(), absl::StrCat(named, " was staged with a tensor: ",
+                                                   may.message()));
+    }
+    const std::string at = storage->owner()->DeviceName();
+    const std::string& here = step.program->lane().device.info().name;
+    if (!at.empty() && at != here) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(named, " was staged with a tensor on ", at, "; the program is on ", here));
+    }
+  }
+  GRAPHTREE_RETURN_IF_ERROR(step.block.Stage(slot, rows));
+  if (tensor.storage() == nullptr) return absl::OkStatus();
+  step.tensors[slot] = tensor;
+  step.has_tensor |= uint32_t{1} << slot;
+  return absl::OkStatus();
+}
+
+void RuntimeCore::Close(OpenStep& step, bool was_launched) {
+  if (step.has_tensor != 0) LetTensorsGo(step, was_launched);
+  step.is_open = false;
+  step.program->lane().GiveBack();
+}
+
 absl::Status RuntimeCore::CheckRunnable(OpenStep& step, const Values* outputs) const {
   if (outputs == nullptr) {
     return absl::InvalidArgumentError("there is no place for its outputs");
@@ -97,14 +122,16 @@ absl::Status RuntimeCore::CheckRunnable(OpenStep& step, const Values* outputs) c
 }
 
 absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
-  step.is_open = false;
-  if (absl::Status refused = CheckRunnable(step, outputs); !refused.ok()) {
+  step.is_open = false;  // also for a body that has the handle
+  absl::Status status = CheckRunnable(step, outputs);
+  const bool is_launched = status.ok();
+  if (is_launched) {
+    status = Launch(step, outputs);
+    NoteRoute(step, status);
+  } else {
     step.choice.why = Why::kFailed;
-    return InStep(step, "running", refused);
   }
-  if (!step.continues) step.program->lane().tree->BeginStep();
-  absl::Status status = Launch(step, outputs);
-  NoteRoute(step, status);
+  Close(step, is_launched);
   return status.ok() ? status : InStep(step, "running", status);
 }
 
@@ -113,11 +140,12 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   const ShapePlan& plan = step.shape->plan;
   Value block;
   if (step.memory != nullptr) block = Tensor::Foreign(AddressOf(step.memory), plan.block);
-  step.is_running = true;
-  absl::Status status =
-      tree.Run(step.shape->function, absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1),
-               *step.stream, outputs);
-  step.is_running = false;
+  const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
+  if (!step.continues) {
+    if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
+    tree.BeginStep();
+  }
+  absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
   if (step.memory == nullptr) return status;
   if (status.ok()) {
     step.program->ring().Launched(plan.block_bytes, *step.stream);
@@ -127,105 +155,92 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   return status;
 }
 
+// A replay launches the unpack op before anything else, and until then nobody writes to what the
+// last step has left. Any other call may give that memory away first.
+absl::Status RuntimeCore::CarryTensors(OpenStep& step, absl::Span<Value> block) {
+  Lane& lane = step.program->lane();
+  if (lane.tree->WouldReplayFirst(step.shape->function, block, *step.stream)) {
+    return absl::OkStatus();
+  }
+  for (SlotId slot = 0; slot < kMostSlots; ++slot) {
+    Tensor& tensor = step.tensors[slot];
+    if ((step.has_tensor >> slot & 1) == 0) continue;
+    if (!tensor.storage()->owner()->EndsWithStep(*tensor.storage())) continue;
+    Value from = tensor;
+    Values copy;
+    GRAPHTREE_RETURN_IF_ERROR(
+        lane.tree->Run(lane.carry, absl::MakeSpan(&from, 1), *step.stream, &copy));
+    tensor = Tensor::From(copy[0]);
+    step.block.MoveSource(slot, tensor.word());
+  }
+  return step.block.Finish();
+}
+
+void RuntimeCore::LetTensorsGo(OpenStep& step, bool was_launched) {
+  const Lane& lane = step.program->lane();
+  for (SlotId slot = 0; slot < kMostSlots; ++slot) {
+    if ((step.has_tensor >> slot & 1) == 0) continue;
+    Tensor tensor = std::exchange(step.tensors[slot], {});
+    if (!was_launched) continue;
+    // The lane's own tree comes after its work in any case.
+    if (!lane.tree->Made(tensor)) tensor.storage()->owner()->NoteUsedOn(step.stream->life());
+    if (lane.device.info().checks_accesses) step.program->ring().HoldUntilRead(std::move(tensor));
+  }
+  step.has_tensor = 0;
+}
+
 void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
   Lane& lane = step.program->lane();
   ++lane.stats.steps;
   const bool has_shape = IsReplay(step.choice.why);
-  if (has_shape) {
-    const LastCall last = lane.tree->last_call();
-    if (last.route == CallRoute::kRecorded && status.ok()) NoteRecorded(step);
-    if (last.route == CallRoute::kReplayed && status.ok()) {
-      lane.history.Record(
-          {step.program->fingerprint(), lane.stats.steps, step.choice.index, step.choice.key});
-    }
-    step.choice.why = status.ok() ? WhyOfRoute(step.choice.why, last) : Why::kFailed;
-  } else if (!status.ok()) {
+  if (status.ok()) {
+    // Ranks run the same collectives in a graph and eagerly, recorded yet or not.
+    // What runs eagerly is as large as each rank's own call.
+    const uint32_t shape = has_shape ? step.choice.index : kNoShape;
+    const Key key = has_shape ? step.choice.key : Key();
+    lane.history.Record({step.program->fingerprint(), lane.done++, shape, key});
+  }
+  if (!status.ok()) {
     step.choice.why = Why::kFailed;
+  } else if (has_shape) {
+    const LastCall last = lane.tree->last_call();
+    if (last.route != CallRoute::kReplayed) NoteMiss(step, last);
   }
   ++lane.stats.why[static_cast<size_t>(step.choice.why)];
 }
 
-void RuntimeCore::NoteRecorded(OpenStep& step) {
-  ++step.program->lane().stats.recordings;
-  step.touched.clear();
+void RuntimeCore::NoteMiss(OpenStep& step, const LastCall& last) {
+  step.touched = TouchedSince(step);
+  const ShapeState& shape = *step.shape;
+  const bool is_gone = shape.is_recorded && !step.continues;
+  step.choice.why = WhyOfRoute(step.choice.why, last,
+                               !step.touched.empty() ? Before::kStale
+                               : is_gone             ? Before::kEvicted
+                                                     : Before::kNothing);
+  if (last.route == CallRoute::kRecorded) NoteRecorded(step);
+  if (last.route == CallRoute::kRanEagerly && last.reason == Reason::kRecordedApart) {
+    RecordWhileServing(step);
+  }
+}
+
+std::vector<uint32_t> RuntimeCore::TouchedSince(const OpenStep& step) const {
+  std::vector<uint32_t> touched;
   const std::vector<uint32_t> deps = step.program->dependencies();
   const std::vector<uint64_t>& before = step.shape->generations;
   for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i] != dependencies_.generation(deps[i])) step.touched.push_back(deps[i]);
+    if (before[i] != dependencies_.generation(deps[i])) touched.push_back(deps[i]);
   }
-  step.shape->generations = dependencies_.GenerationsOf(deps);
-  step.program->SetRecorded(step.choice.index);
+  return touched;
 }
 
-absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
-  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
-  if (const auto capture = stream.Capture();
-      capture.ok() && capture->state != CaptureState::kNone) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
+void RuntimeCore::NoteRecorded(OpenStep& step) {
+  ++step.program->lane().stats.recordings;
+  step.shape->generations = dependencies_.GenerationsOf(step.program->dependencies());
+  if (step.program->options().needs_commit) {
+    step.program->SetUncommitted(step.choice.index, epoch_);
+  } else {
+    step.program->SetRecorded(step.choice.index);
   }
-  const std::vector<uint64_t> now = dependencies_.GenerationsOf(program->dependencies());
-  absl::Status first;
-  for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
-    const ShapeState& shape = program->shape(i);
-    if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
-    first.Update(RecordShape(*program, i, stream));
-  }
-  return first;
-}
-
-absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
-  // A body may ask for more warm-ups than one; the tree bounds them.
-  const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
-  absl::Status status;
-  Why why = Why::kFailed;
-  for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
-    const Choice choice = {
-        .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
-    absl::StatusOr<OpenStep*> step = Open(program, choice, choice.key, stream);
-    if (!step.ok()) return step.status();
-    (*step)->is_open = false;
-    (*step)->block.StageZeros();
-    GRAPHTREE_RETURN_IF_ERROR((*step)->memory == nullptr ? absl::OkStatus()
-                                                         : (*step)->block.Finish());
-    program.lane().tree->BeginStep();
-    Values outputs;
-    status = Launch(**step, &outputs);
-    const LastCall last = program.lane().tree->last_call();
-    if (status.ok() && last.route == CallRoute::kRecorded) NoteRecorded(**step);
-    if (status.ok() && last.route == CallRoute::kRanEagerly) {
-      why = WhyOfRoute(choice.why, last);
-      status = absl::InternalError(absl::StrCat(
-          "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
-    }
-    if (!status.ok()) status = InStep(**step, "recording", status);
-    if (last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed) break;
-  }
-  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
-  if (!status.ok()) program.SetFailed(index, why);
-  return status;
-}
-
-std::string RuntimeCore::DescribeStale(const OpenStep& step) const {
-  std::vector<std::string> names;
-  for (uint32_t dep : step.touched) {
-    names.push_back(absl::StrCat("'", dependencies_.name(dep), "'"));
-  }
-  return absl::StrCat(WhyName(Why::kStaleDependency), ": ", ToString(step.key), "; touched since ",
-                      "its recording: ", absl::StrJoin(names, ", "), ". ",
-                      WhySentence(Why::kStaleDependency));
-}
-
-std::string RuntimeCore::Describe(const OpenStep& step) const {
-  if (step.program == nullptr) return "no step";
-  if (step.choice.why == Why::kStaleDependency) return DescribeStale(step);
-  if (step.choice.why >= Why::kNotRecorded) {
-    return absl::StrCat(WhyName(step.choice.why), ": ", ToString(step.key), "; ",
-                        WhySentence(step.choice.why));
-  }
-  return step.program->table().Describe(step.key, step.choice);
 }
 
 }  // namespace graphtree

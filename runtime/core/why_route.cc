@@ -4,7 +4,19 @@
 namespace graphtree {
 namespace {
 
-Why WhyEager(Reason reason) {
+Why WhyRecorded(Before before) {
+  switch (before) {
+    case Before::kNothing:
+      return Why::kNotRecorded;
+    case Before::kStale:
+      return Why::kStaleDependency;
+    case Before::kEvicted:
+      return Why::kEvicted;
+  }
+  return Why::kNotRecorded;
+}
+
+Why WhyEager(Reason reason, Before before) {
   switch (reason) {
     case Reason::kOutOfPool:
     case Reason::kOutOfDevice:
@@ -14,6 +26,8 @@ Why WhyEager(Reason reason) {
     case Reason::kTreeOff:
     case Reason::kExcluded:
       return Why::kExcluded;
+    case Reason::kRecordedApart:
+      return WhyRecorded(before);
     default:
       return Why::kFailed;
   }
@@ -21,17 +35,17 @@ Why WhyEager(Reason reason) {
 
 }  // namespace
 
-Why WhyOfRoute(Why chosen, const LastCall& last) {
+Why WhyOfRoute(Why chosen, const LastCall& last, Before before) {
   switch (last.route) {
     case CallRoute::kNone:
     case CallRoute::kReplayed:
       return chosen;
     case CallRoute::kWarmedUp:
-      return Why::kWarmingUp;
+      return before == Before::kEvicted ? Why::kEvicted : Why::kWarmingUp;
     case CallRoute::kRecorded:
-      return last.reason == Reason::kWorkspaceMoved ? Why::kStaleDependency : Why::kNotRecorded;
+      return WhyRecorded(before);
     case CallRoute::kRanEagerly:
-      return last.reason.has_value() ? WhyEager(*last.reason) : Why::kFailed;
+      return last.reason.has_value() ? WhyEager(*last.reason, before) : Why::kFailed;
   }
   return chosen;
 }

@@ -16,18 +16,25 @@
 //                there before, if no row was staged
 //   kKeep        what was there before
 //   kFillOnce    `pad_value`, once, when the slot is made; kept after that
+//
+// A slot with `fill` is never staged: kernels of the caller's compute it in every step, from
+// nothing but the key or from slots that stand before it. They are recorded, after the data of the
+// step came in and before `prepare`.
 #ifndef GRAPHTREE_RUNTIME_SLOTS_SLOT_H_
 #define GRAPHTREE_RUNTIME_SLOTS_SLOT_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "graphs/launcher.h"
 #include "graphs/layout.h"
+#include "graphs/tensor.h"
 #include "runtime/shapes/key.h"
 
 namespace graphtree {
@@ -38,6 +45,9 @@ using SlotId = uint32_t;
 enum class PadRule : uint8_t { kZero, kValue, kLastRow, kKeep, kFillOnce };
 // "zero", "value", ...
 const char* PadRuleName(PadRule rule);
+
+// Launches the kernels that compute `slot`, which is as large as the padded key says.
+using SlotFill = std::function<void(Launcher& on, const Key& key, const Tensor& slot)>;
 
 struct SlotSpec {
   std::string name;
@@ -53,6 +63,7 @@ struct SlotSpec {
   // A step that does not stage the slot keeps what an earlier one has staged. False: that is an
   // error.
   bool may_be_left_out = false;
+  SlotFill fill = {};
 };
 
 // A program may have so many slots.

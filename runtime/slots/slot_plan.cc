@@ -78,6 +78,7 @@ absl::StatusOr<ShapePlan> PlanShape(absl::Span<const SlotSpec> slots, const Aren
     at += units * unpack::kUnitBytes;
     launch_blocks += (units + unpack::kThreads - 1) / unpack::kThreads;
     plan.slots.push_back(slot);
+    if (spec.fill != nullptr) plan.filled |= uint32_t{1} << i;
     plan.places.push_back({uint64_t{slot.payload_unit} * unpack::kUnitBytes,
                            uint64_t{slot.row_elements} * BytesOf(spec.type), PadBits(spec)});
     plan.layouts.push_back(LayoutOf(spec, rows));

@@ -41,6 +41,7 @@ struct ShapePlan {
   std::vector<unpack::Slot> slots;
   std::vector<SlotPlace> places;
   std::vector<const Layout*> layouts;  // as the body sees them
+  uint32_t filled = 0;                 // a bit for each slot that kernels fill (SlotSpec::fill)
   uint64_t block_bytes = 0;
   const Layout* block = nullptr;  // bytes
   uint32_t launch_blocks = 0;     // of the unpack op

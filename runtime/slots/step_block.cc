@@ -36,6 +36,10 @@ absl::Status StepBlock::Check(SlotId slot, int64_t rows, DType type, int64_t row
                                                    slots_.size(), ", numbered from 0"));
   }
   const SlotSpec& spec = slots_[slot];
+  if (spec.fill != nullptr) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        NameOf(slot), " was staged ", what, "; kernels of its program fill it (SlotSpec::fill)"));
+  }
   if ((staged_ >> slot & 1) != 0) {
     return absl::FailedPreconditionError(
         absl::StrCat(NameOf(slot), " was staged twice in one step; the first time stands"));
@@ -71,7 +75,7 @@ unpack::Staged& StepBlock::Put(SlotId slot, unpack::Kind kind, uint32_t rows) {
 
 // Steps stage little and often, so the commonest rows come first.
 bool StepBlock::StageAsTheyAre(SlotId slot, const HostRows& rows) {
-  if (slot >= slots_.size() || (staged_ >> slot & 1) != 0) return false;
+  if (slot >= slots_.size() || ((staged_ | plan_->filled) >> slot & 1) != 0) return false;
   const unpack::Slot& at = plan_->slots[slot];
   if (static_cast<uint8_t>(rows.type) != at.type || rows.row_stride != 0 || at.pieces != 1) {
     return false;
@@ -167,7 +171,7 @@ absl::Status StepBlock::Stage(SlotId slot, double value) {
 
 void StepBlock::StageZeros() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
-    if ((staged_ >> slot & 1) != 0 || slots_[slot].may_be_left_out) continue;
+    if ((staged_ >> slot & 1) != 0 || MayBeLeftOut(slot)) continue;
     const unpack::Slot& at = plan_->slots[slot];
     const bool is_kept = at.tail == unpack::Tail::kKeep;
     Put(slot, unpack::Kind::kValue, is_kept ? 0 : at.rows).source = 0;
@@ -177,7 +181,7 @@ void StepBlock::StageZeros() {
 absl::Status StepBlock::Finish() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
     if ((staged_ >> slot & 1) != 0) continue;
-    if (!slots_[slot].may_be_left_out) {
+    if (!MayBeLeftOut(slot)) {
       return absl::FailedPreconditionError(
           absl::StrCat(NameOf(slot),
                        " was not staged, and the program does not say that it may be "

@@ -45,6 +45,9 @@ class StepBlock {
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);
 
+  // The rows of a slot that was staged from a device lie at another address.
+  void MoveSource(SlotId slot, Address address) { rows_[slot].source = address; }
+
   // Every slot that was not staged is staged with zeros, but what slots keep from step to step
   // stays: one that may be left out is, and one that keeps its padding has no rows staged.
   void StageZeros();
@@ -59,6 +62,9 @@ class StepBlock {
   // OK if `rows` rows of type `type` may be staged; `what` is for errors: "from the host".
   absl::Status Check(SlotId slot, int64_t rows, DType type, int64_t row_stride,
                      int64_t piece_stride, const char* what) const;
+  bool MayBeLeftOut(SlotId slot) const {
+    return slots_[slot].may_be_left_out || (plan_->filled >> slot & 1) != 0;
+  }
   std::string NameOf(SlotId slot) const;
   unpack::Staged& Put(SlotId slot, unpack::Kind kind, uint32_t rows);
 

@@ -1,0 +1,58 @@
+// Steps, statistics and histories, for people.
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "runtime/core/runtime_core.h"
+
+namespace graphtree {
+
+RuntimeStats RuntimeCore::stats() const {
+  RuntimeStats stats;
+  for (const auto& [key, lane] : lanes_) {
+    stats.steps += lane->stats.steps;
+    stats.recordings += lane->stats.recordings;
+    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->stats.why[i];
+  }
+  for (const std::unique_ptr<ProgramState>& program : programs_) {
+    if (program == nullptr) continue;
+    stats.staging_waits += program->ring().waits();
+    stats.slot_bytes += program->slot_bytes();
+    stats.staging_bytes += program->ring().memory().bytes;
+  }
+  return stats;
+}
+
+const LaunchHistory& RuntimeCore::history(uint32_t number, uint32_t device) const {
+  static const auto* const nothing = new LaunchHistory();
+  const auto found = lanes_.find({device, number});
+  return found == lanes_.end() ? *nothing : found->second->history;
+}
+
+Tree* RuntimeCore::tree(uint32_t number, uint32_t device) {
+  const auto found = lanes_.find({device, number});
+  return found == lanes_.end() ? nullptr : found->second->tree.get();
+}
+
+std::string RuntimeCore::DescribeStale(const OpenStep& step) const {
+  std::vector<std::string> names;
+  for (uint32_t dep : step.touched) {
+    names.push_back(absl::StrCat("'", dependencies_.name(dep), "'"));
+  }
+  return absl::StrCat(WhyName(Why::kStaleDependency), ": ", ToString(step.key), "; touched since ",
+                      "its recording: ", absl::StrJoin(names, ", "), ". ",
+                      WhySentence(Why::kStaleDependency));
+}
+
+std::string RuntimeCore::Describe(const OpenStep& step) const {
+  if (step.program == nullptr) return "no step";
+  if (step.choice.why == Why::kStaleDependency) return DescribeStale(step);
+  if (step.choice.why >= Why::kNotRecorded) {
+    return absl::StrCat(WhyName(step.choice.why), ": ", ToString(step.key), "; ",
+                        WhySentence(step.choice.why));
+  }
+  return step.program->table().Describe(step.key, step.choice);
+}
+
+}  // namespace graphtree

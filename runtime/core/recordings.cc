@@ -1,0 +1,119 @@
+// Makes recordings ahead of the steps that need them, and those that wait for a commit.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "runtime/core/in_step.h"
+#include "runtime/core/runtime_core.h"
+#include "runtime/core/why_route.h"
+
+namespace graphtree {
+
+absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
+  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
+  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
+  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
+  if (const auto capture = stream.Capture();
+      capture.ok() && capture->state != CaptureState::kNone) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
+  }
+  const std::vector<uint64_t> now = dependencies_.GenerationsOf(program->dependencies());
+  Lane& lane = program->lane();
+  lane.Take(program);
+  absl::Status first;
+  for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
+    const ShapeState& shape = program->shape(i);
+    if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
+    first.Update(RecordShape(*program, i, stream));
+  }
+  lane.GiveBack();
+  return first;
+}
+
+absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
+  // A body may ask for more warm-ups than one; the tree bounds them.
+  const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
+  absl::Status status;
+  Why why = Why::kFailed;
+  for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
+    const Choice choice = {
+        .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
+    GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, Open(program, choice, choice.key, stream));
+    step->block.StageZeros();
+    status = RunToRecord(*step, &why);
+    if (!status.ok()) status = InStep(*step, "recording", status);
+    const CallRoute route = program.lane().tree->last_call().route;
+    if (route == CallRoute::kRecorded || route == CallRoute::kReplayed) break;
+  }
+  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
+  if (!status.ok()) program.SetFailed(index, why);
+  return status;
+}
+
+absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
+  if (step.memory != nullptr) GRAPHTREE_RETURN_IF_ERROR(step.block.Finish());
+  Values outputs;
+  GRAPHTREE_RETURN_IF_ERROR(Launch(step, &outputs));
+  const LastCall last = step.program->lane().tree->last_call();
+  const bool is_apart = step.program->options().needs_commit;
+  if (last.route == CallRoute::kRecorded) NoteRecorded(step);
+  if (is_apart && (last.route == CallRoute::kWarmedUp || last.reason == Reason::kRecordedApart)) {
+    outputs.clear();
+    return RecordApart(step);
+  }
+  if (last.route != CallRoute::kRanEagerly) return absl::OkStatus();
+  *why = WhyOfRoute(step.choice.why, last, Before::kNothing);
+  return absl::InternalError(absl::StrCat(
+      "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
+}
+
+absl::Status RuntimeCore::RecordApart(OpenStep& step) {
+  Tree& tree = *step.program->lane().tree;
+  Values inputs;
+  if (step.memory != nullptr) {
+    inputs.push_back(Tensor::Foreign(AddressOf(step.memory), step.shape->plan.block));
+  }
+  GRAPHTREE_RETURN_IF_ERROR(
+      tree.Record(step.shape->function, std::move(inputs), *step.stream));
+  NoteRecorded(step);
+  return absl::OkStatus();
+}
+
+void RuntimeCore::RecordWhileServing(OpenStep& step) {
+  const absl::Status recorded = RecordApart(step);
+  if (recorded.ok()) return;
+  const Why why = absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed;
+  step.program->SetFailed(step.choice.index, why);
+  if (options_.tree.warn) {
+    options_.tree.warn(std::string(InStep(step, "recording", recorded).message()));
+  }
+}
+
+std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {
+  std::vector<UncommittedShape> waiting;
+  for (uint32_t i = 0; i < programs_.size(); ++i) {
+    if (programs_[i] == nullptr) continue;
+    for (Key& key : programs_[i]->Uncommitted(epoch_)) {
+      waiting.push_back({{number_, i}, std::move(key)});
+    }
+  }
+  return waiting;
+}
+
+absl::Status RuntimeCore::Commit(uint64_t epoch) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("epoch ", epoch, " was committed")));
+  if (epoch != epoch_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "epoch ", epoch, " was committed; the epoch that recordings belong to now is ", epoch_));
+  }
+  for (const std::unique_ptr<ProgramState>& program : programs_) {
+    if (program != nullptr) program->Commit(epoch);
+  }
+  ++epoch_;
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree

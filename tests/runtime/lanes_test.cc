@@ -1,0 +1,144 @@
+// Lanes: threads that meet in one, devices, and a runtime that closes while somebody captures.
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "allocator/memory/left_behind.h"
+#include "gmock/gmock.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/runtime/runtime_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class LanesTest : public RuntimeTest {};
+GRAPHTREE_ON_EVERY_DEVICE(LanesTest);
+
+TEST_P(LanesTest, ASecondThreadIsRefusedAndDisturbsNoStep) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  constexpr int kRounds = 4000;
+  std::atomic<int> ran{0};
+  std::atomic<int> refused{0};
+  std::atomic<int> wrong{0};
+  const auto serve = [&](Stream& stream) {
+    Values outputs;
+    for (int i = 0; i < kRounds; ++i) {
+      absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 8}, stream);
+      if (!step.ok()) {
+        ++(step.status().message().find("under way") == std::string::npos ? wrong : refused);
+        continue;
+      }
+      if (!step->Stage(0, double(i)).ok() || !step->Run(&outputs).ok()) ++wrong;
+      ++ran;
+    }
+  };
+  std::thread other([&] { serve(b()); });
+  serve(a());
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_EQ(ran + refused, 2 * kRounds);
+  EXPECT_EQ(runtime().stats().steps, static_cast<uint64_t>(ran));
+  StepWith(program, IdsFrom(5, 8));
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(5, 8), 8));
+}
+
+TEST_P(LanesTest, EachDeviceHasLanesOfItsOwn) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Device> other, GetParam().open());
+  {
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> there, other->NewStream());
+    Device* const devices[] = {&device(), other.get()};
+    RuntimeOptions options;
+    options.tree.pool_bytes = 16 << 20;
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Runtime> both, Runtime::Create(devices, options));
+    ProgramOptions of_first = DoubleOptions("first");
+    ProgramOptions of_second = DoubleOptions("second");
+    of_second.device = 1;
+    ASSERT_OK_AND_ASSIGN(const ProgramId first, both->AddProgram(std::move(of_first)));
+    ASSERT_OK_AND_ASSIGN(const ProgramId second, both->AddProgram(std::move(of_second)));
+    ProgramOptions of_third = DoubleOptions("third");
+    of_third.device = 2;
+    EXPECT_THAT(both->AddProgram(std::move(of_third)).status().message(),
+                AllOf(HasSubstr("device 2"), HasSubstr("'third'")));
+    EXPECT_NE(both->tree(0, 0), both->tree(0, 1));
+    for (const ProgramId program : {first, second}) {
+      ASSERT_THAT(both->AddShapes(program, {{.tokens = 8}}), IsOk());
+    }
+    EXPECT_THAT(both->Begin(second, {.tokens = 8}, a()).status().message(),
+                HasSubstr("another device"));
+    Values of_a;
+    Values of_there;
+    for (int i = 0; i < 4; ++i) {
+      // Both steps are under way at once: they are in lanes of two devices.
+      ASSERT_OK_AND_ASSIGN(Step here, both->Begin(first, {.tokens = 8}, a()));
+      ASSERT_OK_AND_ASSIGN(Step away, both->Begin(second, {.tokens = 8}, *there));
+      ASSERT_THAT(here.Stage(0, double(i)), IsOk());
+      ASSERT_THAT(away.Stage(0, double(10 * i)), IsOk());
+      ASSERT_THAT(away.Run(&of_there), IsOk());
+      ASSERT_THAT(here.Run(&of_a), IsOk());
+      EXPECT_EQ(ReadIds(of_a[0]), Ids(8, 2 * i));
+    }
+    EXPECT_EQ(both->stats().why[static_cast<size_t>(Why::kHit)], 4u);
+    EXPECT_EQ(both->history(0, 1).count(), 4u);
+    of_there.clear();
+    of_a.clear();
+  }
+  EXPECT_THAT(other->Close(), IsOk());
+}
+
+TEST_P(LanesTest, ARuntimeOverNothingOrOverOneDeviceTwiceIsRefused) {
+  EXPECT_THAT(Runtime::Create(absl::Span<Device* const>(), {}).status().message(),
+              HasSubstr("no device"));
+  Device* const twice[] = {&device(), &device()};
+  EXPECT_THAT(Runtime::Create(twice, {}).status().message(), HasSubstr("twice"));
+  Device* const null[] = {nullptr};
+  EXPECT_THAT(Runtime::Create(null, {}).status().message(), HasSubstr("null"));
+}
+
+TEST_P(LanesTest, ARuntimeThatClosesUnderACaptureLeavesThatCaptureAlone) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  const AddressRange words = NewWordsWith({1, 2, 3, 4});
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(1, 8));
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(Increment(b(), words, 1), IsOk());
+  CloseRuntime();
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, b().EndCapture());
+  EXPECT_EQ(graph->op_count(), 1u);
+  EXPECT_THAT(device().health(), IsOk());
+  EXPECT_THAT(LeftBehind::Release(device()), IsOk());
+  OpenRuntime({});
+  const ProgramId again = AddDouble({8});
+  for (int i = 0; i < 3; ++i) StepWith(again, IdsFrom(i, 8));
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(2, 8), 8));
+}
+
+TEST_P(LanesTest, RanksThatRecordAtOtherTimesDoNotSeemToPart) {
+  RuntimeOptions options;
+  options.tree.pool_bytes = 16 << 20;
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Runtime> late, Runtime::Create(device(), options));
+  ASSERT_OK_AND_ASSIGN(const ProgramId theirs, late->AddProgram(DoubleOptions()));
+  ASSERT_THAT(late->AddShapes(theirs, {{.tokens = 8}}), IsOk());
+  const ProgramId ours = AddDouble({8});
+  ASSERT_THAT(runtime().Record(ours, a()), IsOk());
+  Values outputs;
+  for (int i = 0; i < 5; ++i) {
+    StepWith(ours, IdsFrom(1, 8));
+    ASSERT_OK_AND_ASSIGN(Step step, late->Begin(theirs, {.tokens = 8}, a()));
+    ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+    ASSERT_THAT(step.Run(&outputs), IsOk());
+    EXPECT_EQ(late->history().digest(), runtime().history().digest()) << "after step " << i;
+  }
+  outputs.clear();
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,217 @@
+// Slots that are staged with tensors, above all with what the step before returned: a decode loop
+// that never comes to the host.
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/runtime/runtime_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class TensorsTest : public RuntimeTest {
+ protected:
+  void TearDown() override {
+    outputs_.clear();
+    RuntimeTest::TearDown();
+  }
+
+  // ids -> ids + ids, with more memory of its own than one step before it needs, and another output
+  // that nobody reads: so that the next run's memory lies over this one's.
+  ProgramOptions Decode(std::string name = "decode") {
+    ProgramOptions options = DoubleOptions(std::move(name));
+    options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+      const auto tokens = static_cast<uint32_t>(in.key().tokens);
+      Values scratch;
+      for (int i = 0; i < 3; ++i) {
+        const Tensor noise = on.Empty(DType::kI32, {in.key().tokens});
+        if (!on.ok()) return {};
+        on.Launch(FillPatternKernel(), TestShape(), {Out(noise), Val(77u + i), Val(tokens)});
+        scratch.push_back(noise);
+      }
+      Values outputs = DoubleBody(on, in);
+      outputs.push_back(scratch.back());
+      return outputs;
+    };
+    return options;
+  }
+  ProgramId Add(ProgramOptions options, const std::vector<int32_t>& tokens) {
+    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+    EXPECT_THAT(program, IsOk());
+    std::vector<Key> keys;
+    for (const int32_t count : tokens) keys.push_back({.tokens = count});
+    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
+    return *program;
+  }
+  absl::Status TensorStep(ProgramId program, int32_t tokens, const Tensor& from, Stream& stream,
+                          Values* outputs, Why* why, StepOptions options = {}) {
+    absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = tokens}, stream, options);
+    if (!step.ok()) return step.status();
+    if (absl::Status staged = step->Stage(0, from); !staged.ok()) {
+      step->Cancel();
+      return staged;
+    }
+    const absl::Status status = step->Run(outputs);
+    *why = step->why();
+    return status;
+  }
+
+  Values outputs_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(TensorsTest);
+
+TEST_P(TensorsTest, ALoopFeedsItselfInEveryKindOfRun) {
+  const ProgramId program = Add(Decode(), {4, 8});
+  Ids expected = IdsFrom(1, 4);
+  StepWith(program, expected);
+  {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+    ASSERT_THAT(step.Stage(0, HostRows{expected.data(), DType::kI32, 4}), IsOk());
+    ASSERT_THAT(step.Run(&outputs_), IsOk());
+  }
+  expected = Doubled(expected, 4);
+  WhyCounts seen = {};
+  for (int i = 0; i < 24; ++i) {
+    // Other shapes in between, and eager runs.
+    const int32_t tokens = i % 5 == 3 ? 8 : 4;
+    StepOptions options;
+    if (i % 7 == 5) options.modes = Modes::None();
+    Tensor from = Tensor::From(outputs_[0]);
+    if (from.dim(0) > 4) from = from.View(Layout::Of(DType::kI32, {4}), 0);
+    Why why = Why::kFailed;
+    ASSERT_THAT(TensorStep(program, tokens, from, i % 3 == 1 ? b() : a(), &outputs_, &why, options),
+                IsOk());
+    ++seen[static_cast<size_t>(why)];
+    from = {};
+    expected = Doubled(expected, 4);
+    if (i % 4 != 0) continue;
+    EXPECT_THAT(b().Synchronize(), IsOk());
+    Ids padded = expected;
+    padded.resize(tokens);
+    EXPECT_EQ(ReadIds(outputs_[0]), padded) << "step " << i;
+  }
+  for (const Why why : {Why::kHit, Why::kWarmingUp, Why::kNotRecorded, Why::kMode}) {
+    EXPECT_GT(seen[static_cast<size_t>(why)], 0u) << WhyName(why);
+  }
+}
+
+TEST_P(TensorsTest, AHitCopiesNothingAheadOfItsLaunch) {
+  const ProgramId program = Add(Decode(), {4});
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(1, 4));
+  Why why = Why::kFailed;
+  {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+    ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+    ASSERT_THAT(step.Run(&outputs_), IsOk());
+  }
+  const uint64_t calls = runtime().tree()->stats().calls;
+  for (int i = 0; i < 10; ++i) {
+    const Tensor from = Tensor::From(outputs_[0]);
+    ASSERT_THAT(TensorStep(program, 4, from, a(), &outputs_, &why), IsOk());
+    EXPECT_EQ(why, Why::kHit);
+  }
+  EXPECT_EQ(runtime().tree()->stats().calls, calls + 10);
+  EXPECT_EQ(ReadIds(outputs_[0]), Ids(4, 2 << 10));
+}
+
+TEST_P(TensorsTest, KeptOutputsAndStepsThatGoOnNeedNoCopy) {
+  ProgramOptions options = Decode();
+  options.kept_outputs = {0};
+  const ProgramId program = Add(std::move(options), {4});
+  StepWith(program, IdsFrom(1, 4));
+  Why why = Why::kFailed;
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&outputs_), IsOk());
+  const uint64_t calls = runtime().tree()->stats().calls;
+  for (int i = 0; i < 6; ++i) {
+    const Tensor from = Tensor::From(outputs_[0]);
+    ASSERT_THAT(TensorStep(program, 4, from, a(), &outputs_, &why), IsOk());
+  }
+  EXPECT_EQ(runtime().tree()->stats().calls, calls + 6);
+  EXPECT_EQ(ReadIds(outputs_[0]), Ids(4, 2 << 6));
+}
+
+TEST_P(TensorsTest, ATensorOfAnotherLaneIsReadBeforeItGoes) {
+  ProgramOptions options = Decode("other");
+  options.lane = 1;
+  const ProgramId other = Add(std::move(options), {4});
+  const ProgramId program = Add(Decode(), {4});
+  for (int32_t i = 0; i < 12; ++i) {
+    Values made;
+    {
+      const Ids ids = IdsFrom(i, 4);
+      ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(other, {.tokens = 4}, b()));
+      ASSERT_THAT(step.Stage(0, HostRows{ids.data(), DType::kI32, 4}), IsOk());
+      ASSERT_THAT(step.Run(&made), IsOk());
+    }
+    // The other stream's work is the caller's to order.
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> made_by, device().NewEvent({}));
+    ASSERT_THAT(b().Record(*made_by), IsOk());
+    ASSERT_THAT(a().Wait(*made_by), IsOk());
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+    ASSERT_THAT(step.Stage(0, Tensor::From(made[0])), IsOk());
+    made.clear();
+    ASSERT_THAT(step.Run(&outputs_), IsOk());
+    StepWith(other, IdsFrom(90, 4));
+    EXPECT_EQ(ReadIds(outputs_[0]), Doubled(Doubled(IdsFrom(i, 4), 4), 4)) << i;
+  }
+}
+
+TEST_P(TensorsTest, WhatCannotBeReadIsRefusedInWords) {
+  const ProgramId program = Add(Decode(), {4});
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(1, 4));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&outputs_), IsOk());
+  const Tensor last = Tensor::From(outputs_[0]);
+  StepWith(program, IdsFrom(1, 4));
+  ASSERT_OK_AND_ASSIGN(step, runtime().Begin(program, {.tokens = 4}, a()));
+  EXPECT_THAT(step.Stage(0, last).message(), AllOf(HasSubstr("'ids'"), HasSubstr("step")));
+  EXPECT_THAT(step.Stage(0, Tensor()).message(), HasSubstr("nothing"));
+  const Tensor square = Tensor::Foreign(NewWordsWith({1, 2, 3, 4}).base,
+                                        Layout::Of(DType::kI32, {2, 2}));
+  EXPECT_THAT(step.Stage(0, square).message(), HasSubstr("i32[2,2]"));
+  EXPECT_THAT(step.Stage(3, square).message(), HasSubstr("slot 3"));
+  const Tensor flat = Tensor::Foreign(square.word(), Layout::Of(DType::kI32, {4}));
+  EXPECT_THAT(step.Stage(0, flat), IsOk());
+  EXPECT_THAT(step.Stage(0, flat).message(), HasSubstr("twice"));
+  ASSERT_THAT(step.Run(&outputs_), IsOk());
+  EXPECT_EQ(ReadIds(outputs_[0]), (Ids{2, 4, 6, 8}));
+}
+
+TEST_P(TensorsTest, AStepThatIsCanceledOrRefusedLetsItsTensorsGo) {
+  ProgramOptions options = Decode();
+  options.kept_outputs = {0};
+  const ProgramId program = Add(std::move(options), {4});
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(1, 4));
+  LastOutput();
+  StepWith(program, IdsFrom(1, 4));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Run(&outputs_), IsOk());
+  StepWith(program, IdsFrom(1, 4));
+  const auto kept = [&] { return runtime().tree()->stats().kept_bytes; };
+  const uint64_t before = kept();
+  for (const bool is_canceled : {true, false}) {
+    ASSERT_OK_AND_ASSIGN(step, runtime().Begin(program, {.tokens = 4}, a()));
+    ASSERT_THAT(step.Stage(0, Tensor::From(outputs_[0])), IsOk());
+    if (is_canceled) {
+      step.Cancel();
+    } else {
+      EXPECT_FALSE(step.Run(nullptr).ok());
+    }
+  }
+  outputs_.clear();
+  StepWith(program, IdsFrom(1, 4));
+  EXPECT_LT(kept(), before);
+}
+
+}  // namespace
+}  // namespace graphtree
