@@ -2,13 +2,17 @@
 #include "graphs/launcher.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/one_line.h"
+#include "device/base/status_macros.h"
+#include "device/device.h"
 #include "graphs/history/stack_marks.h"
 
 namespace graphtree {
@@ -293,6 +297,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
     request.tensors.push_back(
         Tensor::Foreign(argument.tensor()->word(), argument.tensor()->layout()));
   }
+  JoinForks();
   if (!ok()) return;
   if (observer_ != nullptr) {
     observer_->Launching(request.why);
@@ -314,6 +319,7 @@ absl::Status Launcher::RunPart(const BreakRequest& request) {
     callback.Enter();
     request.run(*this, request.tensors);
   }));
+  JoinForks();
   EndScratch();
   if (ok()) return absl::OkStatus();
   absl::Status failed(status_.code(),
@@ -400,6 +406,34 @@ void Launcher::Writes(const Tensor& tensor) {
   if (!ok() || !Usable(tensor, "opaque work")) return;
   allocator_.HoldUsed(tensor);
   if (observer_ != nullptr) observer_->Accessed(Access::kWrite, tensor, -1);
+}
+
+absl::Status Launcher::Order(Stream& earlier, Stream& later) {
+  GRAPHTREE_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, stream_.device().NewEvent({}));
+  GRAPHTREE_RETURN_IF_ERROR(earlier.Record(*event));
+  GRAPHTREE_RETURN_IF_ERROR(later.Wait(*event));
+  KeepAlive(std::move(event));
+  return absl::OkStatus();
+}
+
+void Launcher::Fork(Stream& side) {
+  if (!ok()) return;
+  if (&side == &stream_ || &side.device() != &stream_.device()) {
+    return FailAt("fork", absl::InvalidArgumentError(
+                              &side == &stream_ ? "the body's own stream was forked off itself"
+                                                : "a stream of another device was forked off"));
+  }
+  if (absl::Status ordered = Order(stream_, side); !ordered.ok()) return FailAt("fork", ordered);
+  if (!absl::c_linear_search(forks_, &side)) forks_.push_back(&side);
+}
+
+// Also after a failure: what is put back then is put back after the work on the sides.
+void Launcher::JoinForks() {
+  for (Stream* const side : std::exchange(forks_, {})) {
+    absl::Status joined = Order(*side, stream_);
+    if (!joined.ok()) joined.Update(side->Synchronize());
+    Fail(joined);
+  }
 }
 
 void Launcher::UsedOn(const Tensor& tensor, Stream& side) {

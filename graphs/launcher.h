@@ -20,7 +20,7 @@
 //
 // The recording is cut there, and every replay runs the part in its place. In a replay the rest of
 // the body does not run, so a part takes tensors from its arguments and everything else by value.
-// The body joins its work on other streams before the break.
+// Streams that the body has forked with Fork are joined before the break; others it joins itself.
 //
 // A body asks for its inputs by number. If a call brings something else there, the error names the
 // input and says what it is instead:
@@ -191,6 +191,11 @@ class Launcher {
   // fork joins may be given away while the work runs. Memory of the caller's needs no such call,
   // and scratch belongs to one op of stream().
   void UsedOn(const Tensor& tensor, Stream& side);
+  // Work that is put on `side` from here on comes after the body's so far. The side is joined, so
+  // that the body's own stream goes on after it, before the next break, before the body or part
+  // ends, or when the body asks for it.
+  void Fork(Stream& side);
+  void JoinForks();
 
   bool ok() const { return status_.ok(); }
   const absl::Status& status() const { return status_; }
@@ -224,6 +229,8 @@ class Launcher {
   // An op was launched that uses the tensor, or those among the arguments.
   void NoteUse(const Tensor& tensor);
   void NoteUses(std::initializer_list<Arg> arguments);
+  // `later` goes on after the work that is on `earlier` now.
+  absl::Status Order(Stream& earlier, Stream& later);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   // Null, with status_ set, if there is no such input, or none any more.
   const Value* InputFor(size_t index, absl::string_view wanted);
@@ -253,6 +260,7 @@ class Launcher {
   std::string last_op_;
   std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;
+  std::vector<Stream*> forks_;       // that are not joined yet
   std::vector<Tensor> scratch_;      // of the op that is launched next
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
 };

@@ -97,6 +97,9 @@ constexpr Row kRows[] = {
      "its recording lacks work that it put on another stream than Launcher::stream()"},
     {Reason::kReplayDiffers, "replay_differs",
      "a replay of it leaves other bytes than a run of its body does"},
+    {Reason::kHostValue, "host_value",
+     "its body computes a value on the host that is not the same in every run, and a replay goes "
+     "on with the recorded one; pass it as an input, or compute it in a kernel"},
     {Reason::kBreak, "break", "parts of it run eagerly, and its recording is cut there"},
 };
 

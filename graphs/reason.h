@@ -51,6 +51,7 @@ enum class Reason : uint8_t {
   kUndeclaredWrite,    // checked mode saw it write to an input that it did not declare
   kWorksElsewhere,     // its recording lacks work that it put on another stream
   kReplayDiffers,      // checked mode saw a replay leave other bytes than a run of its body
+  kHostValue,          // checked mode saw its body give an op another value than in its warm-up
   // Cut where it must run eagerly. This counts the breaks of the recordings that were made.
   kBreak,  // the last one: kReasonCount counts up to it
 };

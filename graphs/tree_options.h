@@ -45,7 +45,9 @@ struct TreeOptions {
   // an input without declaring it is warned of (an error if strict), and the input counts as
   // mutated from then on. Memory of the caller's that is gone is an error that names it, before
   // anything is launched on it. A failure of the device names the function in which it happened,
-  // and the op: a GPU does not say which, so there it is one of those that the error names. These
+  // and the op: a GPU does not say which, so there it is one of those that the error names. A body
+  // that gives an op another value when it is recorded than in the run before, or launches other
+  // ops, is warned of (an error if strict): it computes on the host what no replay computes. These
   // errors, and those of stale outputs, come with call stacks (call_stack.h): both ends of what
   // went wrong.
   bool check = false;

@@ -111,6 +111,13 @@ absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& s
   return Step(core_.get(), step, step->serial);
 }
 
+uint64_t Runtime::touches() const { return core_->touches(); }
+
+absl::StatusOr<uint64_t> Runtime::StagedBytes(ProgramId program, SlotId slot,
+                                              const HostRows& rows) const {
+  return core_->StagedBytes(program, slot, rows);
+}
+
 uint64_t Runtime::epoch() const { return core_->epoch(); }
 
 std::vector<UncommittedShape> Runtime::Uncommitted() const { return core_->Uncommitted(); }

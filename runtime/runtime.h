@@ -143,6 +143,8 @@ class Runtime {
 
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
+  // How often Touch was called.
+  uint64_t touches() const;
 
   // The epoch that recordings of programs that need commits belong to now, from 1 on.
   uint64_t epoch() const;
@@ -151,6 +153,10 @@ class Runtime {
   // They serve steps from now on, and the next epoch begins. An error if `epoch` is not the one of
   // now: a recording that was made after the caller's collective is not committed with it.
   absl::Status Commit(uint64_t epoch);
+
+  // How many bytes of the caller's the rows are. An error if there is no such slot, or if the rows
+  // have gaps.
+  absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
 
   // What Begin would choose. No heap, no lock. An error if the program is not of this runtime.
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key,

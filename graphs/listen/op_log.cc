@@ -2,8 +2,10 @@
 #include "graphs/listen/op_log.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "graphs/random/random_state.h"
 
 namespace graphtree {
 namespace {
@@ -30,6 +32,21 @@ void OpLog::Accessed(Access access, const Tensor& tensor, int argument) {
   if (argument < 0) launching_ = {"opaque work", Here()};
   accesses_.push_back({launching_.op, access, tensor.raw_bytes(), launching_.at});
   PassingObserver::Accessed(access, tensor, argument);
+}
+
+void OpLog::Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) {
+  LoggedLaunch launch;
+  launch.site = launching_;
+  launch.grid_and_block = {shape.grid.x,  shape.grid.y,  shape.grid.z,
+                           shape.block.x, shape.block.y, shape.block.z};
+  for (const Argument& argument : arguments) {
+    const bool is_value =
+        argument.access() == Access::kValue && argument.bytes() != sizeof(RandomState);
+    launch.values.push_back(
+        is_value ? std::string(static_cast<const char*>(argument.data()), argument.bytes()) : "");
+  }
+  launches_.push_back(std::move(launch));
+  PassingObserver::Launched(kernel, shape, arguments);
 }
 
 std::string OpLog::OpsThatTouch(AddressRange range) const {

@@ -10,11 +10,14 @@
 #ifndef GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_
 #define GRAPHTREE_GRAPHS_LISTEN_OP_LOG_H_
 
+#include <array>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
 #include "device/address.h"
+#include "device/kernel.h"
 #include "graphs/history/call_stack.h"
 #include "graphs/launcher.h"
 #include "graphs/listen/passing_observer.h"
@@ -28,6 +31,13 @@ struct LoggedAccess {
   StackId at = 0;
 };
 
+// What an op was launched with beside memory.
+struct LoggedLaunch {
+  OpSite site;
+  std::array<uint32_t, 6> grid_and_block = {};
+  std::vector<std::string> values;  // by argument: its bytes; empty for memory
+};
+
 class OpLog : public PassingObserver {
  public:
   // Both outlive the log. `stacks` may be null: then no place is noted.
@@ -35,7 +45,10 @@ class OpLog : public PassingObserver {
 
   void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
+  void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
 
+  // Kernels, in the order of their launches. What a random op draws is no value.
+  const std::vector<LoggedLaunch>& launches() const { return launches_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
   std::string OpsThatTouch(AddressRange range) const;
@@ -52,6 +65,7 @@ class OpLog : public PassingObserver {
   CallStacks* const stacks_;
   std::vector<LoggedAccess> accesses_;
   std::vector<OpSite> sites_;
+  std::vector<LoggedLaunch> launches_;
   OpSite launching_;
 };
 

@@ -14,6 +14,7 @@
 #include "allocator/pool_types.h"
 #include "graphs/match/admission.h"
 #include "graphs/history/call_stack.h"
+#include "graphs/listen/op_log.h"
 #include "graphs/match/input_roles.h"
 #include "graphs/match/keep.h"
 #include "graphs/function_options.h"
@@ -48,6 +49,7 @@ struct Variant {
   bool keeps_by_copy = false;  // a kept output's address was hidden: the output is copied instead
   uint64_t doubts_hidden_at = 0;  // when `calls` is so many, hidden addresses are sought again
   bool warm = false;           // has run once in the pool
+  std::vector<LoggedLaunch> last_launches;  // of its last run at once, in checked mode
   std::string works_elsewhere;  // what its recording lacked (work_log.h): it stays eager; or empty
   std::vector<size_t> generators;  // by section: how many generators a run drew from
   uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up

@@ -174,8 +174,12 @@ void BodyCapture::Finish(Launcher* on) {
         absl::StrCat("it writes to input ", draft_.written[0], " for the first time"));
     return;
   }
-  if (needs_.checks.Applies(call_.function))
+  if (needs_.checks.Applies(call_.function)) {
     needs_.checks.NoteOutside(listeners_->ops(), draft_.marked, draft_.node.get());
+    draft_.status = needs_.checks.HostValuesAgree(call_, listeners_->ops());
+    draft_.is_final = !draft_.status.ok();
+    if (draft_.is_final) return;
+  }
   draft_.status = FindInputOps(originals_, &listeners_->pointers(), &draft_);
   if (draft_.status.ok()) draft_.status = KeptOutputs::FindCopies(&draft_);
   if (!draft_.status.ok() ||

@@ -40,6 +40,7 @@ Values BodyRunner::Run(const Function& function, Launcher& on, Values& inputs) {
       callback.Enter();
       outputs = function.body(on, inputs);
     }));
+    on.JoinForks();
     on.EndScratch();
   }
   CheckOutputs(function, outputs, &on);

@@ -24,7 +24,8 @@ absl::Status Warned(const TreeOptions& options, const std::string& text) {
 
 bool IsWanted(Reason reason) {
   return reason == Reason::kTreeOff || reason == Reason::kExcluded ||
-         reason == Reason::kSizeNotListed || reason == Reason::kSizesVary;
+         reason == Reason::kSizeNotListed || reason == Reason::kSizesVary ||
+         reason == Reason::kRecordedApart;
 }
 
 CallEdge CallJournal::EdgeTo(const Function& function) const {

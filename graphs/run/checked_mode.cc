@@ -2,12 +2,14 @@
 #include "graphs/run/checked_mode.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
+#include "graphs/check/host_values.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
 
@@ -82,6 +84,9 @@ absl::Status CheckedMode::End(Call& call, Stream& stream, BodyCheck* check,
   GRAPHTREE_RETURN_IF_ERROR(Await(call, check->log().sites(), stream));
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<UndeclaredWrite> writes,
                              check->End(call.function.options.mutated_inputs));
+  if (call.variant != nullptr && Applies(call.function)) {
+    call.variant->last_launches = check->log().launches();
+  }
   // A declared write may hide another write to the same bytes, by any other op.
   if (call.variant != nullptr && Applies(call.function)) {
     call.variant->mutates_somewhere = call.variant->mutates;
@@ -113,6 +118,20 @@ absl::Status CheckedMode::TellOfWrites(Call& call, absl::Span<const UndeclaredWr
   journal_.Count(call.function, Reason::kUndeclaredWrite);
   if (ground_.options.strict) return absl::FailedPreconditionError(text);
   journal_.Tell(call.function, Reason::kUndeclaredWrite, text);
+  return absl::OkStatus();
+}
+
+absl::Status CheckedMode::HostValuesAgree(const Call& call, const OpLog& log) {
+  const std::optional<HostValue> found =
+      FindHostValue(call.variant->last_launches, log.launches());
+  if (!found.has_value()) return absl::OkStatus();
+  const std::string text = absl::StrCat(
+      "'", call.function.name, "' computes on the host what a replay does not compute again: in ",
+      "its recording ", found->text, ". ", ReasonSentence(Reason::kHostValue),
+      ground_.history->stacks().Told({found->site}), ToldCaller(call));
+  journal_.Count(call.function, Reason::kHostValue);
+  if (ground_.options.strict) return absl::FailedPreconditionError(text);
+  journal_.Tell(call.function, Reason::kHostValue, text);
   return absl::OkStatus();
 }
 

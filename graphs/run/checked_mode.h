@@ -6,6 +6,7 @@
 //                            OutsideIsLive     so is other memory that a recording points to
 //   around a run at once     Begin ... End     all inputs are digested (body_check.h): a write that
 //                                              nothing declares is warned of
+//   after a capture          HostValuesAgree   the body gave its ops the values of its last run
 //   after the work           Await             a failure of the device names this call's ops
 //
 // Of a function that is not checked only the first warm-up is looked at, where that is cheap.
@@ -71,6 +72,10 @@ class CheckedMode {
   // The body has run. An input that was found to be written counts as mutated from here on, and is
   // noted in `written`.
   absl::Status End(Call& call, Stream& stream, BodyCheck* check, std::vector<bool>* written);
+
+  // The body was captured: warns of a value that it gave an op and that was another one in its last
+  // run at once. An error if the tree is strict.
+  absl::Status HostValuesAgree(const Call& call, const OpLog& log);
 
   // Waits for the work of a call that is checked.
   absl::Status Await(const Call& call, absl::Span<const OpSite> sites, Stream& stream);

@@ -30,6 +30,7 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
     first.Update(RecordShape(*program, i, stream));
   }
   lane.GiveBack();
+  ShareMemory(lane.device_number);
   return first;
 }
 

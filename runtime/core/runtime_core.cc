@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/left_behind.h"
+#include "allocator/pool.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/shared_budget.h"
 
 namespace graphtree {
 namespace {
@@ -87,6 +89,7 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
   TreeOptions options = options_.tree;
   // A step's block moves every time, and is read by one op: a copy of it would only cost.
   options.patch_bytes = 1;
+  if (options_.pool_bytes > 0 && options.pool_bytes == 0) options.pool_bytes = options_.pool_bytes;
   absl::StatusOr<std::unique_ptr<Tree>> tree = Tree::Create(device, options);
   if (!tree.ok()) {
     lanes_.erase(key);
@@ -98,7 +101,24 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
     lane->workspaces.push_back(lane->tree->RegisterWorkspace(dependencies_.name(i), {}));
   }
+  ShareMemory(key.first);
   return lane.get();
+}
+
+void RuntimeCore::ShareMemory(uint32_t device) {
+  if (options_.pool_bytes == 0) return;
+  std::vector<Tree*> trees;
+  std::vector<uint64_t> taken;
+  for (auto& [key, lane] : lanes_) {
+    if (key.first != device || lane == nullptr) continue;
+    trees.push_back(lane->tree.get());
+    taken.push_back(lane->tree->stats().pool_reserved_bytes);
+  }
+  const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
+  for (size_t i = 0; i < trees.size(); ++i) {
+    // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
+    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limits[i]).IgnoreError(); });
+  }
 }
 
 absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
@@ -189,6 +209,7 @@ absl::Status RuntimeCore::Touch(DepId dep) {
         "what was touched is no dependency that DeclareDep of this runtime returned");
   }
   dependencies_.Touch(dep.index);
+  ++touches_;
   absl::Status first;
   for (auto& [key, lane] : lanes_) {
     first.Update(lane->tree->TouchWorkspace(lane->workspaces[dep.index]));

@@ -33,6 +33,7 @@
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
+#include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 
 namespace graphtree {
@@ -56,7 +57,9 @@ class RuntimeCore {
 
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
+  uint64_t touches() const { return touches_; }
 
+  absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key, Modes allowed) const;
   absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
                                 uint32_t epoch) const;
@@ -82,6 +85,8 @@ class RuntimeCore {
 
   void Close(OpenStep& step, bool was_launched);
   absl::StatusOr<Lane*> LaneFor(LaneKey key);
+  // Says anew how much memory each lane of the device may take.
+  void ShareMemory(uint32_t device);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
   static absl::Status CheckDevice(ProgramState& program, Stream& stream);
@@ -119,6 +124,7 @@ class RuntimeCore {
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;
+  uint64_t touches_ = 0;
   uint64_t epoch_ = 1;  // of recordings that are made now
 };
 

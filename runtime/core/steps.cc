@@ -206,6 +206,7 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
     const LastCall last = lane.tree->last_call();
     if (last.route != CallRoute::kReplayed) NoteMiss(step, last);
   }
+  if (!IsReplay(step.choice.why)) ShareMemory(lane.device_number);
   ++lane.stats.why[static_cast<size_t>(step.choice.why)];
 }
 

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -92,6 +93,38 @@ TEST_P(LanesTest, EachDeviceHasLanesOfItsOwn) {
     of_a.clear();
   }
   EXPECT_THAT(other->Close(), IsOk());
+}
+
+TEST_P(LanesTest, LanesShareOneBudgetOfMemory) {
+  constexpr uint64_t kBudget = 16 << 20;
+  RuntimeOptions options;
+  options.pool_bytes = kBudget;
+  OpenRuntime(options);
+  std::vector<ProgramId> programs;
+  for (uint32_t lane = 0; lane < 3; ++lane) {
+    ProgramOptions large = DoubleOptions("lane " + std::to_string(lane));
+    large.lane = lane;
+    large.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor out = on.Empty(DType::kI32, {in.key().tokens * 40000});
+      if (!on.ok()) return {};
+      on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
+      return {out};
+    };
+    ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(large)));
+    ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 16}, {.tokens = 48}}), IsOk());
+    programs.push_back(program);
+  }
+  int full = 0;
+  for (const ProgramId program : programs) {
+    if (!runtime().Record(program, a()).ok()) ++full;
+    uint64_t taken = 0;
+    for (uint32_t lane = 0; lane < 3; ++lane) {
+      taken += runtime().tree(lane)->stats().pool_reserved_bytes;
+    }
+    EXPECT_LE(taken, kBudget);
+  }
+  EXPECT_GE(full, 1) << "three lanes want more than there is";
+  EXPECT_LT(full, 3) << "one alone gets what it wants";
 }
 
 TEST_P(LanesTest, ARuntimeOverNothingOrOverOneDeviceTwiceIsRefused) {

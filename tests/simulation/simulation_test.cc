@@ -27,7 +27,7 @@ namespace {
 // them), limits that it is too short for.
 const char* const kBeyondPrograms[] = {
     "excluded",        "tree_off",       "size_not_listed",  // options
-    "recorded_apart",
+    "recorded_apart",  "host_value",
     "forbidden_call",  "unjoined_fork",  "capture_broken",   // mistakes in bodies
     "workspace_moved", "rerecord_limit", "long_step",
     "sizes_vary",      "function_evicted", "works_elsewhere",  // the other simulation's matter

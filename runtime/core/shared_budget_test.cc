@@ -1,0 +1,37 @@
+// Random lanes that take what they may: never more than there is.
+#include "runtime/core/shared_budget.h"
+
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+TEST(SharedLimitsTest, EachMayGrowByWhatIsFree) {
+  EXPECT_EQ(SharedLimits(100, {30, 20}), (std::vector<uint64_t>{80, 70}));
+  EXPECT_EQ(SharedLimits(100, {0}), (std::vector<uint64_t>{100}));
+  EXPECT_EQ(SharedLimits(100, {90, 20}), (std::vector<uint64_t>{90, 20})) << "nothing is free";
+  EXPECT_TRUE(SharedLimits(100, {}).empty());
+}
+
+TEST(SharedLimitsTest, LanesThatGrowOneByOneNeverTakeMoreThanThereIs) {
+  std::mt19937 random(3);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<uint64_t> taken(1 + random() % 5, 0);
+    const uint64_t total = random() % 1000;
+    for (int i = 0; i < 50; ++i) {
+      const size_t lane = random() % taken.size();
+      const uint64_t limit = SharedLimits(total, taken)[lane];
+      ASSERT_GE(limit, taken[lane]);
+      taken[lane] = random() % 3 == 0 ? 0 : taken[lane] + (limit - taken[lane]) * (random() % 5) / 4;
+      uint64_t all = 0;
+      for (const uint64_t bytes : taken) all += bytes;
+      ASSERT_LE(all, total);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,107 @@
+// Bodies that compute on the host from data, in checked mode.
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
+#include "tests/tree/tree_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class HostValuesTest : public TreeTest {
+ protected:
+  void Open(bool check, bool strict = false) {
+    TreeOptions options;
+    options.check = check;
+    options.strict = strict;
+    OpenTree(options);
+  }
+  // Adds what the test's variable says to a fresh tensor.
+  FunctionId Plan() {
+    return Register("plan", {}, [this](Launcher& on, Values&) {
+      const Tensor out = Filled(on, 1, kWords);
+      if (!on.ok()) return Values{};
+      on.Launch(IncrementKernel(), TestShape(),
+                {InOut(out), Val(lengths_), Val(static_cast<uint32_t>(kWords))});
+      return Values{out};
+    });
+  }
+
+  uint32_t lengths_ = 3;
+};
+GRAPHTREE_ON_EVERY_DEVICE(HostValuesTest);
+
+TEST_P(HostValuesTest, AValueThatChangesBetweenWarmUpAndRecordingIsTold) {
+  Open(true);
+  const FunctionId plan = Plan();
+  NewStep();
+  Call(plan, {});
+  lengths_ = 5;
+  NewStep();
+  Call(plan, {});
+  EXPECT_EQ(reasons(Reason::kHostValue), 1u);
+  ASSERT_EQ(warnings().size(), 1u);
+  EXPECT_THAT(warnings()[0], AllOf(HasSubstr("'plan'"), HasSubstr("was given 3 as argument 1"),
+                                   HasSubstr("5 now")));
+  NewStep();
+  Call(plan, {});
+  EXPECT_EQ(replays(), 1u) << "a warning leaves the recording";
+}
+
+TEST_P(HostValuesTest, AStrictTreeRecordsNoSuchBody) {
+  Open(true, true);
+  const FunctionId plan = Plan();
+  NewStep();
+  Call(plan, {});
+  lengths_ = 5;
+  NewStep();
+  EXPECT_THAT(Refusal(plan, {}).message(), HasSubstr("was given 3"));
+  EXPECT_EQ(graphs(), 0u);
+  NewStep();
+  lengths_ = 3;
+  const Values out = Call(plan, {});
+  Words expected = Pattern(1, kWords);
+  for (uint32_t& word : expected) word += 3;
+  EXPECT_EQ(Read(out[0]), expected);
+  EXPECT_EQ(graphs(), 1u);
+}
+
+TEST_P(HostValuesTest, ABodyThatIsRightIsNotBlamed) {
+  Open(true);
+  const FunctionId plan = Plan();
+  const FunctionId takes = Register("takes", {}, [](Launcher& on, Values&) {
+    const Tensor out = Filled(on, 1, kWords);
+    if (!on.ok()) return Values{};
+    on.Launch(IncrementKernel(), TestShape(),
+              {InOut(out), Val(static_cast<uint32_t>(on.Integer(0))),
+               Val(static_cast<uint32_t>(kWords))});
+    return Values{out, Sum(on, out, on.Input(1))};
+  });
+  for (int i = 0; i < 9; ++i) {
+    NewStep();
+    const Values out = Call(plan, {});
+    // An integer is part of the key, and inputs may lie anywhere.
+    Call(takes, {Value::Integer(i % 3), Given(i)});
+  }
+  EXPECT_EQ(reasons(Reason::kHostValue), 0u);
+  EXPECT_GT(replays(), 9u);
+}
+
+TEST_P(HostValuesTest, OutsideOfCheckedModeNothingIsLookedAt) {
+  Open(false);
+  const FunctionId plan = Plan();
+  for (int i = 0; i < 3; ++i) {
+    NewStep();
+    Call(plan, {});
+    lengths_ = 5;
+  }
+  EXPECT_EQ(reasons(Reason::kHostValue), 0u);
+}
+
+}  // namespace
+}  // namespace graphtree
