@@ -75,6 +75,8 @@ class RuntimeCore {
   absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
   // Runs the step's function of the tree.
   absl::Status Launch(OpenStep& step, Values* outputs);
+  // Whether the step that went well has launched its unpack op just once.
+  static bool MovesCursor(const OpenStep& step);
   // What the tree made of the step, as its reason.
   void NoteRoute(OpenStep& step, const absl::Status& status);
   void NoteRecorded(OpenStep& step);

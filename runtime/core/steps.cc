@@ -111,8 +111,11 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
 absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   Tree& tree = *step.program->lane().tree;
   const ShapePlan& plan = step.shape->plan;
+  auto& ring = step.program->ring();
   Value block;
-  if (step.memory != nullptr) block = Tensor::Foreign(AddressOf(step.memory), plan.block);
+  if (step.memory != nullptr) {
+    block = Tensor::Foreign(ring.AddressFor(plan.block_bytes), plan.block);
+  }
   step.is_running = true;
   absl::Status status =
       tree.Run(step.shape->function, absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1),
@@ -120,11 +123,17 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   step.is_running = false;
   if (step.memory == nullptr) return status;
   if (status.ok()) {
-    step.program->ring().Launched(plan.block_bytes, *step.stream);
+    ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
   } else {
-    step.program->ring().Failed(plan.block_bytes, *step.stream);
+    ring.Failed(plan.block_bytes, *step.stream);
   }
   return status;
+}
+
+// Any other run may have launched the op more often than once, and put bytes back in between.
+bool RuntimeCore::MovesCursor(const OpenStep& step) {
+  return step.shape->plan.launch_blocks > 0 &&
+         step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 
 void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
