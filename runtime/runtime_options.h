@@ -24,6 +24,9 @@ struct RuntimeStats {
   uint64_t steps = 0;  // that were run, not those whose Run was refused
   WhyCounts why = {};             // of each step
   uint64_t staging_waits = 0;     // for the device, before a block could be written
+  // Steps whose graph had to be told where its block is, as after a step that was no replay. All
+  // others patch nothing.
+  uint64_t staging_told = 0;
   uint64_t recordings = 0;
   uint64_t slot_bytes = 0;        // device memory of slots, now
   uint64_t staging_bytes = 0;     // page-locked memory, now

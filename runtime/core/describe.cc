@@ -20,6 +20,7 @@ RuntimeStats RuntimeCore::stats() const {
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     stats.staging_waits += program->ring().waits();
+    stats.staging_told += program->ring().told();
     stats.slot_bytes += program->slot_bytes();
     stats.staging_bytes += program->ring().memory().bytes;
   }

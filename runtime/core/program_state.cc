@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
+#include "runtime/slots/block_cursor.h"
 #include "runtime/slots/unpack.h"
 
 namespace graphtree {
@@ -91,7 +92,9 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   if (shape->plan.launch_blocks > 0) {
     const Tensor arena = Tensor::Foreign(
         base, Layout::Of(DType::kU8, {static_cast<int64_t>(memory_->range().bytes)}));
-    LaunchUnpack(on, shape->plan, on.Input(0), arena);
+    unpack::Ring ring = ring_->ring();
+    ring.cursor_unit = static_cast<uint32_t>(arena_.cursor / unpack::kUnitBytes);
+    LaunchUnpack(on, shape->plan, ring, on.Input(0), arena);
   }
   std::vector<Tensor> slots;
   for (size_t i = 0; i < shape->plan.layouts.size(); ++i) {

@@ -102,6 +102,8 @@ class RuntimeCore {
   absl::Status Launch(OpenStep& step, Values* outputs);
   // The step needs its tensors no more. `was_launched`: its work reads them.
   static void LetTensorsGo(OpenStep& step, bool was_launched);
+  // Whether the step that went well has launched its unpack op just once.
+  static bool MovesCursor(const OpenStep& step);
   // What the tree made of the step, as its reason.
   void NoteRoute(OpenStep& step, const absl::Status& status);
   void NoteMiss(OpenStep& step, const LastCall& last);

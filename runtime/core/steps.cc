@@ -138,8 +138,11 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
 absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   Tree& tree = *step.program->lane().tree;
   const ShapePlan& plan = step.shape->plan;
+  auto& ring = step.program->ring();
   Value block;
-  if (step.memory != nullptr) block = Tensor::Foreign(AddressOf(step.memory), plan.block);
+  if (step.memory != nullptr) {
+    block = Tensor::Foreign(ring.AddressFor(plan.block_bytes), plan.block);
+  }
   const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
   if (!step.continues) {
     if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
@@ -148,9 +151,9 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
   if (step.memory == nullptr) return status;
   if (status.ok()) {
-    step.program->ring().Launched(plan.block_bytes, *step.stream);
+    ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
   } else {
-    step.program->ring().Failed(plan.block_bytes, *step.stream);
+    ring.Failed(plan.block_bytes, *step.stream);
   }
   return status;
 }
@@ -187,6 +190,12 @@ void RuntimeCore::LetTensorsGo(OpenStep& step, bool was_launched) {
     if (lane.device.info().checks_accesses) step.program->ring().HoldUntilRead(std::move(tensor));
   }
   step.has_tensor = 0;
+}
+
+// Any other run may have launched the op more often than once, and put bytes back in between.
+bool RuntimeCore::MovesCursor(const OpenStep& step) {
+  return step.shape->plan.launch_blocks > 0 &&
+         step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 
 void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {

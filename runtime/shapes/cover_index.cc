@@ -178,6 +178,7 @@ void CoverIndex::NarrowByTokens(int32_t call, Narrowed* narrowed) const {
   size_t rank = FirstAtLeast(tokens_, wanted);
   if (rule.covers == Covers::kAtMost) {
     narrowed->begin = token_begins_[rank];
+    narrowed->reach = any_tokens_;
     narrowed->end = tokens_limited_
                         ? token_begins_[FirstAtLeast(tokens_, MostCovering(rule, call) + 1)]
                         : any_tokens_;
@@ -186,7 +187,8 @@ void CoverIndex::NarrowByTokens(int32_t call, Narrowed* narrowed) const {
   if (rank < tokens_.size() && tokens_[rank] != wanted) rank = tokens_.size();
   const size_t past = std::min(rank + 1, tokens_.size());
   narrowed->begin = token_begins_[rank];
-  narrowed->end = wanted <= MostCovering(rule, call) ? token_begins_[past] : narrowed->begin;
+  narrowed->reach = token_begins_[past];
+  narrowed->end = wanted <= MostCovering(rule, call) ? narrowed->reach : narrowed->begin;
 }
 
 CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& call) const {
@@ -265,7 +267,25 @@ bool CoverIndex::KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) cons
   return left != 0;
 }
 
+uint32_t CoverIndex::FirstWithoutLimits(const Narrowed& narrowed, uint32_t begin, uint32_t end) {
+  for (size_t word = begin / 64; word * 64 < end; ++word) {
+    uint64_t bits = BitsFrom(begin, word) & ~BitsFrom(end, word);
+    for (uint32_t i = 0; i < narrowed.count; ++i) bits &= narrowed.columns[i].include[word];
+    if (bits != 0) return static_cast<uint32_t>(word * 64 + std::countr_zero(bits));
+  }
+  return kNobody;
+}
+
 CoverIndex::Missed CoverIndex::WhyNothingCovers(const Key& call, const Narrowed& narrowed) const {
+  if (!narrowed.leaves_none) {
+    uint32_t index = FirstWithoutLimits(narrowed, narrowed.begin, narrowed.reach);
+    if (index == kNobody) index = FirstWithoutLimits(narrowed, any_tokens_, size_);
+    if (index != kNobody) return {Miss::kPadding, PaddedTooMuch(index, narrowed)};
+  }
+  return WhyNothingIsLeft(call, narrowed);
+}
+
+CoverIndex::Missed CoverIndex::WhyNothingIsLeft(const Key& call, const Narrowed& narrowed) const {
   uint64_t bits[kMostKeys / 64];
   std::fill(bits, bits + words_, ~uint64_t{0});
   bits[words_ - 1] = ~BitsFrom(size_, words_ - 1);
@@ -282,21 +302,19 @@ CoverIndex::Missed CoverIndex::WhyNothingCovers(const Key& call, const Narrowed&
     for (size_t word = 0; word < words_; ++word) left |= bits[word] &= narrow.include[word];
     if (left == 0) return WhyLeavesNone(narrow.column->field, call);
   }
-  if (!tokens_are_done && !narrow_by_tokens()) return WhyLeavesNone(KeyField::kTokens, call);
-  size_t word = 0;
-  while (bits[word] == 0) ++word;
-  const auto index = static_cast<uint32_t>(word * 64 + std::countr_zero(bits[word]));
-  return {Miss::kPadding, PaddedTooMuch(index, call)};
+  return WhyLeavesNone(KeyField::kTokens, call);
 }
 
-KeyField CoverIndex::PaddedTooMuch(uint32_t index, const Key& call) const {
-  for (size_t i = 0; i < kKeyNumberCount; ++i) {
-    const auto field = static_cast<KeyField>(i);
-    const int32_t number = NumberOf(keys_[index], field);
-    if (number > MostCovering(RuleOf(rules_, field), NumberOf(call, field))) return field;
+KeyField CoverIndex::PaddedTooMuch(uint32_t index, const Narrowed& narrowed) const {
+  if (index >= narrowed.end && index < any_tokens_) return KeyField::kTokens;
+  KeyField first = KeyField::kExtra;
+  for (uint32_t i = 0; i < narrowed.count; ++i) {
+    const Narrow& narrow = narrowed.columns[i];
+    const bool is_too_much = (narrow.exclude[index / 64] >> index % 64 & 1) != 0;
+    if (is_too_much) first = std::min(first, narrow.column->field);
   }
-  GRAPHTREE_CHECK(false) << ToString(keys_[index]) << " covers " << ToString(call);
-  return KeyField::kTokens;
+  GRAPHTREE_CHECK(first != KeyField::kExtra) << ToString(keys_[index]) << " is not padded too much";
+  return first;
 }
 
 CoverIndex::Missed CoverIndex::WhyLeavesNone(KeyField field, const Key& call) const {

@@ -41,6 +41,7 @@ bool CostsLess(const Key& a, const Key& b);
 class CoverIndex {
  private:
   struct Column;
+  static constexpr uint32_t kNobody = ~uint32_t{0};
 
  public:
   static constexpr size_t kMostKeys = 4096;
@@ -64,6 +65,7 @@ class CoverIndex {
   struct Narrowed {
     uint32_t begin;
     uint32_t end;
+    uint32_t reach;  // `end`, if tokens might be padded without limits
     uint32_t count;
     bool covers_none;  // one field alone says that no shape covers the call
     bool leaves_none;  // tokens do, or the last column does: no further fields were looked at
@@ -134,7 +136,13 @@ class CoverIndex {
   // Clears the bits of the shapes that tokens leave out, without limits on padding. False if none
   // is left.
   bool KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const;
-  KeyField PaddedTooMuch(uint32_t index, const Key& call) const;
+  // The first of the shapes [begin, end) that would cover the call if padding had no limits; kNobody
+  // if none would.
+  static uint32_t FirstWithoutLimits(const Narrowed& narrowed, uint32_t begin, uint32_t end);
+  // REQUIRES: but for the limits of padding the shape would cover the call.
+  KeyField PaddedTooMuch(uint32_t index, const Narrowed& narrowed) const;
+  // REQUIRES: no shape would cover the call, however much it were padded.
+  Missed WhyNothingIsLeft(const Key& call, const Narrowed& narrowed) const;
   Missed WhyLeavesNone(KeyField field, const Key& call) const;
 
   KeyRules rules_;

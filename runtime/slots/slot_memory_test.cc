@@ -132,7 +132,7 @@ TEST(SlotMemoryTest, TheErrorSaysWhatTheMemoryWasFor) {
   FaultDevice device(Host());
   device.plan().FailCallOf("Memory.Create", 1, ErrorCode::kOutOfMemory);
   EXPECT_THAT(SlotMemory::Create(device, slots, PlanArena(slots)),
-              FailsWith(absl::StatusCode::kResourceExhausted, "making 512 bytes for slots: "));
+              FailsWith(absl::StatusCode::kResourceExhausted, "making 768 bytes for slots: "));
   EXPECT_THAT(device.Close(), IsOk());
 }
 

@@ -49,6 +49,8 @@ ArenaPlan PlanArena(absl::Span<const SlotSpec> slots) {
     plan.offsets.push_back(plan.bytes);
     plan.bytes += RoundUp(GreatestBytes(slot), kSlotAlignment);
   }
+  plan.cursor = plan.bytes;
+  if (!slots.empty()) plan.bytes += kSlotAlignment;
   return plan;
 }
 

@@ -1,6 +1,6 @@
 // Where a program's slots lie. Pure: it computes offsets and touches no memory.
 //
-//   arena, one for the program:   | ids, greatest | lens, greatest | tables, greatest |
+//   arena, one for the program:   | ids, greatest | lens, greatest | tables, greatest | cursor |
 //   block, one for each step:     | Staged x slots | ids, padded | lens, padded | tables, padded |
 //
 // A slot is at one place of the arena in every shape, and has there the room of the greatest shape.
@@ -23,7 +23,8 @@ namespace graphtree {
 
 struct ArenaPlan {
   std::vector<uint64_t> offsets;  // of each slot, a multiple of 256
-  uint64_t bytes = 0;
+  uint64_t cursor = 0;            // where the cursor lies (block_cursor.h), behind the slots
+  uint64_t bytes = 0;             // of all; none without slots
 };
 
 // REQUIRES: CheckSlots(slots).

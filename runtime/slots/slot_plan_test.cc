@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_matchers.h"
 #include "gtest/gtest.h"
+#include "runtime/slots/block_cursor.h"
 
 namespace graphtree {
 namespace {
@@ -62,6 +63,10 @@ TEST(SlotPlanTest, RandomSlotsLieApartAndAligned) {
       uint64_t bytes = BytesOf(slots[i].type);
       for (const int64_t size : slots[i].sizes) bytes *= static_cast<uint64_t>(size);
       in_arena.push_back({arena.offsets[i], arena.offsets[i] + bytes});
+    }
+    EXPECT_EQ(arena.cursor % sizeof(unpack::Cursor), 0u);
+    if (!slots.empty()) {
+      in_arena.push_back({arena.cursor, arena.cursor + sizeof(unpack::Cursor)});
     }
     ExpectApart(in_arena, arena.bytes);
 

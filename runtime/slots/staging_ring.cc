@@ -10,7 +10,7 @@
 namespace graphtree {
 namespace {
 
-constexpr uint64_t kAlignment = 256;
+constexpr uint64_t kAlignment = unpack::kBlockAlignment;
 // Many small steps pass an event seldom, and the whole ring stays in a core's cache: staging 4 KiB
 // into a ring of 1 MiB takes twice as long as into one of 256 KiB (measured beside an H200).
 constexpr uint64_t kLeastSegment = 64 << 10;
@@ -63,16 +63,40 @@ absl::StatusOr<uint8_t*> StagingRing::Next(uint64_t bytes) {
   GRAPHTREE_CHECK(wanted <= segment_bytes_)
       << "a block of " << bytes << " bytes; the ring was made for " << segment_bytes_;
   if (used_ + wanted > segment_bytes_) GRAPHTREE_RETURN_IF_ERROR(GoOn());
-  const uint64_t base = RoundUp(AddressOf(buffer_->data()));
-  return reinterpret_cast<uint8_t*>(base + segment_ * segment_bytes_ + used_);
+  return reinterpret_cast<uint8_t*>(start() + segment_ * segment_bytes_ + used_);
 }
 
-void StagingRing::Launched(uint64_t bytes, Stream& stream) {
+Address StagingRing::start() const { return RoundUp(AddressOf(buffer_->data())); }
+
+unpack::Place StagingRing::place() const {
+  return {static_cast<uint32_t>(segment_), static_cast<uint32_t>(used_ / unpack::kUnitBytes)};
+}
+
+unpack::Ring StagingRing::ring() const {
+  unpack::Ring ring;
+  ring.first_unit = start() / unpack::kUnitBytes;
+  ring.segment_units = static_cast<uint32_t>(segment_bytes_ / unpack::kUnitBytes);
+  return ring;
+}
+
+Address StagingRing::AddressFor(uint64_t bytes) {
+  const auto segment_units = static_cast<uint32_t>(segment_bytes_ / unpack::kUnitBytes);
+  const uint32_t units = unpack::BlockUnitsFor(bytes);
+  if (cursor_.has_value() && unpack::NextPlace(*cursor_, units, segment_units) == place()) {
+    return start() + unpack::kByCursor;
+  }
+  ++told_;
+  return start() + segment_ * segment_bytes_ + used_;
+}
+
+void StagingRing::Launched(uint64_t bytes, Stream& stream, bool moves_cursor) {
   used_ += RoundUp(bytes);
+  cursor_ = moves_cursor ? std::optional<unpack::Place>(place()) : std::nullopt;
   if (last_ != stream.life()) last_ = stream.life();
 }
 
 void StagingRing::Failed(uint64_t bytes, Stream& stream) {
+  cursor_ = std::nullopt;
   if (Captures(*stream.life())) return;
   if (last_ == nullptr || last_ == stream.life()) return Launched(bytes, stream);
   // Nothing says in which order the two streams come.

@@ -20,6 +20,7 @@
 #include "device/host/host_device.h"
 #include "device/kernel.h"
 #include "gtest/gtest.h"
+#include "runtime/slots/block_cursor.h"
 
 namespace graphtree {
 namespace {
@@ -378,6 +379,67 @@ TEST_F(OneStreamTest, AStreamThatCapturesIsNotTouched) {
   ASSERT_THAT(graph, IsOk());
   EXPECT_EQ((*graph)->op_count(), 0u);
   ASSERT_THAT(ring_->Next(kGreatest), IsOk());
+}
+
+// The device's side of it: an arena with nothing but a cursor, and ops that run at once.
+class Ops {
+ public:
+  explicit Ops(const StagingRing& ring) : ring_(ring.ring()) {}
+  const uint8_t* Run(Address address, uint64_t bytes) {
+    ring_.block_units = unpack::BlockUnitsFor(bytes);
+    uint8_t* const arena = reinterpret_cast<uint8_t*>(&cursor_);
+    const uint8_t* const block = unpack::FindBlock(ring_, PointerTo<uint8_t>(address), arena);
+    unpack::MoveCursor(ring_, block, arena);
+    return block;
+  }
+
+ private:
+  unpack::Ring ring_;
+  unpack::Cursor cursor_;
+};
+
+TEST_F(OneStreamTest, WhatTheOpIsGivenLeadsToTheBlock) {
+  Ops ops(*ring_);
+  std::mt19937_64 random(1);
+  uint64_t doubts = 1;  // about where the cursor is; nothing is known of a fresh one
+  for (int step = 0; step < 20000; ++step) {
+    const uint64_t bytes = 1 + random() % (random() % 4 == 0 ? kGreatest : 4000);
+    uint8_t* const block = ring_->Next(bytes).value();
+    switch (random() % 12) {
+      case 0:  // launches nothing, though the ring may have gone on to the next segment
+        continue;
+      case 1:  // nobody knows whether the op has run
+        if (random() % 2 == 0) ops.Run(ring_->AddressFor(bytes), bytes);
+        ring_->Failed(bytes, *stream_);
+        ++doubts;
+        continue;
+      case 2:  // not the op, but something else reads the block
+        ring_->Launched(bytes, *stream_);
+        ++doubts;
+        continue;
+      default:
+        ASSERT_EQ(ops.Run(ring_->AddressFor(bytes), bytes), block) << step;
+        ring_->Launched(bytes, *stream_, /*moves_cursor=*/true);
+    }
+  }
+  EXPECT_GT(ring_->told(), doubts / 4);
+  EXPECT_LT(ring_->told(), 20000u / 2);
+}
+
+TEST_F(OneStreamTest, AnOpIsToldOnceAndThenFollows) {
+  Ops ops(*ring_);
+  Address always = 0;
+  for (int step = 0; step < 1000; ++step) {
+    const uint64_t bytes = 1 + static_cast<uint64_t>(step) * 997 % kGreatest;
+    uint8_t* const block = ring_->Next(bytes).value();
+    const Address address = ring_->AddressFor(bytes);
+    if (step == 1) always = address;
+    EXPECT_EQ(address, step == 0 ? AddressOf(block) : always) << step;
+    ASSERT_EQ(ops.Run(address, bytes), block) << step;
+    ring_->Launched(bytes, *stream_, /*moves_cursor=*/true);
+  }
+  EXPECT_EQ(ring_->told(), 1u);
+  EXPECT_TRUE(ring_->memory().Contains(AddressRange{always, kGreatest}));
 }
 
 TEST_F(OneStreamTest, ABlockThatIsTooLargeIsAMistake) {

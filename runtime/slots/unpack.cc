@@ -18,11 +18,13 @@ constexpr std::array<uint32_t, 3> kTableSlots = {kSmallUnpackSlots, kMiddleUnpac
 template <uint32_t kSlots>
 void UnpackOnHost(const HostCall& call) {
   const auto table = call.Get<unpack::Table<kSlots>>(2);
-  const auto* const block = call.Get<const uint8_t*>(0);
   auto* const arena = call.Get<uint8_t*>(1);
+  const uint8_t* const block =
+      unpack::FindBlock(table.ring, call.Get<const uint8_t*>(0), arena);
   for (uint32_t i = 0; i < call.shape().grid.x; ++i) {
     unpack::UnpackThread(table.slots, table.count, block, arena, i, 0, 1);
   }
+  unpack::MoveCursor(table.ring, block, arena);
 }
 
 template <uint32_t kSlots>
@@ -33,9 +35,10 @@ const Kernel* NewUnpackKernel(const void* symbol) {
 }
 
 template <uint32_t kSlots>
-void LaunchWith(Launcher& on, const Kernel& kernel, const ShapePlan& plan, const Tensor& block,
-                const Tensor& arena) {
+void LaunchWith(Launcher& on, const Kernel& kernel, const ShapePlan& plan,
+                const unpack::Ring& ring, const Tensor& block, const Tensor& arena) {
   unpack::Table<kSlots> table;
+  table.ring = ring;
   table.count = static_cast<uint32_t>(plan.slots.size());
   std::copy(plan.slots.begin(), plan.slots.end(), table.slots);
   const LaunchShape shape = {.grid = {plan.launch_blocks}, .block = {unpack::kThreads}};
@@ -53,15 +56,17 @@ absl::Span<const Kernel* const> UnpackKernels() {
   return *kernels;
 }
 
-void LaunchUnpack(Launcher& on, const ShapePlan& plan, const Tensor& block, const Tensor& arena) {
+void LaunchUnpack(Launcher& on, const ShapePlan& plan, unpack::Ring ring, const Tensor& block,
+                  const Tensor& arena) {
   if (plan.launch_blocks == 0) return;
+  ring.block_units = unpack::BlockUnitsFor(plan.block_bytes);
   const absl::Span<const Kernel* const> kernels = UnpackKernels();
   if (plan.slots.size() <= kSmallUnpackSlots) {
-    LaunchWith<kSmallUnpackSlots>(on, *kernels[0], plan, block, arena);
+    LaunchWith<kSmallUnpackSlots>(on, *kernels[0], plan, ring, block, arena);
   } else if (plan.slots.size() <= kMiddleUnpackSlots) {
-    LaunchWith<kMiddleUnpackSlots>(on, *kernels[1], plan, block, arena);
+    LaunchWith<kMiddleUnpackSlots>(on, *kernels[1], plan, ring, block, arena);
   } else {
-    LaunchWith<kLargeUnpackSlots>(on, *kernels[2], plan, block, arena);
+    LaunchWith<kLargeUnpackSlots>(on, *kernels[2], plan, ring, block, arena);
   }
 }
 

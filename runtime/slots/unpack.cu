@@ -1,17 +1,31 @@
 // The CUDA bodies of the unpack kernels: one for each size of table.
 #include <cstdint>
 
+#include "runtime/slots/block_cursor.h"
 #include "runtime/slots/unpack_symbols.h"
 #include "runtime/slots/unpack_table.h"
 
 namespace graphtree {
 namespace {
 
+// Called by one thread of each block of the launch, after all of its threads have read the cursor.
+// True for the last block: nobody reads the cursor any more. The count begins anew by itself.
+__device__ bool IsLast(unpack::Cursor* cursor) {
+  if (gridDim.x == 1) return true;
+  __threadfence();
+  return atomicInc(&cursor->arrived, gridDim.x - 1) == gridDim.x - 1;
+}
+
 // __grid_constant__: the table is read where the launch put it, not copied into each thread.
 template <uint32_t kSlots>
 __global__ void __launch_bounds__(unpack::kThreads)
-    Unpack(const uint8_t* block, uint8_t* arena,
+    Unpack(const uint8_t* address, uint8_t* arena,
            const __grid_constant__ unpack::Table<kSlots> table) {
+  const uint8_t* const block = unpack::FindBlock(table.ring, address, arena);
+  __syncthreads();
+  if (threadIdx.x == 0 && IsLast(unpack::CursorIn(table.ring, arena))) {
+    unpack::MoveCursor(table.ring, block, arena);
+  }
   unpack::UnpackThread(table.slots, table.count, block, arena, blockIdx.x, threadIdx.x, blockDim.x);
 }
 

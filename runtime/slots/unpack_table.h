@@ -1,6 +1,6 @@
 // What the unpack op does: it brings everything that was staged for a step from one block of
 // page-locked host memory into the program's slots. It is the first op of a program's graph, and
-// the only one that a step patches: the block's address is its one argument that changes.
+// finds the step's block by itself (block_cursor.h), so a step patches nothing.
 //
 //   one block of the ring            the op's own table                the slots, device memory
 //   +-------------------+            +----------------------+
@@ -28,12 +28,12 @@
 #include <cstring>
 
 #include "device/base/host_device.h"
+#include "runtime/slots/block_cursor.h"
 #include "runtime/slots/element.h"
 
 namespace graphtree::unpack {
 
 constexpr uint32_t kThreads = 256;
-constexpr uint32_t kUnitBytes = 16;
 
 enum class Kind : uint8_t {
   kNothing,  // the slot keeps what it has
@@ -57,7 +57,7 @@ struct Slot {
   Tail tail = Tail::kKeep;
   uint16_t unused = 0;
 };
-static_assert(sizeof(Slot) == 32, "the table is an argument of the op, and patched with it");
+static_assert(sizeof(Slot) == 32, "the table is an argument of the op");
 
 // Another one in every step.
 struct Staged {
@@ -74,8 +74,9 @@ static_assert(sizeof(Staged) == 32, "read as four words");
 
 template <uint32_t kSlots>
 struct Table {
+  Ring ring;
   uint32_t count = 0;
-  uint32_t unused[3] = {};
+  uint32_t unused = 0;
   Slot slots[kSlots];
 };
 

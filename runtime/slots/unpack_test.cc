@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <new>
 #include <numeric>
 #include <random>
 #include <string>
@@ -16,6 +18,7 @@
 #include "device/base/status_matchers.h"
 #include "device/kernel.h"
 #include "gtest/gtest.h"
+#include "runtime/slots/block_cursor.h"
 #include "runtime/slots/naive_unpack.h"
 #include "runtime/slots/step_block.h"
 #include "runtime/slots/unpack_table.h"
@@ -58,6 +61,25 @@ class Guarded {
  private:
   const uint64_t bytes_;
   Bytes all_;
+};
+
+// Blocks as in a ring. Of just so many bytes, so that sanitizers see reads beyond them, and without
+// what an earlier step left there.
+class Blocks {
+ public:
+  Blocks(Random& random, uint64_t bytes)
+      : bytes_(new (std::align_val_t{unpack::kBlockAlignment}) uint8_t[bytes]) {
+    Scramble(random, data(), bytes);
+  }
+  uint8_t* data() { return bytes_.get(); }
+
+ private:
+  struct Delete {
+    void operator()(uint8_t* bytes) const {
+      operator delete[](bytes, std::align_val_t{unpack::kBlockAlignment});
+    }
+  };
+  const std::unique_ptr<uint8_t[], Delete> bytes_;
 };
 
 double RandomValue(Random& random, DType type) {
@@ -179,12 +201,12 @@ class RandomProgram {
     ASSERT_THAT(CheckSlots(slots_), IsOk());
     const absl::StatusOr<ShapePlan> plan = PlanShape(slots_, arena_plan_, key);
     ASSERT_THAT(plan, IsOk());
-    // Of just the plan's size, so that sanitizers see reads beyond it, and without what an earlier
-    // step left there.
-    Bytes block(plan->block_bytes);
-    Scramble(random_, block.data(), block.size());
+    // The ring has two such blocks, and the step is in the second one.
+    const uint64_t room = uint64_t{unpack::BlockUnitsFor(plan->block_bytes)} * unpack::kUnitBytes;
+    Blocks ring(random_, room + plan->block_bytes);
+    uint8_t* const block = ring.data() + room;
     StepBlock step;
-    step.Begin(slots_, *plan, block.data());
+    step.Begin(slots_, *plan, block);
     sources_.clear();
     Guarded expected = arena_;
     expected.Restore(arena_.Copy());
@@ -200,7 +222,11 @@ class RandomProgram {
     for (const uint32_t threads : {0u, 1u, 7u, 256u}) {
       SCOPED_TRACE(testing::Message() << threads << " threads, 0 for the host body");
       arena_.Restore(before);
-      Unpack(*plan, block.data(), threads);
+      if (threads == 0) {
+        UnpackByHostBody(*plan, ring.data());
+      } else {
+        Unpack(*plan, block, threads);
+      }
       ExpectSame(arena_.Copy(), expected.Copy());
     }
   }
@@ -255,7 +281,6 @@ class RandomProgram {
 
   // Blocks in any order, and in each of them any thread first.
   void Unpack(const ShapePlan& plan, const uint8_t* block, uint32_t threads) {
-    if (threads == 0) return UnpackByHostBody(plan, block);
     for (const uint32_t launch_block : Shuffled(plan.launch_blocks)) {
       const auto first = static_cast<uint32_t>(Below(random_, threads));
       for (uint32_t i = 0; i < threads; ++i) {
@@ -265,10 +290,22 @@ class RandomProgram {
     }
   }
 
-  // With any kernel whose table is large enough.
-  void UnpackByHostBody(const ShapePlan& plan, const uint8_t* block) {
+  // With any kernel whose table is large enough; told where the block is, or not. The cursor is put
+  // back to what garbage it was.
+  void UnpackByHostBody(const ShapePlan& plan, const uint8_t* start) {
     if (plan.launch_blocks == 0) return;
     unpack::Table<kMostSlots> table;
+    const uint32_t units = unpack::BlockUnitsFor(plan.block_bytes);
+    table.ring.first_unit = AddressOf(start) / unpack::kUnitBytes;
+    table.ring.block_units = units;
+    table.ring.segment_units = 2 * units + static_cast<uint32_t>(Below(random_, units));
+    table.ring.cursor_unit = static_cast<uint32_t>(arena_plan_.cursor / unpack::kUnitBytes);
+    unpack::Cursor* const cursor = unpack::CursorIn(table.ring, arena_.data());
+    const unpack::Cursor garbage = *cursor;
+    const bool is_told = OneIn(random_, 2);
+    if (!is_told) cursor->after = {0, units};
+    const uint8_t* const block = is_told ? start + units * unpack::kUnitBytes
+                                         : start + unpack::kByCursor;
     table.count = static_cast<uint32_t>(plan.slots.size());
     std::copy(plan.slots.begin(), plan.slots.end(), table.slots);
     const size_t least = plan.slots.size() <= 8 ? 0 : plan.slots.size() <= 16 ? 1 : 2;
@@ -276,6 +313,8 @@ class RandomProgram {
     uint8_t* const arena = arena_.data();
     const void* const arguments[] = {&block, &arena, &table};
     kernel.host()(HostCall({.grid = {plan.launch_blocks}}, arguments));
+    EXPECT_EQ(cursor->after, (unpack::Place{0, 2 * units}));
+    *cursor = garbage;
   }
 
   void ExpectSame(const Bytes& found, const Bytes& expected) {
@@ -356,7 +395,7 @@ TEST(UnpackTest, ThereIsAKernelForEachSizeOfTable) {
   const uint32_t slots[] = {8, 16, 32};
   for (size_t i = 0; i < 3; ++i) {
     EXPECT_EQ(UnpackKernels()[i]->name(), absl::StrCat("graphtree_unpack_", slots[i]));
-    EXPECT_EQ(UnpackKernels()[i]->parameter_bytes()[2], 16 + slots[i] * sizeof(unpack::Slot));
+    EXPECT_EQ(UnpackKernels()[i]->parameter_bytes()[2], 32 + slots[i] * sizeof(unpack::Slot));
   }
 }
 
