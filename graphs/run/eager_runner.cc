@@ -154,6 +154,9 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   if (aligned.any()) observer = &watch.emplace(call.function, aligned.Cloned(), observer);
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
+  if (call.variant != nullptr) {
+    on.UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
+  }
   const auto refuse = [&on](absl::Status why) { on.Fail(std::move(why)); };
   if (check != nullptr) check->set_refuse(refuse);
   if (watch.has_value()) watch->set_refuse(refuse);
@@ -176,6 +179,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
     LearnWriters(log, check.get(), call.inputs, call.variant);
   }
   run->requests = std::move(on.requests());
+  needs_.journal.CountPads(run->requests.pads);
   GRAPHTREE_RETURN_IF_ERROR(needs_.checks.End(call, stream, check.get(), &written));
   if (!watch.has_value()) return absl::OkStatus();
   for (uint32_t i = 0; i < written.size(); ++i) {
