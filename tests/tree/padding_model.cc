@@ -77,7 +77,9 @@ class Writer {
   Writer(uint64_t seed, const Layout* input) : random_(seed) {
     slots_.resize(kSlots);
     for (size_t number = 0; number < 2; ++number) {
-      Line line = {.kind = LineKind::kInput, .slot = number, .from = number};
+      Line line;
+      line.kind = LineKind::kInput;
+      line.slot = line.from = number;
       program_.push_back(line);
       slots_[number] = {true, false, input->type(), Sizes(input->sizes().begin(),
                                                           input->sizes().end())};
@@ -369,11 +371,10 @@ class PaddingModelTest : public TreeTest {
     const Tensor tensor = Tensor::From(value);
     const AddressRange range = tensor.raw_bytes();
     if (range.empty()) return {};
-    // In whole words, which the block of any tensor has.
-    const Address begin = range.base / 4 * 4, end = (range.end() + 3) / 4 * 4;
-    const Words words = ConformanceTest::Read({begin, end - begin});
-    return ElementsOf(reinterpret_cast<const uint8_t*>(words.data()) + (range.base - begin),
-                      tensor.shape());
+    Bytes bytes(range.bytes);
+    EXPECT_THAT(a().Copy(AddressOf(bytes.data()), range.base, range.bytes), IsOk());
+    EXPECT_THAT(a().Synchronize(), IsOk());
+    return ElementsOf(bytes.data(), tensor.shape());
   }
   void ExpectSame(const Values& real, const std::vector<Modelled>& modelled) {
     ASSERT_EQ(real.size(), modelled.size());
