@@ -253,12 +253,13 @@ class Launcher {
   void NoteUse(const Tensor& tensor);
   void NoteUses(std::initializer_list<Arg> arguments);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
+  // Launch, without its mark.
   void Issue(const Kernel& kernel, const LaunchShape& shape,
              std::initializer_list<Arg> arguments);
   // What a failed launcher returns for a tensor: its shape, without bytes.
   static Tensor Unmade(const Layout* layout);
-  // The storage of an allocation that made_ is to be told of; null, with status_ set, if there is no
-  // memory.
+  // The storage of an allocation that made_ is to be told of. Null, with status_ set, if there is
+  // no memory.
   Storage* Allocate(uint64_t bytes);
   Tensor PadInPlace(const Tensor& tensor, const Layout* layout, uint64_t bits);
   Tensor PadByCopy(const Tensor& tensor, const PadPlan& plan, uint64_t bits);

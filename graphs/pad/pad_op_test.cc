@@ -75,17 +75,18 @@ PadOp InPlace(const Layout* from, const Layout* to) {
 PadOp Copied(const Layout* from, const Layout* to) { return *PadOp::Copy(*from, *to, 0); }
 
 TEST(PadOpTest, DenseTensorsAreOneDimensionInWidePieces) {
-  const PadOp op = InPlace(Layout::Of(DType::kF16, {3, 8, 16}), Layout::Of(DType::kF16, {9, 8, 16}));
+  const PadOp op =
+      InPlace(Layout::Of(DType::kF16, {3, 8, 16}), Layout::Of(DType::kF16, {9, 8, 16}));
   EXPECT_EQ(op.table().dims, 1u);
   EXPECT_EQ(op.table().piece, 16u);
   EXPECT_EQ(op.written(), (AddressRange{3 * 256, 6 * 256}));
   const PadOp rows = Copied(Layout::Of(DType::kF32, {5, 12}), Layout::Of(DType::kF32, {5, 16}));
   EXPECT_EQ(rows.table().dims, 2u);
   EXPECT_EQ(rows.table().piece, 16u);
-  EXPECT_EQ(Copied(Layout::Of(DType::kF32, {5, 13}), Layout::Of(DType::kF32, {5, 16})).table().piece,
-            4u);
-  EXPECT_EQ(Copied(Layout::Of(DType::kU8, {5, 6}), Layout::Of(DType::kU8, {5, 8})).table().piece,
-            2u);
+  const PadOp odd = Copied(Layout::Of(DType::kF32, {5, 13}), Layout::Of(DType::kF32, {5, 16}));
+  EXPECT_EQ(odd.table().piece, 4u);
+  const PadOp even = Copied(Layout::Of(DType::kU8, {5, 6}), Layout::Of(DType::kU8, {5, 8}));
+  EXPECT_EQ(even.table().piece, 2u);
   // Columns are taken in the order in which they lie.
   const PadOp turned = InPlace(Layout::Strided(DType::kU8, {16, 4}, {1, 32}),
                                Layout::Strided(DType::kU8, {32, 4}, {1, 32}));

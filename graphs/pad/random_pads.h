@@ -16,7 +16,8 @@
 namespace graphtree {
 
 struct RandomPad {
-  // Dense and turned layouts, rows with strides, sizes of 0 and 1, one to five dimensions, any type.
+  // Dense and turned layouts, rows with strides, sizes of 0 and 1, one to five dimensions, all
+  // types.
   static RandomPad Draw(std::mt19937_64& random);
 
   // Random bytes.

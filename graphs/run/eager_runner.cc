@@ -154,9 +154,6 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   if (aligned.any()) observer = &watch.emplace(call.function, aligned.Cloned(), observer);
   EagerRandom& random = traces->random();
   Launcher on(stream, allocator, observer, &random);
-  if (call.variant != nullptr) {
-    on.UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
-  }
   const auto refuse = [&on](absl::Status why) { on.Fail(std::move(why)); };
   if (check != nullptr) check->set_refuse(refuse);
   if (watch.has_value()) watch->set_refuse(refuse);
@@ -196,6 +193,9 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
 // Up to what the run is to write of its caller's from copies.
 void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs& aligned,
                           Values* inputs, Launcher* on, BodyRun* run) {
+  if (call.variant != nullptr) {
+    on->UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
+  }
   run->outputs = needs_.body.Run(call.function, *on, *inputs);
   // What was launched needs them until it has run, whatever comes of the call.
   needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));

@@ -426,8 +426,8 @@ TEST_P(PaddingTest, CheckedModeFindsNothingWrong) {
   EXPECT_THAT(warnings(), IsEmpty());
 }
 
-// Six tensors are alive together, and their padded forms are not: all the room together is too much,
-// so the body is recorded without any.
+// Six tensors are alive together, and their padded forms are not: all the room together is too
+// much, so the body is recorded without any.
 TEST_P(PaddingTest, RoomThatIsTooMuchIsGivenUp) {
   constexpr int64_t kSmall = 1 << 10, kLarge = 3 << 20;  // words: 12 MiB
   OpenTree({.pool_bytes = 64 << 20,
