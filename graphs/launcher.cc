@@ -84,23 +84,31 @@ Tensor Launcher::Empty(DType type, absl::Span<const int64_t> sizes) {
   return Empty(Layout::Of(type, sizes));
 }
 
+Tensor Launcher::Unmade(const Layout* layout) {
+  if (layout->possible()) return Tensor::Foreign(0, layout);
+  const std::vector<int64_t> none(layout->sizes().size(), 0);
+  return Tensor::Foreign(0, Layout::Of(layout->type(), none));
+}
+
+Storage* Launcher::Allocate(uint64_t bytes) {
+  const uint64_t room = made_.RoomFor(bytes);
+  absl::StatusOr<Storage*> storage = room > 0 ? allocator_.AllocateWithRoom(bytes, room, stream_)
+                                              : allocator_.Allocate(bytes, stream_);
+  if (storage.ok()) return *storage;
+  Fail(storage.status());
+  return nullptr;
+}
+
 Tensor Launcher::Empty(const Layout* layout) {
   if (layout == nullptr) {
     Fail(absl::InvalidArgumentError("Empty was given no layout"));
     return Tensor();
   }
-  if (!layout->possible()) {
-    Fail(layout->Check());
-    const std::vector<int64_t> none(layout->sizes().size(), 0);
-    return Tensor::Foreign(0, Layout::Of(layout->type(), none));
-  }
-  if (!ok()) return Tensor::Foreign(0, layout);
-  absl::StatusOr<Storage*> storage = allocator_.Allocate(layout->extent_bytes(), stream_);
-  if (!storage.ok()) {
-    Fail(storage.status());
-    return Tensor::Foreign(0, layout);
-  }
-  return Tensor::Over(*storage, layout, (*storage)->range().base);
+  Fail(layout->Check());
+  Storage* const storage = ok() ? Allocate(layout->extent_bytes()) : nullptr;
+  if (storage == nullptr) return Unmade(layout);
+  requests_.pads.room_bytes += made_.Add(*storage, layout->extent_bytes());
+  return Tensor::Over(storage, layout, storage->range().base);
 }
 
 Tensor Launcher::Scratch(uint64_t bytes) {
@@ -218,6 +226,11 @@ bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> argument
 void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
                       std::initializer_list<Arg> arguments) {
   const DoorMark door;
+  Issue(kernel, shape, arguments);
+}
+
+void Launcher::Issue(const Kernel& kernel, const LaunchShape& shape,
+                     std::initializer_list<Arg> arguments) {
   if (!ok() || !Resolve(kernel, arguments)) return;
   if (observer_ != nullptr) {
     observer_->Launching(kernel.name());
@@ -314,6 +327,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
 
 absl::Status Launcher::RunPart(const BreakRequest& request) {
   in_part_ = true;
+  made_.Forget();
   CallbackMark callback;
   Fail(Guarded([&] {
     callback.Enter();
@@ -439,6 +453,7 @@ void Launcher::JoinForks() {
 void Launcher::UsedOn(const Tensor& tensor, Stream& side) {
   if (!ok() || !Usable(tensor, "opaque work on a side stream")) return;
   if (observer_ != nullptr) observer_->UsedBeside(tensor);
+  made_.NoteBeside(tensor.storage());
   Fail(allocator_.UseOn(tensor.storage(), side));
 }
 

@@ -57,6 +57,8 @@
 #include "graphs/body_requests.h"
 #include "graphs/eager_part.h"
 #include "graphs/layout.h"
+#include "graphs/pad/pad_value.h"
+#include "graphs/pad/room.h"
 #include "graphs/random/random_source.h"
 #include "graphs/random/random_state.h"
 #include "graphs/tensor.h"
@@ -95,6 +97,11 @@ class BodyAllocator {
  public:
   virtual ~BodyAllocator() = default;
   virtual absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) = 0;
+  // The same, with so many bytes of room behind them if there is memory for that, too.
+  virtual absl::StatusOr<Storage*> AllocateWithRoom(uint64_t bytes, uint64_t room,
+                                                    Stream& stream) {
+    return Allocate(bytes + room, stream);
+  }
   // Bytes for one op, until EndScratch. The storage owns no block: its last handle frees nothing.
   virtual absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) = 0;
   // The op is launched: from now on the storage is stale, and its bytes may be given away, in the
@@ -151,6 +158,22 @@ class Launcher {
 
   Tensor Empty(DType type, absl::Span<const int64_t> sizes);
   Tensor Empty(const Layout* layout);
+  // With room behind it, or behind its rows, for Pad up to the sizes `room`: the tensor has the
+  // strides of a dense one of those sizes.
+  Tensor Empty(DType type, absl::Span<const int64_t> sizes, absl::Span<const int64_t> room);
+  // The tensor padded to `sizes`, none of which is less than the tensor's. Its elements stay at the
+  // start of every dimension, and all others are `value`. The same sizes give the same tensor.
+  //
+  // If the tensor is handed over (std::move) and nobody else has a handle of its memory, only the
+  // tail is written, and the result is a view. The run itself must have made the memory, with room:
+  // asked for above, or learned by the tree from earlier runs (TreeOptions::pad_room_bytes), as far
+  // as the tensor is dense and grows at its end. Anything else is copied, with the same bytes and
+  // layout: inputs, memory of the caller's or of another tree, a tensor that somebody else looks
+  // into or that is used on another stream. Which it was is counted (TreeStats::pads_in_place).
+  //
+  // The result is dense, except that rows with a stride keep it where the run has asked for room
+  // for that.
+  Tensor Pad(Tensor tensor, absl::Span<const int64_t> sizes, PadValue value);
   // Memory for the op that is launched next, and no longer. One op may have several. A break counts
   // as such an op: its part has the memory until the part ends, as one of its tensors. Scratch that
   // a part took along from its body is an error, since no replay has it, and so is using scratch
@@ -212,6 +235,11 @@ class Launcher {
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
   // May be null: parts then run in their place.
   void SetCutter(Cutter* cutter) { cutter_ = cutter; }
+  // Gives and learns room for pads, as MadeMemory::UseRoom says. Without it there is none but what
+  // the body asks for.
+  void UseRoom(LearnedRoom* learned, uint64_t budget, bool learns) {
+    made_.UseRoom(learned, budget, learns);
+  }
   BodyRequests& requests() { return requests_; }
   // Ends scratch memory that no op was launched for. Every launch ends its own.
   void EndScratch();
@@ -232,6 +260,16 @@ class Launcher {
   // `later` goes on after the work that is on `earlier` now.
   absl::Status Order(Stream& earlier, Stream& later);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
+  // Launch, without its mark.
+  void Issue(const Kernel& kernel, const LaunchShape& shape,
+             std::initializer_list<Arg> arguments);
+  // What a failed launcher returns for a tensor: its shape, without bytes.
+  static Tensor Unmade(const Layout* layout);
+  // The storage of an allocation that made_ is to be told of. Null, with status_ set, if there is
+  // no memory.
+  Storage* Allocate(uint64_t bytes);
+  Tensor PadInPlace(const Tensor& tensor, const Layout* layout, uint64_t bits);
+  Tensor PadByCopy(const Tensor& tensor, const PadPlan& plan, uint64_t bits);
   // Null, with status_ set, if there is no such input, or none any more.
   const Value* InputFor(size_t index, absl::string_view wanted);
   void Passed(absl::string_view op, absl::Status status);
@@ -260,6 +298,7 @@ class Launcher {
   std::string last_op_;
   std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;
+  MadeMemory made_;
   std::vector<Stream*> forks_;       // that are not joined yet
   std::vector<Tensor> scratch_;      // of the op that is launched next
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory

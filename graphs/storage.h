@@ -87,6 +87,9 @@ class Storage {
   bool IsElsewhere(const void* place) const { return place_ != nullptr && place_ != place; }
 
   bool held_outside() const { return outside() > 0; }
+  // Whether one handle is all that holds it. For the one who has that handle the answer stays true
+  // until it makes another: nobody else can.
+  bool held_once() const { return count_.load(std::memory_order_acquire) == 1; }
   uint32_t outside() const {
     return static_cast<uint32_t>(count_.load(std::memory_order_acquire) & (kInside - 1));
   }

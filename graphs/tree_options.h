@@ -33,6 +33,10 @@ struct TreeOptions {
   // Bytes of outputs that are kept beyond their step at a time; 0: no limit. A call that would need
   // more is an error.
   uint64_t kept_bytes = 0;
+  // So many bytes more than its body asked for one run of a function may have, as room behind
+  // tensors that earlier runs have padded (Launcher::Pad); 0: none. Room that a body asks for does
+  // not count.
+  uint64_t pad_room_bytes = uint64_t{64} << 20;
   // How much the tree may hold (budget.h).
   TreeBudget budget = {};
   // A function that comes in more shapes than this is warned of, once.

@@ -31,6 +31,11 @@ struct TreeStats {
   uint64_t restores = 0;     // of the pool's books to a node of the tree
   uint64_t copied_inputs = 0;  // inputs that recordings copy, summed over the recordings
   uint64_t patched_inputs = 0;  // likewise, inputs whose ops are patched when they move
+  // Pads (Launcher::Pad) of bodies and parts that ran to their end. A replay adds those of its
+  // parts alone.
+  uint64_t pads_in_place = 0;
+  uint64_t pads_copied = 0;
+  uint64_t pad_room_bytes = 0;  // room that was learned and given, summed over these runs
   ReasonCounts reasons = {};
   uint64_t nodes = 0;              // now; so are those below, but for the two that say "ever"
   uint64_t executables = 0;

@@ -18,6 +18,7 @@
 #include "graphs/match/input_roles.h"
 #include "graphs/match/keep.h"
 #include "graphs/function_options.h"
+#include "graphs/pad/room.h"
 #include "graphs/reason.h"
 #include "graphs/tensor.h"
 #include "graphs/match/varying_sizes.h"
@@ -52,6 +53,7 @@ struct Variant {
   std::vector<LoggedLaunch> last_launches;  // of its last run at once, in checked mode
   std::string works_elsewhere;  // what its recording lacked (work_log.h): it stays eager; or empty
   std::vector<size_t> generators;  // by section: how many generators a run drew from
+  LearnedRoom room;            // behind what its body makes, for what it pads
   uint64_t asked_warm_ups = 0;  // runs in a row that asked for another warm-up
   std::string warm_up_asked_last;  // why, once runs asked too often; else empty
   uint64_t step = 0;           // in which it was last called

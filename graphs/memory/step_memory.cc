@@ -127,10 +127,14 @@ InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {
   return on_path ? InputRole::kManaged : InputRole::kCopied;
 }
 
-absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t alignment,
+absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t room, uint64_t alignment,
                                               Stream& stream) {
   if (make_room_) make_room_();
-  absl::StatusOr<Storage*> storage = memory_->Allocate(region_, tag_, bytes, stream, alignment);
+  absl::StatusOr<Storage*> storage =
+      memory_->Allocate(region_, tag_, bytes + room, stream, alignment);
+  if (!storage.ok() && room > 0) {
+    storage = memory_->Allocate(region_, tag_, bytes, stream, alignment);
+  }
   if (storage.ok()) used_.push_back((*storage)->range());
   if (!storage.ok() && region_ != Region::kLasting) {
     storage = memory_->Allocate(Region::kLasting, tag_, bytes, stream, alignment);
@@ -145,7 +149,14 @@ absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t alignment
 
 absl::StatusOr<Storage*> StepAllocator::AllocateAligned(uint64_t bytes, uint64_t alignment,
                                                         Stream& stream) {
-  absl::StatusOr<Storage*> storage = Place(bytes, alignment, stream);
+  absl::StatusOr<Storage*> storage = Place(bytes, 0, alignment, stream);
+  if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
+  return storage;
+}
+
+absl::StatusOr<Storage*> StepAllocator::AllocateWithRoom(uint64_t bytes, uint64_t room,
+                                                         Stream& stream) {
+  absl::StatusOr<Storage*> storage = Place(bytes, room, 0, stream);
   if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
   return storage;
 }
@@ -153,7 +164,7 @@ absl::StatusOr<Storage*> StepAllocator::AllocateAligned(uint64_t bytes, uint64_t
 // The storage is a view, so that its block is freed when the op is launched, and not when a handle
 // goes.
 absl::StatusOr<Storage*> StepAllocator::Scratch(uint64_t bytes, Stream& stream) {
-  absl::StatusOr<Storage*> storage = Place(bytes, 0, stream);
+  absl::StatusOr<Storage*> storage = Place(bytes, 0, 0, stream);
   if (!storage.ok()) return storage;
   (*storage)->set_state(StorageState::kView);
   (*storage)->producer = function_;

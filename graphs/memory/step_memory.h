@@ -185,6 +185,9 @@ class StepAllocator : public BodyAllocator {
     return AllocateAligned(bytes, 0, stream);
   }
   absl::StatusOr<Storage*> AllocateAligned(uint64_t bytes, uint64_t alignment, Stream& stream);
+  // Where the region has no such room, without it: room is not worth a recording.
+  absl::StatusOr<Storage*> AllocateWithRoom(uint64_t bytes, uint64_t room,
+                                            Stream& stream) override;
   absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
@@ -216,8 +219,10 @@ class StepAllocator : public BodyAllocator {
     uint64_t serial;  // if the storage has another serial by now, another allocation uses it
   };
 
-  // Allocates in the region or, where that is full, in the lasting one.
-  absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t alignment, Stream& stream);
+  // Allocates in the region, with room or else without it; or, where that is full, in the lasting
+  // one, without it.
+  absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t room, uint64_t alignment,
+                                 Stream& stream);
 
   std::optional<uint8_t> paint_;
   std::function<void()> make_room_;

@@ -118,6 +118,7 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
                          .refuse = [this](absl::Status why) { on_->Fail(std::move(why)); }});
   Launcher on(side_, allocator_, listeners_->first(), &random_);
   on.SetCutter(this);
+  on.UseRoom(&call_.variant->room, needs_.ground.options.pad_room_bytes, false);
   on_ = &on;
   Capture(&on, &inputs);
   if (draft_.status.ok()) return Finish(&on);
@@ -202,6 +203,7 @@ bool BodyCapture::TakeRequests(BodyRequests* requests) {
     draft_.reason = Reason::kWorkspaceMoved;
     return false;
   }
+  if (!draft_.is_rehearsal()) needs_.journal.CountPads(requests->pads);
   draft_.node->workspaces = std::move(requests->workspaces);
   if (IsPlanted(PlantedBug::kForgetsKeepAlive)) requests->keep_alive.clear();
   draft_.node->keep_alive = std::move(requests->keep_alive);

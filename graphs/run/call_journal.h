@@ -22,6 +22,7 @@
 #include "device/stream.h"
 #include "graphs/call_counts.h"
 #include "graphs/match/function.h"
+#include "graphs/pad/room.h"
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
 #include "graphs/tree_options.h"
@@ -59,6 +60,11 @@ class CallJournal {
   void Count(const Function& function, Reason reason, uint64_t times = 1);
   // The same for a recording, under the edge that leads to its node.
   void CountOf(const Node& node, Reason reason, uint64_t times);
+  void CountPads(const PadCounts& pads) {
+    stats_.pads_in_place += pads.in_place;
+    stats_.pads_copied += pads.copied;
+    stats_.pad_room_bytes += pads.room_bytes;
+  }
 
   // Warns that the function runs eagerly, unless the options ask for that.
   void Warn(Function& function, Reason reason, const std::string& detail);

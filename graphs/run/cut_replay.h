@@ -49,8 +49,8 @@ class CutReplay {
   Reason WhySpoilt() const;
   // How many parts have run so far.
   uint64_t parts_run() const { return parts_run_; }
-  // Objects that work of the parts needs until it is done.
-  std::vector<std::shared_ptr<void>> TakeKeptAlive() { return parts_.TakeRequests().keep_alive; }
+  // What the parts asked for: objects that their work needs until it is done, among others.
+  BodyRequests TakeRequests() { return parts_.TakeRequests(); }
   // Takes the call's effects back; a failure says what could not be.
   absl::Status UndoEffects();
 

@@ -176,6 +176,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
     LearnWriters(log, check.get(), call.inputs, call.variant);
   }
   run->requests = std::move(on.requests());
+  needs_.journal.CountPads(run->requests.pads);
   GRAPHTREE_RETURN_IF_ERROR(needs_.checks.End(call, stream, check.get(), &written));
   if (!watch.has_value()) return absl::OkStatus();
   for (uint32_t i = 0; i < written.size(); ++i) {
@@ -192,6 +193,9 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
 // Up to what the run is to write of its caller's from copies.
 void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs& aligned,
                           Values* inputs, Launcher* on, BodyRun* run) {
+  if (call.variant != nullptr) {
+    on->UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
+  }
   run->outputs = needs_.body.Run(call.function, *on, *inputs);
   // What was launched needs them until it has run, whatever comes of the call.
   needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));

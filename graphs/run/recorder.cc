@@ -222,6 +222,7 @@ RecordOutcome Recorder::GiveUp(const Draft& draft, Call& call) {
   Variant& variant = *call.variant;
   if (draft.hidden.empty() && draft.written.empty()) {
     if (draft.reason == Reason::kWarmUpAsked) return To(Next::kWarmUp);
+    if (draft.reason == Reason::kOutOfPool) variant.room.GiveUp();
     needs_.functions.NoteFailure(&variant, draft.status.message());
     return Eagerly(draft.reason, draft.status.message());
   }

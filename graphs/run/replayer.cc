@@ -98,7 +98,9 @@ absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* repl
   const Entrance::Running running(needs_.entrance, call.function);
   const absl::StatusOr<bool> launched = replay->Launch();
   needs_.journal.stats().eager_parts += replay->parts_run();
-  needs_.keeper.graveyard().Add(replay->TakeKeptAlive());
+  BodyRequests asked = replay->TakeRequests();
+  needs_.journal.CountPads(asked.pads);
+  needs_.keeper.graveyard().Add(std::move(asked.keep_alive));
   return launched;
 }
 

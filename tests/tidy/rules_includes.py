@@ -46,7 +46,7 @@ _FOLDERS = (
     _Rooms("graphs/",
            _stack("history/", "listen/", "match/", "inputs/", "memory/", "check/", "recording/",
                   "budget/", "run/"),
-           door=r"(random/)?[a-z_]+\.h", door_sees_rooms=False, tests_too=False),
+           door=r"(pad/|random/)?[a-z_]+\.h", door_sees_rooms=False, tests_too=False),
     _Rooms("allocator/",
            _stack("snapshot/", "placement/", "books/", "memory/", "order/", "reports/", "pool/"),
            seen=r"(ids|pool_types|snapshot_nodes)\.h"),
