@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/free_event_calls.h"
 #include "runtime/slots/unpack.h"
 
 namespace graphtree {
@@ -60,6 +61,11 @@ absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Device& devic
       StagingRing::Create(device, GreatestBlock(slots));
   if (!ring.ok()) return Named(name, ring.status());
   program->ring_ = *std::move(ring);
+  if (program->options_.tells_when_free) {
+    absl::StatusOr<FreeEvents> events = NewFreeEvents(device);
+    if (!events.ok()) return Named(name, events.status());
+    program->free_events_ = *std::move(events);
+  }
   GRAPHTREE_ASSIGN_OR_RETURN(program->table_, ShapeTable::Make(program->options_.rules, {}));
   program->eager_.mode = Mode::kEager;
   program->eager_.function = program->RegisterShape(&program->eager_, name, /*is_eager=*/true);
@@ -91,16 +97,26 @@ Values ProgramState::RunBody(const ShapeState& shape, Launcher& on) const {
         base, Layout::Of(DType::kU8, {static_cast<int64_t>(memory_->range().bytes)}));
     LaunchUnpack(on, shape.plan, on.Input(0), arena);
   }
+  if (free_events_.are_told()) on.SetEvent(*free_events_.rows);
   std::vector<Tensor> slots;
   for (size_t i = 0; i < shape.plan.layouts.size(); ++i) {
     slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape.plan.layouts[i]));
   }
   ProgramInputs in(shape.key, shape.mode, std::move(slots));
+  in.SetFreeEvents(free_events_);
   if (options_.prepare != nullptr) {
     in.SetPrepared(options_.prepare(on, in));
     if (!on.ok()) return {};
   }
-  return options_.body(on, in);
+  Values outputs = options_.body(on, in);
+  if (!in.slots_are_free()) in.SlotsAreFree(on);
+  return outputs;
+}
+
+Tensor ProgramState::SlotWhole(SlotId slot) const {
+  const SlotSpec& spec = options_.slots[slot];
+  return Tensor::Foreign(memory_->range().base + arena_.offsets[slot],
+                         Layout::Of(spec.type, spec.sizes));
 }
 
 absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode,

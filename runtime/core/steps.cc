@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/free_event_calls.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/why_route.h"
 
@@ -118,6 +119,7 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
       tree.Run(step.shape->function, absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1),
                *step.stream, outputs);
   step.is_running = false;
+  if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
   if (step.memory == nullptr) return status;
   if (status.ok()) {
     step.program->ring().Launched(plan.block_bytes, *step.stream);
