@@ -18,6 +18,15 @@
 // Another thread's capture never disturbs this one's work, nor the other way round: captures are
 // thread-local unless asked otherwise.
 //
+// An event may also be recorded from the middle of a graph, for whoever stands outside:
+//
+//   graph    read the inputs -> RecordExternal(e) -> compute for long
+//   outside  Launch -> other.Wait(e) -> write the inputs anew, while the graph computes
+//
+// Every launch of an executable of that graph sets the event, as Record would: from the moment when
+// Launch has returned the event stands for that launch, and is done once the op has run. Capturing
+// leaves the event as it was. An event that several graphs record stands for what was launched last.
+//
 // A stream may be destroyed while its work is yet to run: the work runs all the same, and whoever
 // holds the stream's life can still order later work after it (stream_life.h).
 //
@@ -90,6 +99,10 @@ class Stream {
 
   // Order.
   virtual absl::Status Record(Event& event) = 0;
+  // The same; while a capture is open, an op of the graph that sets the event in every replay. The
+  // graph and its executables keep what they need of the event, so the event may go before them;
+  // but not before the graph of a capture that was begun on the native stream.
+  virtual absl::Status RecordExternal(Event& event) = 0;
   virtual absl::Status Wait(Event& event) = 0;
   virtual absl::StatusOr<bool> IsDone() = 0;
   virtual absl::Status Synchronize() = 0;

@@ -290,6 +290,20 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
 
+void Launcher::SetEvent(Event& event) {
+  const DoorMark door;
+  if (!ok()) return;
+  if (std::find(events_.begin(), events_.end(), &event) != events_.end()) {
+    return FailAt("event", absl::FailedPreconditionError(
+                               "one run set an event twice; a replay's waiters would not know "
+                               "which of the two they wait for"));
+  }
+  Passed("event", stream_.RecordExternal(event));
+  if (!ok()) return;
+  events_.push_back(&event);
+  if (observer_ != nullptr) observer_->SetsEvent();
+}
+
 void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
   const DoorMark door;
   why = OneLine(why);

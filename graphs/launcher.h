@@ -12,6 +12,12 @@
 // a call that fails. Work on a stream that is forked off stream() is declared before the fork. Also
 // a body that fails joins it or waits for it: what was saved is put back then.
 //
+// Whoever waits for something in the middle of the body, such as the moment when its inputs may be
+// written again, waits for an event that every run sets there, a replay, too:
+//
+//   on.Launch(kGather, shape, {In(ids), In(table), Out(rows)});
+//   on.SetEvent(inputs_are_read);
+//
 // Work that no graph can hold (host work, a launch that depends on data) goes into a part of its
 // own:
 //
@@ -135,6 +141,7 @@ class AccessObserver {
   virtual void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) = 0;
   virtual void Copied(const CopyParams&) {}
   virtual void Filled(const FillParams&) {}
+  virtual void SetsEvent() {}  // an op of its own, that takes no memory
   // The body breaks here; the accesses that were told last are its part's.
   virtual void Broke(absl::string_view) {}
 };
@@ -188,6 +195,13 @@ class Launcher {
   // Runs `part` after everything that was launched so far; `why` is for people. The arguments are
   // tensors, and say what the part reads and writes, as a launch's do.
   void Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part);
+
+  // Sets the event after everything that was launched so far, in this run and in every replay: from
+  // the moment when the call returns the event stands for that call's run. The last call to set an
+  // event decides what it stands for. A call that fails may have set it, or not. The event is one
+  // of the stream's device, and may go before the tree; setting it twice in one run is an error, as
+  // is an event of another device.
+  void SetEvent(Event& event);
 
   // The next `count` random numbers of `generator`, for one op: passed to it with Val. Every run of
   // the function, also a replay, draws numbers of its own.
@@ -294,7 +308,8 @@ class Launcher {
   BodyRequests requests_;
   const Values* inputs_ = nullptr;
   size_t inputs_brought_ = 0;
-  uint64_t ops_ = 0;  // that were launched
+  std::vector<const Event*> events_;  // that were set
+  uint64_t ops_ = 0;                  // that were launched
   std::string last_op_;
   std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;

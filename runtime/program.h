@@ -33,6 +33,7 @@
 #include "absl/types/span.h"
 #include "graphs/launcher.h"
 #include "graphs/tensor.h"
+#include "runtime/free_events.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/slots/slot.h"
@@ -70,7 +71,17 @@ class ProgramInputs {
   // What `prepare` returned.
   const Values& prepared() const { return prepared_; }
 
+  // The body, and what it has launched so far, reads no slot any more, nor writes one: from here on
+  // the slots may be written for the next step (free_events.h). Once in a body, where all of the
+  // slots' readers are joined; nothing happens in a program that does not tell.
+  void SlotsAreFree(Launcher& on) const {
+    slots_are_free_ = true;
+    if (events_.are_told()) on.SetEvent(*events_.slots);
+  }
+  bool slots_are_free() const { return slots_are_free_; }
+
   // For whoever runs the body.
+  void SetFreeEvents(FreeEvents events) { events_ = std::move(events); }
   void SetPrepared(Values prepared) { prepared_ = std::move(prepared); }
 
  private:
@@ -78,6 +89,8 @@ class ProgramInputs {
   Mode mode_;
   std::vector<Tensor> slots_;
   Values prepared_;
+  FreeEvents events_;
+  mutable bool slots_are_free_ = false;
 };
 
 using ProgramBody = std::function<Values(Launcher& on, const ProgramInputs& in)>;
@@ -103,6 +116,9 @@ struct ProgramOptions {
   std::vector<DepId> deps = {};
   // Outputs that outlive their step.
   std::vector<uint32_t> kept_outputs = {};
+  // Each step tells when its rows and slots may be written again (Runtime::WhenFree). That is two
+  // more ops in every graph.
+  bool tells_when_free = false;
   // FunctionOptions::unseen_writes and check.
   bool unseen_writes = false;
   bool check = false;

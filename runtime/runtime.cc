@@ -138,6 +138,22 @@ const LaunchHistory& Runtime::history(uint32_t lane, uint32_t device) const {
   return core_->history(lane, device);
 }
 
+absl::StatusOr<FreeEvents> Runtime::WhenFree(ProgramId id) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  if (program->free_events().are_told()) return program->free_events();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "program '", program->name(), "' does not tell when its rows and slots are free; add it "
+      "with ProgramOptions::tells_when_free"));
+}
+
+absl::StatusOr<Tensor> Runtime::SlotWhole(ProgramId id, SlotId slot) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  if (slot < program->options().slots.size()) return program->SlotWhole(slot);
+  return absl::InvalidArgumentError(absl::StrCat("program '", program->name(), "' has no slot ",
+                                                 slot, "; it has ",
+                                                 program->options().slots.size()));
+}
+
 RuntimeStats Runtime::stats() const { return core_->stats(); }
 
 Tree* Runtime::tree(uint32_t lane, uint32_t device) { return core_->tree(lane, device); }

@@ -61,6 +61,7 @@
 #include "device/stream.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
+#include "runtime/free_events.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/key.h"
@@ -174,6 +175,13 @@ class Runtime {
   // The last steps of this rank in a lane that went well, in a graph or eagerly, to be compared with another rank's. None if no program
   // lies in that lane.
   const LaunchHistory& history(uint32_t lane = 0, uint32_t device = 0) const;
+
+  // The program's events that say when the rows and slots of its last step may be written again
+  // (free_events.h). An error if the program does not tell, was removed, or is another runtime's.
+  absl::StatusOr<FreeEvents> WhenFree(ProgramId program) const;
+  // The whole slot, as it lies for as long as the program is there: for work of the caller's own
+  // that fills a slot in place of Stage (SlotSpec::may_be_left_out), once the slots are free.
+  absl::StatusOr<Tensor> SlotWhole(ProgramId program, SlotId slot) const;
 
   RuntimeStats stats() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null

@@ -118,8 +118,8 @@ absl::Status CudaStream::MayEndCapture() {
                                   ": the caller began it on the native stream; end it there"));
 }
 
-void CudaStream::ForgetCapture() {
-  context_->captures().Ended(capture_id_.exchange(0, std::memory_order_acq_rel));
+KeptByGraph CudaStream::ForgetCapture() {
+  return context_->captures().Ended(capture_id_.exchange(0, std::memory_order_acq_rel));
 }
 
 absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
@@ -140,9 +140,9 @@ absl::StatusOr<std::unique_ptr<Graph>> CudaStream::EndCapture() {
   });
   // Whatever CUDA answers to the stream that began it, wrong thread included, the capture is over.
   if (id == 0) return status;
-  ForgetCapture();
+  KeptByGraph kept = ForgetCapture();
   if (!status.ok()) return status;
-  return CudaGraph::Make(context_.shared(), device_, std::move(graph), id);
+  return CudaGraph::Make(context_.shared(), device_, std::move(graph), id, std::move(kept));
 }
 
 absl::StatusOr<std::vector<OpToken>> CudaStream::CaptureFrontier() {

@@ -83,13 +83,18 @@ absl::StatusOr<double> CudaEvent::NanosecondsSince(Event& start) {
   return static_cast<double>(milliseconds) * 1e6;
 }
 
-absl::StatusOr<cudaEvent_t> NativeEvent(Event& event, const Context& context, const char* what) {
+absl::StatusOr<CudaEvent*> EventOf(Event& event, const Context& context, const char* what) {
   if (typeid(event) == typeid(CudaEvent)) {
     auto& ours = static_cast<CudaEvent&>(event);
-    if (&ours.context() == &context) return ours.native();
+    if (&ours.context() == &context) return &ours;
   }
   return DeviceError(ErrorCode::kInvalidHandle,
                      absl::StrCat(what, " an event of another device than ", context.name()));
+}
+
+absl::StatusOr<cudaEvent_t> NativeEvent(Event& event, const Context& context, const char* what) {
+  GRAPHTREE_ASSIGN_OR_RETURN(CudaEvent * const ours, EventOf(event, context, what));
+  return ours->native();
 }
 
 }  // namespace graphtree

@@ -1,6 +1,7 @@
 // Launching, updating and patching.
 #include "device/cuda/cuda_executable.h"
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <utility>
@@ -46,6 +47,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<Context> context, Device& device,
                                std::shared_ptr<const std::atomic<bool>> graph_alive)
     : context_(std::move(context), Kind::kExecutable),
       device_(device),
+      kept_(graph.shared_native()->kept()),
       native_(std::move(native)),
       graph_alive_(std::move(graph_alive)),
       graph_(graph.shared_native()),
@@ -56,6 +58,7 @@ CudaExecutable::~CudaExecutable() {
   RelaxedScope relaxed(context_->primary());
   native_.reset();
   updated_to_ = nullptr;
+  kept_.clear();
 }
 
 absl::Status CudaExecutable::OtherDevice(const char* what) const {
@@ -104,6 +107,10 @@ absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
   }));
   // An op may now run another function than the one that it was captured with.
   updated_to_ = other.shared_native();
+  // Launches in flight may still set the events that the ops set before.
+  for (const auto& object : updated_to_->kept()) {
+    if (std::find(kept_.begin(), kept_.end(), object) == kept_.end()) kept_.push_back(object);
+  }
   for (PatchSlot& slot : slots_) {
     slot.function = nullptr;
     slot.kernel_id = 0;

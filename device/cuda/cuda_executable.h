@@ -30,6 +30,7 @@
 #include "device/cuda/handles.h"
 #include "device/cuda/native_graph.h"
 #include "device/cuda/node_params.h"
+#include "device/cuda/open_captures.h"
 #include "device/executable_bytes.h"
 #include "device/graph.h"
 
@@ -76,6 +77,7 @@ class CudaExecutable final : public Executable {
 
   const Membership context_;
   Device& device_;
+  KeptByGraph kept_;  // goes after the native executable
   GraphExecHandle native_;
   const std::shared_ptr<const std::atomic<bool>> graph_alive_;
   const std::weak_ptr<NativeGraph> graph_;   // that it was made from

@@ -16,10 +16,11 @@ namespace graphtree {
 
 absl::StatusOr<std::unique_ptr<Graph>> CudaGraph::Make(std::shared_ptr<Context> context,
                                                        Device& device, GraphHandle native,
-                                                       uint64_t capture_id) {
+                                                       uint64_t capture_id, KeptByGraph kept) {
   ContextScope current(context->primary());
-  GRAPHTREE_ASSIGN_OR_RETURN(std::shared_ptr<NativeGraph> graph,
-                             NativeGraph::Make(*context, std::move(native), capture_id));
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      std::shared_ptr<NativeGraph> graph,
+      NativeGraph::Make(*context, std::move(native), capture_id, std::move(kept)));
   return std::unique_ptr<Graph>(new CudaGraph(std::move(context), device, std::move(graph)));
 }
 

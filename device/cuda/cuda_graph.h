@@ -14,6 +14,7 @@
 #include "device/cuda/context.h"
 #include "device/cuda/handles.h"
 #include "device/cuda/native_graph.h"
+#include "device/cuda/open_captures.h"
 #include "device/graph.h"
 
 namespace graphtree {
@@ -22,7 +23,7 @@ class CudaGraph final : public Graph {
  public:
   static absl::StatusOr<std::unique_ptr<Graph>> Make(std::shared_ptr<Context> context,
                                                      Device& device, GraphHandle native,
-                                                     uint64_t capture_id);
+                                                     uint64_t capture_id, KeptByGraph kept);
   ~CudaGraph() override;
 
   Device& device() const override { return device_; }

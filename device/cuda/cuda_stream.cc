@@ -233,6 +233,23 @@ absl::Status CudaStream::Record(Event& event) {
                   [&] { return absl::StrCat("recording an event on ", Name()); });
 }
 
+// CUDA takes the flag in captures only.
+absl::Status CudaStream::RecordExternal(Event& event) {
+  if (context_->health().lost()) return context_->health().status();
+  GRAPHTREE_ASSIGN_OR_RETURN(CudaEvent * const ours, EventOf(event, *context_, "recording"));
+  ContextScope current(context_->primary());
+  std::lock_guard<std::mutex> lock(mutex_);  // no capture begins or ends in between
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, LookAtCapture());
+  const bool captured = capture.status == cudaStreamCaptureStatusActive;
+  const unsigned flags = captured ? cudaEventRecordExternal : cudaEventRecordDefault;
+  GRAPHTREE_RETURN_IF_ERROR(ToStatus(
+      context_->health(), cudaEventRecordWithFlags(ours->native(), native_, flags), [&] {
+        return absl::StrCat("recording an event", captured ? " of a graph's" : "", " on ", Name());
+      }));
+  if (captured) context_->captures().Keep(capture.id, ours->shared_native());
+  return absl::OkStatus();
+}
+
 absl::Status CudaStream::Wait(Event& event) {
   if (context_->health().lost()) return context_->health().status();
   GRAPHTREE_ASSIGN_OR_RETURN(cudaEvent_t native, NativeEvent(event, *context_, "waiting for"));

@@ -26,6 +26,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/cuda/context.h"
+#include "device/cuda/open_captures.h"
 #include "device/device.h"
 #include "device/stream.h"
 
@@ -49,6 +50,7 @@ class CudaStream final : public Stream {
   absl::Status CallHost(std::function<void()> function) override;
 
   absl::Status Record(Event& event) override;
+  absl::Status RecordExternal(Event& event) override;
   absl::Status Wait(Event& event) override;
   absl::StatusOr<bool> IsDone() override;
   absl::Status Synchronize() override;
@@ -80,8 +82,8 @@ class CudaStream final : public Stream {
   absl::Status CheckCapturedCopy(Address address);
   absl::Status CallHostInCapture(cudaGraph_t graph, std::function<void()> function);
   absl::Status MayEndCapture();
-  // Call when the capture is over, however it ended.
-  void ForgetCapture();
+  // Call when the capture is over, however it ended. Returns what its graph needs.
+  KeptByGraph ForgetCapture();
 
   const Membership context_;
   Device& device_;

@@ -19,9 +19,11 @@ OpToken TokenOf(cudaGraphNode_t node, uint64_t capture_id) {
 
 absl::StatusOr<std::shared_ptr<NativeGraph>> NativeGraph::Make(Context& context,
                                                                GraphHandle handle,
-                                                               uint64_t capture_id) {
+                                                               uint64_t capture_id,
+                                                               KeptByGraph kept) {
   GRAPHTREE_ASSIGN_OR_RETURN(const size_t ops, CountNodes(context, handle.get()));
-  return std::shared_ptr<NativeGraph>(new NativeGraph(std::move(handle), capture_id, ops));
+  return std::shared_ptr<NativeGraph>(
+      new NativeGraph(std::move(handle), capture_id, ops, std::move(kept)));
 }
 
 absl::Status NativeGraph::LearnNodes(Context& context) {

@@ -29,6 +29,7 @@
 #include "absl/status/statusor.h"
 #include "device/cuda/context.h"
 #include "device/cuda/handles.h"
+#include "device/cuda/open_captures.h"
 #include "device/graph.h"
 
 namespace graphtree {
@@ -38,12 +39,15 @@ OpToken TokenOf(cudaGraphNode_t node, uint64_t capture_id);
 class NativeGraph {
  public:
   static absl::StatusOr<std::shared_ptr<NativeGraph>> Make(Context& context, GraphHandle handle,
-                                                           uint64_t capture_id);
+                                                           uint64_t capture_id,
+                                                           KeptByGraph kept);
   NativeGraph(const NativeGraph&) = delete;
   NativeGraph& operator=(const NativeGraph&) = delete;
 
   cudaGraph_t get() const { return handle_.get(); }
   size_t op_count() const { return op_count_; }
+  // What executables of the graph must keep, too.
+  const KeptByGraph& kept() const { return kept_; }
 
   // REQUIRES: op < op_count().
   absl::StatusOr<cudaGraphNode_t> NodeOf(Context& context, OpId op);
@@ -52,11 +56,15 @@ class NativeGraph {
   void Forget();
 
  private:
-  NativeGraph(GraphHandle handle, uint64_t capture_id, size_t op_count)
-      : handle_(std::move(handle)), capture_id_(capture_id), op_count_(op_count) {}
+  NativeGraph(GraphHandle handle, uint64_t capture_id, size_t op_count, KeptByGraph kept)
+      : kept_(std::move(kept)),
+        handle_(std::move(handle)),
+        capture_id_(capture_id),
+        op_count_(op_count) {}
   // With the lock.
   absl::Status LearnNodes(Context& context);
 
+  const KeptByGraph kept_;  // goes after the handle
   const GraphHandle handle_;
   const uint64_t capture_id_;
   const size_t op_count_;

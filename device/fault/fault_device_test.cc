@@ -32,6 +32,7 @@ class Program {
     GRAPHTREE_ASSIGN_OR_RETURN(executable_, graph_->Instantiate());
     GRAPHTREE_RETURN_IF_ERROR(executable_->Upload(*stream_));
     GRAPHTREE_RETURN_IF_ERROR(executable_->Launch(*stream_));
+    GRAPHTREE_RETURN_IF_ERROR(event_->Synchronize());
     GRAPHTREE_RETURN_IF_ERROR(executable_->PatchKernel(0, IncrementKernel(), TestShape(),
                                                        IncrementArguments(range_, 100)));
     GRAPHTREE_RETURN_IF_ERROR(executable_->Launch(*stream_));
@@ -64,6 +65,7 @@ class Program {
     GRAPHTREE_RETURN_IF_ERROR(stream_->BeginCapture(CaptureMode::kThreadLocal));
     const absl::Status captured = [&] {
       GRAPHTREE_RETURN_IF_ERROR(Increment(*stream_, range_, 10));
+      GRAPHTREE_RETURN_IF_ERROR(stream_->RecordExternal(*event_));
       GRAPHTREE_RETURN_IF_ERROR(stream_->CaptureFrontier().status());
       GRAPHTREE_RETURN_IF_ERROR(stream_->CapturedOps().status());
       return stream_->Capture().status();

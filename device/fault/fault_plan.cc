@@ -21,12 +21,12 @@ constexpr absl::string_view kCalls[] = {
     "Memory.AllocateHost",    "Event.IsDone",          "Event.Synchronize",
     "Event.NanosecondsSince", "Stream.Launch",         "Stream.Copy",
     "Stream.Fill",            "Stream.CallHost",       "Stream.Record",
-    "Stream.Wait",            "Stream.IsDone",         "Stream.Synchronize",
-    "Stream.BeginCapture",    "Stream.Capture",        "Stream.EndCapture",
-    "Stream.CaptureFrontier", "Stream.CapturedOps",    "Graph.Instantiate",
-    "Executable.Launch",      "Executable.Upload",     "Executable.Update",
-    "Executable.PatchKernel", "Executable.PatchCopy",  "Executable.PatchFill",
-    "Executable.PatchArgumentBytes",
+    "Stream.RecordExternal",  "Stream.Wait",           "Stream.IsDone",
+    "Stream.Synchronize",     "Stream.BeginCapture",   "Stream.Capture",
+    "Stream.EndCapture",      "Stream.CaptureFrontier", "Stream.CapturedOps",
+    "Graph.Instantiate",      "Executable.Launch",     "Executable.Upload",
+    "Executable.Update",      "Executable.PatchKernel", "Executable.PatchCopy",
+    "Executable.PatchFill",   "Executable.PatchArgumentBytes",
 };
 
 // A misspelled name would never fire, and a test that arms it could not fail.

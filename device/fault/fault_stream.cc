@@ -57,6 +57,11 @@ absl::Status FaultStream::Record(Event& event) {
   return wrapped_->Record(FaultEvent::Unwrap(event));
 }
 
+absl::Status FaultStream::RecordExternal(Event& event) {
+  GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Stream.RecordExternal"));
+  return wrapped_->RecordExternal(FaultEvent::Unwrap(event));
+}
+
 absl::Status FaultStream::Wait(Event& event) {
   GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Stream.Wait"));
   return wrapped_->Wait(FaultEvent::Unwrap(event));

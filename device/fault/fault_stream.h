@@ -48,6 +48,7 @@ class FaultStream : public Stream {
   absl::Status Fill(Address target, uint32_t value, uint32_t width, uint64_t count) override;
   absl::Status CallHost(std::function<void()> function) override;
   absl::Status Record(Event& event) override;
+  absl::Status RecordExternal(Event& event) override;
   absl::Status Wait(Event& event) override;
   absl::StatusOr<bool> IsDone() override;
   absl::Status Synchronize() override;

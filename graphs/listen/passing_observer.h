@@ -31,6 +31,7 @@ class PassingObserver : public AccessObserver {
   }
   void Copied(const CopyParams& params) override { next_->Copied(params); }
   void Filled(const FillParams& params) override { next_->Filled(params); }
+  void SetsEvent() override { next_->SetsEvent(); }
   void Broke(absl::string_view why) override { next_->Broke(why); }
 
  private:

@@ -38,6 +38,11 @@ void WorkLog::Filled(const FillParams& params) {
   if (params.count > 0) ++ops_;
 }
 
+void WorkLog::SetsEvent() {
+  PassingObserver::SetsEvent();
+  ++ops_;
+}
+
 void WorkLog::Broke(absl::string_view why) {
   PassingObserver::Broke(why);
   has_parts_ = true;

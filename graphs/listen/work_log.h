@@ -67,6 +67,7 @@ class WorkLog : public PassingObserver {
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
   void Copied(const CopyParams& params) override;
   void Filled(const FillParams& params) override;
+  void SetsEvent() override;
   void Broke(absl::string_view why) override;
 
   // A section of `ops` ops was captured, of which the recorder itself launched `own`.

@@ -55,6 +55,15 @@ TEST_F(WorkLogTest, WhatIsSaidOrReturnedMustBeTaken) {
   EXPECT_THAT(ToString(*said), HasSubstr("writes to 64 bytes at 0x2000 (Launcher::Writes)"));
 }
 
+// The launcher captures an op that sets an event, and that op writes no memory.
+TEST_F(WorkLogTest, AnEventIsAnOpThatTakesNothing) {
+  log_.SetsEvent();
+  log_.EndSection(1, 0);
+  EXPECT_TRUE(MissingFor(kOther).has_value());
+  log_.EndSection(1, 0);
+  EXPECT_FALSE(MissingFor(kOther).has_value()) << "an op that is not the launcher's may be any";
+}
+
 // An op that reads memory is not taken for one that writes it.
 TEST_F(WorkLogTest, AnOpThatReadsTakesNothing) {
   log_.Accessed(Access::kRead, At(kInput), 0);

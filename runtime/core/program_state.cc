@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/free_event_calls.h"
 #include "runtime/slots/block_cursor.h"
 #include "runtime/slots/unpack.h"
 
@@ -62,6 +63,11 @@ absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Lane& lane,
       StagingRing::Create(lane.device, GreatestBlock(slots));
   if (!ring.ok()) return Named(name, ring.status());
   program->ring_ = *std::move(ring);
+  if (program->options_.tells_when_free) {
+    absl::StatusOr<FreeEvents> events = NewFreeEvents(lane.device);
+    if (!events.ok()) return Named(name, events.status());
+    program->free_events_ = *std::move(events);
+  }
   GRAPHTREE_ASSIGN_OR_RETURN(program->table_, ShapeTable::Make(program->options_.rules, {}));
   program->eager_.mode = Mode::kEager;
   program->eager_.function = program->RegisterShape(&program->eager_, name, /*is_eager=*/true);
@@ -96,6 +102,7 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     ring.cursor_unit = static_cast<uint32_t>(arena_.cursor / unpack::kUnitBytes);
     LaunchUnpack(on, shape->plan, ring, on.Input(0), arena);
   }
+  if (free_events_.are_told()) on.SetEvent(*free_events_.rows);
   std::vector<Tensor> slots;
   for (size_t i = 0; i < shape->plan.layouts.size(); ++i) {
     slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape->plan.layouts[i]));
@@ -103,11 +110,19 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     if (fill != nullptr && on.ok()) fill(on, shape->key, slots.back());
   }
   ProgramInputs in(shape->key, shape->mode, std::move(slots));
+  in.SetFreeEvents(free_events_);
   if (options_.prepare != nullptr && on.ok()) in.SetPrepared(options_.prepare(on, in));
   if (!on.ok()) return {};
   Values outputs = options_.body(on, in);
+  if (!in.slots_are_free()) in.SlotsAreFree(on);
   if (on.ok()) CheckOutputs(outputs, shape, on);
   return outputs;
+}
+
+Tensor ProgramState::SlotWhole(SlotId slot) const {
+  const SlotSpec& spec = options_.slots[slot];
+  return Tensor::Foreign(memory_->range().base + arena_.offsets[slot],
+                         Layout::Of(spec.type, spec.sizes));
 }
 
 void ProgramState::CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on) {

@@ -21,9 +21,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "graphs/function_options.h"
+#include "graphs/tensor.h"
 #include "runtime/core/lane.h"
+#include "runtime/free_events.h"
 #include "runtime/program.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/slots/slot.h"
 #include "runtime/slots/slot_memory.h"
 #include "runtime/slots/slot_plan.h"
 #include "runtime/slots/staging_ring.h"
@@ -73,6 +76,10 @@ class ProgramState {
   ShapeTable& table() { return *table_; }
   const ShapeTable& table() const { return *table_; }
   StagingRing& ring() { return *ring_; }
+  // None if the program does not tell.
+  const FreeEvents& free_events() const { return free_events_; }
+  // The whole slot. REQUIRES: the program has it.
+  Tensor SlotWhole(SlotId slot) const;
   uint64_t slot_bytes() const { return arena_.bytes; }
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
@@ -104,6 +111,7 @@ class ProgramState {
   const ProgramOptions options_;
   const uint64_t fingerprint_;
   ArenaPlan arena_;
+  FreeEvents free_events_;
   std::unique_ptr<SlotMemory> memory_;
   std::unique_ptr<StagingRing> ring_;  // goes before the memory, and waits for the last step
   ShapeState eager_;

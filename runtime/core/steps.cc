@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/free_event_calls.h"
 #include "runtime/core/in_step.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/why_route.h"
@@ -149,6 +150,7 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
     tree.BeginStep();
   }
   absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
   if (step.memory == nullptr) return status;
   if (status.ok()) {
     ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));

@@ -8,7 +8,8 @@ namespace graphtree::host {
 
 bool RaceCheck::Before(const Touched& earlier, const Moment& now) {
   if (earlier.ticket.slot != now.ticket.slot) {
-    return now.clock->At(earlier.ticket.slot) >= earlier.ticket.sequence;
+    return now.clock->At(earlier.ticket.slot) >= earlier.ticket.sequence ||
+           now.clock->HasPart(earlier.ticket, earlier.chain, earlier.index);
   }
   if (earlier.ticket.sequence != now.ticket.sequence) return true;
   if (now.place.before == nullptr) return true;

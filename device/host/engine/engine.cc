@@ -27,21 +27,19 @@ const absl::Status& Engine::MayCall() const {
   return health_.ok() && IsInside(this) ? *kRefused : health_;
 }
 
-StreamQueue* Engine::NewQueue(std::string prefix, bool ours) {
-  StreamQueue* free = nullptr;
+StreamQueue* Engine::FreeSlot() {
   for (const auto& queue : queues_) {
-    if (queue->owners == 0 && queue->head == nullptr) {
-      free = queue.get();
-      break;
-    }
+    if (queue->is_free()) return queue.get();
   }
-  if (free == nullptr) {
-    queues_.push_back(std::make_unique<StreamQueue>());
-    free = queues_.back().get();
-    free->slot = static_cast<uint32_t>(queues_.size() - 1);
-    if (options_.scheduler == HostScheduler::kThreads) {
-      free->worker = std::thread([this, free] { WorkerLoop(free); });
-    }
+  queues_.push_back(std::make_unique<StreamQueue>());
+  queues_.back()->slot = static_cast<uint32_t>(queues_.size() - 1);
+  return queues_.back().get();
+}
+
+StreamQueue* Engine::NewQueue(std::string prefix, bool ours) {
+  StreamQueue* const free = FreeSlot();
+  if (options_.scheduler == HostScheduler::kThreads && !free->worker.joinable()) {
+    free->worker = std::thread([this, free] { WorkerLoop(free); });
   }
   free->owners = 1;
   free->ours = ours;
@@ -94,6 +92,26 @@ void Engine::LearnFromHost(StreamQueue& queue) {
   queue.host_version_seen = host_version_;
 }
 
+// From now on the events that the launch sets stand for it.
+void Engine::SetEvents(const StreamQueue& queue, const Unit& unit) {
+  for (EventOp& event_op : unit.replay->event_ops()) {
+    if (!event_op.has_slot) {
+      StreamQueue* const slot = FreeSlot();
+      slot->events_of = unit.replay;
+      event_op.slot = slot->slot;
+      event_op.has_slot = true;
+    }
+    EventState& event = *unit.replay->At(event_op.op, unit.patch).event();
+    event.recorded = true;
+    event.mark = {};
+    event.ticket = {event_op.slot, ++queues_[event_op.slot]->issued};
+    event.clock = queue.knowledge.back().clock;
+    event.clock.Raise({queue.slot, unit.sequence - 1});
+    event.clock.AddPart({queue.slot, unit.sequence}, event_op.before);
+    event.clock.Raise(event.ticket);
+  }
+}
+
 void Engine::Issue(Lock& lock, StreamQueue& queue, Unit* unit) {
   LearnFromHost(queue);
   if (unit->kind == UnitKind::kReplay) {
@@ -109,6 +127,7 @@ void Engine::Issue(Lock& lock, StreamQueue& queue, Unit* unit) {
   }
   unit->sequence = ++queue.issued;
   unit->number = ++issued_;
+  if (unit->kind == UnitKind::kReplay) SetEvents(queue, *unit);
   if (queue.tail != nullptr) queue.tail->next = unit;
   queue.tail = unit;
   ++pending_;

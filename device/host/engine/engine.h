@@ -104,6 +104,8 @@ class Engine {
   void RunOne(Lock& lock);
   void RunItem(Lock& lock, ReadyItem item);
   bool Admit(StreamQueue& queue, Unit& unit, uint32_t op, const Work& work);
+  void LetWaitersOn(StreamQueue& queue);
+  void NoteEventOp(const StreamQueue& queue, const EventOp& event_op);
   void FinishItem(ReadyItem item);
   void LetOthersKnow();
   template <typename Done>
@@ -117,6 +119,8 @@ class Engine {
   void WorkerLoop(StreamQueue* queue);
 
   // engine.cc
+  StreamQueue* FreeSlot();
+  void SetEvents(const StreamQueue& queue, const Unit& unit);
   void LearnFromHost(StreamQueue& queue);
   void AfterIssue(Lock& lock, StreamQueue& queue);
   bool Touches(Unit& unit, AddressRange range) const;

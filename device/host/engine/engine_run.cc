@@ -88,6 +88,11 @@ void Engine::CompleteFront(StreamQueue& queue) {
   if (unit->kind == UnitKind::kReplay) unit->replay->Over();
   if (unit->poisons) FillNow(waiting_fills_.Over(*unit));
   units_.Give(unit);
+  LetWaitersOn(queue);
+}
+
+// Leaves them in to_advance_.
+void Engine::LetWaitersOn(StreamQueue& queue) {
   for (size_t i = 0; i < queue.waiters.size();) {
     if (queue.waiters[i].sequence > queue.completed) {
       ++i;
@@ -98,6 +103,18 @@ void Engine::CompleteFront(StreamQueue& queue) {
     queue.waiters[i] = queue.waiters.back();
     queue.waiters.pop_back();
   }
+}
+
+// The op has run for the launch at the front of `queue`.
+void Engine::NoteEventOp(const StreamQueue& queue, const EventOp& event_op) {
+  StreamQueue& slot = *queues_[event_op.slot];
+  ++slot.completed;
+  EventState& event = *queue.head->replay->At(event_op.op, queue.head->patch).event();
+  if (event.ticket.slot == slot.slot && event.ticket.sequence == slot.completed) {
+    event.nanoseconds = NanosecondsNow();
+    event.stamped = slot.completed;
+  }
+  LetWaitersOn(slot);
 }
 
 Engine::ReadyItem Engine::Pick() {
@@ -175,10 +192,15 @@ void Engine::FinishItem(ReadyItem item) {
   StreamQueue& queue = *item.queue;
   if (item.op != kWhole) {
     Replay& replay = *queue.head->replay;
+    const EventOp* const event_op = replay.FindEventOp(item.op);
+    if (event_op != nullptr) NoteEventOp(queue, *event_op);
     ready_ops_.clear();
     replay.Finish(item.op, ready_ops_);
     for (uint32_t op : ready_ops_) ready_.push_back({&queue, op});
-    if (!replay.finished()) return;
+    if (!replay.finished()) {
+      if (event_op != nullptr) Advance(queue);
+      return;
+    }
   }
   CompleteFront(queue);
   Advance(queue);

@@ -5,7 +5,8 @@
 //                           a Work, a replay, a wait for a ticket, or a time stamp
 //
 // Units are recycled with the memory of their arguments, so that issuing an op allocates nothing.
-// An untimed event is no unit: it is the ticket of the last one issued before it.
+// An untimed event is no unit: it is the ticket of the last one issued before it. An event out of
+// the middle of a graph is a ticket in a slot that counts the runs of the op that sets the event.
 //
 // Guarded by the engine's lock.
 #ifndef GRAPHTREE_DEVICE_HOST_ENGINE_STREAM_QUEUE_H_
@@ -53,6 +54,9 @@ struct Unit {
 struct StreamQueue {
   uint32_t slot = 0;
   int owners = 0;            // 0: the slot is free once the queue is empty
+  // The slot counts the runs of an op of this executable that sets an event (graph/replay.h), and
+  // no units come to the queue; free once the executable is gone. Else empty.
+  std::weak_ptr<const Replay> events_of;
   bool ours = true;          // made by NewStream, not a caller's own
   uint64_t issued = 0;
   uint64_t completed = 0;
@@ -77,6 +81,7 @@ struct StreamQueue {
   CapturePart part;
   std::thread worker;
 
+  bool is_free() const { return owners == 0 && head == nullptr && events_of.expired(); }
   const std::string& name() const { return part.stream_name; }
   Ticket last() const { return {slot, issued}; }
   // The clock that the next op will have, for changing it.

@@ -15,6 +15,13 @@ Replay::Replay(std::shared_ptr<const std::vector<Op>> ops, const std::vector<Wor
     work->CopyFrom(works[i]);
     entries_[i].work = std::move(work);
   }
+  for (const Op& op : *ops_) {
+    if (op.kind != OpKind::kEventRecord) continue;
+    const uint32_t* const before = plan_.place(op.id).before;
+    event_ops_.push_back({op.id, false, 0,
+                          std::make_shared<const std::vector<uint32_t>>(
+                              before, before + plan_.chain_count())});
+  }
 }
 
 std::unique_ptr<Replay::Entry> Replay::TakeUnneeded(Entry& newest) const {

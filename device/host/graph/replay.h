@@ -23,6 +23,15 @@
 
 namespace graphtree::host {
 
+// An op that sets an event. Each of its runs has a number, which is its ticket's in a slot of its
+// own, so that the op's end can be waited for while the launch goes on.
+struct EventOp {
+  uint32_t op = 0;
+  bool has_slot = false;
+  uint32_t slot = 0;
+  VectorClock::Chains before;  // what the op waits for
+};
+
 class Replay {
  public:
   // Copies the works: the graph may go.
@@ -55,6 +64,16 @@ class Replay {
   void Finish(uint32_t op, std::vector<uint32_t>& ready);
   bool finished() const { return left_ == 0; }
 
+  // The ops that set events, in their order. A launch's slots are the engine's to give.
+  std::vector<EventOp>& event_ops() { return event_ops_; }
+  // Null if the op sets none.
+  const EventOp* FindEventOp(uint32_t op) const {
+    for (const EventOp& event_op : event_ops_) {
+      if (event_op.op == op) return &event_op;
+    }
+    return nullptr;
+  }
+
   // May a launch of this touch `range`?
   bool Touches(AddressRange range);
 
@@ -76,6 +95,7 @@ class Replay {
   const std::shared_ptr<const std::vector<Op>> ops_;
   const ReplayPlan plan_;
   std::vector<Entry> entries_;
+  std::vector<EventOp> event_ops_;
   uint64_t patches_ = 0;
   std::deque<uint64_t> in_flight_;  // the patch of each launch
   std::vector<uint32_t> waits_left_;

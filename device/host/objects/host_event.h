@@ -1,4 +1,5 @@
-// An Event of a host device: the ticket of the last work before it.
+// An Event of a host device: the ticket of the last work before it. Graphs that set the event share
+// its state.
 #ifndef GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_EVENT_H_
 #define GRAPHTREE_DEVICE_HOST_OBJECTS_HOST_EVENT_H_
 

@@ -161,6 +161,23 @@ absl::Status HostStream::Record(Event& event) {
   return absl::OkStatus();
 }
 
+absl::Status HostStream::RecordExternal(Event& event) {
+  auto* const ours = dynamic_cast<HostEvent*>(&event);
+  if (ours == nullptr || ours->core() != core_.get()) {
+    return DeviceError(ErrorCode::kInvalidHandle, "recording an event of another device");
+  }
+  Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayIssue("recording an event"));
+  if (!capturing()) {
+    core_->engine.Record(lock, *queue_, ours->state());
+    return absl::OkStatus();
+  }
+  Work work;
+  work.SetEventRecord(ours->state());
+  core_->engine.captures().Append(queue_->part, Op{}, std::move(work));
+  return absl::OkStatus();
+}
+
 absl::Status HostStream::Wait(Event& event) {
   auto* const ours = dynamic_cast<HostEvent*>(&event);
   if (ours == nullptr || ours->core() != core_.get()) {

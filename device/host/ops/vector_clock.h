@@ -6,11 +6,17 @@
 //
 // Streams have slots as numbers, ops have sequence numbers that begin at 1; 0 means "no op". A slot
 // goes to a new stream when its stream is gone, and its sequence numbers go on.
+//
+// Whoever waits for an event out of the middle of a graph knows that a part of that launch is done:
+// of each chain of the graph's ops (graph/replay_plan.h) so many.
 #ifndef GRAPHTREE_DEVICE_HOST_OPS_VECTOR_CLOCK_H_
 #define GRAPHTREE_DEVICE_HOST_OPS_VECTOR_CLOCK_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 namespace graphtree::host {
@@ -34,7 +40,7 @@ class VectorClock {
   }
   bool Join(const VectorClock& other) {
     if (at_.size() < other.at_.size()) at_.resize(other.at_.size());
-    bool news = false;
+    bool news = JoinParts(other);
     for (size_t i = 0; i < other.at_.size(); ++i) {
       if (at_[i] >= other.at_[i]) continue;
       at_[i] = other.at_[i];
@@ -43,8 +49,43 @@ class VectorClock {
     return news;
   }
 
+  // By chain of a graph: how many of its ops.
+  using Chains = std::shared_ptr<const std::vector<uint32_t>>;
+  // So much of that launch is sure to be done.
+  bool AddPart(Ticket launch, const Chains& done) {
+    std::erase_if(parts_, [this](const Part& part) { return IsWhole(part.launch); });
+    if (IsWhole(launch)) return false;
+    for (const Part& part : parts_) {
+      if (part.launch.slot == launch.slot && part.launch.sequence == launch.sequence &&
+          part.done == done) {
+        return false;
+      }
+    }
+    parts_.push_back({launch, done});
+    return true;
+  }
+  // Whether the part of that launch that is done has this op of the chain.
+  bool HasPart(Ticket launch, uint32_t chain, uint32_t index) const {
+    return std::any_of(parts_.begin(), parts_.end(), [&](const Part& part) {
+      return part.launch.slot == launch.slot && part.launch.sequence == launch.sequence &&
+             chain < part.done->size() && (*part.done)[chain] > index;
+    });
+  }
+
  private:
+  struct Part {
+    Ticket launch;
+    Chains done;
+  };
+  bool IsWhole(Ticket launch) const { return At(launch.slot) >= launch.sequence; }
+  bool JoinParts(const VectorClock& other) {
+    bool news = false;
+    for (const Part& part : other.parts_) news |= AddPart(part.launch, part.done);
+    return news;
+  }
+
   std::vector<uint64_t> at_;
+  std::vector<Part> parts_;  // of launches that are not known to be done whole
 };
 
 }  // namespace graphtree::host

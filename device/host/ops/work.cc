@@ -129,6 +129,13 @@ void Work::SetFunction(OpKind kind, std::string name, std::function<void()> func
   named_ = std::make_shared<const Named>(Named{std::move(name), std::move(function)});
 }
 
+void Work::SetEventRecord(std::shared_ptr<EventState> event) {
+  Clear();
+  kind_ = OpKind::kEventRecord;
+  named_ =
+      std::make_shared<const Named>(Named{OpKindName(kind_), nullptr, std::move(event)});
+}
+
 void Work::CopyFrom(const Work& other) {
   Clear();
   kind_ = other.kind_;
@@ -175,9 +182,14 @@ void Work::Run() const {
   }
   if (kernel_ != nullptr) {
     kernel_->host()(HostCall(shape_, absl::MakeConstSpan(arguments_, argument_count_)));
-  } else if (named_ != nullptr) {
+  } else if (named_ != nullptr && named_->function != nullptr) {
     named_->function();
   }
+}
+
+const std::shared_ptr<EventState>& Work::event() const {
+  static const auto* const none = new std::shared_ptr<EventState>();
+  return named_ == nullptr ? *none : named_->event;
 }
 
 const std::string& Work::name() const {

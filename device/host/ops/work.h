@@ -1,5 +1,5 @@
-// What one op does, frozen when it was issued: a kernel with its argument bytes, a copy, a fill, or
-// a function of the host.
+// What one op does, frozen when it was issued: a kernel with its argument bytes, a copy, a fill, a
+// function of the host, or an event that is set.
 //
 //   storage:  | pointer 0 | pointer 1 | .. | footprint 0 | .. | bytes of argument 0 | of 1 | ..
 //                  |__________________________________________^
@@ -24,6 +24,8 @@
 #include "device/kernel.h"
 
 namespace graphtree::host {
+
+struct EventState;  // engine/stream_queue.h
 
 // Bytes that an op says it reads or writes.
 struct Footprint {
@@ -51,6 +53,8 @@ class Work {
   void SetFill(const FillParams& fill);
   // A host call, or with kKernel a kernel that nobody declared (a library's own launch).
   void SetFunction(OpKind kind, std::string name, std::function<void()> function);
+  // Does nothing by itself: whoever runs the op sets the event.
+  void SetEventRecord(std::shared_ptr<EventState> event);
   void CopyFrom(const Work& other);
   // Destroys the function, and with it what it owns of the caller's.
   void DropFunction() { named_.reset(); }
@@ -60,6 +64,8 @@ class Work {
 
   OpKind kind() const { return kind_; }
   const Kernel* kernel() const { return kernel_; }
+  // Null but for an op that sets one.
+  const std::shared_ptr<EventState>& event() const;
   const std::string& name() const;
   absl::Span<const Footprint> footprints() const { return {footprints_, footprint_count_}; }
   // True if the work may touch bytes that no footprint names.
@@ -76,6 +82,7 @@ class Work {
   struct Named {
     std::string name;
     std::function<void()> function;
+    std::shared_ptr<EventState> event = nullptr;
   };
 
   void Clear();
