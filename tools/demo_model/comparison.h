@@ -72,13 +72,14 @@ struct Comparison {
   bool tokens_are_equal() const { return !differences[kEngine] && !differences[kGraphtree]; }
 };
 
-// A day's figures: medians over its steps, but for what says otherwise.
+// A way's figures. Medians are taken over the steps that graphtree replayed, the same for every way;
+// over all steps if it replayed none. All else is over all steps.
 struct Figures {
-  double tokens_per_second = 0;  // over all steps
-  double host_ns = 0;
-  double whole_ns = 0;
-  double slowest_ns = 0;  // the whole time of the slowest step
-  double submissions = 0;
+  double tokens_per_second = 0;
+  double host_ns = 0;      // median
+  double whole_ns = 0;     // median
+  double submissions = 0;  // median
+  double slowest_ns = 0;   // the whole time of the slowest step
   double padding = 0;  // of the rows for which layers were launched, that part was nobody's
   size_t replays = 0;
 };
@@ -90,7 +91,7 @@ struct Reasons {
 };
 
 std::optional<Difference> FirstDifference(const Day& eager, const Day& other);
-Figures FiguresOf(const Day& day);
+Figures FiguresOf(const Comparison& comparison, int way);
 // Of the steps that were no replay, in the order of Why.
 std::vector<Reasons> ReasonsOf(const Day& day);
 

@@ -39,8 +39,9 @@ void WriteLadder(const Comparison& comparison, JsonWriter& json) {
   json.EndArray();
 }
 
-void WriteWay(const Day& day, JsonWriter& json) {
-  const Figures figures = FiguresOf(day);
+void WriteWay(const Comparison& comparison, int way, JsonWriter& json) {
+  const Day& day = comparison.days[way];
+  const Figures figures = FiguresOf(comparison, way);
   json.BeginObject().Key("tokens_per_second").Number(figures.tokens_per_second);
   json.Key("host_ns_per_step").Number(figures.host_ns);
   json.Key("whole_ns_per_step").Number(figures.whole_ns);
@@ -124,7 +125,7 @@ std::string ReportJson(const Comparison& comparison) {
   json.Key("ways").BeginObject();
   for (int way = 0; way < kWays; ++way) {
     json.Key(kKeys[way]);
-    WriteWay(comparison.days[way], json);
+    WriteWay(comparison, way, json);
   }
   json.EndObject();
   WriteDifferences(comparison, json);

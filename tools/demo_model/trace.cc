@@ -119,9 +119,11 @@ std::string TraceText(const std::vector<Request>& requests) {
 std::vector<Request> MakeTrace(uint64_t seed, int steps, int most_requests) {
   Draws draws(seed);
   std::vector<Request> requests;
-  // A request runs for about 28 steps, and so this many keep half of the places busy.
+  // A request runs for about 28 steps, and one comes in each `gap` of them: half of the places are
+  // taken.
   const int gap = std::max(1, 56 / most_requests);
-  for (int arrival = 0; arrival < std::max(1, steps - 30); arrival += draws.Between(1, 2 * gap)) {
+  int arrival = 0;
+  while (arrival < std::max(1, steps - 30)) {
     Request request;
     request.arrival = arrival;
     const bool is_long = draws.Between(0, 15) == 0 && !requests.empty();
@@ -130,6 +132,8 @@ std::vector<Request> MakeTrace(uint64_t seed, int steps, int most_requests) {
     request.temperature = draws.Between(0, 3) == 0 ? 0.8f : 0.0f;
     request.seed = draws.Between(0, 999'999);
     requests.push_back(request);
+    // Some come together.
+    if (draws.Between(0, 2) > 0) arrival += draws.Between(1, 3 * gap - 1);
   }
   return requests;
 }
