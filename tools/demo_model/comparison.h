@@ -72,8 +72,8 @@ struct Comparison {
   bool tokens_are_equal() const { return !differences[kEngine] && !differences[kGraphtree]; }
 };
 
-// A way's figures. Medians are taken over the steps that graphtree replayed, the same for every way;
-// over all steps if it replayed none. All else is over all steps.
+// A way's figures. Medians are taken over the steps that graphtree replayed, the same for every
+// way; over all steps if it replayed none. All else is over all steps.
 struct Figures {
   double tokens_per_second = 0;
   double host_ns = 0;      // median

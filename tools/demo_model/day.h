@@ -62,8 +62,8 @@ struct DayOptions {
 
 using WayMaker = std::function<absl::StatusOr<std::unique_ptr<Way>>()>;
 
-// The caches are emptied first, so that every day starts the same. `make` makes a way that stands on
-// the same stream and weights; making it is part of the time to the first token.
+// The caches are emptied first, so that every day starts the same. `make` makes a way that stands
+// on the same stream and weights; making it is part of the time to the first token.
 absl::StatusOr<Day> RunDay(Stream& stream, Weights& weights, const WayMaker& make,
                            const DayOptions& options);
 

@@ -8,8 +8,8 @@
 // ladder is one list in the order of worth, and a budget takes its beginning: first the largest
 // rungs, which serve everything at all, then the powers of two, then those between.
 //
-// "Short" and "long" are the most tokens that a request has. A graph for long ones serves short ones
-// as well, but its attention keeps more shared memory.
+// "Short" and "long" are the most tokens that a request has. A graph for long ones serves short
+// ones as well, but its attention keeps more shared memory.
 //
 // Pure.
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_LADDER_H_

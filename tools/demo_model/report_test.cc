@@ -116,9 +116,11 @@ TEST(ReportTest, StepsOfOneReasonAreListedTogether) {
 
 TEST(ReportTest, HostTimeIsLessOnlyWhereItIs) {
   Comparison comparison = MadeUp();
-  EXPECT_THAT(ReportText(comparison), HasSubstr("3.0 times less than eager, 1.5 times less\n  than the"));
+  EXPECT_THAT(ReportText(comparison),
+              HasSubstr("3.0 times less than eager, 1.5 times less\n  than the"));
   for (StepRecord& step : comparison.days[kGraphtree].steps) step.host_ns *= 6;
-  EXPECT_THAT(ReportText(comparison), HasSubstr("2.0 times more than eager, 4.0 times more\n  than the"));
+  EXPECT_THAT(ReportText(comparison),
+              HasSubstr("2.0 times more than eager, 4.0 times more\n  than the"));
   for (StepRecord& step : comparison.days[kGraphtree].steps) step.host_ns /= 2;
   EXPECT_THAT(ReportText(comparison), HasSubstr("as much as eager"));
 }

@@ -84,7 +84,8 @@ const std::vector<Row>& Rows() {
       {"submissions a step",
        [](const Day&, const Figures& f) { return absl::StrFormat("%.0f", f.submissions); }},
       {"slowest step", [](const Day&, const Figures& f) { return Time(f.slowest_ns); }},
-      {"first token, cold", [](const Day& day, const Figures&) { return Time(day.first_token_ns); }},
+      {"first token, cold",
+       [](const Day& day, const Figures&) { return Time(day.first_token_ns); }},
       {"steps by a graph",
        [](const Day& day, const Figures& f) {
          return absl::StrFormat("%d of %d", f.replays, day.steps.size());
@@ -253,11 +254,12 @@ std::string LadderText(const Comparison& comparison) {
   }
   const RuntimeStats& stats = comparison.runtime;
   absl::StrAppend(
-      &text, Paragraph(absl::StrFormat("Besides its graphs, graphtree holds %s in its pool for what "
-                                       "they compute, %s of slots and %s of page-locked memory.",
-                                       Bytes(comparison.tree.pool_reserved_bytes),
-                                       Bytes(stats.slot_bytes), Bytes(stats.staging_bytes)),
-                       2));
+      &text,
+      Paragraph(absl::StrFormat("Besides its graphs, graphtree holds %s in its pool for what they "
+                                "compute, %s of slots and %s of page-locked memory.",
+                                Bytes(comparison.tree.pool_reserved_bytes),
+                                Bytes(stats.slot_bytes), Bytes(stats.staging_bytes)),
+                2));
   return text;
 }
 
@@ -277,7 +279,8 @@ std::string Ranges(const std::vector<size_t>& numbers) {
 
 std::string ReportText(const Comparison& comparison) {
   return absl::StrCat(Heading(comparison), Table(comparison), TokensText(comparison),
-                      RatioText(comparison), Legend(comparison), LadderText(comparison), ReasonsText(comparison));
+                      RatioText(comparison), Legend(comparison), LadderText(comparison),
+                      ReasonsText(comparison));
 }
 
 }  // namespace graphtree::demo

@@ -5,9 +5,9 @@
 //       3     130      16     0.8           8
 //
 // One request on each line: the step before which it comes, the tokens of its prompt, the tokens
-// that it wants, how they are picked, and a number from which its prompt and its draws are made. The
-// rest of a line behind # is a remark. Time is counted in steps, so that every way of serving the
-// day has the same batches, and tokens can be compared.
+// that it wants, how they are picked, and a number from which its prompt and its draws are made.
+// The rest of a line behind # is a remark. Time is counted in steps, so that every way of serving
+// the day has the same batches, and tokens can be compared.
 //
 // Pure and deterministic.
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_TRACE_H_
@@ -38,8 +38,8 @@ int PromptToken(const Request& request, int position);
 // OK, or what is wrong with a request.
 absl::Status CheckRequest(const Request& request);
 
-// The requests in the order of their lines. InvalidArgument, with the line's number, if a line is no
-// request, requests do not stand in the order in which they come, or there is none.
+// The requests in the order of their lines. InvalidArgument, with the line's number, if a line is
+// no request, requests do not stand in the order in which they come, or there is none.
 absl::StatusOr<std::vector<Request>> ParseTrace(absl::string_view text);
 // The inverse of ParseTrace.
 std::string TraceText(const std::vector<Request>& requests);

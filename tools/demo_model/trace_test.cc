@@ -45,7 +45,7 @@ TEST(TraceTest, WhatIsWrongIsSaidWithItsLine) {
       {"-1 1 1 greedy 1\n", "step -1"},
       {"0 0 1 greedy 1\n", "a prompt of 0 tokens"},
       {"0 1 0 greedy 1\n", "an output of 0 tokens"},
-      {"0 200 57 greedy 1\n", "a prompt of 200 and an output of 57 tokens; the model reads at most"},
+      {"0 200 57 greedy 1\n", "a prompt of 200 and an output of 57 tokens; the model reads"},
       {"0 2147483647 2147483647 greedy 1\n", "at most 256"},
       {"5 1 1 greedy 1\n4 1 1 greedy 1\n", "line 2: a request of step 4 behind one of step 5"},
   };

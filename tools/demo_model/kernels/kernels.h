@@ -1,8 +1,8 @@
 // The kernels of the demo's model, with host and CUDA bodies that give the same bytes (math.h).
 //
 // A launch is made for so many rows, and `live` says, on the device, how many of them there are:
-// the rows beyond are padding, and cost next to nothing. So a graph that was made for 16 rows serves
-// 9 as cheaply as one that was made for 9. The model's own sizes (dims.h) are not passed.
+// the rows beyond are padding, and cost next to nothing. So a graph that was made for 16 rows
+// serves 9 as cheaply as one that was made for 9. The model's own sizes (dims.h) are not passed.
 //
 //   rows of tokens     a prompt has one for each of its tokens, a request that decodes has one
 //   rows of requests   one for each request, behind GatherKernel
