@@ -1,70 +1,96 @@
-// Runs the two days and compares them.
+// Runs the three days and compares them.
 #include "tools/demo_model/comparison.h"
 
 #include <algorithm>
 #include <memory>
 #include <utility>
-#include <vector>
 
-#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/check.h"
 #include "device/base/status_macros.h"
-#include "graphs/random/generator.h"
-#include "tools/demo_model/eager_executor.h"
-#include "tools/demo_model/tree_executor.h"
+#include "tools/demo_model/eager_way.h"
+#include "tools/demo_model/engine_way.h"
+#include "tools/demo_model/kernels/kernels.h"
+#include "tools/demo_model/runtime_way.h"
 
 namespace graphtree::demo {
 namespace {
 
-// What both days share.
+// What all days share.
 struct Stage {
+  Device& device;
+  const DemoOptions& options;
   std::unique_ptr<Stream> stream;
   std::unique_ptr<Weights> weights;
-  std::unique_ptr<StepInputs> inputs;
-  std::vector<Request> requests;
-  int most_rows;
 
-  static absl::StatusOr<Stage> Set(Device& device, const DemoOptions& options) {
-    Stage stage;
-    stage.most_rows = options.most_rows;
-    GRAPHTREE_ASSIGN_OR_RETURN(stage.stream, device.NewStream());
-    GRAPHTREE_ASSIGN_OR_RETURN(stage.weights, Weights::Load(device, *stage.stream, 1));
-    GRAPHTREE_ASSIGN_OR_RETURN(stage.inputs, StepInputs::Create(device));
-    stage.requests = MakeRequests(options.seed, options.steps, options.most_rows);
-    if (!options.sampled) {
-      for (Request& request : stage.requests) request.temperature = 0;
+  absl::Status Set() {
+    GRAPHTREE_ASSIGN_OR_RETURN(stream, device.NewStream());
+    GRAPHTREE_ASSIGN_OR_RETURN(weights, Weights::Load(device, *stream, 1));
+    for (const Kernel* kernel : ModelKernels()) {
+      GRAPHTREE_RETURN_IF_ERROR(device.Load(*kernel));
     }
-    return stage;
+    return WarmUp();
   }
 
-  absl::StatusOr<Day> Run(Executor& executor, const DemoOptions& options,
-                          const std::string& way) {
-    return RunDay(*stream, *weights, *inputs, executor,
-                  {requests, most_rows, [&](int step) { options.progress(way, step); }});
+  // So that the first way does not pay for what any first one would.
+  absl::Status WarmUp() {
+    const Request request = {.prompt = 8, .output = 3};
+    const auto make = [this] { return EagerWay::Create(device, *stream, *weights); };
+    return RunDay(*stream, *weights, make, {{request}, 1}).status();
+  }
+
+  absl::StatusOr<Day> Run(WayNumber number, const WayMaker& make,
+                          std::function<absl::Status(Way&)> at_the_end) {
+    DayOptions day = {options.requests, options.most_requests};
+    day.progress = [this, number](int step) { options.progress(WayName(number), step); };
+    day.at_the_end = std::move(at_the_end);
+    return RunDay(*stream, *weights, make, day);
   }
 };
 
-absl::Status RunEagerly(Device& device, Stage& stage, const DemoOptions& options,
-                        Comparison* comparison) {
-  GRAPHTREE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<EagerExecutor> executor,
-      EagerExecutor::Create(device, *stage.stream, std::make_shared<Generator>(options.seed)));
-  GRAPHTREE_ASSIGN_OR_RETURN(comparison->eager, stage.Run(*executor, options, "eager"));
-  for (int i = 0; i < kModelFunctions; ++i) {
-    comparison->kernels[i] = executor->launches(static_cast<ModelFunction>(i));
+absl::Status Checked(const DemoOptions& options) {
+  if (options.requests.empty()) return absl::InvalidArgumentError("a day without requests");
+  if (options.most_requests < 1 || options.most_requests > kMostRequests) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.most_requests, " requests in one step; from 1 to ", kMostRequests));
   }
-  return absl::OkStatus();
+  for (size_t i = 0; i < options.requests.size(); ++i) {
+    const absl::Status status = CheckRequest(options.requests[i]);
+    if (status.ok()) continue;
+    return absl::InvalidArgumentError(absl::StrCat("request ", i, ": ", status.message()));
+  }
+  if (options.budget_bytes >= RungBytes()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("a budget of ", options.budget_bytes,
+                                                 " bytes for graphs holds none: one takes ",
+                                                 RungBytes()));
 }
 
-absl::Status RunThroughTree(Device& device, Stage& stage, const DemoOptions& options,
-                            Comparison* comparison) {
-  GRAPHTREE_ASSIGN_OR_RETURN(
-      const std::unique_ptr<TreeExecutor> executor,
-      TreeExecutor::Create(device, *stage.stream, std::make_shared<Generator>(options.seed), {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(comparison->tree, stage.Run(*executor, options, "tree"));
-  comparison->stats = executor->tree().stats();
-  comparison->outline = executor->tree().outline();
-  return options.at_the_end(executor->tree());
+absl::Status RunAll(Stage& stage, Comparison* comparison) {
+  const auto nothing = [](Way&) { return absl::OkStatus(); };
+  const auto eager = [&] {
+    return EagerWay::Create(stage.device, *stage.stream, *stage.weights);
+  };
+  GRAPHTREE_ASSIGN_OR_RETURN(comparison->days[kEager], stage.Run(kEager, eager, nothing));
+  const auto engine = [&] {
+    return EngineWay::Create(stage.device, *stage.stream, *stage.weights, comparison->ladder);
+  };
+  GRAPHTREE_ASSIGN_OR_RETURN(comparison->days[kEngine], stage.Run(kEngine, engine, nothing));
+  const auto graphtree = [&] {
+    return RuntimeWay::Create(stage.device, *stage.stream, *stage.weights,
+                              {.ladder = comparison->ladder,
+                               .budget_bytes = stage.options.budget_bytes,
+                               .records_ahead = stage.options.records_ahead});
+  };
+  const auto at_the_end = [&](Way& way) {
+    Runtime& runtime = static_cast<RuntimeWay&>(way).runtime();
+    comparison->runtime = runtime.stats();
+    comparison->tree = runtime.tree()->stats();
+    comparison->outline = runtime.tree()->outline();
+    return stage.options.at_the_end(*runtime.tree());
+  };
+  GRAPHTREE_ASSIGN_OR_RETURN(comparison->days[kGraphtree],
+                             stage.Run(kGraphtree, graphtree, at_the_end));
+  return absl::OkStatus();
 }
 
 double Median(std::vector<double> values) {
@@ -73,62 +99,86 @@ double Median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-// Over the steps at these places. A function launches its kernels, or one graph if it is replayed.
-Figures FiguresOf(const Day& day, const std::vector<size_t>& places,
-                  const std::array<uint64_t, kModelFunctions>& launches) {
-  std::vector<double> counts, host;
-  double generated = 0, whole_ns = 0;
-  for (size_t place : places) {
-    const StepRecord& step = day.steps[place];
-    uint64_t count = 0;
-    for (ModelFunction call : step.calls) count += launches[static_cast<int>(call)];
-    counts.push_back(static_cast<double>(count));
-    host.push_back(step.host_ns);
-    generated += step.generated;
-    whole_ns += step.whole_ns;
-  }
-  return {Median(std::move(counts)), Median(std::move(host)),
-          whole_ns > 0 ? generated * 1e9 / whole_ns : 0};
-}
-
 }  // namespace
 
-std::optional<size_t> FirstDifference(const Day& a, const Day& b) {
-  const size_t steps = std::min(a.steps.size(), b.steps.size());
+const char* WayName(int way) {
+  constexpr const char* kNames[] = {"eager", "engine's way", "graphtree"};
+  GRAPHTREE_CHECK(way >= 0 && way < kWays) << "way " << way;
+  return kNames[way];
+}
+
+std::optional<Difference> FirstDifference(const Day& eager, const Day& other) {
+  const size_t steps = std::min(eager.steps.size(), other.steps.size());
   for (size_t i = 0; i < steps; ++i) {
-    if (a.steps[i].picked != b.steps[i].picked) return i;
+    const StepRecord& a = eager.steps[i];
+    const StepRecord& b = other.steps[i];
+    if (a.numbers != b.numbers || a.picked.size() != b.picked.size()) return Difference{i};
+    const auto [at, bt] = std::mismatch(a.picked.begin(), a.picked.end(), b.picked.begin());
+    if (at == a.picked.end()) continue;
+    return Difference{i, a.numbers[at - a.picked.begin()], *at, *bt};
   }
-  if (a.steps.size() != b.steps.size()) return steps;
+  if (eager.steps.size() != other.steps.size()) return Difference{steps};
   return std::nullopt;
 }
 
-absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options) {
-  Comparison comparison;
-  comparison.device = device.info();
-  GRAPHTREE_ASSIGN_OR_RETURN(Stage stage, Stage::Set(device, options));
-  comparison.requests = static_cast<int>(stage.requests.size());
-  comparison.model_bytes = stage.weights->bytes();
-  GRAPHTREE_RETURN_IF_ERROR(RunEagerly(device, stage, options, &comparison));
-  GRAPHTREE_RETURN_IF_ERROR(RunThroughTree(device, stage, options, &comparison));
-  comparison.first_difference = FirstDifference(comparison.eager, comparison.tree);
-  return comparison;
+Figures FiguresOf(const Comparison& comparison, int way) {
+  const Day& day = comparison.days[way];
+  const std::vector<StepRecord>& judged = comparison.days[kGraphtree].steps;
+  const bool is_any = std::any_of(judged.begin(), judged.end(),
+                                  [](const StepRecord& step) { return step.is_replay; });
+  std::vector<double> host, whole, submissions;
+  Figures figures;
+  double rows = 0, padded_rows = 0;
+  for (size_t i = 0; i < day.steps.size(); ++i) {
+    const StepRecord& step = day.steps[i];
+    rows += step.tokens;
+    padded_rows += step.padded_tokens;
+    figures.slowest_ns = std::max(figures.slowest_ns, step.whole_ns);
+    figures.replays += step.is_replay;
+    if (is_any && !(i < judged.size() && judged[i].is_replay)) continue;
+    host.push_back(step.host_ns);
+    whole.push_back(step.whole_ns);
+    submissions.push_back(step.submissions);
+  }
+  figures.host_ns = Median(std::move(host));
+  figures.whole_ns = Median(std::move(whole));
+  figures.submissions = Median(std::move(submissions));
+  if (padded_rows > 0) figures.padding = 1 - rows / padded_rows;
+  if (day.serving_ns > 0) figures.tokens_per_second = day.generated * 1e9 / day.serving_ns;
+  return figures;
 }
 
-Summary Summarise(const Comparison& comparison) {
-  Summary summary;
-  std::vector<size_t> replayed;
-  const std::vector<StepRecord>& steps = comparison.tree.steps;
-  for (size_t i = 0; i < steps.size() && i < comparison.eager.steps.size(); ++i) {
-    if (steps[i].replayed) {
-      replayed.push_back(i);
-    } else {
-      summary.other_host_ns += steps[i].host_ns;
+std::vector<Reasons> ReasonsOf(const Day& day) {
+  std::vector<Reasons> reasons;
+  for (size_t i = 0; i < kWhyCount; ++i) {
+    Reasons steps = {static_cast<Why>(i), {}};
+    for (size_t step = 0; step < day.steps.size(); ++step) {
+      const StepRecord& record = day.steps[step];
+      if (!record.is_replay && record.why == steps.why) steps.steps.push_back(step);
     }
+    if (!steps.steps.empty()) reasons.push_back(std::move(steps));
   }
-  summary.replayed_steps = replayed.size();
-  summary.eager = FiguresOf(comparison.eager, replayed, comparison.kernels);
-  summary.tree = FiguresOf(comparison.tree, replayed, {1, 1, 1});
-  return summary;
+  return reasons;
+}
+
+absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options) {
+  GRAPHTREE_RETURN_IF_ERROR(Checked(options));
+  Comparison comparison;
+  comparison.device = device.info();
+  comparison.requests = options.requests;
+  comparison.most_requests = options.most_requests;
+  comparison.budget_bytes = options.budget_bytes;
+  comparison.records_ahead = options.records_ahead;
+  comparison.ladder = LadderUnder(options.budget_bytes, options.most_requests);
+  Stage stage = {device, options, nullptr, nullptr};
+  GRAPHTREE_RETURN_IF_ERROR(stage.Set());
+  comparison.weight_bytes = stage.weights->weight_bytes();
+  comparison.cache_bytes = stage.weights->cache_bytes();
+  GRAPHTREE_RETURN_IF_ERROR(RunAll(stage, &comparison));
+  for (int way : {kEngine, kGraphtree}) {
+    comparison.differences[way] = FirstDifference(comparison.days[kEager], comparison.days[way]);
+  }
+  return comparison;
 }
 
 }  // namespace graphtree::demo

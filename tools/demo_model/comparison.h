@@ -1,12 +1,10 @@
-// The demo: one day of requests decoded twice on one device, eagerly and then through a tree, and
-// the tokens of every step compared.
+// The demo: one day of requests served three ways on one device, one after another, and the tokens
+// of every step compared.
 //
-//   eager   |step|step|step| ...        every kernel launched one by one
-//   tree    |step|step|step| ...        one launch for each function, once it is recorded
-//            =    =    =                equal tokens, or the first step where they differ
-//
-// Figures are taken over the steps that the tree replayed, the same for both ways; what warming
-// up and recording cost is a figure of its own.
+//   eager          |step|step|step| ...     every kernel launched one by one
+//   engine's way   |step|step|step| ...     inputs one by one, then a graph for the padded size
+//   graphtree      |step|step|step| ...     one launch
+//                   =    =    =             equal tokens, or the first step where they differ
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_COMPARISON_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_COMPARISON_H_
 
@@ -15,58 +13,90 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/device.h"
+#include "graphs/outline.h"
 #include "graphs/tree.h"
-#include "tools/demo_model/decode_loop.h"
-#include "tools/demo_model/executor.h"
+#include "runtime/runtime_options.h"
+#include "tools/demo_model/day.h"
+#include "tools/demo_model/kernels/dims.h"
+#include "tools/demo_model/ladder.h"
+#include "tools/demo_model/trace.h"
 
 namespace graphtree::demo {
 
+enum WayNumber { kEager, kEngine, kGraphtree, kWays };
+// "eager", "engine's way", "graphtree".
+const char* WayName(int way);
+
+inline constexpr uint64_t kDefaultBudget = 3 << 20;
+
 struct DemoOptions {
-  int steps = 200;      // about; the day ends with its last request
-  int most_rows = 8;
-  uint64_t seed = 1;    // of the requests and of what is drawn
-  bool sampled = true;  // some requests draw their tokens
+  std::vector<Request> requests;
+  int most_requests = kMostRequests;
+  uint64_t budget_bytes = kDefaultBudget;  // that graphs may hold, in each way
+  bool records_ahead = false;              // graphtree does, before the first request
   // Which way is running, and the steps that it has done.
-  std::function<void(const std::string& way, int step)> progress = [](const std::string&, int) {};
-  // Called while the tree is still open, behind the last step.
+  std::function<void(const char* way, int step)> progress = [](const char*, int) {};
+  // Called while the runtime is still open, behind its last step.
   std::function<absl::Status(Tree& tree)> at_the_end = [](Tree&) { return absl::OkStatus(); };
+};
+
+// Where a way first picked another token than eager. Nothing but the step is known if the step has
+// other requests.
+struct Difference {
+  size_t step = 0;
+  int request = -1;  // its number in the trace
+  int eager_token = -1;
+  int token = -1;
 };
 
 struct Comparison {
   DeviceInfo device;
-  int requests = 0;
-  uint64_t model_bytes = 0;  // weights and caches
-  Day eager;
-  Day tree;
-  std::optional<size_t> first_difference;  // the first step whose tokens differ
-  std::array<uint64_t, kModelFunctions> kernels = {};  // that one call of a function launches
-  TreeStats stats;
+  std::vector<Request> requests;
+  int most_requests = 0;
+  uint64_t budget_bytes = 0;
+  bool records_ahead = false;
+  std::vector<Rung> ladder;
+  uint64_t weight_bytes = 0;
+  uint64_t cache_bytes = 0;
+  std::array<Day, kWays> days;
+  std::array<std::optional<Difference>, kWays> differences;  // from eager
+  RuntimeStats runtime;
+  TreeStats tree;
   Outline outline;
+
+  bool tokens_are_equal() const { return !differences[kEngine] && !differences[kGraphtree]; }
 };
 
-// One way's figures, over the steps that the tree replayed.
+// A way's figures. Medians are taken over the steps that graphtree replayed, the same for every
+// way; over all steps if it replayed none. All else is over all steps.
 struct Figures {
-  double launches = 0;  // of a step; medians
-  double host_ns = 0;
   double tokens_per_second = 0;
+  double host_ns = 0;      // median
+  double whole_ns = 0;     // median
+  double submissions = 0;  // median
+  double slowest_ns = 0;   // the whole time of the slowest step
+  double padding = 0;  // of the rows for which layers were launched, that part was nobody's
+  size_t replays = 0;
 };
 
-struct Summary {
-  Figures eager;
-  Figures tree;
-  size_t replayed_steps = 0;
-  double other_host_ns = 0;  // of all steps that warmed up or recorded, together
-  double host_ratio() const { return tree.host_ns > 0 ? eager.host_ns / tree.host_ns : 0; }
+// Steps of one reason.
+struct Reasons {
+  Why why;
+  std::vector<size_t> steps;  // their numbers
 };
 
-// The first step whose tokens differ, or that only one of the days has.
-std::optional<size_t> FirstDifference(const Day& a, const Day& b);
+std::optional<Difference> FirstDifference(const Day& eager, const Day& other);
+Figures FiguresOf(const Comparison& comparison, int way);
+// Of the steps that were no replay, in the order of Why.
+std::vector<Reasons> ReasonsOf(const Day& day);
 
+// InvalidArgument if the budget holds no graph, or a request is none.
 absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options);
-Summary Summarise(const Comparison& comparison);
 
 }  // namespace graphtree::demo
 

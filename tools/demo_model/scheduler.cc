@@ -1,101 +1,95 @@
-// Draws the requests and shares out the steps.
+// Deals out steps, places and blocks.
 #include "tools/demo_model/scheduler.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "device/base/check.h"
-#include "graphs/random/philox.h"
 #include "tools/demo_model/kernels/dims.h"
 
 namespace graphtree::demo {
 namespace {
 
-// Numbers in order, as from a stream.
-class Draws {
- public:
-  explicit Draws(uint64_t seed) : seed_(seed) {}
-  int Between(int low, int high) {
-    return low + static_cast<int>(RandomWord(seed_, next_++) % (high - low + 1));
-  }
-
- private:
-  const uint64_t seed_;
-  uint64_t next_ = 0;
-};
+size_t BlocksFor(const Request& request) {
+  return (request.length() + kBlockTokens - 1) / kBlockTokens;
+}
 
 }  // namespace
 
-std::vector<Request> MakeRequests(uint64_t seed, int steps, int most_rows) {
-  Draws draws(seed);
-  std::vector<Request> requests;
-  // A request runs for about 30 steps, so that this many keep half of the rows busy.
-  const int gap = std::max(1, 60 / most_rows);
-  for (int arrival = 0; arrival < std::max(1, steps - 30); arrival += draws.Between(1, 2 * gap)) {
-    Request request;
-    request.arrival = arrival;
-    request.prompt.resize(draws.Between(2, 12));
-    for (int& token : request.prompt) token = draws.Between(0, kVocabulary - 1);
-    request.wanted = std::min(draws.Between(8, 40), std::max(1, steps - arrival));
-    request.temperature = draws.Between(0, 3) == 0 ? 0.8f : 0.0f;
-    requests.push_back(std::move(request));
+Scheduler::Scheduler(const std::vector<Request>& requests, int most_requests)
+    : most_requests_(most_requests) {
+  GRAPHTREE_CHECK(most_requests >= 1 && most_requests <= kMostRequests)
+      << most_requests << " requests";
+  for (const Request& request : requests) {
+    GRAPHTREE_CHECK(CheckRequest(request).ok()) << CheckRequest(request).message();
+    waiting_.push_back({static_cast<int>(waiting_.size()), request, {}});
   }
-  return requests;
+  for (int block = kBlocks; block-- > 0;) free_blocks_.push_back(block);
 }
 
-Scheduler::Scheduler(std::vector<Request> requests, int most_rows)
-    : waiting_(requests.begin(), requests.end()) {
-  GRAPHTREE_CHECK(most_rows >= 1 && most_rows <= kSlots) << most_rows << " rows";
-  for (const Request& request : waiting_) {
-    const size_t length = request.prompt.size() + request.wanted;
-    GRAPHTREE_CHECK(!request.prompt.empty() && request.wanted > 0 && length <= kPositions)
-        << "a request of " << request.prompt.size() << " + " << request.wanted << " tokens";
+size_t Scheduler::Admit() {
+  if (running_.empty() && !waiting_.empty()) {
+    clock_ = std::max(clock_, waiting_.front().request.arrival);
   }
-  for (int slot = most_rows; slot-- > 0;) free_slots_.push_back(slot);
-}
-
-void Scheduler::Admit() {
-  if (running_.empty() && !waiting_.empty()) clock_ = std::max(clock_, waiting_.front().arrival);
-  while (!waiting_.empty() && waiting_.front().arrival <= clock_ && !free_slots_.empty()) {
-    running_.push_back({std::move(waiting_.front()), free_slots_.back()});
+  const size_t first = running_.size();
+  int tokens = 0;
+  while (!waiting_.empty() && running_.size() < most_requests_) {
+    Running& next = waiting_.front();
+    const size_t blocks = BlocksFor(next.request);
+    const size_t admitted = running_.size() - first;
+    tokens += next.request.prompt;
+    if (next.request.arrival > clock_ || blocks > free_blocks_.size()) break;
+    if (admitted == kPrefillRequests || (admitted > 0 && tokens > kPrefillTokens)) break;
+    next.blocks.assign(free_blocks_.rbegin(), free_blocks_.rbegin() + blocks);
+    free_blocks_.resize(free_blocks_.size() - blocks);
+    running_.push_back(std::move(next));
     waiting_.pop_front();
-    free_slots_.pop_back();
   }
+  return first;
+}
+
+void Scheduler::Append(const Running& running, bool is_prefill, Batch* batch) const {
+  const Request& request = running.request;
+  if (is_prefill) {
+    for (int i = 0; i < request.prompt; ++i) batch->ids.push_back(PromptToken(request, i));
+  } else {
+    batch->ids.push_back(running.last_picked);
+  }
+  batch->starts.push_back(batch->tokens());
+  batch->lengths.push_back(request.prompt + running.picked);
+  std::vector<int> table = running.blocks;
+  table.resize(kTableBlocks);
+  batch->tables.insert(batch->tables.end(), table.begin(), table.end());
+  batch->temperatures.push_back(request.temperature);
+  batch->seeds.push_back(request.seed);
+  batch->numbers.push_back(running.number);
 }
 
 bool Scheduler::Next(Batch* batch) {
-  Admit();
+  const size_t first = Admit();
   *batch = Batch();
-  for (const Running& running : running_) {
-    const std::vector<int>& prompt = running.request.prompt;
-    const size_t position = running.position;
-    batch->tokens.push_back(position < prompt.size() ? prompt[position] : running.last_picked);
-    batch->positions.push_back(running.position);
-    batch->slots.push_back(running.slot);
-    batch->temperatures.push_back(running.request.temperature);
-    if (running.reads_prompt()) continue;
-    batch->picks = true;
-    batch->samples |= running.request.temperature > 0;
+  if (running_.empty()) return false;
+  batch->is_prefill = first < running_.size();
+  batch->starts.push_back(0);
+  first_ = batch->is_prefill ? first : 0;
+  for (size_t i = first_; i < running_.size(); ++i) {
+    Append(running_[i], batch->is_prefill, batch);
   }
-  return !running_.empty();
+  return true;
 }
 
 void Scheduler::Take(const std::vector<int>& picked) {
+  GRAPHTREE_CHECK(picked.size() == running_.size() - first_)
+      << picked.size() << " tokens for " << running_.size() - first_ << " requests";
   ++clock_;
-  ++step_;
-  for (size_t row = 0; row < running_.size(); ++row) {
-    Running& running = running_[row];
-    if (!running.reads_prompt()) {
-      GRAPHTREE_CHECK(row < picked.size()) << "row " << row << " of " << picked.size();
-      running.last_picked = picked[row];
-      ++running.picked;
-      ++generated_;
-    }
-    ++running.position;
-    if (running.picked == running.request.wanted) free_slots_.push_back(running.slot);
+  for (size_t i = 0; i < picked.size(); ++i) {
+    Running& running = running_[first_ + i];
+    running.last_picked = picked[i];
+    ++running.picked;
+    if (running.picked < running.request.output) continue;
+    free_blocks_.insert(free_blocks_.end(), running.blocks.rbegin(), running.blocks.rend());
   }
-  const auto done = [](const Running& r) { return r.picked == r.request.wanted; };
-  running_.erase(std::remove_if(running_.begin(), running_.end(), done), running_.end());
+  const auto is_done = [](const Running& r) { return r.picked == r.request.output; };
+  running_.erase(std::remove_if(running_.begin(), running_.end(), is_done), running_.end());
 }
 
 }  // namespace graphtree::demo

@@ -1,78 +1,79 @@
-// A small server's day: requests come, share steps while they run, and go.
+// Continuous batching: requests come, share steps while they run, and go.
 //
-//   step     0    1    2    3    4    5    6
-//   slot 0   A*   A*   A    A    A    B*   B*      * the prompt is read, nothing is picked
-//   slot 1        C*   C*   C    C    C    C
-//   rows     1    2    2    2    2    2    2
+//   step        0     1    2    3     4    5    6
+//   request A   A A A A    A    .     A    A            3 tokens of prompt; 5 are picked
+//   request B                   B B   B    B    B       comes before step 3
+//               prefill         prefill
 //
-// Each step takes one token of every running request: the next one of its prompt, or the one that
-// was picked for it in the step before. So the number of rows changes as requests come and go,
-// steps in which all requests read their prompts pick nothing, and steps with a request that has a
-// temperature draw random numbers: the calls take different paths.
+// A step either reads prompts or decodes. Prompts come first: requests that wait, have a place, and
+// find room in the cache are read together, each prompt whole, and every one of them gets its first
+// token from that step. In all other steps each running request gets its next token.
 //
-// Pure and deterministic: the same seed and the same picked tokens give the same day.
+// A request gets the blocks of the cache that it will ever need when it starts, and gives them back
+// when it ends; who comes next gets those that were given back last.
+//
+// Pure and deterministic: which batches there are depends on the trace alone, and not on tokens.
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_SCHEDULER_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_SCHEDULER_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <vector>
 
+#include "tools/demo_model/trace.h"
+
 namespace graphtree::demo {
 
-struct Request {
-  int arrival = 0;  // the step before which it comes
-  std::vector<int> prompt;
-  int wanted = 0;  // tokens to generate
-  float temperature = 0;
-};
-
-// The requests of a day that lasts about `steps` steps.
-std::vector<Request> MakeRequests(uint64_t seed, int steps, int most_rows);
-
-// What one step works on: one row for each running request.
+// What one step works on, as it goes to the device. Request r has the ids [starts[r], starts[r+1]).
 struct Batch {
-  std::vector<int> tokens;
-  std::vector<int> positions;
-  std::vector<int> slots;
+  bool is_prefill = false;
+  std::vector<int64_t> ids;
+  std::vector<int> starts;   // one more than requests
+  std::vector<int> lengths;  // tokens of the request, with those of this step
+  std::vector<int> tables;   // kTableBlocks for each request
   std::vector<float> temperatures;
-  bool picks = false;    // some row needs its next token
-  bool samples = false;  // ... and one of those draws it at random
+  std::vector<int64_t> seeds;
+  std::vector<int> numbers;  // of the requests in the trace
 
-  int rows() const { return static_cast<int>(tokens.size()); }
+  int tokens() const { return static_cast<int>(ids.size()); }
+  int requests() const { return static_cast<int>(lengths.size()); }
+  int context() const { return *std::max_element(lengths.begin(), lengths.end()); }
 };
+
+// Of one step that reads prompts. A longer prompt is read alone.
+inline constexpr int kPrefillRequests = 4;
+inline constexpr int kPrefillTokens = 128;
 
 class Scheduler {
  public:
-  Scheduler(std::vector<Request> requests, int most_rows);
+  // REQUIRES: CheckRequest of each; 1 <= most_requests <= kMostRequests.
+  Scheduler(const std::vector<Request>& requests, int most_requests);
 
-  // False when all requests are done. Steps without a running request are skipped.
+  // False when all requests are done. Time in which nothing runs is skipped.
   bool Next(Batch* batch);
-  // What was picked for the rows of the last batch. REQUIRES: as many as its rows, if it picks.
+  // What was picked for the requests of the last batch, in its order. REQUIRES: as many.
   void Take(const std::vector<int>& picked);
-
-  int steps() const { return step_; }
-  int generated() const { return generated_; }
 
  private:
   struct Running {
+    int number;
     Request request;
-    int slot;
-    int position = 0;     // of the token that goes next
-    int last_picked = 0;
+    std::vector<int> blocks;
     int picked = 0;
-
-    bool reads_prompt() const { return position + 1 < static_cast<int>(request.prompt.size()); }
+    int last_picked = 0;
   };
 
-  void Admit();
+  // Requests that are read in this step; running_ from `first` on.
+  size_t Admit();
+  void Append(const Running& running, bool is_prefill, Batch* batch) const;
 
-  std::deque<Request> waiting_;
+  const size_t most_requests_;
+  std::deque<Running> waiting_;
   std::vector<Running> running_;
-  std::vector<int> free_slots_;
+  std::vector<int> free_blocks_;
+  size_t first_ = 0;  // of running_, in the last batch
   int clock_ = 0;
-  int step_ = 0;
-  int generated_ = 0;
 };
 
 }  // namespace graphtree::demo

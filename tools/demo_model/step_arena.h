@@ -24,6 +24,9 @@
 
 namespace graphtree::demo {
 
+// Enough for the largest step of the model.
+inline constexpr uint64_t kStepArenaBytes = 16 << 20;
+
 class StepArena : public BodyAllocator, private StorageOwner {
  public:
   explicit StepArena(AddressRange range) : range_(range) {}

@@ -9,14 +9,12 @@
 #include "device/base/status_macros.h"
 #include "graphs/layout.h"
 #include "graphs/random/philox.h"
-#include "tools/demo_model/functions.h"
-#include "tools/demo_model/kernels/dims.h"
 
 namespace graphtree::demo {
 namespace {
 
 constexpr int64_t kAlignment = 64;  // floats: tensors begin at multiples of 256 bytes
-constexpr int64_t kCacheFloats = int64_t{2} * kSlots * kPositions * kHidden;
+constexpr int64_t kCacheFloats = int64_t{2} * kCacheRows * kHidden;
 
 // Tensors one behind the other in a vector, which becomes the block.
 class Sheet {
@@ -48,7 +46,6 @@ class Sheet {
     const auto& [offset, layout] = tensors_[index];
     return Tensor::Foreign(base + offset * sizeof(float), layout);
   }
-  size_t size() const { return tensors_.size(); }
 
  private:
   absl::Span<float> Add(int64_t rows, int64_t columns) {
@@ -104,15 +101,26 @@ absl::StatusOr<std::unique_ptr<Weights>> Weights::Load(Device& device, Stream& s
   const Address base = weights->weights_->range().base;
   GRAPHTREE_RETURN_IF_ERROR(Upload(device, stream, sheet.floats(), base));
   GRAPHTREE_RETURN_IF_ERROR(weights->ClearCaches(stream));
-  const Layout* cache = Layout::Of(DType::kF32, {2, kSlots, kPositions, kHidden});
-  size_t next = 0;
-  while (next < 2) weights->decode_.push_back(sheet.TensorAt(next++, base));
-  for (int layer = 0; layer < kLayers; ++layer) {
-    for (int i = 0; i < kCache; ++i) weights->decode_.push_back(sheet.TensorAt(next++, base));
-    const uint64_t offset = layer * kCacheFloats * sizeof(float);
-    weights->decode_.push_back(Tensor::Foreign(weights->caches_->range().base + offset, cache));
+  // In the order in which they were drawn.
+  ModelWeights& model = weights->model_;
+  size_t drawn = 0;
+  const auto next = [&] { return sheet.TensorAt(drawn++, base); };
+  model.embedding = next();
+  model.angles = next();
+  const Layout* cache = Layout::Of(DType::kF32, {2, kCacheRows, kHidden});
+  Address cache_base = weights->caches_->range().base;
+  for (LayerWeights& layer : model.layers) {
+    layer.norm1 = next();
+    layer.qkv = next();
+    layer.project = next();
+    layer.norm2 = next();
+    layer.gate_up = next();
+    layer.down = next();
+    layer.cache = Tensor::Foreign(cache_base, cache);
+    cache_base += kCacheFloats * sizeof(float);
   }
-  while (next < sheet.size()) weights->pick_.push_back(sheet.TensorAt(next++, base));
+  model.norm = next();
+  model.head = next();
   return weights;
 }
 

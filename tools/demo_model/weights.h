@@ -8,6 +8,7 @@
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_WEIGHTS_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_WEIGHTS_H_
 
+#include <array>
 #include <cstdint>
 #include <memory>
 
@@ -17,8 +18,21 @@
 #include "device/stream.h"
 #include "graphs/tensor.h"
 #include "tools/demo_model/device_block.h"
+#include "tools/demo_model/kernels/dims.h"
 
 namespace graphtree::demo {
+
+struct LayerWeights {
+  Tensor norm1, qkv, project, norm2, gate_up, down, cache;
+};
+
+struct ModelWeights {
+  Tensor embedding;
+  Tensor angles;  // of each position's turn
+  std::array<LayerWeights, kLayers> layers;
+  Tensor norm;
+  Tensor head;
+};
 
 class Weights {
  public:
@@ -27,19 +41,16 @@ class Weights {
 
   absl::Status ClearCaches(Stream& stream);
 
-  // DecodeStep's inputs from kEmbedding on.
-  const Values& decode() const { return decode_; }
-  // The final norm and the head.
-  const Values& pick() const { return pick_; }
-  uint64_t bytes() const { return weights_->range().bytes + caches_->range().bytes; }
+  const ModelWeights& model() const { return model_; }
+  uint64_t weight_bytes() const { return weights_->range().bytes; }
+  uint64_t cache_bytes() const { return caches_->range().bytes; }
 
  private:
   Weights() = default;
 
   std::unique_ptr<DeviceBlock> weights_;
   std::unique_ptr<DeviceBlock> caches_;
-  Values decode_;
-  Values pick_;
+  ModelWeights model_;
 };
 
 }  // namespace graphtree::demo

@@ -1,9 +1,14 @@
-// Runs the model's day both ways on one device and shows what came out.
+// Serves a day of requests three ways on one device and shows what came out.
 #include "tools/verbs/demo.h"
 
+#include <cstdint>
+#include <fstream>
+#include <iterator>
 #include <memory>
 #include <ostream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -21,13 +26,16 @@
 #include "tools/cli/registry.h"
 #include "tools/demo_model/comparison.h"
 #include "tools/demo_model/kernels/dims.h"
+#include "tools/demo_model/ladder.h"
 #include "tools/demo_model/report.h"
+#include "tools/demo_model/trace.h"
 #include "tools/verbs/cuda_environment.h"
 
 namespace graphtree {
 namespace {
 
 constexpr int64_t kMostSteps = 1'000'000;
+constexpr int64_t kSteps = 300;
 
 // The first GPU where there is one.
 std::string DefaultDevice() {
@@ -37,7 +45,7 @@ std::string DefaultDevice() {
   return "host";
 }
 
-constexpr const char* kFileOptions[] = {"--json", "--tree", "--snapshot"};
+constexpr const char* kFileOptions[] = {"--json", "--tree", "--snapshot", "--save-trace"};
 
 // One would be written over the other.
 absl::Status FilesDiffer(const cli::Arguments& arguments) {
@@ -72,32 +80,65 @@ absl::StatusOr<int> InRange(const cli::Arguments& arguments, const char* option,
       absl::StrCat(option, " ", value, " is not between ", low, " and ", high));
 }
 
+// The snapshot is written while the runtime is still open.
+absl::Status SnapshotOption(const cli::Arguments& arguments, demo::DemoOptions* options) {
+  if (!arguments.Has("--snapshot")) return absl::OkStatus();
+  const std::string path = arguments.Text("--snapshot");
+  if (!snapshot::FileKindOf(path).has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--snapshot \"", path, "\": a snapshot's file ends in .pickle, .json or .sqlite"));
+  }
+  options->at_the_end = [path](Tree& tree) { return WriteTreeSnapshot(tree, path); };
+  return absl::OkStatus();
+}
+
 absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
                                               cli::ProgressLine& progress) {
   GRAPHTREE_RETURN_IF_ERROR(FilesDiffer(arguments));
   demo::DemoOptions options;
-  GRAPHTREE_ASSIGN_OR_RETURN(options.steps,
-                             InRange(arguments, "--steps", options.steps, 1, kMostSteps));
-  GRAPHTREE_ASSIGN_OR_RETURN(options.most_rows, InRange(arguments, "--rows", demo::kSlots, 1,
-                                                        demo::kSlots));
-  GRAPHTREE_ASSIGN_OR_RETURN(const int seed,
-                             InRange(arguments, "--seed", 1, 0, 1'000'000'000));
-  options.seed = static_cast<uint64_t>(seed);
-  options.sampled = !arguments.Has("--greedy");
-  if (arguments.Has("--snapshot")) {
-    const std::string path = arguments.Text("--snapshot");
-    if (!snapshot::FileKindOf(path).has_value()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "--snapshot \"", path, "\": a snapshot's file ends in .pickle, .json or .sqlite"));
-    }
-    options.at_the_end = [path](Tree& tree) { return WriteTreeSnapshot(tree, path); };
+  GRAPHTREE_ASSIGN_OR_RETURN(options.most_requests,
+                             InRange(arguments, "--batch", demo::kMostRequests, 1,
+                                     demo::kMostRequests));
+  const int64_t budget = arguments.Bytes("--budget", demo::kDefaultBudget);
+  if (budget < static_cast<int64_t>(demo::RungBytes())) {
+    return absl::InvalidArgumentError(absl::StrCat("--budget ", budget,
+                                                   " holds no graph; one takes ",
+                                                   demo::RungBytes(), " bytes"));
   }
+  options.budget_bytes = static_cast<uint64_t>(budget);
+  options.records_ahead = arguments.Has("--record-ahead");
+  GRAPHTREE_RETURN_IF_ERROR(SnapshotOption(arguments, &options));
   if (!arguments.Has("--quiet")) {
-    options.progress = [&progress](const std::string& way, int step) {
+    options.progress = [&progress](const char* way, int step) {
       if (step % 20 == 0) progress.Show(absl::StrCat(way, ": ", step, " steps"));
     };
   }
   return options;
+}
+
+// Of the built-in trace; a file says everything by itself.
+absl::StatusOr<std::vector<demo::Request>> BuiltInTrace(const cli::Arguments& arguments,
+                                                        int most_requests) {
+  for (const char* option : {"--steps", "--seed"}) {
+    if (!arguments.Has("--trace") || !arguments.Has(option)) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(option, " is for the built-in trace, and --trace gives another one"));
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(const int steps,
+                             InRange(arguments, "--steps", kSteps, 1, kMostSteps));
+  GRAPHTREE_ASSIGN_OR_RETURN(const int seed, InRange(arguments, "--seed", 1, 0, 1'000'000'000));
+  return demo::MakeTrace(static_cast<uint64_t>(seed), steps, most_requests);
+}
+
+absl::StatusOr<std::vector<demo::Request>> TraceFromFile(const std::string& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!file.good() && !file.eof()) {
+    return absl::NotFoundError(absl::StrCat("cannot read the trace ", path));
+  }
+  absl::StatusOr<std::vector<demo::Request>> requests = demo::ParseTrace(text);
+  if (requests.ok()) return requests;
+  return absl::InvalidArgumentError(absl::StrCat(path, ": ", requests.status().message()));
 }
 
 absl::StatusOr<demo::Comparison> RunOn(const std::string& name, const demo::DemoOptions& options) {
@@ -121,25 +162,47 @@ absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison&
   return absl::OkStatus();
 }
 
+// With the requests of a file, once it is clear that there will be a day.
+absl::StatusOr<demo::Comparison> RunDay(const cli::Arguments& arguments,
+                                        demo::DemoOptions options, cli::Console& console) {
+  GRAPHTREE_RETURN_IF_ERROR(FilesMayBeWritten(arguments));
+  if (arguments.Has("--trace")) {
+    GRAPHTREE_ASSIGN_OR_RETURN(options.requests, TraceFromFile(arguments.Text("--trace")));
+  }
+  if (arguments.Has("--greedy")) {
+    for (demo::Request& request : options.requests) request.temperature = 0;
+  }
+  if (arguments.Has("--save-trace")) {
+    GRAPHTREE_RETURN_IF_ERROR(cli::WriteOutput(arguments.Text("--save-trace"),
+                                               demo::TraceText(options.requests), console));
+  }
+  return RunOn(arguments.Has("--device") ? arguments.Text("--device") : DefaultDevice(), options);
+}
+
+int WrongUse(const absl::Status& status, cli::Console& console) {
+  console.err << "graphtree demo: " << status.message() << "\n";
+  return cli::kWrongUse;
+}
+
 int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
   cli::ProgressLine progress(console.err);
-  const absl::StatusOr<demo::DemoOptions> options = OptionsFrom(arguments, progress);
-  if (!options.ok()) {
-    console.err << "graphtree demo: " << options.status().message() << "\n";
-    return cli::kWrongUse;
-  }
-  const absl::Status writable = FilesMayBeWritten(arguments);
-  if (!writable.ok()) return cli::BadInput(console, "demo", writable);
-  const absl::StatusOr<demo::Comparison> comparison = RunOn(
-      arguments.Has("--device") ? arguments.Text("--device") : DefaultDevice(), *options);
+  absl::StatusOr<demo::DemoOptions> options = OptionsFrom(arguments, progress);
+  if (!options.ok()) return WrongUse(options.status(), console);
+  absl::StatusOr<std::vector<demo::Request>> trace =
+      BuiltInTrace(arguments, options->most_requests);
+  if (!trace.ok()) return WrongUse(trace.status(), console);
+  options->requests = *std::move(trace);
+  const absl::StatusOr<demo::Comparison> comparison =
+      RunDay(arguments, *std::move(options), console);
   progress.Clear();
   if (!comparison.ok()) return cli::BadInput(console, "demo", comparison.status());
   // A script that reads one of the files from the console gets nothing else there.
-  const bool console_is_taken = arguments.Text("--json") == "-" || arguments.Text("--tree") == "-";
+  bool console_is_taken = false;
+  for (const char* option : kFileOptions) console_is_taken |= arguments.Text(option) == "-";
   (console_is_taken ? console.err : console.out) << demo::ReportText(*comparison);
   const absl::Status written = WriteFiles(arguments, *comparison, console);
   if (!written.ok()) return cli::BadInput(console, "demo", written);
-  return comparison->first_difference.has_value() ? cli::kFoundSomething : cli::kFine;
+  return comparison->tokens_are_equal() ? cli::kFine : cli::kFoundSomething;
 }
 
 cli::Option FileOption(const char* name, const char* help) {
@@ -150,36 +213,54 @@ cli::Option NumberOption(const char* name, const char* help) {
   return {.name = name, .kind = cli::ValueKind::kInteger, .value_name = "N", .help = help};
 }
 
+std::vector<cli::Option> Options() {
+  return {{.name = "--device",
+           .kind = cli::ValueKind::kText,
+           .value_name = "NAME",
+           .help = "host, cuda or cuda:N; the first GPU where there is one."},
+          FileOption("--trace",
+                     "Serve the requests of this file: on each line the step before which one "
+                     "comes, the tokens of its prompt, the tokens it wants, \"greedy\" or a "
+                     "temperature, and a seed."),
+          FileOption("--save-trace", "Write the day's trace, to change and serve again."),
+          NumberOption("--steps", "About how many steps the built-in trace has; 300."),
+          NumberOption("--seed", "Another seed is another built-in trace; 1."),
+          {.name = "--greedy", .help = "No request draws its tokens at random."},
+          NumberOption("--batch", "The most requests in one step, 1 to 16; 16."),
+          {.name = "--budget",
+           .kind = cli::ValueKind::kBytes,
+           .value_name = "BYTES",
+           .help = "Device memory that graphs may hold; fewer shapes get one if it is small. 3M."},
+          {.name = "--record-ahead",
+           .help = "Graphtree records all shapes before the first request, and not while "
+                   "serving."},
+          {.name = "--quiet", .help = "Show no progress; a terminal is shown some."},
+          FileOption("--snapshot",
+                     "Write the memory of the pool and of each recording: .pickle, .json or "
+                     ".sqlite. `graphtree memory nodes FILE` shows whose it is."),
+          FileOption("--tree", "Write the recordings as Graphviz; - is the console."),
+          FileOption("--json", "Write all figures as JSON; - is the console.")};
+}
+
 }  // namespace
 
 cli::Verb DemoVerb() {
   return {.name = "demo",
-          .summary = "Decode with a small transformer, eagerly and through a tree, side by side.",
+          .summary = "Serve a day of requests with a small transformer, three ways side by side.",
           .description =
-              "A day of a small server: requests come and go, so that batches change their size, "
-              "some steps only read prompts, and some requests draw their tokens at random. The "
-              "whole day runs eagerly first and then through a tree; the tokens of every step are "
-              "compared. Exit code 1 if they differ.",
-          .options = {{.name = "--device",
-                       .kind = cli::ValueKind::kText,
-                       .value_name = "NAME",
-                       .help = "host, cuda or cuda:N; the first GPU where there is one."},
-                      NumberOption("--steps", "About how many steps the day has; 200."),
-                      NumberOption("--rows", "The most requests in one step, 1 to 8; 8."),
-                      NumberOption("--seed", "Another seed is another day; 1."),
-                      {.name = "--greedy", .help = "No request draws its tokens at random."},
-                      {.name = "--quiet", .help = "Show no progress; a terminal is shown some."},
-                      FileOption("--snapshot",
-                                 "Write the memory of the pool and of each tree node: .pickle, "
-                                 ".json or .sqlite. `graphtree memory nodes FILE` shows whose it "
-                                 "is."),
-                      FileOption("--tree", "Write the tree as Graphviz; - is the console."),
-                      FileOption("--json", "Write all figures as JSON; - is the console.")},
-          .examples = {{"graphtree demo", "under a minute, on a GPU or on the host"},
+              "A small server's day: requests come and go, so that steps change their size, some "
+              "steps read prompts and others decode, and some requests draw their tokens at "
+              "random. The day is served eagerly, then as serving engines use graphs today, then "
+              "by Graphtree's runtime. The tokens of every step are compared, and every step of "
+              "the runtime that was not a replay says why. Exit code 1 if tokens differ.",
+          .options = Options(),
+          .examples = {{"graphtree demo", "under 20 seconds, on a GPU or on the host"},
                        {"graphtree demo --device host --steps 50", "a short day without a GPU"},
+                       {"graphtree demo --save-trace day.txt", "then edit it, and --trace day.txt"},
+                       {"graphtree demo --budget 1M --json figures.json", "fewer graphs; figures "
+                                                                           "for a script"},
                        {"graphtree demo --snapshot day.pickle",
-                        "then `graphtree memory nodes day.pickle`"},
-                       {"graphtree demo --tree tree.dot --json figures.json", "for other tools"}},
+                        "then `graphtree memory nodes day.pickle`"}},
           .run = RunDemo};
 }
 

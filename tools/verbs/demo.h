@@ -1,4 +1,4 @@
-// `graphtree demo`: a day of a small server's, eagerly and through a tree, on one device.
+// `graphtree demo`: a day of a small server's, served three ways on one device.
 #ifndef GRAPHTREE_TOOLS_VERBS_DEMO_H_
 #define GRAPHTREE_TOOLS_VERBS_DEMO_H_
 

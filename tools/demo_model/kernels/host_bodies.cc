@@ -5,19 +5,25 @@
 #include <cstdint>
 
 #include "graphs/random/philox.h"
-#include "graphs/random/random_state.h"
 #include "tools/demo_model/kernels/dims.h"
 #include "tools/demo_model/kernels/math.h"
 
 namespace graphtree::demo {
 namespace {
 
-void AttendRow(float* out, const float* query, const float* keys, const float* values, int length) {
+// Where a token of a request lies in the cache.
+int PlaceOf(const int* table, int position) {
+  return table[position / kBlockTokens] * kBlockTokens + position % kBlockTokens;
+}
+
+void AttendRow(float* out, const float* query, const float* keys, const float* values,
+               const int* table, int length) {
   float score[kPositions];
   float largest = -3e38f;
   for (int t = 0; t < length; ++t) {
+    const float* key = keys + PlaceOf(table, t) * kHidden;
     float dot = 0;
-    for (int d = 0; d < kHeadDim; ++d) dot = TimesPlus(query[d], keys[t * kHidden + d], dot);
+    for (int d = 0; d < kHeadDim; ++d) dot = TimesPlus(query[d], key[d], dot);
     score[t] = Times(dot, 0.17677669f);
     largest = std::max(largest, score[t]);
   }
@@ -29,21 +35,41 @@ void AttendRow(float* out, const float* query, const float* keys, const float* v
   const float sum = Folded(partial);
   float mixed[kHeadDim] = {};
   for (int t = 0; t < length; ++t) {
-    for (int d = 0; d < kHeadDim; ++d) {
-      mixed[d] = TimesPlus(score[t], values[t * kHidden + d], mixed[d]);
-    }
+    const float* value = values + PlaceOf(table, t) * kHidden;
+    for (int d = 0; d < kHeadDim; ++d) mixed[d] = TimesPlus(score[t], value[d], mixed[d]);
   }
   for (int d = 0; d < kHeadDim; ++d) out[d] = Over(mixed[d], sum);
 }
 
 }  // namespace
 
+void PrepareOnHost(const HostCall& call) {
+  auto* positions = call.Get<int*>(0);
+  auto* owners = call.Get<int*>(1);
+  auto* places = call.Get<int*>(2);
+  const auto* starts = call.Get<const int*>(5);
+  const auto* lengths = call.Get<const int*>(6);
+  const auto* tables = call.Get<const int*>(7);
+  const int requests = call.Get<int>(9);
+  int live_requests = 0;
+  for (int r = 0; r < requests; ++r) {
+    live_requests += starts[r + 1] > starts[r];
+    for (int row = starts[r]; row < starts[r + 1]; ++row) {
+      positions[row] = lengths[r] - starts[r + 1] + row;
+      owners[row] = r;
+      places[row] = PlaceOf(tables + r * kTableBlocks, positions[row]);
+    }
+  }
+  *call.Get<int*>(3) = starts[requests];
+  *call.Get<int*>(4) = live_requests;
+}
+
 void EmbedOnHost(const HostCall& call) {
   auto* x = call.Get<float*>(0);
   const auto* table = call.Get<const float*>(1);
-  const auto* tokens = call.Get<const int*>(2);
-  for (int row = 0; row < call.Get<int>(3); ++row) {
-    std::copy_n(table + tokens[row] * kHidden, kHidden, x + row * kHidden);
+  const auto* ids = call.Get<const int*>(2);
+  for (int row = 0; row < *call.Get<const int*>(3); ++row) {
+    std::copy_n(table + ids[row] * kHidden, kHidden, x + row * kHidden);
   }
 }
 
@@ -51,7 +77,8 @@ void NormOnHost(const HostCall& call) {
   auto* out = call.Get<float*>(0);
   const auto* x = call.Get<const float*>(1);
   const auto* weight = call.Get<const float*>(2);
-  for (int row = 0; row < call.Get<int>(3); ++row, out += kHidden, x += kHidden) {
+  const int live = *call.Get<const int*>(3);
+  for (int row = 0; row < live; ++row, out += kHidden, x += kHidden) {
     float partial[kLanes] = {};
     for (int i = 0; i < kHidden; ++i) {
       partial[i % kLanes] = TimesPlus(x[i], x[i], partial[i % kLanes]);
@@ -68,7 +95,7 @@ void MatmulOnHost(const HostCall& call) {
   auto* __restrict out = call.Get<float*>(0);
   const auto* __restrict x = call.Get<const float*>(1);
   const auto* __restrict weight = call.Get<const float*>(2);
-  const int rows = call.Get<int>(3);
+  const int rows = *call.Get<const int*>(3);
   const int inner = call.Get<int>(4);
   const int columns = call.Get<int>(5);
   std::fill_n(out, rows * columns, 0.0f);
@@ -88,7 +115,7 @@ void RopeOnHost(const HostCall& call) {
   const auto* angles = call.Get<const float*>(1);
   const auto* positions = call.Get<const int*>(2);
   constexpr int kPairs = kHeadDim / 2;
-  for (int row = 0; row < call.Get<int>(3); ++row) {
+  for (int row = 0; row < *call.Get<const int*>(3); ++row) {
     for (int head = 0; head < 2 * kHeads; ++head) {  // queries' heads, then keys'
       float* at = qkv + row * 3 * kHidden + head * kHeadDim;
       const float* angle = angles + positions[row] * kPairs * 2;
@@ -105,13 +132,12 @@ void RopeOnHost(const HostCall& call) {
 void AppendOnHost(const HostCall& call) {
   auto* cache = call.Get<float*>(0);
   const auto* qkv = call.Get<const float*>(1);
-  const auto* positions = call.Get<const int*>(2);
-  const auto* slots = call.Get<const int*>(3);
-  for (int row = 0; row < call.Get<int>(4); ++row) {
-    float* place = cache + (slots[row] * kPositions + positions[row]) * kHidden;
+  const auto* places = call.Get<const int*>(2);
+  for (int row = 0; row < *call.Get<const int*>(3); ++row) {
+    float* place = cache + places[row] * kHidden;
     const float* from = qkv + row * 3 * kHidden;
     std::copy_n(from + kHidden, kHidden, place);
-    std::copy_n(from + 2 * kHidden, kHidden, place + kSlots * kPositions * kHidden);
+    std::copy_n(from + 2 * kHidden, kHidden, place + kCacheRows * kHidden);
   }
 }
 
@@ -120,13 +146,15 @@ void AttendOnHost(const HostCall& call) {
   const auto* qkv = call.Get<const float*>(1);
   const auto* cache = call.Get<const float*>(2);
   const auto* positions = call.Get<const int*>(3);
-  const auto* slots = call.Get<const int*>(4);
-  for (int row = 0; row < call.Get<int>(5); ++row) {
+  const auto* owners = call.Get<const int*>(4);
+  const auto* tables = call.Get<const int*>(5);
+  for (int row = 0; row < *call.Get<const int*>(6); ++row) {
+    const int* table = tables + owners[row] * kTableBlocks;
     for (int head = 0; head < kHeads; ++head) {
       const int within = head * kHeadDim;
-      const float* keys = cache + slots[row] * kPositions * kHidden + within;
+      const float* keys = cache + within;
       AttendRow(out + row * kHidden + within, qkv + row * 3 * kHidden + within, keys,
-                keys + kSlots * kPositions * kHidden, positions[row] + 1);
+                keys + kCacheRows * kHidden, table, positions[row] + 1);
     }
   }
 }
@@ -134,22 +162,25 @@ void AttendOnHost(const HostCall& call) {
 void AddOnHost(const HostCall& call) {
   auto* x = call.Get<float*>(0);
   const auto* y = call.Get<const float*>(1);
-  for (int i = 0; i < call.Get<int>(2); ++i) x[i] = Plus(x[i], y[i]);
+  const int count = *call.Get<const int*>(2) * kHidden;
+  for (int i = 0; i < count; ++i) x[i] = Plus(x[i], y[i]);
 }
 
 void GateOnHost(const HostCall& call) {
   auto* out = call.Get<float*>(0);
   const auto* gate_up = call.Get<const float*>(1);
-  for (int row = 0; row < call.Get<int>(2); ++row, out += kFeed, gate_up += 2 * kFeed) {
+  const int live = *call.Get<const int*>(2);
+  for (int row = 0; row < live; ++row, out += kFeed, gate_up += 2 * kFeed) {
     for (int i = 0; i < kFeed; ++i) out[i] = Times(Silu(gate_up[i]), gate_up[kFeed + i]);
   }
 }
 
-void GreedyOnHost(const HostCall& call) {
-  auto* tokens = call.Get<int*>(0);
-  const auto* logits = call.Get<const float*>(1);
-  for (int row = 0; row < call.Get<int>(2); ++row, logits += kVocabulary) {
-    tokens[row] = static_cast<int>(std::max_element(logits, logits + kVocabulary) - logits);
+void GatherOnHost(const HostCall& call) {
+  auto* out = call.Get<float*>(0);
+  const auto* x = call.Get<const float*>(1);
+  const auto* starts = call.Get<const int*>(2);
+  for (int r = 0; r < *call.Get<const int*>(3); ++r) {
+    std::copy_n(x + (starts[r + 1] - 1) * kHidden, kHidden, out + r * kHidden);
   }
 }
 
@@ -157,17 +188,20 @@ void SampleOnHost(const HostCall& call) {
   auto* tokens = call.Get<int*>(0);
   const auto* logits = call.Get<const float*>(1);
   const auto* temperatures = call.Get<const float*>(2);
-  const RandomStart start = Resolve(call.Get<RandomState>(4));
-  for (int row = 0; row < call.Get<int>(3); ++row, logits += kVocabulary) {
+  const auto* seeds = call.Get<const int64_t*>(3);
+  const auto* lengths = call.Get<const int*>(4);
+  const int live = *call.Get<const int*>(5);
+  for (int r = 0; r < live; ++r, logits += kVocabulary) {
+    const float temperature = temperatures[r];
+    const auto seed = static_cast<uint64_t>(seeds[r]);
+    const uint64_t start = static_cast<uint64_t>(lengths[r]) * kVocabulary;
     float best = -3e38f;
     for (int i = 0; i < kVocabulary; ++i) {
-      const float temperature = temperatures[row];
-      const uint64_t position = start.position + row * kVocabulary + i;
-      const float noise = temperature > 0 ? Gumbel(RandomWord(start.seed, position)) : 0.0f;
+      const float noise = temperature > 0 ? Gumbel(RandomWord(seed, start + i)) : 0.0f;
       const float value = TimesPlus(noise, temperature, logits[i]);
       if (value > best) {
         best = value;
-        tokens[row] = i;
+        tokens[r] = i;
       }
     }
   }

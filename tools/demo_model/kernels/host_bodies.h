@@ -6,6 +6,7 @@
 
 namespace graphtree::demo {
 
+void PrepareOnHost(const HostCall& call);
 void EmbedOnHost(const HostCall& call);
 void NormOnHost(const HostCall& call);
 void MatmulOnHost(const HostCall& call);
@@ -14,7 +15,7 @@ void AppendOnHost(const HostCall& call);
 void AttendOnHost(const HostCall& call);
 void AddOnHost(const HostCall& call);
 void GateOnHost(const HostCall& call);
-void GreedyOnHost(const HostCall& call);
+void GatherOnHost(const HostCall& call);
 void SampleOnHost(const HostCall& call);
 
 }  // namespace graphtree::demo

@@ -5,6 +5,7 @@
 namespace graphtree::demo {
 
 struct ModelSymbols {
+  const void* prepare = nullptr;
   const void* embed = nullptr;
   const void* norm = nullptr;
   const void* matmul = nullptr;
@@ -13,7 +14,7 @@ struct ModelSymbols {
   const void* attend = nullptr;
   const void* add = nullptr;
   const void* gate = nullptr;
-  const void* greedy = nullptr;
+  const void* gather = nullptr;
   const void* sample = nullptr;
 };
 

@@ -1,0 +1,65 @@
+// The runtime: a step is one launch, which brings the batch in, prepares, runs the layers and picks
+// tokens. What a server of one's own would look like; the rest of the demo is there to compare.
+//
+//   program "prefill"    slots of batch_slots.h    shapes: the ladder's rungs that read prompts
+//   program "decode"     the same                  ... and those that decode
+//
+// Nothing is recorded at the start. A shape is warmed up by the first step that needs it, recorded
+// by the second, and replayed from then on. Each step says why it ran as it did.
+#ifndef GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
+#define GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "device/device.h"
+#include "device/stream.h"
+#include "graphs/tensor.h"
+#include "runtime/runtime.h"
+#include "tools/demo_model/ladder.h"
+#include "tools/demo_model/way.h"
+#include "tools/demo_model/weights.h"
+
+namespace graphtree::demo {
+
+struct RuntimeWayOptions {
+  std::vector<Rung> ladder;
+  uint64_t budget_bytes = 0;  // that graphs may hold
+  // All shapes are recorded at the start, instead of while serving.
+  bool records_ahead = false;
+};
+
+class RuntimeWay : public Way {
+ public:
+  static absl::StatusOr<std::unique_ptr<RuntimeWay>> Create(Device& device, Stream& stream,
+                                                            const Weights& weights,
+                                                            const RuntimeWayOptions& options);
+
+  absl::StatusOr<Submitted> Submit(const Batch& batch) override;
+  std::string Describe() const override { return step_.has_value() ? step_->Describe() : ""; }
+  WayGraphs graphs() const override;
+
+  Runtime& runtime() { return *runtime_; }
+
+ private:
+  RuntimeWay(Stream& stream, std::unique_ptr<Runtime> runtime)
+      : stream_(stream), runtime_(std::move(runtime)) {}
+  absl::Status AddProgram(const ModelWeights& weights, bool is_prefill,
+                          const std::vector<Rung>& ladder);
+
+  Stream& stream_;
+  const std::unique_ptr<Runtime> runtime_;
+  std::array<ProgramId, 2> programs_;  // decode, prefill
+  Values outputs_;                     // of the last step; they go before the runtime
+  std::optional<Step> step_;
+};
+
+}  // namespace graphtree::demo
+
+#endif  // GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
