@@ -31,6 +31,11 @@ absl::Status Step::Stage(SlotId slot, double value) {
   return step_->block.Stage(slot, value);
 }
 
+absl::StatusOr<void*> Step::Buffer(SlotId slot, int64_t rows) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  return step_->block.Buffer(slot, rows);
+}
+
 const Choice& Step::choice() const { return step_->choice; }
 
 Why Step::why() const { return step_->choice.why; }

@@ -76,6 +76,11 @@ class Step {
   absl::Status Stage(SlotId slot, const HostRows& rows);
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);
+  // Memory for `rows` rows of the slot's own type, which the caller writes before Run, one after
+  // another: data that are made there need not be copied. Good until Run or Cancel. A row that is
+  // not written has whatever was there. An error as Stage's, and where rows lie in pieces (an axis
+  // before that of the rows).
+  absl::StatusOr<void*> Buffer(SlotId slot, int64_t rows);
 
   // How the step is going to run, and after Run how it ran. REQUIRES: no later step was begun.
   const Choice& choice() const;
