@@ -37,6 +37,11 @@ absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
   return core_->StageTensor(*step_, slot, tensor);
 }
 
+absl::StatusOr<void*> Step::Buffer(SlotId slot, int64_t rows) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  return step_->block.Buffer(slot, rows);
+}
+
 const Choice& Step::choice() const { return step_->choice; }
 
 Why Step::why() const { return step_->choice.why; }

@@ -88,6 +88,11 @@ class Step {
   // A tensor of a tree's or of the caller's, such as what the last step returned. One of a tree's
   // is held until the step has run.
   absl::Status Stage(SlotId slot, const Tensor& tensor);
+  // Memory for `rows` rows of the slot's own type, which the caller writes before Run, one after
+  // another: data that are made there need not be copied. Good until Run or Cancel. A row that is
+  // not written has whatever was there. An error as Stage's, and where rows lie in pieces (an axis
+  // before that of the rows).
+  absl::StatusOr<void*> Buffer(SlotId slot, int64_t rows);
 
   // How the step is going to run, and after Run how it ran. REQUIRES: no later step was begun.
   const Choice& choice() const;

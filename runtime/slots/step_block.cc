@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "runtime/slots/convert_rows.h"
+#include "runtime/slots/copy_for_device.h"
 #include "runtime/slots/element.h"
 
 namespace graphtree {
@@ -82,7 +83,8 @@ bool StepBlock::StageAsTheyAre(SlotId slot, const HostRows& rows) {
   }
   if (rows.data == nullptr || static_cast<uint64_t>(rows.rows) > at.rows) return false;
   const SlotPlace& place = plan_->places[slot];
-  std::memcpy(memory_ + place.payload_bytes, rows.data, rows.rows * place.row_bytes);
+  CopyForDevice(memory_ + place.payload_bytes, static_cast<const uint8_t*>(rows.data),
+                rows.rows * place.row_bytes);
   Put(slot, unpack::Kind::kPayload, static_cast<uint32_t>(rows.rows));
   return true;
 }
@@ -169,6 +171,18 @@ absl::Status StepBlock::Stage(SlotId slot, double value) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<uint8_t*> StepBlock::Buffer(SlotId slot, int64_t rows) {
+  const DType type = slot < slots_.size() ? slots_[slot].type : DType::kI32;
+  GRAPHTREE_RETURN_IF_ERROR(Check(slot, rows, type, 0, 0, "in place"));
+  if (plan_->slots[slot].pieces != 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        NameOf(slot), " was to be written in place; its rows lie in ", plan_->slots[slot].pieces,
+        " pieces along axis ", slots_[slot].axis, ", so they can only be staged from elsewhere"));
+  }
+  Put(slot, unpack::Kind::kPayload, static_cast<uint32_t>(rows));
+  return memory_ + plan_->places[slot].payload_bytes;
+}
+
 void StepBlock::StageZeros() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
     if ((staged_ >> slot & 1) != 0 || MayBeLeftOut(slot)) continue;
@@ -191,6 +205,7 @@ absl::Status StepBlock::Finish() {
   }
   if (slots_.empty()) return absl::OkStatus();
   std::memcpy(memory_, rows_.data(), slots_.size() * sizeof(unpack::Staged));
+  EndCopies();
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 //   block.Stage(0, HostRows{tokens.data(), DType::kI64, 5});    // converted to i32 on the way
 //   block.Stage(1, DeviceRows{address, DType::kI32, 5});        // read by the unpack op
 //   block.Stage(2, 1.0);                                        // every row
+//   uint8_t* rows = block.Buffer(3, 5).value();                 // written by the caller, in place
 //   block.Finish();                                             // an error if a slot was forgotten
 //
 // What lies on the host is copied here, so the caller may use its memory again at once. What lies
@@ -24,6 +25,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "device/address.h"
 #include "graphs/layout.h"
@@ -47,6 +49,11 @@ class StepBlock {
 
   // The rows of a slot that was staged from a device lie at another address.
   void MoveSource(SlotId slot, Address address) { rows_[slot].source = address; }
+  // Stages `rows` rows of the slot's own type that the caller writes to this memory, one after
+  // another, before Finish: nothing is copied. A row that the caller leaves out has whatever an
+  // earlier step had there. An error, too, if the rows lie along a later axis than the first of
+  // more than one.
+  absl::StatusOr<uint8_t*> Buffer(SlotId slot, int64_t rows);
 
   // Every slot that was not staged is staged with zeros, but what slots keep from step to step
   // stays: one that may be left out is, and one that keeps its padding has no rows staged.

@@ -68,6 +68,31 @@ class StepBlockTest : public testing::Test {
   const std::vector<int32_t> numbers_ = std::vector<int32_t>(1000, 3);
 };
 
+TEST_F(StepBlockTest, RowsWrittenInPlaceLieWhereStagedOnesWould) {
+  ASSERT_THAT(block_.Stage(kIds, HostRows{numbers_.data(), DType::kI32, 5}), IsOk());
+  StageAllBut(kIds);
+  ASSERT_THAT(block_.Finish(), IsOk());
+  const std::vector<uint8_t> staged = memory_;
+  Begin();
+  const absl::StatusOr<uint8_t*> rows = block_.Buffer(kIds, 5);
+  ASSERT_THAT(rows, IsOk());
+  std::memcpy(*rows, numbers_.data(), 5 * sizeof(int32_t));
+  StageAllBut(kIds);
+  ASSERT_THAT(block_.Finish(), IsOk());
+  EXPECT_EQ(memory_, staged);
+}
+
+TEST_F(StepBlockTest, WhatCannotBeWrittenInPlace) {
+  EXPECT_THAT(block_.Buffer(5, 1),
+              FailsWith(StatusCode::kInvalidArgument, "slot 5 was staged; the program has 5"));
+  ExpectNothingChanged(kIds, block_.Buffer(kIds, 9).status(), "9 rows in place");
+  ExpectNothingChanged(kTable, block_.Buffer(kTable, 2).status(),
+                       "its rows lie in 2 pieces along axis 1");
+  ASSERT_THAT(block_.Buffer(kIds, 1), IsOk());
+  EXPECT_THAT(block_.Buffer(kIds, 1),
+              FailsWith(StatusCode::kFailedPrecondition, "was staged twice in one step"));
+}
+
 TEST_F(StepBlockTest, AnUnknownSlot) {
   const std::string text = "slot 5 was staged; the program has 5, numbered from 0";
   EXPECT_THAT(block_.Stage(5, HostRows{numbers_.data(), DType::kI32, 1}),

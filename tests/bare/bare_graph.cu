@@ -65,6 +65,10 @@ class BareGraphOnCuda : public BareGraph {
     Note(cudaMemcpyAsync(PointerTo(target), source, bytes, cudaMemcpyHostToDevice, stream_));
   }
 
+  void Fill(Address target, uint64_t bytes) override {
+    Note(cudaMemsetAsync(PointerTo(target), 0, bytes, stream_));
+  }
+
   void LaunchOne(const BareLaunch& launch) override {
     Note(cudaLaunchKernel(launch.symbol, Dim(launch.grid), Dim(launch.block),
                           const_cast<void**>(launch.arguments.data()), 0, stream_));

@@ -43,6 +43,8 @@ class BareGraph {
   virtual void Copy(Address target, Address source, uint64_t bytes) = 0;
   // The same from page-locked memory.
   virtual void CopyFromHost(Address target, const void* source, uint64_t bytes) = 0;
+  // cudaMemsetAsync on the same stream, with zeros.
+  virtual void Fill(Address target, uint64_t bytes) = 0;
   // cudaLaunchKernel on the same stream.
   virtual void LaunchOne(const BareLaunch& launch) = 0;
   virtual absl::Status Synchronize() = 0;

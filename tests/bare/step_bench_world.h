@@ -1,17 +1,20 @@
 // A runtime with one program, as a serving engine has it, and beside it the ways of today with bare
-// CUDA calls: slots that are written by a copy or a fill each, kernels that prepare the step
-// launched one by one, and the main graph.
+// calls:
 //
-//   ours      Begin, Stage for each slot, Run:  [unpack -> prepare x P -> main x K]     one launch
-//   theirs    copy x slots, fill x padded, kernel x P, launch of [main x K]             many
-//   bare      launch of [main x K]
+//   ours      Begin, Stage for each slot, Run:   [unpack -> prepare x P -> main x K]     one launch
+//   theirs    copies, fills, kernels one by one, then a launch of [main x K]
+//   by hand   all data written to one piece of page-locked memory, whose address is patched:
+//                                                [ingest -> prepare x P -> main x K]     one launch
+//   bare      a launch of [main x K]
 //
-// On the host device its own calls stand for the bare ones.
+// By hand is the best that can be done with CUDA for one shape that is known beforehand: the host
+// writes padding, too, and nothing is checked.
 #ifndef GRAPHTREE_TESTS_BARE_STEP_BENCH_WORLD_H_
 #define GRAPHTREE_TESTS_BARE_STEP_BENCH_WORLD_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,18 +22,24 @@
 #include "absl/status/statusor.h"
 #include "device/memory.h"
 #include "runtime/runtime.h"
-#include "tests/bare/bare_graph.h"
+#include "tests/bare/bare_calls.h"
 #include "tests/bare/bench_device.h"
 
 namespace graphtree {
 
+// Where a step's rows of one slot come from.
+enum class RowsFrom : uint8_t { kHost, kDevice, kValue };
+
 struct StepShape {
-  uint32_t slots = 8;
-  uint32_t bytes = 4096;       // staged in a step, in all slots together
-  uint32_t preparations = 6;   // kernels
-  uint32_t kernels = 20;       // of the main graph
+  std::vector<RowsFrom> slots = std::vector<RowsFrom>(8, RowsFrom::kHost);  // of i32
+  int64_t rows = 128;         // of the shape
+  int64_t staged_rows = 128;  // of a step; less: it is padded
+  uint32_t preparations = 6;  // kernels before the main graph, of all but the bare launch
+  uint32_t kernels = 20;      // of the main graph
   uint32_t dependencies = 0;
-  bool is_padded = false;      // the step has three quarters of the shape's rows
+  // What their way takes beside a copy for each slot from the host and the preparing kernels.
+  uint32_t their_fills = 0;
+  uint32_t their_kernels = 0;
 };
 
 class StepBenchWorld {
@@ -40,24 +49,36 @@ class StepBenchWorld {
   ~StepBenchWorld();
 
   absl::Status Step();
-  void BareStep();
-  // Their way.
-  void SeparateStep();
+  // The caller makes its rows in the slots' own buffers.
+  absl::Status StepInPlace();
+  void TheirStep();
+  void StepByHand();
+  void BareStep() { bare_->Replay(kMain); }
+  // The same, and the caller makes the rows in its own memory.
+  void BareStepWithRows();
   void Drain();
 
   // How many steps were hits, or covered by a larger shape.
   uint64_t replays() const;
-  absl::Status bare_status();
-  bool is_host() const { return on_.is_host(); }
+  absl::Status bare_status() { return bare_->Synchronize(); }
 
  private:
+  enum Graph : size_t { kMain, kByHand };
+
   explicit StepBenchWorld(const StepShape& shape) : shape_(shape) {}
   absl::Status SetUp(const std::string& device);
   absl::Status AddProgram();
-  absl::Status MakeBare();
-  int64_t rows() const { return shape_.bytes / shape_.slots / sizeof(int32_t); }
-  int64_t staged_rows() const { return shape_.is_padded ? rows() * 3 / 4 : rows(); }
-  AddressRange Words(uint32_t index) const;
+  absl::Status RecordBare();
+  void MakeRows(int32_t* rows);
+  uint64_t slot_bytes() const { return shape_.rows * sizeof(int32_t); }
+  uint64_t staged_bytes() const { return shape_.staged_rows * sizeof(int32_t); }
+  // Pieces of the caller's memory: the main graph's, the preparation's, a slot's of their way, and
+  // what it is staged with if that lies on the device.
+  AddressRange Piece(uint32_t index) const;
+  AddressRange MainWords() const { return Piece(0); }
+  AddressRange PrepareWords() const { return Piece(1); }
+  AddressRange TheirSlot(size_t slot) const { return Piece(static_cast<uint32_t>(2 + 2 * slot)); }
+  AddressRange Source(size_t slot) const { return Piece(static_cast<uint32_t>(3 + 2 * slot)); }
 
   const StepShape shape_;
   BenchDevice on_;
@@ -66,8 +87,14 @@ class StepBenchWorld {
   ProgramId program_;
   Values outputs_;
   std::vector<int32_t> data_;
-  HostGraph host_;
-  std::unique_ptr<BareGraph> bare_;
+  int32_t turn_ = 0;
+
+  std::unique_ptr<BareCalls> bare_;
+  std::optional<BareKernel> main_;
+  std::optional<BareKernel> prepare_;
+  std::optional<BareKernel> ingest_;
+  uint64_t host_slots_ = 0;
+  uint64_t block_ = 0;  // of those by hand
 };
 
 }  // namespace graphtree

@@ -1,4 +1,5 @@
 // Steps of one program: how they run, and what they leave.
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
@@ -127,6 +128,21 @@ TEST_P(StepsTest, RowsOfTheDevicesAreReadByTheGraph) {
     Values outputs;
     ASSERT_THAT(step.Run(&outputs), IsOk());
     EXPECT_EQ(ReadIds(outputs[0]), Doubled(IdsFrom(i + 1, 4), 8));
+  }
+}
+
+TEST_P(StepsTest, RowsAreWrittenInPlace) {
+  const ProgramId program = AddDouble({kMost});
+  for (int32_t i = 0; i < 100; ++i) {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 40}, a()));
+    ASSERT_OK_AND_ASSIGN(void* const rows, step.Buffer(0, 40));
+    const Ids ids = IdsFrom(100 * i, 40);
+    std::copy(ids.begin(), ids.end(), static_cast<int32_t*>(rows));
+    Values outputs;
+    ASSERT_THAT(step.Run(&outputs), IsOk());
+    EXPECT_FALSE(step.Buffer(0, 1).ok()) << "the step is closed";
+    if (i % 10 != 0) continue;
+    EXPECT_EQ(ReadIds(outputs[0]), Doubled(ids, kMost));
   }
 }
 
