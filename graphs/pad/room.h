@@ -105,10 +105,12 @@ class MadeMemory {
     made_.back().at = at;
     return room;
   }
-  // A tensor of this layout was laid over the tensor's memory: the run has asked for that much.
+  // The tensor is padded in place, and now has this layout: the run has asked for that much. Counts
+  // as an allocation, so that what is made later has the number that it has in a run that copies.
   void Padded(const Tensor& tensor, const Layout& layout) {
     Made* const made = Find(tensor.storage());
     made->asked = std::max(made->asked, OffsetOf(tensor) + layout.extent_bytes());
+    made_.push_back({});
   }
   // Work on another stream uses the storage.
   void NoteBeside(const Storage* storage) {
@@ -125,12 +127,12 @@ class MadeMemory {
 
  private:
   struct Made {
-    const Storage* storage;
-    uint64_t serial;  // if the storage has another serial by now, it is another allocation's
-    uint64_t asked;
-    size_t block;    // the allocation that is to have room for it
-    uint64_t at;     // where it begins in that allocation's block
-    bool is_beside;  // another stream uses it
+    const Storage* storage = nullptr;
+    uint64_t serial = 0;  // if the storage has another serial by now, it is another allocation's
+    uint64_t asked = 0;
+    size_t block = 0;        // the allocation that is to have room for it
+    uint64_t at = 0;         // where it begins in that allocation's block
+    bool is_beside = false;  // another stream uses it
   };
 
   static uint64_t OffsetOf(const Tensor& tensor) {

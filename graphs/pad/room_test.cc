@@ -126,6 +126,21 @@ TEST_F(RoomTest, PadsOfPadsAndOfViewsWantRoomOfTheFirstBlock) {
   EXPECT_EQ(learned.WantedBy(0), 40u + 10 + 201);
 }
 
+// A pad in place makes nothing, and one that copies does.
+TEST_F(RoomTest, WhatIsMadeAfterAPadHasItsNumberWhicheverWayThatWent) {
+  LearnedRoom learned;
+  for (int number = 0; number < 3; ++number) {
+    MadeMemory run;
+    run.UseRoom(&learned, 1000, true);
+    Tensor first = Made(run, 100);
+    EXPECT_EQ(Pad(run, &first, 150), number > 0) << number;
+    Tensor second = Made(run, 100);
+    EXPECT_EQ(Pad(run, &second, 170), number > 0) << number;
+    EXPECT_EQ(Pad(run, &first, 180), number > 0) << number;
+    EXPECT_EQ(Made(run, 10).storage()->range().bytes, 10u);
+  }
+}
+
 // Else the layouts of later pads could differ between runs that have learned and those that have
 // not.
 TEST_F(RoomTest, WhatWasPaddedCountsAsAskedFor) {

@@ -85,6 +85,15 @@ TEST_P(PaddingTest, RoomIsLearnedInTheWarmUp) {
   EXPECT_EQ(room_bytes(), (kMore - kWords) * 4);
 }
 
+TEST_P(PaddingTest, WhatIsMadeAfterAPadHasLearnedRoomToo) {
+  ExpectPaddedInSixSteps([](Launcher& on, Values&) {
+    const Tensor first = PadMore(on, Filled(on, 4, kWords));
+    return Values{PadMore(on, Filled(on, 5, kWords)), first};
+  });
+  EXPECT_EQ(copied(), 2u);
+  EXPECT_EQ(in_place(), 2u);
+}
+
 TEST_P(PaddingTest, LearnedRoomIsWithinItsBudget) {
   for (const uint64_t budget : {(kMore - kWords) * 4, (kMore - kWords) * 4 - 1, int64_t{0}}) {
     OpenTree({.pad_room_bytes = budget});

@@ -64,8 +64,8 @@ std::string ToString(const std::vector<Line>& program) {
   for (const Line& line : program) {
     absl::StrAppend(&text, "  ", line.slot, " = ", kNames[static_cast<int>(line.kind)], " ",
                     DTypeName(line.type), "[", absl::StrJoin(line.sizes, ","), "] of ", line.from,
-                    " at [", absl::StrJoin(line.first, ","), "] to [", absl::StrJoin(line.more, ","),
-                    "]", line.hands_over ? ", handed over" : "",
+                    " at [", absl::StrJoin(line.first, ","), "] to [",
+                    absl::StrJoin(line.more, ","), "]", line.hands_over ? ", handed over" : "",
                     line.asks_for_room ? ", asks for room" : "", "\n");
   }
   return text;
