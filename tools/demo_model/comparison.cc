@@ -8,10 +8,12 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
+#include "tools/demo_model/device_block.h"
 #include "tools/demo_model/eager_way.h"
 #include "tools/demo_model/engine_way.h"
 #include "tools/demo_model/kernels/kernels.h"
 #include "tools/demo_model/runtime_way.h"
+#include "tools/demo_model/step_arena.h"
 
 namespace graphtree::demo {
 namespace {
@@ -22,20 +24,28 @@ struct Stage {
   const DemoOptions& options;
   std::unique_ptr<Stream> stream;
   std::unique_ptr<Weights> weights;
+  // In which the model computes where it has no pool. Mapped ahead, as an engine's allocator has
+  // memory at hand; the runtime's pool maps its own while the clock runs.
+  std::unique_ptr<DeviceBlock> memory;
 
   absl::Status Set() {
     GRAPHTREE_ASSIGN_OR_RETURN(stream, device.NewStream());
     GRAPHTREE_ASSIGN_OR_RETURN(weights, Weights::Load(device, *stream, 1));
+    GRAPHTREE_ASSIGN_OR_RETURN(memory, DeviceBlock::Map(device, 2 * kStepArenaBytes));
     for (const Kernel* kernel : ModelKernels()) {
       GRAPHTREE_RETURN_IF_ERROR(device.Load(*kernel));
     }
     return WarmUp();
   }
 
+  absl::StatusOr<std::unique_ptr<Way>> MakeEager() {
+    return EagerWay::Create(device, *stream, *weights, memory->range());
+  }
+
   // So that the first way does not pay for what any first one would.
   absl::Status WarmUp() {
     const Request request = {.prompt = 8, .output = 3};
-    const auto make = [this] { return EagerWay::Create(device, *stream, *weights); };
+    const auto make = [this] { return MakeEager(); };
     return RunDay(*stream, *weights, make, {{request}, 1}).status();
   }
 
@@ -67,12 +77,11 @@ absl::Status Checked(const DemoOptions& options) {
 
 absl::Status RunAll(Stage& stage, Comparison* comparison) {
   const auto nothing = [](Way&) { return absl::OkStatus(); };
-  const auto eager = [&] {
-    return EagerWay::Create(stage.device, *stage.stream, *stage.weights);
-  };
+  const auto eager = [&] { return stage.MakeEager(); };
   GRAPHTREE_ASSIGN_OR_RETURN(comparison->days[kEager], stage.Run(kEager, eager, nothing));
   const auto engine = [&] {
-    return EngineWay::Create(stage.device, *stage.stream, *stage.weights, comparison->ladder);
+    return EngineWay::Create(stage.device, *stage.stream, *stage.weights, stage.memory->range(),
+                             comparison->ladder);
   };
   GRAPHTREE_ASSIGN_OR_RETURN(comparison->days[kEngine], stage.Run(kEngine, engine, nothing));
   const auto graphtree = [&] {
@@ -170,7 +179,7 @@ absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options) {
   comparison.budget_bytes = options.budget_bytes;
   comparison.records_ahead = options.records_ahead;
   comparison.ladder = LadderUnder(options.budget_bytes, options.most_requests);
-  Stage stage = {device, options, nullptr, nullptr};
+  Stage stage = {device, options, nullptr, nullptr, nullptr};
   GRAPHTREE_RETURN_IF_ERROR(stage.Set());
   comparison.weight_bytes = stage.weights->weight_bytes();
   comparison.cache_bytes = stage.weights->cache_bytes();

@@ -35,8 +35,10 @@ class DayTest : public testing::Test {
     device_ = *std::move(device);
     stream_ = *device_->NewStream();
     weights_ = *Weights::Load(*device_, *stream_, 1);
+    memory_ = *DeviceBlock::Map(*device_, 2 * kStepArenaBytes);
   }
   void TearDown() override {
+    memory_.reset();
     weights_.reset();
     stream_.reset();
     EXPECT_THAT(device_->Close(), IsOk());
@@ -53,13 +55,17 @@ class DayTest : public testing::Test {
     return day.ok() ? *std::move(day) : Day();
   }
   Day Eager(const std::vector<Request>& requests, int most = kMostRequests) {
-    return Run(requests, [&] { return EagerWay::Create(*device_, *stream_, *weights_); }, most);
+    return Run(
+        requests,
+        [&] { return EagerWay::Create(*device_, *stream_, *weights_, memory_->range()); }, most);
   }
   Day Engine(const std::vector<Request>& requests, uint64_t budget = kBudget,
              int most = kMostRequests) {
     const std::vector<Rung> ladder = LadderUnder(budget, most);
     return Run(
-        requests, [&] { return EngineWay::Create(*device_, *stream_, *weights_, ladder); }, most);
+        requests,
+        [&] { return EngineWay::Create(*device_, *stream_, *weights_, memory_->range(), ladder); },
+        most);
   }
   Day OnRuntime(const std::vector<Request>& requests, uint64_t budget = kBudget,
                 int most = kMostRequests, bool records_ahead = false) {
@@ -92,6 +98,7 @@ class DayTest : public testing::Test {
   std::unique_ptr<Device> device_;
   std::unique_ptr<Stream> stream_;
   std::unique_ptr<Weights> weights_;
+  std::unique_ptr<DeviceBlock> memory_;  // for the ways without a pool
   RuntimeStats stats_;  // of the last day on the runtime
 };
 
@@ -204,18 +211,15 @@ class LaunchCounter : public AccessObserver {
 };
 
 TEST_F(DayTest, TheModelLaunchesSoManyKernelsAsItSays) {
-  auto block = DeviceBlock::Map(*device_, kStepArenaBytes);
-  ASSERT_THAT(block, IsOk());
   const BatchPiece piece;
   auto inputs = DeviceBlock::Map(*device_, piece.bytes());
   ASSERT_THAT(inputs, IsOk());
   ASSERT_THAT(stream_->Fill((*inputs)->range().base, 0, 1, (*inputs)->range().bytes), IsOk());
-  StepArena arena((*block)->range());
+  StepArena arena({memory_->range().base, kStepArenaBytes});
   LaunchCounter counter;
   Launcher on(*stream_, arena, &counter);
   const StepSizes sizes = {kMostTokens, kMostRequests, kPositions};
-  const BatchTensors batch =
-      piece.At((*inputs)->range().base, sizes.tokens, sizes.requests);
+  const BatchTensors batch = piece.At((*inputs)->range().base, sizes.tokens, sizes.requests);
   {
     const Prepared prepared = EmptyPrepared(on, sizes);
     Prepare(on, batch, sizes, prepared);

@@ -1,25 +1,16 @@
 // One copy, and then the model as it stands.
 #include "tools/demo_model/eager_way.h"
 
-#include <utility>
-
 #include "device/base/status_macros.h"
 #include "graphs/launcher.h"
 #include "tools/demo_model/model.h"
 
 namespace graphtree::demo {
 
-EagerWay::EagerWay(Stream& stream, const Weights& weights, std::unique_ptr<DeviceBlock> block)
-    : stream_(stream),
-      weights_(weights.model()),
-      block_(std::move(block)),
-      arena_(block_->range()) {}
-
 absl::StatusOr<std::unique_ptr<EagerWay>> EagerWay::Create(Device& device, Stream& stream,
-                                                           const Weights& weights) {
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBlock> block,
-                             DeviceBlock::Map(device, kStepArenaBytes));
-  std::unique_ptr<EagerWay> way(new EagerWay(stream, weights, std::move(block)));
+                                                           const Weights& weights,
+                                                           AddressRange memory) {
+  std::unique_ptr<EagerWay> way(new EagerWay(stream, weights, memory));
   GRAPHTREE_ASSIGN_OR_RETURN(way->host_, device.memory().AllocateHost(way->piece_.bytes()));
   GRAPHTREE_ASSIGN_OR_RETURN(way->inputs_, DeviceBlock::Map(device, way->piece_.bytes()));
   return way;

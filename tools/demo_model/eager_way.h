@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "device/address.h"
 #include "device/device.h"
 #include "device/memory.h"
 #include "device/stream.h"
@@ -19,20 +20,22 @@ namespace graphtree::demo {
 
 class EagerWay : public Way {
  public:
-  // All outlive the way, here and in the other ways.
+  // All outlive the way, here and in the other ways. The model computes in `memory`. REQUIRES: that
+  // has kStepArenaBytes.
   static absl::StatusOr<std::unique_ptr<EagerWay>> Create(Device& device, Stream& stream,
-                                                          const Weights& weights);
+                                                          const Weights& weights,
+                                                          AddressRange memory);
 
   absl::StatusOr<Submitted> Submit(const Batch& batch) override;
   WayGraphs graphs() const override { return {}; }
 
  private:
-  EagerWay(Stream& stream, const Weights& weights, std::unique_ptr<DeviceBlock> block);
+  EagerWay(Stream& stream, const Weights& weights, AddressRange memory)
+      : stream_(stream), weights_(weights.model()), arena_(memory) {}
 
   Stream& stream_;
   const ModelWeights& weights_;
   const BatchPiece piece_;
-  const std::unique_ptr<DeviceBlock> block_;
   StepArena arena_;
   std::unique_ptr<HostBuffer> host_;
   std::unique_ptr<DeviceBlock> inputs_;

@@ -17,24 +17,17 @@ constexpr uint64_t kPreparedParts = 5;
 
 }  // namespace
 
-EngineWay::EngineWay(Stream& stream, const Weights& weights,
-                     std::unique_ptr<DeviceBlock> graph_block, std::unique_ptr<DeviceBlock> block)
+EngineWay::EngineWay(Stream& stream, const Weights& weights, AddressRange memory)
     : stream_(stream),
       weights_(weights.model()),
-      graph_block_(std::move(graph_block)),
-      block_(std::move(block)),
-      graph_arena_(graph_block_->range()),
-      arena_(block_->range()) {}
+      graph_arena_({memory.base, kStepArenaBytes}),
+      arena_({memory.base + kStepArenaBytes, kStepArenaBytes}) {}
 
 absl::StatusOr<std::unique_ptr<EngineWay>> EngineWay::Create(Device& device, Stream& stream,
                                                              const Weights& weights,
+                                                             AddressRange memory,
                                                              const std::vector<Rung>& ladder) {
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBlock> graph_block,
-                             DeviceBlock::Map(device, kStepArenaBytes));
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<DeviceBlock> block,
-                             DeviceBlock::Map(device, kStepArenaBytes));
-  std::unique_ptr<EngineWay> way(
-      new EngineWay(stream, weights, std::move(graph_block), std::move(block)));
+  std::unique_ptr<EngineWay> way(new EngineWay(stream, weights, memory));
   GRAPHTREE_ASSIGN_OR_RETURN(way->host_, device.memory().AllocateHost(way->piece_.bytes()));
   GRAPHTREE_ASSIGN_OR_RETURN(way->inputs_, DeviceBlock::Map(device, way->piece_.bytes()));
   GRAPHTREE_ASSIGN_OR_RETURN(way->prepared_,

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "device/address.h"
 #include "device/device.h"
 #include "device/graph.h"
 #include "device/memory.h"
@@ -32,9 +33,11 @@ namespace graphtree::demo {
 
 class EngineWay : public Way {
  public:
-  // Captures a graph for the sizes of each rung.
+  // Captures a graph for the sizes of each rung. REQUIRES: `memory` has twice kStepArenaBytes, for
+  // what the graphs compute and for all else.
   static absl::StatusOr<std::unique_ptr<EngineWay>> Create(Device& device, Stream& stream,
                                                            const Weights& weights,
+                                                           AddressRange memory,
                                                            const std::vector<Rung>& ladder);
 
   absl::StatusOr<Submitted> Submit(const Batch& batch) override;
@@ -48,8 +51,7 @@ class EngineWay : public Way {
     Address hidden = 0;  // where the graph leaves its result
   };
 
-  EngineWay(Stream& stream, const Weights& weights, std::unique_ptr<DeviceBlock> graph_block,
-            std::unique_ptr<DeviceBlock> block);
+  EngineWay(Stream& stream, const Weights& weights, AddressRange memory);
 
   absl::Status CaptureLadder(const std::vector<Rung>& ladder);
   absl::Status CaptureSize(Captured* captured);
@@ -65,8 +67,6 @@ class EngineWay : public Way {
   Stream& stream_;
   const ModelWeights& weights_;
   const BatchPiece piece_;
-  const std::unique_ptr<DeviceBlock> graph_block_;
-  const std::unique_ptr<DeviceBlock> block_;
   StepArena graph_arena_;  // all graphs share it, as they run one after another
   StepArena arena_;
   std::unique_ptr<HostBuffer> host_;
