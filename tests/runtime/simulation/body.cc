@@ -119,18 +119,22 @@ class Body {
   Values outputs_;
 };
 
+void NoteSlots(const ProgramSpec& spec, BodyWorld& world, const ProgramInputs& in) {
+  world.slots.clear();
+  for (SlotId i = 0; i < spec.slots.size(); ++i) world.slots.push_back(in.slot(i).word());
+}
+
 }  // namespace
 
-Values Prepare(const ProgramSpec& spec, Launcher& on, const ProgramInputs& in) {
-  BodyWorld nothing;
-  Body body(spec, nothing, on, in);
+Values Prepare(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in) {
+  NoteSlots(spec, world, in);
+  Body body(spec, world, on, in);
   return {body.Pattern(static_cast<uint32_t>(HashOf(in.key())) ^ 1, kPartWords)};
 }
 
 Values RunBody(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in) {
   world.ran.push_back({in.key(), in.mode()});
-  world.slots.clear();
-  for (SlotId i = 0; i < spec.slots.size(); ++i) world.slots.push_back(in.slot(i).word());
+  NoteSlots(spec, world, in);
   Values outputs = Body(spec, world, on, in).Run();
   if (world.fails) on.Fail(absl::InternalError(kPlannedFailure));
   return outputs;

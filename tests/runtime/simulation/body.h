@@ -31,7 +31,7 @@ struct BodyWorld {
 
 constexpr const char* kPlannedFailure = "the script's body fails";
 
-Values Prepare(const ProgramSpec& spec, Launcher& on, const ProgramInputs& in);
+Values Prepare(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in);
 Values RunBody(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in);
 
 }  // namespace graphtree::runtime_simulation

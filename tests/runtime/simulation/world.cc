@@ -81,6 +81,7 @@ absl::Status World::CloseAll() {
     }
   }
   held_.clear();
+  retired_.clear();
   streams_.clear();
   status.Update(memory_.Close());
   return status;
@@ -128,7 +129,7 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kTouch: return Touch(action.pick % kDeps);
     case ActionKind::kRewrite: return Rewrite(action.pick);
     case ActionKind::kDrop:
-      if (!held_.empty()) held_.erase(held_.begin() + action.pick % held_.size());
+      if (!held_.empty()) LetGo(action.pick % held_.size());
       return absl::OkStatus();
     case ActionKind::kWrong: return DoWrong(program, action.pick);
     case ActionKind::kCapture: return Capture(action);
@@ -145,8 +146,8 @@ absl::Status World::Add(Program& program, const ProgramSpec& spec, uint32_t numb
   options.kept_outputs = spec.kept;
   for (uint32_t dep : spec.deps) options.deps.push_back(dep_ids_[dep]);
   if (spec.prepares) {
-    options.prepare = [&spec](Launcher& on, const ProgramInputs& in) {
-      return Prepare(spec, on, in);
+    options.prepare = [&spec, &body = program.body](Launcher& on, const ProgramInputs& in) {
+      return Prepare(spec, body, on, in);
     };
   }
   options.body = [&spec, &body = program.body](Launcher& on, const ProgramInputs& in) {

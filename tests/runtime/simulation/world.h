@@ -58,6 +58,7 @@ class World {
     uint32_t lane = 0;
     uint64_t path = 0;  // of the lane, when it was made
     bool is_kept = false;
+    bool is_read = false;  // by a step that may be under way: it stays until the device is waited for
   };
   struct LaneModel {
     uint64_t path = 0;  // goes up when a step begins anew
@@ -118,6 +119,7 @@ class World {
   // world_checks.cc
   absl::Status Wait();
   absl::Status CheckAll();
+  void LetGo(size_t held);
   absl::Status CheckHeld(const Held& held);
   absl::Status CheckProgram(Program& program);
   absl::Status CheckFigures();
@@ -164,6 +166,7 @@ class World {
   std::array<uint64_t, kDeps> generations_ = {};
   std::vector<Bytes> sources_;
   std::vector<Held> held_;
+  std::vector<Value> retired_;  // let go, but for steps that may read them
   std::map<uint32_t, LaneModel> lanes_;
   uint64_t steps_ = 0;
   WhyCounts whys_ = {};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
@@ -47,14 +48,22 @@ void World::BeUnsure() {
 }
 
 bool World::MayFail(const absl::Status& status) const {
-  return faulted_ || (script_.is_small && absl::IsResourceExhausted(status));
+  if (faulted_) return true;
+  return script_.is_small && (absl::IsResourceExhausted(status) ||
+                              absl::StrContains(status.message(), "it ran eagerly"));
 }
 
 absl::Status World::Wait() {
   for (const std::unique_ptr<Stream>& stream : streams_) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
+  retired_.clear();
   return absl::OkStatus();
+}
+
+void World::LetGo(size_t held) {
+  if (held_[held].is_read) retired_.push_back(held_[held].value);
+  held_.erase(held_.begin() + held);
 }
 
 absl::Status World::CheckHeld(const Held& held) {

@@ -113,13 +113,14 @@ bool World::StageOutput(Open& open, SlotId slot, absl::Status* status) {
   const SlotSpec& spec = program.slots[slot];
   if (!IsWhole(spec.type) || spec.type == DType::kBool || PiecesOf(spec) != 1) return false;
   for (size_t i = held_.size(); i-- > 0;) {
-    const Held& held = held_[i];
+    Held& held = held_[i];
     const bool goes_on = open.spec->continues && held.path == lanes_[held.lane].path;
     if (held.lane != program.lane || (!held.is_kept && !goes_on)) continue;
     NaiveStaged& staged = open.staged[slot];
     const int64_t fits = held.bytes.size() / 4 / RowElementsOf(spec);
     staged.rows = std::min(fits, RowsOf(spec, open.padded));
     if (staged.rows == 0) continue;
+    held.is_read = true;
     staged.kind = NaiveStaged::kRows;
     staged.type = DType::kI32;
     staged.row_stride = RowElementsOf(spec);

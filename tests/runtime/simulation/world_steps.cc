@@ -126,7 +126,9 @@ absl::Status World::CheckRefused(const absl::Status& said, const Open& open) {
   return Wrong("it was refused, and its body ran", *open.step);
 }
 
-// Nothing was done: the next check finds everything as it was.
+// If its body did not run, nothing was done, and the next check finds everything as it was. What a
+// body has written in place before it failed is the server's own matter, and so is what slots keep
+// of such a step.
 absl::Status World::AfterFailure(Open& open, const absl::Status& said) {
   Program& program = *open.program;
   const bool is_planned = open.spec->body_fails && !program.body.ran.empty();
@@ -138,11 +140,11 @@ absl::Status World::AfterFailure(Open& open, const absl::Status& said) {
   }
   Count(is_planned ? "bodies that failed" : "steps that failed");
   if (open.has_shape) program.model->ShapeAt(open.choice.index).is_unsure = true;
-  if (!faulted_) return absl::OkStatus();
+  if (!faulted_) return program.body.ran.empty() ? absl::OkStatus() : Adopt();
   // What could not be put into an order may still run.
   const std::string where = plan_->fired_in();
   done_ = where == "Stream.Record" || where == "Stream.Wait";
-  return absl::OkStatus();
+  return done_ ? absl::OkStatus() : Adopt();
 }
 
 absl::Status World::ExpectWhy(const Open& open, const ShapeModel& shape, Why why) const {
@@ -209,8 +211,11 @@ absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
   if (looks) GRAPHTREE_RETURN_IF_ERROR(streams_[open.spec->stream]->Synchronize());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const bool is_kept = std::count(spec.kept.begin(), spec.kept.end(), i) > 0;
-    Held held = {std::move(outputs[i]), std::move(made.outputs[i]), spec.lane,
-                 lanes_[spec.lane].path, is_kept};
+    Held held = {.value = std::move(outputs[i]),
+                 .bytes = std::move(made.outputs[i]),
+                 .lane = spec.lane,
+                 .path = lanes_[spec.lane].path,
+                 .is_kept = is_kept};
     if (!held.value.is_tensor() || RangeOf(held.value).bytes != held.bytes.size()) {
       return Wrong(absl::StrCat("output ", i, " is ", Description(held.value)), *open.step);
     }
@@ -221,7 +226,7 @@ absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
     if (open.spec->holds) held_.push_back(std::move(held));
   }
   constexpr size_t kMostHeld = 16;
-  if (held_.size() > kMostHeld) held_.erase(held_.begin(), held_.end() - kMostHeld);
+  while (held_.size() > kMostHeld) LetGo(0);
   return absl::OkStatus();
 }
 
