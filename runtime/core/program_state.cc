@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "runtime/slots/planted_bug.h"
 #include "runtime/slots/unpack.h"
 
 namespace graphtree {
@@ -150,7 +151,7 @@ absl::Status ProgramState::Leave() {
 void ProgramState::SetRecorded(uint32_t index) {
   ShapeState& state = shape(index);
   state.is_recorded = true;
-  if (!state.is_excluded) table_->SetUsable(index, Why::kHit);
+  if (!state.is_excluded || IsPlanted(RuntimeBug::kForgetsExclusion)) table_->SetUsable(index, Why::kHit);
 }
 
 void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving) {

@@ -8,6 +8,7 @@
 #include "device/base/status_macros.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/why_route.h"
+#include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -100,9 +101,12 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   step.is_open = false;
   if (absl::Status refused = CheckRunnable(step, outputs); !refused.ok()) {
     step.choice.why = Why::kFailed;
+    if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().stats.steps;
     return InStep(step, "running", refused);
   }
-  if (!step.continues) step.program->lane().tree->BeginStep();
+  if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
+    step.program->lane().tree->BeginStep();
+  }
   absl::Status status = Launch(step, outputs);
   NoteRoute(step, status);
   return status.ok() ? status : InStep(step, "running", status);
@@ -170,7 +174,8 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
   absl::Status first;
   for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
     const ShapeState& shape = program->shape(i);
-    if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
+    const bool is_good = shape.generations == now || IsPlanted(RuntimeBug::kSkipsStale);
+    if ((shape.is_recorded && is_good) || shape.is_excluded) continue;
     first.Update(RecordShape(*program, i, stream));
   }
   return first;

@@ -258,6 +258,7 @@ absl::Status World::Capture(const Action& action) {
   Program& program = programs_[spec.program];
   if (program.model == nullptr) return absl::OkStatus();
   Stream& stream = *streams_[spec.stream];
+  GRAPHTREE_RETURN_IF_ERROR(Wait());
   GRAPHTREE_RETURN_IF_ERROR(stream.BeginCapture(CaptureMode::kThreadLocal));
   GRAPHTREE_RETURN_IF_ERROR(
       ShouldFail("a recording on a stream that captures", runtime_->Record(program.id, stream)));

@@ -64,6 +64,7 @@ class World {
     uint64_t path = 0;  // goes up when a step begins anew
     uint64_t replays = 0;
     Launch last;
+    bool reads_outputs = false;  // a step may be under way that is staged from outputs
   };
   // A step from Begin to Run.
   struct Open {
@@ -120,6 +121,9 @@ class World {
   absl::Status Wait();
   absl::Status CheckAll();
   void LetGo(size_t held);
+  // Before the lane's outputs end. No device knows which outputs an unpack op reads, so the host
+  // device would poison them under it; a GPU would not.
+  absl::Status WaitForReaders(uint32_t lane);
   absl::Status CheckHeld(const Held& held);
   absl::Status CheckProgram(Program& program);
   absl::Status CheckFigures();

@@ -58,7 +58,12 @@ absl::Status World::Wait() {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
   retired_.clear();
+  for (auto& [number, lane] : lanes_) lane.reads_outputs = false;
   return absl::OkStatus();
+}
+
+absl::Status World::WaitForReaders(uint32_t lane) {
+  return lanes_[lane].reads_outputs ? Wait() : absl::OkStatus();
 }
 
 void World::LetGo(size_t held) {

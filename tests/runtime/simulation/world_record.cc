@@ -16,6 +16,9 @@ std::vector<uint64_t> World::GenerationsOf(const ProgramSpec& spec) const {
 
 absl::Status World::Record(Program& program, uint32_t stream) {
   program.body.ran.clear();
+  if (program.model != nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(program.model->spec().lane));
+  }
   const absl::Status said =
       Call([&] { return runtime_->Record(program.id, *streams_[stream]); });
   if (program.model == nullptr) {

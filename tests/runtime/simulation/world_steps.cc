@@ -35,6 +35,7 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
                       runtime_->Begin(program.id, call, stream, options).status());
   }
   ProgramModel& model = *program.model;
+  if (!spec.continues) GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(model.spec().lane));
   if (spec.mistake == Mistake::kBadKey) {
     for (Key bad : {Key{.tokens = -3}, Key{.requests = kAny}, Key{.any_extra = true}}) {
       GRAPHTREE_RETURN_IF_ERROR(
