@@ -35,7 +35,16 @@ absl::StatusOr<Vote> RuntimeCore::MakeVote(ProgramId id, const Key& key, Modes a
 absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes allowed,
                                              uint32_t epoch, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  return graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes);
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      Agreement agreed,
+      graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes));
+  if (agreed.outcome == VoteOutcome::kAgreed &&
+      !IsReplay(program->table().Choose(agreed.key, agreed.modes).why)) {
+    // Every rank finds this alike. What they agreed on may be more than slots hold.
+    agreed.outcome = VoteOutcome::kNoGraph;
+    agreed.key = key;
+  }
+  return agreed;
 }
 
 absl::Status RuntimeCore::CheckDevice(const ProgramState& program, Stream& stream) const {

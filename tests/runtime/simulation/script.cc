@@ -74,7 +74,7 @@ class Drawer {
       action.steps.push_back(Step(script, is_vote ? action.program : Below(64)));
     }
     action.fail_at = script.has_faults && OneIn(12) ? 1 + Below(30) : 0;
-    action.look = !OneIn(3);
+    action.look = script.is_hasty ? OneIn(16) : !OneIn(3);
     return action;
   }
 
@@ -184,6 +184,11 @@ class Drawer {
   uint32_t favorite_ = 0;
 };
 
+// A step with such a slot takes a segment of the staging ring for itself.
+SlotSpec Wide() {
+  return {.name = "wide", .type = DType::kI32, .sizes = {kMostRows, 800}, .may_be_left_out = true};
+}
+
 }  // namespace
 
 size_t ProgramSpec::outputs() const {
@@ -200,9 +205,11 @@ Script MakeScript(uint32_t seed, uint32_t actions) {
   script.has_faults = seed % 4 == 0;
   script.is_checked = seed % 10 == 7;
   script.records_while_serving = seed % 5 != 0;
+  script.is_hasty = seed % 7 == 2;
   Drawer drawer(seed);
   for (uint32_t programs = 2 + drawer.Below(3); programs > 0; --programs) {
     script.programs.push_back(drawer.Program());
+    if (script.is_hasty) script.programs.back().slots.push_back(Wide());
   }
   for (uint32_t i = 0; i < script.programs.size(); ++i) {
     for (const ActionKind kind : {ActionKind::kAdd, ActionKind::kShapes, ActionKind::kRecord}) {

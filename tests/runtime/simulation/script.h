@@ -132,6 +132,7 @@ struct Script {
   bool is_small = false;    // little memory and small budgets: much may fail, and says so
   bool is_checked = false;  // the trees are in checked mode
   bool has_faults = false;
+  bool is_hasty = false;  // blocks are large, and seldom does anybody wait
   std::vector<ProgramSpec> programs;
   std::vector<Action> actions;
 };

@@ -82,7 +82,8 @@ bool HasSteps(ActionKind kind) {
 std::string ToString(const Script& script) {
   std::string text = absl::StrCat(
       "seed ", script.seed, script.records_while_serving ? "" : ", records ahead only",
-      script.is_small ? ", small budgets" : "", script.is_checked ? ", checked mode" : "", "\n");
+      script.is_small ? ", small budgets" : "", script.is_checked ? ", checked mode" : "",
+      script.is_hasty ? ", hasty" : "", "\n");
   for (size_t i = 0; i < script.programs.size(); ++i) {
     absl::StrAppend(&text, "program ", i, " in ", ProgramText(script.programs[i]), "\n");
   }

@@ -10,7 +10,7 @@ namespace graphtree::runtime_simulation {
 namespace {
 
 constexpr uint64_t kBytes = 2 << 20;
-constexpr uint64_t kTransferBytes = 64 << 10;
+constexpr uint64_t kTransferBytes = 256 << 10;
 
 }  // namespace
 

@@ -137,7 +137,7 @@ absl::Status World::Err(Open& open, SlotId slot) {
   const SlotSpec& spec = open.program->model->spec().slots[slot];
   Step& step = *open.step;
   const int64_t room = RowsOf(spec, open.padded);
-  const Bytes data(8192);
+  const Bytes data((room + 1) * RowElementsOf(spec) * PiecesOf(spec) * BytesOf(spec.type));
   const Address source = memory_.source(0);
   const bool is_whole = IsWhole(spec.type);
   switch (open.spec->mistake) {

@@ -208,7 +208,7 @@ absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
   if (outputs.size() != made.outputs.size()) {
     return Wrong(absl::StrCat("it gave ", outputs.size(), " outputs"), *open.step);
   }
-  const bool looks = steps_ % 2 == 0 && !open.spec->holds;
+  const bool looks = steps_ % 2 == 0 && !open.spec->holds && !script_.is_hasty;
   if (looks) GRAPHTREE_RETURN_IF_ERROR(streams_[open.spec->stream]->Synchronize());
   for (uint32_t i = 0; i < outputs.size(); ++i) {
     const bool is_kept = std::count(spec.kept.begin(), spec.kept.end(), i) > 0;
