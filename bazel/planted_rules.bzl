@@ -1,8 +1,8 @@
 """planted_library: a library in two builds, as it ships and with bugs that can be planted.
 
 The second, NAME_with_planted_bugs, is for the simulations alone, which must find the bugs that
-graphs/run/planted_bug.h and runtime/slots/planted_bug.h list. `planted_deps` are libraries of this kind; each build depends on its
-own.
+graphs/run/planted_bug.h and runtime/slots/planted_bug.h list. `planted_deps` are libraries of this
+kind; each build depends on its own.
 """
 
 _SUFFIX = "_with_planted_bugs"

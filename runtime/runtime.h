@@ -137,8 +137,8 @@ class Runtime {
 
   // Several ranks: each makes a vote, moves the votes of all ranks with whatever it has, and begins
   // the step with the key and the modes on which all agree (vote.h). If they do not, or no graph
-  // serves what they agree on, the key is the own call's and the step runs eagerly. `epoch` is the caller's number
-  // of the step: votes of another one are an error.
+  // serves what they agree on, the key is the own call's and the step runs eagerly. `epoch` is the
+  // caller's number of the step: votes of another one are an error.
   absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
                                 uint32_t epoch) const;
   absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,

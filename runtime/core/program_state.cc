@@ -151,7 +151,8 @@ absl::Status ProgramState::Leave() {
 void ProgramState::SetRecorded(uint32_t index) {
   ShapeState& state = shape(index);
   state.is_recorded = true;
-  if (!state.is_excluded || IsPlanted(RuntimeBug::kForgetsExclusion)) table_->SetUsable(index, Why::kHit);
+  const bool may_serve = !state.is_excluded || IsPlanted(RuntimeBug::kForgetsExclusion);
+  if (may_serve) table_->SetUsable(index, Why::kHit);
 }
 
 void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving) {

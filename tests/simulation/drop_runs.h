@@ -1,4 +1,4 @@
-// The heart of shrinking: a failing program is tried without runs of its items (actions, functions),
+// The heart of shrinking: a failing program is tried without runs of its items, such as actions:
 // half of them first, then quarters, down to single ones; what still fails is kept.
 #ifndef GRAPHTREE_TESTS_SIMULATION_DROP_RUNS_H_
 #define GRAPHTREE_TESTS_SIMULATION_DROP_RUNS_H_

@@ -12,7 +12,8 @@
 
 namespace graphtree::simulation {
 
-// What `run` returned, as far as it fits; "a check of the library's" if its process ended otherwise.
+// What `run` returned, as far as it fits; "a check of the library's" if its process ended in
+// another way.
 inline std::string FailureInChild(const std::function<std::string()>& run) {
   constexpr size_t kMostText = 1000;
   int ends[2];

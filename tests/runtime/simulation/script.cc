@@ -102,7 +102,9 @@ class Drawer {
     slot.type = static_cast<DType>(Below(8));
     const uint32_t axes = Of<uint32_t>({1, 1, 1, 2, 2, 3, 0});
     slot.axis = axes == 0 ? 0 : Below(axes);
-    for (uint32_t i = 0; i < axes; ++i) slot.sizes.push_back(i == slot.axis ? kMostRows : 1 + Below(3));
+    for (uint32_t i = 0; i < axes; ++i) {
+      slot.sizes.push_back(i == slot.axis ? kMostRows : 1 + Below(3));
+    }
     if (axes > 0 && !OneIn(6)) slot.rows = OneIn(4) ? KeyField::kRequests : KeyField::kTokens;
     if (!slot.rows.has_value()) slot.axis = 0;
     if (slot.rows.has_value() && OneIn(4)) slot.extra_rows = 1;

@@ -1,5 +1,5 @@
-// Random scripts through a runtime and through the model, for some seconds; a failing one is printed
-// small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they take, and
+// Random scripts through a runtime and through the model, for some seconds; one that fails is
+// printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they take, and
 // GRAPHTREE_SIMULATION_FROM=S begins at seed S. One that kills the process is told by crash_note.h.
 #include <chrono>
 #include <cstdio>

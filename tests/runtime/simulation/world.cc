@@ -242,7 +242,8 @@ absl::Status World::DoWrong(Program& program, uint32_t pick) {
   switch (pick % 9) {
     case 0: return ShouldFail("an unknown dependency", runtime_->Touch({}));
     case 1: return ShouldFail("no program", runtime_->Begin({}, key, *streams_[0]).status());
-    case 2: return ShouldFail("no program", runtime_->Choose({program.id.runtime, 999}, key).status());
+    case 2:
+      return ShouldFail("no program", runtime_->Choose({program.id.runtime, 999}, key).status());
     case 3: return ShouldFail("no program", runtime_->Record({}, *streams_[0]));
     case 4: return ShouldFail("no program", runtime_->RemoveProgram({program.id.runtime, 999}));
     case 5: options.body = nullptr; break;

@@ -58,7 +58,7 @@ class World {
     uint32_t lane = 0;
     uint64_t path = 0;  // of the lane, when it was made
     bool is_kept = false;
-    bool is_read = false;  // by a step that may be under way: it stays until the device is waited for
+    bool is_read = false;  // by a step that may be under way: it stays until that is waited for
   };
   struct LaneModel {
     uint64_t path = 0;  // goes up when a step begins anew

@@ -65,7 +65,8 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
   open->data.resize(spec.staging.size());
   open->staged.resize(spec.staging.size());
   const Why expected = is_voted_down ? Why::kVotedDown : chosen.why;
-  return step->why() == expected ? absl::OkStatus() : Wrong("it was begun for another reason", *step);
+  if (step->why() == expected) return absl::OkStatus();
+  return Wrong("it was begun for another reason", *step);
 }
 
 // What the server does between Begin and Run.
@@ -122,7 +123,9 @@ absl::Status World::Finish(Open& open) {
 absl::Status World::CheckRefused(const absl::Status& said, const Open& open) {
   GRAPHTREE_RETURN_IF_ERROR(ShouldFail("a step without all that it needs", said));
   Count("refused steps");
-  if (open.step->why() != Why::kFailed) return Wrong("it was refused, and has not failed", *open.step);
+  if (open.step->why() != Why::kFailed) {
+    return Wrong("it was refused, and has not failed", *open.step);
+  }
   if (open.program->body.ran.empty()) return absl::OkStatus();
   return Wrong("it was refused, and its body ran", *open.step);
 }
@@ -134,7 +137,9 @@ absl::Status World::AfterFailure(Open& open, const absl::Status& said) {
   Program& program = *open.program;
   const bool is_planned = open.spec->body_fails && !program.body.ran.empty();
   if (!is_planned && !MayFail(said)) return said;
-  if (open.step->why() != Why::kFailed) return Wrong("it failed, and says something else", *open.step);
+  if (open.step->why() != Why::kFailed) {
+    return Wrong("it failed, and says something else", *open.step);
+  }
   if (is_planned && !faulted_ && !script_.is_small &&
       !absl::StrContains(said.message(), kPlannedFailure)) {
     return said;
@@ -222,7 +227,9 @@ absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
     }
     if (looks) {
       const absl::Status status = CheckHeld(held);
-      if (!status.ok()) return Wrong(absl::StrCat("output ", i, ": ", status.message()), *open.step);
+      if (!status.ok()) {
+        return Wrong(absl::StrCat("output ", i, ": ", status.message()), *open.step);
+      }
     }
     if (open.spec->holds) held_.push_back(std::move(held));
   }
