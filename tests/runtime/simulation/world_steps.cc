@@ -175,7 +175,9 @@ absl::Status World::CheckRoute(Open& open) {
   }
   if (!open.has_shape) {
     if (why != open.choice.why) return Wrong("it ran for another reason", *open.step);
-    return ran.size() == 1 ? absl::OkStatus() : Wrong("its body did not run once", *open.step);
+    if (ran.size() != 1) return Wrong("its body did not run once", *open.step);
+    if (ran[0].mode == Mode::kEager) return absl::OkStatus();
+    return Wrong("its body was not told that it ran at once", *open.step);
   }
   ShapeModel& shape = model.ShapeAt(open.choice.index);
   for (const BodyWorld::Ran& run : ran) {
