@@ -1,17 +1,25 @@
 """planted_library: a library in two builds, as it ships and with bugs that can be planted.
 
 The second, NAME_with_planted_bugs, is for the simulations alone, which must find the bugs that
-graphs/run/planted_bug.h lists. `planted_deps` are libraries of this kind; each build depends on its
-own.
+graphs/run/planted_bug.h and runtime/slots/planted_bug.h list. `planted_deps` are libraries of this
+kind; each build depends on its own.
 """
 
 _SUFFIX = "_with_planted_bugs"
 
-def planted_library(name, srcs = [], hdrs = [], planted_deps = [], deps = [], visibility = None):
+def planted_library(
+        name,
+        srcs = [],
+        hdrs = [],
+        planted_deps = [],
+        deps = [],
+        linkstatic = False,
+        visibility = None):
     native.cc_library(
         name = name,
         srcs = srcs,
         hdrs = hdrs,
+        linkstatic = linkstatic,
         visibility = visibility,
         deps = planted_deps + deps,
     )

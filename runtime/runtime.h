@@ -171,8 +171,9 @@ class Runtime {
                              const StepOptions& options = {});
 
   // Several ranks: each makes a vote, moves the votes of all ranks with whatever it has, and begins
-  // the step with the key and the modes on which all agree (vote.h). `epoch` is the caller's number
-  // of the step: votes of another one are an error.
+  // the step with the key and the modes on which all agree (vote.h). If they do not, or no graph
+  // serves what they agree on, the key is the own call's and the step runs eagerly. `epoch` is the
+  // caller's number of the step: votes of another one are an error.
   absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
                                 uint32_t epoch) const;
   absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,

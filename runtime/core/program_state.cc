@@ -9,6 +9,7 @@
 #include "device/base/status_macros.h"
 #include "runtime/core/free_event_calls.h"
 #include "runtime/slots/block_cursor.h"
+#include "runtime/slots/planted_bug.h"
 #include "runtime/slots/unpack.h"
 
 namespace graphtree {
@@ -196,7 +197,8 @@ absl::Status ProgramState::Leave() {
 void ProgramState::SetRecorded(uint32_t index) {
   ShapeState& state = shape(index);
   state.is_recorded = true;
-  if (!state.is_excluded) table_->SetUsable(index, Why::kHit);
+  const bool may_serve = !state.is_excluded || IsPlanted(RuntimeBug::kForgetsExclusion);
+  if (may_serve) table_->SetUsable(index, Why::kHit);
 }
 
 void ProgramState::SetUncommitted(uint32_t index, uint64_t epoch) {

@@ -9,6 +9,7 @@
 #include "runtime/core/in_step.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/why_route.h"
+#include "runtime/slots/planted_bug.h"
 #include "runtime/slots/tensor_rows.h"
 
 namespace graphtree {
@@ -26,7 +27,16 @@ absl::StatusOr<Vote> RuntimeCore::MakeVote(ProgramId id, const Key& key, Modes a
 absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes allowed,
                                              uint32_t epoch, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  return graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes);
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      Agreement agreed,
+      graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes));
+  if (agreed.outcome == VoteOutcome::kAgreed &&
+      !IsReplay(program->table().Choose(agreed.key, agreed.modes).why)) {
+    // Every rank finds this alike. What they agreed on may be more than slots hold.
+    agreed.outcome = VoteOutcome::kNoGraph;
+    agreed.key = key;
+  }
+  return agreed;
 }
 
 absl::Status RuntimeCore::CheckDevice(ProgramState& program, Stream& stream) {
@@ -131,6 +141,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
     NoteRoute(step, status);
   } else {
     step.choice.why = Why::kFailed;
+    if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().stats.steps;
   }
   Close(step, is_launched);
   return status.ok() ? status : InStep(step, "running", status);
@@ -145,7 +156,7 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
     block = Tensor::Foreign(ring.AddressFor(plan.block_bytes), plan.block);
   }
   const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
-  if (!step.continues) {
+  if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
     if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
     tree.BeginStep();
   }

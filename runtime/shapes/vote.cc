@@ -216,6 +216,8 @@ const char* VoteOutcomeSentence(VoteOutcome outcome) {
       return "the ranks run different programs";
     case VoteOutcome::kOtherCall:
       return "the ranks differ in a field that must be equal, or in which shapes are usable";
+    case VoteOutcome::kNoGraph:
+      return "the ranks agree on a call that no graph serves";
   }
   return "?";
 }

@@ -62,6 +62,7 @@ enum class VoteOutcome : uint8_t {
   kNoCommonMode,  // no mode is allowed on all ranks up to `rank`
   kOtherProgram,  // `rank` runs another program than rank 0
   kOtherCall,     // `rank` differs from rank 0 in a field that must be equal, or in what is usable
+  kNoGraph,       // all ranks agree, on what no graph serves; said by Runtime::Agree
 };
 
 // "all ranks agree", for people.

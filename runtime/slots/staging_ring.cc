@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
+#include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -129,7 +130,7 @@ absl::Status StagingRing::GoOn() {
   GRAPHTREE_RETURN_IF_ERROR(NoteLast());
   Event& next = *segments_[(segment_ + 1) % kSegments].event;
   GRAPHTREE_ASSIGN_OR_RETURN(const bool is_read, next.IsDone());
-  if (!is_read) {
+  if (!is_read && !IsPlanted(RuntimeBug::kReusesBlocks)) {
     ++waits_;
     GRAPHTREE_RETURN_IF_ERROR(next.Synchronize());
   }

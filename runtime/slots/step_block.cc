@@ -9,6 +9,7 @@
 #include "runtime/slots/convert_rows.h"
 #include "runtime/slots/copy_for_device.h"
 #include "runtime/slots/element.h"
+#include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -69,8 +70,9 @@ unpack::Staged& StepBlock::Put(SlotId slot, unpack::Kind kind, uint32_t rows) {
   staged_ |= uint32_t{1} << slot;
   unpack::Staged& staged = rows_[slot];
   staged.kind = kind;
-  staged.rows = rows;
-  staged.tail_bits = plan_->places[slot].tail_bits;
+  staged.rows = IsPlanted(RuntimeBug::kForgetsPadding) ? plan_->slots[slot].rows : rows;
+  staged.tail_bits =
+      IsPlanted(RuntimeBug::kForgetsPadValue) ? 0 : plan_->places[slot].tail_bits;
   return staged;
 }
 
@@ -187,7 +189,8 @@ void StepBlock::StageZeros() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
     if ((staged_ >> slot & 1) != 0 || MayBeLeftOut(slot)) continue;
     const unpack::Slot& at = plan_->slots[slot];
-    const bool is_kept = at.tail == unpack::Tail::kKeep;
+    const bool is_kept =
+        at.tail == unpack::Tail::kKeep && !IsPlanted(RuntimeBug::kZeroesKept);
     Put(slot, unpack::Kind::kValue, is_kept ? 0 : at.rows).source = 0;
   }
 }
@@ -201,7 +204,7 @@ absl::Status StepBlock::Finish() {
                        " was not staged, and the program does not say that it may be "
                        "left out"));
     }
-    rows_[slot].kind = unpack::Kind::kNothing;
+    if (!IsPlanted(RuntimeBug::kForgetsLeftOut)) rows_[slot].kind = unpack::Kind::kNothing;
   }
   if (slots_.empty()) return absl::OkStatus();
   std::memcpy(memory_, rows_.data(), slots_.size() * sizeof(unpack::Staged));

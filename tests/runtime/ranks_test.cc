@@ -98,6 +98,14 @@ TEST_P(RanksTest, OneThatMayNotReplayMakesAllRunEagerly) {
       << "each ran what it was asked for, and all did so eagerly";
 }
 
+// Found by two processes that vote: the key that was agreed on then was none that slots can hold.
+TEST_P(RanksTest, ACallAboveAllShapesMakesAllRunEagerlyEachWithItsOwn) {
+  const std::vector<Modes> all(kRanks, Modes::All());
+  for (const Why why : StepAll({3, 40, 7}, 1, all)) EXPECT_EQ(why, Why::kVotedDown);
+  EXPECT_EQ(ranks_[0].runtime->history().count(), 0u);
+  for (const Why why : StepAll({3, 12, 7}, 2, all)) EXPECT_TRUE(IsReplay(why));
+}
+
 TEST_P(RanksTest, AVoteOfAnotherEpochIsAnErrorThatNamesTheRank) {
   ASSERT_OK_AND_ASSIGN(const Vote mine, ranks_[0].runtime->MakeVote(
                                             ranks_[0].program, {.tokens = 3}, Modes::All(), 7));

@@ -233,6 +233,23 @@ TEST_P(StepsTest, ModesThatTheCallerDoesNotAllowLeaveTheStepEager) {
   EXPECT_EQ(StepWith(program, IdsFrom(1, 8), {.modes = Modes::Only(Mode::kFull)}), Why::kHit);
 }
 
+// Found by the simulation: a body that breaks where it may did not in runs at once.
+TEST_P(StepsTest, ABodyIsToldTheModeOfItsRun) {
+  std::vector<Mode> modes;
+  ProgramOptions options = DoubleOptions();
+  options.body = [&modes](Launcher& on, const ProgramInputs& in) -> Values {
+    modes.push_back(in.mode());
+    return DoubleBody(on, in);
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 4}}, Mode::kSegmented), IsOk());
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 8}}), IsOk());
+  StepWith(program, IdsFrom(1, 4));
+  StepWith(program, IdsFrom(1, 8));
+  StepWith(program, IdsFrom(1, 9));
+  EXPECT_EQ(modes, (std::vector<Mode>{Mode::kSegmented, Mode::kFull, Mode::kEager}));
+}
+
 TEST_P(StepsTest, ProgramsOfTwoLanesKeepTheirOutputsApart) {
   const ProgramId first = AddDouble({8}, "first");
   ProgramOptions options = DoubleOptions("second");

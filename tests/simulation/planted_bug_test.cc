@@ -2,14 +2,12 @@
 // shrinks to a few actions, which are fine without the bug.
 #include "graphs/run/planted_bug.h"
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <functional>
 #include <ostream>
 #include <string>
 
+#include "tests/simulation/in_child.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/run_program.h"
 #include "tests/simulation/run_together.h"
@@ -27,29 +25,13 @@ constexpr uint32_t kSeeds = 4000;
 constexpr int kShrinkTries = 1000;
 constexpr uint32_t kSeedsOfTrees = 60;
 constexpr size_t kFewActionsOfTrees = 16;
-constexpr size_t kMostText = 1000;
 
-// In a process of its own, as a bug may also be found by one of the tree's own checks.
 std::string FailureWith(PlantedBug bug, const std::function<std::string()>& run) {
   if (bug == PlantedBug::kNone) return run();
-  int ends[2];
-  if (pipe(ends) != 0) return "no pipe";
-  const pid_t child = fork();
-  if (child == 0) {
+  return FailureInChild([&] {
     ThePlantedBug() = bug;
-    const std::string failure = run().substr(0, kMostText);
-    const bool told = write(ends[1], failure.data(), failure.size()) ==
-                      static_cast<ssize_t>(failure.size());
-    _exit(told ? 0 : 1);
-  }
-  close(ends[1]);
-  char text[kMostText];
-  const ssize_t length = read(ends[0], text, kMostText);
-  close(ends[0]);
-  int status = 0;
-  waitpid(child, &status, 0);
-  if (length > 0) return std::string(text, length);
-  return status == 0 ? "" : "a check of the tree's";
+    return run();
+  });
 }
 
 std::string FailureWith(PlantedBug bug, const Program& program) {

@@ -1,30 +1,13 @@
-// Halves, then quarters, down to single actions.
+// Actions first, then outputs.
 #include "tests/simulation/shrink.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "tests/simulation/drop_runs.h"
+
 namespace graphtree::simulation {
 namespace {
-
-bool DropActions(Program* program, const std::function<bool(const Program&)>& fails, int* tries) {
-  bool any = false;
-  for (size_t run = std::max<size_t>(program->actions.size() / 2, 1); run > 0; run /= 2) {
-    for (size_t at = 0; at < program->actions.size() && *tries > 0;) {
-      Program smaller = *program;
-      const size_t end = std::min(at + run, smaller.actions.size());
-      smaller.actions.erase(smaller.actions.begin() + at, smaller.actions.begin() + end);
-      --*tries;
-      if (fails(smaller)) {
-        *program = std::move(smaller);
-        any = true;
-      } else {
-        at += run;
-      }
-    }
-  }
-  return any;
-}
 
 // Only a function's outputs, because ops name registers by number.
 bool DropOutputs(Program* program, const std::function<bool(const Program&)>& fails, int* tries) {
@@ -49,7 +32,7 @@ bool DropOutputs(Program* program, const std::function<bool(const Program&)>& fa
 
 Program Shrink(Program program, const std::function<bool(const Program&)>& fails, int tries) {
   while (tries > 0) {
-    const bool fewer_actions = DropActions(&program, fails, &tries);
+    const bool fewer_actions = DropRuns(&program, &Program::actions, fails, &tries);
     const bool fewer_outputs = DropOutputs(&program, fails, &tries);
     if (!fewer_actions && !fewer_outputs) break;
   }

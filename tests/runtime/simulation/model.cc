@@ -1,0 +1,216 @@
+// Computes.
+#include "tests/runtime/simulation/model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "runtime/shapes/naive_shapes.h"
+#include "tests/kernels/kernels.h"
+
+namespace graphtree::runtime_simulation {
+namespace {
+
+constexpr uint64_t kMostWorlds = 512;
+
+Bytes AsBytes(const Words& words) {
+  Bytes bytes(words.size() * sizeof(uint32_t));
+  std::memcpy(bytes.data(), words.data(), bytes.size());
+  return bytes;
+}
+
+Words PatternOf(uint32_t seed, uint32_t count) {
+  Words words(count);
+  for (uint32_t i = 0; i < count; ++i) words[i] = PatternWord(seed, i);
+  return words;
+}
+
+Words Twice(Words words) {
+  for (uint32_t& word : words) word *= 2;
+  return words;
+}
+
+bool IsSame(const Choice& a, const Choice& b) {
+  return a.why == b.why && a.field == b.field && a.index == b.index && a.better == b.better &&
+         a.key == b.key;
+}
+
+}  // namespace
+
+uint64_t HashOf(const Key& key) {
+  uint64_t hash = 1469598103934665603u;
+  for (const char c : ToString(key)) hash = (hash ^ static_cast<uint8_t>(c)) * 1099511628211u;
+  return hash;
+}
+
+uint32_t PatternWordsOf(const Key& key) { return 1 + HashOf(key) % 24; }
+
+Op Resolved(const ProgramSpec& spec, Op op) {
+  const bool has_none = op.kind == OpKind::kDep ? spec.deps.empty() : spec.slots.empty();
+  if (op.kind == OpKind::kDep) {
+    if (has_none) return {OpKind::kPattern, op.at};
+    return {OpKind::kDep, spec.deps[op.at % spec.deps.size()]};
+  }
+  if (op.kind != OpKind::kShow && op.kind != OpKind::kSum) return op;
+  if (has_none) return {op.kind == OpKind::kShow ? OpKind::kPattern : OpKind::kLog, op.at};
+  return {op.kind, static_cast<uint32_t>(op.at % spec.slots.size())};
+}
+
+ProgramModel::ProgramModel(const ProgramSpec& spec, bool records_while_serving)
+    : spec_(spec), records_while_serving_(records_while_serving) {
+  for (const SlotSpec& slot : spec.slots) {
+    slots_.emplace_back(GreatestBytes(slot));
+    if (slot.pad != PadRule::kFillOnce) continue;
+    // Filled once: as by a step that stages the pad value.
+    UnpackNaively(slot, GreatestRows(slot),
+                  {.kind = NaiveStaged::kValue, .value = slot.pad_value}, slots_.back().data());
+  }
+}
+
+uint64_t ProgramModel::slot_bytes() const {
+  uint64_t bytes = 0;
+  for (const SlotSpec& slot : spec_.slots) {
+    bytes += (GreatestBytes(slot) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
+  }
+  return bytes;
+}
+
+bool ProgramModel::Fits(const Key& key) const {
+  for (const SlotSpec& slot : spec_.slots) {
+    if (!slot.rows.has_value()) continue;
+    if (IsAny(key, *slot.rows)) return false;
+    if (int64_t{NumberOf(key, *slot.rows)} + slot.extra_rows > slot.sizes[slot.axis]) return false;
+  }
+  return true;
+}
+
+bool ProgramModel::MayAdd(absl::Span<const Key> keys, Mode mode) const {
+  for (size_t i = 0; i < keys.size(); ++i) {
+    if (!CheckShapeKey(keys[i], spec_.rules).ok() || !Fits(keys[i])) return false;
+    if (std::count(keys.begin(), keys.end(), keys[i]) > 1) return false;
+    for (const ShapeModel& shape : shapes_) {
+      if (shape.key == keys[i] && shape.mode == mode) return false;
+    }
+  }
+  return true;
+}
+
+void ProgramModel::Add(absl::Span<const Key> keys, Mode mode) {
+  for (const Key& key : keys) {
+    shapes_.push_back({.key = key, .mode = mode});
+    shapes_.back().usable = {records_while_serving_ ? Why::kHit : Why::kNotRecorded};
+  }
+}
+
+bool ProgramModel::Exclude(const Key& key, bool excluded) {
+  bool is_there = false;
+  for (ShapeModel& shape : shapes_) {
+    if (!(shape.key == key)) continue;
+    is_there = true;
+    shape.is_excluded = excluded;
+    if (excluded) {
+      shape.usable = {Why::kExcluded};
+    } else if (shape.is_unsure && !shape.is_recorded && !records_while_serving_) {
+      shape.usable = {Why::kHit, Why::kNotRecorded};
+    } else {
+      shape.usable = {shape.is_recorded || records_while_serving_ ? Why::kHit : Why::kNotRecorded};
+    }
+  }
+  return is_there;
+}
+
+bool ProgramModel::MayChoose(const Key& call, Modes allowed, const Choice& choice) const {
+  std::vector<size_t> at(shapes_.size());
+  for (uint64_t world = 0; world < kMostWorlds; ++world) {
+    std::vector<NaiveShape> shapes;
+    for (size_t i = 0; i < shapes_.size(); ++i) {
+      shapes.push_back({{i, shapes_[i].key, shapes_[i].mode}, shapes_[i].usable[at[i]]});
+    }
+    if (IsSame(NaiveShapes(spec_.rules, shapes).Choose(call, allowed), choice)) return true;
+    size_t next = 0;
+    while (next < at.size() && ++at[next] == shapes_[next].usable.size()) at[next++] = 0;
+    if (next == at.size()) return false;
+  }
+  return true;  // too many to look at all of them
+}
+
+ShapeModel& ProgramModel::ShapeAt(uint32_t index) {
+  std::vector<NaiveShape> shapes;
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    shapes.push_back({{i, shapes_[i].key, shapes_[i].mode}});
+  }
+  return shapes_[NaiveShapes(spec_.rules, shapes).shapes()[index].shape.id];
+}
+
+void ProgramModel::Unpack(const Key& padded, absl::Span<const NaiveStaged> staged) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    UnpackNaively(spec_.slots[i], RowsOf(spec_.slots[i], padded), staged[i], slots_[i].data());
+  }
+}
+
+void ProgramModel::UnpackZeros(const Key& shape) {
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    const SlotSpec& slot = spec_.slots[i];
+    const bool keeps = slot.pad == PadRule::kKeep || slot.pad == PadRule::kFillOnce;
+    if (keeps || slot.may_be_left_out) continue;
+    UnpackNaively(slot, RowsOf(slot, shape), {.kind = NaiveStaged::kValue}, slots_[i].data());
+  }
+}
+
+Bytes ProgramModel::Shown(uint32_t slot, const Key& key) const {
+  const SlotSpec& spec = spec_.slots[slot];
+  const uint64_t row = RowElementsOf(spec) * BytesOf(spec.type);
+  const uint64_t piece = GreatestRows(spec) * row;
+  Bytes shown;
+  for (int64_t i = 0; i < PiecesOf(spec); ++i) {
+    const uint8_t* const from = slots_[slot].data() + i * piece;
+    shown.insert(shown.end(), from, from + RowsOf(spec, key) * row);
+  }
+  return shown;
+}
+
+Effects ProgramModel::Compute(const Key& key, absl::Span<const Words> deps, uint64_t log,
+                              const Words& sum) const {
+  Effects made;
+  made.log = log;
+  made.sum = sum;
+  const uint64_t hash = HashOf(key);
+  const auto seed = static_cast<uint32_t>(hash);
+  if (spec_.prepares) made.outputs.push_back(AsBytes(Twice(PatternOf(seed ^ 1, kPartWords))));
+  for (const Op& given : spec_.ops) {
+    const Op op = Resolved(spec_, given);
+    switch (op.kind) {
+      case OpKind::kShow: made.outputs.push_back(Shown(op.at, key)); break;
+      case OpKind::kPattern:
+        made.outputs.push_back(AsBytes(PatternOf(seed, PatternWordsOf(key))));
+        break;
+      case OpKind::kDep: made.outputs.push_back(AsBytes(Twice(deps[op.at]))); break;
+      case OpKind::kLog: made.log = Appended(made.log, hash); break;
+      case OpKind::kSum: {
+        const SlotSpec& slot = spec_.slots[op.at];
+        const uint64_t row = RowElementsOf(slot) * BytesOf(slot.type);
+        const uint64_t words = std::min<uint64_t>(kSumWords, RowsOf(slot, key) * row / 4);
+        for (uint64_t i = 0; i < words; ++i) {
+          uint32_t word = 0;
+          std::memcpy(&word, slots_[op.at].data() + i * 4, 4);
+          made.sum[i] += word;
+        }
+        break;
+      }
+      case OpKind::kBreak:
+        made.outputs.push_back(AsBytes(Twice(PatternOf(seed ^ 2, kPartWords))));
+        if (op.at % 2 == 1) made.log = Appended(made.log, hash ^ 1);
+        break;
+      case OpKind::kHog: break;
+    }
+  }
+  return made;
+}
+
+std::vector<uint32_t> ProgramModel::Order() const {
+  std::vector<uint32_t> order;
+  for (uint32_t i = static_cast<uint32_t>(shapes_.size()); i-- > 0;) order.push_back(i);
+  return order;
+}
+
+}  // namespace graphtree::runtime_simulation

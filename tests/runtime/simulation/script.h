@@ -1,0 +1,145 @@
+// A random program of a server's as data: what its programs are, and what it does with a runtime.
+//
+// Data, so that it can be run by the runtime and by a model, printed, and shrunk: an action names
+// what it means by a number taken modulo what there is, so that any subset of a script is a script.
+// (Called a script, since a runtime has programs of its own.)
+//
+//   program 1 in lane 0: slots ids i32[24] rows=tokens pad=last_row; ops show 0, log, break
+//   add 1; shapes of 1: 0 2; record 1
+//   step 1 tokens=5 on stream 2: ids from the host, 5 rows
+//   move dependency 0
+#ifndef GRAPHTREE_TESTS_RUNTIME_SIMULATION_SCRIPT_H_
+#define GRAPHTREE_TESTS_RUNTIME_SIMULATION_SCRIPT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "graphs/layout.h"
+#include "runtime/shapes/key.h"
+#include "runtime/slots/slot.h"
+
+namespace graphtree::runtime_simulation {
+
+constexpr uint32_t kStreams = 3;
+constexpr uint32_t kDeps = 3;
+
+enum class OpKind : uint8_t {
+  kShow,     // an output: the slot as the body sees it
+  kPattern,  // an output: words that depend on the key
+  kDep,      // an output: twice the words of a dependency
+  kLog,      // appends the key to the program's log, in place
+  kSum,      // adds the slot's words to the program's sum, in place
+  kBreak,    // an output: twice a pattern, by a part that runs eagerly in segmented shapes
+  kHog,      // memory that a small pool seldom has
+};
+
+struct Op {
+  OpKind kind;
+  uint32_t at = 0;  // a slot, or a dependency of the program's
+};
+
+struct ProgramSpec {
+  uint32_t lane = 0;
+  KeyRules rules;
+  std::vector<SlotSpec> slots;
+  std::vector<uint32_t> deps;
+  std::vector<Op> ops;
+  bool prepares = false;       // one more output, made of what `prepare` made
+  std::vector<uint32_t> kept;  // outputs
+  std::vector<Key> shapes;     // that the server may add
+
+  size_t outputs() const;
+};
+
+enum class SourceKind : uint8_t { kNothing, kHost, kDevice, kOutput, kValue };
+
+struct Staging {
+  SourceKind kind = SourceKind::kHost;
+  DType type = DType::kI32;
+  uint32_t fewer = 0;  // rows than the call has
+  uint32_t gap = 0;    // elements between two rows, and two pieces
+  uint32_t seed = 0;
+};
+
+// Each of them is refused, in words, and the step goes on; after the last two it is over.
+enum class Mistake : uint8_t {
+  kNone,
+  kTwice,
+  kTooManyRows,
+  kNegativeRows,
+  kOtherType,
+  kNoAddress,
+  kNoSlot,
+  kCannotHold,
+  kMisaligned,
+  kBadStride,
+  kStepInStep,
+  kChangesInStep,
+  kBadKey,
+  kForgets,
+  kNoOutputs,
+};
+constexpr uint32_t kMistakes = 15;
+
+struct StepSpec {
+  uint32_t program = 0;
+  Key call;
+  std::vector<Staging> staging;  // by slot
+  uint32_t stream = 0;
+  uint8_t modes = 3;
+  bool is_voted_down = false;
+  bool continues = false;
+  bool is_canceled = false;
+  bool body_fails = false;
+  bool moves_dep = false;  // between Begin and Run
+  bool excludes = false;   // what was chosen, between Begin and Run
+  Mistake mistake = Mistake::kNone;
+  bool holds = false;  // the outputs, beyond the step
+};
+
+enum class ActionKind : uint8_t {
+  kAdd,      // the program, or once more
+  kRemove,
+  kShapes,   // the program gets some of its shapes
+  kExclude,  // or includes
+  kRecord,
+  kStep,
+  kPair,     // two steps, in two lanes if there are two, that overlap
+  kVote,     // a step after a vote with a rank that calls with the second step's key
+  kMove,     // a dependency: its memory is elsewhere, and what was there is overwritten
+  kTouch,    // a dependency, which stayed where it is
+  kRewrite,  // what steps are staged from
+  kDrop,     // an output that is held
+  kWrong,    // what a runtime refuses outside of steps
+  kCapture,  // a step, a recording and a removal while a stream captures
+  // What a later interface adds (commits of recordings by their epoch) gets its actions here.
+};
+constexpr uint32_t kActionKinds = 14;
+
+struct Action {
+  ActionKind kind;
+  uint32_t program = 0;
+  uint32_t pick = 0;
+  std::vector<StepSpec> steps = {};
+  uint32_t fail_at = 0;  // the n-th device call of this action fails; 0: none
+  bool look = true;      // wait for the device behind it, and compare
+};
+
+struct Script {
+  uint32_t seed = 0;
+  bool records_while_serving = true;
+  bool is_small = false;    // little memory and small budgets: much may fail, and says so
+  bool is_checked = false;  // the trees are in checked mode
+  bool has_faults = false;
+  bool is_hasty = false;  // blocks are large, and seldom does anybody wait
+  std::vector<ProgramSpec> programs;
+  std::vector<Action> actions;
+};
+
+Script MakeScript(uint32_t seed, uint32_t actions);
+std::string ToString(const Script& script);
+
+}  // namespace graphtree::runtime_simulation
+
+#endif  // GRAPHTREE_TESTS_RUNTIME_SIMULATION_SCRIPT_H_

@@ -1,0 +1,71 @@
+// Random scripts through a runtime and through the model, for some seconds; one that fails is
+// printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they take, and
+// GRAPHTREE_SIMULATION_FROM=S begins at seed S. One that kills the process is told by crash_note.h.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <string>
+
+#include "device/open.h"
+#include "gtest/gtest.h"
+#include "tests/runtime/simulation/run_script.h"
+#include "tests/runtime/simulation/script.h"
+#include "tests/simulation/crash_note.h"
+
+namespace graphtree::runtime_simulation {
+namespace {
+
+constexpr uint32_t kActions = 120;
+constexpr int kShrinkTries = 1500;
+
+uint32_t Number(const char* variable, uint32_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
+}
+
+using FailureOf = std::function<std::string(const Script&)>;
+
+void Check(const FailureOf& failure_of, uint32_t seed) {
+  const Script script = MakeScript(seed, kActions);
+  const std::string failure = failure_of(script);
+  if (failure.empty()) return;
+  const Script small = Shrink(
+      script, [&failure_of](const Script& tried) { return !failure_of(tried).empty(); },
+      kShrinkTries);
+  FAIL() << failure << "\nsmallest script that fails:\n" << ToString(small) << failure_of(small);
+}
+
+uint32_t CheckSeeds(const FailureOf& failure_of, std::chrono::seconds time, uint32_t at_least) {
+  using Clock = std::chrono::steady_clock;
+  simulation::InstallCrashHandler();
+  const Clock::time_point end = Clock::now() + time;
+  const uint32_t first = Number("GRAPHTREE_SIMULATION_FROM", 1);
+  const uint32_t wanted = Number("GRAPHTREE_SIMULATION_SEEDS", 0);
+  uint32_t done = 0;
+  for (; wanted != 0 ? done < wanted : done < at_least || Clock::now() < end; ++done) {
+    Check(failure_of, first + done);
+    if (testing::Test::HasFatalFailure()) break;
+  }
+  std::printf("%u scripts, from seed %u\n", done, first);
+  return done;
+}
+
+TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
+  Reached reached;
+  CheckSeeds([&](const Script& script) { return FailureOnHost(script, &reached); },
+             std::chrono::seconds(20), 100);
+  for (const auto& [what, count] : reached) {
+    std::printf("%llu %s\n", static_cast<unsigned long long>(count), what.c_str());
+  }
+}
+
+TEST(RuntimeSimulationTest, TheSameOnAGpu) {
+  const auto gpu = OpenDevice("cuda:0");
+  if (!gpu.ok()) GTEST_SKIP() << gpu.status().message();
+  CheckSeeds([](const Script& script) { return FailureOnGpu(script); }, std::chrono::seconds(10),
+             20);
+}
+
+}  // namespace
+}  // namespace graphtree::runtime_simulation

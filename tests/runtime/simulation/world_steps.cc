@@ -1,0 +1,243 @@
+// A step from Begin to what came of it.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "tests/runtime/simulation/world.h"
+
+namespace graphtree::runtime_simulation {
+namespace {
+
+absl::Status Wrong(absl::string_view what, const Step& step) {
+  return absl::InternalError(absl::StrCat(what, "; the step says: ", step.Describe()));
+}
+
+}  // namespace
+
+absl::Status World::DoStep(const StepSpec& spec) {
+  Open open;
+  GRAPHTREE_RETURN_IF_ERROR(
+      Begin(spec, spec.call, Modes::FromBits(spec.modes), spec.is_voted_down, &open));
+  GRAPHTREE_RETURN_IF_ERROR(StageAll(open));
+  return Finish(open);
+}
+
+absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bool is_voted_down,
+                          Open* open) {
+  Program& program = programs_[spec.program];
+  Stream& stream = *streams_[spec.stream];
+  const StepOptions options = {
+      .modes = modes, .is_voted_down = is_voted_down, .continues = spec.continues};
+  if (program.model == nullptr) {
+    return ShouldFail("a program that is not there",
+                      runtime_->Begin(program.id, call, stream, options).status());
+  }
+  ProgramModel& model = *program.model;
+  if (!spec.continues) GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(model.spec().lane));
+  if (spec.mistake == Mistake::kBadKey) {
+    for (Key bad : {Key{.tokens = -3}, Key{.requests = kAny}, Key{.any_extra = true}}) {
+      GRAPHTREE_RETURN_IF_ERROR(
+          ShouldFail("a bad key", runtime_->Begin(program.id, bad, stream, options).status()));
+    }
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(const Choice chosen, runtime_->Choose(program.id, call, modes));
+  if (!model.MayChoose(call, modes, chosen)) {
+    return absl::InternalError(absl::StrCat("shape ", chosen.index, " was chosen, as ",
+                                            WhyName(chosen.why), ", for ", ToString(call)));
+  }
+  absl::StatusOr<Step> step =
+      Call([&] { return runtime_->Begin(program.id, call, stream, options); });
+  const bool has_shape = IsReplay(chosen.why) && !is_voted_down;
+  if (!has_shape && !model.Fits(call)) {
+    Count("calls that slots cannot hold");
+    return ShouldFail("a call that the slots cannot hold", step.status());
+  }
+  if (!step.ok()) return MayFail(step.status()) ? absl::OkStatus() : step.status();
+  open->spec = &spec;
+  open->program = &program;
+  open->step = *step;
+  open->call = call;
+  open->choice = step->choice();
+  open->has_shape = has_shape;
+  open->body = open->padded = has_shape ? model.ShapeAt(chosen.index).key : call;
+  open->data.resize(spec.staging.size());
+  open->staged.resize(spec.staging.size());
+  const Why expected = is_voted_down ? Why::kVotedDown : chosen.why;
+  if (step->why() == expected) return absl::OkStatus();
+  return Wrong("it was begun for another reason", *step);
+}
+
+// What the server does between Begin and Run.
+absl::Status World::Between(Open& open) {
+  const ProgramSpec& spec = open.program->model->spec();
+  if (open.spec->moves_dep) {
+    GRAPHTREE_RETURN_IF_ERROR(Move(spec.deps.empty() ? 0 : spec.deps[0]));
+  }
+  if (open.spec->excludes && open.has_shape) {
+    open.program->model->Exclude(open.body, true);
+    return runtime_->Exclude(open.program->id, open.body);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status World::Finish(Open& open) {
+  if (!open.step.has_value()) return absl::OkStatus();
+  const StepSpec& spec = *open.spec;
+  Step& step = *open.step;
+  GRAPHTREE_RETURN_IF_ERROR(Between(open));
+  Values outputs;
+  if (spec.is_canceled) {
+    step.Cancel();
+    Count("canceled steps");
+    return ShouldFail("a canceled step", step.Run(&outputs));
+  }
+  Program& program = *open.program;
+  ProgramModel& model = *program.model;
+  program.body.ran.clear();
+  program.body.fails = spec.body_fails;
+  const bool is_refused = open.forgets || spec.mistake == Mistake::kNoOutputs;
+  Values* const place = spec.mistake == Mistake::kNoOutputs ? nullptr : &outputs;
+  const absl::Status said = Call([&] { return step.Run(place); });
+  program.body.fails = false;
+  GRAPHTREE_RETURN_IF_ERROR(ShouldFail("a step that is over", step.Run(&outputs)));
+  if (is_refused) return CheckRefused(said, open);
+  LaneModel& lane = lanes_[model.spec().lane];
+  if (!spec.continues) ++lane.path;
+  ++steps_;
+  ++whys_[static_cast<size_t>(step.why())];
+  Count(WhyName(step.why()));
+  if (!absl::StrContains(step.Describe(), WhyName(step.why()))) {
+    return Wrong("it does not say why", step);
+  }
+  if (!said.ok()) return AfterFailure(open, said);
+  GRAPHTREE_RETURN_IF_ERROR(CheckRoute(open));
+  model.Unpack(open.padded, open.staged);
+  Effects made = model.Compute(open.body, deps_, program.log, program.sum);
+  program.log = made.log;
+  program.sum = made.sum;
+  return TakeOutputs(open, std::move(made), std::move(outputs));
+}
+
+absl::Status World::CheckRefused(const absl::Status& said, const Open& open) {
+  GRAPHTREE_RETURN_IF_ERROR(ShouldFail("a step without all that it needs", said));
+  Count("refused steps");
+  if (open.step->why() != Why::kFailed) {
+    return Wrong("it was refused, and has not failed", *open.step);
+  }
+  if (open.program->body.ran.empty()) return absl::OkStatus();
+  return Wrong("it was refused, and its body ran", *open.step);
+}
+
+// If its body did not run, nothing was done, and the next check finds everything as it was. What a
+// body has written in place before it failed is the server's own matter, and so is what slots keep
+// of such a step.
+absl::Status World::AfterFailure(Open& open, const absl::Status& said) {
+  Program& program = *open.program;
+  const bool is_planned = open.spec->body_fails && !program.body.ran.empty();
+  if (!is_planned && !MayFail(said)) return said;
+  if (open.step->why() != Why::kFailed) {
+    return Wrong("it failed, and says something else", *open.step);
+  }
+  if (is_planned && !faulted_ && !script_.is_small &&
+      !absl::StrContains(said.message(), kPlannedFailure)) {
+    return said;
+  }
+  Count(is_planned ? "bodies that failed" : "steps that failed");
+  if (open.has_shape) program.model->ShapeAt(open.choice.index).is_unsure = true;
+  if (!faulted_) return program.body.ran.empty() ? absl::OkStatus() : Adopt();
+  // What could not be put into an order may still run.
+  const std::string where = plan_->fired_in();
+  done_ = where == "Stream.Record" || where == "Stream.Wait";
+  return done_ ? absl::OkStatus() : Adopt();
+}
+
+absl::Status World::ExpectWhy(const Open& open, const ShapeModel& shape, Why why) const {
+  const std::vector<uint64_t> now = GenerationsOf(open.program->model->spec());
+  Why expected = open.choice.why;
+  if (!shape.is_recorded) {
+    expected = shape.is_warm ? Why::kNotRecorded : Why::kWarmingUp;
+  } else if (shape.generations != now) {
+    expected = Why::kStaleDependency;
+  }
+  if (why == expected) return absl::OkStatus();
+  return Wrong(absl::StrCat("it ran as ", WhyName(why), " instead of ", WhyName(expected)),
+               *open.step);
+}
+
+absl::Status World::CheckRoute(Open& open) {
+  const Why why = open.step->why();
+  const std::vector<BodyWorld::Ran>& ran = open.program->body.ran;
+  ProgramModel& model = *open.program->model;
+  for (const BodyWorld::Ran& run : ran) {
+    if (!(run.key == open.body)) return Wrong("its body was given another key", *open.step);
+  }
+  if (!open.has_shape) {
+    if (why != open.choice.why) return Wrong("it ran for another reason", *open.step);
+    if (ran.size() != 1) return Wrong("its body did not run once", *open.step);
+    if (ran[0].mode == Mode::kEager) return absl::OkStatus();
+    return Wrong("its body was not told that it ran at once", *open.step);
+  }
+  ShapeModel& shape = model.ShapeAt(open.choice.index);
+  for (const BodyWorld::Ran& run : ran) {
+    if (run.mode != shape.mode) return Wrong("its body was given another mode", *open.step);
+  }
+  if (ran.empty() != IsReplay(why)) return Wrong("it was replayed, or not, wrongly", *open.step);
+  if (IsReplay(why) && why != open.choice.why) return Wrong("hit is not cover", *open.step);
+  const bool is_sure =
+      !script_.is_small && !shape.is_unsure && !open.spec->continues && !faulted_;
+  if (is_sure) GRAPHTREE_RETURN_IF_ERROR(ExpectWhy(open, shape, why));
+  const std::vector<uint64_t> now = GenerationsOf(model.spec());
+  const bool was_there = shape.is_recorded && shape.generations == now;
+  const bool is_recorded = why == Why::kNotRecorded || why == Why::kStaleDependency;
+  if (is_recorded && !shape.is_excluded) shape.usable = {Why::kHit};
+  if (open.spec->continues) {
+    // On another path there are other recordings.
+    if (!was_there) shape.is_unsure = true;
+  } else if (is_recorded || IsReplay(why)) {
+    shape.is_warm = shape.is_recorded = true;
+    shape.generations = now;
+    shape.is_unsure = faulted_;
+  } else if (why == Why::kWarmingUp) {
+    shape.is_warm = true;
+  }
+  if (!IsReplay(why)) return absl::OkStatus();
+  LaneModel& lane = lanes_[model.spec().lane];
+  ++lane.replays;
+  lane.last.key = open.choice.key;
+  lane.last.shape = open.choice.index;
+  return absl::OkStatus();
+}
+
+absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
+  const ProgramSpec& spec = open.program->model->spec();
+  if (outputs.size() != made.outputs.size()) {
+    return Wrong(absl::StrCat("it gave ", outputs.size(), " outputs"), *open.step);
+  }
+  const bool looks = steps_ % 2 == 0 && !open.spec->holds && !script_.is_hasty;
+  if (looks) GRAPHTREE_RETURN_IF_ERROR(streams_[open.spec->stream]->Synchronize());
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    const bool is_kept = std::count(spec.kept.begin(), spec.kept.end(), i) > 0;
+    Held held = {.value = std::move(outputs[i]),
+                 .bytes = std::move(made.outputs[i]),
+                 .lane = spec.lane,
+                 .path = lanes_[spec.lane].path,
+                 .is_kept = is_kept};
+    if (!held.value.is_tensor() || RangeOf(held.value).bytes != held.bytes.size()) {
+      return Wrong(absl::StrCat("output ", i, " is ", Description(held.value)), *open.step);
+    }
+    if (looks) {
+      const absl::Status status = CheckHeld(held);
+      if (!status.ok()) {
+        return Wrong(absl::StrCat("output ", i, ": ", status.message()), *open.step);
+      }
+    }
+    if (open.spec->holds) held_.push_back(std::move(held));
+  }
+  constexpr size_t kMostHeld = 16;
+  while (held_.size() > kMostHeld) LetGo(0);
+  return absl::OkStatus();
+}
+
+}  // namespace graphtree::runtime_simulation
