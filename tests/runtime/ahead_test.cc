@@ -67,7 +67,8 @@ TEST_P(AheadTest, WhatWasPreparedServesTheStepItWasPreparedFor) {
     Serve(ahead, ids);
     next = IdsFrom(i, i % 3 == 0 ? 8 : 4);
     ASSERT_THAT(ahead.Prepare(KeyOf(next), Rows(next), b()), IsOk());
-    if (i % 8 == 7) EXPECT_EQ(Served(), Doubled(Doubled(ids, ids.size()), ids.size())) << i;
+    if (i % 8 != 7) continue;
+    EXPECT_EQ(Served(), Doubled(Doubled(ids, ids.size()), ids.size())) << i;
   }
   EXPECT_EQ(ahead.stats().prepared, 40u);
   EXPECT_EQ(ahead.stats().used, 39u);
