@@ -36,8 +36,8 @@ struct Summing {
   std::vector<uint32_t> expected = std::vector<uint32_t>(kRows);
 };
 
-// The last op adds to the sum, so a step that fails has not added to it. `breaks`: that op is behind
-// a part that may fail.
+// The last op adds to the sum, so a step that fails has not added to it. `breaks`: that op is
+// behind a part that may fail.
 ProgramOptions SumOptions(std::string name, AddressRange sum, bool breaks, Moods* moods) {
   ProgramOptions options;
   options.name = std::move(name);
