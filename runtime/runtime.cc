@@ -10,25 +10,27 @@
 
 namespace graphtree {
 
-absl::Status Step::CheckOpen(absl::string_view what) const {
-  if (step_->serial == serial_ && step_->is_open) return absl::OkStatus();
+// Asked in every call of a step, and small enough to be inlined there.
+inline bool Step::is_open() const { return step_->serial == serial_ && step_->is_open; }
+
+absl::Status Step::WhyClosed(absl::string_view what) const {
   return absl::FailedPreconditionError(
       absl::StrCat(what, " a step that is closed: it was run or canceled",
                    step_->serial == serial_ ? "" : ", and a later step was begun in its lane"));
 }
 
 absl::Status Step::Stage(SlotId slot, const HostRows& rows) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  if (!is_open()) return WhyClosed("staging into");
   return step_->block.Stage(slot, rows);
 }
 
 absl::Status Step::Stage(SlotId slot, const DeviceRows& rows) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  if (!is_open()) return WhyClosed("staging into");
   return step_->block.Stage(slot, rows);
 }
 
 absl::Status Step::Stage(SlotId slot, double value) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  if (!is_open()) return WhyClosed("staging into");
   return step_->block.Stage(slot, value);
 }
 
@@ -38,7 +40,7 @@ absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
 }
 
 absl::StatusOr<void*> Step::Buffer(SlotId slot, int64_t rows) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  if (!is_open()) return WhyClosed("staging into");
   return step_->block.Buffer(slot, rows);
 }
 
@@ -49,7 +51,7 @@ Why Step::why() const { return step_->choice.why; }
 std::string Step::Describe() const { return core_->Describe(*step_); }
 
 absl::Status Step::Run(Values* outputs) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("running"));
+  if (!is_open()) return WhyClosed("running");
   return core_->Run(*step_, outputs);
 }
 

@@ -110,7 +110,8 @@ class Step {
   friend class Runtime;
   Step(RuntimeCore* core, OpenStep* step, uint64_t serial)
       : core_(core), step_(step), serial_(serial) {}
-  absl::Status CheckOpen(absl::string_view what) const;
+  bool is_open() const;
+  absl::Status WhyClosed(absl::string_view what) const;
 
   RuntimeCore* core_;
   OpenStep* step_;

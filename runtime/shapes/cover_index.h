@@ -136,8 +136,8 @@ class CoverIndex {
   // Clears the bits of the shapes that tokens leave out, without limits on padding. False if none
   // is left.
   bool KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const;
-  // The first of the shapes [begin, end) that would cover the call if padding had no limits; kNobody
-  // if none would.
+  // The first of the shapes [begin, end) that would cover the call if padding had no limits, or
+  // kNobody.
   static uint32_t FirstWithoutLimits(const Narrowed& narrowed, uint32_t begin, uint32_t end);
   // REQUIRES: but for the limits of padding the shape would cover the call.
   KeyField PaddedTooMuch(uint32_t index, const Narrowed& narrowed) const;

@@ -16,9 +16,11 @@ namespace {
 constexpr uint64_t kLine = 64;
 
 void StreamLine(uint8_t* to, const uint8_t* from) {
+  const auto* const source = reinterpret_cast<const __m128i*>(from);
+  auto* const target = reinterpret_cast<__m128i*>(to);
   __m128i words[4];
-  for (int i = 0; i < 4; ++i) words[i] = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from) + i);
-  for (int i = 0; i < 4; ++i) _mm_stream_si128(reinterpret_cast<__m128i*>(to) + i, words[i]);
+  for (int i = 0; i < 4; ++i) words[i] = _mm_loadu_si128(source + i);
+  for (int i = 0; i < 4; ++i) _mm_stream_si128(target + i, words[i]);
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 // Launches the unpack op (unpack_table.h) with the table of a shape.
 //
-// The table is passed by value, so there are kernels for 8, 16 and 32 slots, and an executable keeps
-// as many as the program has.
+// The table is passed by value, so there are kernels for 8, 16 and 32 slots, and an executable
+// keeps as many as the program has.
 #ifndef GRAPHTREE_RUNTIME_SLOTS_UNPACK_H_
 #define GRAPHTREE_RUNTIME_SLOTS_UNPACK_H_
 

@@ -4,9 +4,9 @@
 #include "runtime/slots/unpack.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <new>
 #include <numeric>
 #include <random>
 #include <string>
@@ -67,19 +67,16 @@ class Guarded {
 // what an earlier step left there.
 class Blocks {
  public:
-  Blocks(Random& random, uint64_t bytes)
-      : bytes_(new (std::align_val_t{unpack::kBlockAlignment}) uint8_t[bytes]) {
+  Blocks(Random& random, uint64_t bytes) : bytes_(nullptr, &std::free) {
+    void* made = nullptr;
+    EXPECT_EQ(posix_memalign(&made, unpack::kBlockAlignment, bytes), 0);
+    bytes_.reset(made);
     Scramble(random, data(), bytes);
   }
-  uint8_t* data() { return bytes_.get(); }
+  uint8_t* data() { return static_cast<uint8_t*>(bytes_.get()); }
 
  private:
-  struct Delete {
-    void operator()(uint8_t* bytes) const {
-      operator delete[](bytes, std::align_val_t{unpack::kBlockAlignment});
-    }
-  };
-  const std::unique_ptr<uint8_t[], Delete> bytes_;
+  std::unique_ptr<void, decltype(&std::free)> bytes_;
 };
 
 double RandomValue(Random& random, DType type) {

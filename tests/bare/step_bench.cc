@@ -182,8 +182,9 @@ void RegisterStepsOfBytes(const char* device, int64_t bytes, bool is_padded) {
   const std::string name = absl::StrCat(device, ".", bytes, is_padded ? ".padded" : "");
   const std::string goal = bytes > 4096 ? "difference <= 3000 ns" : "difference <= 1500 ns";
   const StepShape shape = OfBytes(8, bytes, is_padded);
-  RegisterSteps({device, name, absl::StrCat("a step of 8 slots, ", bytes, " B, 6 preparing kernels"),
-                 "8 copies, fills, 6 kernels and a launch", shape, goal});
+  const std::string ours = absl::StrCat("a step of 8 slots, ", bytes, " B, 6 preparing kernels");
+  RegisterSteps(
+      {device, name, ours, "8 copies, fills, 6 kernels and a launch", shape, goal});
   if (is_padded) return;
   RegisterRow({.name = absl::StrCat("runtime.step.", name, ".in_place"),
                .ours = "the same, and its rows are made in the slots' buffers",
@@ -194,13 +195,13 @@ void RegisterStepsOfBytes(const char* device, int64_t bytes, bool is_padded) {
 
 void RegisterStepsOfTables(const char* device, int64_t rows, bool is_padded) {
   const std::string name = absl::StrCat(device, ".", rows, is_padded ? ".padded" : "");
+  const std::string step = absl::StrCat("a step of ", rows, " rows: ");
   RegisterSteps({device, absl::StrCat("a.", name),
-                 absl::StrCat("a step of ", rows, " rows: 2 slots from the host, 2 values, 5 kernels"),
+                 absl::StrCat(step, "2 slots from the host, 2 values, 5 kernels"),
                  "2 copies, 3 fills, 5 kernels and a launch", OfTableA(rows, is_padded),
                  "difference <= 1500 ns"});
   RegisterSteps({device, absl::StrCat("b.", name),
-                 absl::StrCat("a step of ", rows, " rows: 5 slots from the device, 1 from the host, ",
-                              "3 kernels"),
+                 absl::StrCat(step, "5 slots from the device, 1 from the host, 3 kernels"),
                  "a copy, a copying kernel, fills if padded, 3 kernels and a launch",
                  OfTableB(rows, is_padded), "difference <= 1500 ns"});
 }

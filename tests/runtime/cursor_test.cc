@@ -1,8 +1,9 @@
 // Every step reads its own block, whatever ran before it and however many are queued: the cursor on
 // the device and what the host takes it for never part.
 //
-// Each program adds what its steps bring to a sum of its own. A step that read another step's block,
-// or read one twice, leaves a wrong sum. Nobody waits for the device between steps but the ring.
+// Each program adds what its steps bring to a sum of its own. A step that read another step's
+// block, or read one twice, leaves a wrong sum. Nobody waits for the device between steps but the
+// ring.
 #include <cstdint>
 #include <memory>
 #include <random>
@@ -35,7 +36,7 @@ struct Summing {
   std::vector<uint32_t> expected = std::vector<uint32_t>(kRows);
 };
 
-// The sum is added to by the last op, so a step that fails has not added to it. `breaks`: that op is
+// The last op adds to the sum, so a step that fails has not added to it. `breaks`: that op is
 // behind a part that may fail.
 ProgramOptions SumOptions(std::string name, AddressRange sum, bool breaks, Moods* moods) {
   ProgramOptions options;
