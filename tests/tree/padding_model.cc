@@ -3,7 +3,7 @@
 // recording and in replays, with what others hold lying around it.
 //
 //   seed --> Program --> Machine over a Launcher    real tensors, padded where there is room
-//                  \---> Machine over Model         every tensor has bytes of its own
+//                  \---> Machine over Model         every padded tensor has bytes of its own
 //
 // GRAPHTREE_SEED is the first seed; a failure prints the seed and the program.
 #include <algorithm>
@@ -265,7 +265,9 @@ std::vector<Modelled> RunModel(const std::vector<Line>& program,
                 from.at + OffsetOf(*from.layout, line.first)};
         break;
       case LineKind::kDrop: slot = {}; break;
-      case LineKind::kPad: slot = PaddedCopy(from, line.more, line.value); break;
+      case LineKind::kPad:  // the same sizes are the same tensor
+        slot = line.more == line.sizes ? from : PaddedCopy(from, line.more, line.value);
+        break;
       case LineKind::kBump:
         for (size_t i = 0; i + 4 <= slot.layout->extent_bytes(); i += 4) {
           uint32_t word;
