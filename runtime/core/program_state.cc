@@ -168,6 +168,7 @@ absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {
   absl::StatusOr<ShapePlan> plan = PlanShape(options_.slots, arena_, key);
   if (!plan.ok()) return Named(name(), plan.status());
   eager_.key = key;
+  eager_.mode = Mode::kEager;
   eager_.plan = *std::move(plan);
   return &eager_;
 }
