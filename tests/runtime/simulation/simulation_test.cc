@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "device/open.h"
 #include "gtest/gtest.h"
@@ -78,6 +79,17 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
         "staged from the step before", "stale outputs that say so", "votes that agree",
         "votes that do not"}) {
     EXPECT_GT(reached[what], 0u) << what;
+  }
+}
+
+// For the thread sanitizer.
+TEST(RuntimeSimulationTest, TwoServersOnTwoThreadsOfOneDevice) {
+  constexpr uint32_t kFewActions = 60;
+  const uint32_t pairs = Number("GRAPHTREE_SIMULATION_SEEDS", 24);
+  for (uint32_t seed = FirstSeed(); seed < FirstSeed() + pairs; ++seed) {
+    const std::vector<Script> scripts = {MakeScript(2 * seed, kFewActions),
+                                         MakeScript(2 * seed + 1, kFewActions)};
+    ASSERT_EQ(FailureTogether(scripts), "") << "seeds " << 2 * seed << " and the next one";
   }
 }
 
