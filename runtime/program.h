@@ -64,7 +64,8 @@ class ProgramInputs {
 
   // As the shape has it: tokens and requests are padded.
   const Key& key() const { return key_; }
-  // Of the shape: a body that breaks does so in segmented shapes, and in runs at once.
+  // Of the shape, or kEager in a run that no shape serves: a body that breaks does so in both but
+  // full shapes.
   Mode mode() const { return mode_; }
   // The slot as large as the shape is. REQUIRES: the program has it.
   const Tensor& slot(SlotId id) const { return slots_[id]; }

@@ -245,6 +245,7 @@ absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {
   if (!plan.ok()) return Named(name(), plan.status());
   if (!(eager_.key == key)) eager_.has_run = false;
   eager_.key = key;
+  eager_.mode = Mode::kEager;
   eager_.plan = *std::move(plan);
   return &eager_;
 }

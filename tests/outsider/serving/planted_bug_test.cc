@@ -45,13 +45,7 @@ constexpr Row kRows[] = {
     {RuntimeBug::kIgnoresTouch, "IgnoresTouch"},
     {RuntimeBug::kForgetsPadding, "ForgetsPadding"},
     {RuntimeBug::kForgetsPadValue, "ForgetsPadValue"},
-    {RuntimeBug::kZeroesKept, "ZeroesKept"},
-    {RuntimeBug::kReusesBlocks, "ReusesBlocks"},
-    {RuntimeBug::kForgetsLeftOut, "ForgetsLeftOut"},
-    {RuntimeBug::kForgetsExclusion, "ForgetsExclusion"},
     {RuntimeBug::kEndsContinued, "EndsContinued"},
-    {RuntimeBug::kSkipsStale, "SkipsStale"},
-    {RuntimeBug::kCountsRefused, "CountsRefused"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, ServingBugTest, testing::ValuesIn(kRows),

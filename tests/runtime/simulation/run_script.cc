@@ -2,6 +2,7 @@
 #include "tests/runtime/simulation/run_script.h"
 
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "absl/status/statusor.h"
@@ -81,6 +82,24 @@ std::string FailureOnHost(const Script& script, Reached* reached) {
   if (!host.ok()) return host.status().ToString();
   FaultDevice device(*std::move(host));
   return FailureOn(device, &device.plan(), script, reached);
+}
+
+std::string FailureTogether(std::vector<Script> scripts) {
+  absl::StatusOr<std::unique_ptr<Device>> host = OpenHostDevice({.seed = scripts[0].seed});
+  if (!host.ok()) return host.status().ToString();
+  std::vector<absl::Status> said(scripts.size());
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < scripts.size(); ++i) {
+    scripts[i].shares_device = true;
+    threads.emplace_back([&device = **host, &script = scripts[i], &status = said[i]] {
+      status = World(device, nullptr, script, nullptr).Run();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  absl::Status status;
+  for (const absl::Status& one : said) status.Update(one);
+  status.Update((*host)->Close());
+  return status.ok() ? "" : status.ToString();
 }
 
 std::string FailureOnGpu(const Script& script) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "tests/runtime/simulation/script.h"
 #include "tests/runtime/simulation/world.h"
@@ -14,6 +15,9 @@ namespace graphtree::runtime_simulation {
 // the script says so, and the scheduler takes the script's seed. `reached` may be null.
 std::string FailureOnHost(const Script& script, Reached* reached = nullptr);
 std::string FailureOnGpu(const Script& script);
+
+// Several servers on one host device, each on a thread of its own, as threads come. Nothing fails.
+std::string FailureTogether(std::vector<Script> scripts);
 
 // The same script without the actions, programs' ops and mistakes that it fails without, too.
 // REQUIRES: it fails. At most `tries` calls of `fails`.

@@ -133,6 +133,7 @@ struct Script {
   bool is_checked = false;  // the trees are in checked mode
   bool has_faults = false;
   bool is_hasty = false;  // blocks are large, and seldom does anybody wait
+  bool shares_device = false;  // with other servers, on threads of their own
   std::vector<ProgramSpec> programs;
   std::vector<Action> actions;
 };
