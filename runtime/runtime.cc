@@ -35,7 +35,7 @@ absl::Status Step::Stage(SlotId slot, double value) {
 }
 
 absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckOpen("staging into"));
+  if (!is_open()) return WhyClosed("staging into");
   return core_->StageTensor(*step_, slot, tensor);
 }
 
@@ -56,7 +56,7 @@ absl::Status Step::Run(Values* outputs) {
 }
 
 void Step::Cancel() {
-  if (step_->serial == serial_ && step_->is_open) core_->Cancel(*step_);
+  if (is_open()) core_->Cancel(*step_);
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Device& device,

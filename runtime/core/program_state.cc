@@ -101,7 +101,9 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
         base, Layout::Of(DType::kU8, {static_cast<int64_t>(memory_->range().bytes)}));
     unpack::Ring ring = ring_->ring();
     ring.cursor_unit = static_cast<uint32_t>(arena_.cursor / unpack::kUnitBytes);
-    LaunchUnpack(on, shape->plan, ring, on.Input(0), arena);
+    const Tensor block = on.Input(0);
+    shape->copies_block |= on.ok() && !ring_->memory().Contains(block.word());
+    LaunchUnpack(on, shape->plan, ring, block, arena);
   }
   if (free_events_.are_told()) on.SetEvent(*free_events_.rows);
   std::vector<Tensor> slots;

@@ -43,6 +43,9 @@ struct ShapeState {
   // Of the last recording.
   bool is_recorded = false;
   std::vector<uint64_t> generations;  // of the program's dependencies, in their order
+  // A recording was given a copy of the block, as some work of the body could hide its address. The
+  // block at the cursor cannot be copied by its address, so steps of this shape name their blocks.
+  bool copies_block = false;
   uint64_t epoch = 0;                 // to be committed before the recording serves; 0: none
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;

@@ -117,8 +117,9 @@ void RuntimeCore::ShareMemory(uint32_t device) {
   }
   const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
   for (size_t i = 0; i < trees.size(); ++i) {
+    const uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
     // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
-    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limits[i]).IgnoreError(); });
+    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
   }
 }
 

@@ -153,7 +153,9 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   auto& ring = step.program->ring();
   Value block;
   if (step.memory != nullptr) {
-    block = Tensor::Foreign(ring.AddressFor(plan.block_bytes), plan.block);
+    const Address address = step.shape->copies_block ? AddressOf(step.memory)
+                                                     : ring.AddressFor(plan.block_bytes);
+    block = Tensor::Foreign(address, plan.block);
   }
   const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
   if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
@@ -207,7 +209,7 @@ void RuntimeCore::LetTensorsGo(OpenStep& step, bool was_launched) {
 
 // Any other run may have launched the op more often than once, and put bytes back in between.
 bool RuntimeCore::MovesCursor(const OpenStep& step) {
-  return step.shape->plan.launch_blocks > 0 &&
+  return step.shape->plan.launch_blocks > 0 && !step.shape->copies_block &&
          step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 

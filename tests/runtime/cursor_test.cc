@@ -155,6 +155,28 @@ TEST_P(CursorTest, EveryStepReadsItsOwnBlockWhateverRanBefore) {
   }
 }
 
+// Work that no launch declares may hold any address: so the tree copies what comes at changing ones.
+TEST_P(CursorTest, ABodyThatCouldHideTheBlocksAddressIsGivenTheBlockItself) {
+  Summing program;
+  program.sum = NewWordsWith(std::vector<uint32_t>(kRows));
+  ProgramOptions options = SumOptions("hides", program.sum, /*breaks=*/false, &moods_);
+  options.body = [body = options.body](Launcher& on, const ProgramInputs& in) -> Values {
+    on.Fail(on.stream().CallHost([] {}));
+    return body(on, in);
+  };
+  ASSERT_OK_AND_ASSIGN(program.id, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(program.id, {{.tokens = 20}, {.tokens = kRows}}), IsOk());
+  Summing plain = Add("plain", /*breaks=*/false);
+  for (int32_t i = 0; i < 300; ++i) {
+    const Ids ids(i % 3 == 0 ? 20 : 64, i);
+    ASSERT_THAT(AddStep(runtime(), program, ids, a(), {}), IsOk());
+    ASSERT_THAT(AddStep(runtime(), plain, ids, a(), {}), IsOk());
+  }
+  EXPECT_GT(Count(Why::kHit), 500u);
+  ExpectSums(program);
+  ExpectSums(plain);
+}
+
 TEST_P(CursorTest, AShapeWithoutRowsLeavesTheCursor) {
   ProgramOptions options = DoubleOptions();
   options.slots.push_back(

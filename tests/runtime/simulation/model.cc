@@ -72,6 +72,7 @@ uint64_t ProgramModel::slot_bytes() const {
   for (const SlotSpec& slot : spec_.slots) {
     bytes += (GreatestBytes(slot) + kSlotAlignment - 1) / kSlotAlignment * kSlotAlignment;
   }
+  if (!spec_.slots.empty()) bytes += kSlotAlignment;  // the cursor
   return bytes;
 }
 

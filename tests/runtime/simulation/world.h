@@ -62,7 +62,7 @@ class World {
   };
   struct LaneModel {
     uint64_t path = 0;  // goes up when a step begins anew
-    uint64_t replays = 0;
+    uint64_t done = 0;  // steps that went well
     Launch last;
     bool reads_outputs = false;  // a step may be under way that is staged from outputs
   };

@@ -148,12 +148,12 @@ absl::Status World::CheckFigures() {
   for (const auto& [number, lane] : lanes_) {
     const LaunchHistory& history = runtime_->history(number);
     const bool is_same =
-        history.count() == lane.replays &&
-        (lane.replays == 0 || (history.at(lane.replays - 1).key == lane.last.key &&
-                               history.at(lane.replays - 1).shape == lane.last.shape));
+        history.count() == lane.done &&
+        (lane.done == 0 || (history.at(lane.done - 1).key == lane.last.key &&
+                               history.at(lane.done - 1).shape == lane.last.shape));
     if (!is_same) {
       return absl::InternalError(absl::StrCat("lane ", number, " has ", history.count(),
-                                              " launches in its history, not ", lane.replays,
+                                              " steps in its history, not ", lane.done,
                                               ", or another last one"));
     }
   }

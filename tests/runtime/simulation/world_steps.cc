@@ -113,6 +113,9 @@ absl::Status World::Finish(Open& open) {
   }
   if (!said.ok()) return AfterFailure(open, said);
   GRAPHTREE_RETURN_IF_ERROR(CheckRoute(open));
+  ++lane.done;
+  lane.last.key = open.has_shape ? open.choice.key : Key();
+  lane.last.shape = open.has_shape ? open.choice.index : kNoShape;
   model.Unpack(open.padded, open.staged);
   Effects made = model.Compute(open.body, deps_, program.log, program.sum);
   program.log = made.log;
@@ -202,11 +205,7 @@ absl::Status World::CheckRoute(Open& open) {
   } else if (why == Why::kWarmingUp) {
     shape.is_warm = true;
   }
-  if (!IsReplay(why)) return absl::OkStatus();
-  LaneModel& lane = lanes_[model.spec().lane];
-  ++lane.replays;
-  lane.last.key = open.choice.key;
-  lane.last.shape = open.choice.index;
+  if (why == Why::kEvicted) shape.is_unsure = true;
   return absl::OkStatus();
 }
 
