@@ -76,7 +76,8 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(uint32_t number) {
   lane->number = number;
   lane->tree = *std::move(tree);
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
-    lane->workspaces.push_back(lane->tree->RegisterWorkspace(dependencies_.name(i), {}));
+    lane->workspaces.push_back(
+        lane->tree->RegisterWorkspace(dependencies_.name(i), dependencies_.memory(i)));
   }
   return lane.get();
 }
@@ -150,9 +151,13 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
 }
 
 DepId RuntimeCore::DeclareDep(std::string name) {
-  const uint32_t index = dependencies_.Declare(name);
+  return Declared(dependencies_.Declare(std::move(name)));
+}
+
+DepId RuntimeCore::Declared(uint32_t index) {
   for (auto& [number, lane] : lanes_) {
-    lane->workspaces.push_back(lane->tree->RegisterWorkspace(name, {}));
+    lane->workspaces.push_back(
+        lane->tree->RegisterWorkspace(dependencies_.name(index), dependencies_.memory(index)));
   }
   return {number_, index};
 }
@@ -172,6 +177,8 @@ absl::Status RuntimeCore::Touch(DepId dep) {
 
 RuntimeStats RuntimeCore::stats() const {
   RuntimeStats stats;
+  stats.workspace_moves = workspace_moves_;
+  stats.stale_recordings = stale_recordings_;
   for (const auto& [number, lane] : lanes_) {
     stats.steps += lane->stats.steps;
     stats.recordings += lane->stats.recordings;

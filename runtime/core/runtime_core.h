@@ -19,6 +19,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "device/address.h"
 #include "device/device.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
@@ -46,6 +47,9 @@ class RuntimeCore {
 
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
+  // workspaces.cc
+  DepId DeclareWorkspace(std::string name, AddressRange memory);
+  absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
 
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key, Modes allowed) const;
   absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
@@ -79,6 +83,12 @@ class RuntimeCore {
   void NoteRoute(OpenStep& step, const absl::Status& status);
   void NoteRecorded(OpenStep& step);
   std::string DescribeStale(const OpenStep& step) const;
+  // Registers the dependency in every lane's tree.
+  DepId Declared(uint32_t index);
+  // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".
+  std::vector<std::string> RecordedWith(uint32_t dep) const;
+  // "while 'decode' ran for tokens=8", "between steps".
+  std::string WhoRuns() const;
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
 
   Device& device_;
@@ -88,6 +98,8 @@ class RuntimeCore {
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;
+  uint64_t workspace_moves_ = 0;
+  uint64_t stale_recordings_ = 0;
 };
 
 }  // namespace graphtree

@@ -168,14 +168,22 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
   }
-  const std::vector<uint64_t> now = dependencies_.GenerationsOf(program->dependencies());
-  absl::Status first;
-  for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
-    const ShapeState& shape = program->shape(i);
-    if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
-    first.Update(RecordShape(*program, i, stream));
+  // Again, if a workspace has moved: shapes that were recorded before are stale then.
+  constexpr int kMostPasses = 3;
+  for (int pass = 0; pass < kMostPasses; ++pass) {
+    const std::vector<uint64_t> now = dependencies_.GenerationsOf(program->dependencies());
+    absl::Status first;
+    for (uint32_t i = static_cast<uint32_t>(program->table().size()); i-- > 0;) {
+      const ShapeState& shape = program->shape(i);
+      if ((shape.is_recorded && shape.generations == now) || shape.is_excluded) continue;
+      first.Update(RecordShape(*program, i, stream));
+    }
+    if (dependencies_.GenerationsOf(program->dependencies()) == now) return first;
   }
-  return first;
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", program->name(), "' was recorded ", kMostPasses,
+                   " times, and each time its bodies moved or touched a dependency that others of "
+                   "its recordings have; the recordings that are stale are made again by steps"));
 }
 
 absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
@@ -197,7 +205,9 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
     status = Launch(**step, &outputs);
     const LastCall last = program.lane().tree->last_call();
     if (status.ok() && last.route == CallRoute::kRecorded) NoteRecorded(**step);
-    if (status.ok() && last.route == CallRoute::kRanEagerly) {
+    // A workspace that grew in the recording has done so now.
+    const bool is_once_more = last.reason == Reason::kWorkspaceMoved && run + 1 < most_runs;
+    if (status.ok() && last.route == CallRoute::kRanEagerly && !is_once_more) {
       why = WhyOfRoute(choice.why, last);
       status = absl::InternalError(absl::StrCat(
           "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
