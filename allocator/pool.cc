@@ -270,6 +270,8 @@ PoolStats Pool::Stats() const {
   if (!entry.ok()) return {.is_busy = true};
   PoolStats stats = tally_.counts();
   stats.mapped_bytes = growth_.mapped_bytes();
+  stats.pinned_bytes =
+      growth_.row(Region::kStep).pinned_bytes() + growth_.row(Region::kLasting).pinned_bytes();
   stats.lasting_bytes = uint64_t{ledger_.placement(Region::kLasting).live_length()} * kQuantum;
   stats.parked_bytes = parking_.parked_bytes();
   stats.limit_bytes = growth_.limit_bytes();

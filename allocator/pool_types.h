@@ -83,6 +83,7 @@ struct PoolStats {
   uint64_t peak_requested_bytes = 0;
   uint64_t mapped_bytes = 0;     // physical memory
   uint64_t peak_mapped_bytes = 0;
+  uint64_t pinned_bytes = 0;     // of the mapped ones, those that are never unmapped
   uint64_t lasting_bytes = 0;    // live, in the lasting region
   uint64_t parked_bytes = 0;     // to be woken
   uint64_t limit_bytes = 0;

@@ -23,9 +23,9 @@
 //   graph    read the inputs -> RecordExternal(e) -> compute for long
 //   outside  Launch -> other.Wait(e) -> write the inputs anew, while the graph computes
 //
-// Every launch of an executable of that graph sets the event, as Record would: from the moment when
-// Launch has returned the event stands for that launch, and is done once the op has run. Capturing
-// leaves the event as it was. An event that several graphs record stands for what was launched last.
+// Every launch of an executable of that graph sets the event, as Record would: when Launch has
+// returned the event stands for that launch, and is done once the op has run. Capturing leaves the
+// event as it was. An event that several graphs record stands for what was launched last.
 //
 // A stream may be destroyed while its work is yet to run: the work runs all the same, and whoever
 // holds the stream's life can still order later work after it (stream_life.h).

@@ -290,6 +290,11 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
 }
 
+void Launcher::Pin(const Tensor& tensor) {
+  if (!ok() || !Usable(tensor, "pinning")) return;
+  Fail(allocator_.Pin(tensor));
+}
+
 void Launcher::SetEvent(Event& event) {
   const DoorMark door;
   if (!ok()) return;

@@ -121,6 +121,10 @@ class BodyAllocator {
   // Work that is put anywhere up to the end of the run uses the tensor: whoever owns the tensor
   // does not give its bytes away before that end, and not before that work.
   virtual void HoldUsed(const Tensor& tensor) {}
+  // The tensor's memory is never parked or unmapped from now on.
+  virtual absl::Status Pin(const Tensor& tensor) {
+    return absl::UnimplementedError("whoever runs the body cannot pin memory");
+  }
 };
 
 // Told about every access that a body declares, before the op is launched.
@@ -186,6 +190,14 @@ class Launcher {
   // a part took along from its body is an error, since no replay has it, and so is using scratch
   // after its op.
   Tensor Scratch(uint64_t bytes);
+
+  // The tensor's memory is registered elsewhere, with a communicator or with peers: the tree never
+  // parks or unmaps it for as long as the tree is there, whatever becomes of this run and of its
+  // recording. What lies in the same piece of physical memory (2 to 64 MiB) stays with it. Its
+  // bytes are reused as any other's. Memory that is not the tree's is its owner's to keep; of
+  // another tree's it is an error. A kept output is put elsewhere by every run, so pinning what the
+  // body makes does not pin that. Tree::PointersOf tells where a recording points to the memory.
+  void Pin(const Tensor& tensor);
 
   void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
   // These write all bytes from the first to the last one. REQUIRES: extents are equal, and no

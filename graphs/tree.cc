@@ -1,6 +1,7 @@
 // Passes each public method on to the tree's core.
 #include "graphs/tree.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -161,6 +162,27 @@ absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
     for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
   }
   return absl::NotFoundError(absl::StrCat("the tree has no recording ", recording));
+}
+
+std::vector<uint64_t> Tree::RecordingsOf(FunctionId function) const {
+  const Looking looking(core_->gate());
+  std::vector<uint64_t> recordings;
+  std::vector<const Node*> open = {&core_->books().root()};
+  while (!open.empty()) {
+    const Node& node = *open.back();
+    open.pop_back();
+    if (node.variant != nullptr && !node.warm_up && node.variant->function->id == function) {
+      recordings.push_back(node.id);
+    }
+    for (const std::unique_ptr<Node>& child : node.children) open.push_back(child.get());
+  }
+  std::sort(recordings.begin(), recordings.end());
+  return recordings;
+}
+
+absl::StatusOr<CapturedPointers> Tree::PointersOf(uint64_t recording, AddressRange range) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Op> ops, OpsOf(recording));
+  return PointersInto(range, recording, ops);
 }
 
 std::vector<SnapshotNode> Tree::memory_of_nodes() {

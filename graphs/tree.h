@@ -71,6 +71,7 @@
 #include "device/graph.h"
 #include "device/observer.h"
 #include "graphs/call_counts.h"
+#include "graphs/captured_pointers.h"
 #include "graphs/function_options.h"
 #include "graphs/outline.h"
 #include "graphs/reason.h"
@@ -154,6 +155,10 @@ class Tree {
   // The ops of one recording, by its id in the outline; for export see graph_export.h. Where the
   // recording is cut an op of kind host stands for the eager part, between the sections' ops.
   absl::StatusOr<std::vector<Op>> OpsOf(uint64_t recording) const;
+  // The recordings of a function, by their ids in the outline; of an unknown function none.
+  std::vector<uint64_t> RecordingsOf(FunctionId function) const;
+  // The places where a recording holds addresses in `range` (captured_pointers.h).
+  absl::StatusOr<CapturedPointers> PointersOf(uint64_t recording, AddressRange range) const;
   // The memory of each recording, and who holds it (tree_snapshot.h writes this into a file).
   std::vector<SnapshotNode> memory_of_nodes();
   // The memory that the tree records into, to look at: snapshots, statistics, history. Calls use

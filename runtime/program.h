@@ -20,8 +20,9 @@
 //
 // A body may be called any number of times, for any shape of its program, and launches work for the
 // padded key. What it returns follows from that key alone: other sizes, or more outputs, than it
-// returned before for the same key are an error. Memory that it knows without being given it (weights, caches) stays where it is, or
-// is declared as a dependency (Runtime::DeclareDep) and touched when it moves.
+// returned before for the same key are an error. Memory that it knows without being given it
+// (weights, caches) stays where it is, or is declared as a dependency (Runtime::DeclareDep,
+// DeclareWorkspace) and touched when it moves.
 #ifndef GRAPHTREE_RUNTIME_PROGRAM_H_
 #define GRAPHTREE_RUNTIME_PROGRAM_H_
 
@@ -31,11 +32,12 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "device/address.h"
 #include "graphs/launcher.h"
 #include "graphs/tensor.h"
-#include "runtime/free_events.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
+#include "runtime/slots/free_events.h"
 #include "runtime/slots/slot.h"
 
 namespace graphtree {
@@ -69,6 +71,10 @@ class ProgramInputs {
   Mode mode() const { return mode_; }
   // The slot as large as the shape is. REQUIRES: the program has it.
   const Tensor& slot(SlotId id) const { return slots_[id]; }
+  // The memory that the program's dependency with this place in ProgramOptions::deps has now;
+  // nothing for one that is no workspace. A body that has its library grow it says so
+  // (Runtime::MoveWorkspace), and uses what the library has then.
+  AddressRange workspace(size_t place) const { return workspaces_[place]; }
   // What `prepare` returned.
   const Values& prepared() const { return prepared_; }
 
@@ -82,6 +88,7 @@ class ProgramInputs {
   bool slots_are_free() const { return slots_are_free_; }
 
   // For whoever runs the body.
+  void SetWorkspaces(std::vector<AddressRange> memory) { workspaces_ = std::move(memory); }
   void SetFreeEvents(FreeEvents events) { events_ = std::move(events); }
   void SetPrepared(Values prepared) { prepared_ = std::move(prepared); }
 
@@ -90,6 +97,7 @@ class ProgramInputs {
   Mode mode_;
   std::vector<Tensor> slots_;
   Values prepared_;
+  std::vector<AddressRange> workspaces_;
   FreeEvents events_;
   mutable bool slots_are_free_ = false;
 };

@@ -108,6 +108,14 @@ DepId Runtime::DeclareDep(std::string name) { return core_->DeclareDep(std::move
 
 absl::Status Runtime::Touch(DepId dep) { return core_->Touch(dep); }
 
+DepId Runtime::DeclareWorkspace(std::string name, AddressRange memory) {
+  return core_->DeclareWorkspace(std::move(name), memory);
+}
+
+absl::Status Runtime::MoveWorkspace(DepId workspace, AddressRange memory) {
+  return core_->MoveWorkspace(workspace, memory);
+}
+
 absl::StatusOr<Choice> Runtime::Choose(ProgramId program, const Key& key, Modes allowed) const {
   return core_->Choose(program, key, allowed);
 }
@@ -159,6 +167,25 @@ absl::StatusOr<Tensor> Runtime::SlotWhole(ProgramId id, SlotId slot) const {
   return absl::InvalidArgumentError(absl::StrCat("program '", program->name(), "' has no slot ",
                                                  slot, "; it has ",
                                                  program->options().slots.size()));
+}
+
+absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
+                                                   AddressRange range) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  const std::vector<FunctionId> functions = program->FunctionsOf(key);
+  if (functions.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("program '", program->name(), "' has no shape ", ToString(key)));
+  }
+  const Tree& tree = *core_->tree(program->options().lane);
+  CapturedPointers pointers;
+  for (const FunctionId function : functions) {
+    for (const uint64_t recording : tree.RecordingsOf(function)) {
+      GRAPHTREE_ASSIGN_OR_RETURN(CapturedPointers more, tree.PointersOf(recording, range));
+      pointers.Add(std::move(more));
+    }
+  }
+  return pointers;
 }
 
 RuntimeStats Runtime::stats() const { return core_->stats(); }

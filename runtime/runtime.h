@@ -57,11 +57,12 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "device/address.h"
 #include "device/device.h"
 #include "device/stream.h"
+#include "graphs/captured_pointers.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
-#include "runtime/free_events.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/key.h"
@@ -69,6 +70,7 @@
 #include "runtime/shapes/mode.h"
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
+#include "runtime/slots/free_events.h"
 #include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/why.h"
@@ -144,13 +146,25 @@ class Runtime {
 
   // Records all shapes of the program that are not recorded, or were before a dependency was
   // touched, the one with the most tokens first, on slots of zeros; slots that keep what they have
-  // from step to step keep it. The body runs twice for each. Shapes that fail serve no step until
-  // they are recorded, as kFailed or kNoMemory; the first failure is returned after all were tried.
+  // from step to step keep it. The body runs twice for each. Where one makes a workspace grow that
+  // others were recorded with, these are recorded again, as more of a shape may be asked of a
+  // workspace for fewer tokens. Shapes that fail serve no step until they are recorded, as kFailed
+  // or kNoMemory; the first failure is returned after all were tried.
   absl::Status Record(ProgramId program, Stream& stream);
 
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
-  // How often Touch was called.
+  // A dependency with memory, which a library keeps between calls and points its kernels to; bodies
+  // are given it (ProgramInputs::workspace). It grows by moving: MoveWorkspace says where it is
+  // now, between steps or by the body that has made it grow, while no other thread runs a step.
+  // Recordings that have it as it was are not replayed again, and the owner keeps the old memory
+  // until the steps before are over. So what needs the most of a workspace is to be recorded first:
+  // a move after which recordings are stale is counted (RuntimeStats::workspace_moves) and told
+  // through TreeOptions::warn, with who made the workspace grow, from what to what, and which
+  // recordings that has cost. The same memory again changes nothing.
+  DepId DeclareWorkspace(std::string name, AddressRange memory);
+  absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
+  // How often dependencies were touched or moved.
   uint64_t touches() const;
 
   // The epoch that recordings of programs that need commits belong to now, from 1 on.
@@ -189,6 +203,11 @@ class Runtime {
   // The whole slot, as it lies for as long as the program is there: for work of the caller's own
   // that fills a slot in place of Stage (SlotSpec::may_be_left_out), once the slots are free.
   absl::StatusOr<Tensor> SlotWhole(ProgramId program, SlotId slot) const;
+
+  // Where the recordings of a shape hold addresses in `range`, such as memory that its body has
+  // pinned (Launcher::Pin), for whoever has to tell peers of them. An error if the program has no
+  // shape with this key. A shape that is not recorded holds none.
+  absl::StatusOr<CapturedPointers> Pointers(ProgramId program, const Key& key, AddressRange range);
 
   RuntimeStats stats() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null

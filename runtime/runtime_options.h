@@ -28,6 +28,8 @@ struct RuntimeStats {
   // others patch nothing.
   uint64_t staging_told = 0;
   uint64_t recordings = 0;
+  uint64_t workspace_moves = 0;   // that made recordings stale
+  uint64_t stale_recordings = 0;  // that were made stale so, ever
   uint64_t slot_bytes = 0;        // device memory of slots, now
   uint64_t staging_bytes = 0;     // page-locked memory, now
 };

@@ -35,7 +35,14 @@ bool PieceRow::RangeIsReady(uint64_t begin, uint64_t end) const {
 
 uint32_t PieceRow::pinned_count() const {
   return static_cast<uint32_t>(std::count_if(
-      pieces_.begin(), pieces_.end(), [](const Piece& piece) { return piece.pins > 0; }));
+      pieces_.begin(), pieces_.end(),
+      [](const Piece& piece) { return piece.pins > (piece.is_pinned_for_good ? 1u : 0u); }));
+}
+
+uint64_t PieceRow::pinned_bytes() const {
+  uint64_t bytes = 0;
+  for (const Piece& piece : pieces_) bytes += piece.pins > 0 ? piece.bytes : 0;
+  return bytes;
 }
 
 uint64_t PieceRow::MappedIn(uint64_t begin, uint64_t end) const {

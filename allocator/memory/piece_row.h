@@ -34,6 +34,7 @@ struct Piece {
   std::unique_ptr<HostBuffer> saved;       // the contents of a parked piece; null: not saved
   bool accessible = false;
   uint32_t pins = 0;            // a pinned piece is never unmapped
+  bool is_pinned_for_good = false;  // one of these pins has no end
   bool wake = false;            // parked: a wake maps it again
   uint64_t contents_lost = 0;   // Growth's clock when the contents were last lost
 };
@@ -89,7 +90,9 @@ class PieceRow {
   const Piece& piece(uint32_t index) const { return pieces_[index]; }
   Piece& piece(uint32_t index) { return pieces_[index]; }
   uint32_t count() const { return static_cast<uint32_t>(pieces_.size()); }
+  // That somebody has yet to unpin.
   uint32_t pinned_count() const;
+  uint64_t pinned_bytes() const;
   AddressRange RangeOf(uint32_t index) const {
     return {addresses_.base + pieces_[index].offset, pieces_[index].bytes};
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "allocator/placement/placement.h"
@@ -118,6 +119,17 @@ absl::Status MemoryBudget::Unpin(AddressRange range) {
   GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Piece*> pieces, PiecesUnder(range));
   for (Piece* piece : pieces) --piece->pins;
   pins_.erase(pin);
+  return absl::OkStatus();
+}
+
+absl::Status MemoryBudget::PinForGood(AddressRange range) {
+  const Door::Entry entry(door_.guard());
+  GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<Piece*> pieces, PiecesUnder(range));
+  for (Piece* piece : pieces) {
+    if (std::exchange(piece->is_pinned_for_good, true)) continue;
+    ++piece->pins;
+  }
   return absl::OkStatus();
 }
 

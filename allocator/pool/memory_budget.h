@@ -45,6 +45,9 @@ class MemoryBudget {
   // Pieces under `range` are never unmapped until that very range is unpinned as often.
   absl::Status Pin(AddressRange range);
   absl::Status Unpin(AddressRange range);
+  // The same for as long as the pool is there: nobody unpins it, and closing the pool ends it. Any
+  // number of such pins of a piece are one.
+  absl::Status PinForGood(AddressRange range);
 
  private:
   absl::StatusOr<std::vector<Piece*>> PiecesUnder(AddressRange range);

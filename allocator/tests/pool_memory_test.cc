@@ -294,6 +294,30 @@ TEST_F(PoolMemoryTest, PinnedPiecesAreNeverUnmapped) {
   EXPECT_EQ(mapped(), 0u);
 }
 
+TEST_F(PoolMemoryTest, APinForGoodHoldsUntilThePoolIsClosed) {
+  const Block a = Allocate(4 * kMiB), b = Allocate(64 * kMiB);
+  Write(a, 1);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(pool_->memory().PinForGood(a.range), IsOk());
+  const uint64_t pinned = pool_->Stats().pinned_bytes;
+  EXPECT_LT(pinned, 64 * kMiB);
+  EXPECT_THAT(pool_->memory().Unpin(a.range),
+              FailsWith(StatusCode::kFailedPrecondition, "not pinned"));
+  EXPECT_THAT(pool_->memory().PinForGood({b.range.base, 640 * kMiB}),
+              FailsWith(StatusCode::kFailedPrecondition, "are mapped"));
+  // An ordinary pin of the same pieces comes and goes beside it.
+  EXPECT_THAT(pool_->memory().Pin(a.range), IsOk());
+  EXPECT_THAT(pool_->memory().Unpin(a.range), IsOk());
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
+  EXPECT_EQ(mapped(), pinned);
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
+  EXPECT_EQ(Read(a), 1);
+  EXPECT_THAT(pool_->Free(a.id), IsOk());
+  EXPECT_THAT(pool_->Free(b.id), IsOk());
+  EXPECT_THAT(pool_->memory().Trim(0, /*break_checkpoints=*/true), IsOk());
+  EXPECT_EQ(mapped(), pinned);
+  EXPECT_THAT(pool_->Close(), IsOk());
+}
+
 TEST_F(PoolMemoryTest, InitialBytesAreThereFromTheStart) {
   Open({.initial_bytes = 40 * kMiB});
   EXPECT_GE(mapped(), 40 * kMiB);

@@ -1,6 +1,6 @@
 // Events of a CUDA device. An event may be queried while any capture is open, unless a capture
-// recorded it. Graphs that set an event share its native handle, as CUDA lets an event go from under
-// a graph without a word.
+// recorded it. Graphs that set an event share its native handle, as CUDA lets an event go from
+// under a graph without a word.
 //
 // Threads: as device/stream.h says.
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EVENT_H_

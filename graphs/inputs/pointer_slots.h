@@ -33,13 +33,10 @@
 #include "device/address.h"
 #include "device/graph.h"
 #include "device/kernel.h"
+#include "graphs/inputs/op_words.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
-
-// A copy has two arguments, its target and its source; a fill has its target.
-constexpr uint32_t kTargetArgument = 0;
-constexpr uint32_t kSourceArgument = 1;
 
 constexpr uint32_t kFirstKept = uint32_t{1} << 31;
 constexpr uint32_t kNobody = ~uint32_t{0};  // no input: memory of the recording, which stays

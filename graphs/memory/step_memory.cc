@@ -216,6 +216,18 @@ void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   storage.owner()->NoteUsedOn(stream.life());
 }
 
+absl::Status StepAllocator::Pin(const Tensor& tensor) {
+  const AddressRange range = tensor.raw_bytes();
+  if (range.empty()) return absl::OkStatus();
+  if (tensor.storage() != nullptr && memory_->IsOthers(*tensor.storage())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "pinning ", range.bytes, " bytes of another tree's memory; let that tree's function pin "
+        "them"));
+  }
+  if (!memory_->IsOwn(range)) return absl::OkStatus();
+  return memory_->pool().memory().PinForGood(range);
+}
+
 StorageHolds StepAllocator::Held() const {
   StorageHolds held;
   for (const Made& made : made_) {

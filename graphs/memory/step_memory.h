@@ -193,6 +193,7 @@ class StepAllocator : public BodyAllocator {
   absl::Status UseOn(Storage* storage, Stream& stream) override;
   void NoteUse(const Storage& storage, Stream& stream) override;
   void HoldUsed(const Tensor& tensor) override { memory_->HoldOfOthers(tensor, &held_); }
+  absl::Status Pin(const Tensor& tensor) override;
   // Tells other trees that work on the stream, all work of a run or part, uses what HoldUsed holds.
   void TellOwners(Stream& stream) const { memory_->TellOwners(held_, stream); }
   bool spilled() const { return !spilled_.empty(); }

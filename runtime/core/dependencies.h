@@ -5,7 +5,8 @@
 //   workspace      generation 2    ... and with 1: made again at its next step
 //
 // The trees compare generations at each replay, all with one compare (graphs/workspaces.h). Here
-// they are kept to say in words which one was touched.
+// they are kept to say in words which one was touched. A workspace is a dependency with memory: a
+// new generation comes with the memory that it has then.
 //
 // Thread rule: like a container.
 #ifndef GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
@@ -16,19 +17,31 @@
 #include <utility>
 #include <vector>
 
+#include "device/address.h"
+
 namespace graphtree {
 
 class Dependencies {
  public:
   uint32_t Declare(std::string name) {
-    rows_.push_back({std::move(name), 1});
+    rows_.push_back({std::move(name), 1, false, {}});
+    return static_cast<uint32_t>(rows_.size() - 1);
+  }
+  uint32_t DeclareWorkspace(std::string name, AddressRange memory) {
+    rows_.push_back({std::move(name), 1, true, memory});
     return static_cast<uint32_t>(rows_.size() - 1);
   }
   // REQUIRES: index < size(), here and below.
   void Touch(uint32_t index) { ++rows_[index].generation; }
+  void Move(uint32_t index, AddressRange memory) {
+    rows_[index].memory = memory;
+    Touch(index);
+  }
 
   size_t size() const { return rows_.size(); }
   const std::string& name(uint32_t index) const { return rows_[index].name; }
+  bool is_workspace(uint32_t index) const { return rows_[index].is_workspace; }
+  AddressRange memory(uint32_t index) const { return rows_[index].memory; }
   uint64_t generation(uint32_t index) const { return rows_[index].generation; }
 
   std::vector<uint64_t> GenerationsOf(const std::vector<uint32_t>& deps) const {
@@ -41,6 +54,8 @@ class Dependencies {
   struct Row {
     std::string name;
     uint64_t generation = 1;
+    bool is_workspace = false;
+    AddressRange memory;
   };
   std::vector<Row> rows_;
 };

@@ -12,6 +12,8 @@ namespace graphtree {
 
 RuntimeStats RuntimeCore::stats() const {
   RuntimeStats stats;
+  stats.workspace_moves = workspace_moves_;
+  stats.stale_recordings = stale_recordings_;
   for (const auto& [key, lane] : lanes_) {
     stats.steps += lane->stats.steps;
     stats.recordings += lane->stats.recordings;

@@ -1,4 +1,4 @@
-// Makes a program's events that say when its inputs are free (runtime/free_events.h), and sets them
+// Makes a program's events that say when its inputs are free (slots/free_events.h), and sets them
 // where no body does: after a step that failed.
 #ifndef GRAPHTREE_RUNTIME_CORE_FREE_EVENT_CALLS_H_
 #define GRAPHTREE_RUNTIME_CORE_FREE_EVENT_CALLS_H_
@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "device/device.h"
 #include "device/stream.h"
-#include "runtime/free_events.h"
+#include "runtime/slots/free_events.h"
 
 namespace graphtree {
 

@@ -94,7 +94,10 @@ FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool
 }
 
 Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
-  for (const DepId& dep : options_.deps) on.Workspace(lane_.workspaces[dep.index]);
+  std::vector<AddressRange> workspaces;
+  for (const DepId& dep : options_.deps) {
+    workspaces.push_back(on.Workspace(lane_.workspaces[dep.index]));
+  }
   const Address base = memory_->range().base;
   if (shape->plan.launch_blocks > 0) {
     const Tensor arena = Tensor::Foreign(
@@ -113,6 +116,7 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     if (fill != nullptr && on.ok()) fill(on, shape->key, slots.back());
   }
   ProgramInputs in(shape->key, shape->mode, std::move(slots));
+  in.SetWorkspaces(std::move(workspaces));
   in.SetFreeEvents(free_events_);
   if (options_.prepare != nullptr && on.ok()) in.SetPrepared(options_.prepare(on, in));
   if (!on.ok()) return {};
@@ -186,6 +190,14 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode,
     table_->SetUsable(i, usable[table_->shape(i).id]);
   }
   return absl::OkStatus();
+}
+
+std::vector<FunctionId> ProgramState::FunctionsOf(const Key& key) const {
+  std::vector<FunctionId> functions;
+  for (const std::unique_ptr<ShapeState>& shape : shapes_) {
+    if (shape->key == key) functions.push_back(shape->function);
+  }
+  return functions;
 }
 
 absl::Status ProgramState::Leave() {

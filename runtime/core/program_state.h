@@ -23,9 +23,9 @@
 #include "graphs/function_options.h"
 #include "graphs/tensor.h"
 #include "runtime/core/lane.h"
-#include "runtime/free_events.h"
 #include "runtime/program.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/slots/free_events.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_memory.h"
 #include "runtime/slots/slot_plan.h"
@@ -87,6 +87,8 @@ class ProgramState {
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
+  // The tree's functions of the shapes with this key, one for each mode.
+  std::vector<FunctionId> FunctionsOf(const Key& key) const;
   // The same in every table of the program's; kNoShape of kNoShape.
   uint64_t IdOf(uint32_t index) const {
     return index == kNoShape ? kNoShape : table_->shape(index).id;

@@ -100,7 +100,8 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
   lane->tree = *std::move(tree);
   lane->carry = lane->tree->Register("carry", {.exclude = true}, CarryBody);
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
-    lane->workspaces.push_back(lane->tree->RegisterWorkspace(dependencies_.name(i), {}));
+    lane->workspaces.push_back(
+        lane->tree->RegisterWorkspace(dependencies_.name(i), dependencies_.memory(i)));
   }
   ShareMemory(key.first);
   return lane.get();
@@ -198,9 +199,13 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
 }
 
 DepId RuntimeCore::DeclareDep(std::string name) {
-  const uint32_t index = dependencies_.Declare(name);
+  return Declared(dependencies_.Declare(std::move(name)));
+}
+
+DepId RuntimeCore::Declared(uint32_t index) {
   for (auto& [key, lane] : lanes_) {
-    lane->workspaces.push_back(lane->tree->RegisterWorkspace(name, {}));
+    lane->workspaces.push_back(
+        lane->tree->RegisterWorkspace(dependencies_.name(index), dependencies_.memory(index)));
   }
   return {number_, index};
 }

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "device/address.h"
 #include "device/device.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
@@ -58,6 +59,9 @@ class RuntimeCore {
   DepId DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
   uint64_t touches() const { return touches_; }
+  // workspaces.cc
+  DepId DeclareWorkspace(std::string name, AddressRange memory);
+  absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
 
   absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key, Modes allowed) const;
@@ -113,6 +117,13 @@ class RuntimeCore {
   // The step ran eagerly, since its shape is recorded without being launched: does that now.
   void RecordWhileServing(OpenStep& step);
   std::string DescribeStale(const OpenStep& step) const;
+  // Registers the dependency in every lane's tree.
+  DepId Declared(uint32_t index);
+  // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".
+  std::vector<std::string> RecordedWith(uint32_t dep) const;
+  // "while 'decode' ran for tokens=8", "between steps".
+  std::string WhoRuns() const;
+  absl::Status RecordAll(ProgramState& program, Stream& stream);
   // Records one shape on slots of zeros.
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
   absl::Status RunToRecord(OpenStep& step, Why* why);
@@ -128,6 +139,8 @@ class RuntimeCore {
   Dependencies dependencies_;
   uint64_t touches_ = 0;
   uint64_t epoch_ = 1;  // of recordings that are made now
+  uint64_t workspace_moves_ = 0;
+  uint64_t stale_recordings_ = 0;
 };
 
 }  // namespace graphtree

@@ -162,7 +162,9 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
     if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
     tree.BeginStep();
   }
+  step.is_running = true;
   absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  step.is_running = false;
   if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
   if (step.memory == nullptr) return status;
   if (status.ok()) {

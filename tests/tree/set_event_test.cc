@@ -12,7 +12,7 @@ namespace {
 
 class SetEventTest : public TreeTest {
  protected:
-  // x -> 4 * x, where x is read no more once the event is set. `holds_` holds the run up after that.
+  // x -> 4 * x, where x is read no more once the event is set; `holds_` holds the run up after it.
   Body FourTimes(Event& event) {
     return [this, &event](Launcher& on, Values& inputs) {
       const Tensor twice = Sum(on, inputs[0], inputs[0]);

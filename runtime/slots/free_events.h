@@ -4,7 +4,7 @@
 //   [unpack]            -> [prepare] -> [body reads its slots]           -> [body computes on]
 //            rows are free                                  slots are free
 //
-//   rows    the rows of the caller's own device memory that were staged: the unpack op has read them
+//   rows    the rows of the caller's own device memory that were staged; the unpack op reads them
 //   slots   the slots themselves: where the body says so (ProgramInputs::SlotsAreFree), else at the
 //           end of the body. A part of the body that runs eagerly does not say so; the body does,
 //           after the break.
@@ -19,8 +19,8 @@
 // An event is made to be waited for: Stream::Wait on any stream of the device, Event::Synchronize,
 // Event::IsDone. It is not recorded by others. Handles may outlive the program and the runtime,
 // whose end waits for all steps, and go before the device is closed.
-#ifndef GRAPHTREE_RUNTIME_FREE_EVENTS_H_
-#define GRAPHTREE_RUNTIME_FREE_EVENTS_H_
+#ifndef GRAPHTREE_RUNTIME_SLOTS_FREE_EVENTS_H_
+#define GRAPHTREE_RUNTIME_SLOTS_FREE_EVENTS_H_
 
 #include <memory>
 
@@ -37,4 +37,4 @@ struct FreeEvents {
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_RUNTIME_FREE_EVENTS_H_
+#endif  // GRAPHTREE_RUNTIME_SLOTS_FREE_EVENTS_H_
