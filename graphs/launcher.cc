@@ -1,7 +1,7 @@
 // Checks what a body hands to its launcher, tells the observer, and puts the work on the stream.
 #include "graphs/launcher.h"
 
-#include <algorithm>
+#include <limits>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -104,6 +104,10 @@ Tensor Launcher::Empty(const Layout* layout) {
     Fail(absl::InvalidArgumentError("Empty was given no layout"));
     return Tensor();
   }
+  if (layout->kind() != ValueKind::kTensor) {
+    Fail(absl::InvalidArgumentError("Empty was given the layout of values that are no tensors"));
+    return Tensor::Foreign(0, Layout::Of(DType::kU8, {0}));
+  }
   Fail(layout->Check());
   Storage* const storage = ok() ? Allocate(layout->extent_bytes()) : nullptr;
   if (storage == nullptr) return Unmade(layout);
@@ -112,9 +116,12 @@ Tensor Launcher::Empty(const Layout* layout) {
 }
 
 Tensor Launcher::Scratch(uint64_t bytes) {
-  const int64_t size = static_cast<int64_t>(bytes);
-  Fail(CheckSizes(DType::kU8, {size}));
-  const Layout* const layout = Layout::Of(DType::kU8, {std::max<int64_t>(size, 0)});
+  const bool possible = bytes <= uint64_t{std::numeric_limits<int64_t>::max()};
+  const int64_t size = possible ? static_cast<int64_t>(bytes) : 0;
+  Fail(possible ? CheckSizes(DType::kU8, {size})
+                : absl::InvalidArgumentError(absl::StrCat(
+                      "scratch of ", bytes, " bytes is more than there are addresses")));
+  const Layout* const layout = Layout::Of(DType::kU8, {size});
   if (!ok()) return Tensor::Foreign(0, layout);
   absl::StatusOr<Storage*> storage = allocator_.Scratch(bytes, stream_);
   if (!storage.ok()) {

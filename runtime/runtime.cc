@@ -177,7 +177,7 @@ absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
     return absl::NotFoundError(
         absl::StrCat("program '", program->name(), "' has no shape ", ToString(key)));
   }
-  const Tree& tree = *core_->tree(program->options().lane);
+  const Tree& tree = *core_->tree(program->options().lane, program->options().device);
   CapturedPointers pointers;
   for (const FunctionId function : functions) {
     for (const uint64_t recording : tree.RecordingsOf(function)) {

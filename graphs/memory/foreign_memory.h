@@ -54,7 +54,8 @@ class ForeignMemory : public ForeignAllocator {
   // `is_anothers` returns whether a call of the tree runs on another thread than the one that asks.
   static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
 
-  // A call of the tree begins on this thread: returns once nobody allocates beside it.
+  // A call of the tree on this thread is about to take memory: returns once nobody allocates beside
+  // it. A replay that takes none need not wait.
   void AwaitAllocations() { const std::lock_guard<std::recursive_mutex> lock(mutex_); }
 
   // The pool's scope for a recording has begun. Commit, RolledBack or GivenUp ends the recording.

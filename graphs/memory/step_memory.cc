@@ -115,7 +115,12 @@ absl::Status StepMemory::Restore(CheckpointId checkpoint, absl::Span<const Block
 }
 
 void StepMemory::Drop(CheckpointId checkpoint) {
-  pool_->checkpoints().Drop(checkpoint).IgnoreError();
+  to_drop_.push_back(checkpoint);
+  while (!to_drop_.empty()) {
+    const absl::Status dropped = pool_->checkpoints().Drop(to_drop_.back());
+    if (!dropped.ok() && !absl::IsInvalidArgument(dropped)) return;
+    to_drop_.pop_back();
+  }
 }
 
 InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {

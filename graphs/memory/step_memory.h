@@ -97,6 +97,8 @@ class StepMemory {
 
   absl::StatusOr<CheckpointId> Take();
   absl::Status Restore(CheckpointId checkpoint, absl::Span<const BlockId> dying);
+  // A pool that refuses it now, since foreign code on another thread takes memory just then, drops
+  // the checkpoint with the next one.
   void Drop(CheckpointId checkpoint);
 
   // The role that an input has by itself for a recording that is made now.
@@ -147,6 +149,7 @@ class StepMemory {
   const std::shared_ptr<Caller> caller_;
   const AddressRange step_;     // the step region
   const AddressRange lasting_;  // the lasting region
+  std::vector<CheckpointId> to_drop_;  // for whoever may call Drop
 };
 
 // Holds storages: none of them goes while this object lives.

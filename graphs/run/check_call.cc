@@ -32,6 +32,12 @@ absl::Status CheckInput(Ground& ground, const Call& call, size_t i) {
                                                    "' is a tensor of ", RangeOf(input).bytes,
                                                    " bytes at address 0"));
   }
+  if (input.is_tensor() && RangeOf(input).end() < input.word()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("input ", i, " of '", call.function.name, "' is a tensor of ",
+                     RangeOf(input).bytes, " bytes at 0x", absl::Hex(input.word()),
+                     ", which is less than so many bytes before the last address"));
+  }
   if (storage == nullptr) return absl::OkStatus();
   if (IsPlanted(PlantedBug::kLaunchesStale)) return absl::OkStatus();
   const absl::Status may = MayBeUsed(*storage);

@@ -5,13 +5,21 @@
 #include "graphs/run/located.h"
 
 namespace graphtree {
+namespace {
+
+// Who unregisters a function has the gate as who looks has it.
+constexpr char kByLook[] =
+    "by what is passed to Tree::Inspect, or by an object that Tree::Unregister let go";
+
+}  // namespace
 
 absl::Status Entrance::WhyBusy(FunctionId id) const {
   const std::string name = names_->NameOf(id);
   const std::string* running = running_.load(std::memory_order_acquire);
   if (gate_.is_looked_at() && IsInOwnCall()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        name, " was not run: what is passed to Tree::Inspect called it; call it after that"));
+        name, " was not run: what is passed to Tree::Inspect called it, or an object that "
+              "Tree::Unregister let go; call it after that"));
   }
   if (running == nullptr && IsInOwnCall()) {
     return absl::FailedPreconditionError(absl::StrCat(
@@ -40,7 +48,7 @@ void Entrance::NoteMissedStep() {
   const std::string* running = running_.load(std::memory_order_acquire);
   const std::string whose = running == nullptr ? "a call" : absl::StrCat("'", *running, "'");
   const std::string when = gate_.is_looked_at()
-                               ? "by what is passed to Tree::Inspect"
+                               ? kByLook
                                : absl::StrCat("while ", whose, " was running",
                                               IsInOwnBody()   ? ", by its own body"
                                               : IsInOwnCall() ? ", by what it told or let go"
@@ -67,7 +75,7 @@ absl::Status Entrance::ClosedInside(const Function& function) {
 }
 
 const char* Entrance::WhereInside() const {
-  if (gate_.is_looked_at()) return "by what is passed to Tree::Inspect";
+  if (gate_.is_looked_at()) return kByLook;
   if (IsInOwnBody()) return "inside of a body of its tree";
   return "by what a call of its tree told or let go";
 }

@@ -35,7 +35,7 @@ void NoteNamedInputs(Function* function) {
 Functions::Functions(Ground& ground, Books& books, CallJournal& journal)
     : ground_(ground),
       journal_(journal),
-      any_checked_(ground.options.check),
+      checked_(ground.options.check ? 1 : 0),
       keeper_(ground.options.budget, ground.device, ground.memory.get(), &books.path(),
               &books.root(), &journal.stats().reasons, &journal.tally(),
               [&journal](const Node& node, size_t section, const Executable& executable) {
@@ -48,7 +48,7 @@ FunctionId Functions::Register(std::string name, FunctionOptions options, Body b
   function.options = std::move(options);
   function.body = std::move(body);
   function.permanent_name = &ground_.history->AddFunction(function.name);
-  any_checked_ |= function.options.check;
+  if (function.options.check) ++checked_;
   function.options_error = CheckOptions(function);
   if (!function.options_error.ok()) return function.id;
   NoteNamedInputs(&function);
@@ -69,8 +69,7 @@ absl::Status Functions::NotRegistered(FunctionId id) const {
 Body Functions::Retire(Function* function) {
   Body body = std::move(function->body);
   table_.Retire(function);
-  any_checked_ = ground_.options.check;
-  for (const Function* other : table_.Registered()) any_checked_ |= other->options.check;
+  if (function->options.check) --checked_;
   LetLeave();
   return body;
 }

@@ -58,7 +58,7 @@ class Functions {
   void LetLeave();
   bool anyone_leaves() const { return !table_.leaving().empty(); }
   // Whether some function is checked, or all are.
-  bool any_checked() const { return any_checked_; }
+  bool any_checked() const { return checked_ > 0; }
 
   // Looks only.
   Shape ShapeOf(const Call& call) const;
@@ -87,7 +87,7 @@ class Functions {
   CallJournal& journal_;
   FunctionTable table_;
   uint32_t next_variant_ = 0;
-  bool any_checked_;
+  uint64_t checked_;  // registered functions whose options ask for checks; one more if all are
   Keeper keeper_;
 };
 

@@ -179,6 +179,7 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   Call call{*function, nullptr, absl::MakeSpan(inputs), stream, &outputs};
   call.launches = false;
   const DoorMark door(frame);
+  ground_->foreign->AwaitAllocations();
   absl::Status status = RunMiss(call);
   if (closed_inside_ == nullptr) return status;
   closed = std::move(closed_inside_);
@@ -221,6 +222,7 @@ absl::Status TreeCore::WhyRefused(const Function& function, const Values* output
 
 absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {
   const DoorMark door(frame);
+  ground_->foreign->AwaitAllocations();
   if (hit == nullptr) return RunMiss(call);
   absl::Status status = routes_.replayer().Replay(hit, call);
   return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));
@@ -229,6 +231,7 @@ absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {
 absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Status status) {
   const std::optional<Replayer::NotReplayed> why = routes_.replayer().TakeNotReplayed();
   if (!why.has_value()) return status;
+  ground_->foreign->AwaitAllocations();
   call.variant = node.variant;
   journal_.NoteRoute(CallRoute::kRanEagerly, why->reason);
   return routes_.eager().Run(call, why->reason, {}, why->detail);
@@ -245,7 +248,6 @@ absl::Status TreeCore::CheckMiss(Call& call) {
 
 absl::Status TreeCore::RunMiss(Call& call) {
   const StepMemory::InCall in_call(*ground_->memory);
-  ground_->foreign->AwaitAllocations();
   GRAPHTREE_RETURN_IF_ERROR(CheckMiss(call));
   functions_.keeper().BeginCall(journal_.stats().calls, ground_->order.last());
   const bool destroys = IsPlanted(PlantedBug::kDestroysInCaptures);

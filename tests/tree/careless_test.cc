@@ -68,6 +68,38 @@ TEST_P(CarelessTest, AnInputAtAddressZero) {
   ExpectGoesOn();
 }
 
+// The body never reads it, but a recording would copy it.
+TEST_P(CarelessTest, AnInputThatReachesBeyondTheLastAddress) {
+  const FunctionId function = Register("twice", {}, Twice);
+  const Tensor far = Tensor::Foreign(~Address{0} - 9, WordsLayout(kWords));
+  EXPECT_THAT(Refusal(function, {Given(1), far}),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "input 1 of 'twice' is a tensor of 192 bytes at 0xfffffffffffffff6, which "
+                        "is less than so many bytes before the last address"));
+  ExpectGoesOn();
+}
+
+TEST_P(CarelessTest, TheLayoutOfAnInteger) {
+  const FunctionId function = Register("bare", {}, [](Launcher& on, Values&) {
+    return Values{on.Empty(Layout::OfKind(ValueKind::kOpaque))};
+  });
+  EXPECT_THAT(Refusal(function, {}),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "Empty was given the layout of values that are no tensors"));
+  ExpectGoesOn();
+}
+
+TEST_P(CarelessTest, MoreScratchThanThereAreAddresses) {
+  const FunctionId function = Register("vast", {}, [](Launcher& on, Values&) {
+    on.Scratch(~uint64_t{0});
+    return Values{};
+  });
+  EXPECT_THAT(Refusal(function, {}),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "scratch of 18446744073709551615 bytes is more than there are addresses"));
+  ExpectGoesOn();
+}
+
 TEST_P(CarelessTest, AHitOnAStreamThatCaptures) {
   const FunctionId function = Register("twice", {}, Twice);
   const Tensor x = Given(1);

@@ -91,6 +91,68 @@ TEST_P(ForeignThreadsTest, BlocksAreFreedElsewhereInTheMiddleOfABody) {
   EXPECT_THAT(foreign().last_error(), IsOk());
 }
 
+// Foreign code may take memory between calls, and may still be at it when the next call comes. A
+// replay takes memory, too, where it keeps an output or runs a part.
+TEST_P(ForeignThreadsTest, AReplayThatTakesMemoryWaitsForAnAllocationThatBeganBeforeIt) {
+  constexpr int kRounds = 20;
+  constexpr uint64_t kLarge = 16 << 20;  // takes long: the host device fills all of it
+  const FunctionId keeps = Register("keeps", {.kept_outputs = {0}}, Twice);
+  const FunctionId breaks = Register("breaks", {}, [](Launcher& on, Values& inputs) {
+    Values outputs = Twice(on, inputs);
+    on.Break("takes memory", {}, [](Launcher& part, absl::Span<const Tensor>) {
+      part.Fill(part.Empty(DType::kU8, {64}), 1);
+    });
+    return outputs;
+  });
+  const Tensor x = Given(1);
+  for (const FunctionId function : {keeps, breaks}) CallInSteps(3, function, {x});
+  Values held;
+  for (int round = 0; round < kRounds; ++round) {
+    std::atomic<bool> begun{false};
+    std::thread other([&] {
+      begun = true;
+      const auto address = foreign().Allocate(kLarge, a());
+      if (!address.ok()) return;  // the call began first
+      EXPECT_THAT(foreign().Free(*address, a()), IsOk());
+    });
+    while (!begun) std::this_thread::yield();
+    NewStep();
+    held = Call(round % 2 == 0 ? keeps : breaks, {x});
+    other.join();
+    EXPECT_EQ(Read(held[0]), Times(PatternOf(1), 2));
+  }
+  EXPECT_GE(replays(), uint64_t{kRounds});
+}
+
+// The pool refuses to drop their checkpoints just then.
+TEST_P(ForeignThreadsTest, RecordingsGoWhileAnotherThreadAllocates) {
+  constexpr int kRounds = 10;
+  constexpr uint64_t kLarge = 16 << 20;
+  const Tensor x = Given(1);
+  const auto make_and_unregister = [&](const std::function<void()>& before) {
+    const FunctionId function = Register("twice", {}, Twice);
+    CallInSteps(3, function, {x});
+    NewStep();
+    before();
+    EXPECT_THAT(tree().Unregister(function), IsOk());
+  };
+  const uint64_t checkpoints = tree().pool().Stats().checkpoints;
+  for (int round = 0; round < kRounds; ++round) {
+    std::thread other;
+    make_and_unregister([&] {
+      std::atomic<bool> begun{false};
+      other = std::thread([&, this] {
+        begun = true;
+        Free({foreign().Allocate(kLarge, a()).value(), kLarge}, a());
+      });
+      while (!begun) std::this_thread::yield();
+    });
+    other.join();
+  }
+  make_and_unregister([] {});
+  EXPECT_EQ(tree().pool().Stats().checkpoints, checkpoints);
+}
+
 // One of them frees the last block, and the allocator goes with it.
 TEST_P(ForeignThreadsTest, TheLastBlocksAreFreedOnSeveralThreadsWhileTheTreeIsClosed) {
   constexpr int kRounds = 15, kThreads = 3;

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -145,6 +146,30 @@ TEST_P(UnregisterTest, AKeptOutputLivesOn) {
   EXPECT_GT(stats().kept_bytes, 0u);
   kept = Value();
   EXPECT_EQ(stats().kept_bytes, 0u);
+}
+
+TEST_P(UnregisterTest, WhatAnObjectAsksThatGoesWithAFunctionIsToldWhoLetItGo) {
+  struct Asks {
+    std::function<void()> ask;
+    ~Asks() { ask(); }
+  };
+  const Tensor x = Given(1);
+  const FunctionId other = Recorded("other", Twice, x);
+  absl::Status inside;
+  bool asked = false;
+  const FunctionId keeps = Register("keeps", {}, [&](Launcher& on, Values& inputs) {
+    on.KeepAlive(std::make_shared<Asks>(Asks{[&] {
+      if (asked) inside = tree().Unregister(other);
+    }}));
+    return Values{Sum(on, inputs[0], inputs[0])};
+  });
+  CallInSteps(3, keeps, {x});
+  Settle();
+  asked = true;
+  EXPECT_THAT(tree().Unregister(keeps), IsOk());
+  asked = false;
+  EXPECT_THAT(inside, FailsWith(StatusCode::kFailedPrecondition,
+                                "or by an object that Tree::Unregister let go"));
 }
 
 TEST_P(UnregisterTest, InsideOfABodyItIsAnError) {
