@@ -1,6 +1,7 @@
 // Checks what a body hands to its launcher, tells the observer, and puts the work on the stream.
 #include "graphs/launcher.h"
 
+#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>

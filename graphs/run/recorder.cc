@@ -101,8 +101,8 @@ struct Recorder::Attempt {
   Draft& draft() { return capture->draft(); }
 };
 
-// A tensor that the body has stored has no bytes until the recording is launched, and whoever has it
-// may read it before.
+// A tensor that the body has stored has no bytes until the recording is launched, and whoever has
+// it may read it before.
 absl::Status Recorder::KeepsNothing(Attempt& attempt) {
   const Values& outputs = attempt.draft().outputs;
   const StorageHolds made = attempt.capture->allocator().Held();

@@ -25,7 +25,8 @@ TEST(SharedLimitsTest, LanesThatGrowOneByOneNeverTakeMoreThanThereIs) {
       const size_t lane = random() % taken.size();
       const uint64_t limit = SharedLimits(total, taken)[lane];
       ASSERT_GE(limit, taken[lane]);
-      taken[lane] = random() % 3 == 0 ? 0 : taken[lane] + (limit - taken[lane]) * (random() % 5) / 4;
+      const uint64_t more = (limit - taken[lane]) * (random() % 5) / 4;
+      taken[lane] = random() % 3 == 0 ? 0 : taken[lane] + more;
       uint64_t all = 0;
       for (const uint64_t bytes : taken) all += bytes;
       ASSERT_LE(all, total);
