@@ -1,5 +1,5 @@
-// Sessions of a toy server, for some seconds, with device calls that fail and without; one that goes
-// wrong is printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they
+// Sessions of a toy server, for some seconds, with device calls that fail and without; one that
+// goes wrong is printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they
 // take, and GRAPHTREE_SIMULATION_FROM=S begins at seed S.
 #include <chrono>
 #include <cstdio>

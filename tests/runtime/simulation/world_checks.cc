@@ -57,8 +57,6 @@ absl::Status World::Wait() {
   for (const std::unique_ptr<Stream>& stream : streams_) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
-  retired_.clear();
-  for (auto& [number, lane] : lanes_) lane.reads_outputs = false;
   return absl::OkStatus();
 }
 
@@ -119,6 +117,9 @@ absl::Status World::Adopt() {
 
 absl::Status World::CheckAll() {
   GRAPHTREE_RETURN_IF_ERROR(Wait());
+  // Not in Wait: a step may be staged from them that has not run yet.
+  retired_.clear();
+  for (auto& [number, lane] : lanes_) lane.reads_outputs = false;
   for (size_t i = 0; i < programs_.size(); ++i) {
     const absl::Status status = CheckProgram(programs_[i]);
     if (!status.ok()) {
