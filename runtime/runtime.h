@@ -102,8 +102,10 @@ class Step {
   // The same for people: "cover: tokens=5 padded to tokens=8".
   std::string Describe() const;
 
-  // Runs the step and closes it, also where it fails: then nothing was done, and the caller may
-  // begin it again. An error if a slot was forgotten.
+  // Runs the step and closes it, also where it fails: then the caller may begin it again. A replay
+  // that fails leaves nothing behind. Of a run of the body itself that fails, what the body has
+  // written in place to memory of the caller's stays, and so does what the slots took, unless the
+  // program is known to break. An error if a slot was forgotten.
   absl::Status Run(Values* outputs);
   // Closes the step without running it.
   void Cancel();

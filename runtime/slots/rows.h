@@ -2,6 +2,10 @@
 //
 //   HostRows{ids.data(), DType::kI64, 5}          copied and converted when they are staged
 //   DeviceRows{logits.word(), DType::kF32, 5}     read by the step's first op, in stream order
+//
+// Device rows stay as they are until that op has run (slots/free_events.h says when). The op cannot
+// say which memory it reads, so nobody else knows of the rows: a tensor of a tree's is staged by
+// Step::Stage(slot, tensor), which holds the tensor, and not by its address.
 #ifndef GRAPHTREE_RUNTIME_SLOTS_ROWS_H_
 #define GRAPHTREE_RUNTIME_SLOTS_ROWS_H_
 
