@@ -81,7 +81,7 @@ absl::Status ForeignAllocator::GiveBack(Address address, Stream& stream) {
 }
 
 absl::StatusOr<Address> ForeignAllocator::Allocate(uint64_t bytes, Stream& stream) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const Visit visit(*this);
   absl::StatusOr<Address> address = Take(bytes, stream);
   Noted(address.status()).IgnoreError();
   return address;
@@ -98,7 +98,7 @@ absl::Status ForeignAllocator::Free(Address address, Stream& stream) {
   absl::Status status;
   bool is_over = false;
   {
-    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    const Visit visit(*this);
     status = Noted(GiveBack(address, stream));
     is_over = IsOver();
   }
@@ -117,7 +117,7 @@ absl::Status ForeignAllocator::Free(Address address, NativeStream native) {
 }
 
 absl::Status ForeignAllocator::UseOn(Address address, Stream& stream) {
-  const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  const Visit visit(*this);
   if (absl::Status refused = MayUsePool(); !refused.ok()) return Noted(refused);
   const absl::StatusOr<Block> block = pool_.Find(address);
   return Noted(block.ok() ? pool_.UseOn(block->id, stream) : block.status());

@@ -15,6 +15,7 @@
 #ifndef GRAPHTREE_ALLOCATOR_FOREIGN_H_
 #define GRAPHTREE_ALLOCATOR_FOREIGN_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -69,7 +70,30 @@ class ForeignAllocator {
   virtual absl::Status MayUsePool() const { return absl::OkStatus(); }
   virtual void Leave() {}
 
+  // A thread that uses the pool. Whoever is about to use the pool otherwise looks at the count, and
+  // needs the lock only if somebody is there: the count goes up before the thread asks whether it
+  // may use the pool, so one of the two sees the other.
+  class Visit {
+   public:
+    explicit Visit(const ForeignAllocator& at) : at_(at) {
+      at_.visits_.fetch_add(1);
+      at_.mutex_.lock();
+    }
+    ~Visit() {
+      at_.mutex_.unlock();
+      at_.visits_.fetch_sub(1);
+    }
+    Visit(const Visit&) = delete;
+    Visit& operator=(const Visit&) = delete;
+
+   private:
+    const ForeignAllocator& at_;
+  };
+  // A full fence, whatever the answer.
+  bool IsVisited() const { return visits_.fetch_add(0) > 0; }
+
   Pool& pool_;
+  mutable std::atomic<uint32_t> visits_{0};
   // Recursive: a server that the pool asks for memory, inside of an Allocate, calls Free.
   mutable std::recursive_mutex mutex_;
 

@@ -17,8 +17,8 @@
 //   }
 //
 // What was prepared is used only if it is right: if key and rows are the same, byte for byte, and
-// no dependency was touched meanwhile. Else Take prepares anew, on the step's own stream, and counts
-// that.
+// no dependency was touched meanwhile. Else Take prepares anew, on the step's own stream, and
+// counts that.
 //
 // Threads: one at a time. Cost of Take: a compare of the rows' bytes, and a wait of one stream for
 // an event.

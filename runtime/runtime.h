@@ -195,8 +195,8 @@ class Runtime {
                                 uint32_t epoch) const;
   absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
                                   absl::Span<const Vote> votes) const;
-  // The last steps of this rank in a lane that went well, in a graph or eagerly, to be compared with
-  // another rank's. None if no program lies in that lane.
+  // The last steps of this rank in a lane that went well, in a graph or eagerly: to be compared
+  // with another rank's. None if no program lies in that lane.
   const LaunchHistory& history(uint32_t lane = 0, uint32_t device = 0) const;
 
   // The program's events that say when the rows and slots of its last step may be written again

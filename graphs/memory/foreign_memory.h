@@ -56,7 +56,10 @@ class ForeignMemory : public ForeignAllocator {
 
   // A call of the tree on this thread is about to take memory: returns once nobody allocates beside
   // it. A replay that takes none need not wait.
-  void AwaitAllocations() { const std::lock_guard<std::recursive_mutex> lock(mutex_); }
+  void AwaitAllocations() {
+    if (!IsVisited()) return;
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+  }
 
   // The pool's scope for a recording has begun. Commit, RolledBack or GivenUp ends the recording.
   void BeginRecording();

@@ -30,19 +30,19 @@ struct Case {
   Reason reason;
 };
 
+template <PathState kState>
+void DeadPathOf(MissFacts* facts) {
+  facts->path = kState;
+  facts->path_is_held = false;
+}
+
 const std::vector<Case>& Table() {
   static const auto* const table = new std::vector<Case>{
       {"not listed", [](MissFacts* f) { f->size = SizeVerdict::kNotListed; }, Rule::kSizeNotListed,
        Route::kEager, Reason::kSizeNotListed},
       {"varies", [](MissFacts* f) { f->size = SizeVerdict::kVaries; }, Rule::kSizesVary,
        Route::kEager, Reason::kSizesVary},
-      {"dead path grows",
-       [](MissFacts* f) {
-         f->path = PathState::kRecording;
-         f->path_is_held = false;
-       },
-       Rule::kDeadPathGrows,
-       Route::kNewPath,
+      {"dead path grows", DeadPathOf<PathState::kRecording>, Rule::kDeadPathGrows, Route::kNewPath,
        {}},
       {"long step",
        [](MissFacts* f) {
@@ -70,14 +70,7 @@ const std::vector<Case>& Table() {
        Reason::kShapeLimit},
       {"cold", [](MissFacts* f) { f->warm = false; }, Rule::kWarmUp, Route::kWarmUp, {}},
       {"match", [](MissFacts* f) { f->matches = true; }, Rule::kReplay, Route::kReplay, {}},
-      {"dead path",
-       [](MissFacts* f) {
-         f->path = PathState::kReplaying;
-         f->path_is_held = false;
-       },
-       Rule::kNewPath,
-       Route::kNewPath,
-       {}},
+      {"dead path", DeadPathOf<PathState::kReplaying>, Rule::kNewPath, Route::kNewPath, {}},
       {"moves", [](MissFacts* f) { f->obstacle = RoleObstacle::kMoves; }, Rule::kInputMoves,
        Route::kEager, Reason::kInputMoves},
       {"one too many",

@@ -155,7 +155,8 @@ TEST_P(CursorTest, EveryStepReadsItsOwnBlockWhateverRanBefore) {
   }
 }
 
-// Work that no launch declares may hold any address, so the tree copies what comes at changing ones.
+// Work that no launch declares may hold any address, so the tree copies what comes at changing
+// ones.
 TEST_P(CursorTest, ABodyThatCouldHideTheBlocksAddressIsGivenTheBlockItself) {
   Summing program;
   program.sum = NewWordsWith(std::vector<uint32_t>(kRows));
