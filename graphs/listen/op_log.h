@@ -47,7 +47,7 @@ class OpLog : public PassingObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
 
-  // Kernels, in the order of their launches. What a random op draws is no value.
+  // The body's own kernels, in the order of their launches. What a random op draws is no value.
   const std::vector<LoggedLaunch>& launches() const { return launches_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
