@@ -111,6 +111,9 @@ bool ProgramModel::Exclude(const Key& key, bool excluded) {
     shape.is_excluded = excluded;
     if (excluded) {
       shape.usable = {Why::kExcluded};
+    } else if (shape.is_waiting) {
+      shape.usable = {Why::kNotCommitted};
+      if (shape.is_unsure) shape.usable.push_back(Why::kHit);
     } else if (shape.is_unsure && !shape.is_recorded && !records_while_serving_) {
       shape.usable = {Why::kHit, Why::kNotRecorded};
     } else {
@@ -118,6 +121,21 @@ bool ProgramModel::Exclude(const Key& key, bool excluded) {
     }
   }
   return is_there;
+}
+
+void ProgramModel::NoteRecorded(ShapeModel* shape, bool is_sure) {
+  shape->is_waiting = spec_.needs_commit;
+  if (shape->is_excluded) return;
+  shape->usable = {spec_.needs_commit ? Why::kNotCommitted : Why::kHit};
+  if (is_sure || !spec_.needs_commit) return;
+  shape->usable.insert(shape->usable.end(), {Why::kHit, Why::kFailed, Why::kNoMemory});
+}
+
+void ProgramModel::Commit() {
+  for (ShapeModel& shape : shapes_) {
+    shape.is_waiting = false;
+    std::replace(shape.usable.begin(), shape.usable.end(), Why::kNotCommitted, Why::kHit);
+  }
 }
 
 bool ProgramModel::MayChoose(const Key& call, Modes allowed, const Choice& choice) const {

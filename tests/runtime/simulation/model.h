@@ -44,6 +44,7 @@ struct ShapeModel {
   bool is_excluded = false;
   bool is_warm = false;
   bool is_recorded = false;
+  bool is_waiting = false;                 // recorded, and not committed yet
   std::vector<uint64_t> generations = {};  // of the program's dependencies, when it was recorded
   bool is_unsure = false;                  // what becomes of it next is not known
   std::vector<Why> usable = {};            // any of them
@@ -69,6 +70,12 @@ class ProgramModel {
   void Add(absl::Span<const Key> keys, Mode mode);
   // False: it has no such shape.
   bool Exclude(const Key& key, bool excluded);
+
+  // The shape was recorded: a commit may have to come before it serves. `is_sure`: there was memory,
+  // and no device call failed.
+  void NoteRecorded(ShapeModel* shape, bool is_sure);
+  // The epoch of all recordings so far is committed.
+  void Commit();
 
   // Whether the choice is one that is possible.
   bool MayChoose(const Key& call, Modes allowed, const Choice& choice) const;

@@ -60,6 +60,9 @@ class Drawer {
                          ActionKind::kStep, ActionKind::kStep, ActionKind::kStep,
                          ActionKind::kStep, ActionKind::kStep, ActionKind::kStep,
                          ActionKind::kStep, ActionKind::kStep})};
+    // Takes no draw, so that other scripts stay as they are.
+    const bool commits = script.programs[0].needs_commit;
+    if (commits && action.kind == ActionKind::kRewrite) action.kind = ActionKind::kCommit;
     if (OneIn(40)) action.kind = Of({ActionKind::kAdd, ActionKind::kRemove, ActionKind::kCapture});
     return Filled(action, script);
   }
@@ -191,6 +194,14 @@ SlotSpec Wide() {
   return {.name = "wide", .type = DType::kI32, .sizes = {kMostRows, 800}, .may_be_left_out = true};
 }
 
+// What breaks cannot be recorded without being launched.
+void NeedCommits(ProgramSpec* program) {
+  program->needs_commit = true;
+  for (Op& op : program->ops) {
+    if (op.kind == OpKind::kBreak) op.kind = OpKind::kPattern;
+  }
+}
+
 }  // namespace
 
 size_t ProgramSpec::outputs() const {
@@ -213,6 +224,7 @@ Script MakeScript(uint32_t seed, uint32_t actions) {
     script.programs.push_back(drawer.Program());
     if (script.is_hasty) script.programs.back().slots.push_back(Wide());
   }
+  if (seed % 6 == 1) NeedCommits(&script.programs[0]);
   for (uint32_t i = 0; i < script.programs.size(); ++i) {
     for (const ActionKind kind : {ActionKind::kAdd, ActionKind::kShapes, ActionKind::kRecord}) {
       if (kind == ActionKind::kRecord && drawer.OneIn(2)) continue;

@@ -45,6 +45,7 @@ struct ProgramSpec {
   std::vector<SlotSpec> slots;
   std::vector<uint32_t> deps;
   std::vector<Op> ops;
+  bool needs_commit = false;   // then it has no breaks
   bool prepares = false;       // one more output, made of what `prepare` made
   std::vector<uint32_t> kept;  // outputs
   std::vector<Key> shapes;     // that the server may add
@@ -113,9 +114,9 @@ enum class ActionKind : uint8_t {
   kDrop,     // an output that is held
   kWrong,    // what a runtime refuses outside of steps
   kCapture,  // a step, a recording and a removal while a stream captures
-  // What a later interface adds (commits of recordings by their epoch) gets its actions here.
+  kCommit,   // the epoch of now, after another one was refused
 };
-constexpr uint32_t kActionKinds = 14;
+constexpr uint32_t kActionKinds = 15;
 
 struct Action {
   ActionKind kind;

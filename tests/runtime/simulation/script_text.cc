@@ -11,7 +11,8 @@ namespace {
 constexpr const char* kOpNames[] = {"show", "pattern", "dep", "log", "sum", "break", "hog"};
 constexpr const char* kActionNames[] = {
     "add",  "remove", "shapes of", "exclude in", "record", "step", "pair of steps",
-    "vote", "move",   "touch",     "rewrite",    "drop",   "wrong", "capture"};
+    "vote", "move",   "touch",     "rewrite",    "drop",   "wrong", "capture",
+    "commit"};
 static_assert(sizeof(kActionNames) / sizeof(kActionNames[0]) == kActionKinds);
 constexpr const char* kMistakeNames[] = {
     "none",        "stages twice", "too many rows",  "negative rows",    "other type",
@@ -45,6 +46,7 @@ std::string ProgramText(const ProgramSpec& spec) {
   for (const Op& op : spec.ops) {
     absl::StrAppend(&text, " ", kOpNames[static_cast<int>(op.kind)], " ", op.at, ",");
   }
+  if (spec.needs_commit) absl::StrAppend(&text, " needs commits,");
   absl::StrAppend(&text, spec.prepares ? " prepares;" : ";", " kept ",
                   absl::StrJoin(spec.kept, " "), "; shapes");
   for (const Key& key : spec.shapes) absl::StrAppend(&text, " (", ToString(key), ")");

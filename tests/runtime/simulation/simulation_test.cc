@@ -69,12 +69,11 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
   if (done < kAtLeast || FirstSeed() != 1) return;
   for (size_t i = 0; i < kWhyCount; ++i) {
     const Why why = static_cast<Why>(i);
-    if (why == Why::kNotCommitted) continue;
     EXPECT_GT(reached[WhyName(why)], 0u) << WhyName(why);
   }
   for (const char* what :
        {"adopted", "bodies that failed", "calls that slots cannot hold", "canceled steps",
-        "captures", "faults", "outputs read", "pairs", "programs removed", "recorded ahead",
+        "captures", "commits", "faults", "outputs read", "pairs", "programs removed", "recorded ahead",
         "refused steps", "shapes refused", "staged from a kept output", "staged from the device",
         "staged from the step before", "stale outputs that say so", "votes that agree",
         "votes that do not"}) {

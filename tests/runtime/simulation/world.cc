@@ -134,6 +134,7 @@ absl::Status World::Act(const Action& action) {
       return absl::OkStatus();
     case ActionKind::kWrong: return DoWrong(program, action.pick);
     case ActionKind::kCapture: return Capture(action);
+    case ActionKind::kCommit: return Commit(action.pick);
   }
   return absl::OkStatus();
 }
@@ -145,6 +146,7 @@ absl::Status World::Add(Program& program, const ProgramSpec& spec, uint32_t numb
   options.rules = spec.rules;
   options.lane = spec.lane;
   options.kept_outputs = spec.kept;
+  options.needs_commit = spec.needs_commit;
   for (uint32_t dep : spec.deps) options.deps.push_back(dep_ids_[dep]);
   if (spec.prepares) {
     options.prepare = [&spec, &body = program.body](Launcher& on, const ProgramInputs& in) {
@@ -181,7 +183,13 @@ absl::Status World::AddShapes(Program& program, const ProgramSpec& spec, uint32_
   for (size_t i = 0; i < spec.shapes.size(); ++i) {
     if ((pick >> i & 1) != 0) keys.push_back(spec.shapes[i]);
   }
-  const Mode mode = (pick >> 8 & 3) == 0 ? Mode::kSegmented : Mode::kFull;
+  const bool is_cut = (pick >> 8 & 3) == 0;
+  if (is_cut && spec.needs_commit && program.model != nullptr && !keys.empty()) {
+    GRAPHTREE_RETURN_IF_ERROR(ShouldFail(
+        "segmented shapes that need commits",
+        runtime_->AddShapes(program.id, absl::MakeSpan(keys).subspan(0, 1), Mode::kSegmented)));
+  }
+  const Mode mode = is_cut && !spec.needs_commit ? Mode::kSegmented : Mode::kFull;
   // All at once, or one by one: then what makes no sense does not keep the others out.
   const bool is_one_by_one = (pick >> 10 & 3) != 0;
   for (size_t at = 0; at < keys.size(); at += is_one_by_one ? 1 : keys.size()) {
@@ -207,6 +215,21 @@ absl::Status World::Exclude(Program& program, const ProgramSpec& spec, uint32_t 
     return ShouldFail("a shape that is not there", said);
   }
   return said;
+}
+
+absl::Status World::Commit(uint32_t pick) {
+  const uint64_t epoch = runtime_->epoch();
+  GRAPHTREE_RETURN_IF_ERROR(
+      ShouldFail("another epoch", runtime_->Commit(pick % 2 == 0 ? epoch - 1 : epoch + 1)));
+  GRAPHTREE_RETURN_IF_ERROR(runtime_->Commit(epoch));
+  if (!runtime_->Uncommitted().empty()) {
+    return absl::InternalError("a recording waits for an epoch that has just begun");
+  }
+  for (Program& program : programs_) {
+    if (program.model != nullptr) program.model->Commit();
+  }
+  Count("commits");
+  return absl::OkStatus();
 }
 
 absl::Status World::Move(uint32_t dep) {

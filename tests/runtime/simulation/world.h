@@ -92,6 +92,7 @@ class World {
   absl::Status Exclude(Program& program, const ProgramSpec& spec, uint32_t pick);
   absl::Status Record(Program& program, uint32_t stream);
   absl::Status Move(uint32_t dep);
+  absl::Status Commit(uint32_t pick);
   absl::Status Touch(uint32_t dep);
   absl::Status Rewrite(uint32_t pick);
   absl::Status DoWrong(Program& program, uint32_t pick);

@@ -41,17 +41,21 @@ absl::Status World::Record(Program& program, uint32_t stream) {
     if (!said.ok()) {
       shape.is_unsure = true;
       shape.usable.insert(shape.usable.end(), {Why::kHit, Why::kFailed, Why::kNoMemory});
+      if (model.spec().needs_commit) shape.usable.push_back(Why::kNotCommitted);
       continue;
     }
     model.UnpackZeros(shape.key);
-    for (int run = shape.is_warm ? 1 : 0; run < 2; ++run) {
+    // What is recorded without being launched runs once, at once.
+    const bool runs_once = shape.is_warm || model.spec().needs_commit;
+    for (int run = runs_once ? 1 : 0; run < 2; ++run) {
       Effects made = model.Compute(shape.key, deps_, program.log, program.sum);
       program.log = made.log;
       program.sum = std::move(made.sum);
     }
     shape.is_warm = shape.is_recorded = true;
     shape.generations = now;
-    shape.usable = {Why::kHit};
+    // A step that went on may have recorded the shape already, and a commit come after that.
+    model.NoteRecorded(&shape, !shape.is_unsure);
     Count("recorded ahead");
   }
   return is_sure || done_ ? absl::OkStatus() : Adopt();

@@ -194,7 +194,12 @@ absl::Status World::CheckRoute(Open& open) {
   const std::vector<uint64_t> now = GenerationsOf(model.spec());
   const bool was_there = shape.is_recorded && shape.generations == now;
   const bool is_recorded = why == Why::kNotRecorded || why == Why::kStaleDependency;
-  if (is_recorded && !shape.is_excluded) shape.usable = {Why::kHit};
+  const bool is_sure_record = !script_.is_small && !faulted_;
+  const bool may_be_recorded = why == Why::kEvicted && model.spec().needs_commit;
+  if (IsReplay(why)) shape.is_waiting = false;
+  if (is_recorded || may_be_recorded) {
+    model.NoteRecorded(&shape, is_sure_record && !may_be_recorded);
+  }
   if (open.spec->continues) {
     // On another path there are other recordings.
     if (!was_there) shape.is_unsure = true;
