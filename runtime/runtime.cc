@@ -149,6 +149,8 @@ absl::StatusOr<Agreement> Runtime::Agree(ProgramId program, const Key& key, Mode
   return core_->Agree(program, key, allowed, epoch, votes);
 }
 
+bool Runtime::CancelStep(uint32_t lane, uint32_t device) { return core_->CancelIn(lane, device); }
+
 const LaunchHistory& Runtime::history(uint32_t lane, uint32_t device) const {
   return core_->history(lane, device);
 }

@@ -80,7 +80,9 @@ namespace graphtree {
 class RuntimeCore;
 struct OpenStep;
 
-// One step under way. A handle: cheap to copy, good until Run or Cancel, and an error after that.
+// One step under way. A handle: cheap to copy, good until Run or Cancel, and an error after that. A
+// step has its lane until then, also where staging failed and the handle is gone
+// (Runtime::CancelStep).
 class Step {
  public:
   // Says what the slot has in this step; see rows.h.
@@ -186,6 +188,10 @@ class Runtime {
                                 Modes allowed = Modes::All()) const;
   absl::StatusOr<Step> Begin(ProgramId program, const Key& key, Stream& stream,
                              const StepOptions& options = {});
+
+  // Cancels the step that was begun in a lane and whose handle is lost. False if there is none. By
+  // the thread that has the lane.
+  bool CancelStep(uint32_t lane = 0, uint32_t device = 0);
 
   // Several ranks: each makes a vote, moves the votes of all ranks with whatever it has, and begins
   // the step with the key and the modes on which all agree (vote.h). If they do not, or no graph

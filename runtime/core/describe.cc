@@ -53,6 +53,13 @@ const LaunchHistory& RuntimeCore::history(uint32_t number, uint32_t device) cons
   return found == lanes_.end() ? *nothing : found->second->history;
 }
 
+bool RuntimeCore::CancelIn(uint32_t number, uint32_t device) {
+  const auto found = lanes_.find({device, number});
+  if (found == lanes_.end() || !found->second->step.is_open) return false;
+  Cancel(found->second->step);
+  return true;
+}
+
 Tree* RuntimeCore::tree(uint32_t number, uint32_t device) {
   const auto found = lanes_.find({device, number});
   return found == lanes_.end() ? nullptr : found->second->tree.get();

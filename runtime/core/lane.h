@@ -50,6 +50,7 @@ struct Lane {
   // Apart for each lane, as each may have a thread of its own.
   RuntimeStats stats;  // but for what programs count
   LaunchHistory history;
+  std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t done = 0;  // steps that went well
 };
 

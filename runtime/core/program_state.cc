@@ -105,7 +105,13 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     unpack::Ring ring = ring_->ring();
     ring.cursor_unit = static_cast<uint32_t>(arena_.cursor / unpack::kUnitBytes);
     const Tensor block = on.Input(0);
-    shape->copies_block |= on.ok() && !ring_->memory().Contains(block.word());
+    const bool is_copy = on.ok() && !ring_->memory().Contains(block.word());
+    shape->copies_block |= is_copy;
+    if (is_copy && shape->is_by_cursor) {
+      // Only a recording is given copies: this call runs at once instead, which reads the block.
+      on.Fail(absl::AbortedError("its block is at the cursor, and the recording would copy it"));
+      return {};
+    }
     LaunchUnpack(on, shape->plan, ring, block, arena);
   }
   if (free_events_.are_told()) on.SetEvent(*free_events_.rows);

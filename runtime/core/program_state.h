@@ -42,10 +42,12 @@ struct ShapeState {
   bool is_excluded = false;
   // Of the last recording.
   bool is_recorded = false;
+  bool is_recorded_first = false;  // in a step that went on from no other one
   std::vector<uint64_t> generations;  // of the program's dependencies, in their order
   // A recording was given a copy of the block, as some work of the body could hide its address. The
   // block at the cursor cannot be copied by its address, so steps of this shape name their blocks.
   bool copies_block = false;
+  bool is_by_cursor = false;  // the step under way leaves the block to the cursor
   uint64_t epoch = 0;                 // to be committed before the recording serves; 0: none
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;
@@ -95,7 +97,10 @@ class ProgramState {
   }
   // From now on the shape serves steps, unless it is excluded; or serves none.
   void SetRecorded(uint32_t index);
-  void SetFailed(uint32_t index, Why why) { table_->SetUsable(index, why); }
+  void SetFailed(uint32_t index, Why why) {
+    shape(index).is_recorded = false;
+    table_->SetUsable(index, why);
+  }
   // The shape was recorded and serves steps once the epoch is committed.
   void SetUncommitted(uint32_t index, uint64_t epoch);
   // The keys of recordings that wait for the epoch to be committed.

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/in_step.h"
 #include "runtime/core/runtime_core.h"
@@ -22,10 +23,14 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
         absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
   }
   Lane& lane = program->lane();
-  lane.Take(program);
+  if (!lane.Take(program)) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program->name(), "' was recorded while another thread has lane ",
+                     lane.number, "; one thread at a time uses a lane"));
+  }
   const absl::Status recorded = RecordAll(*program, stream);
   lane.GiveBack();
-  ShareMemory(lane.device_number);
+  ShareMemory(lane.device_number, &lane);
   return recorded;
 }
 
@@ -38,7 +43,9 @@ absl::Status RuntimeCore::RecordAll(ProgramState& program, Stream& stream) {
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
       const ShapeState& shape = program.shape(i);
       const bool is_good = shape.generations == now || IsPlanted(RuntimeBug::kSkipsStale);
-      if ((shape.is_recorded && is_good) || shape.is_excluded) continue;
+      const bool is_there =
+          shape.is_recorded && !program.lane().tree->RecordingsOf(shape.function).empty();
+      if ((is_there && is_good) || shape.is_excluded) continue;
       first.Update(RecordShape(program, i, stream));
     }
     if (dependencies_.GenerationsOf(program.dependencies()) == now) return first;
@@ -93,6 +100,7 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
 
 absl::Status RuntimeCore::RecordApart(OpenStep& step) {
   Tree& tree = *step.program->lane().tree;
+  step.shape->is_by_cursor = false;
   Values inputs;
   if (step.memory != nullptr) {
     inputs.push_back(Tensor::Foreign(AddressOf(step.memory), step.shape->plan.block));
@@ -108,9 +116,9 @@ void RuntimeCore::RecordWhileServing(OpenStep& step) {
   if (recorded.ok()) return;
   const Why why = absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed;
   step.program->SetFailed(step.choice.index, why);
-  if (options_.tree.warn) {
-    options_.tree.warn(std::string(InStep(step, "recording", recorded).message()));
-  }
+  if (!options_.tree.warn) return;
+  const std::string words(InStep(step, "recording", recorded).message());
+  Guarded([&] { options_.tree.warn(words); }).IgnoreError();
 }
 
 std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {

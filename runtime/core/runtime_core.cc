@@ -24,8 +24,11 @@ uint32_t NextNumber() {
 // A copy that outlives the step of the tensor.
 Values CarryBody(Launcher& on, Values&) {
   const Tensor from = on.Input(0);
-  const Tensor copy = on.Empty(from.layout());
-  on.Copy(copy, from);
+  // As bytes, with what lies in its gaps.
+  const Layout* const bytes =
+      Layout::Of(DType::kU8, {static_cast<int64_t>(from.layout()->extent_bytes())});
+  const Tensor copy = on.Empty(bytes);
+  on.Copy(copy, from.View(bytes, 0));
   return {copy};
 }
 
@@ -103,21 +106,25 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
     lane->workspaces.push_back(
         lane->tree->RegisterWorkspace(dependencies_.name(i), dependencies_.memory(i)));
   }
-  ShareMemory(key.first);
+  ShareMemory(key.first, lane.get());
   return lane.get();
 }
 
-void RuntimeCore::ShareMemory(uint32_t device) {
+void RuntimeCore::ShareMemory(uint32_t device, const Lane* own) {
   if (options_.pool_bytes == 0) return;
   std::vector<Tree*> trees;
   std::vector<uint64_t> taken;
   for (auto& [key, lane] : lanes_) {
     if (key.first != device || lane == nullptr) continue;
-    trees.push_back(lane->tree.get());
-    taken.push_back(lane->tree->stats().pool_reserved_bytes);
+    // A lane that another step has is not waited for: what it last had counts, its limit stays.
+    const bool is_busy = lane.get() != own && lane->under_way.load() != nullptr;
+    if (!is_busy) lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
+    trees.push_back(is_busy ? nullptr : lane->tree.get());
+    taken.push_back(lane->taken_bytes);
   }
   const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
   for (size_t i = 0; i < trees.size(); ++i) {
+    if (trees[i] == nullptr) continue;
     const uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
     // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
     trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });

@@ -75,6 +75,8 @@ class RuntimeCore {
   absl::Status StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor);
   absl::Status Run(OpenStep& step, Values* outputs);
   void Cancel(OpenStep& step) { Close(step, /*was_launched=*/false); }
+  // False if no step waits to be run in that lane.
+  bool CancelIn(uint32_t lane, uint32_t device);
   std::string Describe(const OpenStep& step) const;
 
   absl::StatusOr<const ProgramState*> Find(ProgramId id) const;
@@ -89,8 +91,9 @@ class RuntimeCore {
 
   void Close(OpenStep& step, bool was_launched);
   absl::StatusOr<Lane*> LaneFor(LaneKey key);
-  // Says anew how much memory each lane of the device may take.
-  void ShareMemory(uint32_t device);
+  // Says anew how much memory each lane of the device may take, but for those that have a step
+  // under way beside `own`.
+  void ShareMemory(uint32_t device, const Lane* own);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
   static absl::Status CheckDevice(ProgramState& program, Stream& stream);
@@ -99,6 +102,8 @@ class RuntimeCore {
                                  Stream& stream);
   // An error if the caller has not given all that the step needs.
   absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
+  // An error if a tensor that the step was staged with may not be used any more.
+  static absl::Status CheckTensors(const OpenStep& step);
   // Copies tensors that would end with the lane's last step, unless the launch reads them before
   // anything else happens.
   absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block);

@@ -153,11 +153,14 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   auto& ring = step.program->ring();
   Value block;
   if (step.memory != nullptr) {
-    const Address address = step.shape->copies_block ? AddressOf(step.memory)
-                                                     : ring.AddressFor(plan.block_bytes);
+    const Address named = AddressOf(step.memory);
+    const Address address =
+        step.shape->copies_block ? named : ring.AddressFor(plan.block_bytes);
+    step.shape->is_by_cursor = address != named;
     block = Tensor::Foreign(address, plan.block);
   }
   const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
+  if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CheckTensors(step));
   if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
     if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
     tree.BeginStep();
@@ -173,6 +176,19 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
     ring.Failed(plan.block_bytes, *step.stream);
   }
   return status;
+}
+
+// A tensor's own step may have ended since it was staged, in another lane or by its tree's owner.
+absl::Status RuntimeCore::CheckTensors(const OpenStep& step) {
+  for (SlotId slot = 0; slot < kMostSlots; ++slot) {
+    if ((step.has_tensor >> slot & 1) == 0) continue;
+    const absl::Status may = MayBeUsed(*step.tensors[slot].storage());
+    if (may.ok()) continue;
+    return absl::Status(may.code(),
+                        absl::StrCat("slot '", step.program->options().slots[slot].name,
+                                     "' was staged with a tensor, and then: ", may.message()));
+  }
+  return absl::OkStatus();
 }
 
 // A replay launches the unpack op before anything else, and until then nobody writes to what the
@@ -232,18 +248,19 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
     const LastCall last = lane.tree->last_call();
     if (last.route != CallRoute::kReplayed) NoteMiss(step, last);
   }
-  if (!IsReplay(step.choice.why)) ShareMemory(lane.device_number);
+  if (!IsReplay(step.choice.why)) ShareMemory(lane.device_number, &lane);
   ++lane.stats.why[static_cast<size_t>(step.choice.why)];
 }
 
 void RuntimeCore::NoteMiss(OpenStep& step, const LastCall& last) {
   step.touched = TouchedSince(step);
-  const ShapeState& shape = *step.shape;
-  const bool is_gone = shape.is_recorded && !step.continues;
+  ShapeState& shape = *step.shape;
+  const bool is_gone = shape.is_recorded_first && !step.continues;
   step.choice.why = WhyOfRoute(step.choice.why, last,
                                !step.touched.empty() ? Before::kStale
                                : is_gone             ? Before::kEvicted
                                                      : Before::kNothing);
+  if (is_gone) shape.is_recorded = shape.is_recorded_first = false;
   if (last.route == CallRoute::kRecorded) NoteRecorded(step);
   if (last.route == CallRoute::kRanEagerly && last.reason == Reason::kRecordedApart) {
     RecordWhileServing(step);
@@ -263,6 +280,7 @@ std::vector<uint32_t> RuntimeCore::TouchedSince(const OpenStep& step) const {
 void RuntimeCore::NoteRecorded(OpenStep& step) {
   ++step.program->lane().stats.recordings;
   step.shape->generations = dependencies_.GenerationsOf(step.program->dependencies());
+  step.shape->is_recorded_first |= !step.continues;
   if (step.program->options().needs_commit) {
     step.program->SetUncommitted(step.choice.index, epoch_);
   } else {

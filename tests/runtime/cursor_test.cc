@@ -178,6 +178,46 @@ TEST_P(CursorTest, ABodyThatCouldHideTheBlocksAddressIsGivenTheBlockItself) {
   ExpectSums(plain);
 }
 
+// One shape hides the address and another does not: the recording of the former comes after replays
+// of the latter, when the block would be left to the cursor.
+TEST_P(CursorTest, ARecordingThatCopiesItsBlockIsGivenNoCursor) {
+  for (const bool is_always : {true, false}) {
+    Summing program;
+    program.sum = NewWordsWith(std::vector<uint32_t>(kRows));
+    bool hides = is_always;
+    ProgramOptions options =
+        SumOptions(is_always ? "always" : "later", program.sum, /*breaks=*/false, &moods_);
+    options.body = [body = options.body, &hides](Launcher& on, const ProgramInputs& in) -> Values {
+      if (hides && in.key().tokens == kRows) on.Fail(on.stream().CallHost([] {}));
+      return body(on, in);
+    };
+    const DepId dep = runtime().DeclareDep("weights");
+    options.deps = {dep};
+    ASSERT_OK_AND_ASSIGN(program.id, runtime().AddProgram(std::move(options)));
+    ASSERT_THAT(runtime().AddShapes(program.id, {{.tokens = 20}, {.tokens = kRows}}), IsOk());
+    const auto steps = [&](int32_t count, int32_t tokens) {
+      for (int32_t i = 1; i <= count; ++i) {
+        ASSERT_THAT(AddStep(runtime(), program, Ids(tokens, 100 * i + tokens), a(), {}), IsOk());
+      }
+    };
+    steps(4, 20);
+    steps(1, kRows);
+    steps(2, 20);
+    steps(1, kRows);  // is recorded
+    steps(2, 20);
+    steps(3, kRows);
+    ExpectSums(program);
+    hides = true;
+    steps(2, 20);
+    ASSERT_THAT(runtime().Touch(dep), IsOk());
+    for (int round = 0; round < 4; ++round) {
+      steps(2, kRows);  // is recorded again, and hides now
+      steps(2, 20);
+    }
+    ExpectSums(program);
+  }
+}
+
 TEST_P(CursorTest, AShapeWithoutRowsLeavesTheCursor) {
   ProgramOptions options = DoubleOptions();
   options.slots.push_back(

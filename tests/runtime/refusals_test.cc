@@ -118,6 +118,17 @@ TEST_P(RefusalsTest, AStepInAStep) {
   ExpectFine();
 }
 
+TEST_P(RefusalsTest, AStepWhoseHandleIsLostIsCanceledByItsLane) {
+  EXPECT_FALSE(runtime().CancelStep());
+  { ASSERT_THAT(runtime().Begin(program_, {.tokens = 8}, a()), IsOk()); }
+  EXPECT_THAT(SaidOf(runtime().Begin(program_, {.tokens = 8}, a()).status()),
+              HasSubstr("under way"));
+  EXPECT_FALSE(runtime().CancelStep(1));
+  EXPECT_TRUE(runtime().CancelStep());
+  EXPECT_FALSE(runtime().CancelStep());
+  ExpectFine();
+}
+
 TEST_P(RefusalsTest, AClosedStep) {
   ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program_, {.tokens = 8}, a()));
   ASSERT_THAT(step.Stage(0, 1.0), IsOk());

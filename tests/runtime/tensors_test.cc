@@ -186,6 +186,60 @@ TEST_P(TensorsTest, WhatCannotBeReadIsRefusedInWords) {
   EXPECT_EQ(ReadIds(outputs_[0]), (Ids{2, 4, 6, 8}));
 }
 
+TEST_P(TensorsTest, ATensorWhoseStepEndsBeforeTheRunIsAnError) {
+  ProgramOptions options = Decode("other");
+  options.lane = 1;
+  const ProgramId other = Add(std::move(options), {4});
+  const ProgramId program = Add(Decode(), {4});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_THAT(runtime().Record(other, a()), IsOk());
+  Values made;
+  {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(other, {.tokens = 4}, a()));
+    ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+    ASSERT_THAT(step.Run(&made), IsOk());
+  }
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+  ASSERT_THAT(step.Stage(0, Tensor::From(made[0])), IsOk());
+  StepWith(other, IdsFrom(7, 4));
+  EXPECT_THAT(step.Run(&outputs_).message(), AllOf(HasSubstr("'ids'"), HasSubstr("step")));
+  made.clear();
+  StepWith(program, IdsFrom(1, 4));
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, 4), 4));
+}
+
+TEST_P(TensorsTest, ATensorWithGapsIsCarriedToo) {
+  ProgramOptions options;
+  options.name = "wide";
+  options.slots = {{.name = "ids", .type = DType::kI32, .sizes = {2, 8}, .rows = KeyField::kTokens,
+                    .axis = 1}};
+  options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    // Two rows of eight, of which the next step takes the first few of each.
+    const Tensor out = on.Empty(DType::kI32, {2, 8});
+    if (!on.ok()) return {};
+    const Tensor flat = in.slot(0).View(Layout::Of(DType::kI32, {16}), 0);
+    on.Launch(AddKernel(), TestShape(), {Out(out), In(flat), In(flat), Val(16u)});
+    return {out};
+  };
+  const ProgramId program = Add(std::move(options), {4, 8});
+  Ids expected = IdsFrom(1, 16);
+  {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 8}, a()));
+    ASSERT_THAT(step.Stage(0, HostRows{expected.data(), DType::kI32, 8}), IsOk());
+    ASSERT_THAT(step.Run(&outputs_), IsOk());
+  }
+  for (int32_t& id : expected) id *= 2;
+  for (int i = 0; i < 6; ++i) {
+    const Tensor part = Tensor::From(outputs_[0])
+                            .View(Layout::Strided(DType::kI32, {2, 4}, {8, 1}), 0);
+    Why why = Why::kFailed;
+    ASSERT_THAT(TensorStep(program, 4, part, a(), &outputs_, &why), IsOk()) << i;
+    for (size_t at = 0; at < 16; ++at) expected[at] = expected[at] * 2;
+    const Ids read = ReadIds(outputs_[0]);
+    for (const size_t at : {0, 1, 2, 3, 8, 9, 10, 11}) EXPECT_EQ(read[at], expected[at]) << at;
+  }
+}
+
 TEST_P(TensorsTest, AStepThatIsCanceledOrRefusedLetsItsTensorsGo) {
   ProgramOptions options = Decode();
   options.kept_outputs = {0};
