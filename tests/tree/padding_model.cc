@@ -224,11 +224,12 @@ Modelled NewModelled(const Layout* layout, uint32_t seed) {
 uint64_t BitsOf(DType type, int value) { return *PadValue(value).BitsAs(type); }
 
 // Bytes of the elements, one after the other.
-Bytes ElementsOf(const uint8_t* first, const Layout& layout) {
+Bytes ElementsOf(const Bytes& bytes, uint64_t first, const Layout& layout) {
   const uint64_t element = BytesOf(layout.type());
   Bytes elements;
   for (const uint64_t offset : Offsets(layout, layout.sizes())) {
-    elements.insert(elements.end(), first + offset, first + offset + element);
+    const uint8_t* const at = bytes.data() + first + offset;
+    elements.insert(elements.end(), at, at + element);
   }
   return elements;
 }
@@ -376,7 +377,7 @@ class PaddingModelTest : public TreeTest {
     Bytes bytes(range.bytes);
     EXPECT_THAT(a().Copy(AddressOf(bytes.data()), range.base, range.bytes), IsOk());
     EXPECT_THAT(a().Synchronize(), IsOk());
-    return ElementsOf(bytes.data(), tensor.shape());
+    return ElementsOf(bytes, 0, tensor.shape());
   }
   void ExpectSame(const Values& real, const std::vector<Modelled>& modelled) {
     ASSERT_EQ(real.size(), modelled.size());
@@ -385,7 +386,7 @@ class PaddingModelTest : public TreeTest {
       ASSERT_EQ(real[i].is_tensor(), modelled[i].layout != nullptr) << "slot " << i;
       if (!real[i].is_tensor()) continue;
       const Modelled& model = modelled[i];
-      ASSERT_EQ(Elements(real[i]), ElementsOf(model.bytes->data() + model.at, *model.layout))
+      ASSERT_EQ(Elements(real[i]), ElementsOf(*model.bytes, model.at, *model.layout))
           << "slot " << i << ", " << Description(real[i]);
     }
   }
