@@ -64,8 +64,8 @@ class Ahead {
   // Runs the program with these rows on `side`, and keeps the outputs for a Take. What an earlier
   // call has prepared, and nobody has taken, goes. The rows are copied.
   absl::Status Prepare(const Key& key, absl::Span<const AheadRows> rows, Stream& side);
-  // The program's outputs for these rows. A step on `stream` may be staged with them, and holds them
-  // until then; who reads them otherwise keeps them until that work is over.
+  // The program's outputs for these rows. A step on `stream` may be staged with them, and holds
+  // them until then; who reads them otherwise keeps them until that work is over.
   absl::StatusOr<Values> Take(const Key& key, absl::Span<const AheadRows> rows, Stream& stream);
 
   const AheadStats& stats() const { return stats_; }

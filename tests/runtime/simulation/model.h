@@ -71,8 +71,8 @@ class ProgramModel {
   // False: it has no such shape.
   bool Exclude(const Key& key, bool excluded);
 
-  // The shape was recorded: a commit may have to come before it serves. `is_sure`: there was memory,
-  // and no device call failed.
+  // The shape was recorded: a commit may have to come before it serves. `is_sure`: there was
+  // memory, and no device call failed.
   void NoteRecorded(ShapeModel* shape, bool is_sure);
   // The epoch of all recordings so far is committed.
   void Commit();

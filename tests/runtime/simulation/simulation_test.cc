@@ -73,10 +73,10 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
   }
   for (const char* what :
        {"adopted", "bodies that failed", "calls that slots cannot hold", "canceled steps",
-        "captures", "commits", "faults", "outputs read", "pairs", "programs removed", "recorded ahead",
-        "refused steps", "shapes refused", "staged from a kept output", "staged from the device",
-        "staged from the step before", "stale outputs that say so", "votes that agree",
-        "votes that do not"}) {
+        "captures", "commits", "faults", "outputs read", "pairs", "programs removed",
+        "recorded ahead", "refused steps", "shapes refused", "staged from a kept output",
+        "staged from the device", "staged from the step before", "stale outputs that say so",
+        "votes that agree", "votes that do not"}) {
     EXPECT_GT(reached[what], 0u) << what;
   }
 }

@@ -37,7 +37,9 @@ absl::Status World::Record(Program& program, uint32_t stream) {
   for (const uint32_t index : model.Order()) {
     ShapeModel& shape = model.ShapeAt(index);
     const bool is_fresh = shape.is_recorded && shape.generations == now;
-    if (shape.is_excluded || (is_fresh && !shape.is_unsure)) continue;
+    // Small budgets may have evicted what was recorded, and then the recording that failed is its.
+    const bool may_be_evicted = !said.ok() && (script_.is_small || faulted_);
+    if (shape.is_excluded || (is_fresh && !shape.is_unsure && !may_be_evicted)) continue;
     if (!said.ok()) {
       shape.is_unsure = true;
       shape.usable.insert(shape.usable.end(), {Why::kHit, Why::kFailed, Why::kNoMemory});
