@@ -72,7 +72,8 @@ class ForeignAllocator {
 
   // A thread that uses the pool. Whoever is about to use the pool otherwise looks at the count, and
   // needs the lock only if somebody is there: the count goes up before the thread asks whether it
-  // may use the pool, so one of the two sees the other.
+  // may use the pool, so one of the two sees the other. A thread that has let the lock go touches the
+  // allocator no more: whoever frees the last block deletes the allocator.
   class Visit {
    public:
     explicit Visit(const ForeignAllocator& at) : at_(at) {
@@ -80,8 +81,8 @@ class ForeignAllocator {
       at_.mutex_.lock();
     }
     ~Visit() {
-      at_.mutex_.unlock();
       at_.visits_.fetch_sub(1);
+      at_.mutex_.unlock();
     }
     Visit(const Visit&) = delete;
     Visit& operator=(const Visit&) = delete;

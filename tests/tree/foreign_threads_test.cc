@@ -143,7 +143,9 @@ TEST_P(ForeignThreadsTest, RecordingsGoWhileAnotherThreadAllocates) {
       std::atomic<bool> begun{false};
       other = std::thread([&, this] {
         begun = true;
-        Free({foreign().Allocate(kLarge, a()).value(), kLarge}, a());
+        const auto address = foreign().Allocate(kLarge, a());
+        if (!address.ok()) return;  // Unregister began first
+        Free({*address, kLarge}, a());
       });
       while (!begun) std::this_thread::yield();
     });
