@@ -11,7 +11,8 @@
 // stream until the capture has ended: the native stream has to live as long.
 //
 // Threads: callbacks may come from any thread; one lock makes them take turns. Nobody but the
-// ForeignAllocator may call its pool.
+// ForeignAllocator may call its pool, unless a class derived from it lends the pool to somebody
+// else, who then waits by IsVisited and the lock before each use.
 #ifndef GRAPHTREE_ALLOCATOR_FOREIGN_H_
 #define GRAPHTREE_ALLOCATOR_FOREIGN_H_
 
@@ -72,8 +73,8 @@ class ForeignAllocator {
 
   // A thread that uses the pool. Whoever is about to use the pool otherwise looks at the count, and
   // needs the lock only if somebody is there: the count goes up before the thread asks whether it
-  // may use the pool, so one of the two sees the other. A thread that has let the lock go touches the
-  // allocator no more: whoever frees the last block deletes the allocator.
+  // may use the pool, so one of the two sees the other. The lock goes last: whoever frees the last
+  // block deletes the allocator as soon as it has the lock.
   class Visit {
    public:
     explicit Visit(const ForeignAllocator& at) : at_(at) {
