@@ -37,7 +37,7 @@ def cuda_library(name, srcs, hdrs = [], deps = [], includes_from = [], visibilit
         srcs = objects,
         hdrs = hdrs,
         linkstatic = True,
-        deps = deps + ["@cuda//:cudart_static"],
+        deps = deps + ["//bazel:cudart"],
         visibility = visibility,
     )
 

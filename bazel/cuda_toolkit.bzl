@@ -20,7 +20,6 @@ cc_library(
     srcs = ["lib/libcudart_static.a"],
     linkopts = ["-ldl", "-lrt", "-pthread"],
     linkstatic = True,
-    deps = [":headers"],
 )
 """
 
