@@ -449,12 +449,11 @@ void Launcher::Writes(const Tensor& tensor) {
   if (observer_ != nullptr) observer_->Accessed(Access::kWrite, tensor, -1);
 }
 
-absl::Status Launcher::Order(Stream& earlier, Stream& later) {
-  GRAPHTREE_ASSIGN_OR_RETURN(std::shared_ptr<Event> event, stream_.device().NewEvent({}));
-  GRAPHTREE_RETURN_IF_ERROR(earlier.Record(*event));
-  GRAPHTREE_RETURN_IF_ERROR(later.Wait(*event));
-  KeepAlive(std::move(event));
-  return absl::OkStatus();
+absl::Status Launcher::Order(StreamLife& earlier, Stream& later) {
+  if (order_ == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(order_, stream_.device().NewEvent({}));
+  }
+  return earlier.Await(*order_, later);
 }
 
 void Launcher::Fork(Stream& side) {
@@ -464,16 +463,16 @@ void Launcher::Fork(Stream& side) {
                               &side == &stream_ ? "the body's own stream was forked off itself"
                                                 : "a stream of another device was forked off"));
   }
-  if (absl::Status ordered = Order(stream_, side); !ordered.ok()) return FailAt("fork", ordered);
-  if (!absl::c_linear_search(forks_, &side)) forks_.push_back(&side);
+  const absl::Status ordered = Order(*stream_.life(), side);
+  if (!ordered.ok()) return FailAt("fork", ordered);
+  if (!absl::c_linear_search(forks_, side.life())) forks_.push_back(side.life());
 }
 
 // Also after a failure: what is put back then is put back after the work on the sides.
 void Launcher::JoinForks() {
-  for (Stream* const side : std::exchange(forks_, {})) {
-    absl::Status joined = Order(*side, stream_);
-    if (!joined.ok()) joined.Update(side->Synchronize());
-    Fail(joined);
+  for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
+    const absl::Status joined = Order(*side, stream_);
+    if (!joined.ok() && !side->Synchronize().ok()) Fail(joined);
   }
 }
 

@@ -60,6 +60,7 @@
 #include "device/graph.h"
 #include "device/kernel.h"
 #include "device/stream.h"
+#include "device/stream_life.h"
 #include "graphs/body_requests.h"
 #include "graphs/eager_part.h"
 #include "graphs/layout.h"
@@ -284,7 +285,7 @@ class Launcher {
   void NoteUse(const Tensor& tensor);
   void NoteUses(std::initializer_list<Arg> arguments);
   // `later` goes on after the work that is on `earlier` now.
-  absl::Status Order(Stream& earlier, Stream& later);
+  absl::Status Order(StreamLife& earlier, Stream& later);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   // Launch, without its mark.
   void Issue(const Kernel& kernel, const LaunchShape& shape,
@@ -326,7 +327,8 @@ class Launcher {
   std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;
   MadeMemory made_;
-  std::vector<Stream*> forks_;       // that are not joined yet
+  StreamLives forks_;                // that are not joined yet
+  std::unique_ptr<Event> order_;     // of forks and joins; null: none yet
   std::vector<Tensor> scratch_;      // of the op that is launched next
   std::vector<Argument> arguments_;  // of the op being launched; kept to reuse its memory
 };

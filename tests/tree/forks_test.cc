@@ -115,6 +115,29 @@ TEST_P(ForksTest, TheForkOfABodyThatFailsIsJoined) {
   }
 }
 
+// Its work is joined all the same.
+TEST_P(ForksTest, AStreamOfTheBodysOwnMayGoBeforeItIsJoined) {
+  ExpectSteps(Register("forks", {},
+                       [this](Launcher& on, Values&) {
+                         const Tensor x = on.Input(0);
+                         const Tensor out = on.Empty(x.layout());
+                         on.Writes(out);
+                         on.Reads(x);
+                         const auto side = device().NewStream();
+                         if (!side.ok()) {
+                           on.Fail(side.status());
+                           return Values{};
+                         }
+                         on.Fork(**side);
+                         if (!on.ok()) return Values{};
+                         on.Fail(Delay(**side, 100));
+                         on.Fail(Add(**side, out.raw_bytes(), x.raw_bytes(), x.raw_bytes()));
+                         on.UsedOn(out, **side);
+                         return Values{out};
+                       }),
+              2);
+}
+
 TEST_P(ForksTest, ForkingTheBodysOwnStreamIsAnError) {
   const FunctionId function = Register("own", {}, [](Launcher& on, Values&) {
     on.Fork(on.stream());
