@@ -20,7 +20,8 @@
 // and freeing one waits for its stream.
 //
 // Threads: callbacks may come from any thread and take turns, but the pool has one caller at a
-// time: while a call of the tree runs only its own thread may allocate; another one gets an error.
+// time: in a call of the tree, and in Unregister, only its own thread may allocate; another one
+// gets an error.
 // A block may be freed on any thread on the stream that it was allocated on, also beside a call and
 // while the tree is closed: the pool's next call frees it.
 #ifndef GRAPHTREE_GRAPHS_MEMORY_FOREIGN_MEMORY_H_
@@ -51,11 +52,12 @@ class ForeignMemory : public ForeignAllocator {
     void operator()(ForeignMemory* memory) const { memory->Close(); }
   };
   using Ptr = std::unique_ptr<ForeignMemory, Closer>;
-  // `is_anothers` returns whether a call of the tree runs on another thread than the one that asks.
+  // `is_anothers` returns whether another thread than the one that asks is in a call of the tree, or
+  // in Unregister.
   static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
 
-  // A call of the tree on this thread is about to take memory: returns once nobody allocates beside
-  // it. A replay that takes none need not wait.
+  // This thread's call of the tree is about to take memory, or to let recordings go: returns once
+  // nobody allocates beside it. A replay that takes none need not wait.
   void AwaitAllocations() {
     if (!IsVisited()) return;
     const std::lock_guard<std::recursive_mutex> lock(mutex_);

@@ -114,13 +114,9 @@ absl::Status StepMemory::Restore(CheckpointId checkpoint, absl::Span<const Block
   return pool_->checkpoints().Restore(checkpoint, options);
 }
 
+// The pool may have dropped the checkpoint itself.
 void StepMemory::Drop(CheckpointId checkpoint) {
-  to_drop_.push_back(checkpoint);
-  while (!to_drop_.empty()) {
-    const absl::Status dropped = pool_->checkpoints().Drop(to_drop_.back());
-    if (!dropped.ok() && !absl::IsInvalidArgument(dropped)) return;
-    to_drop_.pop_back();
-  }
+  pool_->checkpoints().Drop(checkpoint).IgnoreError();
 }
 
 InputRole StepMemory::RoleOf(const Value& input, bool is_static) const {

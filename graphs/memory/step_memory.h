@@ -149,7 +149,6 @@ class StepMemory {
   const std::shared_ptr<Caller> caller_;
   const AddressRange step_;     // the step region
   const AddressRange lasting_;  // the lasting region
-  std::vector<CheckpointId> to_drop_;  // for whoever may call Drop
 };
 
 // Holds storages: none of them goes while this object lives.

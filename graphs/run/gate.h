@@ -2,11 +2,12 @@
 //
 //   free --TryEnter--> called --Leave--> free        a second caller gets false
 //   free --Look------> looked at --Leave--> free     a caller that comes waits: a look is short
+//   free --Change----> changed ----Leave--> free     as a look, for who uses the tree's memory
 //
-//              while it is called           while it is looked at
-//   TryEnter   false                        waits; false on the thread that looks
-//   Enter      waits; false on its thread   waits; false on the thread that looks
-//   Look       waits; false on its thread   waits; false on the thread that looks
+//                   while it is called           while it is looked at, or changed
+//   TryEnter        false                        waits; false on the thread that is in
+//   Enter           waits; false on its thread   waits; false on the thread that is in
+//   Look, Change    waits; false on its thread   waits; false on the thread that is in
 //
 // So a thread that asks for figures makes no call fail, and no thread waits for itself.
 //
@@ -38,6 +39,7 @@ class Gate {
   // For a thread that closes the tree: enters after the call that runs.
   bool Enter() { return WaitFor(State::kCalled); }
   bool Look() { return WaitFor(State::kLookedAt); }
+  bool Change() { return WaitFor(State::kChanged); }
   // REQUIRES: this thread has entered, or looks.
   void Leave() {
     thread_.store(std::thread::id(), std::memory_order_relaxed);
@@ -48,14 +50,19 @@ class Gate {
   bool is_mine() const {
     return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
-  // A call runs, on another thread than this one.
-  bool is_called_elsewhere() const {
-    return state_.load(std::memory_order_acquire) == State::kCalled && !is_mine();
+  // A call runs, or a change, on another thread than this one: the tree's memory is in use there.
+  bool is_used_elsewhere() const {
+    const State state = state_.load(std::memory_order_acquire);
+    return (state == State::kCalled || state == State::kChanged) && !is_mine();
   }
-  bool is_looked_at() const { return state_.load(std::memory_order_relaxed) == State::kLookedAt; }
+  // The thread that is in has made no call.
+  bool is_looked_at() const {
+    const State state = state_.load(std::memory_order_relaxed);
+    return state == State::kLookedAt || state == State::kChanged;
+  }
 
  private:
-  enum class State : uint8_t { kFree, kCalled, kLookedAt };
+  enum class State : uint8_t { kFree, kCalled, kLookedAt, kChanged };
 
   bool EnterAfterLook();
   bool WaitFor(State wanted);
@@ -67,7 +74,7 @@ class Gate {
 // Looks for as long as it lives. Does nothing if its thread is in the tree already.
 class Looking {
  public:
-  explicit Looking(Gate& gate) : gate_(gate), looks_(gate.Look()) {}
+  explicit Looking(Gate& gate) : Looking(gate, gate.Look()) {}
   ~Looking() {
     if (looks_) gate_.Leave();
   }
@@ -76,9 +83,18 @@ class Looking {
   // False: this is the thread of a call that runs, or of somebody who looks already.
   bool is_outermost() const { return looks_; }
 
+ protected:
+  Looking(Gate& gate, bool looks) : gate_(gate), looks_(looks) {}
+
  private:
   Gate& gate_;
   const bool looks_;
+};
+
+// The same, with Change.
+class Changing : public Looking {
+ public:
+  explicit Changing(Gate& gate) : Looking(gate, gate.Change()) {}
 };
 
 }  // namespace graphtree

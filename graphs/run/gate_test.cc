@@ -44,6 +44,28 @@ TEST(GateTest, NobodyWaitsForItself) {
   EXPECT_TRUE(gate.TryEnter());
 }
 
+TEST(GateTest, CallsAndChangesUseTheTreesMemoryAndLooksDoNot) {
+  Gate gate;
+  const auto is_used_elsewhere = [&] {
+    EXPECT_FALSE(gate.is_used_elsewhere()) << "on the thread that is in";
+    return OnAnotherThread([&] { return gate.is_used_elsewhere(); });
+  };
+  EXPECT_FALSE(is_used_elsewhere());
+  ASSERT_TRUE(gate.TryEnter());
+  EXPECT_TRUE(is_used_elsewhere());
+  gate.Leave();
+  ASSERT_TRUE(gate.Look());
+  EXPECT_FALSE(is_used_elsewhere());
+  gate.Leave();
+  ASSERT_TRUE(gate.Change());
+  EXPECT_TRUE(gate.is_looked_at());
+  EXPECT_TRUE(is_used_elsewhere());
+  EXPECT_FALSE(gate.TryEnter());
+  EXPECT_FALSE(gate.Look());
+  gate.Leave();
+  EXPECT_TRUE(gate.TryEnter());
+}
+
 TEST(GateTest, LookingInside) {
   Gate gate;
   {

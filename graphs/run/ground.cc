@@ -10,7 +10,7 @@ namespace graphtree {
 
 absl::StatusOr<std::unique_ptr<Ground>> Ground::Make(Device& device, const TreeOptions& options,
                                                      std::shared_ptr<StepHistory> history,
-                                                     std::function<bool()> is_called_elsewhere) {
+                                                     std::function<bool()> is_used_elsewhere) {
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<StepMemory> memory,
       StepMemory::Create(device, options.pool_bytes, options.initial_bytes,
@@ -19,19 +19,19 @@ absl::StatusOr<std::unique_ptr<Ground>> Ground::Make(Device& device, const TreeO
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));
   return std::unique_ptr<Ground>(new Ground(device, options, std::move(history), std::move(memory),
                                             std::move(side), std::move(event),
-                                            std::move(is_called_elsewhere)));
+                                            std::move(is_used_elsewhere)));
 }
 
 Ground::Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
                std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
-               std::unique_ptr<Event> event, std::function<bool()> is_called_elsewhere)
+               std::unique_ptr<Event> event, std::function<bool()> is_used_elsewhere)
     : device(device),
       options(options),
       tells_device(device.info().checks_accesses),
       home(device),
       history(std::move(history)),
       memory(std::move(memory)),
-      foreign(ForeignMemory::Make(this->memory->shared_pool(), std::move(is_called_elsewhere))),
+      foreign(ForeignMemory::Make(this->memory->shared_pool(), std::move(is_used_elsewhere))),
       side(std::move(side)),
       order(std::move(event)) {}
 

@@ -30,11 +30,11 @@
 namespace graphtree {
 
 struct Ground {
-  // `is_called_elsewhere` returns whether a call of the tree runs on another thread than the one
-  // that asks.
+  // `is_used_elsewhere` returns whether another thread than the one that asks is in a call of the
+  // tree, or in Unregister.
   static absl::StatusOr<std::unique_ptr<Ground>> Make(Device& device, const TreeOptions& options,
                                                       std::shared_ptr<StepHistory> history,
-                                                      std::function<bool()> is_called_elsewhere);
+                                                      std::function<bool()> is_used_elsewhere);
   Ground(const Ground&) = delete;
   Ground& operator=(const Ground&) = delete;
 
@@ -71,7 +71,7 @@ struct Ground {
  private:
   Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
          std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
-         std::unique_ptr<Event> event, std::function<bool()> is_called_elsewhere);
+         std::unique_ptr<Event> event, std::function<bool()> is_used_elsewhere);
 };
 
 }  // namespace graphtree

@@ -42,7 +42,7 @@ absl::StatusOr<std::unique_ptr<TreeCore>> TreeCore::Create(Device& device,
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<Ground> ground,
       Ground::Make(device, options, std::move(history),
-                   [gate = &entrance->gate()] { return gate->is_called_elsewhere(); }));
+                   [gate = &entrance->gate()] { return gate->is_used_elsewhere(); }));
   auto core = std::unique_ptr<TreeCore>(new TreeCore(std::move(entrance), std::move(ground)));
   GRAPHTREE_RETURN_IF_ERROR(core->books_.Open());
   return core;
@@ -89,14 +89,15 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
 absl::Status TreeCore::Unregister(FunctionId id) {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the function held
   Body body;
-  const Looking looking(gate());
-  if (!looking.is_outermost()) {
+  const Changing changing(gate());
+  if (!changing.is_outermost()) {
     return absl::FailedPreconditionError(
         absl::StrCat(ground_->history->NameOf(id), " was not unregistered: that was asked for ",
                      entrance_->WhereInside(), "; unregister it between calls"));
   }
   Function* function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
+  ground_->foreign->AwaitAllocations();
   const StepMemory::InCall in_call(*ground_->memory);
   body = functions_.Retire(function);
   if (functions_.anyone_leaves() && books_.path().ForgetDead().empty()) EndPathIfDead();
@@ -115,6 +116,7 @@ void TreeCore::BeginStep(const void* frame) {
   StepHistory& history = *ground_->history;
   history.SetStep(books_.step() + 1);
   books_.BeginStep(functions_.any_checked() ? StackFrom(frame, history) : 0);
+  if (functions_.anyone_leaves()) ground_->foreign->AwaitAllocations();
   functions_.LetLeave();
   Graveyard& graveyard = functions_.keeper().graveyard();
   if (!graveyard.empty()) graveyard.Tidy(ground_->order.last());

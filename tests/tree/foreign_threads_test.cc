@@ -1,6 +1,7 @@
 // Foreign code frees on other threads, beside calls of the tree and beside its end.
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <thread>
 #include <vector>
 
@@ -124,19 +125,32 @@ TEST_P(ForeignThreadsTest, AReplayThatTakesMemoryWaitsForAnAllocationThatBeganBe
   EXPECT_GE(replays(), uint64_t{kRounds});
 }
 
-// The pool refuses to drop their checkpoints just then.
+// Checkpoints go with the recordings, and memory that a recording was the last to keep alive.
 TEST_P(ForeignThreadsTest, RecordingsGoWhileAnotherThreadAllocates) {
   constexpr int kRounds = 10;
   constexpr uint64_t kLarge = 16 << 20;
+  const FunctionId keeps = Register("keeps", {.kept_outputs = {0}}, Twice);
   const Tensor x = Given(1);
   const auto make_and_unregister = [&](const std::function<void()>& before) {
-    const FunctionId function = Register("twice", {}, Twice);
+    auto kept = std::make_shared<Values>(CallInSteps(1, keeps, {x}));
+    const FunctionId function = Register("holds", {}, [&kept](Launcher& on, Values& inputs) {
+      on.KeepAlive(kept);
+      return Twice(on, inputs);
+    });
     CallInSteps(3, function, {x});
+    kept.reset();
     NewStep();
     before();
     EXPECT_THAT(tree().Unregister(function), IsOk());
   };
-  const uint64_t checkpoints = tree().pool().Stats().checkpoints;
+  for (int i = 0; i < 3; ++i) make_and_unregister([] {});  // from now on `keeps` replays
+  const auto stats = [&] {
+    EXPECT_THAT(a().Synchronize(), IsOk());
+    for (int i = 0; i < 3; ++i) NewStep();  // what work under way has kept goes
+    live();                                 // forgets what has died
+    return tree().pool().Stats();
+  };
+  const PoolStats at_first = stats();
   for (int round = 0; round < kRounds; ++round) {
     std::thread other;
     make_and_unregister([&] {
@@ -152,7 +166,8 @@ TEST_P(ForeignThreadsTest, RecordingsGoWhileAnotherThreadAllocates) {
     other.join();
   }
   make_and_unregister([] {});
-  EXPECT_EQ(tree().pool().Stats().checkpoints, checkpoints);
+  EXPECT_EQ(stats().checkpoints, at_first.checkpoints);
+  EXPECT_EQ(stats().live_blocks, at_first.live_blocks);
 }
 
 // One of them frees the last block, and the allocator goes with it.
