@@ -29,8 +29,8 @@ struct CapturedPointer {
   uint64_t recording = 0;  // its id in the outline
   OpId op = 0;             // its number among the recording's ops (Tree::OpsOf)
   std::string name;        // of the op
-  int argument = -1;       // its number; -1: the op's parameters are not known
-  uint32_t byte = 0;       // where in the argument, or among all argument bytes, the address begins
+  int argument = -1;       // its number; -1: the address begins between two arguments
+  uint32_t byte = 0;       // where the address begins: in the argument, or among all argument bytes
   Address address = 0;
 };
 

@@ -212,8 +212,9 @@ class Launcher {
   // Sets the event after everything that was launched so far, in this run and in every replay: from
   // the moment when the call returns the event stands for that call's run. The last call to set an
   // event decides what it stands for. A call that fails may have set it, or not. The event is one
-  // of the stream's device, and may go before the tree; setting it twice in one run is an error, as
-  // is an event of another device.
+  // of the stream's device, and may go before the tree; setting it twice in one body or part is an
+  // error, as is an event of another device. Where a body and its part set one event, the later of
+  // the two decides.
   void SetEvent(Event& event);
 
   // The next `count` random numbers of `generator`, for one op: passed to it with Val. Every run of

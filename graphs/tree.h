@@ -116,12 +116,12 @@ class Tree {
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 
-  // Records the function after the path in force, and launches nothing: no byte is written, no
-  // outputs are handed out, the path stays as it is. A later call that the recording serves replays
-  // it. OK without effect if a recording serves already. An error that says why, and nothing is
-  // done, if a call with these inputs would not be recorded now: the function has not run yet, say,
-  // or its body breaks. `inputs` are copies, so that they live: a recording in which they die is
-  // made by Run alone.
+  // Records the function after the path in force, and launches nothing: no byte is written and no
+  // outputs are handed out. A path of which nothing is held ends first, as it does in Run; else the
+  // path stays as it is. A later call that the recording serves replays it. OK without effect if a
+  // recording serves already. An error that says why, and nothing is done, if a call with these
+  // inputs would not be recorded now: the function has not run yet, say, or its body breaks.
+  // `inputs` are copies, so that they live: a recording in which they die is made by Run alone.
   absl::Status Record(FunctionId function, Values inputs, Stream& stream);
   // Whether Run would do nothing but launch this call's graph, if BeginStep came before it: the
   // first op of the body is then the first work that runs.

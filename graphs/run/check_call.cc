@@ -36,7 +36,7 @@ absl::Status CheckInput(Ground& ground, const Call& call, size_t i) {
     return absl::InvalidArgumentError(
         absl::StrCat("input ", i, " of '", call.function.name, "' is a tensor of ",
                      RangeOf(input).bytes, " bytes at 0x", absl::Hex(input.word()),
-                     ", which is less than so many bytes before the last address"));
+                     ", and would reach past the last address"));
   }
   if (storage == nullptr) return absl::OkStatus();
   if (IsPlanted(PlantedBug::kLaunchesStale)) return absl::OkStatus();

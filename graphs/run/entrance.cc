@@ -7,7 +7,8 @@
 namespace graphtree {
 namespace {
 
-// Who unregisters a function has the gate as who looks has it.
+// An object that Unregister lets go may call the tree while Unregister is in the gate, as what is
+// passed to Inspect may.
 constexpr char kByLook[] =
     "by what is passed to Tree::Inspect, or by an object that Tree::Unregister let go";
 

@@ -270,9 +270,9 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     const bool is_again = recordings > 0;
     routes_.misses().Look(call, is_again, miss);
     const Decision decision = Decide(miss->facts);
-    routes_.notes().Note(call, decision, miss);
     const bool may_record = decision.route == Route::kRecord || decision.route == Route::kNewPath;
     if (!call.launches && !may_record) return WhyNotRecorded(call, decision);
+    routes_.notes().Note(call, decision, miss);
     switch (decision.route) {
       case Route::kEager:
         journal_.NoteRoute(CallRoute::kRanEagerly, decision.reason);

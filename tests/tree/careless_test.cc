@@ -74,8 +74,8 @@ TEST_P(CarelessTest, AnInputThatReachesBeyondTheLastAddress) {
   const Tensor far = Tensor::Foreign(~Address{0} - 9, WordsLayout(kWords));
   EXPECT_THAT(Refusal(function, {Given(1), far}),
               FailsWith(StatusCode::kInvalidArgument,
-                        "input 1 of 'twice' is a tensor of 192 bytes at 0xfffffffffffffff6, which "
-                        "is less than so many bytes before the last address"));
+                        "input 1 of 'twice' is a tensor of 192 bytes at 0xfffffffffffffff6, and "
+                        "would reach past the last address"));
   ExpectGoesOn();
 }
 

@@ -91,6 +91,25 @@ TEST_P(RecordedApartTest, ThePathStaysWhereItWas) {
   EXPECT_EQ(Read(three[0]), Times(PatternOf(3), 4));
 }
 
+// A refusal is as if nobody had asked, however often somebody does.
+TEST_P(RecordedApartTest, ARefusalIsNotCounted) {
+  const auto twice = [](Launcher& on, Values& inputs) {
+    return Values{Sum(on, inputs[0], inputs[0])};
+  };
+  const FunctionId first = Register("first", {}, twice);
+  const FunctionId apart = Register("apart", Apart(), twice);
+  const Tensor x = Given(3);
+  NewStep();
+  Call(first, {x});
+  NewStep();
+  const Values held = Call(first, {x});
+  ASSERT_EQ(LastRoute(), CallRoute::kRecorded);
+  for (int i = 0; i < 2000; ++i) {
+    EXPECT_THAT(Record(apart, {held[0]}).message(), HasSubstr("was not recorded"));
+  }
+  EXPECT_EQ(reasons(Reason::kLongStep), 0u) << "the step has one call";
+}
+
 TEST_P(RecordedApartTest, KeptOutputsAndMovingInputs) {
   FunctionOptions options = Apart();
   options.kept_outputs = {0};
