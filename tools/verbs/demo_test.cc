@@ -127,6 +127,9 @@ TEST(DemoTest, ATraceThatIsNoneIsBadInput) {
   const Outcome missing = RunDemo({"demo", "--device=host", "--trace", "/nowhere/trace.txt"});
   EXPECT_EQ(missing.code, cli::kBadInput);
   EXPECT_THAT(missing.err, HasSubstr("cannot read the trace /nowhere/trace.txt"));
+  const Outcome folder = RunDemo({"demo", "--device=host", "--trace", testing::TempDir()});
+  EXPECT_EQ(folder.code, cli::kBadInput);
+  EXPECT_THAT(folder.err, HasSubstr("cannot read the trace " + testing::TempDir()));
   const Outcome both = RunDemo({"demo", "--trace", trace, "--steps", "5"});
   EXPECT_EQ(both.code, cli::kWrongUse);
   EXPECT_THAT(both.err, HasSubstr("--steps is for the built-in trace"));
