@@ -79,6 +79,7 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
         "votes that agree", "votes that do not"}) {
     EXPECT_GT(reached[what], 0u) << what;
   }
+  EXPECT_LE(1000 * reached["choices not looked at"], reached["choices looked at"]);
 }
 
 // For the thread sanitizer.

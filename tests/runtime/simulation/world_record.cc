@@ -42,8 +42,8 @@ absl::Status World::Record(Program& program, uint32_t stream) {
     if (shape.is_excluded || (is_fresh && !shape.is_unsure && !may_be_evicted)) continue;
     if (!said.ok()) {
       shape.is_unsure = true;
-      shape.usable.insert(shape.usable.end(), {Why::kHit, Why::kFailed, Why::kNoMemory});
-      if (model.spec().needs_commit) shape.usable.push_back(Why::kNotCommitted);
+      shape.MayBe({Why::kHit, Why::kFailed, Why::kNoMemory});
+      if (model.spec().needs_commit) shape.MayBe({Why::kNotCommitted});
       continue;
     }
     model.UnpackZeros(shape.key);
