@@ -63,31 +63,36 @@ Measurement CompareWall(StepBenchWorld& world, const std::function<void()>& ours
   return CompareBatches(timer(ours), timer(other), options);
 }
 
-Outcome Steps(const char* device, const StepShape& shape, Against against, Time time) {
-  absl::StatusOr<std::unique_ptr<StepBenchWorld>> world = StepBenchWorld::Make(device, shape);
+using World = StepBenchWorld;
+
+Outcome Compare(const char* device, const StepShape& shape,
+                const std::function<absl::Status(World&)>& ours,
+                const std::function<void(World&)>& theirs, Time time) {
+  absl::StatusOr<std::unique_ptr<World>> world = World::Make(device, shape);
   if (!world.ok()) return Skipped(std::string(world.status().message()));
-  StepBenchWorld& w = **world;
+  World& w = **world;
   absl::Status status;
   const uint64_t replays = w.replays();
-  const auto ours = [&] { status.Update(w.Step()); };
-  const auto other = [&] { Take(w, against); };
-  const Measurement pair =
-      time == Time::kWall ? CompareWall(w, ours, other) : ComparePair(ours, other, HostTime(w));
+  const auto our_call = [&] { status.Update(ours(w)); };
+  const auto their_call = [&] { theirs(w); };
+  const Measurement pair = time == Time::kWall ? CompareWall(w, our_call, their_call)
+                                               : ComparePair(our_call, their_call, HostTime(w));
   if (!status.ok()) return status;
   if (absl::Status bare = w.bare_status(); !bare.ok()) return bare;
   if (w.replays() == replays) return absl::InternalError("nothing was replayed");
   return pair;
 }
 
+Outcome Steps(const char* device, const StepShape& shape, Against against, Time time) {
+  return Compare(
+      device, shape, [](World& world) { return world.Step(); },
+      [against](World& world) { Take(world, against); }, time);
+}
+
 Outcome StepsInPlace(const char* device, const StepShape& shape) {
-  absl::StatusOr<std::unique_ptr<StepBenchWorld>> world = StepBenchWorld::Make(device, shape);
-  if (!world.ok()) return Skipped(std::string(world.status().message()));
-  StepBenchWorld& w = **world;
-  absl::Status status;
-  const Measurement pair = ComparePair([&] { status.Update(w.StepInPlace()); },
-                                       [&] { w.BareStepWithRows(); }, HostTime(w));
-  if (!status.ok()) return status;
-  return pair;
+  return Compare(
+      device, shape, [](World& world) { return world.StepInPlace(); },
+      [](World& world) { world.BareStepWithRows(); }, Time::kHost);
 }
 
 // Both sides are steps of ours: with so many dependencies, and without any.
