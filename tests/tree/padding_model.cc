@@ -433,14 +433,18 @@ class PaddingModelTest : public TreeTest {
     OpenTree(std::move(options));
     before_ = Register("before", {}, Twice);
     eagerly_ = Register("eagerly", {.exclude = true}, Twice);
-    const char* const wished = std::getenv("GRAPHTREE_SEED");
-    const uint64_t first =
-        wished != nullptr ? std::strtoull(wished, nullptr, 10) : std::random_device()();
-    for (int i = 0; i < programs && !HasFailure(); ++i) RunProgram(first + i);
+    for (int i = 0; i < programs && !HasFailure(); ++i) RunProgram(first_ + i);
     const TreeStats stats = tree().stats();
     return {stats.pads_in_place, stats.pads_copied, stats.pad_room_bytes, stats.replays};
   }
 
+  static uint64_t FirstSeed() {
+    const char* const wished = std::getenv("GRAPHTREE_SEED");
+    return wished != nullptr ? std::strtoull(wished, nullptr, 10) : std::random_device()();
+  }
+
+  const uint64_t first_ = FirstSeed();
+  const testing::ScopedTrace trace_{__FILE__, __LINE__, absl::StrCat("first seed ", first_)};
   FunctionId before_ = 0;
   FunctionId eagerly_ = 0;
 };
