@@ -8,7 +8,6 @@
 // GRAPHTREE_SEED is the first seed; a failure prints the seed and the program.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -24,6 +23,7 @@
 #include "graphs/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernels.h"
+#include "tests/simulation/seeds.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -438,12 +438,7 @@ class PaddingModelTest : public TreeTest {
     return {stats.pads_in_place, stats.pads_copied, stats.pad_room_bytes, stats.replays};
   }
 
-  static uint64_t FirstSeed() {
-    const char* const wished = std::getenv("GRAPHTREE_SEED");
-    return wished != nullptr ? std::strtoull(wished, nullptr, 10) : std::random_device()();
-  }
-
-  const uint64_t first_ = FirstSeed();
+  const uint64_t first_ = simulation::RandomSeed();
   const testing::ScopedTrace trace_{__FILE__, __LINE__, absl::StrCat("first seed ", first_)};
   FunctionId before_ = 0;
   FunctionId eagerly_ = 0;

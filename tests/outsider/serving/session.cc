@@ -11,6 +11,7 @@
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
 #include "tests/outsider/serving/rank.h"
+#include "tests/simulation/crash_note.h"
 
 namespace graphtree::outsider {
 namespace {
@@ -29,6 +30,7 @@ class Serving {
   std::string Run() {
     absl::Status status = Open();
     for (size_t i = 0; i < session_.acts.size() && status.ok() && !is_over_; ++i) {
+      simulation::CrashNote::AtAction(i);
       status = Do(session_.acts[i], static_cast<uint32_t>(i));
       if (!status.ok()) {
         status = absl::InternalError(absl::StrCat("act ", i, ": ", status.message()));
