@@ -248,10 +248,4 @@ Effects ProgramModel::Compute(const Key& key, absl::Span<const Words> deps, uint
   return made;
 }
 
-std::vector<uint32_t> ProgramModel::Order() const {
-  std::vector<uint32_t> order;
-  for (uint32_t i = static_cast<uint32_t>(shapes_.size()); i-- > 0;) order.push_back(i);
-  return order;
-}
-
 }  // namespace graphtree::runtime_simulation

@@ -87,8 +87,6 @@ class ProgramModel {
   Verdict MayChoose(const Key& call, Modes allowed, const Choice& choice) const;
   // By a choice's index.
   ShapeModel& ShapeAt(uint32_t index);
-  // The indices in the order in which Record goes through them.
-  std::vector<uint32_t> Order() const;
   // Whether the slots can hold the key.
   bool Fits(const Key& key) const;
 

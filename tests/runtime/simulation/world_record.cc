@@ -21,10 +21,7 @@ absl::Status World::Record(Program& program, uint32_t stream) {
   }
   const absl::Status said =
       Call([&] { return runtime_->Record(program.id, *streams_[stream]); });
-  if (program.model == nullptr) {
-    return said.ok() ? absl::InternalError("a program that is not there was recorded")
-                     : absl::OkStatus();
-  }
+  if (program.model == nullptr) return ShouldFail("a program that is not there", said);
   ProgramModel& model = *program.model;
   ++lanes_[model.spec().lane].path;
   bool is_sure = !script_.is_small && !faulted_;
@@ -34,7 +31,8 @@ absl::Status World::Record(Program& program, uint32_t stream) {
   if (!said.ok() && !MayFail(said) && !was_left) return said;
   is_sure &= said.ok();
   const std::vector<uint64_t> now = GenerationsOf(model.spec());
-  for (const uint32_t index : model.Order()) {
+  // The largest one comes first.
+  for (auto index = static_cast<uint32_t>(model.shapes().size()); index-- > 0;) {
     ShapeModel& shape = model.ShapeAt(index);
     const bool is_fresh = shape.is_recorded && shape.generations == now;
     // Small budgets may have evicted what was recorded, and then the recording that failed is its.

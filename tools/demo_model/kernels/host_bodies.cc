@@ -11,11 +11,6 @@
 namespace graphtree::demo {
 namespace {
 
-// Where a token of a request lies in the cache.
-int PlaceOf(const int* table, int position) {
-  return table[position / kBlockTokens] * kBlockTokens + position % kBlockTokens;
-}
-
 void AttendRow(float* out, const float* query, const float* keys, const float* values,
                const int* table, int length) {
   float score[kPositions];
