@@ -41,6 +41,16 @@ def cuda_library(name, srcs, hdrs = [], deps = [], includes_from = [], visibilit
         visibility = visibility,
     )
 
+def cuda_bodies(name, hdr, cu, without, includes_from = []):
+    """The CUDA bodies of kernels, as pointers that `hdr` declares.
+
+    `without` is the C++ file that says, in a build without a toolkit, that there are none.
+    """
+    if CUDA_FOUND:
+        cuda_library(name = name, srcs = [cu], hdrs = [hdr], includes_from = includes_from)
+    else:
+        native.cc_library(name = name, srcs = [without], hdrs = [hdr])
+
 def cuda_fatbin(name, src, visibility = None):
     """Compiles one .cu file to a fatbin file, to be loaded at run time."""
     if CUDA_FOUND:

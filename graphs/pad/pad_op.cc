@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/any_bytes.h"
 #include "graphs/pad/pad_symbols.h"
 
 namespace graphtree {
@@ -68,10 +69,10 @@ uint32_t PieceOf(const std::vector<Dim>& dims, uint64_t element, bool copies) {
   return static_cast<uint32_t>(std::max(bits & (~bits + 1), element));
 }
 
-pad::Word128 Repeated(uint64_t bits, uint64_t element) {
+Word128 Repeated(uint64_t bits, uint64_t element) {
   uint8_t bytes[pad::kMaxPiece];
   for (uint64_t at = 0; at < sizeof(bytes); at += element) std::memcpy(bytes + at, &bits, element);
-  pad::Word128 value;
+  Word128 value;
   std::memcpy(&value, bytes, sizeof(value));
   return value;
 }

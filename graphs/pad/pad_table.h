@@ -21,6 +21,7 @@
 
 #include <cstdint>
 
+#include "device/base/any_bytes.h"
 #include "device/base/host_device.h"
 
 namespace graphtree::pad {
@@ -28,16 +29,6 @@ namespace graphtree::pad {
 constexpr uint32_t kThreads = 256;
 constexpr uint32_t kMaxDims = 8;
 constexpr uint32_t kMaxPiece = 16;
-
-// Types that may look at any bytes.
-using Byte = uint8_t __attribute__((may_alias));
-using Word16 = uint16_t __attribute__((may_alias));
-using Word32 = uint32_t __attribute__((may_alias));
-using Word64 = uint64_t __attribute__((may_alias));
-struct __attribute__((may_alias, aligned(16))) Word128 {
-  uint64_t low;
-  uint64_t high;
-};
 
 // Counts are in pieces, strides in bytes.
 struct Dim {
@@ -147,9 +138,7 @@ GRAPHTREE_HOST_DEVICE inline void PadThread(const Table& table, uint64_t target,
   if (first >= pieces) return;
   const uint64_t rest = pieces - first;
   const uint64_t end = rest < table.pieces_per_block ? pieces : first + table.pieces_per_block;
-  // The largest power of two that divides all three.
-  const uint32_t bits = static_cast<uint32_t>(target | source) | table.piece;
-  switch (bits & (0u - bits)) {
+  switch (WidestAccess(target, source, table.piece)) {
     case 16:
       return WritePiecesOf<Word128>(table, box, target, source, first, end, thread, threads);
     case 8: return WritePiecesOf<Word64>(table, box, target, source, first, end, thread, threads);

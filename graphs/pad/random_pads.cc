@@ -36,12 +36,14 @@ Sizes RandomStrides(std::mt19937_64& random, const Sizes& sizes) {
 std::vector<uint64_t> Offsets(const Layout& layout, absl::Span<const int64_t> sizes) {
   int64_t elements = 1;
   for (const int64_t size : sizes) elements *= size;
+  const Sizes strides(layout.strides().begin(), layout.strides().end());
   std::vector<uint64_t> offsets;
+  offsets.reserve(elements);
   for (int64_t n = 0; n < elements; ++n) {
     int64_t rest = n;
     uint64_t offset = 0;
     for (size_t d = sizes.size(); d-- > 0;) {
-      offset += rest % sizes[d] * layout.strides()[d];
+      offset += rest % sizes[d] * strides[d];
       rest /= sizes[d];
     }
     offsets.push_back(offset * BytesOf(layout.type()));
@@ -84,8 +86,10 @@ RandomPad RandomPad::Draw(std::mt19937_64& random) {
 }
 
 std::vector<uint8_t> RandomPad::Arena(std::mt19937_64& random) const {
-  std::vector<uint8_t> bytes(source + from->extent_bytes() + 64);
-  for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random());
+  std::vector<uint64_t> words((source + from->extent_bytes() + 64) / 8 + 1);
+  for (uint64_t& word : words) word = random();
+  std::vector<uint8_t> bytes(words.size() * 8);
+  std::memcpy(bytes.data(), words.data(), bytes.size());
   return bytes;
 }
 

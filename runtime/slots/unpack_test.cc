@@ -34,7 +34,10 @@ bool OneIn(Random& random, uint64_t n) { return Below(random, n) == 0; }
 uint8_t Number(DType type) { return static_cast<uint8_t>(type); }
 
 void Scramble(Random& random, uint8_t* at, uint64_t bytes) {
-  for (uint64_t i = 0; i < bytes; ++i) at[i] = static_cast<uint8_t>(random());
+  for (uint64_t i = 0; i < bytes; i += sizeof(uint64_t)) {
+    const uint64_t eight = random();
+    std::memcpy(at + i, &eight, std::min(bytes - i, sizeof(eight)));
+  }
 }
 
 // Memory at a multiple of 256, with garbage before and after: a write beyond it is seen.

@@ -63,31 +63,36 @@ Measurement CompareWall(StepBenchWorld& world, const std::function<void()>& ours
   return CompareBatches(timer(ours), timer(other), options);
 }
 
-Outcome Steps(const char* device, const StepShape& shape, Against against, Time time) {
-  absl::StatusOr<std::unique_ptr<StepBenchWorld>> world = StepBenchWorld::Make(device, shape);
+using World = StepBenchWorld;
+
+Outcome Compare(const char* device, const StepShape& shape,
+                const std::function<absl::Status(World&)>& ours,
+                const std::function<void(World&)>& theirs, Time time) {
+  absl::StatusOr<std::unique_ptr<World>> world = World::Make(device, shape);
   if (!world.ok()) return Skipped(std::string(world.status().message()));
-  StepBenchWorld& w = **world;
+  World& w = **world;
   absl::Status status;
   const uint64_t replays = w.replays();
-  const auto ours = [&] { status.Update(w.Step()); };
-  const auto other = [&] { Take(w, against); };
-  const Measurement pair =
-      time == Time::kWall ? CompareWall(w, ours, other) : ComparePair(ours, other, HostTime(w));
+  const auto our_call = [&] { status.Update(ours(w)); };
+  const auto their_call = [&] { theirs(w); };
+  const Measurement pair = time == Time::kWall ? CompareWall(w, our_call, their_call)
+                                               : ComparePair(our_call, their_call, HostTime(w));
   if (!status.ok()) return status;
   if (absl::Status bare = w.bare_status(); !bare.ok()) return bare;
   if (w.replays() == replays) return absl::InternalError("nothing was replayed");
   return pair;
 }
 
+Outcome Steps(const char* device, const StepShape& shape, Against against, Time time) {
+  return Compare(
+      device, shape, [](World& world) { return world.Step(); },
+      [against](World& world) { Take(world, against); }, time);
+}
+
 Outcome StepsInPlace(const char* device, const StepShape& shape) {
-  absl::StatusOr<std::unique_ptr<StepBenchWorld>> world = StepBenchWorld::Make(device, shape);
-  if (!world.ok()) return Skipped(std::string(world.status().message()));
-  StepBenchWorld& w = **world;
-  absl::Status status;
-  const Measurement pair = ComparePair([&] { status.Update(w.StepInPlace()); },
-                                       [&] { w.BareStepWithRows(); }, HostTime(w));
-  if (!status.ok()) return status;
-  return pair;
+  return Compare(
+      device, shape, [](World& world) { return world.StepInPlace(); },
+      [](World& world) { world.BareStepWithRows(); }, Time::kHost);
 }
 
 // Both sides are steps of ours: with so many dependencies, and without any.
@@ -115,7 +120,7 @@ StepShape OfBytes(size_t slots, int64_t bytes, bool is_padded) {
   shape.slots.assign(slots, RowsFrom::kHost);
   shape.rows = bytes / static_cast<int64_t>(slots * sizeof(int32_t));
   shape.staged_rows = is_padded ? shape.rows * 3 / 4 : shape.rows;
-  if (is_padded) shape.their_kernels = static_cast<uint32_t>(slots);
+  if (is_padded) shape.their_fills = static_cast<uint32_t>(slots);
   return shape;
 }
 
@@ -183,8 +188,9 @@ void RegisterStepsOfBytes(const char* device, int64_t bytes, bool is_padded) {
   const std::string goal = bytes > 4096 ? "difference <= 3000 ns" : "difference <= 1500 ns";
   const StepShape shape = OfBytes(8, bytes, is_padded);
   const std::string ours = absl::StrCat("a step of 8 slots, ", bytes, " B, 6 preparing kernels");
-  RegisterSteps(
-      {device, name, ours, "8 copies, fills, 6 kernels and a launch", shape, goal});
+  const std::string theirs =
+      absl::StrCat("8 copies, ", is_padded ? "8 fills, " : "", "6 kernels and a launch");
+  RegisterSteps({device, name, ours, theirs, shape, goal});
   if (is_padded) return;
   RegisterRow({.name = absl::StrCat("runtime.step.", name, ".in_place"),
                .ours = "the same, and its rows are made in the slots' buffers",

@@ -1,7 +1,6 @@
 // The ingest op on every device: random inputs against a naive copy, and a patched replay.
 #include "graphs/inputs/ingest/ingest.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -14,6 +13,7 @@
 #include "graphs/inputs/ingest/random_inputs.h"
 #include "gtest/gtest.h"
 #include "tests/bodies/on_device.h"
+#include "tests/simulation/seeds.h"
 
 namespace graphtree {
 namespace {
@@ -50,9 +50,7 @@ struct Arenas {
 };
 
 TEST_P(IngestOnDeviceTest, RandomInputs) {
-  const char* wished = std::getenv("GRAPHTREE_SEED");
-  const uint64_t first =
-      wished != nullptr ? std::strtoull(wished, nullptr, 10) : std::random_device()();
+  const uint64_t first = simulation::RandomSeed();
   for (uint64_t seed = first; seed < first + 30; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const RandomInputs inputs(seed);

@@ -1,7 +1,6 @@
 // The pad op on every device: random pads against a naive copy, and one of many blocks.
 #include "graphs/pad/pad_op.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -14,6 +13,7 @@
 #include "graphs/pad/random_pads.h"
 #include "gtest/gtest.h"
 #include "tests/bodies/on_device.h"
+#include "tests/simulation/seeds.h"
 
 namespace graphtree {
 namespace {
@@ -46,9 +46,7 @@ absl::Status Launch(Stream& stream, const RandomPad& pad, Address base) {
 }
 
 TEST_P(PadOnDeviceTest, RandomPads) {
-  const char* wished = std::getenv("GRAPHTREE_SEED");
-  const uint64_t first =
-      wished != nullptr ? std::strtoull(wished, nullptr, 10) : std::random_device()();
+  const uint64_t first = simulation::RandomSeed();
   for (uint64_t seed = first; seed < first + 100; ++seed) {
     std::mt19937_64 random(seed);
     const RandomPad pad = RandomPad::Draw(random);

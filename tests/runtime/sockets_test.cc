@@ -1,5 +1,6 @@
 // Two processes, each with a runtime of its own, that vote over a socket. This binary is also what
 // they run: with --rank=N it is a rank instead of a test.
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -32,8 +33,8 @@ struct Ended {
 // A rank in a process of its own, with the socket and what it prints.
 class RankProcess {
  public:
-  // `socket` is the rank's end, and is closed here.
-  RankProcess(const RankOptions& options) {
+  // `options.socket` is the rank's end, which the rank alone has from here on.
+  explicit RankProcess(const RankOptions& options) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);
     const std::vector<std::string> words = {
@@ -47,6 +48,7 @@ class RankProcess {
     if (child_ == 0) {
       dup2(ends[1], STDOUT_FILENO);
       close(ends[0]);
+      fcntl(options.socket, F_SETFD, 0);
       execv(arguments[0], arguments.data());
       _exit(127);
     }
@@ -71,9 +73,10 @@ class RankProcess {
   int output_ = -1;
 };
 
+// Each rank inherits its own end alone: with both it would never see that the other one is gone.
 std::array<int, 2> Sockets() {
   std::array<int, 2> sockets = {-1, -1};
-  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets.data()), 0);
+  EXPECT_EQ(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sockets.data()), 0);
   return sockets;
 }
 
@@ -106,7 +109,6 @@ void ExpectFound(const std::array<std::string, 2>& devices) {
   for (const Ended& ended : both) {
     EXPECT_EQ(ended.status, 0) << ended.said;
     EXPECT_THAT(ended.said, HasSubstr("parted in step 150"));
-    const std::vector<std::string> parts = absl::StrSplit(ended.said, "rank ");
     dumps.push_back(ended.said.substr(0, ended.said.rfind("rank ")));
     const std::vector<std::string> lines = absl::StrSplit(dumps.back(), '\n');
     EXPECT_GE(lines.size(), 64u) << dumps.back();
@@ -124,6 +126,15 @@ TEST(SocketsTest, ARankWhoseOtherIsGoneSaysSoAndEnds) {
   const Ended ended = RankProcess({.rank = 0, .socket = sockets[0]}).Wait();
   EXPECT_EQ(WEXITSTATUS(ended.status), 1);
   EXPECT_THAT(ended.said, HasSubstr("the other rank went away"));
+}
+
+// At once, and not when nobody has answered for a while.
+TEST(SocketsTest, ARankWhoseOtherDiesSaysSo) {
+  const std::vector<Ended> both = RunBoth({"host", "no such device"}, 300);
+  EXPECT_EQ(WEXITSTATUS(both[0].status), 1);
+  EXPECT_THAT(both[0].said, HasSubstr("the other rank went away"));
+  EXPECT_THAT(both[0].said, Not(HasSubstr("temporarily unavailable")));
+  EXPECT_EQ(WEXITSTATUS(both[1].status), 1);
 }
 
 TEST(SocketsTest, TwoProcessesOnTwoGpus) {

@@ -18,6 +18,7 @@ constexpr int kCrashes[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL};
 std::atomic<const std::string*> current{nullptr};
 std::atomic<uint64_t> action{0};
 std::atomic<void (*)(uint64_t)> hook{nullptr};
+bool is_installed = false;
 
 void Put(const char* text, size_t length) {
   while (length > 0) {
@@ -55,8 +56,7 @@ void OnCrash(int signal) {
 }  // namespace
 
 void InstallCrashHandler() {
-  static bool done = false;
-  if (std::exchange(done, true)) return;
+  if (std::exchange(is_installed, true)) return;
   // A stack of its own: a fault may be that there is no more stack.
   static char stack[1 << 16];
   stack_t alternate = {};
@@ -74,8 +74,8 @@ std::string RerunOf(const std::string& test, uint32_t from) {
   return absl::StrCat("GRAPHTREE_SIMULATION_FROM=", from, " GRAPHTREE_SIMULATION_SEEDS=1 ", test);
 }
 
-CrashNote::CrashNote(const std::string& rerun, const std::string& program)
-    : text_(absl::StrCat(program, "which runs again with ", rerun, "\n")) {
+CrashNote::CrashNote(const std::string& rerun, const std::function<std::string()>& program)
+    : text_(is_installed ? absl::StrCat(program(), "which runs again with ", rerun, "\n") : "") {
   action.store(0);
   current.store(&text_);
 }

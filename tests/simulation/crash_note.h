@@ -3,13 +3,13 @@
 //
 //   InstallCrashHandler();                    before the first device is opened
 //   ...
-//   const CrashNote note(RerunOf(...), ToString(program));
+//   const CrashNote note(RerunOf(...), [&] { return ToString(program); });
 //   CrashNote::AtAction(17);
 //       SIGSEGV, or an abort by a check  ->  stderr:  "crashed in action 17 of: ..."
 //
 // A program that fails is told by the test itself; one that kills the process cannot be, so its
 // note is made before it runs. The handler calls nothing but write, and then lets the signal do
-// what it would have done. Without the handler, a note does nothing.
+// what it would have done. Without the handler a note does nothing, and no text is made.
 //
 // The host device catches faults of its kernels on its own, and passes on those that are not: hence
 // the order.
@@ -17,6 +17,7 @@
 #define GRAPHTREE_TESTS_SIMULATION_CRASH_NOTE_H_
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 namespace graphtree::simulation {
@@ -30,7 +31,7 @@ std::string RerunOf(const std::string& test, uint32_t from);
 // One at a time; the last one made counts.
 class CrashNote {
  public:
-  CrashNote(const std::string& rerun, const std::string& program);
+  CrashNote(const std::string& rerun, const std::function<std::string()>& program);
   ~CrashNote();
   CrashNote(const CrashNote&) = delete;
   CrashNote& operator=(const CrashNote&) = delete;

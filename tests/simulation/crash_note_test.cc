@@ -93,7 +93,7 @@ TEST(CrashNoteDeathTest, NoteByNoteAndNothingBehindTheLast) {
   const auto crash = [](int notes) {
     InstallCrashHandler();
     {
-      const CrashNote first("first", "program one\n");
+      const CrashNote first("first", [] { return "program one\n"; });
       CrashNote::AtAction(123456789);
       if (notes == 1) Abort();
     }
@@ -102,6 +102,15 @@ TEST(CrashNoteDeathTest, NoteByNoteAndNothingBehindTheLast) {
   EXPECT_EXIT(crash(1), KilledBySignal(SIGABRT),
               HasSubstr("in action 123456789 of:\nprogram one\nwhich runs again with first\n"));
   EXPECT_EXIT(crash(2), KilledBySignal(SIGABRT), testing::Not(HasSubstr("program one")));
+}
+
+TEST(CrashNoteTest, WithoutAHandlerNoTextIsMade) {
+  bool is_made = false;
+  const CrashNote note("nothing", [&is_made] {
+    is_made = true;
+    return "";
+  });
+  EXPECT_FALSE(is_made);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // The heart of shrinking: a failing program is tried without runs of its items, such as actions:
-// half of them first, then quarters, down to single ones; what still fails is kept.
+// half of them first, then quarters, down to single ones; what still fails is kept. UntilSmall is
+// for those who only ask whether a program becomes small.
 #ifndef GRAPHTREE_TESTS_SIMULATION_DROP_RUNS_H_
 #define GRAPHTREE_TESTS_SIMULATION_DROP_RUNS_H_
 
@@ -32,6 +33,19 @@ bool DropRuns(Program* program, std::vector<Item> Program::*items,
     }
   }
   return any;
+}
+
+// `fails`, for a shrinking that ends at the first program that is small: from then on no further
+// one fails, and none is run. Begin each shrinking with a new one.
+template <typename Program>
+std::function<bool(const Program&)> UntilSmall(std::function<bool(const Program&)> fails,
+                                               std::function<bool(const Program&)> is_small) {
+  return [fails = std::move(fails), is_small = std::move(is_small),
+          ends = false](const Program& tried) mutable {
+    if (ends || !fails(tried)) return false;
+    ends = is_small(tried);
+    return true;
+  };
 }
 
 }  // namespace graphtree::simulation

@@ -35,7 +35,7 @@ std::string FailureOn(Device& device, FaultPlan* plan, const Program& program,
 
 std::string FailureOnHost(const Program& program, TreeStats* stats) {
   const CrashNote note(RerunOf("tests/simulation/simulation_test", program.seed),
-                       ToString(program));
+                       [&program] { return ToString(program); });
   HostOptions options;
   options.seed = program.seed;
   absl::StatusOr<std::unique_ptr<Device>> host = OpenHostDevice(options);
@@ -46,7 +46,7 @@ std::string FailureOnHost(const Program& program, TreeStats* stats) {
 
 std::string FailureOnGpu(const Program& program) {
   const CrashNote note(RerunOf("tests/simulation/simulation_test", program.seed),
-                       ToString(program));
+                       [&program] { return ToString(program); });
   absl::StatusOr<std::unique_ptr<Device>> gpu = OpenDevice("cuda:0");
   return gpu.ok() ? FailureOn(**gpu, nullptr, program, nullptr) : gpu.status().ToString();
 }

@@ -110,7 +110,7 @@ class Worlds {
 
 std::string FailureOf(const Together& together, std::vector<Moment>* order) {
   const CrashNote note(RerunOf("tests/simulation/together_test", together.seed),
-                       ToString(together));
+                       [&together] { return ToString(together); });
   HostOptions options;
   options.seed = together.seed;
   absl::StatusOr<std::unique_ptr<Device>> host = OpenHostDevice(options);

@@ -1,9 +1,7 @@
-// Random programs through the tree and through the model, for about a minute; a failing one is
-// printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they take, and
-// GRAPHTREE_SIMULATION_FROM=S begins at seed S. One that kills the process is told by crash_note.h.
+// Random programs through the tree and through the model, for about a minute (seeds.h says how to
+// run others); a failing one is printed small. One that kills the process is told by crash_note.h.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
@@ -14,9 +12,9 @@
 #include "gmock/gmock.h"
 #include "graphs/reason.h"
 #include "graphs/tree.h"
-#include "tests/simulation/crash_note.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/run_program.h"
+#include "tests/simulation/seeds.h"
 #include "tests/simulation/shrink.h"
 #include "gtest/gtest.h"
 
@@ -46,28 +44,9 @@ void Check(const FailureOf& failure_of, uint32_t seed, uint32_t actions) {
          << ToString(small) << failure_of(small);
 }
 
-uint32_t Number(const char* variable, uint32_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
-}
-
-uint32_t FirstSeed() { return Number("GRAPHTREE_SIMULATION_FROM", 1); }
-
-uint32_t CheckSeeds(const FailureOf& failure_of, uint32_t at_least) {
-  using Clock = std::chrono::steady_clock;
-  InstallCrashHandler();
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(50);
-  const uint32_t first = FirstSeed();
-  const uint32_t wanted = Number("GRAPHTREE_SIMULATION_SEEDS", 0);
-  const auto goes_on = [&](uint32_t done) {
-    return wanted != 0 ? done < wanted : done < at_least || Clock::now() < end;
-  };
-  uint32_t done = 0;
-  for (; goes_on(done) && !testing::Test::HasFatalFailure(); ++done) {
-    Check(failure_of, first + done, 120);
-  }
-  std::printf("%u programs, from seed %u\n", done, first);
-  return done;
+SeedsRun CheckSeeds(const FailureOf& failure_of, uint32_t at_least) {
+  return ForSeeds(std::chrono::seconds(50), at_least,
+                  [&](uint32_t seed) { Check(failure_of, seed, 120); });
 }
 
 // What the trees of all programs have done. Where something never happened the programs show less
@@ -118,11 +97,11 @@ TEST(SimulationTest, TheTreeShowsWhatAnEagerRunShows) {
   };
   // So many programs from the first seed on make everything happen, and from any other one surely.
   constexpr uint32_t kAtLeast = 200, kSurely = 5000;
-  const uint32_t done = CheckSeeds(failure_of, kAtLeast);
+  const SeedsRun run = CheckSeeds(failure_of, kAtLeast);
   if (HasFatalFailure()) return;
   std::printf("%s\n", reached.ToString().c_str());
-  if (done < (FirstSeed() == 1 ? kAtLeast : kSurely)) {
-    GTEST_SKIP() << "the programs agree, but " << done << " are too few to ask what they reach";
+  if (!run.is_whole && run.done < kSurely) {
+    GTEST_SKIP() << "the programs agree, but " << run.done << " are too few to ask what they reach";
   }
   EXPECT_THAT(reached.Never(), testing::IsSubsetOf(kBeyondPrograms));
 }

@@ -1,10 +1,10 @@
 // Several trees on several threads of one device, in one of which device calls fail: in seeded
 // interleavings, which change between actions and in the middle of bodies while they are recorded,
 // and as real threads come (for the thread sanitizer). What fails is printed small, with who was
-// where. GRAPHTREE_SIMULATION_SEEDS=N runs N of each, GRAPHTREE_SIMULATION_FROM=S begins at seed S.
+// where. Which seeds: seeds.h.
 #include "tests/simulation/together.h"
 
-#include <cstdlib>
+#include <chrono>
 #include <functional>
 #include <string>
 #include <vector>
@@ -12,6 +12,7 @@
 #include "tests/simulation/crash_note.h"
 #include "tests/simulation/program.h"
 #include "tests/simulation/run_together.h"
+#include "tests/simulation/seeds.h"
 #include "gtest/gtest.h"
 
 namespace graphtree::simulation {
@@ -20,11 +21,6 @@ namespace {
 constexpr int kShrinkTries = 400;
 // Threads that come as they come may be fine the next time.
 constexpr int kRunsOfThreads = 3;
-
-uint32_t Number(const char* variable, uint32_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
-}
 
 bool Fails(const Together& together) {
   const int runs = together.in_turns ? 1 : kRunsOfThreads;
@@ -48,14 +44,8 @@ void Check(uint32_t seed, bool in_turns) {
          << "\nin this order: " << ToString(order);
 }
 
-void CheckSeeds(uint32_t otherwise, bool in_turns) {
-  InstallCrashHandler();
-  const uint32_t first = Number("GRAPHTREE_SIMULATION_FROM", 1);
-  const uint32_t seeds = Number("GRAPHTREE_SIMULATION_SEEDS", otherwise);
-  for (uint32_t seed = first; seed < first + seeds; ++seed) {
-    Check(seed, in_turns);
-    if (testing::Test::HasFatalFailure()) return;
-  }
+void CheckSeeds(uint32_t seeds, bool in_turns) {
+  ForSeeds(std::chrono::seconds(0), seeds, [&](uint32_t seed) { Check(seed, in_turns); });
 }
 
 TEST(TogetherTest, InSeededTurns) { CheckSeeds(150, true); }

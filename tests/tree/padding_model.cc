@@ -8,7 +8,6 @@
 // GRAPHTREE_SEED is the first seed; a failure prints the seed and the program.
 #include <algorithm>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <random>
@@ -24,6 +23,7 @@
 #include "graphs/tensor.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernels.h"
+#include "tests/simulation/seeds.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -433,14 +433,13 @@ class PaddingModelTest : public TreeTest {
     OpenTree(std::move(options));
     before_ = Register("before", {}, Twice);
     eagerly_ = Register("eagerly", {.exclude = true}, Twice);
-    const char* const wished = std::getenv("GRAPHTREE_SEED");
-    const uint64_t first =
-        wished != nullptr ? std::strtoull(wished, nullptr, 10) : std::random_device()();
-    for (int i = 0; i < programs && !HasFailure(); ++i) RunProgram(first + i);
+    for (int i = 0; i < programs && !HasFailure(); ++i) RunProgram(first_ + i);
     const TreeStats stats = tree().stats();
     return {stats.pads_in_place, stats.pads_copied, stats.pad_room_bytes, stats.replays};
   }
 
+  const uint64_t first_ = simulation::RandomSeed();
+  const testing::ScopedTrace trace_{__FILE__, __LINE__, absl::StrCat("first seed ", first_)};
   FunctionId before_ = 0;
   FunctionId eagerly_ = 0;
 };

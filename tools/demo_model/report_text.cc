@@ -134,7 +134,8 @@ std::string Legend(const Comparison& comparison) {
                                       "needs them."));
   say("times",
       "medians over the steps that graphtree replayed. Host time is what the calling thread pays "
-      "to submit a step. The cold first token counts from the start, with nothing recorded.");
+      "to submit a step. The cold first token counts from the start, and includes what is "
+      "recorded then.");
   if (comparison.device.name == "host") {
     say("host device",
         "its kernels run on this processor, in the thread that waits: tokens a second are those "

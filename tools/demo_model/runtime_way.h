@@ -4,8 +4,9 @@
 //   program "prefill"    slots of batch_slots.h    shapes: the ladder's rungs that read prompts
 //   program "decode"     the same                  ... and those that decode
 //
-// Nothing is recorded at the start. A shape is warmed up by the first step that needs it, recorded
-// by the second, and replayed from then on. Each step says why it ran as it did.
+// Unless `records_ahead` says so, nothing is recorded at the start: a shape is warmed up by the
+// first step that needs it, recorded by the second, and replayed from then on. Each step says why
+// it ran as it did.
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
 

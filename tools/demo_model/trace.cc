@@ -55,6 +55,15 @@ absl::StatusOr<Request> ParseLine(absl::string_view line) {
   return request;
 }
 
+// The short text where it is exact; nine digits always are.
+std::string TemperatureText(float temperature) {
+  if (temperature == 0) return "greedy";
+  std::string text = absl::StrFormat("%g", temperature);
+  float read = 0;
+  if (absl::SimpleAtof(text, &read) && read == temperature) return text;
+  return absl::StrFormat("%.9g", temperature);
+}
+
 }  // namespace
 
 int PromptToken(const Request& request, int position) {
@@ -108,10 +117,8 @@ absl::StatusOr<std::vector<Request>> ParseTrace(absl::string_view text) {
 std::string TraceText(const std::vector<Request>& requests) {
   std::string text = "# step  prompt  output  temperature  seed\n";
   for (const Request& request : requests) {
-    const std::string temperature =
-        request.temperature == 0 ? "greedy" : absl::StrFormat("%g", request.temperature);
     absl::StrAppendFormat(&text, "%6d  %6d  %6d  %11s  %4d\n", request.arrival, request.prompt,
-                          request.output, temperature, request.seed);
+                          request.output, TemperatureText(request.temperature), request.seed);
   }
   return text;
 }

@@ -45,8 +45,7 @@ absl::StatusOr<std::vector<Request>> ParseTrace(absl::string_view text);
 std::string TraceText(const std::vector<Request>& requests);
 
 // The built-in trace: a day of about `steps` steps, in which about half of `most_requests` places
-// are taken. Some requests draw their tokens, and a few, not the first, have a
-// long prompt.
+// are taken. Some requests draw their tokens, and a few, not the first, have a long prompt.
 std::vector<Request> MakeTrace(uint64_t seed, int steps, int most_requests);
 
 }  // namespace graphtree::demo

@@ -55,13 +55,15 @@ TEST(TraceTest, WhatIsWrongIsSaidWithItsLine) {
 }
 
 TEST(TraceTest, WhatIsWrittenIsReadAgain) {
-  const std::vector<Request> made = MakeTrace(3, 200, kMostRequests);
+  std::vector<Request> made = MakeTrace(3, 200, kMostRequests);
+  made.back().temperature = 0.1234567f;
   const auto read = ParseTrace(TraceText(made));
   ASSERT_THAT(read, IsOk());
   ASSERT_EQ(read->size(), made.size());
   for (size_t i = 0; i < made.size(); ++i) {
     EXPECT_EQ((*read)[i].arrival, made[i].arrival);
-    EXPECT_EQ((*read)[i].length(), made[i].length());
+    EXPECT_EQ((*read)[i].prompt, made[i].prompt);
+    EXPECT_EQ((*read)[i].output, made[i].output);
     EXPECT_EQ((*read)[i].temperature, made[i].temperature);
     EXPECT_EQ((*read)[i].seed, made[i].seed);
   }

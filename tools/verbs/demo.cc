@@ -2,8 +2,6 @@
 #include "tools/verbs/demo.h"
 
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -21,6 +19,7 @@
 #include "graphs/tree.h"
 #include "graphs/tree_snapshot.h"
 #include "tools/cli/arguments.h"
+#include "tools/cli/input_file.h"
 #include "tools/cli/output_file.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/registry.h"
@@ -131,11 +130,7 @@ absl::StatusOr<std::vector<demo::Request>> BuiltInTrace(const cli::Arguments& ar
 }
 
 absl::StatusOr<std::vector<demo::Request>> TraceFromFile(const std::string& path) {
-  std::ifstream file(path);
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (!file.good() && !file.eof()) {
-    return absl::NotFoundError(absl::StrCat("cannot read the trace ", path));
-  }
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::string text, cli::ReadInput("the trace", path));
   absl::StatusOr<std::vector<demo::Request>> requests = demo::ParseTrace(text);
   if (requests.ok()) return requests;
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", requests.status().message()));

@@ -53,6 +53,13 @@ std::pair<int, int> Replayed(const std::string& text) {
   return {replayed, steps};
 }
 
+// So that it can be read in any terminal, whatever the day was like.
+void ExpectFitsATerminal(const std::string& text) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    EXPECT_LE(line.size(), 80u) << line;
+  }
+}
+
 TEST(DemoTest, AShortDayOnTheHostHasEqualTokens) {
   const Outcome outcome = RunDemo({"demo", "--device", "host", "--steps", "60"});
   EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
@@ -68,6 +75,7 @@ TEST(DemoTest, AShortDayOnTheHostHasEqualTokens) {
   EXPECT_THAT(outcome.out, HasSubstr("warming_up: "));
   EXPECT_THAT(outcome.out, HasSubstr("not_recorded: "));
   EXPECT_EQ(outcome.err, "") << "progress is for terminals";
+  ExpectFitsATerminal(outcome.out);
 }
 
 TEST(DemoTest, RecordedAheadNearlyEveryStepIsAReplay) {
@@ -127,6 +135,9 @@ TEST(DemoTest, ATraceThatIsNoneIsBadInput) {
   const Outcome missing = RunDemo({"demo", "--device=host", "--trace", "/nowhere/trace.txt"});
   EXPECT_EQ(missing.code, cli::kBadInput);
   EXPECT_THAT(missing.err, HasSubstr("cannot read the trace /nowhere/trace.txt"));
+  const Outcome folder = RunDemo({"demo", "--device=host", "--trace", testing::TempDir()});
+  EXPECT_EQ(folder.code, cli::kBadInput);
+  EXPECT_THAT(folder.err, HasSubstr("cannot read the trace " + testing::TempDir()));
   const Outcome both = RunDemo({"demo", "--trace", trace, "--steps", "5"});
   EXPECT_EQ(both.code, cli::kWrongUse);
   EXPECT_THAT(both.err, HasSubstr("--steps is for the built-in trace"));
@@ -141,20 +152,13 @@ TEST(DemoTest, ADeviceThatIsNotThereIsBadInput) {
   EXPECT_EQ(RunDemo({"demo", "--device", ""}).code, cli::kBadInput);
 }
 
-// So that it can be read in any terminal, whatever the day was like.
-TEST(DemoTest, NoLineIsWiderThanATerminal) {
-  for (const char* steps : {"--steps=1", "--steps=60"}) {
-    const Outcome outcome = RunDemo({"demo", "--device=host", steps});
-    for (const absl::string_view line : absl::StrSplit(outcome.out, '\n')) {
-      EXPECT_LE(line.size(), 80u) << line;
-    }
-    EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
-  }
+TEST(DemoTest, ADayOfOneStepAndARefusalFitATerminal) {
+  const Outcome outcome = RunDemo({"demo", "--device=host", "--steps=1"});
+  EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+  ExpectFitsATerminal(outcome.out);
   const Outcome refusal = RunDemo({"demo", "--bogus"});
   EXPECT_EQ(refusal.code, cli::kWrongUse);
-  for (const absl::string_view line : absl::StrSplit(refusal.err, '\n')) {
-    EXPECT_LE(line.size(), 80u) << line;
-  }
+  ExpectFitsATerminal(refusal.err);
 }
 
 TEST(DemoTest, NumbersOutOfRangeAreWrongUse) {

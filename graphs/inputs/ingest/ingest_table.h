@@ -23,6 +23,7 @@
 
 #include <cstdint>
 
+#include "device/base/any_bytes.h"
 #include "device/base/host_device.h"
 
 namespace graphtree::ingest {
@@ -61,29 +62,13 @@ GRAPHTREE_HOST_DEVICE inline Entry UnpackEntry(uint64_t word) {
           1u << (word >> 56)};
 }
 
-// Types that may look at any bytes.
-using Byte = uint8_t __attribute__((may_alias));
-using Word16 = uint16_t __attribute__((may_alias));
-using Word32 = uint32_t __attribute__((may_alias));
-using Word64 = uint64_t __attribute__((may_alias));
-struct __attribute__((may_alias, aligned(16))) Word128 {
-  uint64_t low;
-  uint64_t high;
-};
-
 template <typename T>
 GRAPHTREE_HOST_DEVICE inline void MoveOne(uint64_t target, uint64_t source) {
   *reinterpret_cast<T*>(target) = *reinterpret_cast<const T*>(source);
 }
 
-// The widest power of two, up to `width`, that divides both addresses.
-GRAPHTREE_HOST_DEVICE inline uint32_t Alignment(uint64_t target, uint64_t source, uint32_t width) {
-  const uint32_t low = static_cast<uint32_t>(target | source) | width;
-  return low & (0u - low);
-}
-
 GRAPHTREE_HOST_DEVICE inline void MovePiece(uint64_t target, uint64_t source, uint32_t width) {
-  if (Alignment(target, source, width) == width) {
+  if (WidestAccess(target, source, width) == width) {
     switch (width) {
       case 16: MoveOne<Word128>(target, source); return;
       case 8: MoveOne<Word64>(target, source); return;
@@ -124,7 +109,7 @@ GRAPHTREE_HOST_DEVICE inline void CopyFlat(const uint64_t* record, uint64_t firs
   if (begin >= end) return;
   const uint64_t source = record[0] + begin;
   const uint64_t target = record[1] + begin;
-  switch (Alignment(target, source, kUnitBytes)) {
+  switch (WidestAccess(target, source, kUnitBytes)) {
     case 16: MoveRange<Word128>(target, source, end - begin, thread, threads); break;
     case 8: MoveRange<Word64>(target, source, end - begin, thread, threads); break;
     case 4: MoveRange<Word32>(target, source, end - begin, thread, threads); break;
@@ -182,7 +167,7 @@ GRAPHTREE_HOST_DEVICE inline void IngestThread(const uint64_t* words, uint32_t b
   if (block >= CopyBlocks(words)) {
     const uint64_t* scalars = words + kHeaderWords + Copies(words);
     for (uint32_t i = thread; i < Scalars(words); i += threads) {
-      *reinterpret_cast<Word64*>(scalars[2 * i]) = scalars[2 * i + 1];
+      *reinterpret_cast<Word64*>(scalars[2 * i]) = Word64{scalars[2 * i + 1]};
     }
     return;
   }

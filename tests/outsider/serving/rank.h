@@ -1,4 +1,5 @@
-// One rank of the toy server: a runtime, a cache, weights, and the same on the host.
+// One rank of the toy server: a runtime, a cache, weights, and the same on the host. Wrong rows and
+// pages are DataLoss: a step said that it went well, so that no device call that failed excuses it.
 //
 //   decode    ids, pages, offsets, temperature --> next tokens (kept), states      lane 0
 //   draft     ids --> guesses                                                      lane 0
@@ -41,19 +42,21 @@ class Rank {
   absl::Status Do(Deed deed, uint32_t what, uint32_t common);
   // After a failure.
   absl::Status ForgetAll();
-  absl::Status CheckPages();
+  absl::Status CheckAtTheEnd();
   void Tell(Tally* tally) const;
 
  private:
   absl::Status AddDecode();
   absl::Status AddDraft();
   absl::Status AddPrefill();
+  absl::Status Record();
   absl::Status Prefill(uint32_t what);
   absl::Status Draft(uint32_t what);
   absl::Status Swap(uint32_t common);
   absl::Status Forget(uint32_t sequence);
   absl::Status WriteWeights(uint32_t place, uint32_t seed);
   absl::Status Read(Address from, void* to, uint64_t bytes);
+  absl::Status ComparePages();
   absl::Status CheckStates(const Values& outputs, const std::vector<uint64_t>& expected);
   uint64_t Next(uint64_t state, int32_t id) const;
 

@@ -1,14 +1,14 @@
 // Sessions of a toy server, for some seconds, with device calls that fail and without; one that
-// goes wrong is printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they
-// take, and GRAPHTREE_SIMULATION_FROM=S begins at seed S.
+// goes wrong is printed small. tests/simulation/seeds.h says how to run others.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 
 #include "gtest/gtest.h"
 #include "tests/outsider/serving/session.h"
+#include "tests/simulation/crash_note.h"
 #include "tests/simulation/drop_runs.h"
+#include "tests/simulation/seeds.h"
 
 namespace graphtree::outsider {
 namespace {
@@ -16,12 +16,10 @@ namespace {
 constexpr int kShrinkTries = 400;
 constexpr uint32_t kAtLeast = 60;
 
-uint32_t Number(const char* variable, uint32_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
-}
-
 void Check(const Session& session, Tally* tally) {
+  const simulation::CrashNote note(
+      simulation::RerunOf("tests/outsider/serving/serving_test", session.seed),
+      [&session] { return TextOf(session); });
   const std::string wrong = WrongOf(session, tally);
   if (wrong.empty()) return;
   Session small = session;
@@ -35,26 +33,19 @@ void Check(const Session& session, Tally* tally) {
          << TextOf(small) << WrongOf(small, tally);
 }
 
-Tally RunSessions(bool has_faults) {
-  using Clock = std::chrono::steady_clock;
-  const Clock::time_point end = Clock::now() + std::chrono::seconds(5);
-  const uint32_t first = Number("GRAPHTREE_SIMULATION_FROM", 1);
-  const uint32_t wanted = Number("GRAPHTREE_SIMULATION_SEEDS", 0);
-  Tally tally;
-  uint32_t done = 0;
-  for (; wanted != 0 ? done < wanted : done < kAtLeast || Clock::now() < end; ++done) {
-    Check(MakeSession(first + done, has_faults), &tally);
-    if (testing::Test::HasFatalFailure()) break;
-  }
-  std::printf("%u sessions, from seed %u\n", done, first);
-  for (const auto& [what, count] : tally) {
+simulation::SeedsRun RunSessions(bool has_faults, Tally* tally) {
+  const simulation::SeedsRun run = simulation::ForSeeds(
+      std::chrono::seconds(5), kAtLeast,
+      [&](uint32_t seed) { Check(MakeSession(seed, has_faults), tally); });
+  for (const auto& [what, count] : *tally) {
     std::printf("%llu %s\n", static_cast<unsigned long long>(count), what.c_str());
   }
-  return tally;
+  return run;
 }
 
 TEST(ServingTest, UsersSeeWhatAServerWithoutGraphsShows) {
-  Tally tally = RunSessions(false);
+  Tally tally;
+  if (!RunSessions(false, &tally).is_whole) return;
   for (const char* what : {"hit", "cover", "warming_up", "not_recorded", "stale_dependency",
                            "voted_down", "decoded", "prefilled", "drafted"}) {
     EXPECT_GT(tally[what], 0u) << what;
@@ -62,7 +53,8 @@ TEST(ServingTest, UsersSeeWhatAServerWithoutGraphsShows) {
 }
 
 TEST(ServingTest, TheSameWhereDeviceCallsFail) {
-  Tally tally = RunSessions(true);
+  Tally tally;
+  if (!RunSessions(true, &tally).is_whole) return;
   EXPECT_GT(tally["faults"], 0u);
   EXPECT_GT(tally["steps given up"], 0u);
 }

@@ -56,6 +56,12 @@ Op Resolved(const ProgramSpec& spec, Op op) {
   return {op.kind, static_cast<uint32_t>(op.at % spec.slots.size())};
 }
 
+void ShapeModel::MayBe(std::initializer_list<Why> whys) {
+  for (const Why why : whys) {
+    if (std::count(usable.begin(), usable.end(), why) == 0) usable.push_back(why);
+  }
+}
+
 ProgramModel::ProgramModel(const ProgramSpec& spec, bool records_while_serving)
     : spec_(spec), records_while_serving_(records_while_serving) {
   for (const SlotSpec& slot : spec.slots) {
@@ -113,7 +119,7 @@ bool ProgramModel::Exclude(const Key& key, bool excluded) {
       shape.usable = {Why::kExcluded};
     } else if (shape.is_waiting) {
       shape.usable = {Why::kNotCommitted};
-      if (shape.is_unsure) shape.usable.push_back(Why::kHit);
+      if (shape.is_unsure) shape.MayBe({Why::kHit});
     } else if (shape.is_unsure && !shape.is_recorded && !records_while_serving_) {
       shape.usable = {Why::kHit, Why::kNotRecorded};
     } else {
@@ -128,29 +134,45 @@ void ProgramModel::NoteRecorded(ShapeModel* shape, bool is_sure) {
   if (shape->is_excluded) return;
   shape->usable = {spec_.needs_commit ? Why::kNotCommitted : Why::kHit};
   if (is_sure || !spec_.needs_commit) return;
-  shape->usable.insert(shape->usable.end(), {Why::kHit, Why::kFailed, Why::kNoMemory});
+  shape->MayBe({Why::kHit, Why::kFailed, Why::kNoMemory});
 }
 
 void ProgramModel::Commit() {
   for (ShapeModel& shape : shapes_) {
     shape.is_waiting = false;
-    std::replace(shape.usable.begin(), shape.usable.end(), Why::kNotCommitted, Why::kHit);
+    const auto waits = std::find(shape.usable.begin(), shape.usable.end(), Why::kNotCommitted);
+    if (waits == shape.usable.end()) continue;
+    shape.usable.erase(waits);
+    shape.MayBe({Why::kHit});
   }
 }
 
-bool ProgramModel::MayChoose(const Key& call, Modes allowed, const Choice& choice) const {
-  std::vector<size_t> at(shapes_.size());
-  for (uint64_t world = 0; world < kMostWorlds; ++world) {
-    std::vector<NaiveShape> shapes;
-    for (size_t i = 0; i < shapes_.size(); ++i) {
-      shapes.push_back({{i, shapes_[i].key, shapes_[i].mode}, shapes_[i].usable[at[i]]});
+// Each combination of reasons is a world. Only of shapes that cover the call do they matter.
+Verdict ProgramModel::MayChoose(const Key& call, Modes allowed, const Choice& choice) const {
+  std::vector<NaiveShape> shapes;
+  std::vector<size_t> covering;
+  for (size_t i = 0; i < shapes_.size(); ++i) {
+    shapes.push_back({{i, shapes_[i].key, shapes_[i].mode}, shapes_[i].usable[0]});
+    const NaiveShape usable = {shapes.back().shape, Why::kHit};
+    if (IsReplay(NaiveShapes(spec_.rules, {usable}).Choose(call, Modes::All()).why)) {
+      covering.push_back(i);
     }
-    if (IsSame(NaiveShapes(spec_.rules, shapes).Choose(call, allowed), choice)) return true;
-    size_t next = 0;
-    while (next < at.size() && ++at[next] == shapes_[next].usable.size()) at[next++] = 0;
-    if (next == at.size()) return false;
   }
-  return true;  // too many to look at all of them
+  std::vector<size_t> at(covering.size());
+  for (uint64_t world = 0; world < kMostWorlds; ++world) {
+    if (IsSame(NaiveShapes(spec_.rules, shapes).Choose(call, allowed), choice)) {
+      return Verdict::kPossible;
+    }
+    size_t next = 0;
+    for (; next < at.size(); ++next) {
+      const std::vector<Why>& whys = shapes_[covering[next]].usable;
+      at[next] = (at[next] + 1) % whys.size();
+      shapes[covering[next]].usable = whys[at[next]];
+      if (at[next] != 0) break;
+    }
+    if (next == at.size()) return Verdict::kImpossible;
+  }
+  return Verdict::kNotLooked;
 }
 
 ShapeModel& ProgramModel::ShapeAt(uint32_t index) {
@@ -224,12 +246,6 @@ Effects ProgramModel::Compute(const Key& key, absl::Span<const Words> deps, uint
     }
   }
   return made;
-}
-
-std::vector<uint32_t> ProgramModel::Order() const {
-  std::vector<uint32_t> order;
-  for (uint32_t i = static_cast<uint32_t>(shapes_.size()); i-- > 0;) order.push_back(i);
-  return order;
 }
 
 }  // namespace graphtree::runtime_simulation

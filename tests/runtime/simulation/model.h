@@ -11,6 +11,7 @@
 #define GRAPHTREE_TESTS_RUNTIME_SIMULATION_MODEL_H_
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <vector>
 
@@ -47,8 +48,13 @@ struct ShapeModel {
   bool is_waiting = false;                 // recorded, and not committed yet
   std::vector<uint64_t> generations = {};  // of the program's dependencies, when it was recorded
   bool is_unsure = false;                  // what becomes of it next is not known
-  std::vector<Why> usable = {};            // any of them
+  std::vector<Why> usable = {};            // any of them, each once
+
+  // Any of these as well.
+  void MayBe(std::initializer_list<Why> whys);
 };
+
+enum class Verdict : uint8_t { kPossible, kImpossible, kNotLooked };
 
 struct Effects {
   std::vector<Bytes> outputs;
@@ -77,12 +83,10 @@ class ProgramModel {
   // The epoch of all recordings so far is committed.
   void Commit();
 
-  // Whether the choice is one that is possible.
-  bool MayChoose(const Key& call, Modes allowed, const Choice& choice) const;
+  // Whether the choice is one that is possible, unless that is too much to look at.
+  Verdict MayChoose(const Key& call, Modes allowed, const Choice& choice) const;
   // By a choice's index.
   ShapeModel& ShapeAt(uint32_t index);
-  // The indices in the order in which Record goes through them.
-  std::vector<uint32_t> Order() const;
   // Whether the slots can hold the key.
   bool Fits(const Key& key) const;
 

@@ -18,7 +18,8 @@ namespace {
 constexpr const char* kTest = "tests/runtime/simulation/simulation_test";
 
 std::string FailureOn(Device& device, FaultPlan* plan, const Script& script, Reached* reached) {
-  const simulation::CrashNote note(simulation::RerunOf(kTest, script.seed), ToString(script));
+  const simulation::CrashNote note(simulation::RerunOf(kTest, script.seed),
+                                   [&script] { return ToString(script); });
   absl::Status status = World(device, plan, script, reached).Run();
   // What the device did not take back stays: nobody asks it twice.
   const bool leaks = plan != nullptr && plan->fired_in() == "Memory.Release";

@@ -81,7 +81,7 @@ enum class Mistake : uint8_t {
   kForgets,
   kNoOutputs,
 };
-constexpr uint32_t kMistakes = 15;
+constexpr uint32_t kMistakes = static_cast<uint32_t>(Mistake::kNoOutputs) + 1;
 
 struct StepSpec {
   uint32_t program = 0;
@@ -116,7 +116,7 @@ enum class ActionKind : uint8_t {
   kCapture,  // a step, a recording and a removal while a stream captures
   kCommit,   // the epoch of now, after another one was refused
 };
-constexpr uint32_t kActionKinds = 15;
+constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kCommit) + 1;
 
 struct Action {
   ActionKind kind;

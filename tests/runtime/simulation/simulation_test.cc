@@ -1,9 +1,7 @@
-// Random scripts through a runtime and through the model, for some seconds; one that fails is
-// printed small. GRAPHTREE_SIMULATION_SEEDS=N runs N seeds instead, however long they take, and
-// GRAPHTREE_SIMULATION_FROM=S begins at seed S. One that kills the process is told by crash_note.h.
+// Random scripts through a runtime and through the model, for some seconds (seeds.h says how to run
+// others); one that fails is printed small. One that kills the process is told by crash_note.h.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -13,7 +11,7 @@
 #include "runtime/why.h"
 #include "tests/runtime/simulation/run_script.h"
 #include "tests/runtime/simulation/script.h"
-#include "tests/simulation/crash_note.h"
+#include "tests/simulation/seeds.h"
 
 namespace graphtree::runtime_simulation {
 namespace {
@@ -21,13 +19,6 @@ namespace {
 constexpr uint32_t kActions = 120;
 constexpr int kShrinkTries = 1500;
 constexpr uint32_t kAtLeast = 120;  // scripts
-
-uint32_t Number(const char* variable, uint32_t otherwise) {
-  const char* text = std::getenv(variable);
-  return text == nullptr ? otherwise : std::strtoul(text, nullptr, 10);
-}
-
-uint32_t FirstSeed() { return Number("GRAPHTREE_SIMULATION_FROM", 1); }
 
 using FailureOf = std::function<std::string(const Script&)>;
 
@@ -41,32 +32,18 @@ void Check(const FailureOf& failure_of, uint32_t seed) {
   FAIL() << failure << "\nsmallest script that fails:\n" << ToString(small) << failure_of(small);
 }
 
-uint32_t CheckSeeds(const FailureOf& failure_of, std::chrono::seconds time, uint32_t at_least) {
-  using Clock = std::chrono::steady_clock;
-  simulation::InstallCrashHandler();
-  const Clock::time_point end = Clock::now() + time;
-  const uint32_t first = FirstSeed();
-  const uint32_t wanted = Number("GRAPHTREE_SIMULATION_SEEDS", 0);
-  uint32_t done = 0;
-  for (; wanted != 0 ? done < wanted : done < at_least || Clock::now() < end; ++done) {
-    Check(failure_of, first + done);
-    if (testing::Test::HasFatalFailure()) break;
-  }
-  std::printf("%u scripts, from seed %u\n", done, first);
-  return done;
-}
-
 TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
   Reached reached;
-  const uint32_t done =
-      CheckSeeds([&](const Script& script) { return FailureOnHost(script, &reached); },
-                 std::chrono::seconds(20), kAtLeast);
+  const auto failure_of = [&](const Script& script) { return FailureOnHost(script, &reached); };
+  const simulation::SeedsRun run =
+      simulation::ForSeeds(std::chrono::seconds(20), kAtLeast,
+                           [&](uint32_t seed) { Check(failure_of, seed); });
   if (HasFatalFailure()) return;
   for (const auto& [what, count] : reached) {
     std::printf("%llu %s\n", static_cast<unsigned long long>(count), what.c_str());
   }
   // What never happens shows nothing. From the first seed on, so many scripts do all of it.
-  if (done < kAtLeast || FirstSeed() != 1) return;
+  if (!run.is_whole) return;
   for (size_t i = 0; i < kWhyCount; ++i) {
     const Why why = static_cast<Why>(i);
     EXPECT_GT(reached[WhyName(why)], 0u) << WhyName(why);
@@ -79,24 +56,24 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
         "votes that agree", "votes that do not"}) {
     EXPECT_GT(reached[what], 0u) << what;
   }
+  EXPECT_LE(1000 * reached["choices not looked at"], reached["choices looked at"]);
 }
 
 // For the thread sanitizer.
 TEST(RuntimeSimulationTest, TwoServersOnTwoThreadsOfOneDevice) {
   constexpr uint32_t kFewActions = 60;
-  const uint32_t pairs = Number("GRAPHTREE_SIMULATION_SEEDS", 24);
-  for (uint32_t seed = FirstSeed(); seed < FirstSeed() + pairs; ++seed) {
+  simulation::ForSeeds(std::chrono::seconds(0), 24, [](uint32_t seed) {
     const std::vector<Script> scripts = {MakeScript(2 * seed, kFewActions),
                                          MakeScript(2 * seed + 1, kFewActions)};
     ASSERT_EQ(FailureTogether(scripts), "") << "seeds " << 2 * seed << " and the next one";
-  }
+  });
 }
 
 TEST(RuntimeSimulationTest, TheSameOnAGpu) {
   const auto gpu = OpenDevice("cuda:0");
   if (!gpu.ok()) GTEST_SKIP() << gpu.status().message();
-  CheckSeeds([](const Script& script) { return FailureOnGpu(script); }, std::chrono::seconds(10),
-             20);
+  simulation::ForSeeds(std::chrono::seconds(10), 20,
+                       [](uint32_t seed) { Check(FailureOnGpu, seed); });
 }
 
 }  // namespace

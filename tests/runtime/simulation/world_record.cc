@@ -21,10 +21,7 @@ absl::Status World::Record(Program& program, uint32_t stream) {
   }
   const absl::Status said =
       Call([&] { return runtime_->Record(program.id, *streams_[stream]); });
-  if (program.model == nullptr) {
-    return said.ok() ? absl::InternalError("a program that is not there was recorded")
-                     : absl::OkStatus();
-  }
+  if (program.model == nullptr) return ShouldFail("a program that is not there", said);
   ProgramModel& model = *program.model;
   ++lanes_[model.spec().lane].path;
   bool is_sure = !script_.is_small && !faulted_;
@@ -34,7 +31,8 @@ absl::Status World::Record(Program& program, uint32_t stream) {
   if (!said.ok() && !MayFail(said) && !was_left) return said;
   is_sure &= said.ok();
   const std::vector<uint64_t> now = GenerationsOf(model.spec());
-  for (const uint32_t index : model.Order()) {
+  // The largest one comes first.
+  for (auto index = static_cast<uint32_t>(model.shapes().size()); index-- > 0;) {
     ShapeModel& shape = model.ShapeAt(index);
     const bool is_fresh = shape.is_recorded && shape.generations == now;
     // Small budgets may have evicted what was recorded, and then the recording that failed is its.
@@ -42,8 +40,8 @@ absl::Status World::Record(Program& program, uint32_t stream) {
     if (shape.is_excluded || (is_fresh && !shape.is_unsure && !may_be_evicted)) continue;
     if (!said.ok()) {
       shape.is_unsure = true;
-      shape.usable.insert(shape.usable.end(), {Why::kHit, Why::kFailed, Why::kNoMemory});
-      if (model.spec().needs_commit) shape.usable.push_back(Why::kNotCommitted);
+      shape.MayBe({Why::kHit, Why::kFailed, Why::kNoMemory});
+      if (model.spec().needs_commit) shape.MayBe({Why::kNotCommitted});
       continue;
     }
     model.UnpackZeros(shape.key);

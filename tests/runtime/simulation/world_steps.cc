@@ -43,7 +43,9 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
     }
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const Choice chosen, runtime_->Choose(program.id, call, modes));
-  if (!model.MayChoose(call, modes, chosen)) {
+  const Verdict verdict = model.MayChoose(call, modes, chosen);
+  Count(verdict == Verdict::kNotLooked ? "choices not looked at" : "choices looked at");
+  if (verdict == Verdict::kImpossible) {
     return absl::InternalError(absl::StrCat("shape ", chosen.index, " was chosen, as ",
                                             WhyName(chosen.why), ", for ", ToString(call)));
   }

@@ -10,6 +10,8 @@
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_KERNELS_DIMS_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_KERNELS_DIMS_H_
 
+#include "device/base/host_device.h"
+
 namespace graphtree::demo {
 
 inline constexpr int kLayers = 6;
@@ -30,6 +32,11 @@ inline constexpr int kMostTokens = kPositions;
 
 static_assert(kHeadDim == 32, "one lane of a warp owns one dimension of a head");
 static_assert(kBlocks >= kTableBlocks, "the longest sequence fits into the cache");
+
+// The cache's row of a request's token.
+GRAPHTREE_HOST_DEVICE inline int PlaceOf(const int* table, int position) {
+  return table[position / kBlockTokens] * kBlockTokens + position % kBlockTokens;
+}
 
 }  // namespace graphtree::demo
 

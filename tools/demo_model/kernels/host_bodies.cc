@@ -11,11 +11,6 @@
 namespace graphtree::demo {
 namespace {
 
-// Where a token of a request lies in the cache.
-int PlaceOf(const int* table, int position) {
-  return table[position / kBlockTokens] * kBlockTokens + position % kBlockTokens;
-}
-
 void AttendRow(float* out, const float* query, const float* keys, const float* values,
                const int* table, int length) {
   float score[kPositions];
@@ -39,6 +34,17 @@ void AttendRow(float* out, const float* query, const float* keys, const float* v
     for (int d = 0; d < kHeadDim; ++d) mixed[d] = TimesPlus(score[t], value[d], mixed[d]);
   }
   for (int d = 0; d < kHeadDim; ++d) out[d] = Over(mixed[d], sum);
+}
+
+// So many columns of one row at a time, whose sums stay in registers; each adds in the order of k.
+template <int kColumns>
+void MultiplyRow(float* out, const float* x, const float* weight, int inner, int columns) {
+  float sums[kColumns] = {};
+  for (int k = 0; k < inner; ++k, weight += columns) {
+    const float factor = x[k];
+    for (int n = 0; n < kColumns; ++n) sums[n] = TimesPlus(factor, weight[n], sums[n]);
+  }
+  std::copy_n(sums, kColumns, out);
 }
 
 }  // namespace
@@ -89,24 +95,20 @@ void NormOnHost(const HostCall& call) {
   }
 }
 
-// The outer loop goes over `inner`, so that a row of weights is read in one go; each output still
-// adds in the order of k.
 void MatmulOnHost(const HostCall& call) {
-  auto* __restrict out = call.Get<float*>(0);
-  const auto* __restrict x = call.Get<const float*>(1);
-  const auto* __restrict weight = call.Get<const float*>(2);
+  auto* out = call.Get<float*>(0);
+  const auto* x = call.Get<const float*>(1);
+  const auto* weight = call.Get<const float*>(2);
   const int rows = *call.Get<const int*>(3);
   const int inner = call.Get<int>(4);
   const int columns = call.Get<int>(5);
-  std::fill_n(out, rows * columns, 0.0f);
-  for (int row = 0; row < rows; ++row) {
-    for (int k = 0; k < inner; ++k) {
-      const float factor = x[row * inner + k];
-      for (int n = 0; n < columns; ++n) {
-        out[row * columns + n] =
-            TimesPlus(factor, weight[k * columns + n], out[row * columns + n]);
-      }
+  constexpr int kWide = 32;
+  for (int row = 0; row < rows; ++row, out += columns, x += inner) {
+    int n = 0;
+    for (; n + kWide <= columns; n += kWide) {
+      MultiplyRow<kWide>(out + n, x, weight + n, inner, columns);
     }
+    for (; n < columns; ++n) MultiplyRow<1>(out + n, x, weight + n, inner, columns);
   }
 }
 

@@ -26,11 +26,6 @@ __device__ float WarpMax(float value) {
   return value;
 }
 
-// Where a token of a request lies in the cache.
-__device__ int PlaceOf(const int* table, int position) {
-  return table[position / kBlockTokens] * kBlockTokens + position % kBlockTokens;
-}
-
 // One thread for each row of tokens; the first one counts, too.
 __global__ void Prepare(int* positions, int* owners, int* places, int* live_tokens,
                         int* live_requests, const int* starts, const int* lengths,
