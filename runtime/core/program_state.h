@@ -23,6 +23,7 @@
 #include "graphs/function_options.h"
 #include "graphs/tensor.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/shape_life.h"
 #include "runtime/program.h"
 #include "runtime/shapes/shape_table.h"
 #include "runtime/slots/free_events.h"
@@ -30,6 +31,7 @@
 #include "runtime/slots/slot_memory.h"
 #include "runtime/slots/slot_plan.h"
 #include "runtime/slots/staging_ring.h"
+#include "runtime/why.h"
 
 namespace graphtree {
 
@@ -39,16 +41,11 @@ struct ShapeState {
   Mode mode = Mode::kFull;
   ShapePlan plan;
   FunctionId function = 0;
-  bool is_excluded = false;
-  // Of the last recording.
-  bool is_recorded = false;
-  bool is_recorded_first = false;  // in a step that went on from no other one
-  std::vector<uint64_t> generations;  // of the program's dependencies, in their order
+  ShapeLife life;
   // A recording was given a copy of the block, as some work of the body could hide its address. The
   // block at the cursor cannot be copied by its address, so steps of this shape name their blocks.
   bool copies_block = false;
   bool is_by_cursor = false;  // the step under way leaves the block to the cursor
-  uint64_t epoch = 0;                 // to be committed before the recording serves; 0: none
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;
   std::vector<const Layout*> outputs;
@@ -57,12 +54,14 @@ struct ShapeState {
 class ProgramState {
  public:
   // `lane` and its device outlive the program. REQUIRES: the dependencies are declared in the lane.
-  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Lane& lane, ProgramOptions options);
+  // `records_while_serving` as in RuntimeOptions.
+  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Lane& lane, ProgramOptions options,
+                                                              bool records_while_serving);
   ProgramState(const ProgramState&) = delete;
   ProgramState& operator=(const ProgramState&) = delete;
 
-  // All or none. A new shape is usable if `records_while_serving`.
-  absl::Status AddShapes(absl::Span<const Key> keys, Mode mode, bool records_while_serving);
+  // All or none.
+  absl::Status AddShapes(absl::Span<const Key> keys, Mode mode);
   // The functions leave their tree.
   absl::Status Leave();
 
@@ -95,22 +94,24 @@ class ProgramState {
   uint64_t IdOf(uint32_t index) const {
     return index == kNoShape ? kNoShape : table_->shape(index).id;
   }
-  // From now on the shape serves steps, unless it is excluded; or serves none.
-  void SetRecorded(uint32_t index);
-  void SetFailed(uint32_t index, Why why) {
-    shape(index).is_recorded = false;
-    table_->SetUsable(index, why);
-  }
-  // The shape was recorded and serves steps once the epoch is committed.
-  void SetUncommitted(uint32_t index, uint64_t epoch);
-  // The keys of recordings that wait for the epoch to be committed.
-  std::vector<Key> Uncommitted(uint64_t epoch) const;
+  // What became of a shape (shape_life.h): from then on the table chooses by it.
+  void SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,
+                   uint64_t epoch);
+  void SetReplayed(uint32_t index, std::vector<uint64_t> generations);
+  void SetFailed(uint32_t index, Why why);
+  void SetExcluded(uint32_t index, bool is_excluded);
   // Recordings of the epoch serve steps from now on.
   void Commit(uint64_t epoch);
-  void SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving);
+  // The keys of recordings that wait for the epoch to be committed.
+  std::vector<Key> Uncommitted(uint64_t epoch) const;
 
  private:
-  ProgramState(Lane& lane, ProgramOptions options);
+  ProgramState(Lane& lane, ProgramOptions options, bool records_while_serving);
+
+  // The table is told what the shape's life says.
+  void TellTable(uint32_t index) {
+    table_->SetUsable(index, shape(index).life.usable(records_while_serving_));
+  }
 
   FunctionId RegisterShape(ShapeState* shape, std::string name, bool is_eager);
   Values RunBody(ShapeState* shape, Launcher& on) const;
@@ -119,6 +120,7 @@ class ProgramState {
 
   Lane& lane_;
   const ProgramOptions options_;
+  const bool records_while_serving_;
   const uint64_t fingerprint_;
   ArenaPlan arena_;
   FreeEvents free_events_;

@@ -42,10 +42,12 @@ absl::Status RuntimeCore::RecordAll(ProgramState& program, Stream& stream) {
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
       const ShapeState& shape = program.shape(i);
-      const bool is_good = shape.generations == now || IsPlanted(RuntimeBug::kSkipsStale);
-      const bool is_there =
-          shape.is_recorded && !program.lane().tree->RecordingsOf(shape.function).empty();
-      if ((is_there && is_good) || shape.is_excluded) continue;
+      const ShapeLife& life = shape.life;
+      if (life.is_excluded()) continue;
+      const bool is_good = life.generations() == now || IsPlanted(RuntimeBug::kSkipsStale);
+      const bool is_there = life.is_recorded_first() &&
+                            !program.lane().tree->RecordingsOf(shape.function).empty();
+      if (is_there && is_good) continue;
       first.Update(RecordShape(program, i, stream));
     }
     if (dependencies_.GenerationsOf(program.dependencies()) == now) return first;
@@ -88,6 +90,12 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
   const LastCall last = step.program->lane().tree->last_call();
   const bool is_apart = step.program->options().needs_commit;
   if (last.route == CallRoute::kRecorded) NoteRecorded(step);
+  if (last.route == CallRoute::kReplayed) {
+    // There is one, of which its life did not know: a try failed, or a step that was to go on from
+    // another one has begun a path of its own.
+    step.program->SetReplayed(step.choice.index,
+                              dependencies_.GenerationsOf(step.program->dependencies()));
+  }
   if (is_apart && (last.route == CallRoute::kWarmedUp || last.reason == Reason::kRecordedApart)) {
     outputs.clear();
     return RecordApart(step);

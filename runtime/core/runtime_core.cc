@@ -153,7 +153,8 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
   const auto index = static_cast<uint32_t>(programs_.size());
   std::string name = options.name;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<ProgramState> program,
-                             ProgramState::Create(*lane, std::move(options)));
+                             ProgramState::Create(*lane, std::move(options),
+                                                  options_.records_while_serving));
   programs_.push_back(std::move(program));
   names_.push_back(std::move(name));
   return ProgramId{number_, index};
@@ -167,7 +168,7 @@ absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mo
   const bool is_told = last.program == program;
   const uint64_t index = is_told ? program->IdOf(last.choice.index) : kNoShape;
   const uint64_t better = is_told ? program->IdOf(last.choice.better) : kNoShape;
-  GRAPHTREE_RETURN_IF_ERROR(program->AddShapes(keys, mode, options_.records_while_serving));
+  GRAPHTREE_RETURN_IF_ERROR(program->AddShapes(keys, mode));
   if (!is_told) return absl::OkStatus();
   // The last step can still say how it ran, and indices are others now.
   last.choice.index = program->table().IndexOf(index);
@@ -181,7 +182,7 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
   for (uint32_t i = 0; i < program->table().size(); ++i) {
     if (!(program->table().shape(i).key == key)) continue;
     is_there = true;
-    program->SetExcluded(i, excluded, options_.records_while_serving);
+    program->SetExcluded(i, excluded);
   }
   if (is_there) return absl::OkStatus();
   return absl::NotFoundError(

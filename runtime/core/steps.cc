@@ -246,7 +246,11 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
     step.choice.why = Why::kFailed;
   } else if (has_shape) {
     const LastCall last = lane.tree->last_call();
-    if (last.route != CallRoute::kReplayed) NoteMiss(step, last);
+    if (last.route != CallRoute::kReplayed) {
+      NoteMiss(step, last);
+    } else if (!step.continues) {
+      step.shape->life.Hit();
+    }
   }
   if (!IsReplay(step.choice.why)) ShareMemory(lane.device_number, &lane);
   ++lane.stats.why[static_cast<size_t>(step.choice.why)];
@@ -254,13 +258,11 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
 
 void RuntimeCore::NoteMiss(OpenStep& step, const LastCall& last) {
   step.touched = TouchedSince(step);
-  ShapeState& shape = *step.shape;
-  const bool is_gone = shape.is_recorded_first && !step.continues;
+  const bool is_gone = step.shape->life.Missed(last, /*is_first=*/!step.continues);
   step.choice.why = WhyOfRoute(step.choice.why, last,
                                !step.touched.empty() ? Before::kStale
                                : is_gone             ? Before::kEvicted
                                                      : Before::kNothing);
-  if (is_gone) shape.is_recorded = shape.is_recorded_first = false;
   if (last.route == CallRoute::kRecorded) NoteRecorded(step);
   if (last.route == CallRoute::kRanEagerly && last.reason == Reason::kRecordedApart) {
     RecordWhileServing(step);
@@ -270,7 +272,7 @@ void RuntimeCore::NoteMiss(OpenStep& step, const LastCall& last) {
 std::vector<uint32_t> RuntimeCore::TouchedSince(const OpenStep& step) const {
   std::vector<uint32_t> touched;
   const std::vector<uint32_t> deps = step.program->dependencies();
-  const std::vector<uint64_t>& before = step.shape->generations;
+  const std::vector<uint64_t>& before = step.shape->life.generations();
   for (size_t i = 0; i < before.size(); ++i) {
     if (before[i] != dependencies_.generation(deps[i])) touched.push_back(deps[i]);
   }
@@ -279,13 +281,9 @@ std::vector<uint32_t> RuntimeCore::TouchedSince(const OpenStep& step) const {
 
 void RuntimeCore::NoteRecorded(OpenStep& step) {
   ++step.program->lane().stats.recordings;
-  step.shape->generations = dependencies_.GenerationsOf(step.program->dependencies());
-  step.shape->is_recorded_first |= !step.continues;
-  if (step.program->options().needs_commit) {
-    step.program->SetUncommitted(step.choice.index, epoch_);
-  } else {
-    step.program->SetRecorded(step.choice.index);
-  }
+  const uint64_t epoch = step.program->options().needs_commit ? epoch_ : 0;
+  step.program->SetRecorded(step.choice.index, /*is_first=*/!step.continues,
+                            dependencies_.GenerationsOf(step.program->dependencies()), epoch);
 }
 
 }  // namespace graphtree

@@ -35,10 +35,11 @@ std::vector<std::string> RuntimeCore::RecordedWith(uint32_t dep) const {
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     const std::vector<uint32_t> deps = program->dependencies();
+    if (std::find(deps.begin(), deps.end(), dep) == deps.end()) continue;
+    const std::vector<uint64_t> now = dependencies_.GenerationsOf(deps);
     for (uint32_t i = 0; i < program->table().size(); ++i) {
       const ShapeState& shape = program->shape(i);
-      if (!shape.is_recorded || shape.generations != dependencies_.GenerationsOf(deps)) continue;
-      if (std::find(deps.begin(), deps.end(), dep) == deps.end()) continue;
+      if (!shape.life.is_recorded() || shape.life.generations() != now) continue;
       recorded.push_back(absl::StrCat("'", program->name(), "' for ", ToString(shape.key)));
     }
   }
