@@ -26,7 +26,7 @@ absl::Status Step::Stage(SlotId slot, const HostRows& rows) {
 
 absl::Status Step::Stage(SlotId slot, const DeviceRows& rows) {
   if (!is_open()) return WhyClosed("staging into");
-  return step_->block.Stage(slot, rows);
+  return core_->StageRows(*step_, slot, rows);
 }
 
 absl::Status Step::Stage(SlotId slot, double value) {

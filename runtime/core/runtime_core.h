@@ -72,6 +72,7 @@ class RuntimeCore {
   absl::StatusOr<OpenStep*> Begin(ProgramId program, const Key& key, Stream& stream,
                                   const StepOptions& options);
   // REQUIRES: the step is open; the same below.
+  absl::Status StageRows(OpenStep& step, SlotId slot, const DeviceRows& rows);
   absl::Status StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor);
   absl::Status Run(OpenStep& step, Values* outputs);
   void Cancel(OpenStep& step) { Close(step, /*was_launched=*/false); }
@@ -103,7 +104,7 @@ class RuntimeCore {
   // An error if the caller has not given all that the step needs.
   absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
   // An error if a tensor that the step was staged with may not be used any more.
-  static absl::Status CheckTensors(const OpenStep& step);
+  static absl::Status CheckTensors(OpenStep& step);
   // Copies tensors that would end with the lane's last step, unless the launch reads them before
   // anything else happens.
   absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block);

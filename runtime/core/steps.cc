@@ -13,6 +13,24 @@
 #include "runtime/slots/tensor_rows.h"
 
 namespace graphtree {
+namespace {
+
+absl::Status Refused(const SlotSpec& slot, absl::string_view doing, const absl::Status& why) {
+  return absl::Status(why.code(),
+                      absl::StrCat("slot '", slot.name, "' ", doing, " ", why.message()));
+}
+
+// Calls with each slot that the step was staged with a tensor for, and that tensor.
+template <typename Call>
+void ForEachTensor(OpenStep& step, const Call& call) {
+  for (uint32_t left = step.has_tensor; left != 0; left &= left - 1) {
+    const auto slot = static_cast<SlotId>(__builtin_ctz(left));
+    call(slot, step.tensors[slot]);
+  }
+}
+
+}  // namespace
+
 absl::StatusOr<Choice> RuntimeCore::Choose(ProgramId id, const Key& key, Modes allowed) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
   return program->table().Choose(key, allowed);
@@ -95,22 +113,19 @@ absl::StatusOr<OpenStep*> RuntimeCore::Open(ProgramState& program, const Choice&
   return &step;
 }
 
+absl::Status RuntimeCore::StageRows(OpenStep& step, SlotId slot, const DeviceRows& rows) {
+  const absl::Span<const SlotSpec> slots = step.program->options().slots;
+  const absl::Status may = step.program->lane().tree->MayRead(rows.address);
+  if (!may.ok() && slot < slots.size()) return Refused(slots[slot], "was staged with rows:", may);
+  return step.block.Stage(slot, rows);
+}
+
 absl::Status RuntimeCore::StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor) {
   const absl::Span<const SlotSpec> slots = step.program->options().slots;
   if (slot >= slots.size()) return step.block.Stage(slot, DeviceRows());
   GRAPHTREE_ASSIGN_OR_RETURN(const DeviceRows rows, RowsOfTensor(slots[slot], tensor));
-  const std::string named = absl::StrCat("slot '", slots[slot].name, "'");
-  if (const Storage* const storage = tensor.storage(); storage != nullptr) {
-    if (absl::Status may = MayBeUsed(*storage); !may.ok()) {
-      return absl::Status(may.code(), absl::StrCat(named, " was staged with a tensor: ",
-                                                   may.message()));
-    }
-    const std::string at = storage->owner()->DeviceName();
-    const std::string& here = step.program->lane().device.info().name;
-    if (!at.empty() && at != here) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(named, " was staged with a tensor on ", at, "; the program is on ", here));
-    }
+  if (absl::Status may = step.program->lane().tree->MayRead(tensor); !may.ok()) {
+    return Refused(slots[slot], "was staged with a tensor:", may);
   }
   GRAPHTREE_RETURN_IF_ERROR(step.block.Stage(slot, rows));
   if (tensor.storage() == nullptr) return absl::OkStatus();
@@ -179,49 +194,52 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
 }
 
 // A tensor's own step may have ended since it was staged, in another lane or by its tree's owner.
-absl::Status RuntimeCore::CheckTensors(const OpenStep& step) {
-  for (SlotId slot = 0; slot < kMostSlots; ++slot) {
-    if ((step.has_tensor >> slot & 1) == 0) continue;
-    const absl::Status may = MayBeUsed(*step.tensors[slot].storage());
-    if (may.ok()) continue;
-    return absl::Status(may.code(),
-                        absl::StrCat("slot '", step.program->options().slots[slot].name,
-                                     "' was staged with a tensor, and then: ", may.message()));
-  }
-  return absl::OkStatus();
+absl::Status RuntimeCore::CheckTensors(OpenStep& step) {
+  absl::Status first;
+  ForEachTensor(step, [&](SlotId slot, const Tensor& tensor) {
+    const absl::Status may = MayBeUsed(*tensor.storage());
+    if (may.ok()) return;
+    first.Update(Refused(step.program->options().slots[slot],
+                         "was staged with a tensor, and then:", may));
+  });
+  return first;
 }
 
 // A replay launches the unpack op before anything else, and until then nobody writes to what the
 // last step has left. Any other call may give that memory away first.
 absl::Status RuntimeCore::CarryTensors(OpenStep& step, absl::Span<Value> block) {
   Lane& lane = step.program->lane();
-  if (lane.tree->WouldReplayFirst(step.shape->function, block, *step.stream)) {
+  const auto ends = [](const Tensor& tensor) {
+    return tensor.storage()->owner()->EndsWithStep(*tensor.storage());
+  };
+  // Where all tensors outlive their steps nobody needs to know how the call will run.
+  bool any_ends = false;
+  ForEachTensor(step, [&](SlotId, const Tensor& tensor) { any_ends |= ends(tensor); });
+  if (!any_ends || lane.tree->WouldReplayFirst(step.shape->function, block, *step.stream)) {
     return absl::OkStatus();
   }
-  for (SlotId slot = 0; slot < kMostSlots; ++slot) {
-    Tensor& tensor = step.tensors[slot];
-    if ((step.has_tensor >> slot & 1) == 0) continue;
-    if (!tensor.storage()->owner()->EndsWithStep(*tensor.storage())) continue;
+  absl::Status carried;
+  ForEachTensor(step, [&](SlotId slot, Tensor& tensor) {
+    if (!carried.ok() || !ends(tensor)) return;
     Value from = tensor;
     Values copy;
-    GRAPHTREE_RETURN_IF_ERROR(
-        lane.tree->Run(lane.carry, absl::MakeSpan(&from, 1), *step.stream, &copy));
+    carried = lane.tree->Run(lane.carry, absl::MakeSpan(&from, 1), *step.stream, &copy);
+    if (!carried.ok()) return;
     tensor = Tensor::From(copy[0]);
     step.block.MoveSource(slot, tensor.word());
-  }
-  return step.block.Finish();
+  });
+  return carried.ok() ? step.block.Finish() : carried;
 }
 
 void RuntimeCore::LetTensorsGo(OpenStep& step, bool was_launched) {
   const Lane& lane = step.program->lane();
-  for (SlotId slot = 0; slot < kMostSlots; ++slot) {
-    if ((step.has_tensor >> slot & 1) == 0) continue;
-    Tensor tensor = std::exchange(step.tensors[slot], {});
-    if (!was_launched) continue;
+  ForEachTensor(step, [&](SlotId, Tensor& staged) {
+    Tensor tensor = std::exchange(staged, {});
+    if (!was_launched) return;
     // The lane's own tree comes after its work in any case.
     if (!lane.tree->Made(tensor)) tensor.storage()->owner()->NoteUsedOn(step.stream->life());
     if (lane.device.info().checks_accesses) step.program->ring().HoldUntilRead(std::move(tensor));
-  }
+  });
   step.has_tensor = 0;
 }
 
