@@ -6,9 +6,11 @@
 //                --- shapes     by id: its plan, and the tree's function that has its recording
 //                --- eager      the tree's function for steps that no shape serves; never recorded
 //
-// A shape's function has one input, the step's block. A replay gives it the address that stands for
-// the block at the cursor (block_cursor.h), and then nothing is patched; any other run names the
-// block itself. All else that the body uses lies at fixed places.
+// A shape's function has one input, the step's block. Where the host knows the cursor, as after a
+// replay, the function is given the address that stands for the block at the cursor
+// (block_cursor.h): the same in every step, so a replay patches nothing. Else it is given the
+// block's own address. Which of the two does not depend on how the call is going to run: nobody
+// knows that yet. All else that the body uses lies at fixed places.
 #ifndef GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_
 #define GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_
 
