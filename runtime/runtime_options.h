@@ -13,8 +13,8 @@ namespace graphtree {
 struct RuntimeOptions {
   // For the tree of each lane: budgets, checked mode, warnings.
   TreeOptions tree = {};
-  // Memory that the trees of one device may take together; 0: what each of them may take by
-  // TreeOptions::pool_bytes.
+  // Memory that the trees of one device may take together, and each no more than
+  // TreeOptions::pool_bytes; 0: only that.
   uint64_t pool_bytes = 0;
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;

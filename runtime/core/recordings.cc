@@ -29,8 +29,8 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
                      lane.number, "; one thread at a time uses a lane"));
   }
   const absl::Status recorded = RecordAll(*program, stream);
+  ShareMemory(lane);
   lane.GiveBack();
-  ShareMemory(lane.device_number, &lane);
   return recorded;
 }
 

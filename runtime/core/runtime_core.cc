@@ -106,26 +106,36 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
     lane->workspaces.push_back(
         lane->tree->RegisterWorkspace(dependencies_.name(i), dependencies_.memory(i)));
   }
-  ShareMemory(key.first, lane.get());
+  limits_are_old_ = true;
+  ShareMemory(*lane);
   return lane.get();
 }
 
-void RuntimeCore::ShareMemory(uint32_t device, const Lane* own) {
+void RuntimeCore::ShareMemory(Lane& own) {
   if (options_.pool_bytes == 0) return;
+  // A look into a tree makes that lane's calls wait, and nearly always nothing has changed.
+  const uint64_t now = own.tree->stats().pool_reserved_bytes;
+  const bool is_known = own.taken_bytes.exchange(now) == now;
+  if (!limits_are_old_.exchange(false) && is_known) return;
   std::vector<Tree*> trees;
   std::vector<uint64_t> taken;
   for (auto& [key, lane] : lanes_) {
-    if (key.first != device || lane == nullptr) continue;
+    if (key.first != own.device_number) continue;
     // A lane that another step has is not waited for: what it last had counts, its limit stays.
-    const bool is_busy = lane.get() != own && lane->under_way.load() != nullptr;
-    if (!is_busy) lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
+    const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
+    if (is_busy) {
+      limits_are_old_ = true;
+    } else {
+      lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
+    }
     trees.push_back(is_busy ? nullptr : lane->tree.get());
     taken.push_back(lane->taken_bytes);
   }
   const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
   for (size_t i = 0; i < trees.size(); ++i) {
     if (trees[i] == nullptr) continue;
-    const uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
+    uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
+    if (options_.tree.pool_bytes > 0) limit = std::min(limit, options_.tree.pool_bytes);
     // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
     trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
   }

@@ -12,6 +12,7 @@
 #ifndef GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 #define GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -92,9 +93,9 @@ class RuntimeCore {
 
   void Close(OpenStep& step, bool was_launched);
   absl::StatusOr<Lane*> LaneFor(LaneKey key);
-  // Says anew how much memory each lane of the device may take, but for those that have a step
-  // under way beside `own`.
-  void ShareMemory(uint32_t device, const Lane* own);
+  // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
+  // much each lane of its device may take, but for those that have a step under way beside it.
+  void ShareMemory(Lane& own);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
   static absl::Status CheckDevice(ProgramState& program, Stream& stream);
@@ -140,6 +141,7 @@ class RuntimeCore {
   const RuntimeOptions options_;
   const uint32_t number_;  // of this runtime among those of the process
   std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
+  std::atomic<bool> limits_are_old_{false};  // a lane had a step when limits were set
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;

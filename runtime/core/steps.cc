@@ -270,7 +270,7 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
       step.shape->life.Hit();
     }
   }
-  if (!IsReplay(step.choice.why)) ShareMemory(lane.device_number, &lane);
+  if (!IsReplay(step.choice.why)) ShareMemory(lane);
   ++lane.stats.why[static_cast<size_t>(step.choice.why)];
 }
 

@@ -141,6 +141,26 @@ TEST(HostDevicesTest, WhatLiesOnAnotherDeviceIsNotStaged) {
   EXPECT_THAT(there->Close(), IsOk());
 }
 
+// Both budgets are limits: the lanes' together, and each tree's own.
+TEST_P(LanesTest, ALaneTakesNoMoreThanItsOwnTreeMay) {
+  constexpr uint64_t kOwn = 4 << 20;
+  RuntimeOptions options;
+  options.tree.pool_bytes = kOwn;
+  options.pool_bytes = 64 << 20;
+  OpenRuntime(options);
+  ProgramOptions large = DoubleOptions();
+  large.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    const Tensor out = on.Empty(DType::kI32, {3 << 20});
+    if (!on.ok()) return {};
+    on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
+    return {out};
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(large)));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 8}}), IsOk());
+  EXPECT_FALSE(runtime().Record(program, a()).ok()) << "12 MiB, of 4";
+  EXPECT_LE(runtime().tree()->stats().pool_reserved_bytes, kOwn);
+}
+
 TEST_P(LanesTest, LanesShareOneBudgetOfMemory) {
   constexpr uint64_t kBudget = 16 << 20;
   RuntimeOptions options;
