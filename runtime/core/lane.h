@@ -45,7 +45,7 @@ struct Lane {
   std::atomic<ProgramState*> under_way{nullptr};  // whose step has the lane
   std::unique_ptr<Tree> tree;
   std::vector<WorkspaceId> workspaces;  // by dependency
-  FunctionId carry = 0;  // copies a tensor that would end with its step (steps.cc)
+  FunctionId carry = 0;  // RegisterCarry
   OpenStep step;
   // Apart for each lane, as each may have a thread of its own.
   RuntimeStats stats;  // but for what programs count

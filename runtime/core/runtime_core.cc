@@ -10,6 +10,7 @@
 #include "allocator/pool.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/shared_budget.h"
+#include "runtime/core/staged_tensors.h"
 #include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
@@ -19,17 +20,6 @@ namespace {
 uint32_t NextNumber() {
   static std::atomic<uint32_t> next{1};
   return next.fetch_add(1, std::memory_order_relaxed);
-}
-
-// A copy that outlives the step of the tensor.
-Values CarryBody(Launcher& on, Values&) {
-  const Tensor from = on.Input(0);
-  // As bytes, with what lies in its gaps.
-  const Layout* const bytes =
-      Layout::Of(DType::kU8, {static_cast<int64_t>(from.layout()->extent_bytes())});
-  const Tensor copy = on.Empty(bytes);
-  on.Copy(copy, from.View(bytes, 0));
-  return {copy};
 }
 
 }  // namespace
@@ -101,7 +91,7 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
   }
   lane = std::make_unique<Lane>(device, key.first, key.second);
   lane->tree = *std::move(tree);
-  lane->carry = lane->tree->Register("carry", {.exclude = true}, CarryBody);
+  lane->carry = RegisterCarry(*lane->tree);
   for (uint32_t i = 0; i < dependencies_.size(); ++i) {
     lane->workspaces.push_back(
         lane->tree->RegisterWorkspace(dependencies_.name(i), dependencies_.memory(i)));

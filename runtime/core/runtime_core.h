@@ -104,15 +104,11 @@ class RuntimeCore {
                                  Stream& stream);
   // An error if the caller has not given all that the step needs.
   absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
-  // An error if a tensor that the step was staged with may not be used any more.
-  static absl::Status CheckTensors(OpenStep& step);
   // Copies tensors that would end with the lane's last step, unless the launch reads them before
   // anything else happens.
   absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block);
   // Runs the step's function of the tree, in a new step of the tree unless it continues.
   absl::Status Launch(OpenStep& step, Values* outputs);
-  // The step needs its tensors no more. `was_launched`: its work reads them.
-  static void LetTensorsGo(OpenStep& step, bool was_launched);
   // Whether the step that went well has launched its unpack op just once.
   static bool MovesCursor(const OpenStep& step);
   // What the tree made of the step, as its reason.

@@ -20,15 +20,6 @@ absl::Status Refused(const SlotSpec& slot, absl::string_view doing, const absl::
                       absl::StrCat("slot '", slot.name, "' ", doing, " ", why.message()));
 }
 
-// Calls with each slot that the step was staged with a tensor for, and that tensor.
-template <typename Call>
-void ForEachTensor(OpenStep& step, const Call& call) {
-  for (uint32_t left = step.has_tensor; left != 0; left &= left - 1) {
-    const auto slot = static_cast<SlotId>(__builtin_ctz(left));
-    call(slot, step.tensors[slot]);
-  }
-}
-
 }  // namespace
 
 absl::StatusOr<Choice> RuntimeCore::Choose(ProgramId id, const Key& key, Modes allowed) const {
@@ -129,15 +120,24 @@ absl::Status RuntimeCore::StageTensor(OpenStep& step, SlotId slot, const Tensor&
   }
   GRAPHTREE_RETURN_IF_ERROR(step.block.Stage(slot, rows));
   if (tensor.storage() == nullptr) return absl::OkStatus();
-  step.tensors[slot] = tensor;
-  step.has_tensor |= uint32_t{1} << slot;
+  step.tensors.Add(slot, tensor);
   return absl::OkStatus();
 }
 
 void RuntimeCore::Close(OpenStep& step, bool was_launched) {
-  if (step.has_tensor != 0) LetTensorsGo(step, was_launched);
+  Lane& lane = step.program->lane();
+  if (step.tensors.any()) {
+    // No op says that it reads them, so a device that poisons what is freed must not see them go.
+    StagingRing* const ring =
+        lane.device.info().checks_accesses ? &step.program->ring() : nullptr;
+    if (was_launched) {
+      step.tensors.LetGoAfter(*lane.tree, *step.stream, ring);
+    } else {
+      step.tensors.LetGo();
+    }
+  }
   step.is_open = false;
-  step.program->lane().GiveBack();
+  lane.GiveBack();
 }
 
 absl::Status RuntimeCore::CheckRunnable(OpenStep& step, const Values* outputs) const {
@@ -175,9 +175,11 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
     block = Tensor::Foreign(address, plan.block);
   }
   const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
-  if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CheckTensors(step));
+  if (step.tensors.any()) {
+    GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
+  }
   if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
-    if (step.has_tensor != 0) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
+    if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
     tree.BeginStep();
   }
   step.is_running = true;
@@ -193,54 +195,16 @@ absl::Status RuntimeCore::Launch(OpenStep& step, Values* outputs) {
   return status;
 }
 
-// A tensor's own step may have ended since it was staged, in another lane or by its tree's owner.
-absl::Status RuntimeCore::CheckTensors(OpenStep& step) {
-  absl::Status first;
-  ForEachTensor(step, [&](SlotId slot, const Tensor& tensor) {
-    const absl::Status may = MayBeUsed(*tensor.storage());
-    if (may.ok()) return;
-    first.Update(Refused(step.program->options().slots[slot],
-                         "was staged with a tensor, and then:", may));
-  });
-  return first;
-}
-
 // A replay launches the unpack op before anything else, and until then nobody writes to what the
-// last step has left. Any other call may give that memory away first.
+// last step has left. Any other call may give that memory away first. Where all tensors outlive
+// their steps nobody needs to know how the call is going to run.
 absl::Status RuntimeCore::CarryTensors(OpenStep& step, absl::Span<Value> block) {
-  Lane& lane = step.program->lane();
-  const auto ends = [](const Tensor& tensor) {
-    return tensor.storage()->owner()->EndsWithStep(*tensor.storage());
-  };
-  // Where all tensors outlive their steps nobody needs to know how the call will run.
-  bool any_ends = false;
-  ForEachTensor(step, [&](SlotId, const Tensor& tensor) { any_ends |= ends(tensor); });
-  if (!any_ends || lane.tree->WouldReplayFirst(step.shape->function, block, *step.stream)) {
+  const Lane& lane = step.program->lane();
+  if (!step.tensors.AnyEnds() ||
+      lane.tree->WouldReplayFirst(step.shape->function, block, *step.stream)) {
     return absl::OkStatus();
   }
-  absl::Status carried;
-  ForEachTensor(step, [&](SlotId slot, Tensor& tensor) {
-    if (!carried.ok() || !ends(tensor)) return;
-    Value from = tensor;
-    Values copy;
-    carried = lane.tree->Run(lane.carry, absl::MakeSpan(&from, 1), *step.stream, &copy);
-    if (!carried.ok()) return;
-    tensor = Tensor::From(copy[0]);
-    step.block.MoveSource(slot, tensor.word());
-  });
-  return carried.ok() ? step.block.Finish() : carried;
-}
-
-void RuntimeCore::LetTensorsGo(OpenStep& step, bool was_launched) {
-  const Lane& lane = step.program->lane();
-  ForEachTensor(step, [&](SlotId, Tensor& staged) {
-    Tensor tensor = std::exchange(staged, {});
-    if (!was_launched) return;
-    // The lane's own tree comes after its work in any case.
-    if (!lane.tree->Made(tensor)) tensor.storage()->owner()->NoteUsedOn(step.stream->life());
-    if (lane.device.info().checks_accesses) step.program->ring().HoldUntilRead(std::move(tensor));
-  });
-  step.has_tensor = 0;
+  return step.tensors.Carry(*lane.tree, lane.carry, *step.stream, &step.block);
 }
 
 // Any other run may have launched the op more often than once, and put bytes back in between.
