@@ -1,4 +1,4 @@
-// The door: passes everything on to the core.
+// The door: asks the core, and the program that a call is about.
 #include "runtime/runtime.h"
 
 #include <utility>
@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/runtime_core.h"
+#include "runtime/core/step_launch.h"
 
 namespace graphtree {
 
@@ -26,7 +27,7 @@ absl::Status Step::Stage(SlotId slot, const HostRows& rows) {
 
 absl::Status Step::Stage(SlotId slot, const DeviceRows& rows) {
   if (!is_open()) return WhyClosed("staging into");
-  return core_->StageRows(*step_, slot, rows);
+  return StageRows(*step_, slot, rows);
 }
 
 absl::Status Step::Stage(SlotId slot, double value) {
@@ -36,7 +37,7 @@ absl::Status Step::Stage(SlotId slot, double value) {
 
 absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
   if (!is_open()) return WhyClosed("staging into");
-  return core_->StageTensor(*step_, slot, tensor);
+  return StageTensor(*step_, slot, tensor);
 }
 
 absl::StatusOr<void*> Step::Buffer(SlotId slot, int64_t rows) {

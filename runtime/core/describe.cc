@@ -1,4 +1,4 @@
-// Steps, statistics and histories, for people.
+// Steps, statistics and histories, for people and programs.
 #include <string>
 #include <vector>
 

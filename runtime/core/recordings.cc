@@ -8,6 +8,7 @@
 #include "device/base/status_macros.h"
 #include "runtime/core/in_step.h"
 #include "runtime/core/runtime_core.h"
+#include "runtime/core/step_launch.h"
 #include "runtime/core/why_route.h"
 #include "runtime/slots/planted_bug.h"
 
@@ -66,7 +67,7 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
   for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
     const Choice choice = {
         .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
-    GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, Open(program, choice, choice.key, stream));
+    GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
     step->block.StageZeros();
     status = RunToRecord(*step, &why);
     // A workspace that grew in the recording has done so now.
@@ -86,7 +87,7 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
 absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
   if (step.memory != nullptr) GRAPHTREE_RETURN_IF_ERROR(step.block.Finish());
   Values outputs;
-  GRAPHTREE_RETURN_IF_ERROR(Launch(step, &outputs));
+  GRAPHTREE_RETURN_IF_ERROR(LaunchStep(step, &outputs));
   const LastCall last = step.program->lane().tree->last_call();
   const bool is_apart = step.program->options().needs_commit;
   if (last.route == CallRoute::kRecorded) NoteRecorded(step);
@@ -98,7 +99,9 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
   }
   if (is_apart && (last.route == CallRoute::kWarmedUp || last.reason == Reason::kRecordedApart)) {
     outputs.clear();
-    return RecordApart(step);
+    GRAPHTREE_RETURN_IF_ERROR(RecordApart(step));
+    NoteRecorded(step);
+    return absl::OkStatus();
   }
   if (last.route != CallRoute::kRanEagerly) return absl::OkStatus();
   *why = WhyOfRoute(step.choice.why, last, Before::kNothing);
@@ -106,22 +109,9 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
       "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
 }
 
-absl::Status RuntimeCore::RecordApart(OpenStep& step) {
-  Tree& tree = *step.program->lane().tree;
-  step.shape->is_by_cursor = false;
-  Values inputs;
-  if (step.memory != nullptr) {
-    inputs.push_back(Tensor::Foreign(AddressOf(step.memory), step.shape->plan.block));
-  }
-  GRAPHTREE_RETURN_IF_ERROR(
-      tree.Record(step.shape->function, std::move(inputs), *step.stream));
-  NoteRecorded(step);
-  return absl::OkStatus();
-}
-
 void RuntimeCore::RecordWhileServing(OpenStep& step) {
   const absl::Status recorded = RecordApart(step);
-  if (recorded.ok()) return;
+  if (recorded.ok()) return NoteRecorded(step);
   const Why why = absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed;
   step.program->SetFailed(step.choice.index, why);
   if (!options_.tree.warn) return;

@@ -2,11 +2,13 @@
 //
 //   Begin   steps.cc             the shape table chooses, and the ring gives a block
 //   Stage   slots/step_block.h   the data go into the block
-//   Run     steps.cc             the block goes to the tree's function of the shape: one launch
+//   Run     step_launch.h        the block goes to the tree's function of the shape: one launch
 //
 //   runtime_core.cc   what steps run on: programs, lanes, dependencies
+//   steps.cc          begins steps and notes how they ran
 //   recordings.cc     recordings made ahead, and those that wait for a commit
-//   describe.cc       steps and statistics for people
+//   workspaces.cc     dependencies whose memory moves
+//   describe.cc       steps and statistics, for people and programs
 //
 // Threads: see runtime.h.
 #ifndef GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
@@ -28,6 +30,7 @@
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/program_state.h"
+#include "runtime/core/step_launch.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_stats.h"
 #include "runtime/program.h"
@@ -73,10 +76,8 @@ class RuntimeCore {
   absl::StatusOr<OpenStep*> Begin(ProgramId program, const Key& key, Stream& stream,
                                   const StepOptions& options);
   // REQUIRES: the step is open; the same below.
-  absl::Status StageRows(OpenStep& step, SlotId slot, const DeviceRows& rows);
-  absl::Status StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor);
   absl::Status Run(OpenStep& step, Values* outputs);
-  void Cancel(OpenStep& step) { Close(step, /*was_launched=*/false); }
+  void Cancel(OpenStep& step) { CloseStep(step, /*was_launched=*/false); }
   // False if no step waits to be run in that lane.
   bool CancelIn(uint32_t lane, uint32_t device);
   std::string Describe(const OpenStep& step) const;
@@ -91,26 +92,12 @@ class RuntimeCore {
   // By device, then by its number among the device's lanes.
   using LaneKey = std::pair<uint32_t, uint32_t>;
 
-  void Close(OpenStep& step, bool was_launched);
   absl::StatusOr<Lane*> LaneFor(LaneKey key);
   // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
   // much each lane of its device may take, but for those that have a step under way beside it.
   void ShareMemory(Lane& own);
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
-  static absl::Status CheckDevice(ProgramState& program, Stream& stream);
-  // REQUIRES: the lane is taken.
-  absl::StatusOr<OpenStep*> Open(ProgramState& program, const Choice& choice, const Key& key,
-                                 Stream& stream);
-  // An error if the caller has not given all that the step needs.
-  absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
-  // Copies tensors that would end with the lane's last step, unless the launch reads them before
-  // anything else happens.
-  absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block);
-  // Runs the step's function of the tree, in a new step of the tree unless it continues.
-  absl::Status Launch(OpenStep& step, Values* outputs);
-  // Whether the step that went well has launched its unpack op just once.
-  static bool MovesCursor(const OpenStep& step);
   // What the tree made of the step, as its reason.
   void NoteRoute(OpenStep& step, const absl::Status& status);
   void NoteMiss(OpenStep& step, const LastCall& last);
@@ -130,8 +117,6 @@ class RuntimeCore {
   // Records one shape on slots of zeros.
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
   absl::Status RunToRecord(OpenStep& step, Why* why);
-  // Records the step's shape and launches nothing: its graph serves once it is committed.
-  absl::Status RecordApart(OpenStep& step);
 
   const std::vector<Device*> devices_;
   const RuntimeOptions options_;
