@@ -141,13 +141,13 @@ std::vector<UncommittedShape> Runtime::Uncommitted() const { return core_->Uncom
 absl::Status Runtime::Commit(uint64_t epoch) { return core_->Commit(epoch); }
 
 absl::StatusOr<Vote> Runtime::MakeVote(ProgramId program, const Key& key, Modes allowed,
-                                       uint32_t epoch) const {
-  return core_->MakeVote(program, key, allowed, epoch);
+                                       uint32_t round) const {
+  return core_->MakeVote(program, key, allowed, round);
 }
 
 absl::StatusOr<Agreement> Runtime::Agree(ProgramId program, const Key& key, Modes allowed,
-                                         uint32_t epoch, absl::Span<const Vote> votes) const {
-  return core_->Agree(program, key, allowed, epoch, votes);
+                                         uint32_t round, absl::Span<const Vote> votes) const {
+  return core_->Agree(program, key, allowed, round, votes);
 }
 
 bool Runtime::CancelStep(uint32_t lane, uint32_t device) { return core_->CancelIn(lane, device); }

@@ -70,8 +70,8 @@ class RuntimeCore {
   absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key, Modes allowed) const;
   absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
-                                uint32_t epoch) const;
-  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
+                                uint32_t round) const;
+  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t round,
                                   absl::Span<const Vote> votes) const;
   absl::StatusOr<OpenStep*> Begin(ProgramId program, const Key& key, Stream& stream,
                                   const StepOptions& options);

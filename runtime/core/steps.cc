@@ -18,17 +18,17 @@ absl::StatusOr<Choice> RuntimeCore::Choose(ProgramId id, const Key& key, Modes a
 }
 
 absl::StatusOr<Vote> RuntimeCore::MakeVote(ProgramId id, const Key& key, Modes allowed,
-                                           uint32_t epoch) const {
+                                           uint32_t round) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  return graphtree::MakeVote(program->table(), {program->fingerprint(), epoch, key, allowed});
+  return graphtree::MakeVote(program->table(), {program->fingerprint(), round, key, allowed});
 }
 
 absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes allowed,
-                                             uint32_t epoch, absl::Span<const Vote> votes) const {
+                                             uint32_t round, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
   GRAPHTREE_ASSIGN_OR_RETURN(
       Agreement agreed,
-      graphtree::Agree(program->table(), {program->fingerprint(), epoch, key, allowed}, votes));
+      graphtree::Agree(program->table(), {program->fingerprint(), round, key, allowed}, votes));
   if (agreed.outcome == VoteOutcome::kAgreed &&
       !IsReplay(program->table().Choose(agreed.key, agreed.modes).why)) {
     // Every rank finds this alike. What they agreed on may be more than slots hold.
