@@ -111,7 +111,7 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     ring.cursor_unit = static_cast<uint32_t>(arena_.cursor / unpack::kUnitBytes);
     const Tensor block = on.Input(0);
     const bool is_copy = on.ok() && !ring_->memory().Contains(block.word());
-    shape->copies_block |= is_copy;
+    shape->needs_blocks_address |= is_copy;
     if (is_copy && shape->is_by_cursor) {
       // Only a recording is given copies: this call runs at once instead, which reads the block.
       on.Fail(absl::AbortedError("its block is at the cursor, and the recording would copy it"));

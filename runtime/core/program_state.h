@@ -44,9 +44,12 @@ struct ShapeState {
   ShapePlan plan;
   FunctionId function = 0;
   ShapeLife life;
-  // A recording was given a copy of the block, as some work of the body could hide its address. The
-  // block at the cursor cannot be copied by its address, so steps of this shape name their blocks.
-  bool copies_block = false;
+  // The tree could not patch this function's input, because the body has work that no launch
+  // declares and that may hide an address (match/input_roles.h). So the tree copies the block's
+  // bytes before a replay and gives the op that copy. For that it must be told where the block is:
+  // the address that stands for "at the cursor" (block_cursor.h) points to other bytes. Steps of
+  // this shape therefore always give the block's own address.
+  bool needs_blocks_address = false;
   bool is_by_cursor = false;  // the step under way leaves the block to the cursor
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;

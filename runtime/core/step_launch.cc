@@ -40,7 +40,7 @@ absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block) {
 
 // Any other run may have launched the op more often than once, and put bytes back in between.
 bool MovesCursor(const OpenStep& step) {
-  return step.shape->plan.launch_blocks > 0 && !step.shape->copies_block &&
+  return step.shape->plan.launch_blocks > 0 && !step.shape->needs_blocks_address &&
          step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 
@@ -114,7 +114,7 @@ absl::Status LaunchStep(OpenStep& step, Values* outputs) {
   if (step.memory != nullptr) {
     const Address named = AddressOf(step.memory);
     const Address address =
-        step.shape->copies_block ? named : ring.AddressFor(plan.block_bytes);
+        step.shape->needs_blocks_address ? named : ring.AddressFor(plan.block_bytes);
     step.shape->is_by_cursor = address != named;
     block = Tensor::Foreign(address, plan.block);
   }
