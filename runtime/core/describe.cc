@@ -15,9 +15,9 @@ RuntimeStats RuntimeCore::stats() const {
   stats.workspace_moves = workspace_moves_;
   stats.stale_recordings = stale_recordings_;
   for (const auto& [key, lane] : lanes_) {
-    stats.steps += lane->stats.steps;
-    stats.recordings += lane->stats.recordings;
-    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->stats.why[i];
+    stats.steps += lane->counts.steps;
+    stats.recordings += lane->counts.recordings;
+    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->counts.why[i];
   }
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;

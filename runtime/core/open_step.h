@@ -20,7 +20,6 @@ struct ShapeState;
 struct OpenStep {
   uint64_t serial = 0;
   bool is_open = false;
-  bool is_running = false;  // its body may call the runtime
   bool continues = false;
   ProgramState* program = nullptr;
   ShapeState* shape = nullptr;  // the program's eager one if no shape serves the step

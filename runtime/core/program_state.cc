@@ -258,11 +258,11 @@ std::vector<std::shared_ptr<void>> ProgramState::TakeMemory() {
 }
 
 absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {
+  if (eager_.key == key && eager_.plan.block != nullptr) return &eager_;
   absl::StatusOr<ShapePlan> plan = PlanShape(options_.slots, arena_, key);
   if (!plan.ok()) return Named(name(), plan.status());
-  if (!(eager_.key == key)) eager_.has_run = false;
   eager_.key = key;
-  eager_.mode = Mode::kEager;
+  eager_.has_run = false;
   eager_.plan = *std::move(plan);
   return &eager_;
 }

@@ -139,7 +139,7 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
         absl::StrCat("there is a program '", options.name, "' already; names are unique"));
   }
   for (const DepId& dep : options.deps) {
-    if (dep.runtime == number_ && dep.index < dependencies_.size()) continue;
+    if (IsOurs(dep)) continue;
     return absl::InvalidArgumentError(absl::StrCat("program '", options.name,
                                                    "' depends on something that DeclareDep of this "
                                                    "runtime did not return"));
@@ -219,7 +219,7 @@ DepId RuntimeCore::Declared(uint32_t index) {
 }
 
 absl::Status RuntimeCore::Touch(DepId dep) {
-  if (dep.runtime != number_ || dep.index >= dependencies_.size()) {
+  if (!IsOurs(dep)) {
     return absl::InvalidArgumentError(
         "what was touched is no dependency that DeclareDep of this runtime returned");
   }

@@ -107,6 +107,9 @@ class RuntimeCore {
   // The step ran eagerly, since its shape is recorded without being launched: does that now.
   void RecordWhileServing(OpenStep& step);
   std::string DescribeStale(const OpenStep& step) const;
+  bool IsOurs(DepId dep) const {
+    return dep.runtime == number_ && dep.index < dependencies_.size();
+  }
   // Registers the dependency in every lane's tree.
   DepId Declared(uint32_t index);
   // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".

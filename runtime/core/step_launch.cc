@@ -126,9 +126,7 @@ absl::Status LaunchStep(OpenStep& step, Values* outputs) {
     if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
     tree.BeginStep();
   }
-  step.is_running = true;
   absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
-  step.is_running = false;
   if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
   if (step.memory == nullptr) return status;
   if (status.ok()) {

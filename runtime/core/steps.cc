@@ -70,7 +70,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
     NoteRoute(step, status);
   } else {
     step.choice.why = Why::kFailed;
-    if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().stats.steps;
+    if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().counts.steps;
   }
   CloseStep(step, is_launched);
   return status.ok() ? status : InStep(step, "running", status);
@@ -78,7 +78,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
 
 void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
   Lane& lane = step.program->lane();
-  ++lane.stats.steps;
+  ++lane.counts.steps;
   const bool has_shape = IsReplay(step.choice.why);
   if (status.ok()) {
     // Ranks run the same collectives in a graph and eagerly, recorded yet or not.
@@ -98,7 +98,7 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
     }
   }
   if (!IsReplay(step.choice.why)) ShareMemory(lane);
-  ++lane.stats.why[static_cast<size_t>(step.choice.why)];
+  ++lane.counts.why[static_cast<size_t>(step.choice.why)];
 }
 
 void RuntimeCore::NoteMiss(OpenStep& step, const LastCall& last) {
@@ -125,7 +125,7 @@ std::vector<uint32_t> RuntimeCore::TouchedSince(const OpenStep& step) const {
 }
 
 void RuntimeCore::NoteRecorded(OpenStep& step) {
-  ++step.program->lane().stats.recordings;
+  ++step.program->lane().counts.recordings;
   const uint64_t epoch = step.program->options().needs_commit ? epoch_ : 0;
   step.program->SetRecorded(step.choice.index, /*is_first=*/!step.continues,
                             dependencies_.GenerationsOf(step.program->dependencies()), epoch);

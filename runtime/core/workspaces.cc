@@ -48,8 +48,9 @@ std::vector<std::string> RuntimeCore::RecordedWith(uint32_t dep) const {
 
 std::string RuntimeCore::WhoRuns() const {
   for (const auto& [key, lane] : lanes_) {
+    // A lane that is taken, by a step that waits no more for its caller.
     const OpenStep& step = lane->step;
-    if (!step.is_running) continue;
+    if (lane->under_way.load() == nullptr || step.is_open) continue;
     return absl::StrCat("while '", step.program->name(), "' ran for ", ToString(step.shape->key));
   }
   return "between steps";
@@ -57,8 +58,7 @@ std::string RuntimeCore::WhoRuns() const {
 
 absl::Status RuntimeCore::MoveWorkspace(DepId workspace, AddressRange memory) {
   const uint32_t index = workspace.index;
-  if (workspace.runtime != number_ || index >= dependencies_.size() ||
-      !dependencies_.is_workspace(index)) {
+  if (!IsOurs(workspace) || !dependencies_.is_workspace(index)) {
     return absl::InvalidArgumentError(
         "what was moved is no workspace that DeclareWorkspace of this runtime returned");
   }
