@@ -5,7 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
-#include "graphs/layout.h"
 #include "runtime/core/runtime_core.h"
 
 namespace graphtree {
@@ -27,24 +26,6 @@ RuntimeStats RuntimeCore::stats() const {
     stats.staging_bytes += program->ring().memory().bytes;
   }
   return stats;
-}
-
-absl::StatusOr<uint64_t> RuntimeCore::StagedBytes(ProgramId id, SlotId slot,
-                                                  const HostRows& rows) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  const std::vector<SlotSpec>& slots = program->options().slots;
-  if (slot >= slots.size() || rows.rows < 0 || rows.rows > GreatestRows(slots[slot])) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(rows.rows, " rows of slot ", slot, " of '", program->name(),
-                     "', which has ", slots.size(), " slots"));
-  }
-  if (rows.row_stride != 0 || rows.piece_stride != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rows of slot '", slots[slot].name, "' lie with strides of ", rows.row_stride,
-                     " and ", rows.piece_stride, "; these must have no gaps"));
-  }
-  return static_cast<uint64_t>(rows.rows) * PiecesOf(slots[slot]) * RowElementsOf(slots[slot]) *
-         BytesOf(rows.type);
 }
 
 const LaunchHistory& RuntimeCore::history(uint32_t number, uint32_t device) const {

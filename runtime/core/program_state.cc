@@ -137,12 +137,6 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   return outputs;
 }
 
-Tensor ProgramState::SlotWhole(SlotId slot) const {
-  const SlotSpec& spec = options_.slots[slot];
-  return Tensor::Foreign(memory_->range().base + arena_.offsets[slot],
-                         Layout::Of(spec.type, spec.sizes));
-}
-
 void ProgramState::CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on) {
   std::vector<const Layout*> returned;
   for (const Value& output : outputs) returned.push_back(output.layout());
@@ -195,14 +189,6 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode) {
   table_ = *std::move(table);
   for (uint32_t i = 0; i < table_->size(); ++i) TellTable(i);
   return absl::OkStatus();
-}
-
-std::vector<FunctionId> ProgramState::FunctionsOf(const Key& key) const {
-  std::vector<FunctionId> functions;
-  for (const std::unique_ptr<ShapeState>& shape : shapes_) {
-    if (shape->key == key) functions.push_back(shape->function);
-  }
-  return functions;
 }
 
 absl::Status ProgramState::Leave() {

@@ -22,13 +22,20 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "graphs/captured_pointers.h"
 #include "graphs/function_options.h"
 #include "graphs/tensor.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/shape_life.h"
 #include "runtime/program.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/mode.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/shapes/vote.h"
 #include "runtime/slots/free_events.h"
+#include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_memory.h"
 #include "runtime/slots/slot_plan.h"
@@ -87,18 +94,23 @@ class ProgramState {
   StagingRing& ring() { return *ring_; }
   // None if the program does not tell.
   const FreeEvents& free_events() const { return free_events_; }
-  // The whole slot. REQUIRES: the program has it.
-  Tensor SlotWhole(SlotId slot) const;
   uint64_t slot_bytes() const { return arena_.bytes; }
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
-  // The tree's functions of the shapes with this key, one for each mode.
-  std::vector<FunctionId> FunctionsOf(const Key& key) const;
   // The same in every table of the program's; kNoShape of kNoShape.
   uint64_t IdOf(uint32_t index) const {
     return index == kNoShape ? kNoShape : table_->shape(index).id;
   }
+  // What callers ask of it, as in runtime.h (program_answers.cc).
+  absl::StatusOr<Vote> MakeVote(const Key& key, Modes allowed, uint32_t round) const;
+  absl::StatusOr<Agreement> Agree(const Key& key, Modes allowed, uint32_t round,
+                                  absl::Span<const Vote> votes) const;
+  absl::StatusOr<uint64_t> StagedBytes(SlotId slot, const HostRows& rows) const;
+  absl::StatusOr<CapturedPointers> Pointers(const Key& key, AddressRange range) const;
+  absl::StatusOr<FreeEvents> WhenFree() const;
+  absl::StatusOr<Tensor> SlotWhole(SlotId slot) const;
+
   // What became of a shape (shape_life.h): from then on the table chooses by it.
   void SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,
                    uint64_t epoch);

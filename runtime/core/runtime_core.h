@@ -37,8 +37,6 @@
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/shape_table.h"
-#include "runtime/shapes/vote.h"
-#include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 
 namespace graphtree {
@@ -67,12 +65,6 @@ class RuntimeCore {
   DepId DeclareWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
 
-  absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
-  absl::StatusOr<Choice> Choose(ProgramId program, const Key& key, Modes allowed) const;
-  absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
-                                uint32_t round) const;
-  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t round,
-                                  absl::Span<const Vote> votes) const;
   absl::StatusOr<OpenStep*> Begin(ProgramId program, const Key& key, Stream& stream,
                                   const StepOptions& options);
   // REQUIRES: the step is open; the same below.

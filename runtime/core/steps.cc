@@ -12,32 +12,6 @@
 #include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
-absl::StatusOr<Choice> RuntimeCore::Choose(ProgramId id, const Key& key, Modes allowed) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  return program->table().Choose(key, allowed);
-}
-
-absl::StatusOr<Vote> RuntimeCore::MakeVote(ProgramId id, const Key& key, Modes allowed,
-                                           uint32_t round) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  return graphtree::MakeVote(program->table(), {program->fingerprint(), round, key, allowed});
-}
-
-absl::StatusOr<Agreement> RuntimeCore::Agree(ProgramId id, const Key& key, Modes allowed,
-                                             uint32_t round, absl::Span<const Vote> votes) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  GRAPHTREE_ASSIGN_OR_RETURN(
-      Agreement agreed,
-      graphtree::Agree(program->table(), {program->fingerprint(), round, key, allowed}, votes));
-  if (agreed.outcome == VoteOutcome::kAgreed &&
-      !IsReplay(program->table().Choose(agreed.key, agreed.modes).why)) {
-    // Every rank finds this alike. What they agreed on may be more than slots hold.
-    agreed.outcome = VoteOutcome::kNoGraph;
-    agreed.key = key;
-  }
-  return agreed;
-}
-
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
