@@ -4,7 +4,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "device/base/status_macros.h"
 #include "runtime/core/runtime_core.h"
 
 namespace graphtree {
@@ -13,11 +12,11 @@ RuntimeStats RuntimeCore::stats() const {
   RuntimeStats stats;
   stats.workspace_moves = workspace_moves_;
   stats.stale_recordings = stale_recordings_;
-  for (const auto& [key, lane] : lanes_) {
-    stats.steps += lane->counts.steps;
-    stats.recordings += lane->counts.recordings;
-    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->counts.why[i];
-  }
+  lanes_.ForEach([&stats](const Lane& lane) {
+    stats.steps += lane.counts.steps;
+    stats.recordings += lane.counts.recordings;
+    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane.counts.why[i];
+  });
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     stats.staging_waits += program->ring().waits();
@@ -30,20 +29,20 @@ RuntimeStats RuntimeCore::stats() const {
 
 const LaunchHistory& RuntimeCore::history(uint32_t number, uint32_t device) const {
   static const auto* const nothing = new LaunchHistory();
-  const auto found = lanes_.find({device, number});
-  return found == lanes_.end() ? *nothing : found->second->history;
+  const Lane* const lane = lanes_.Find({device, number});
+  return lane == nullptr ? *nothing : lane->history;
 }
 
 bool RuntimeCore::CancelIn(uint32_t number, uint32_t device) {
-  const auto found = lanes_.find({device, number});
-  if (found == lanes_.end() || !found->second->step.is_open) return false;
-  Cancel(found->second->step);
+  Lane* const lane = lanes_.Find({device, number});
+  if (lane == nullptr || !lane->step.is_open) return false;
+  Cancel(lane->step);
   return true;
 }
 
 Tree* RuntimeCore::tree(uint32_t number, uint32_t device) {
-  const auto found = lanes_.find({device, number});
-  return found == lanes_.end() ? nullptr : found->second->tree.get();
+  Lane* const lane = lanes_.Find({device, number});
+  return lane == nullptr ? nullptr : lane->tree.get();
 }
 
 std::string RuntimeCore::DescribeStale(const OpenStep& step) const {

@@ -16,7 +16,8 @@ namespace graphtree {
 
 absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
+  GRAPHTREE_RETURN_IF_ERROR(
+      lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
   GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
   if (const auto capture = stream.Capture();
       capture.ok() && capture->state != CaptureState::kNone) {
@@ -30,7 +31,7 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
                      lane.number, "; one thread at a time uses a lane"));
   }
   const absl::Status recorded = RecordAll(*program, stream);
-  ShareMemory(lane);
+  lanes_.ShareMemory(lane);
   lane.GiveBack();
   return recorded;
 }
@@ -131,7 +132,7 @@ std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {
 }
 
 absl::Status RuntimeCore::Commit(uint64_t epoch) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("epoch ", epoch, " was committed")));
+  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckNoStep(absl::StrCat("epoch ", epoch, " was committed")));
   if (epoch != epoch_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "epoch ", epoch, " was committed; the epoch that recordings belong to now is ", epoch_));

@@ -4,7 +4,8 @@
 //   Stage   slots/step_block.h   the data go into the block
 //   Run     step_launch.h        the block goes to the tree's function of the shape: one launch
 //
-//   runtime_core.cc   what steps run on: programs, lanes, dependencies
+//   lanes.h           the trees that steps run in, and the memory that they share
+//   runtime_core.cc   what else steps run on: programs, dependencies
 //   steps.cc          begins steps and notes how they ran
 //   recordings.cc     recordings made ahead, and those that wait for a commit
 //   workspaces.cc     dependencies whose memory moves
@@ -14,9 +15,7 @@
 #ifndef GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 #define GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 
-#include <atomic>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -24,11 +23,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "device/address.h"
 #include "device/device.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/lanes.h"
 #include "runtime/core/program_state.h"
 #include "runtime/core/step_launch.h"
 #include "graphs/tensor.h"
@@ -37,7 +36,6 @@
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/shape_table.h"
-#include "runtime/slots/slot.h"
 
 namespace graphtree {
 
@@ -81,15 +79,8 @@ class RuntimeCore {
 
  private:
   absl::StatusOr<ProgramState*> FindMutable(ProgramId id);
-  // By device, then by its number among the device's lanes.
-  using LaneKey = std::pair<uint32_t, uint32_t>;
-
-  absl::StatusOr<Lane*> LaneFor(LaneKey key);
-  // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
-  // much each lane of its device may take, but for those that have a step under way beside it.
-  void ShareMemory(Lane& own);
-  // An error if a step is open in some lane: `what` cannot be done then.
-  absl::Status CheckNoStep(absl::string_view what) const;
+  // Adds the lane if there is none.
+  absl::StatusOr<Lane*> LaneFor(Lanes::Place place);
   // What the tree made of the step, as its reason.
   void NoteRoute(OpenStep& step, const absl::Status& status);
   void NoteMiss(OpenStep& step, const LastCall& last);
@@ -104,20 +95,17 @@ class RuntimeCore {
   }
   // Registers the dependency in every lane's tree.
   DepId Declared(uint32_t index);
+  void RegisterIn(Lane& lane, uint32_t dep) const;
   // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".
   std::vector<std::string> RecordedWith(uint32_t dep) const;
-  // "while 'decode' ran for tokens=8", "between steps".
-  std::string WhoRuns() const;
   absl::Status RecordAll(ProgramState& program, Stream& stream);
   // Records one shape on slots of zeros.
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
   absl::Status RunToRecord(OpenStep& step, Why* why);
 
-  const std::vector<Device*> devices_;
   const RuntimeOptions options_;
   const uint32_t number_;  // of this runtime among those of the process
-  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
-  std::atomic<bool> limits_are_old_{false};  // a lane had a step when limits were set
+  Lanes lanes_;
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;

@@ -71,7 +71,7 @@ void RuntimeCore::NoteRoute(OpenStep& step, const absl::Status& status) {
       step.shape->life.Hit();
     }
   }
-  if (!IsReplay(step.choice.why)) ShareMemory(lane);
+  if (!IsReplay(step.choice.why)) lanes_.ShareMemory(lane);
   ++lane.counts.why[static_cast<size_t>(step.choice.why)];
 }
 

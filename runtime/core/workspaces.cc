@@ -46,16 +46,6 @@ std::vector<std::string> RuntimeCore::RecordedWith(uint32_t dep) const {
   return recorded;
 }
 
-std::string RuntimeCore::WhoRuns() const {
-  for (const auto& [key, lane] : lanes_) {
-    // A lane that is taken, by a step that waits no more for its caller.
-    const OpenStep& step = lane->step;
-    if (lane->under_way.load() == nullptr || step.is_open) continue;
-    return absl::StrCat("while '", step.program->name(), "' ran for ", ToString(step.shape->key));
-  }
-  return "between steps";
-}
-
 absl::Status RuntimeCore::MoveWorkspace(DepId workspace, AddressRange memory) {
   const uint32_t index = workspace.index;
   if (!IsOurs(workspace) || !dependencies_.is_workspace(index)) {
@@ -68,14 +58,15 @@ absl::Status RuntimeCore::MoveWorkspace(DepId workspace, AddressRange memory) {
   dependencies_.Move(index, memory);
   ++touches_;
   absl::Status first;
-  for (auto& [key, lane] : lanes_) {
-    first.Update(lane->tree->MoveWorkspace(lane->workspaces[index], memory));
-  }
+  lanes_.ForEach([&](Lane& lane) {
+    first.Update(lane.tree->MoveWorkspace(lane.workspaces[index], memory));
+  });
   if (stale.empty()) return first;
   ++workspace_moves_;
   stale_recordings_ += stale.size();
   if (options_.tree.warn) {
-    const std::string words = WordsOf(dependencies_.name(index), before, memory, WhoRuns(), stale);
+    const std::string words =
+        WordsOf(dependencies_.name(index), before, memory, lanes_.WhoRuns(), stale);
     Guarded([&] { options_.tree.warn(words); }).IgnoreError();
   }
   return first;
