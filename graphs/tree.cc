@@ -16,6 +16,12 @@
 namespace graphtree {
 namespace {
 
+absl::Status MustBeAtHome(const std::string& elsewhere, const std::string& home) {
+  if (elsewhere.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("it lies on another device, ", elsewhere, "; this tree's is ", home));
+}
+
 // Uses a list and no recursion: paths may be thousands of levels deep.
 uint64_t NodesBelow(const Node& node) {
   std::vector<const Node*> nodes = {&node};
@@ -107,6 +113,19 @@ bool Tree::WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Strea
 bool Tree::Made(const Tensor& tensor) const {
   return tensor.storage() != nullptr &&
          tensor.storage()->owner() == core_->ground().memory->owner();
+}
+
+absl::Status Tree::MayRead(const Tensor& tensor) {
+  if (tensor.storage() != nullptr) {
+    if (absl::Status may = MayBeUsed(*tensor.storage()); !may.ok()) return may;
+  }
+  auto& home = core_->ground().home;
+  return MustBeAtHome(home.OtherHomeOf(tensor), home.place().name);
+}
+
+absl::Status Tree::MayRead(Address memory) {
+  auto& home = core_->ground().home;
+  return MustBeAtHome(home.OtherHomeOf(memory), home.place().name);
 }
 
 WorkspaceId Tree::RegisterWorkspace(std::string name, AddressRange memory) {

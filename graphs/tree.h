@@ -170,6 +170,11 @@ class Tree {
   const char* state() const;
   // Whether a function of this tree made the tensor.
   bool Made(const Tensor& tensor) const;
+  // OK if work of this tree's device may read the tensor now: it may be used (MayBeUsed), and lies
+  // on that device. For the thread that calls the tree. Cost: two loads, where the page of a
+  // caller's memory is known.
+  absl::Status MayRead(const Tensor& tensor);
+  absl::Status MayRead(Address memory);
   // For the allocator callbacks of foreign code that runs inside bodies: a recording may go on
   // using the blocks that they gave (foreign_memory.h). The reference is good until the tree is
   // closed, and for as long as the foreign code holds blocks.

@@ -1,7 +1,9 @@
 // Compares what was prepared with what is asked for.
 #include "runtime/ahead.h"
 
+#include <array>
 #include <cstring>
+#include <numeric>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,23 +13,54 @@
 namespace graphtree {
 namespace {
 
-void Append(const void* data, size_t bytes, std::vector<uint8_t>* to) {
-  const auto* const from = static_cast<const uint8_t*>(data);
-  to->insert(to->end(), from, from + bytes);
+// Before the bytes of each slot's rows.
+using Head = std::array<int64_t, 3>;
+
+Head HeadOf(const AheadRows& row) {
+  return {row.slot, static_cast<int64_t>(row.rows.type), row.rows.rows};
+}
+
+// All rows, one slot's after the other. `sizes` are those of each, in bytes.
+std::vector<uint8_t> BytesOf(absl::Span<const AheadRows> rows, absl::Span<const uint64_t> sizes) {
+  std::vector<uint8_t> bytes;
+  bytes.reserve(std::accumulate(sizes.begin(), sizes.end(), sizes.size() * sizeof(Head)));
+  const auto append = [&bytes](const void* data, size_t count) {
+    const auto* const from = static_cast<const uint8_t*>(data);
+    bytes.insert(bytes.end(), from, from + count);
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    append(HeadOf(rows[i]).data(), sizeof(Head));
+    append(rows[i].rows.data, sizes[i]);
+  }
+  return bytes;
+}
+
+// Whether BytesOf the rows are these; copies nothing.
+bool IsSame(absl::Span<const uint8_t> kept, absl::Span<const AheadRows> rows,
+            absl::Span<const uint64_t> sizes) {
+  const auto starts_with = [&kept](const void* data, size_t count) {
+    if (kept.size() < count) return false;
+    if (count > 0 && std::memcmp(kept.data(), data, count) != 0) return false;
+    kept.remove_prefix(count);
+    return true;
+  };
+  for (size_t i = 0; i < rows.size(); ++i) {
+    if (!starts_with(HeadOf(rows[i]).data(), sizeof(Head))) return false;
+    if (!starts_with(rows[i].rows.data, sizes[i])) return false;
+  }
+  return kept.empty();
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<uint8_t>> Ahead::BytesOf(absl::Span<const AheadRows> rows) const {
-  std::vector<uint8_t> bytes;
+absl::Status Ahead::Measure(absl::Span<const AheadRows> rows) {
+  sizes_.clear();
   for (const AheadRows& row : rows) {
     GRAPHTREE_ASSIGN_OR_RETURN(const uint64_t size,
                                runtime_.StagedBytes(program_, row.slot, row.rows));
-    const int64_t what[] = {row.slot, static_cast<int64_t>(row.rows.type), row.rows.rows};
-    Append(what, sizeof(what), &bytes);
-    Append(row.rows.data, size, &bytes);
+    sizes_.push_back(size);
   }
-  return bytes;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Values> Ahead::Run(const Key& key, absl::Span<const AheadRows> rows,
@@ -49,7 +82,8 @@ absl::Status Ahead::Prepare(const Key& key, absl::Span<const AheadRows> rows, St
   auto prepared = std::make_unique<Prepared>();
   prepared->key = key;
   prepared->touches = runtime_.touches();
-  GRAPHTREE_ASSIGN_OR_RETURN(prepared->bytes, BytesOf(rows));
+  GRAPHTREE_RETURN_IF_ERROR(Measure(rows));
+  prepared->bytes = BytesOf(rows, sizes_);
   GRAPHTREE_ASSIGN_OR_RETURN(prepared->done, side.device().NewEvent({}));
   GRAPHTREE_ASSIGN_OR_RETURN(prepared->outputs, Run(key, rows, side));
   GRAPHTREE_RETURN_IF_ERROR(side.Record(*prepared->done));
@@ -58,13 +92,13 @@ absl::Status Ahead::Prepare(const Key& key, absl::Span<const AheadRows> rows, St
   return absl::OkStatus();
 }
 
-bool Ahead::IsRight(const Key& key, const std::vector<uint8_t>& bytes) {
+bool Ahead::IsRight(const Key& key, absl::Span<const AheadRows> rows) {
   if (prepared_ == nullptr) return false;
   if (!(prepared_->key == key)) {
     ++stats_.other_key;
     return false;
   }
-  if (prepared_->bytes != bytes) {
+  if (!IsSame(prepared_->bytes, rows, sizes_)) {
     ++stats_.other_rows;
     return false;
   }
@@ -75,8 +109,8 @@ bool Ahead::IsRight(const Key& key, const std::vector<uint8_t>& bytes) {
 
 absl::StatusOr<Values> Ahead::Take(const Key& key, absl::Span<const AheadRows> rows,
                                    Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<uint8_t> bytes, BytesOf(rows));
-  const bool is_right = IsRight(key, bytes);
+  GRAPHTREE_RETURN_IF_ERROR(Measure(rows));
+  const bool is_right = IsRight(key, rows);
   const std::unique_ptr<Prepared> prepared = std::move(prepared_);
   if (!is_right) return Run(key, rows, stream);
   GRAPHTREE_RETURN_IF_ERROR(stream.Wait(*prepared->done));

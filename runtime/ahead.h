@@ -73,20 +73,22 @@ class Ahead {
  private:
   struct Prepared {
     Key key;
-    std::vector<uint8_t> bytes;  // of all rows, with slots, types and counts
+    std::vector<uint8_t> bytes;  // of all rows (BytesOf)
     uint64_t touches = 0;        // of the runtime's dependencies, before
     Values outputs;
     std::unique_ptr<Event> done;
   };
 
-  absl::StatusOr<std::vector<uint8_t>> BytesOf(absl::Span<const AheadRows> rows) const;
+  // How many bytes each of the rows has; an error if they are none of the program's.
+  absl::Status Measure(absl::Span<const AheadRows> rows);
   absl::StatusOr<Values> Run(const Key& key, absl::Span<const AheadRows> rows, Stream& stream);
-  // Counts why not.
-  bool IsRight(const Key& key, const std::vector<uint8_t>& bytes);
+  // Counts why not. REQUIRES: the rows were measured.
+  bool IsRight(const Key& key, absl::Span<const AheadRows> rows);
 
   Runtime& runtime_;
   const ProgramId program_;
   std::unique_ptr<Prepared> prepared_;
+  std::vector<uint64_t> sizes_;  // of the rows that were measured last, in bytes
   AheadStats stats_;
 };
 

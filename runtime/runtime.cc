@@ -1,4 +1,4 @@
-// The door: passes everything on to the core.
+// The door: asks the core, and the program that a call is about.
 #include "runtime/runtime.h"
 
 #include <utility>
@@ -6,7 +6,9 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/program_state.h"
 #include "runtime/core/runtime_core.h"
+#include "runtime/core/step_launch.h"
 
 namespace graphtree {
 
@@ -26,7 +28,7 @@ absl::Status Step::Stage(SlotId slot, const HostRows& rows) {
 
 absl::Status Step::Stage(SlotId slot, const DeviceRows& rows) {
   if (!is_open()) return WhyClosed("staging into");
-  return step_->block.Stage(slot, rows);
+  return StageRows(*step_, slot, rows);
 }
 
 absl::Status Step::Stage(SlotId slot, double value) {
@@ -36,7 +38,7 @@ absl::Status Step::Stage(SlotId slot, double value) {
 
 absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
   if (!is_open()) return WhyClosed("staging into");
-  return core_->StageTensor(*step_, slot, tensor);
+  return StageTensor(*step_, slot, tensor);
 }
 
 absl::StatusOr<void*> Step::Buffer(SlotId slot, int64_t rows) {
@@ -116,8 +118,9 @@ absl::Status Runtime::MoveWorkspace(DepId workspace, AddressRange memory) {
   return core_->MoveWorkspace(workspace, memory);
 }
 
-absl::StatusOr<Choice> Runtime::Choose(ProgramId program, const Key& key, Modes allowed) const {
-  return core_->Choose(program, key, allowed);
+absl::StatusOr<Choice> Runtime::Choose(ProgramId id, const Key& key, Modes allowed) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  return program->table().Choose(key, allowed);
 }
 
 absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& stream,
@@ -128,9 +131,10 @@ absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& s
 
 uint64_t Runtime::touches() const { return core_->touches(); }
 
-absl::StatusOr<uint64_t> Runtime::StagedBytes(ProgramId program, SlotId slot,
+absl::StatusOr<uint64_t> Runtime::StagedBytes(ProgramId id, SlotId slot,
                                               const HostRows& rows) const {
-  return core_->StagedBytes(program, slot, rows);
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  return program->StagedBytes(slot, rows);
 }
 
 uint64_t Runtime::epoch() const { return core_->epoch(); }
@@ -139,14 +143,16 @@ std::vector<UncommittedShape> Runtime::Uncommitted() const { return core_->Uncom
 
 absl::Status Runtime::Commit(uint64_t epoch) { return core_->Commit(epoch); }
 
-absl::StatusOr<Vote> Runtime::MakeVote(ProgramId program, const Key& key, Modes allowed,
-                                       uint32_t epoch) const {
-  return core_->MakeVote(program, key, allowed, epoch);
+absl::StatusOr<Vote> Runtime::MakeVote(ProgramId id, const Key& key, Modes allowed,
+                                       uint32_t round) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  return program->MakeVote(key, allowed, round);
 }
 
-absl::StatusOr<Agreement> Runtime::Agree(ProgramId program, const Key& key, Modes allowed,
-                                         uint32_t epoch, absl::Span<const Vote> votes) const {
-  return core_->Agree(program, key, allowed, epoch, votes);
+absl::StatusOr<Agreement> Runtime::Agree(ProgramId id, const Key& key, Modes allowed,
+                                         uint32_t round, absl::Span<const Vote> votes) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  return program->Agree(key, allowed, round, votes);
 }
 
 bool Runtime::CancelStep(uint32_t lane, uint32_t device) { return core_->CancelIn(lane, device); }
@@ -157,37 +163,18 @@ const LaunchHistory& Runtime::history(uint32_t lane, uint32_t device) const {
 
 absl::StatusOr<FreeEvents> Runtime::WhenFree(ProgramId id) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
-  if (program->free_events().are_told()) return program->free_events();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "program '", program->name(), "' does not tell when its rows and slots are free; add it "
-      "with ProgramOptions::tells_when_free"));
+  return program->WhenFree();
 }
 
 absl::StatusOr<Tensor> Runtime::SlotWhole(ProgramId id, SlotId slot) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
-  if (slot < program->options().slots.size()) return program->SlotWhole(slot);
-  return absl::InvalidArgumentError(absl::StrCat("program '", program->name(), "' has no slot ",
-                                                 slot, "; it has ",
-                                                 program->options().slots.size()));
+  return program->SlotWhole(slot);
 }
 
 absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
                                                    AddressRange range) {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
-  const std::vector<FunctionId> functions = program->FunctionsOf(key);
-  if (functions.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("program '", program->name(), "' has no shape ", ToString(key)));
-  }
-  const Tree& tree = *core_->tree(program->options().lane, program->options().device);
-  CapturedPointers pointers;
-  for (const FunctionId function : functions) {
-    for (const uint64_t recording : tree.RecordingsOf(function)) {
-      GRAPHTREE_ASSIGN_OR_RETURN(CapturedPointers more, tree.PointersOf(recording, range));
-      pointers.Add(std::move(more));
-    }
-  }
-  return pointers;
+  return program->Pointers(key, range);
 }
 
 RuntimeStats Runtime::stats() const { return core_->stats(); }

@@ -195,11 +195,11 @@ class Runtime {
 
   // Several ranks: each makes a vote, moves the votes of all ranks with whatever it has, and begins
   // the step with the key and the modes on which all agree (vote.h). If they do not, or no graph
-  // serves what they agree on, the key is the own call's and the step runs eagerly. `epoch` is the
+  // serves what they agree on, the key is the own call's and the step runs eagerly. `round` is the
   // caller's number of the step: votes of another one are an error.
   absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
-                                uint32_t epoch) const;
-  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
+                                uint32_t round) const;
+  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t round,
                                   absl::Span<const Vote> votes) const;
   // The last steps of this rank in a lane that went well, in a graph or eagerly: to be compared
   // with another rank's. None if no program lies in that lane.

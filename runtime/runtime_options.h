@@ -13,8 +13,8 @@ namespace graphtree {
 struct RuntimeOptions {
   // For the tree of each lane: budgets, checked mode, warnings.
   TreeOptions tree = {};
-  // Memory that the trees of one device may take together; 0: what each of them may take by
-  // TreeOptions::pool_bytes.
+  // Memory that the trees of one device may take together, and each no more than
+  // TreeOptions::pool_bytes; 0: only that.
   uint64_t pool_bytes = 0;
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;
@@ -25,7 +25,8 @@ struct RuntimeStats {
   WhyCounts why = {};             // of each step
   uint64_t staging_waits = 0;     // for the device, before a block could be written
   // Steps whose graph had to be told where its block is, as after a step that was no replay. All
-  // others patch nothing.
+  // others patch nothing; but where a body has work that may hide an address each step names its
+  // block, and that is not counted.
   uint64_t staging_told = 0;
   uint64_t recordings = 0;
   uint64_t workspace_moves = 0;   // that made recordings stale

@@ -1,5 +1,6 @@
 // Why a step was replayed, or why it was not: every step of a runtime carries one of these, as a
-// code for counters and as a sentence for people. Below, "it" is the call.
+// code for counters and as a sentence for people. Below, "it" is the call, and for what has a
+// recording, the call's shape.
 #ifndef GRAPHTREE_RUNTIME_WHY_H_
 #define GRAPHTREE_RUNTIME_WHY_H_
 

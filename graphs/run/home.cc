@@ -16,16 +16,16 @@ std::string Home::OtherHomeOf(Address address) {
   return elsewhere;
 }
 
+std::string Home::OtherHomeOf(const Value& tensor) {
+  const Storage* const storage = tensor.storage();
+  if (storage == nullptr) return OtherHomeOf(tensor.word());
+  return storage->IsElsewhere(place_.id) ? storage->owner()->DeviceName() : "";
+}
+
 absl::Status Home::CheckInput(const Call& call, size_t i) {
   const Value& input = call.inputs[i];
   if (!input.is_tensor()) return absl::OkStatus();
-  const Storage* storage = input.storage();
-  std::string elsewhere;
-  if (storage == nullptr) {
-    elsewhere = OtherHomeOf(input.word());
-  } else if (storage->IsElsewhere(place_.id)) {
-    elsewhere = storage->owner()->DeviceName();
-  }
+  const std::string elsewhere = OtherHomeOf(input);
   if (elsewhere.empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("input ", i, " of '", call.function.name, "' lies on another device, ",

@@ -28,6 +28,8 @@ class Home {
   // The name of the device that the address lies on, if it is another one; asks the device where it
   // must. Empty for an address that is at home.
   std::string OtherHomeOf(Address address);
+  // The same for a tensor: its maker says where it lies; of the caller's memory the device does.
+  std::string OtherHomeOf(const Value& tensor);
   // An error that names the input and both devices, if the input lies on another one.
   absl::Status CheckInput(const Call& call, size_t input);
 

@@ -1,11 +1,9 @@
-// Steps, statistics and histories, for people.
+// Steps, statistics and histories, for people and programs.
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "device/base/status_macros.h"
-#include "graphs/layout.h"
 #include "runtime/core/runtime_core.h"
 
 namespace graphtree {
@@ -14,11 +12,11 @@ RuntimeStats RuntimeCore::stats() const {
   RuntimeStats stats;
   stats.workspace_moves = workspace_moves_;
   stats.stale_recordings = stale_recordings_;
-  for (const auto& [key, lane] : lanes_) {
-    stats.steps += lane->stats.steps;
-    stats.recordings += lane->stats.recordings;
-    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane->stats.why[i];
-  }
+  lanes_.ForEach([&stats](const Lane& lane) {
+    stats.steps += lane.counts.steps;
+    stats.recordings += lane.counts.recordings;
+    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane.counts.why[i];
+  });
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     stats.staging_waits += program->ring().waits();
@@ -29,40 +27,22 @@ RuntimeStats RuntimeCore::stats() const {
   return stats;
 }
 
-absl::StatusOr<uint64_t> RuntimeCore::StagedBytes(ProgramId id, SlotId slot,
-                                                  const HostRows& rows) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, Find(id));
-  const std::vector<SlotSpec>& slots = program->options().slots;
-  if (slot >= slots.size() || rows.rows < 0 || rows.rows > GreatestRows(slots[slot])) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(rows.rows, " rows of slot ", slot, " of '", program->name(),
-                     "', which has ", slots.size(), " slots"));
-  }
-  if (rows.row_stride != 0 || rows.piece_stride != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rows of slot '", slots[slot].name, "' lie with strides of ", rows.row_stride,
-                     " and ", rows.piece_stride, "; these must have no gaps"));
-  }
-  return static_cast<uint64_t>(rows.rows) * PiecesOf(slots[slot]) * RowElementsOf(slots[slot]) *
-         BytesOf(rows.type);
-}
-
 const LaunchHistory& RuntimeCore::history(uint32_t number, uint32_t device) const {
   static const auto* const nothing = new LaunchHistory();
-  const auto found = lanes_.find({device, number});
-  return found == lanes_.end() ? *nothing : found->second->history;
+  const Lane* const lane = lanes_.Find({device, number});
+  return lane == nullptr ? *nothing : lane->history;
 }
 
 bool RuntimeCore::CancelIn(uint32_t number, uint32_t device) {
-  const auto found = lanes_.find({device, number});
-  if (found == lanes_.end() || !found->second->step.is_open) return false;
-  Cancel(found->second->step);
+  Lane* const lane = lanes_.Find({device, number});
+  if (lane == nullptr || !lane->step.is_open) return false;
+  Cancel(lane->step);
   return true;
 }
 
 Tree* RuntimeCore::tree(uint32_t number, uint32_t device) {
-  const auto found = lanes_.find({device, number});
-  return found == lanes_.end() ? nullptr : found->second->tree.get();
+  Lane* const lane = lanes_.Find({device, number});
+  return lane == nullptr ? nullptr : lane->tree.get();
 }
 
 std::string RuntimeCore::DescribeStale(const OpenStep& step) const {

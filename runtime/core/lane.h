@@ -9,7 +9,8 @@
 //   thread 1   Begin ---- Stage ---- Run --|
 //   thread 2         Begin: refused        Begin: takes the lane
 //
-// Threads: one at a time, but for `under_way`, which tells a second thread that it is the second.
+// Threads: one at a time, but for `under_way`, which tells a second thread that it is the second;
+// and where lanes share memory, others' threads read `taken_bytes` and look into `tree`.
 #ifndef GRAPHTREE_RUNTIME_CORE_LANE_H_
 #define GRAPHTREE_RUNTIME_CORE_LANE_H_
 
@@ -23,10 +24,16 @@
 #include "graphs/tree.h"
 #include "graphs/workspaces.h"
 #include "runtime/core/open_step.h"
-#include "runtime/runtime_options.h"
 #include "runtime/shapes/launch_history.h"
+#include "runtime/why.h"
 
 namespace graphtree {
+
+struct LaneCounts {
+  uint64_t steps = 0;
+  uint64_t recordings = 0;
+  WhyCounts why = {};
+};
 
 struct Lane {
   Lane(Device& device, uint32_t device_number, uint32_t number)
@@ -45,10 +52,10 @@ struct Lane {
   std::atomic<ProgramState*> under_way{nullptr};  // whose step has the lane
   std::unique_ptr<Tree> tree;
   std::vector<WorkspaceId> workspaces;  // by dependency
-  FunctionId carry = 0;  // copies a tensor that would end with its step (steps.cc)
+  FunctionId carry = 0;  // RegisterCarry
   OpenStep step;
   // Apart for each lane, as each may have a thread of its own.
-  RuntimeStats stats;  // but for what programs count
+  LaneCounts counts;
   LaunchHistory history;
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t done = 0;  // steps that went well

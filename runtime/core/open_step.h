@@ -3,15 +3,13 @@
 #ifndef GRAPHTREE_RUNTIME_CORE_OPEN_STEP_H_
 #define GRAPHTREE_RUNTIME_CORE_OPEN_STEP_H_
 
-#include <array>
 #include <cstdint>
 #include <vector>
 
 #include "device/stream.h"
-#include "graphs/tensor.h"
+#include "runtime/core/staged_tensors.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/shape_table.h"
-#include "runtime/slots/slot.h"
 #include "runtime/slots/step_block.h"
 
 namespace graphtree {
@@ -22,7 +20,6 @@ struct ShapeState;
 struct OpenStep {
   uint64_t serial = 0;
   bool is_open = false;
-  bool is_running = false;  // its body may call the runtime
   bool continues = false;
   ProgramState* program = nullptr;
   ShapeState* shape = nullptr;  // the program's eager one if no shape serves the step
@@ -31,9 +28,7 @@ struct OpenStep {
   Choice choice;
   StepBlock block;
   uint8_t* memory = nullptr;
-  // By slot: the tensor that it was staged with, so that its bytes stay until the step has run.
-  std::array<Tensor, kMostSlots> tensors;
-  uint32_t has_tensor = 0;        // a bit for each slot
+  StagedTensors tensors;
   std::vector<uint32_t> touched;  // dependencies, since the recording that the step replaced
 };
 

@@ -46,14 +46,19 @@ uint64_t FingerprintOf(absl::string_view name) {
 
 }  // namespace
 
-ProgramState::ProgramState(Lane& lane, ProgramOptions options)
-    : lane_(lane), options_(std::move(options)), fingerprint_(FingerprintOf(options_.name)) {}
+ProgramState::ProgramState(Lane& lane, ProgramOptions options, bool records_while_serving)
+    : lane_(lane),
+      options_(std::move(options)),
+      records_while_serving_(records_while_serving),
+      fingerprint_(FingerprintOf(options_.name)) {}
 
 absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Lane& lane,
-                                                                   ProgramOptions options) {
+                                                                   ProgramOptions options,
+                                                                   bool records_while_serving) {
   const std::string name = options.name;
   GRAPHTREE_RETURN_IF_ERROR(Named(name, Checked(options)));
-  std::unique_ptr<ProgramState> program(new ProgramState(lane, std::move(options)));
+  std::unique_ptr<ProgramState> program(
+      new ProgramState(lane, std::move(options), records_while_serving));
   const absl::Span<const SlotSpec> slots = program->options_.slots;
   program->arena_ = PlanArena(slots);
   absl::StatusOr<std::unique_ptr<SlotMemory>> memory =
@@ -106,7 +111,7 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     ring.cursor_unit = static_cast<uint32_t>(arena_.cursor / unpack::kUnitBytes);
     const Tensor block = on.Input(0);
     const bool is_copy = on.ok() && !ring_->memory().Contains(block.word());
-    shape->copies_block |= is_copy;
+    shape->needs_blocks_address |= is_copy;
     if (is_copy && shape->is_by_cursor) {
       // Only a recording is given copies: this call runs at once instead, which reads the block.
       on.Fail(absl::AbortedError("its block is at the cursor, and the recording would copy it"));
@@ -132,12 +137,6 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   return outputs;
 }
 
-Tensor ProgramState::SlotWhole(SlotId slot) const {
-  const SlotSpec& spec = options_.slots[slot];
-  return Tensor::Foreign(memory_->range().base + arena_.offsets[slot],
-                         Layout::Of(spec.type, spec.sizes));
-}
-
 void ProgramState::CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on) {
   std::vector<const Layout*> returned;
   for (const Value& output : outputs) returned.push_back(output.layout());
@@ -157,8 +156,7 @@ void ProgramState::CheckOutputs(const Values& outputs, ShapeState* shape, Launch
                    " for the same key before; what it returns may follow from its key alone")));
 }
 
-absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode,
-                                     bool records_while_serving) {
+absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode) {
   if (options_.needs_commit && mode != Mode::kFull) {
     return absl::InvalidArgumentError(
         absl::StrCat("program '", name(), "' needs commits, and was given ", ModeName(mode),
@@ -183,27 +181,14 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode,
     if (!plan.ok()) return Named(name(), plan.status());
     shape->plan = *std::move(plan);
   }
-  std::vector<Why> usable(shapes_.size() + added.size(),
-                          records_while_serving ? Why::kHit : Why::kNotRecorded);
-  for (uint32_t i = 0; i < table_->size(); ++i) usable[table_->shape(i).id] = table_->usable(i);
   for (std::unique_ptr<ShapeState>& shape : added) {
     std::string called = absl::StrCat(name(), "[", ToString(shape->key), "]");
     shape->function = RegisterShape(shape.get(), std::move(called), /*is_eager=*/false);
     shapes_.push_back(std::move(shape));
   }
   table_ = *std::move(table);
-  for (uint32_t i = 0; i < table_->size(); ++i) {
-    table_->SetUsable(i, usable[table_->shape(i).id]);
-  }
+  for (uint32_t i = 0; i < table_->size(); ++i) TellTable(i);
   return absl::OkStatus();
-}
-
-std::vector<FunctionId> ProgramState::FunctionsOf(const Key& key) const {
-  std::vector<FunctionId> functions;
-  for (const std::unique_ptr<ShapeState>& shape : shapes_) {
-    if (shape->key == key) functions.push_back(shape->function);
-  }
-  return functions;
 }
 
 absl::Status ProgramState::Leave() {
@@ -214,45 +199,43 @@ absl::Status ProgramState::Leave() {
   return first;
 }
 
-void ProgramState::SetRecorded(uint32_t index) {
-  ShapeState& state = shape(index);
-  state.is_recorded = true;
-  const bool may_serve = !state.is_excluded || IsPlanted(RuntimeBug::kForgetsExclusion);
-  if (may_serve) table_->SetUsable(index, Why::kHit);
+void ProgramState::SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,
+                               uint64_t epoch) {
+  shape(index).life.Recorded(is_first, std::move(generations), epoch);
+  TellTable(index);
+  if (IsPlanted(RuntimeBug::kForgetsExclusion)) table_->SetUsable(index, Why::kHit);
 }
 
-void ProgramState::SetUncommitted(uint32_t index, uint64_t epoch) {
-  ShapeState& state = shape(index);
-  state.is_recorded = true;
-  state.epoch = epoch;
-  if (!state.is_excluded) table_->SetUsable(index, Why::kNotCommitted);
+void ProgramState::SetReplayed(uint32_t index, std::vector<uint64_t> generations) {
+  shape(index).life.Replayed(std::move(generations));
+  TellTable(index);
+}
+
+void ProgramState::SetFailed(uint32_t index, Why why) {
+  shape(index).life.Failed(why);
+  TellTable(index);
+}
+
+void ProgramState::SetExcluded(uint32_t index, bool is_excluded) {
+  shape(index).life.Exclude(is_excluded);
+  TellTable(index);
+}
+
+void ProgramState::Commit(uint64_t epoch) {
+  for (uint32_t i = 0; i < table_->size(); ++i) {
+    ShapeLife& life = shape(i).life;
+    if (life.epoch() != epoch) continue;
+    life.Committed();
+    TellTable(i);
+  }
 }
 
 std::vector<Key> ProgramState::Uncommitted(uint64_t epoch) const {
   std::vector<Key> keys;
   for (const std::unique_ptr<ShapeState>& shape : shapes_) {
-    if (shape->epoch == epoch) keys.push_back(shape->key);
+    if (shape->life.epoch() == epoch) keys.push_back(shape->key);
   }
   return keys;
-}
-
-void ProgramState::Commit(uint64_t epoch) {
-  for (uint32_t i = 0; i < table_->size(); ++i) {
-    ShapeState& state = shape(i);
-    if (state.epoch != epoch) continue;
-    state.epoch = 0;
-    if (table_->usable(i) == Why::kNotCommitted) table_->SetUsable(i, Why::kHit);
-  }
-}
-
-void ProgramState::SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving) {
-  ShapeState& state = shape(index);
-  state.is_excluded = is_excluded;
-  const bool is_usable = state.is_recorded || records_while_serving;
-  table_->SetUsable(index, is_excluded       ? Why::kExcluded
-                           : state.epoch != 0 ? Why::kNotCommitted
-                           : is_usable        ? Why::kHit
-                                              : Why::kNotRecorded);
 }
 
 // The ring waits for the work, so it goes first.
@@ -261,11 +244,11 @@ std::vector<std::shared_ptr<void>> ProgramState::TakeMemory() {
 }
 
 absl::StatusOr<ShapeState*> ProgramState::PlanEagerly(const Key& key) {
+  if (eager_.key == key && eager_.plan.block != nullptr) return &eager_;
   absl::StatusOr<ShapePlan> plan = PlanShape(options_.slots, arena_, key);
   if (!plan.ok()) return Named(name(), plan.status());
-  if (!(eager_.key == key)) eager_.has_run = false;
   eager_.key = key;
-  eager_.mode = Mode::kEager;
+  eager_.has_run = false;
   eager_.plan = *std::move(plan);
   return &eager_;
 }

@@ -6,9 +6,11 @@
 //                --- shapes     by id: its plan, and the tree's function that has its recording
 //                --- eager      the tree's function for steps that no shape serves; never recorded
 //
-// A shape's function has one input, the step's block. A replay gives it the address that stands for
-// the block at the cursor (block_cursor.h), and then nothing is patched; any other run names the
-// block itself. All else that the body uses lies at fixed places.
+// A shape's function has one input, the step's block. Where the host knows the cursor, as after a
+// replay, the function is given the address that stands for the block at the cursor
+// (block_cursor.h): the same in every step, so a replay patches nothing. Else it is given the
+// block's own address. Which of the two does not depend on how the call is going to run: nobody
+// knows that yet. All else that the body uses lies at fixed places.
 #ifndef GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_
 #define GRAPHTREE_RUNTIME_CORE_PROGRAM_STATE_H_
 
@@ -20,16 +22,25 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "graphs/captured_pointers.h"
 #include "graphs/function_options.h"
 #include "graphs/tensor.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/shape_life.h"
 #include "runtime/program.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/mode.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/shapes/vote.h"
 #include "runtime/slots/free_events.h"
+#include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_memory.h"
 #include "runtime/slots/slot_plan.h"
 #include "runtime/slots/staging_ring.h"
+#include "runtime/why.h"
 
 namespace graphtree {
 
@@ -39,16 +50,14 @@ struct ShapeState {
   Mode mode = Mode::kFull;
   ShapePlan plan;
   FunctionId function = 0;
-  bool is_excluded = false;
-  // Of the last recording.
-  bool is_recorded = false;
-  bool is_recorded_first = false;  // in a step that went on from no other one
-  std::vector<uint64_t> generations;  // of the program's dependencies, in their order
-  // A recording was given a copy of the block, as some work of the body could hide its address. The
-  // block at the cursor cannot be copied by its address, so steps of this shape name their blocks.
-  bool copies_block = false;
+  ShapeLife life;
+  // The tree could not patch this function's input, because the body has work that no launch
+  // declares and that may hide an address (match/input_roles.h). So the tree copies the block's
+  // bytes before a replay and gives the op that copy. For that it must be told where the block is:
+  // the address that stands for "at the cursor" (block_cursor.h) points to other bytes. Steps of
+  // this shape therefore always give the block's own address.
+  bool needs_blocks_address = false;
   bool is_by_cursor = false;  // the step under way leaves the block to the cursor
-  uint64_t epoch = 0;                 // to be committed before the recording serves; 0: none
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;
   std::vector<const Layout*> outputs;
@@ -57,12 +66,14 @@ struct ShapeState {
 class ProgramState {
  public:
   // `lane` and its device outlive the program. REQUIRES: the dependencies are declared in the lane.
-  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Lane& lane, ProgramOptions options);
+  // `records_while_serving` as in RuntimeOptions.
+  static absl::StatusOr<std::unique_ptr<ProgramState>> Create(Lane& lane, ProgramOptions options,
+                                                              bool records_while_serving);
   ProgramState(const ProgramState&) = delete;
   ProgramState& operator=(const ProgramState&) = delete;
 
-  // All or none. A new shape is usable if `records_while_serving`.
-  absl::Status AddShapes(absl::Span<const Key> keys, Mode mode, bool records_while_serving);
+  // All or none.
+  absl::Status AddShapes(absl::Span<const Key> keys, Mode mode);
   // The functions leave their tree.
   absl::Status Leave();
 
@@ -83,34 +94,41 @@ class ProgramState {
   StagingRing& ring() { return *ring_; }
   // None if the program does not tell.
   const FreeEvents& free_events() const { return free_events_; }
-  // The whole slot. REQUIRES: the program has it.
-  Tensor SlotWhole(SlotId slot) const;
   uint64_t slot_bytes() const { return arena_.bytes; }
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
-  // The tree's functions of the shapes with this key, one for each mode.
-  std::vector<FunctionId> FunctionsOf(const Key& key) const;
   // The same in every table of the program's; kNoShape of kNoShape.
   uint64_t IdOf(uint32_t index) const {
     return index == kNoShape ? kNoShape : table_->shape(index).id;
   }
-  // From now on the shape serves steps, unless it is excluded; or serves none.
-  void SetRecorded(uint32_t index);
-  void SetFailed(uint32_t index, Why why) {
-    shape(index).is_recorded = false;
-    table_->SetUsable(index, why);
-  }
-  // The shape was recorded and serves steps once the epoch is committed.
-  void SetUncommitted(uint32_t index, uint64_t epoch);
-  // The keys of recordings that wait for the epoch to be committed.
-  std::vector<Key> Uncommitted(uint64_t epoch) const;
+  // What callers ask of it, as in runtime.h (program_answers.cc).
+  absl::StatusOr<Vote> MakeVote(const Key& key, Modes allowed, uint32_t round) const;
+  absl::StatusOr<Agreement> Agree(const Key& key, Modes allowed, uint32_t round,
+                                  absl::Span<const Vote> votes) const;
+  absl::StatusOr<uint64_t> StagedBytes(SlotId slot, const HostRows& rows) const;
+  absl::StatusOr<CapturedPointers> Pointers(const Key& key, AddressRange range) const;
+  absl::StatusOr<FreeEvents> WhenFree() const;
+  absl::StatusOr<Tensor> SlotWhole(SlotId slot) const;
+
+  // What became of a shape (shape_life.h): from then on the table chooses by it.
+  void SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,
+                   uint64_t epoch);
+  void SetReplayed(uint32_t index, std::vector<uint64_t> generations);
+  void SetFailed(uint32_t index, Why why);
+  void SetExcluded(uint32_t index, bool is_excluded);
   // Recordings of the epoch serve steps from now on.
   void Commit(uint64_t epoch);
-  void SetExcluded(uint32_t index, bool is_excluded, bool records_while_serving);
+  // The keys of recordings that wait for the epoch to be committed.
+  std::vector<Key> Uncommitted(uint64_t epoch) const;
 
  private:
-  ProgramState(Lane& lane, ProgramOptions options);
+  ProgramState(Lane& lane, ProgramOptions options, bool records_while_serving);
+
+  // The table is told what the shape's life says.
+  void TellTable(uint32_t index) {
+    table_->SetUsable(index, shape(index).life.usable(records_while_serving_));
+  }
 
   FunctionId RegisterShape(ShapeState* shape, std::string name, bool is_eager);
   Values RunBody(ShapeState* shape, Launcher& on) const;
@@ -119,6 +137,7 @@ class ProgramState {
 
   Lane& lane_;
   const ProgramOptions options_;
+  const bool records_while_serving_;
   const uint64_t fingerprint_;
   ArenaPlan arena_;
   FreeEvents free_events_;

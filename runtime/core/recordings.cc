@@ -8,6 +8,7 @@
 #include "device/base/status_macros.h"
 #include "runtime/core/in_step.h"
 #include "runtime/core/runtime_core.h"
+#include "runtime/core/step_launch.h"
 #include "runtime/core/why_route.h"
 #include "runtime/slots/planted_bug.h"
 
@@ -15,7 +16,8 @@ namespace graphtree {
 
 absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
+  GRAPHTREE_RETURN_IF_ERROR(
+      lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
   GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
   if (const auto capture = stream.Capture();
       capture.ok() && capture->state != CaptureState::kNone) {
@@ -29,8 +31,8 @@ absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
                      lane.number, "; one thread at a time uses a lane"));
   }
   const absl::Status recorded = RecordAll(*program, stream);
+  lanes_.ShareMemory(lane);
   lane.GiveBack();
-  ShareMemory(lane.device_number, &lane);
   return recorded;
 }
 
@@ -42,10 +44,12 @@ absl::Status RuntimeCore::RecordAll(ProgramState& program, Stream& stream) {
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
       const ShapeState& shape = program.shape(i);
-      const bool is_good = shape.generations == now || IsPlanted(RuntimeBug::kSkipsStale);
-      const bool is_there =
-          shape.is_recorded && !program.lane().tree->RecordingsOf(shape.function).empty();
-      if ((is_there && is_good) || shape.is_excluded) continue;
+      const ShapeLife& life = shape.life;
+      if (life.is_excluded()) continue;
+      const bool is_good = life.generations() == now || IsPlanted(RuntimeBug::kSkipsStale);
+      const bool is_there = life.is_recorded_first() &&
+                            !program.lane().tree->RecordingsOf(shape.function).empty();
+      if (is_there && is_good) continue;
       first.Update(RecordShape(program, i, stream));
     }
     if (dependencies_.GenerationsOf(program.dependencies()) == now) return first;
@@ -64,7 +68,7 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
   for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
     const Choice choice = {
         .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
-    GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, Open(program, choice, choice.key, stream));
+    GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
     step->block.StageZeros();
     status = RunToRecord(*step, &why);
     // A workspace that grew in the recording has done so now.
@@ -84,13 +88,21 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
 absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
   if (step.memory != nullptr) GRAPHTREE_RETURN_IF_ERROR(step.block.Finish());
   Values outputs;
-  GRAPHTREE_RETURN_IF_ERROR(Launch(step, &outputs));
+  GRAPHTREE_RETURN_IF_ERROR(LaunchStep(step, &outputs));
   const LastCall last = step.program->lane().tree->last_call();
   const bool is_apart = step.program->options().needs_commit;
   if (last.route == CallRoute::kRecorded) NoteRecorded(step);
+  if (last.route == CallRoute::kReplayed) {
+    // There is one, of which its life did not know: a try failed, or a step that was to go on from
+    // another one has begun a path of its own.
+    step.program->SetReplayed(step.choice.index,
+                              dependencies_.GenerationsOf(step.program->dependencies()));
+  }
   if (is_apart && (last.route == CallRoute::kWarmedUp || last.reason == Reason::kRecordedApart)) {
     outputs.clear();
-    return RecordApart(step);
+    GRAPHTREE_RETURN_IF_ERROR(RecordApart(step));
+    NoteRecorded(step);
+    return absl::OkStatus();
   }
   if (last.route != CallRoute::kRanEagerly) return absl::OkStatus();
   *why = WhyOfRoute(step.choice.why, last, Before::kNothing);
@@ -98,22 +110,9 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
       "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
 }
 
-absl::Status RuntimeCore::RecordApart(OpenStep& step) {
-  Tree& tree = *step.program->lane().tree;
-  step.shape->is_by_cursor = false;
-  Values inputs;
-  if (step.memory != nullptr) {
-    inputs.push_back(Tensor::Foreign(AddressOf(step.memory), step.shape->plan.block));
-  }
-  GRAPHTREE_RETURN_IF_ERROR(
-      tree.Record(step.shape->function, std::move(inputs), *step.stream));
-  NoteRecorded(step);
-  return absl::OkStatus();
-}
-
 void RuntimeCore::RecordWhileServing(OpenStep& step) {
   const absl::Status recorded = RecordApart(step);
-  if (recorded.ok()) return;
+  if (recorded.ok()) return NoteRecorded(step);
   const Why why = absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed;
   step.program->SetFailed(step.choice.index, why);
   if (!options_.tree.warn) return;
@@ -133,7 +132,7 @@ std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {
 }
 
 absl::Status RuntimeCore::Commit(uint64_t epoch) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("epoch ", epoch, " was committed")));
+  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckNoStep(absl::StrCat("epoch ", epoch, " was committed")));
   if (epoch != epoch_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "epoch ", epoch, " was committed; the epoch that recordings belong to now is ", epoch_));

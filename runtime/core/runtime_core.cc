@@ -1,15 +1,12 @@
 // Adds what steps run on: programs, shapes, lanes, dependencies; and takes it away.
 #include "runtime/core/runtime_core.h"
 
-#include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/left_behind.h"
-#include "allocator/pool.h"
 #include "device/base/status_macros.h"
-#include "runtime/core/shared_budget.h"
 #include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
@@ -21,26 +18,15 @@ uint32_t NextNumber() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// A copy that outlives the step of the tensor.
-Values CarryBody(Launcher& on, Values&) {
-  const Tensor from = on.Input(0);
-  // As bytes, with what lies in its gaps.
-  const Layout* const bytes =
-      Layout::Of(DType::kU8, {static_cast<int64_t>(from.layout()->extent_bytes())});
-  const Tensor copy = on.Empty(bytes);
-  on.Copy(copy, from.View(bytes, 0));
-  return {copy};
-}
-
 }  // namespace
 
 RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options)
-    : devices_(std::move(devices)), options_(options), number_(NextNumber()) {}
+    : options_(options), number_(NextNumber()), lanes_(std::move(devices), options_) {}
 
 // Trees close first and wait for their work, as programs own the memory that it uses. While a
 // capture is open nobody may wait, nor unmap memory: what a device has is left for later then.
 RuntimeCore::~RuntimeCore() {
-  for (auto& [key, lane] : lanes_) lane->tree = nullptr;
+  lanes_.CloseTrees();
   for (std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     Device& device = program->lane().device;
@@ -75,85 +61,43 @@ absl::StatusOr<ProgramState*> RuntimeCore::FindMutable(ProgramId id) {
   return programs_[id.index].get();
 }
 
-absl::Status RuntimeCore::CheckNoStep(absl::string_view what) const {
-  for (const auto& [key, lane] : lanes_) {
-    const ProgramState* const program = lane->under_way.load(std::memory_order_acquire);
-    if (program == nullptr) continue;
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, " while a step of '", program->name(), "' is under way in lane ",
-                     lane->number, "; run or cancel it first, or wait for its body"));
-  }
-  return absl::OkStatus();
+absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place) {
+  if (Lane* const lane = lanes_.Find(place); lane != nullptr) return lane;
+  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, lanes_.Add(place));
+  for (uint32_t i = 0; i < dependencies_.size(); ++i) RegisterIn(*lane, i);
+  return lane;
 }
 
-absl::StatusOr<Lane*> RuntimeCore::LaneFor(LaneKey key) {
-  std::unique_ptr<Lane>& lane = lanes_[key];
-  if (lane != nullptr) return lane.get();
-  Device& device = *devices_[key.first];
-  TreeOptions options = options_.tree;
-  // A step's block moves every time, and is read by one op: a copy of it would only cost.
-  options.patch_bytes = 1;
-  if (options_.pool_bytes > 0 && options.pool_bytes == 0) options.pool_bytes = options_.pool_bytes;
-  absl::StatusOr<std::unique_ptr<Tree>> tree = Tree::Create(device, options);
-  if (!tree.ok()) {
-    lanes_.erase(key);
-    return tree.status();
-  }
-  lane = std::make_unique<Lane>(device, key.first, key.second);
-  lane->tree = *std::move(tree);
-  lane->carry = lane->tree->Register("carry", {.exclude = true}, CarryBody);
-  for (uint32_t i = 0; i < dependencies_.size(); ++i) {
-    lane->workspaces.push_back(
-        lane->tree->RegisterWorkspace(dependencies_.name(i), dependencies_.memory(i)));
-  }
-  ShareMemory(key.first, lane.get());
-  return lane.get();
-}
-
-void RuntimeCore::ShareMemory(uint32_t device, const Lane* own) {
-  if (options_.pool_bytes == 0) return;
-  std::vector<Tree*> trees;
-  std::vector<uint64_t> taken;
-  for (auto& [key, lane] : lanes_) {
-    if (key.first != device || lane == nullptr) continue;
-    // A lane that another step has is not waited for: what it last had counts, its limit stays.
-    const bool is_busy = lane.get() != own && lane->under_way.load() != nullptr;
-    if (!is_busy) lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
-    trees.push_back(is_busy ? nullptr : lane->tree.get());
-    taken.push_back(lane->taken_bytes);
-  }
-  const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
-  for (size_t i = 0; i < trees.size(); ++i) {
-    if (trees[i] == nullptr) continue;
-    const uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
-    // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
-    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
-  }
+void RuntimeCore::RegisterIn(Lane& lane, uint32_t dep) const {
+  lane.workspaces.push_back(
+      lane.tree->RegisterWorkspace(dependencies_.name(dep), dependencies_.memory(dep)));
 }
 
 absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("program '", options.name, "' was added")));
+  GRAPHTREE_RETURN_IF_ERROR(
+      lanes_.CheckNoStep(absl::StrCat("program '", options.name, "' was added")));
   for (size_t i = 0; i < programs_.size(); ++i) {
     if (programs_[i] == nullptr || names_[i] != options.name) continue;
     return absl::AlreadyExistsError(
         absl::StrCat("there is a program '", options.name, "' already; names are unique"));
   }
   for (const DepId& dep : options.deps) {
-    if (dep.runtime == number_ && dep.index < dependencies_.size()) continue;
+    if (IsOurs(dep)) continue;
     return absl::InvalidArgumentError(absl::StrCat("program '", options.name,
                                                    "' depends on something that DeclareDep of this "
                                                    "runtime did not return"));
   }
-  if (options.device >= devices_.size()) {
+  if (options.device >= lanes_.devices()) {
     return absl::InvalidArgumentError(
         absl::StrCat("program '", options.name, "' is for device ", options.device,
-                     " of the runtime's ", devices_.size(), ", numbered from 0"));
+                     " of the runtime's ", lanes_.devices(), ", numbered from 0"));
   }
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor({options.device, options.lane}));
   const auto index = static_cast<uint32_t>(programs_.size());
   std::string name = options.name;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<ProgramState> program,
-                             ProgramState::Create(*lane, std::move(options)));
+                             ProgramState::Create(*lane, std::move(options),
+                                                  options_.records_while_serving));
   programs_.push_back(std::move(program));
   names_.push_back(std::move(name));
   return ProgramId{number_, index};
@@ -162,12 +106,12 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
 absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mode mode) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
   GRAPHTREE_RETURN_IF_ERROR(
-      CheckNoStep(absl::StrCat("shapes were added to '", program->name(), "'")));
+      lanes_.CheckNoStep(absl::StrCat("shapes were added to '", program->name(), "'")));
   OpenStep& last = program->lane().step;
   const bool is_told = last.program == program;
   const uint64_t index = is_told ? program->IdOf(last.choice.index) : kNoShape;
   const uint64_t better = is_told ? program->IdOf(last.choice.better) : kNoShape;
-  GRAPHTREE_RETURN_IF_ERROR(program->AddShapes(keys, mode, options_.records_while_serving));
+  GRAPHTREE_RETURN_IF_ERROR(program->AddShapes(keys, mode));
   if (!is_told) return absl::OkStatus();
   // The last step can still say how it ran, and indices are others now.
   last.choice.index = program->table().IndexOf(index);
@@ -181,7 +125,7 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
   for (uint32_t i = 0; i < program->table().size(); ++i) {
     if (!(program->table().shape(i).key == key)) continue;
     is_there = true;
-    program->SetExcluded(i, excluded, options_.records_while_serving);
+    program->SetExcluded(i, excluded);
   }
   if (is_there) return absl::OkStatus();
   return absl::NotFoundError(
@@ -190,7 +134,8 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
 
 absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
-  GRAPHTREE_RETURN_IF_ERROR(CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
+  GRAPHTREE_RETURN_IF_ERROR(
+      lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
   // Its work cannot be awaited then, and reads memory that would go.
   Device& device = program->lane().device;
   if (device.open_captures() > 0) {
@@ -210,15 +155,12 @@ DepId RuntimeCore::DeclareDep(std::string name) {
 }
 
 DepId RuntimeCore::Declared(uint32_t index) {
-  for (auto& [key, lane] : lanes_) {
-    lane->workspaces.push_back(
-        lane->tree->RegisterWorkspace(dependencies_.name(index), dependencies_.memory(index)));
-  }
+  lanes_.ForEach([&](Lane& lane) { RegisterIn(lane, index); });
   return {number_, index};
 }
 
 absl::Status RuntimeCore::Touch(DepId dep) {
-  if (dep.runtime != number_ || dep.index >= dependencies_.size()) {
+  if (!IsOurs(dep)) {
     return absl::InvalidArgumentError(
         "what was touched is no dependency that DeclareDep of this runtime returned");
   }
@@ -226,9 +168,9 @@ absl::Status RuntimeCore::Touch(DepId dep) {
   ++touches_;
   if (IsPlanted(RuntimeBug::kIgnoresTouch)) return absl::OkStatus();
   absl::Status first;
-  for (auto& [key, lane] : lanes_) {
-    first.Update(lane->tree->TouchWorkspace(lane->workspaces[dep.index]));
-  }
+  lanes_.ForEach([&](Lane& lane) {
+    first.Update(lane.tree->TouchWorkspace(lane.workspaces[dep.index]));
+  });
   return first;
 }
 

@@ -2,18 +2,20 @@
 //
 //   Begin   steps.cc             the shape table chooses, and the ring gives a block
 //   Stage   slots/step_block.h   the data go into the block
-//   Run     steps.cc             the block goes to the tree's function of the shape: one launch
+//   Run     step_launch.h        the block goes to the tree's function of the shape: one launch
 //
-//   runtime_core.cc   what steps run on: programs, lanes, dependencies
+//   lanes.h           the trees that steps run in, and the memory that they share
+//   runtime_core.cc   what else steps run on: programs, dependencies
+//   steps.cc          begins steps and notes how they ran
 //   recordings.cc     recordings made ahead, and those that wait for a commit
-//   describe.cc       steps and statistics for people
+//   workspaces.cc     dependencies whose memory moves
+//   describe.cc       steps and statistics, for people and programs
 //
 // Threads: see runtime.h.
 #ifndef GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 #define GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -21,21 +23,19 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "device/address.h"
 #include "device/device.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
+#include "runtime/core/lanes.h"
 #include "runtime/core/program_state.h"
+#include "runtime/core/step_launch.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_stats.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/shape_table.h"
-#include "runtime/shapes/vote.h"
-#include "runtime/slots/rows.h"
-#include "runtime/slots/slot.h"
 
 namespace graphtree {
 
@@ -63,18 +63,11 @@ class RuntimeCore {
   DepId DeclareWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
 
-  absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
-  absl::StatusOr<Choice> Choose(ProgramId program, const Key& key, Modes allowed) const;
-  absl::StatusOr<Vote> MakeVote(ProgramId program, const Key& key, Modes allowed,
-                                uint32_t epoch) const;
-  absl::StatusOr<Agreement> Agree(ProgramId program, const Key& key, Modes allowed, uint32_t epoch,
-                                  absl::Span<const Vote> votes) const;
   absl::StatusOr<OpenStep*> Begin(ProgramId program, const Key& key, Stream& stream,
                                   const StepOptions& options);
   // REQUIRES: the step is open; the same below.
-  absl::Status StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor);
   absl::Status Run(OpenStep& step, Values* outputs);
-  void Cancel(OpenStep& step) { Close(step, /*was_launched=*/false); }
+  void Cancel(OpenStep& step) { CloseStep(step, /*was_launched=*/false); }
   // False if no step waits to be run in that lane.
   bool CancelIn(uint32_t lane, uint32_t device);
   std::string Describe(const OpenStep& step) const;
@@ -86,33 +79,8 @@ class RuntimeCore {
 
  private:
   absl::StatusOr<ProgramState*> FindMutable(ProgramId id);
-  // By device, then by its number among the device's lanes.
-  using LaneKey = std::pair<uint32_t, uint32_t>;
-
-  void Close(OpenStep& step, bool was_launched);
-  absl::StatusOr<Lane*> LaneFor(LaneKey key);
-  // Says anew how much memory each lane of the device may take, but for those that have a step
-  // under way beside `own`.
-  void ShareMemory(uint32_t device, const Lane* own);
-  // An error if a step is open in some lane: `what` cannot be done then.
-  absl::Status CheckNoStep(absl::string_view what) const;
-  static absl::Status CheckDevice(ProgramState& program, Stream& stream);
-  // REQUIRES: the lane is taken.
-  absl::StatusOr<OpenStep*> Open(ProgramState& program, const Choice& choice, const Key& key,
-                                 Stream& stream);
-  // An error if the caller has not given all that the step needs.
-  absl::Status CheckRunnable(OpenStep& step, const Values* outputs) const;
-  // An error if a tensor that the step was staged with may not be used any more.
-  static absl::Status CheckTensors(const OpenStep& step);
-  // Copies tensors that would end with the lane's last step, unless the launch reads them before
-  // anything else happens.
-  absl::Status CarryTensors(OpenStep& step, absl::Span<Value> block);
-  // Runs the step's function of the tree, in a new step of the tree unless it continues.
-  absl::Status Launch(OpenStep& step, Values* outputs);
-  // The step needs its tensors no more. `was_launched`: its work reads them.
-  static void LetTensorsGo(OpenStep& step, bool was_launched);
-  // Whether the step that went well has launched its unpack op just once.
-  static bool MovesCursor(const OpenStep& step);
+  // Adds the lane if there is none.
+  absl::StatusOr<Lane*> LaneFor(Lanes::Place place);
   // What the tree made of the step, as its reason.
   void NoteRoute(OpenStep& step, const absl::Status& status);
   void NoteMiss(OpenStep& step, const LastCall& last);
@@ -122,23 +90,22 @@ class RuntimeCore {
   // The step ran eagerly, since its shape is recorded without being launched: does that now.
   void RecordWhileServing(OpenStep& step);
   std::string DescribeStale(const OpenStep& step) const;
+  bool IsOurs(DepId dep) const {
+    return dep.runtime == number_ && dep.index < dependencies_.size();
+  }
   // Registers the dependency in every lane's tree.
   DepId Declared(uint32_t index);
+  void RegisterIn(Lane& lane, uint32_t dep) const;
   // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".
   std::vector<std::string> RecordedWith(uint32_t dep) const;
-  // "while 'decode' ran for tokens=8", "between steps".
-  std::string WhoRuns() const;
   absl::Status RecordAll(ProgramState& program, Stream& stream);
   // Records one shape on slots of zeros.
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
   absl::Status RunToRecord(OpenStep& step, Why* why);
-  // Records the step's shape and launches nothing: its graph serves once it is committed.
-  absl::Status RecordApart(OpenStep& step);
 
-  const std::vector<Device*> devices_;
   const RuntimeOptions options_;
   const uint32_t number_;  // of this runtime among those of the process
-  std::map<LaneKey, std::unique_ptr<Lane>> lanes_;
+  Lanes lanes_;
   std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
   std::vector<std::string> names_;                       // of programs, also of those removed
   Dependencies dependencies_;

@@ -5,8 +5,9 @@
 //   limit of lane 0: what it has + free      limit of lane 1: what it has + free
 //
 // A lane takes memory when it warms up or records, seldom when it replays; so limits are set anew
-// after a call that was no replay. Lanes that grow in the same moment, on threads of their own, may
-// exceed the total by what one of them takes.
+// after a call that was no replay. A lane that has a step keeps its limit until the step is over,
+// so several lanes that grow then may exceed the total: each by what was free when its limit was
+// set.
 //
 // Pure.
 #ifndef GRAPHTREE_RUNTIME_CORE_SHARED_BUDGET_H_

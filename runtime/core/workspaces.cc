@@ -35,29 +35,20 @@ std::vector<std::string> RuntimeCore::RecordedWith(uint32_t dep) const {
   for (const std::unique_ptr<ProgramState>& program : programs_) {
     if (program == nullptr) continue;
     const std::vector<uint32_t> deps = program->dependencies();
+    if (std::find(deps.begin(), deps.end(), dep) == deps.end()) continue;
+    const std::vector<uint64_t> now = dependencies_.GenerationsOf(deps);
     for (uint32_t i = 0; i < program->table().size(); ++i) {
       const ShapeState& shape = program->shape(i);
-      if (!shape.is_recorded || shape.generations != dependencies_.GenerationsOf(deps)) continue;
-      if (std::find(deps.begin(), deps.end(), dep) == deps.end()) continue;
+      if (!shape.life.is_recorded() || shape.life.generations() != now) continue;
       recorded.push_back(absl::StrCat("'", program->name(), "' for ", ToString(shape.key)));
     }
   }
   return recorded;
 }
 
-std::string RuntimeCore::WhoRuns() const {
-  for (const auto& [key, lane] : lanes_) {
-    const OpenStep& step = lane->step;
-    if (!step.is_running) continue;
-    return absl::StrCat("while '", step.program->name(), "' ran for ", ToString(step.shape->key));
-  }
-  return "between steps";
-}
-
 absl::Status RuntimeCore::MoveWorkspace(DepId workspace, AddressRange memory) {
   const uint32_t index = workspace.index;
-  if (workspace.runtime != number_ || index >= dependencies_.size() ||
-      !dependencies_.is_workspace(index)) {
+  if (!IsOurs(workspace) || !dependencies_.is_workspace(index)) {
     return absl::InvalidArgumentError(
         "what was moved is no workspace that DeclareWorkspace of this runtime returned");
   }
@@ -67,14 +58,15 @@ absl::Status RuntimeCore::MoveWorkspace(DepId workspace, AddressRange memory) {
   dependencies_.Move(index, memory);
   ++touches_;
   absl::Status first;
-  for (auto& [key, lane] : lanes_) {
-    first.Update(lane->tree->MoveWorkspace(lane->workspaces[index], memory));
-  }
+  lanes_.ForEach([&](Lane& lane) {
+    first.Update(lane.tree->MoveWorkspace(lane.workspaces[index], memory));
+  });
   if (stale.empty()) return first;
   ++workspace_moves_;
   stale_recordings_ += stale.size();
   if (options_.tree.warn) {
-    const std::string words = WordsOf(dependencies_.name(index), before, memory, WhoRuns(), stale);
+    const std::string words =
+        WordsOf(dependencies_.name(index), before, memory, lanes_.WhoRuns(), stale);
     Guarded([&] { options_.tree.warn(words); }).IgnoreError();
   }
   return first;

@@ -47,8 +47,9 @@ class StepBlock {
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);
 
-  // The rows of a slot that was staged from a device lie at another address.
+  // After the caller has copied a slot's device rows to `address`: the op reads them there.
   void MoveSource(SlotId slot, Address address) { rows_[slot].source = address; }
+
   // Stages `rows` rows of the slot's own type that the caller writes to this memory, one after
   // another, before Finish: nothing is copied. A row that the caller leaves out has whatever an
   // earlier step had there. An error, too, if the rows lie along a later axis than the first of

@@ -37,12 +37,14 @@ absl::Status Misfit(const SlotSpec& slot, const Tensor& tensor, absl::string_vie
 absl::Status CheckSizes(const SlotSpec& slot, const Tensor& tensor) {
   const absl::Span<const int64_t> sizes = tensor.shape().sizes();
   if (sizes.size() != slot.sizes.size()) {
-    return Misfit(slot, tensor, "the tensor has as many axes as the slot");
+    return Misfit(slot, tensor, absl::StrCat("it has ", sizes.size(), " axes, and the slot has ",
+                                             slot.sizes.size()));
   }
   for (size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i] == slot.sizes[i] || (slot.rows.has_value() && i == slot.axis)) continue;
     return Misfit(slot, tensor,
-                  absl::StrCat("axis ", i, " is as large as the slot's, as it has no rows"));
+                  absl::StrCat("its axis ", i, " has ", sizes[i], ", and the slot's has ",
+                               slot.sizes[i], ", and holds no rows"));
   }
   return absl::OkStatus();
 }
@@ -62,16 +64,16 @@ absl::StatusOr<DeviceRows> RowsOfTensor(const SlotSpec& slot, const Tensor& tens
   if (layout.elements() == 0) return rows;
   if (!has_axes) return rows;
   if (FoldedStride(layout, slot.axis + 1, layout.sizes().size(), 1) != 1) {
-    return Misfit(slot, tensor, "the elements of a row lie one after another");
+    return Misfit(slot, tensor, "the elements of a row do not lie one after another");
   }
   rows.row_stride = FoldedStride(layout, slot.axis, slot.axis + 1, RowElementsOf(slot));
   rows.piece_stride = FoldedStride(layout, 0, slot.axis, rows.row_stride * rows.rows);
   if (rows.piece_stride < 0) {
-    return Misfit(slot, tensor, "the axes before the rows lie evenly apart");
+    return Misfit(slot, tensor, "the axes before the rows do not lie evenly apart");
   }
   // Where rows are staged a stride of 0 stands for rows without gaps.
   if (rows.row_stride == 0 || rows.piece_stride == 0) {
-    return Misfit(slot, tensor, "no row of it is repeated by a stride of 0");
+    return Misfit(slot, tensor, "a stride of 0 repeats its rows, which a slot cannot say");
   }
   return rows;
 }

@@ -103,12 +103,13 @@ TEST(TensorRowsTest, ASlotOfOneElementTakesOne) {
 TEST(TensorRowsTest, WhatDoesNotFitIsRefusedInWords) {
   EXPECT_THAT(Refusal(Slot({8}, 0), Tensor()), HasSubstr("nothing"));
   EXPECT_THAT(Refusal(Slot({8}, 0), At(Layout::Of(DType::kI32, {2, 2}))),
-              HasSubstr("as many axes"));
-  EXPECT_THAT(Refusal(Slot({8, 4}, 0), At(Layout::Of(DType::kI32, {2, 3}))), HasSubstr("axis 1"));
+              HasSubstr("it has 2 axes, and the slot has 1"));
+  EXPECT_THAT(Refusal(Slot({8, 4}, 0), At(Layout::Of(DType::kI32, {2, 3}))),
+              HasSubstr("its axis 1 has 3, and the slot's has 4"));
   EXPECT_THAT(Refusal(Slot({8}, 0), At(Layout::Strided(DType::kI32, {4}, {0}))),
-              HasSubstr("repeated"));
+              HasSubstr("repeats its rows"));
   EXPECT_THAT(Refusal(Slot({8, 4}, 0), At(Layout::Strided(DType::kI32, {2, 4}, {8, 2}))),
-              HasSubstr("one after another"));
+              HasSubstr("do not lie one after another"));
 }
 
 }  // namespace

@@ -189,5 +189,28 @@ TEST_P(CommitsTest, ABodyThatBreaksIsNeverRecordedAndServesAllTheSame) {
   EXPECT_EQ(runtime().stats().recordings, 0u);
 }
 
+TEST_P(CommitsTest, AShapeThatFailsToBeRecordedAgainWaitsForNoCommit) {
+  const DepId weights = runtime().DeclareDep("weights");
+  bool is_broken = false;
+  ProgramOptions options = Counting();
+  options.deps = {weights};
+  options.body = [&is_broken](Launcher& on, const ProgramInputs& in) -> Values {
+    if (is_broken) on.Fail(absl::InternalError("its body fails"));
+    return DoubleBody(on, in);
+  };
+  const ProgramId program = Add(std::move(options), {{.tokens = 8}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_EQ(runtime().Uncommitted().size(), 1u);
+  ASSERT_THAT(runtime().Touch(weights), IsOk());
+  is_broken = true;
+  EXPECT_FALSE(runtime().Record(program, a()).ok());
+  EXPECT_TRUE(runtime().Uncommitted().empty()) << "its graph will never run";
+  is_broken = false;
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(runtime().Uncommitted().size(), 1u);
+  ASSERT_THAT(runtime().Commit(1), IsOk());
+  EXPECT_EQ(RightStep(program, 1), Why::kHit);
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -216,5 +216,95 @@ TEST(RuntimeFaultsTest, TheDeviceMayBeLostInAnyCall) {
   EXPECT_LT(calls, kMostCalls);
 }
 
+// Two shapes, and room for one executable.
+class CrowdedServer {
+ public:
+  explicit CrowdedServer(FaultDevice& device) : device_(device), stream_(*device.NewStream()) {
+    RuntimeOptions options;
+    options.tree.pool_bytes = 16 << 20;
+    options.tree.budget.executables = 1;
+    runtime_ = *Runtime::Create(device, options);
+    ProgramOptions program;
+    program.name = "copy";
+    program.slots = {{.name = "ids", .sizes = {kMost}, .rows = KeyField::kTokens}};
+    program.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor out = on.Empty(DType::kI32, {in.key().tokens});
+      if (on.ok()) on.Copy(out, Tensor::Foreign(in.slot(0).word(), out.layout()));
+      return {out};
+    };
+    program_ = *runtime_->AddProgram(program);
+    EXPECT_TRUE(runtime_->AddShapes(program_, {{.tokens = 8}, {.tokens = 16}}).ok());
+  }
+  ~CrowdedServer() {
+    outputs_.clear();
+    runtime_ = nullptr;
+  }
+
+  Runtime& runtime() { return *runtime_; }
+  absl::Status Record() { return runtime_->Record(program_, *stream_); }
+  Why StepOf(int32_t tokens) {
+    absl::StatusOr<Step> step = runtime_->Begin(program_, {.tokens = tokens}, *stream_);
+    if (!step.ok() || !step->Stage(0, 1.0).ok() || !step->Run(&outputs_).ok()) return Why::kFailed;
+    return step->why();
+  }
+  // An executable that was evicted does not come back until the plan is cleared.
+  void RefuseExecutables() {
+    device_.plan().FailEveryCallOf("Graph.Instantiate", ErrorCode::kOutOfMemory);
+  }
+
+ private:
+  FaultDevice& device_;
+  const std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Runtime> runtime_;
+  ProgramId program_;
+  Values outputs_;
+};
+
+TEST(RuntimeFaultsTest, AnEvictedShapeServesAgainOnceThereIsRoom) {
+  FaultDevice device(MakeHost());
+  CrowdedServer server(device);
+  ASSERT_TRUE(server.Record().ok());
+  ASSERT_EQ(server.StepOf(8), Why::kHit);
+  server.RefuseExecutables();
+  EXPECT_EQ(server.StepOf(16), Why::kNoMemory) << "its recording has no executable now";
+  server.Record().IgnoreError();
+  device.plan().Clear();
+  ASSERT_TRUE(server.Record().ok());
+  EXPECT_EQ(server.StepOf(16), Why::kHit);
+}
+
+TEST(RuntimeFaultsTest, ARecordingWithoutRoomIsKnownAllTheSame) {
+  FaultDevice device(MakeHost());
+  CrowdedServer server(device);
+  ASSERT_TRUE(server.Record().ok());
+  ASSERT_EQ(server.runtime().stats().recordings, 2u);
+  ASSERT_EQ(server.StepOf(8), Why::kHit);
+  server.RefuseExecutables();
+  ASSERT_EQ(server.StepOf(16), Why::kNoMemory);
+  device.plan().Clear();
+  const uint64_t calls = server.runtime().tree()->stats().calls;
+  ASSERT_TRUE(server.Record().ok());
+  EXPECT_EQ(server.runtime().tree()->stats().calls, calls) << "nothing was left to record";
+}
+
+// Whatever has failed before: a Record that goes well leaves shapes that serve.
+TEST(RuntimeFaultsTest, ARecordThatGoesWellMakesEveryShapeServe) {
+  constexpr uint64_t kMostCalls = 300;
+  uint64_t call = 1;
+  for (bool has_failed = true; has_failed && call < kMostCalls; ++call) {
+    FaultDevice device(MakeHost());
+    CrowdedServer server(device);
+    SCOPED_TRACE(absl::StrCat("device call ", call, " of Record fails"));
+    device.plan().FailCall(call, ErrorCode::kOutOfMemory);
+    server.Record().IgnoreError();
+    has_failed = device.plan().fired() > 0;
+    device.plan().Clear();
+    ASSERT_TRUE(server.Record().ok());
+    for (const int32_t tokens : {8, 16, 8, 16}) EXPECT_EQ(server.StepOf(tokens), Why::kHit);
+  }
+  EXPECT_GE(call, 10u);
+  EXPECT_LT(call, kMostCalls);
+}
+
 }  // namespace
 }  // namespace graphtree

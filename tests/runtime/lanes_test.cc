@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allocator/memory/left_behind.h"
+#include "device/host/host_device.h"
 #include "gmock/gmock.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
@@ -93,6 +94,71 @@ TEST_P(LanesTest, EachDeviceHasLanesOfItsOwn) {
     of_a.clear();
   }
   EXPECT_THAT(other->Close(), IsOk());
+}
+
+// Every host device is called the same, and each has memory of its own.
+TEST(HostDevicesTest, WhatLiesOnAnotherDeviceIsNotStaged) {
+  const std::unique_ptr<Device> here = *OpenHostDevice();
+  const std::unique_ptr<Device> there = *OpenHostDevice();
+  {
+    const std::unique_ptr<Stream> streams[] = {*here->NewStream(), *there->NewStream()};
+    Device* const devices[] = {here.get(), there.get()};
+    RuntimeOptions options;
+    options.tree.pool_bytes = 16 << 20;
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Runtime> both, Runtime::Create(devices, options));
+    Values outputs[2];
+    ProgramId programs[2];
+    for (const uint32_t device : {0, 1}) {
+      ProgramOptions copy;
+      copy.name = "copy " + std::to_string(device);
+      copy.slots = {{.name = "ids", .sizes = {8}}};
+      copy.device = device;
+      copy.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+        const Tensor out = on.Empty(DType::kI32, {8});
+        if (on.ok()) on.Copy(out, in.slot(0));
+        return {out};
+      };
+      ASSERT_OK_AND_ASSIGN(programs[device], both->AddProgram(std::move(copy)));
+      ASSERT_OK_AND_ASSIGN(Step step,
+                           both->Begin(programs[device], {.tokens = 8}, *streams[device]));
+      ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+      ASSERT_THAT(step.Run(&outputs[device]), IsOk());
+    }
+    const Tensor away = Tensor::From(outputs[1][0]);
+    const Tensor foreign = Tensor::Foreign(away.word(), away.layout());
+    ASSERT_OK_AND_ASSIGN(Step step, both->Begin(programs[0], {.tokens = 8}, *streams[0]));
+    const auto is_refused = AllOf(HasSubstr("'ids'"), HasSubstr("another device"));
+    EXPECT_THAT(step.Stage(0, away).message(), is_refused);
+    EXPECT_THAT(step.Stage(0, foreign).message(), is_refused);
+    EXPECT_THAT(step.Stage(0, DeviceRows{away.word(), DType::kI32, 8}).message(), is_refused);
+    EXPECT_THAT(step.Stage(0, Tensor::From(outputs[0][0])), IsOk());
+    EXPECT_THAT(step.Run(&outputs[0]), IsOk());
+    for (const std::unique_ptr<Stream>& stream : streams) {
+      EXPECT_THAT(stream->Synchronize(), IsOk());
+    }
+  }
+  EXPECT_THAT(here->Close(), IsOk());
+  EXPECT_THAT(there->Close(), IsOk());
+}
+
+// Both budgets are limits: the lanes' together, and each tree's own.
+TEST_P(LanesTest, ALaneTakesNoMoreThanItsOwnTreeMay) {
+  constexpr uint64_t kOwn = 4 << 20;
+  RuntimeOptions options;
+  options.tree.pool_bytes = kOwn;
+  options.pool_bytes = 64 << 20;
+  OpenRuntime(options);
+  ProgramOptions large = DoubleOptions();
+  large.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    const Tensor out = on.Empty(DType::kI32, {3 << 20});
+    if (!on.ok()) return {};
+    on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
+    return {out};
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(large)));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 8}}), IsOk());
+  EXPECT_FALSE(runtime().Record(program, a()).ok()) << "12 MiB, of 4";
+  EXPECT_LE(runtime().tree()->stats().pool_reserved_bytes, kOwn);
 }
 
 TEST_P(LanesTest, LanesShareOneBudgetOfMemory) {

@@ -12,7 +12,20 @@ namespace {
 
 using testing::HasSubstr;
 
-class StepsTest : public RuntimeTest {};
+class StepsTest : public RuntimeTest {
+ protected:
+  // A step of `first`, and one of `second` that goes on from there. The outputs of both are held:
+  // else a tree may let the path end.
+  void RunBehind(ProgramId first, ProgramId second) {
+    Values outputs[2];
+    for (const bool continues : {false, true}) {
+      ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(continues ? second : first, {.tokens = 8},
+                                                      a(), {.continues = continues}));
+      ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+      ASSERT_THAT(step.Run(&outputs[continues]), IsOk());
+    }
+  }
+};
 GRAPHTREE_ON_EVERY_DEVICE(StepsTest);
 
 TEST_P(StepsTest, AShapeIsRecordedByItsSecondStepAndReplayedAfterThat) {
@@ -290,6 +303,31 @@ TEST_P(StepsTest, AStepThatContinuesKeepsTheOutputsOfTheOneBefore) {
     EXPECT_EQ(ReadIds(of_two[0]), Ids(8, 4 * i));
   }
   EXPECT_GE(Count(Why::kHit), 5u);
+}
+
+// A recording behind another step serves no step that begins anew.
+TEST_P(StepsTest, RecordMakesWhatIsRecordedOnlyBehindAnotherStep) {
+  const ProgramId first = AddDouble({8}, "first");
+  const ProgramId second = AddDouble({8}, "second");
+  for (int i = 0; i < 3; ++i) RunBehind(first, second);
+  ASSERT_EQ(runtime().stats().recordings, 2u);
+  ASSERT_THAT(runtime().Record(second, a()), IsOk());
+  EXPECT_EQ(runtime().stats().recordings, 3u);
+  EXPECT_EQ(StepWith(second, IdsFrom(1, 8)), Why::kHit);
+}
+
+TEST_P(StepsTest, RecordMakesAgainWhatIsFreshOnlyBehindAnotherStep) {
+  const DepId cache = runtime().DeclareDep("cache");
+  const ProgramId first = AddDouble({8}, "first");
+  ProgramOptions options = DoubleOptions("second");
+  options.deps = {cache};
+  ASSERT_OK_AND_ASSIGN(const ProgramId second, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(second, {{.tokens = 8}}), IsOk());
+  ASSERT_THAT(runtime().Record(second, a()), IsOk());
+  ASSERT_THAT(runtime().Touch(cache), IsOk());
+  for (int i = 0; i < 3; ++i) RunBehind(first, second);
+  ASSERT_THAT(runtime().Record(second, a()), IsOk());
+  EXPECT_EQ(StepWith(second, IdsFrom(1, 8)), Why::kHit);
 }
 
 }  // namespace

@@ -1,0 +1,93 @@
+// Walks over the lanes.
+#include "runtime/core/lanes.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "allocator/pool.h"
+#include "device/base/status_macros.h"
+#include "graphs/tree.h"
+#include "runtime/core/program_state.h"
+#include "runtime/core/shared_budget.h"
+#include "runtime/core/staged_tensors.h"
+#include "runtime/shapes/key.h"
+
+namespace graphtree {
+
+Lane* Lanes::Find(Place place) const {
+  const auto found = lanes_.find(place);
+  return found == lanes_.end() ? nullptr : found->second.get();
+}
+
+absl::StatusOr<Lane*> Lanes::Add(Place place) {
+  Device& device = *devices_[place.first];
+  TreeOptions options = options_.tree;
+  // A step's block moves every time, and is read by one op: a copy of it would only cost.
+  options.patch_bytes = 1;
+  if (options_.pool_bytes > 0 && options.pool_bytes == 0) options.pool_bytes = options_.pool_bytes;
+  auto lane = std::make_unique<Lane>(device, place.first, place.second);
+  GRAPHTREE_ASSIGN_OR_RETURN(lane->tree, Tree::Create(device, options));
+  lane->carry = RegisterCarry(*lane->tree);
+  Lane* const added = lane.get();
+  lanes_[place] = std::move(lane);
+  limits_are_old_ = true;
+  ShareMemory(*added);
+  return added;
+}
+
+absl::Status Lanes::CheckNoStep(absl::string_view what) const {
+  for (const auto& [place, lane] : lanes_) {
+    const ProgramState* const program = lane->under_way.load(std::memory_order_acquire);
+    if (program == nullptr) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " while a step of '", program->name(), "' is under way in lane ",
+                     lane->number, "; run or cancel it first, or wait for its body"));
+  }
+  return absl::OkStatus();
+}
+
+std::string Lanes::WhoRuns() const {
+  for (const auto& [place, lane] : lanes_) {
+    // A lane that is taken, by a step that waits no more for its caller.
+    const OpenStep& step = lane->step;
+    if (lane->under_way.load() == nullptr || step.is_open) continue;
+    return absl::StrCat("while '", step.program->name(), "' ran for ", ToString(step.shape->key));
+  }
+  return "between steps";
+}
+
+void Lanes::ShareMemory(Lane& own) {
+  if (options_.pool_bytes == 0) return;
+  // A look into a tree makes that lane's calls wait, and nearly always nothing has changed.
+  const uint64_t now = own.tree->stats().pool_reserved_bytes;
+  const bool is_known = own.taken_bytes.exchange(now) == now;
+  if (!limits_are_old_.exchange(false) && is_known) return;
+  std::vector<Tree*> trees;
+  std::vector<uint64_t> taken;
+  for (auto& [place, lane] : lanes_) {
+    if (place.first != own.device_number) continue;
+    // A lane that another step has is not waited for: what it last had counts, its limit stays.
+    const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
+    if (is_busy) {
+      limits_are_old_ = true;
+    } else {
+      lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
+    }
+    trees.push_back(is_busy ? nullptr : lane->tree.get());
+    taken.push_back(lane->taken_bytes);
+  }
+  const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
+  for (size_t i = 0; i < trees.size(); ++i) {
+    if (trees[i] == nullptr) continue;
+    uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
+    if (options_.tree.pool_bytes > 0) limit = std::min(limit, options_.tree.pool_bytes);
+    // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
+    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
+  }
+}
+
+void Lanes::CloseTrees() {
+  for (auto& [place, lane] : lanes_) lane->tree = nullptr;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,70 @@
+// A runtime's lanes, each with a tree of its own, and the memory that those of one device share.
+//
+//   device 0 --- lane 0, lane 1        share RuntimeOptions::pool_bytes (shared_budget.h)
+//   device 1 --- lane 0                likewise
+//
+// Lanes are added and never taken away, so a pointer to one is good for as long as the runtime.
+//
+// Threads: lanes are added while no step is under way; what else is here may be called by several,
+// each with a lane of its own.
+#ifndef GRAPHTREE_RUNTIME_CORE_LANES_H_
+#define GRAPHTREE_RUNTIME_CORE_LANES_H_
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "device/device.h"
+#include "runtime/core/lane.h"
+#include "runtime/runtime_options.h"
+
+namespace graphtree {
+
+class Lanes {
+ public:
+  // A device's number, then that of a lane among the device's.
+  using Place = std::pair<uint32_t, uint32_t>;
+
+  // `options` are the runtime's, and outlive the lanes.
+  Lanes(std::vector<Device*> devices, const RuntimeOptions& options)
+      : devices_(std::move(devices)), options_(options) {}
+  Lanes(const Lanes&) = delete;
+  Lanes& operator=(const Lanes&) = delete;
+
+  size_t devices() const { return devices_.size(); }
+  // Null if there is none.
+  Lane* Find(Place place) const;
+  // REQUIRES: there is such a device, and no such lane.
+  absl::StatusOr<Lane*> Add(Place place);
+  template <typename Call>
+  void ForEach(const Call& call) const {
+    for (const auto& [place, lane] : lanes_) call(*lane);
+  }
+
+  // An error if a step is open in some lane: `what` cannot be done then.
+  absl::Status CheckNoStep(absl::string_view what) const;
+  // "while 'decode' ran for tokens=8", "between steps".
+  std::string WhoRuns() const;
+  // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
+  // much each lane of its device may take, but for those that have a step under way beside it.
+  void ShareMemory(Lane& own);
+  // Waits for all work of theirs. REQUIRES: they are used no more.
+  void CloseTrees();
+
+ private:
+  const std::vector<Device*> devices_;
+  const RuntimeOptions& options_;
+  std::map<Place, std::unique_ptr<Lane>> lanes_;
+  std::atomic<bool> limits_are_old_{false};  // a lane had a step when limits were set
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_CORE_LANES_H_

@@ -1,0 +1,81 @@
+// What callers ask of a program beside steps: votes, and where things lie.
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "graphs/tree.h"
+#include "runtime/core/program_state.h"
+#include "runtime/shapes/shape_table.h"
+#include "runtime/why.h"
+
+namespace graphtree {
+
+absl::StatusOr<Vote> ProgramState::MakeVote(const Key& key, Modes allowed, uint32_t round) const {
+  return graphtree::MakeVote(*table_, {fingerprint_, round, key, allowed});
+}
+
+absl::StatusOr<Agreement> ProgramState::Agree(const Key& key, Modes allowed, uint32_t round,
+                                              absl::Span<const Vote> votes) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      Agreement agreed, graphtree::Agree(*table_, {fingerprint_, round, key, allowed}, votes));
+  if (agreed.outcome == VoteOutcome::kAgreed &&
+      !IsReplay(table_->Choose(agreed.key, agreed.modes).why)) {
+    // Every rank finds this alike. What they agreed on may be more than slots hold.
+    agreed.outcome = VoteOutcome::kNoGraph;
+    agreed.key = key;
+  }
+  return agreed;
+}
+
+absl::StatusOr<uint64_t> ProgramState::StagedBytes(SlotId slot, const HostRows& rows) const {
+  const std::vector<SlotSpec>& slots = options_.slots;
+  if (slot >= slots.size() || rows.rows < 0 || rows.rows > GreatestRows(slots[slot])) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(rows.rows, " rows of slot ", slot, " of '", name(), "', which has ",
+                     slots.size(), " slots"));
+  }
+  if (rows.row_stride != 0 || rows.piece_stride != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("rows of slot '", slots[slot].name, "' lie with strides of ", rows.row_stride,
+                     " and ", rows.piece_stride, "; these must have no gaps"));
+  }
+  return static_cast<uint64_t>(rows.rows) * PiecesOf(slots[slot]) * RowElementsOf(slots[slot]) *
+         BytesOf(rows.type);
+}
+
+absl::StatusOr<CapturedPointers> ProgramState::Pointers(const Key& key, AddressRange range) const {
+  const Tree& tree = *lane_.tree;
+  bool is_there = false;
+  CapturedPointers pointers;
+  for (const std::unique_ptr<ShapeState>& shape : shapes_) {
+    if (!(shape->key == key)) continue;
+    is_there = true;
+    for (const uint64_t recording : tree.RecordingsOf(shape->function)) {
+      GRAPHTREE_ASSIGN_OR_RETURN(CapturedPointers more, tree.PointersOf(recording, range));
+      pointers.Add(std::move(more));
+    }
+  }
+  if (is_there) return pointers;
+  return absl::NotFoundError(
+      absl::StrCat("program '", name(), "' has no shape ", ToString(key)));
+}
+
+absl::StatusOr<FreeEvents> ProgramState::WhenFree() const {
+  if (free_events_.are_told()) return free_events_;
+  return absl::FailedPreconditionError(absl::StrCat(
+      "program '", name(), "' does not tell when its rows and slots are free; add it with "
+      "ProgramOptions::tells_when_free"));
+}
+
+absl::StatusOr<Tensor> ProgramState::SlotWhole(SlotId slot) const {
+  if (slot >= options_.slots.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("program '", name(), "' has no slot ", slot,
+                                                   "; it has ", options_.slots.size()));
+  }
+  const SlotSpec& spec = options_.slots[slot];
+  return Tensor::Foreign(memory_->range().base + arena_.offsets[slot],
+                         Layout::Of(spec.type, spec.sizes));
+}
+
+}  // namespace graphtree

@@ -1,0 +1,106 @@
+// Each event in each state, and lives that a server has led.
+#include "runtime/core/shape_life.h"
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+using Event = std::function<void(ShapeLife&)>;
+
+constexpr uint64_t kEpoch = 7;
+const std::vector<uint64_t> kBefore = {1, 1};
+const std::vector<uint64_t> kNow = {1, 2};
+
+const Event kRecord = [](ShapeLife& life) { life.Recorded(/*is_first=*/true, kNow, 0); };
+const Event kRecordBehind = [](ShapeLife& life) { life.Recorded(/*is_first=*/false, kNow, 0); };
+const Event kRecordBefore = [](ShapeLife& life) { life.Recorded(/*is_first=*/true, kBefore, 0); };
+const Event kRecordApart = [](ShapeLife& life) { life.Recorded(/*is_first=*/true, kNow, kEpoch); };
+const Event kReplay = [](ShapeLife& life) { life.Replayed(kNow); };
+const Event kEvict = [](ShapeLife& life) {
+  EXPECT_TRUE(life.Missed({CallRoute::kWarmedUp, {}}, /*is_first=*/true));
+};
+const Event kFindNoRoom = [](ShapeLife& life) {
+  EXPECT_FALSE(life.Missed({CallRoute::kRanEagerly, Reason::kOverBudget}, /*is_first=*/true));
+};
+const Event kMissBehind = [](ShapeLife& life) {
+  EXPECT_FALSE(life.Missed({CallRoute::kWarmedUp, {}}, /*is_first=*/false));
+};
+const Event kHit = [](ShapeLife& life) { life.Hit(); };
+const Event kFail = [](ShapeLife& life) { life.Failed(Why::kNoMemory); };
+const Event kCommit = [](ShapeLife& life) { life.Committed(); };
+const Event kExclude = [](ShapeLife& life) { life.Exclude(true); };
+const Event kInclude = [](ShapeLife& life) { life.Exclude(false); };
+
+struct Life {
+  const char* name;
+  std::vector<Event> events;
+  Why usable;        // where steps record
+  Why usable_ahead;  // where only Record does
+  bool is_recorded;
+  bool is_recorded_first;
+  uint64_t epoch = 0;
+};
+
+const Life kLives[] = {
+    {"Fresh", {}, Why::kHit, Why::kNotRecorded, false, false},
+    {"Recorded", {kRecord}, Why::kHit, Why::kHit, true, true},
+    {"RecordedBehind", {kRecordBehind}, Why::kHit, Why::kHit, true, false},
+    {"RecordedBehindToo", {kRecord, kRecordBehind}, Why::kHit, Why::kHit, true, true},
+    {"FreshOnlyBehind", {kRecordBefore, kRecordBehind}, Why::kHit, Why::kHit, true, false},
+    {"HitAfterBehind", {kRecordBehind, kHit}, Why::kHit, Why::kHit, true, true},
+    {"Evicted", {kRecord, kEvict}, Why::kHit, Why::kHit, false, false},
+    {"NoRoom", {kRecord, kFindNoRoom}, Why::kHit, Why::kHit, true, true},
+    {"MissedBehind", {kRecord, kMissBehind}, Why::kHit, Why::kHit, true, true},
+    {"Failed", {kFail}, Why::kNoMemory, Why::kNoMemory, false, false},
+    {"FailedAgain", {kRecord, kFail}, Why::kNoMemory, Why::kNoMemory, false, false},
+    {"FailedThenRecorded", {kFail, kRecord}, Why::kHit, Why::kHit, true, true},
+    {"FailedThenReplayed", {kFail, kReplay}, Why::kHit, Why::kHit, true, true},
+    {"FailedThenIncluded", {kFail, kExclude, kInclude}, Why::kHit, Why::kNotRecorded, false, false},
+    {"Excluded", {kRecord, kExclude}, Why::kExcluded, Why::kExcluded, true, true},
+    {"ExcludedRecorded", {kExclude, kRecord}, Why::kExcluded, Why::kExcluded, true, true},
+    {"ExcludedFailed", {kExclude, kFail}, Why::kExcluded, Why::kExcluded, false, false},
+    {"Included", {kRecord, kExclude, kInclude}, Why::kHit, Why::kHit, true, true},
+    {"EvictedIncluded", {kRecord, kEvict, kExclude, kInclude}, Why::kHit, Why::kHit, false, false},
+    {"Waits", {kRecordApart}, Why::kNotCommitted, Why::kNotCommitted, true, true, kEpoch},
+    {"WaitsExcluded", {kRecordApart, kExclude}, Why::kExcluded, Why::kExcluded, true, true, kEpoch},
+    {"CommittedExcluded", {kRecordApart, kExclude, kCommit}, Why::kExcluded, Why::kExcluded, true,
+     true},
+    {"Committed", {kRecordApart, kCommit}, Why::kHit, Why::kHit, true, true},
+    {"WaitsForNothing", {kRecordApart, kFail}, Why::kNoMemory, Why::kNoMemory, false, false},
+    {"FailedCommitted", {kRecordApart, kFail, kCommit}, Why::kNoMemory, Why::kNoMemory, false,
+     false},
+};
+
+class ShapeLifeTest : public testing::TestWithParam<Life> {};
+
+TEST_P(ShapeLifeTest, IsAsItsEventsHaveLeftIt) {
+  const Life& expected = GetParam();
+  ShapeLife life;
+  for (const Event& event : expected.events) event(life);
+  EXPECT_EQ(life.usable(/*records_while_serving=*/true), expected.usable);
+  EXPECT_EQ(life.usable(/*records_while_serving=*/false), expected.usable_ahead);
+  EXPECT_EQ(life.is_recorded(), expected.is_recorded);
+  EXPECT_EQ(life.is_recorded_first(), expected.is_recorded_first);
+  EXPECT_EQ(life.epoch(), expected.epoch);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lives, ShapeLifeTest, testing::ValuesIn(kLives),
+                         [](const testing::TestParamInfo<Life>& info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST(ShapeLifeRouteTest, WhatRunsAtOnceToBeRecordedApartHasNoRecording) {
+  ShapeLife life;
+  kRecord(life);
+  EXPECT_TRUE(life.Missed({CallRoute::kRanEagerly, Reason::kRecordedApart}, /*is_first=*/true));
+  EXPECT_FALSE(life.is_recorded());
+  EXPECT_EQ(life.generations(), kNow) << "so that one can say what was touched";
+}
+
+}  // namespace
+}  // namespace graphtree

@@ -1,0 +1,87 @@
+// Walks over the slots that have a tensor.
+#include "runtime/core/staged_tensors.h"
+
+#include "absl/strings/str_cat.h"
+#include "graphs/launcher.h"
+#include "graphs/layout.h"
+#include "graphs/storage.h"
+
+namespace graphtree {
+namespace {
+
+bool Ends(const Tensor& tensor) {
+  return tensor.storage()->owner()->EndsWithStep(*tensor.storage());
+}
+
+// A copy that outlives the step of the tensor.
+Values CarryBody(Launcher& on, Values&) {
+  const Tensor from = on.Input(0);
+  // As bytes, with what lies in its gaps.
+  const Layout* const bytes =
+      Layout::Of(DType::kU8, {static_cast<int64_t>(from.layout()->extent_bytes())});
+  const Tensor copy = on.Empty(bytes);
+  on.Copy(copy, from.View(bytes, 0));
+  return {copy};
+}
+
+}  // namespace
+
+FunctionId RegisterCarry(Tree& tree) {
+  return tree.Register("carry", {.exclude = true}, CarryBody);
+}
+
+template <typename Call>
+void StagedTensors::ForEach(const Call& call) {
+  for (uint32_t left = has_; left != 0; left &= left - 1) {
+    const auto slot = static_cast<SlotId>(__builtin_ctz(left));
+    call(slot, tensors_[slot]);
+  }
+}
+
+absl::Status StagedTensors::Check(absl::Span<const SlotSpec> slots) {
+  absl::Status first;
+  ForEach([&](SlotId slot, const Tensor& tensor) {
+    const absl::Status may = MayBeUsed(*tensor.storage());
+    if (may.ok()) return;
+    first.Update(absl::Status(
+        may.code(), absl::StrCat("slot '", slots[slot].name,
+                                 "' was staged with a tensor, and then: ", may.message())));
+  });
+  return first;
+}
+
+bool StagedTensors::AnyEnds() {
+  bool any = false;
+  ForEach([&any](SlotId, const Tensor& tensor) { any |= Ends(tensor); });
+  return any;
+}
+
+absl::Status StagedTensors::Carry(Tree& tree, FunctionId carry, Stream& stream, StepBlock* block) {
+  absl::Status carried;
+  ForEach([&](SlotId slot, Tensor& tensor) {
+    if (!carried.ok() || !Ends(tensor)) return;
+    Value from = tensor;
+    Values copy;
+    carried = tree.Run(carry, absl::MakeSpan(&from, 1), stream, &copy);
+    if (!carried.ok()) return;
+    tensor = Tensor::From(copy[0]);
+    block->MoveSource(slot, tensor.word());
+  });
+  return carried.ok() ? block->Finish() : carried;
+}
+
+void StagedTensors::LetGoAfter(const Tree& tree, Stream& stream, StagingRing* ring) {
+  ForEach([&](SlotId, Tensor& tensor) {
+    // The lane's own tree comes after its work in any case.
+    if (!tree.Made(tensor)) tensor.storage()->owner()->NoteUsedOn(stream.life());
+    if (ring != nullptr) ring->HoldUntilRead(std::move(tensor));
+  });
+  LetGo();
+}
+
+void StagedTensors::LetGo() {
+  ForEach([](SlotId, Tensor& tensor) { tensor = {}; });
+  has_ = 0;
+}
+
+}  // namespace graphtree
