@@ -17,13 +17,12 @@ RuntimeStats RuntimeCore::stats() const {
     stats.recordings += lane.counts.recordings;
     for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane.counts.why[i];
   });
-  for (const std::unique_ptr<ProgramState>& program : programs_) {
-    if (program == nullptr) continue;
-    stats.staging_waits += program->ring().waits();
-    stats.staging_told += program->ring().told();
-    stats.slot_bytes += program->slot_bytes();
-    stats.staging_bytes += program->ring().memory().bytes;
-  }
+  programs_.ForEach([&stats](ProgramId, ProgramState& program) {
+    stats.staging_waits += program.ring().waits();
+    stats.staging_told += program.ring().told();
+    stats.slot_bytes += program.slot_bytes();
+    stats.staging_bytes += program.ring().memory().bytes;
+  });
   return stats;
 }
 

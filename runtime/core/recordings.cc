@@ -15,7 +15,7 @@
 namespace graphtree {
 
 absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
   GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
@@ -122,12 +122,9 @@ void RuntimeCore::RecordWhileServing(OpenStep& step) {
 
 std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {
   std::vector<UncommittedShape> waiting;
-  for (uint32_t i = 0; i < programs_.size(); ++i) {
-    if (programs_[i] == nullptr) continue;
-    for (Key& key : programs_[i]->Uncommitted(epoch_)) {
-      waiting.push_back({{number_, i}, std::move(key)});
-    }
-  }
+  programs_.ForEach([&](ProgramId id, const ProgramState& program) {
+    for (Key& key : program.Uncommitted(epoch_)) waiting.push_back({id, std::move(key)});
+  });
   return waiting;
 }
 
@@ -137,9 +134,7 @@ absl::Status RuntimeCore::Commit(uint64_t epoch) {
     return absl::FailedPreconditionError(absl::StrCat(
         "epoch ", epoch, " was committed; the epoch that recordings belong to now is ", epoch_));
   }
-  for (const std::unique_ptr<ProgramState>& program : programs_) {
-    if (program != nullptr) program->Commit(epoch);
-  }
+  programs_.ForEach([epoch](ProgramId, ProgramState& program) { program.Commit(epoch); });
   ++epoch_;
   return absl::OkStatus();
 }

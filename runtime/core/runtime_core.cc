@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/memory/left_behind.h"
 #include "device/base/status_macros.h"
 #include "runtime/slots/planted_bug.h"
 
@@ -21,44 +20,15 @@ uint32_t NextNumber() {
 }  // namespace
 
 RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options)
-    : options_(options), number_(NextNumber()), lanes_(std::move(devices), options_) {}
+    : options_(options),
+      number_(NextNumber()),
+      lanes_(std::move(devices), options_),
+      programs_(number_) {}
 
-// Trees close first and wait for their work, as programs own the memory that it uses. While a
-// capture is open nobody may wait, nor unmap memory: what a device has is left for later then.
+// Trees close first and wait for their work, as programs own the memory that it uses.
 RuntimeCore::~RuntimeCore() {
   lanes_.CloseTrees();
-  for (std::unique_ptr<ProgramState>& program : programs_) {
-    if (program == nullptr) continue;
-    Device& device = program->lane().device;
-    if (device.open_captures() == 0) continue;
-    auto estate = std::make_unique<LeftBehind::Estate>();
-    estate->device = &device;
-    estate->graphs = program->TakeMemory();
-    LeftBehind::Add(std::move(estate));
-  }
-}
-
-absl::StatusOr<const ProgramState*> RuntimeCore::Find(ProgramId id) const {
-  if (id.runtime != number_) {
-    return absl::InvalidArgumentError(absl::StrCat("a program of ",
-                                                   id.runtime == 0 ? "no" : "another",
-                                                   " runtime was named; ids are those "
-                                                   "that this runtime's AddProgram returned"));
-  }
-  if (id.index >= programs_.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("there is no program ", id.index,
-                                                   "; this runtime has had ", programs_.size()));
-  }
-  if (programs_[id.index] == nullptr) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("program '", names_[id.index], "' was removed"));
-  }
-  return programs_[id.index].get();
-}
-
-absl::StatusOr<ProgramState*> RuntimeCore::FindMutable(ProgramId id) {
-  GRAPHTREE_RETURN_IF_ERROR(Find(id).status());
-  return programs_[id.index].get();
+  programs_.LeaveBehind();
 }
 
 absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place) {
@@ -76,11 +46,7 @@ void RuntimeCore::RegisterIn(Lane& lane, uint32_t dep) const {
 absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("program '", options.name, "' was added")));
-  for (size_t i = 0; i < programs_.size(); ++i) {
-    if (programs_[i] == nullptr || names_[i] != options.name) continue;
-    return absl::AlreadyExistsError(
-        absl::StrCat("there is a program '", options.name, "' already; names are unique"));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(programs_.CheckName(options.name));
   for (const DepId& dep : options.deps) {
     if (IsOurs(dep)) continue;
     return absl::InvalidArgumentError(absl::StrCat("program '", options.name,
@@ -93,18 +59,14 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
                      " of the runtime's ", lanes_.devices(), ", numbered from 0"));
   }
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor({options.device, options.lane}));
-  const auto index = static_cast<uint32_t>(programs_.size());
-  std::string name = options.name;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<ProgramState> program,
                              ProgramState::Create(*lane, std::move(options),
                                                   options_.records_while_serving));
-  programs_.push_back(std::move(program));
-  names_.push_back(std::move(name));
-  return ProgramId{number_, index};
+  return programs_.Add(std::move(program));
 }
 
 absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mode mode) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("shapes were added to '", program->name(), "'")));
   OpenStep& last = program->lane().step;
@@ -120,7 +82,7 @@ absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mo
 }
 
 absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
   bool is_there = false;
   for (uint32_t i = 0; i < program->table().size(); ++i) {
     if (!(program->table().shape(i).key == key)) continue;
@@ -133,7 +95,7 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
 }
 
 absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, FindMutable(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
   // Its work cannot be awaited then, and reads memory that would go.
@@ -146,7 +108,7 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_RETURN_IF_ERROR(program->Leave());
   OpenStep& last = program->lane().step;
   if (last.program == program) last.program = nullptr;
-  programs_[id.index] = nullptr;
+  programs_.Remove(id);
   return absl::OkStatus();
 }
 

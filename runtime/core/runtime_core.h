@@ -5,7 +5,8 @@
 //   Run     step_launch.h        the block goes to the tree's function of the shape: one launch
 //
 //   lanes.h           the trees that steps run in, and the memory that they share
-//   runtime_core.cc   what else steps run on: programs, dependencies
+//   programs.h        the programs by their ids
+//   runtime_core.cc   adds what steps run on: programs, lanes, dependencies; and takes it away
 //   steps.cc          begins steps and notes how they ran
 //   recordings.cc     recordings made ahead, and those that wait for a commit
 //   workspaces.cc     dependencies whose memory moves
@@ -16,7 +17,6 @@
 #define GRAPHTREE_RUNTIME_CORE_RUNTIME_CORE_H_
 
 #include <cstdint>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +29,7 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/program_state.h"
+#include "runtime/core/programs.h"
 #include "runtime/core/step_launch.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_stats.h"
@@ -72,13 +73,12 @@ class RuntimeCore {
   bool CancelIn(uint32_t lane, uint32_t device);
   std::string Describe(const OpenStep& step) const;
 
-  absl::StatusOr<const ProgramState*> Find(ProgramId id) const;
+  absl::StatusOr<const ProgramState*> Find(ProgramId id) const { return programs_.Find(id); }
   const LaunchHistory& history(uint32_t lane, uint32_t device) const;
   RuntimeStats stats() const;
   Tree* tree(uint32_t lane, uint32_t device);
 
  private:
-  absl::StatusOr<ProgramState*> FindMutable(ProgramId id);
   // Adds the lane if there is none.
   absl::StatusOr<Lane*> LaneFor(Lanes::Place place);
   // What the tree made of the step, as its reason.
@@ -106,8 +106,7 @@ class RuntimeCore {
   const RuntimeOptions options_;
   const uint32_t number_;  // of this runtime among those of the process
   Lanes lanes_;
-  std::vector<std::unique_ptr<ProgramState>> programs_;  // null: removed
-  std::vector<std::string> names_;                       // of programs, also of those removed
+  Programs programs_;  // go before the lanes
   Dependencies dependencies_;
   uint64_t touches_ = 0;
   uint64_t epoch_ = 1;  // of recordings that are made now

@@ -2,7 +2,6 @@
 // be recorded first, since each move makes the recordings before it stale; here that is checked,
 // and told.
 #include <algorithm>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -32,17 +31,16 @@ DepId RuntimeCore::DeclareWorkspace(std::string name, AddressRange memory) {
 
 std::vector<std::string> RuntimeCore::RecordedWith(uint32_t dep) const {
   std::vector<std::string> recorded;
-  for (const std::unique_ptr<ProgramState>& program : programs_) {
-    if (program == nullptr) continue;
-    const std::vector<uint32_t> deps = program->dependencies();
-    if (std::find(deps.begin(), deps.end(), dep) == deps.end()) continue;
+  programs_.ForEach([&](ProgramId, ProgramState& program) {
+    const std::vector<uint32_t> deps = program.dependencies();
+    if (std::find(deps.begin(), deps.end(), dep) == deps.end()) return;
     const std::vector<uint64_t> now = dependencies_.GenerationsOf(deps);
-    for (uint32_t i = 0; i < program->table().size(); ++i) {
-      const ShapeState& shape = program->shape(i);
+    for (uint32_t i = 0; i < program.table().size(); ++i) {
+      const ShapeState& shape = program.shape(i);
       if (!shape.life.is_recorded() || shape.life.generations() != now) continue;
-      recorded.push_back(absl::StrCat("'", program->name(), "' for ", ToString(shape.key)));
+      recorded.push_back(absl::StrCat("'", program.name(), "' for ", ToString(shape.key)));
     }
-  }
+  });
   return recorded;
 }
 
