@@ -52,8 +52,8 @@ class ForeignMemory : public ForeignAllocator {
     void operator()(ForeignMemory* memory) const { memory->Close(); }
   };
   using Ptr = std::unique_ptr<ForeignMemory, Closer>;
-  // `is_anothers` returns whether another thread than the one that asks is in a call of the tree, or
-  // in Unregister.
+  // `is_anothers` returns whether another thread than the one that asks is in a call of the tree,
+  // or in Unregister.
   static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
 
   // This thread's call of the tree is about to take memory, or to let recordings go: returns once
