@@ -70,7 +70,7 @@ void Lanes::ShareMemory(Lane& own) {
     const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
     if (is_busy) {
       limits_are_old_ = true;
-    } else {
+    } else if (lane.get() != &own) {
       lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
     }
     trees.push_back(is_busy ? nullptr : lane->tree.get());

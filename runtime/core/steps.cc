@@ -12,6 +12,7 @@
 #include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
+
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
