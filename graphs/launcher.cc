@@ -470,6 +470,7 @@ void Launcher::Fork(Stream& side) {
 
 // Also after a failure: what is put back then is put back after the work on the sides.
 void Launcher::JoinForks() {
+  if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
     const absl::Status joined = Order(*side, stream_);
     if (!joined.ok() && !side->Synchronize().ok()) Fail(joined);

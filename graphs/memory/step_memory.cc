@@ -198,6 +198,7 @@ void StepMemory::HoldOfOthers(const Tensor& tensor, Values* held) const {
 }
 
 void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) const {
+  if (values.empty()) return;  // of most parts
   const StorageOwner* told = home_;
   for (const Value& value : values) {
     if (!value.is_tensor() || value.storage() == nullptr) continue;

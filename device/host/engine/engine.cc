@@ -127,7 +127,9 @@ void Engine::Issue(Lock& lock, StreamQueue& queue, Unit* unit) {
   }
   unit->sequence = ++queue.issued;
   unit->number = ++issued_;
-  if (unit->kind == UnitKind::kReplay) SetEvents(queue, *unit);
+  if (unit->kind == UnitKind::kReplay && !unit->replay->event_ops().empty()) {
+    SetEvents(queue, *unit);
+  }
   if (queue.tail != nullptr) queue.tail->next = unit;
   queue.tail = unit;
   ++pending_;

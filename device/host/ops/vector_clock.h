@@ -29,6 +29,15 @@ struct Ticket {
 
 class VectorClock {
  public:
+  VectorClock() = default;
+  VectorClock(const VectorClock&) = default;
+  // Clocks are copied in every launch, and hardly one has parts.
+  VectorClock& operator=(const VectorClock& other) {
+    at_ = other.at_;
+    if (!parts_.empty() || !other.parts_.empty()) parts_ = other.parts_;
+    return *this;
+  }
+
   uint64_t At(uint32_t slot) const { return slot < at_.size() ? at_[slot] : 0; }
 
   // Raise and Join return whether the clock has changed.
@@ -40,12 +49,13 @@ class VectorClock {
   }
   bool Join(const VectorClock& other) {
     if (at_.size() < other.at_.size()) at_.resize(other.at_.size());
-    bool news = JoinParts(other);
+    bool news = false;
     for (size_t i = 0; i < other.at_.size(); ++i) {
       if (at_[i] >= other.at_[i]) continue;
       at_[i] = other.at_[i];
       news = true;
     }
+    for (const Part& part : other.parts_) news |= AddPart(part.launch, part.done);
     return news;
   }
 
@@ -78,11 +88,6 @@ class VectorClock {
     Chains done;
   };
   bool IsWhole(Ticket launch) const { return At(launch.slot) >= launch.sequence; }
-  bool JoinParts(const VectorClock& other) {
-    bool news = false;
-    for (const Part& part : other.parts_) news |= AddPart(part.launch, part.done);
-    return news;
-  }
 
   std::vector<uint64_t> at_;
   std::vector<Part> parts_;  // of launches that are not known to be done whole
