@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/memory/left_behind.h"
+#include "allocator/memory/estate.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 
@@ -26,7 +26,7 @@ uint32_t QuantaOf(uint64_t bytes) { return static_cast<uint32_t>(bytes / kQuantu
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Pool>> Pool::Create(Device& device, PoolOptions options) {
-  LeftBehind::Release(device).IgnoreError();
+  device.GiveBackLeftovers().IgnoreError();
   if (options.history_entries > kMostHistoryEntries) {
     return absl::InvalidArgumentError(
         absl::StrCat("a history of ", options.history_entries, " entries; at most ",
@@ -67,17 +67,16 @@ Pool::~Pool() {
   constexpr int kAttempts = 3;
   for (int i = 0; i < kAttempts && !door_.is_closed() && !streams_.Quiesce().ok();) ++i;
   for (int i = 0; i < kAttempts && !door_.is_closed(); ++i) ReleaseEverything().IgnoreError();
-  LeftBehind::Release(arena_.device()).IgnoreError();
+  arena_.device().GiveBackLeftovers().IgnoreError();
 }
 
 void Pool::LeaveEverythingBehind() {
-  auto estate = std::make_unique<LeftBehind::Estate>();
-  estate->device = &arena_.device();
+  auto estate = std::make_unique<Estate>(arena_.device());
   estate->reserved = arena_.reserved();
   estate->mappings = growth_.TakeMappings();
   estate->streams = streams_.TakeAll();
   estate->buffers = streams_.TakeUncopied();
-  LeftBehind::Add(std::move(estate));
+  arena_.device().LeaveBehind(std::move(estate));
 }
 
 absl::Status Pool::ReleaseEverything() {
@@ -102,7 +101,7 @@ absl::Status Pool::Close() {
   return deferred().Do("close the pool", [this] {
     // Work that is queued may still use freed bytes. A device that is lost runs none any more.
     streams_.Quiesce().IgnoreError();
-    LeftBehind::Release(arena_.device()).IgnoreError();
+    arena_.device().GiveBackLeftovers().IgnoreError();
     return ReleaseEverything();
   });
 }

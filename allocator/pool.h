@@ -81,9 +81,9 @@ class Pool {
   // `device` must outlive the pool.
   static absl::StatusOr<std::unique_ptr<Pool>> Create(Device& device, PoolOptions options);
   // Waits for the streams that used the pool, but for those that are capturing, and gives
-  // everything back. While a capture is open everything is left for later (left_behind.h). Blocks
-  // that are still live are lost: Close, called before, would name them. Open scopes end as they
-  // are.
+  // everything back. While a capture is open everything is left with the device
+  // (device/leftovers.h). Blocks that are still live are lost: Close, called before, would name
+  // them. Open scopes end as they are.
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;

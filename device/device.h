@@ -20,12 +20,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/capability.h"
 #include "device/graph.h"
 #include "device/kernel.h"
+#include "device/leftovers.h"
 #include "device/memory.h"
 #include "device/stream.h"
 
@@ -75,6 +77,13 @@ class Device {
   // Captures begun through this device and not yet ended, on any thread.
   virtual int open_captures() const = 0;
 
+  // Keeps what its owner cannot give back while a capture is open.
+  void LeaveBehind(std::unique_ptr<Leftover> leftover) { leftovers_.Add(std::move(leftover)); }
+  // Gives back what was left behind, unless a capture is open. Close does so, too.
+  absl::Status GiveBackLeftovers() {
+    return open_captures() > 0 ? absl::OkStatus() : leftovers_.GiveBack();
+  }
+
   // OK, or the error that lost the device.
   virtual absl::Status health() const = 0;
 
@@ -86,6 +95,14 @@ class Device {
 
  protected:
   Device() = default;
+  // Every kind of device calls this first in its destructor, while the device still works.
+  void EndLeftovers() {
+    GiveBackLeftovers().IgnoreError();
+    leftovers_.Drop();
+  }
+
+ private:
+  Leftovers leftovers_;
 };
 
 }  // namespace graphtree

@@ -95,8 +95,9 @@ class Tree {
   // Closes, after waiting for all work on the tree's memory and for a call that another thread is
   // still in. Outputs that are still held stay valid, and may outlive the streams, too. A body that
   // closes its own tree makes its call fail; the tree goes when that call is over. If a capture is
-  // open on the device, the tree's graphs and memory are freed after that capture
-  // (allocator/memory/left_behind.h).
+  // open on the device, the tree's graphs and memory are left with the device, and freed after that
+  // capture: when another tree or pool of the device is made or closed, when the device is closed,
+  // or by Device::GiveBackLeftovers.
   ~Tree();
 
   // Messages and outlines use the name; a line end in it is "\\n" there.

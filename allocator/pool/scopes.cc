@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "allocator/memory/left_behind.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -103,7 +102,7 @@ StreamLives Scopes::Commit(const OpenScope& scope) {
   }
   // Not from a callback: an allocation is half done.
   if (!door_.is_asking()) door_.waiting().DrainDeferred();
-  LeftBehind::Release(arena_.device()).IgnoreError();
+  arena_.device().GiveBackLeftovers().IgnoreError();
   return awaited;
 }
 

@@ -7,7 +7,6 @@
 
 #include "absl/strings/string_view.h"
 #include "allocator/books/block_record.h"
-#include "allocator/memory/left_behind.h"
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "allocator/tests/pool_fixture.h"
@@ -72,6 +71,16 @@ TEST_F(PoolFaultTest, GrowthThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   }
 }
 
+TEST_F(PoolFaultTest, ADeviceThatClosesGivesBackWhatAPoolHasLeft) {
+  Allocate(20 * kMiB);
+  EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  pool_.reset();
+  EXPECT_THAT(other_->EndCapture(), IsOk());
+  stream_.reset();
+  other_.reset();
+  EXPECT_THAT(device_->Close(), IsOk());
+}
+
 // Whoever opened the scope may capture on a stream that the pool does not know.
 TEST_F(PoolFaultTest, GrowthReleasesNothingWhileAScopeIsOpen) {
   Open({.limit_bytes = 32 * kMiB});
@@ -96,12 +105,12 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   pool_.reset();
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
   EXPECT_EQ(calls("Stream.Synchronize"), waits);
-  EXPECT_THAT(LeftBehind::Release(*device_), IsOk());
+  EXPECT_THAT(device_->GiveBackLeftovers(), IsOk());
   EXPECT_EQ(calls("Memory.Unmap"), unmaps) << "not yet";
   EXPECT_THAT(other_->EndCapture(), IsOk());
   plan().FailCallOf("Memory.Unmap", 2, ErrorCode::kUnknown);
-  EXPECT_FALSE(LeftBehind::Release(*device_).ok());
-  EXPECT_THAT(LeftBehind::Release(*device_), IsOk()) << "the rest";
+  EXPECT_FALSE(device_->GiveBackLeftovers().ok());
+  EXPECT_THAT(device_->GiveBackLeftovers(), IsOk()) << "the rest";
   EXPECT_THAT(stream_->Synchronize(), IsOk()) << "its memory was there";
   // The next pool of the device releases the estate, too.
   Open({});

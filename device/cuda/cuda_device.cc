@@ -11,6 +11,7 @@
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/stream_callback.h"
 
 namespace graphtree {
 namespace {
@@ -23,7 +24,10 @@ class CudaDevice final : public Device {
         context_(std::move(context)),
         memory_(std::move(memory)) {}
   // A close that fails names what is left; there is nobody to tell here.
-  ~CudaDevice() override { (void)context_->Close(); }
+  ~CudaDevice() override {
+    EndLeftovers();
+    (void)context_->Close();
+  }
 
   const DeviceInfo& info() const override { return description_.info; }
   const Capabilities& capabilities() const override { return description_.capabilities; }
@@ -45,7 +49,11 @@ class CudaDevice final : public Device {
 
   int open_captures() const override { return context_->captures().count(); }
   absl::Status health() const override { return context_->health().status(); }
-  absl::Status Close() override { return context_->Close(); }
+  // What cannot be given back is named by the context, as what is left.
+  absl::Status Close() override {
+    if (!StreamCallback::IsInside(context_.get())) GiveBackLeftovers().IgnoreError();
+    return context_->Close();
+  }
 
  private:
   const CudaDescription description_;

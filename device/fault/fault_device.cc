@@ -41,6 +41,7 @@ absl::Status FaultDevice::health() const {
 
 absl::Status FaultDevice::Close() {
   if (plan_.lost().ok()) GRAPHTREE_RETURN_IF_ERROR(plan_.Enter("Device.Close"));
+  GiveBackLeftovers().IgnoreError();
   return wrapped_->Close();
 }
 

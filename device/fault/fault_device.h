@@ -30,6 +30,7 @@ namespace graphtree {
 class FaultDevice : public Device {
  public:
   explicit FaultDevice(std::unique_ptr<Device> wrapped);
+  ~FaultDevice() override { EndLeftovers(); }
 
   FaultPlan& plan() { return plan_; }
   Device& wrapped() { return *wrapped_; }

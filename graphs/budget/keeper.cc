@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/memory/left_behind.h"
+#include "allocator/memory/estate.h"
 #include "device/base/check.h"
 #include "device/executable_bytes.h"
 
@@ -238,11 +238,10 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
 }
 
 void Keeper::LeaveGraphsBehind() {
-  auto estate = std::make_unique<LeftBehind::Estate>();
-  estate->device = &device_;
+  auto estate = std::make_unique<Estate>(device_);
   for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs);
   graveyard_.TakeGraphs(&estate->graphs);
-  LeftBehind::Add(std::move(estate));
+  device_.LeaveBehind(std::move(estate));
 }
 
 void Keeper::Detach(Node* node) {

@@ -125,7 +125,7 @@ class Keeper {
 
   Graveyard& graveyard() { return graveyard_; }
   // The tree goes while a capture is open: leaves graphs and executables to be destroyed after it
-  // (allocator/memory/left_behind.h).
+  // (device/leftovers.h).
   void LeaveGraphsBehind();
 
  private:

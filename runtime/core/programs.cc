@@ -2,7 +2,7 @@
 #include "runtime/core/programs.h"
 
 #include "absl/strings/str_cat.h"
-#include "allocator/memory/left_behind.h"
+#include "allocator/memory/estate.h"
 #include "device/device.h"
 
 namespace graphtree {
@@ -45,10 +45,9 @@ void Programs::LeaveBehind() {
     if (row.program == nullptr) continue;
     Device& device = row.program->lane().device;
     if (device.open_captures() == 0) continue;
-    auto estate = std::make_unique<LeftBehind::Estate>();
-    estate->device = &device;
+    auto estate = std::make_unique<Estate>(device);
     estate->graphs = row.program->TakeMemory();
-    LeftBehind::Add(std::move(estate));
+    device.LeaveBehind(std::move(estate));
   }
 }
 

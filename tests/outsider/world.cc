@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/memory/left_behind.h"
 #include "device/host/host_device.h"
 
 namespace graphtree::outsider {
@@ -277,7 +276,7 @@ void World::Close() {
   rig_.junk.reset();
   for (auto& buffer : rig_.buffers) buffer.reset();
   for (auto& memory : workspace_memory_) memory.reset();
-  absl::Status s = LeftBehind::Release(*rig_.device);
+  absl::Status s = rig_.device->GiveBackLeftovers();
   if (!s.ok()) Wrong("releasing: " + s.ToString());
   s = rig_.device->Close();
   // What a call had mapped for itself when the device was lost could not be unmapped.

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "allocator/memory/left_behind.h"
 #include "device/host/host_device.h"
 #include "gmock/gmock.h"
 #include "tests/kernels/kernels.h"
@@ -213,7 +212,7 @@ TEST_P(LanesTest, ARuntimeThatClosesUnderACaptureLeavesThatCaptureAlone) {
   ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Graph> graph, b().EndCapture());
   EXPECT_EQ(graph->op_count(), 1u);
   EXPECT_THAT(device().health(), IsOk());
-  EXPECT_THAT(LeftBehind::Release(device()), IsOk());
+  EXPECT_THAT(device().GiveBackLeftovers(), IsOk());
   OpenRuntime({});
   const ProgramId again = AddDouble({8});
   for (int i = 0; i < 3; ++i) StepWith(again, IdsFrom(i, 8));

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/base/config.h"
-#include "allocator/memory/left_behind.h"
 #include "tests/tree/foreign_fixture.h"
 
 namespace graphtree {
@@ -154,7 +153,7 @@ TEST_P(CarelessTest, TheTreeGoesWhileItsStreamIsCaptured) {
     ASSERT_THAT(a().Fill(x.word(), 0, 1, 4), IsOk());
     CloseTree();
     EXPECT_THAT(a().EndCapture(), IsOk());
-    EXPECT_THAT(LeftBehind::Release(device()), IsOk()) << "what could not go during the capture";
+    EXPECT_THAT(device().GiveBackLeftovers(), IsOk()) << "what could not go during the capture";
   }
 }
 

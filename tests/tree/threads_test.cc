@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "allocator/memory/left_behind.h"
 #include "allocator/pool.h"
 #include "tests/tree/tree_fixture.h"
 
@@ -327,7 +326,7 @@ TEST_P(TreeThreadsTest, ATreeClosesWhileACaptureIsOpen) {
     EXPECT_EQ(memory().Info()->free_bytes, before);
   }
   EXPECT_THAT(b().EndCapture(), IsOk());
-  EXPECT_THAT(LeftBehind::Release(device()), IsOk());
+  EXPECT_THAT(device().GiveBackLeftovers(), IsOk());
   if (is_host) {
     EXPECT_GT(memory().Info()->free_bytes, before + (2 << 20)) << "the executable's, too";
   }

@@ -44,6 +44,7 @@ HostDevice::HostDevice(const HostOptions& options)
 }
 
 HostDevice::~HostDevice() {
+  EndLeftovers();
   Close().IgnoreError();
   {
     const Engine::Lock lock = core_->engine.Guard();
@@ -99,8 +100,13 @@ absl::Status HostDevice::health() const {
 }
 
 absl::Status HostDevice::Close() {
+  if (IsInside(&core_->engine)) {
+    const Engine::Lock lock = core_->engine.Guard();
+    return core_->engine.MayCall();
+  }
+  // What cannot be given back is named below, as what is left.
+  GiveBackLeftovers().IgnoreError();
   Engine::Lock lock = core_->engine.Guard();
-  if (IsInside(&core_->engine)) return core_->engine.MayCall();
   core_->engine.WaitForAll(lock);
   core_->closed = true;
   const std::string left = core_->Leftovers();
