@@ -110,6 +110,11 @@ class Stream {
   // Capture.
   virtual absl::Status BeginCapture(CaptureMode mode) = 0;
   virtual absl::StatusOr<CaptureInfo> Capture() = 0;
+  // False also where the device cannot say, as one that is lost.
+  bool IsCapturing() {
+    const absl::StatusOr<CaptureInfo> capture = Capture();
+    return capture.ok() && capture->state != CaptureState::kNone;
+  }
   virtual absl::StatusOr<std::unique_ptr<Graph>> EndCapture() = 0;
   // The op that this stream captured last; several after a join. REQUIRES: a capture is active.
   virtual absl::StatusOr<std::vector<OpToken>> CaptureFrontier() = 0;

@@ -148,16 +148,9 @@ absl::StatusOr<Storage*> StepAllocator::Place(uint64_t bytes, uint64_t room, uin
   return storage;
 }
 
-absl::StatusOr<Storage*> StepAllocator::AllocateAligned(uint64_t bytes, uint64_t alignment,
-                                                        Stream& stream) {
-  absl::StatusOr<Storage*> storage = Place(bytes, 0, alignment, stream);
-  if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
-  return storage;
-}
-
-absl::StatusOr<Storage*> StepAllocator::AllocateWithRoom(uint64_t bytes, uint64_t room,
-                                                         Stream& stream) {
-  absl::StatusOr<Storage*> storage = Place(bytes, room, 0, stream);
+absl::StatusOr<Storage*> StepAllocator::Make(uint64_t bytes, uint64_t room, uint64_t alignment,
+                                             Stream& stream) {
+  absl::StatusOr<Storage*> storage = Place(bytes, room, alignment, stream);
   if (storage.ok()) made_.push_back({*storage, (*storage)->serial});
   return storage;
 }
@@ -213,8 +206,7 @@ void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) cons
 // one that the graph will run on.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   if (!memory_->IsOthers(storage)) return;
-  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
-  if (capture.ok() && capture->state != CaptureState::kNone) return;
+  if (stream.IsCapturing()) return;
   storage.owner()->NoteUsedOn(stream.life());
 }
 

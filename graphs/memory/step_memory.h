@@ -184,12 +184,16 @@ class StepAllocator : public BodyAllocator {
   StepAllocator(StepMemory* memory, Region region, WordId tag, uint32_t function)
       : memory_(memory), region_(region), tag_(tag), function_(function) {}
   absl::StatusOr<Storage*> Allocate(uint64_t bytes, Stream& stream) override {
-    return AllocateAligned(bytes, 0, stream);
+    return Make(bytes, 0, 0, stream);
   }
-  absl::StatusOr<Storage*> AllocateAligned(uint64_t bytes, uint64_t alignment, Stream& stream);
+  absl::StatusOr<Storage*> AllocateAligned(uint64_t bytes, uint64_t alignment, Stream& stream) {
+    return Make(bytes, 0, alignment, stream);
+  }
   // Where the region has no such room, without it: room is not worth a recording.
   absl::StatusOr<Storage*> AllocateWithRoom(uint64_t bytes, uint64_t room,
-                                            Stream& stream) override;
+                                            Stream& stream) override {
+    return Make(bytes, room, 0, stream);
+  }
   absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
@@ -222,6 +226,7 @@ class StepAllocator : public BodyAllocator {
     uint64_t serial;  // if the storage has another serial by now, another allocation uses it
   };
 
+  absl::StatusOr<Storage*> Make(uint64_t bytes, uint64_t room, uint64_t alignment, Stream& stream);
   // Allocates in the region, with room or else without it; or, where that is full, in the lasting
   // one, without it.
   absl::StatusOr<Storage*> Place(uint64_t bytes, uint64_t room, uint64_t alignment,

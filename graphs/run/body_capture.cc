@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "graphs/memory/stray_capture.h"
 #include "graphs/run/all_work.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
@@ -343,7 +344,9 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   for (const AddressRange range : allocator_.Used())
     needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
-  const absl::Status ran = parts_.Run(request);
+  absl::Status ran = parts_.Run(request);
+  ran.Update(Located(EndStrayCapture(call_.stream),
+                     absl::StrCat("the part of break '", request.why, "'")));
   needs_.ground.memory->TellOwners(listeners_->holds().held(), call_.stream);
   asked_by_parts_.AddOfPart(parts_.TakeRequests());
   GRAPHTREE_RETURN_IF_ERROR(ran);

@@ -5,6 +5,7 @@
 
 #include "allocator/memory/joined_ranges.h"
 #include "device/base/status_macros.h"
+#include "graphs/memory/stray_capture.h"
 #include "graphs/run/kept_outputs.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
@@ -39,6 +40,7 @@ absl::StatusOr<bool> CutReplay::Launch() {
     section = &cut.next_section;
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
+  GRAPHTREE_RETURN_IF_ERROR(Located(EndStrayCapture(call_.stream), "one of the body's parts"));
   return true;
 }
 
@@ -47,6 +49,8 @@ Reason CutReplay::WhySpoilt() const {
 }
 
 absl::Status CutReplay::UndoEffects() {
+  // A part that has failed may have left one, too.
+  EndStrayCapture(call_.stream).IgnoreError();
   taken_.GiveBack();
   ForgetPlaces(node_);
   if (ground_.tells_device) ReviveInputs();

@@ -157,6 +157,58 @@ TEST_P(CarelessTest, TheTreeGoesWhileItsStreamIsCaptured) {
   }
 }
 
+// What is launched after that is captured, and would never run.
+TEST_P(CarelessTest, ABodyLeavesItsStreamInACapture) {
+  bool leaves = true;
+  const FunctionId function = Register("leaves", {}, [&leaves](Launcher& on, Values& inputs) {
+    if (leaves) {
+      EXPECT_THAT(on.stream().BeginCapture(CaptureMode::kRelaxed), IsOk());
+    }
+    return Twice(on, inputs);
+  });
+  for (int call = 0; call < 2; ++call) {
+    EXPECT_THAT(Refusal(function, {Given(1)}),
+                FailsWith(StatusCode::kFailedPrecondition,
+                          "it has begun a capture on its stream and has not ended it"));
+    EXPECT_FALSE(a().IsCapturing());
+  }
+  leaves = false;
+  EXPECT_EQ(Read(CallInSteps(1, function, {Given(1)})[0]), Times(PatternOf(1), 2));
+  ExpectGoesOn();
+}
+
+TEST_P(CarelessTest, APartLeavesItsStreamInACapture) {
+  for (const int leaves_in : {0, 1, 2, 3}) {
+    OpenTree({});
+    int call = 0;
+    const FunctionId function = Register("leaves", {}, [&](Launcher& on, Values& inputs) {
+      const Tensor x = on.Input(0);
+      const Tensor out = on.Empty(x.layout());
+      on.Break("part", {In(x), Out(out)}, [&](Launcher& part, absl::Span<const Tensor> tensors) {
+        if (call == leaves_in) {
+          EXPECT_THAT(part.stream().BeginCapture(CaptureMode::kRelaxed), IsOk());
+        }
+        const Tensor twice = Sum(part, tensors[0], tensors[0]);
+        part.Copy(tensors[1], twice);
+      });
+      return Values{Sum(on, out, out)};
+    });
+    for (; call < 5; ++call) {
+      if (call == leaves_in) {
+        NewStep();
+        EXPECT_THAT(Refusal(function, {Given(1)}),
+                    FailsWith(StatusCode::kFailedPrecondition,
+                              "it has begun a capture on its stream and has not ended it"))
+            << "call " << call;
+        EXPECT_FALSE(a().IsCapturing());
+      } else {
+        EXPECT_EQ(Read(CallInSteps(1, function, {Given(1)})[0]), Times(PatternOf(1), 4));
+      }
+    }
+    ExpectGoesOn();
+  }
+}
+
 TEST_P(CarelessTest, AFillOfAColumn) {
   const FunctionId function = Register("fills", {}, [](Launcher& on, Values&) {
     const Tensor matrix = on.Empty(DType::kF32, {4, 4});

@@ -1,7 +1,8 @@
 // A host device that can be told to do nothing in a replay's calls: what a hit costs then is the
 // tree's own, to the last lock.
 //
-//   tree --> Executable.PatchKernel, Executable.Launch --> counted, and not passed on while silent
+//   tree --> Executable.PatchKernel, Executable.Launch, Stream.Capture --> counted, and not passed
+//                                                                          on while silent
 //
 // It says that it checks no accesses, so that the tree does not tell it which bytes are live, as it
 // tells the host device.
@@ -17,6 +18,7 @@
 #include "device/fault/fault_device.h"
 #include "device/fault/fault_graph.h"
 #include "device/fault/fault_stream.h"
+#include "device/stream.h"
 
 namespace graphtree {
 
@@ -73,6 +75,11 @@ class SilentStream : public FaultStream {
     absl::StatusOr<std::unique_ptr<Graph>> graph = FaultStream::EndCapture();
     if (!graph.ok()) return graph;
     return std::make_unique<SilentGraph>(&device(), plan_, *std::move(graph), silence_);
+  }
+  absl::StatusOr<CaptureInfo> Capture() override {
+    if (!silence_->on) return FaultStream::Capture();
+    ++silence_->calls;
+    return CaptureInfo();
   }
 
  private:

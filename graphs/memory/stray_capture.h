@@ -1,0 +1,26 @@
+// A body, or a part, that begins a capture on its own stream and does not end it: what it launches
+// after that is captured, and never runs. The capture is ended here, as no later call could use the
+// stream, and the graph goes.
+//
+// Threads: the tree's caller.
+#ifndef GRAPHTREE_GRAPHS_MEMORY_STRAY_CAPTURE_H_
+#define GRAPHTREE_GRAPHS_MEMORY_STRAY_CAPTURE_H_
+
+#include "absl/status/status.h"
+#include "device/stream.h"
+
+namespace graphtree {
+
+// Ends the capture of a stream that did not capture before the body ran; an error if there was one.
+inline absl::Status EndStrayCapture(Stream& stream) {
+  if (!stream.IsCapturing()) return absl::OkStatus();
+  stream.EndCapture().IgnoreError();
+  return absl::FailedPreconditionError(
+      "it has begun a capture on its stream and has not ended it: what it launched after that was "
+      "captured, and did not run. Work that is to be part of the tree's graph is launched without "
+      "a capture of the body's own");
+}
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_MEMORY_STRAY_CAPTURE_H_
