@@ -60,12 +60,22 @@ enum class Access : uint8_t { kValue, kRead, kWrite, kReadWrite };
 
 // One argument of a launch. An Argument holds a value of up to 8 bytes itself, and refers to a
 // larger one, which must live until the launch call returns (devices copy it in that call).
+// Whether equal values of the type have equal bytes and mean the same in every run: not so with
+// addresses, and not with structs that have padding. A type that is to be an exception says so in a
+// specialisation.
+template <typename T>
+inline constexpr bool kBytesAreTheValue =
+    !std::is_pointer_v<T> &&
+    (std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
+
 class Argument {
  public:
   template <typename T>
   static Argument Value(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>, "an argument is copied byte by byte");
-    return Argument(&value, sizeof(T));
+    Argument argument(&value, sizeof(T));
+    argument.is_comparable_ = kBytesAreTheValue<T>;
+    return argument;
   }
   static Argument Bytes(const void* data, uint32_t bytes) { return Argument(data, bytes); }
   static Argument In(AddressRange range) { return Argument(range, Access::kRead); }
@@ -75,6 +85,8 @@ class Argument {
   const void* data() const { return outside_ != nullptr ? outside_ : &inside_; }
   uint32_t bytes() const { return bytes_; }
   Access access() const { return access_; }
+  // A value whose bytes another run of the same code may be compared with.
+  bool is_comparable() const { return is_comparable_; }
   // The memory that a pointer argument points to; empty for a value.
   AddressRange range() const {
     return access_ == Access::kValue ? AddressRange{} : AddressRange{inside_, extent_};
@@ -96,6 +108,7 @@ class Argument {
   uint64_t extent_ = 0;
   uint32_t bytes_;
   Access access_;
+  bool is_comparable_ = false;
 };
 
 using Arguments = absl::Span<const Argument>;
@@ -170,13 +183,19 @@ KernelParams Params() {
       {(std::is_pointer_v<Types> && !std::is_const_v<std::remove_pointer_t<Types>>)...});
 }
 
+// The library launches some kernels by itself, in a body's name: it pads, copies, unpacks. How is
+// its own matter, and may differ from run to run.
+enum class KernelOwner : uint8_t { kUser, kLibrary };
+
 class Kernel {
  public:
-  Kernel(std::string name, KernelParams params, HostBody host, CudaBody cuda)
+  Kernel(std::string name, KernelParams params, HostBody host, CudaBody cuda,
+         KernelOwner owner = KernelOwner::kUser)
       : name_(std::move(name)),
         params_(std::move(params)),
         host_(std::move(host)),
-        cuda_(std::move(cuda)) {}
+        cuda_(std::move(cuda)),
+        owner_(owner) {}
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
@@ -188,6 +207,7 @@ class Kernel {
   // Empty where there is no host body.
   const HostBody& host() const { return host_; }
   const CudaBody& cuda() const { return cuda_; }
+  KernelOwner owner() const { return owner_; }
 
  private:
   static uint64_t NextId() {
@@ -200,6 +220,7 @@ class Kernel {
   const KernelParams params_;
   const HostBody host_;
   const CudaBody cuda_;
+  const KernelOwner owner_;
 };
 
 // Compares the number and sizes of the arguments with the kernel's parameters. Returns a sentence

@@ -73,12 +73,16 @@
 
 namespace graphtree {
 
+// What a random op draws differs from run to run.
+template <>
+inline constexpr bool kBytesAreTheValue<RandomState> = false;
+
 // One argument of a launch, as the body writes it.
 class Arg {
  public:
   Arg(Access access, const Tensor& tensor) : access_(access), tensor_(&tensor) {}
   template <typename T>
-  explicit Arg(const T* value) : value_(Argument::Bytes(value, sizeof(T))) {}
+  explicit Arg(const T* value) : value_(Argument::Value(*value)) {}
 
   const Tensor* tensor() const { return tensor_; }
   Access access() const { return access_; }

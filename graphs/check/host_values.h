@@ -5,8 +5,10 @@
 //   recording    plan(In(lengths), Val(5))       ... and 5. A replay goes on with 5 for ever
 //
 // Memory that an op is given is not compared, as it may lie elsewhere in every run; nor is what
-// random ops draw. A body that computes the same from other data is right, and one whose data were
-// the same in both runs is not found.
+// random ops draw. Of values, integers, floats and structs of integers without padding are
+// compared: the bytes of other structs and of pointers may differ though nothing was computed from
+// data. An address that a body passes as an integer is taken for a value. A body that computes the
+// same from other data is right, and one whose data were the same in both runs is not found.
 //
 // Pure.
 #ifndef GRAPHTREE_GRAPHS_CHECK_HOST_VALUES_H_

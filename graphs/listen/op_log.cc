@@ -4,9 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "graphs/random/random_state.h"
 
 namespace graphtree {
 namespace {
@@ -37,17 +35,16 @@ void OpLog::Accessed(Access access, const Tensor& tensor, int argument) {
 
 void OpLog::Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) {
   PassingObserver::Launched(kernel, shape, arguments);
-  // How the library pads or copies is its own matter, and may differ from run to run.
-  if (absl::StartsWith(kernel.name(), "graphtree_")) return;
+  if (kernel.owner() == KernelOwner::kLibrary) return;
   LoggedLaunch launch;
   launch.site = launching_;
   launch.grid_and_block = {shape.grid.x,  shape.grid.y,  shape.grid.z,
                            shape.block.x, shape.block.y, shape.block.z};
   for (const Argument& argument : arguments) {
-    const bool is_value =
-        argument.access() == Access::kValue && argument.bytes() != sizeof(RandomState);
     launch.values.push_back(
-        is_value ? std::string(static_cast<const char*>(argument.data()), argument.bytes()) : "");
+        argument.is_comparable()
+            ? std::string(static_cast<const char*>(argument.data()), argument.bytes())
+            : "");
   }
   launches_.push_back(std::move(launch));
 }

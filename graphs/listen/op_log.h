@@ -35,7 +35,9 @@ struct LoggedAccess {
 struct LoggedLaunch {
   OpSite site;
   std::array<uint32_t, 6> grid_and_block = {};
-  std::vector<std::string> values;  // by argument: its bytes; empty for memory
+  // By argument: its bytes; empty for memory, and for what may differ though it means the same
+  // (Argument::is_comparable).
+  std::vector<std::string> values;
 };
 
 class OpLog : public PassingObserver {
@@ -47,7 +49,7 @@ class OpLog : public PassingObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
 
-  // The body's own kernels, in the order of their launches. What a random op draws is no value.
+  // The body's own kernels, in the order of their launches.
   const std::vector<LoggedLaunch>& launches() const { return launches_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.

@@ -167,14 +167,14 @@ LaunchShape PadOp::shape() const {
 const Kernel& PadInPlaceKernel() {
   static const Kernel* const kernel =
       new Kernel("graphtree_pad_in_place", Params<uint8_t*, Table>(), PadInPlaceOnHost,
-                 BodyOf(LinkedPadKernels().in_place));
+                 BodyOf(LinkedPadKernels().in_place), KernelOwner::kLibrary);
   return *kernel;
 }
 
 const Kernel& PadCopyKernel() {
   static const Kernel* const kernel =
       new Kernel("graphtree_pad_copy", Params<uint8_t*, const uint8_t*, Table>(), PadCopyOnHost,
-                 BodyOf(LinkedPadKernels().copy));
+                 BodyOf(LinkedPadKernels().copy), KernelOwner::kLibrary);
   return *kernel;
 }
 

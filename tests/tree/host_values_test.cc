@@ -1,4 +1,7 @@
 // Bodies that compute on the host from data, in checked mode.
+#include <cstdint>
+#include <cstring>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -90,6 +93,55 @@ TEST_P(HostValuesTest, ABodyThatIsRightIsNotBlamed) {
   }
   EXPECT_EQ(reasons(Reason::kHostValue), 0u);
   EXPECT_GT(replays(), 9u);
+}
+
+struct ThreeWords {
+  uint64_t words[3];
+};
+struct WithPadding {
+  uint8_t small;
+  uint32_t large;
+};
+
+const Kernel& TakesStructsKernel() {
+  static const Kernel* const kernel =
+      new Kernel("takes_structs", Params<ThreeWords, WithPadding>(), [](const HostCall&) {}, {});
+  return *kernel;
+}
+
+TEST_P(HostValuesTest, StructsAreComparedWhereTheirBytesAreTheirValue) {
+  if (!device().info().checks_accesses) GTEST_SKIP() << "the kernel has no CUDA body";
+  Open(true);
+  ThreeWords three = {{1, 2, 3}};
+  uint8_t rubbish = 0x11;
+  const FunctionId function = Register("structs", {}, [&](Launcher& on, Values&) {
+    alignas(WithPadding) uint8_t bytes[sizeof(WithPadding)];
+    std::memset(bytes, rubbish, sizeof(bytes));
+    auto* const padded = new (bytes) WithPadding;
+    padded->small = 1;
+    padded->large = 2;
+    const Tensor out = Filled(on, 1, kWords);
+    on.Launch(TakesStructsKernel(), {}, {Val(three), Val(*padded)});
+    return Values{out};
+  });
+  NewStep();
+  Call(function, {});
+  rubbish = 0x22;
+  NewStep();
+  Call(function, {});
+  EXPECT_EQ(reasons(Reason::kHostValue), 0u) << "padding has no value";
+
+  const FunctionId other = Register("other", {}, [&](Launcher& on, Values&) {
+    const Tensor out = Filled(on, 1, kWords);
+    on.Launch(TakesStructsKernel(), {}, {Val(three), Val(WithPadding{})});
+    return Values{out};
+  });
+  NewStep();
+  Call(other, {});
+  three.words[2] = 4;
+  NewStep();
+  Call(other, {});
+  EXPECT_EQ(reasons(Reason::kHostValue), 1u);
 }
 
 TEST_P(HostValuesTest, OutsideOfCheckedModeNothingIsLookedAt) {

@@ -36,7 +36,7 @@ template <uint32_t kWords>
 const Kernel* NewIngestKernel(const void* symbol) {
   return new Kernel(absl::StrCat("graphtree_ingest_", kWords * sizeof(uint64_t)),
                     Params<ingest::Table<kWords>>(), IngestOnHost<kWords>,
-                    symbol == nullptr ? CudaBody() : CudaSymbol{symbol});
+                    symbol == nullptr ? CudaBody() : CudaSymbol{symbol}, KernelOwner::kLibrary);
 }
 
 }  // namespace
