@@ -54,11 +54,10 @@ Tensor Launcher::PadInPlace(const Tensor& tensor, const Layout* layout, uint64_t
 }
 
 Tensor Launcher::PadByCopy(const Tensor& tensor, const PadPlan& plan, uint64_t bits) {
-  const uint64_t bytes = plan.layout->extent_bytes();
-  Storage* const storage = Allocate(bytes);
+  Storage* const storage = Allocate(plan.copy_bytes);
   if (storage == nullptr) return Unmade(plan.layout);
   const Tensor result = Tensor::Over(storage, plan.layout, storage->range().base);
-  requests_.pads.room_bytes += made_.AddCopy(*storage, bytes, tensor, plan);
+  requests_.pads.room_bytes += made_.AddCopy(*storage, tensor, plan);
   const absl::StatusOr<PadOp> op = PadOp::Copy(tensor.shape(), *plan.layout, bits);
   if (!op.ok()) {
     FailAt("pad", op.status());

@@ -92,15 +92,14 @@ class MadeMemory {
     return room;
   }
   // The same, where the storage is to hold a padded copy of `tensor`, for which `plan` wants room.
-  uint64_t AddCopy(const Storage& storage, uint64_t asked, const Tensor& tensor,
-                   const PadPlan& plan) {
+  uint64_t AddCopy(const Storage& storage, const Tensor& tensor, const PadPlan& plan) {
     const Made* const source = plan.wanted_bytes > 0 ? Find(tensor.storage()) : nullptr;
     const size_t block = source != nullptr ? source->block : made_.size();
     const uint64_t at = source != nullptr ? source->at + OffsetOf(tensor) : 0;
     if (source != nullptr && learns_ && learned_ != nullptr) {
       learned_->Learn(block, source->at + plan.wanted_bytes);
     }
-    const uint64_t room = Add(storage, asked);
+    const uint64_t room = Add(storage, plan.copy_bytes);
     made_.back().block = block;
     made_.back().at = at;
     return room;
@@ -108,17 +107,17 @@ class MadeMemory {
   // The tensor is padded in place, and now has this layout: the run has asked for that much. Counts
   // as an allocation, so that what is made later has the number that it has in a run that copies.
   void Padded(const Tensor& tensor, const Layout& layout) {
-    Made* const made = Find(tensor.storage());
+    Made* const made = FindForChange(tensor.storage());
     made->asked = std::max(made->asked, OffsetOf(tensor) + layout.extent_bytes());
     made_.push_back({});
   }
   // Work on another stream uses the storage.
   void NoteBeside(const Storage* storage) {
-    if (Made* const made = Find(storage)) made->is_beside = true;
+    if (Made* const made = FindForChange(storage)) made->is_beside = true;
   }
   // `tensor` is the handle that is to be padded.
   PadSource SourceOf(const Tensor& tensor) const {
-    const Made* const made = const_cast<MadeMemory*>(this)->Find(tensor.storage());
+    const Made* const made = Find(tensor.storage());
     if (made == nullptr) return {};
     const bool alone = tensor.storage()->held_once() && !made->is_beside;
     return {true, alone, OffsetOf(tensor), made->asked, tensor.storage()->range().bytes};
@@ -139,12 +138,16 @@ class MadeMemory {
     return tensor.word() - tensor.storage()->range().base;
   }
   // The latest one first: a storage that has died may serve again.
-  Made* Find(const Storage* storage) {
+  const Made* Find(const Storage* storage) const {
     for (size_t i = made_.size(); storage != nullptr && i-- > 0;) {
       if (made_[i].storage != storage) continue;
       return made_[i].serial == storage->serial ? &made_[i] : nullptr;
     }
     return nullptr;
+  }
+  Made* FindForChange(const Storage* storage) {
+    const Made* const made = Find(storage);
+    return made == nullptr ? nullptr : &made_[made - made_.data()];
   }
 
   LearnedRoom* learned_ = nullptr;

@@ -52,7 +52,7 @@ class RoomTest : public testing::Test {
       return true;
     }
     Storage* const storage = owner_.New(bytes + run.RoomFor(bytes));
-    run.AddCopy(*storage, bytes, *tensor, *plan);
+    run.AddCopy(*storage, *tensor, *plan);
     *tensor = Tensor::Over(storage, plan->layout, storage->range().base);
     return false;
   }
