@@ -145,11 +145,15 @@ absl::Status HostStream::CallHost(std::function<void()> function) {
   });
 }
 
-absl::Status HostStream::Record(Event& event) {
+absl::StatusOr<HostEvent*> HostStream::OursOf(Event& event, absl::string_view doing) const {
   auto* const ours = dynamic_cast<HostEvent*>(&event);
-  if (ours == nullptr || ours->core() != core_.get()) {
-    return DeviceError(ErrorCode::kInvalidHandle, "recording an event of another device");
-  }
+  if (ours != nullptr && ours->core() == core_.get()) return ours;
+  return DeviceError(ErrorCode::kInvalidHandle,
+                     absl::StrCat(doing, " an event of another device"));
+}
+
+absl::Status HostStream::Record(Event& event) {
+  GRAPHTREE_ASSIGN_OR_RETURN(HostEvent * ours, OursOf(event, "recording"));
   Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(MayIssue("recording an event"));
   if (capturing()) {
@@ -162,10 +166,7 @@ absl::Status HostStream::Record(Event& event) {
 }
 
 absl::Status HostStream::RecordExternal(Event& event) {
-  auto* const ours = dynamic_cast<HostEvent*>(&event);
-  if (ours == nullptr || ours->core() != core_.get()) {
-    return DeviceError(ErrorCode::kInvalidHandle, "recording an event of another device");
-  }
+  GRAPHTREE_ASSIGN_OR_RETURN(HostEvent * ours, OursOf(event, "recording"));
   Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(MayIssue("recording an event"));
   if (!capturing()) {
@@ -179,10 +180,7 @@ absl::Status HostStream::RecordExternal(Event& event) {
 }
 
 absl::Status HostStream::Wait(Event& event) {
-  auto* const ours = dynamic_cast<HostEvent*>(&event);
-  if (ours == nullptr || ours->core() != core_.get()) {
-    return DeviceError(ErrorCode::kInvalidHandle, "waiting for an event of another device");
-  }
+  GRAPHTREE_ASSIGN_OR_RETURN(HostEvent * ours, OursOf(event, "waiting for"));
   Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(MayIssue("waiting for an event"));
   const EventState& state = *ours->state();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "device/host/engine/core.h"
+#include "device/host/objects/host_event.h"
 #include "device/host/objects/queued_stream.h"
 #include "device/stream.h"
 
@@ -36,6 +37,8 @@ class HostStream : public QueuedStream {
   absl::StatusOr<std::vector<Op>> CapturedOps() override;
 
  private:
+  // An error if the event is another device's.
+  absl::StatusOr<HostEvent*> OursOf(Event& event, absl::string_view doing) const;
   // The device works, and so does a capture if there is one.
   absl::Status MayIssue(absl::string_view what) const;
   absl::Status MayListCapture(absl::string_view what) const;

@@ -14,6 +14,13 @@ constexpr uint64_t kThreadsPerBlock = 1024;
 constexpr Dim3 kLargestBlock = {1024, 1024, 64};
 constexpr Dim3 kLargestGrid = {0x7fffffff, 65535, 65535};
 constexpr uint32_t kSharedBytes = 227 << 10;
+constexpr uint64_t kArgumentBytes = 32764;  // since CUDA 12.1, from compute capability 7.0 on
+
+uint64_t BytesOf(Arguments arguments) {
+  uint64_t bytes = 0;
+  for (const Argument& argument : arguments) bytes += argument.bytes();
+  return bytes;
+}
 
 bool Empty(const Dim3& size) { return size.x == 0 || size.y == 0 || size.z == 0; }
 bool Exceeds(const Dim3& size, const Dim3& limit) {
@@ -45,6 +52,11 @@ absl::Status CheckLaunch(const Kernel& kernel, const LaunchShape& shape, Argumen
   }
   const std::string mismatch = ArgumentMismatch(kernel, arguments);
   if (!mismatch.empty()) return DeviceError(ErrorCode::kInvalidValue, mismatch);
+  if (const uint64_t bytes = BytesOf(arguments); bytes > kArgumentBytes) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("launching ", kernel.name(), " with ", bytes,
+                                    " bytes of arguments, beyond ", kArgumentBytes));
+  }
   const std::string wrong = WrongShape(shape);
   if (!wrong.empty()) {
     return DeviceError(ErrorCode::kInvalidConfiguration,

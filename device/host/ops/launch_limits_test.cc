@@ -1,6 +1,8 @@
 // Launches and fills beyond the limits are refused with the number that is off.
 #include "device/host/ops/launch_limits.h"
 
+#include <cstdint>
+
 #include "device/base/status_matchers.h"
 #include "gtest/gtest.h"
 
@@ -25,6 +27,22 @@ TEST(LaunchLimitsTest, OthersAreRefused) {
   EXPECT_THAT(Launch({{}, {1, 1, 65}}), FailsWith(StatusCode::kInvalidArgument, "1x1x65"));
   EXPECT_THAT(Launch({{1, 65536, 1}, {}}), FailsWith(StatusCode::kInvalidArgument, "65535"));
   EXPECT_THAT(Launch({{}, {}, 228 << 10}), FailsWith(StatusCode::kInvalidArgument, "233472"));
+}
+
+TEST(LaunchLimitsTest, ArgumentsBeyondWhatKernelsTakeAreRefused) {
+  struct Table {
+    uint8_t bytes[32764];
+  };
+  struct Larger {
+    uint8_t bytes[32765];
+  };
+  const Kernel fits("fits", Params<Table>(), [](const HostCall&) {}, {});
+  const Kernel large("large", Params<Larger>(), [](const HostCall&) {}, {});
+  const Table table = {};
+  const Larger larger = {};
+  EXPECT_THAT(CheckLaunch(fits, {}, {Argument::Value(table)}), IsOk());
+  EXPECT_THAT(CheckLaunch(large, {}, {Argument::Value(larger)}),
+              FailsWith(absl::StatusCode::kInvalidArgument, "32765 bytes of arguments"));
 }
 
 TEST(LaunchLimitsTest, FillsNeedAWidthAndItsAlignment) {
