@@ -76,7 +76,7 @@ TEST(SlotPlanTest, RandomSlotsLieApartAndAligned) {
     ASSERT_THAT(plan, IsOk());
     EXPECT_EQ(plan->block->ToString(), absl::StrCat("u8[", plan->block_bytes, "]"));
     std::vector<std::pair<uint64_t, uint64_t>> in_block = {{0, slots.size() * 32}};
-    uint32_t launch_blocks = 0;
+    uint64_t all_units = 0;
     for (size_t i = 0; i < slots.size(); ++i) {
       const unpack::Slot& slot = plan->slots[i];
       EXPECT_EQ(slot.target_unit * uint64_t{16}, arena.offsets[i]);
@@ -88,10 +88,11 @@ TEST(SlotPlanTest, RandomSlotsLieApartAndAligned) {
       const uint64_t units = (piece + 15) / 16 * slot.pieces;
       const uint64_t at = slot.payload_unit * uint64_t{16};
       if (units > 0) in_block.push_back({at, at + units * 16});
-      EXPECT_EQ(slot.first_block, launch_blocks);
-      launch_blocks += static_cast<uint32_t>((units + 255) / 256);
+      EXPECT_EQ(slot.piece_units, (piece + 15) / 16);
+      EXPECT_EQ(slot.payload_unit, 2 * slots.size() + all_units) << "no gap before it";
+      all_units += units;
     }
-    EXPECT_EQ(plan->launch_blocks, launch_blocks);
+    EXPECT_EQ(plan->launch_blocks, (all_units + 255) / 256);
     ExpectApart(in_block, plan->block_bytes);
   }
 }

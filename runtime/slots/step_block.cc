@@ -106,7 +106,7 @@ absl::Status StepBlock::Stage(SlotId slot, const HostRows& rows) {
   const int64_t row = at.row_elements;
   const int64_t row_stride = rows.row_stride == 0 ? row : rows.row_stride;
   const int64_t piece_stride = rows.piece_stride == 0 ? row_stride * rows.rows : rows.piece_stride;
-  const uint64_t piece_bytes = uint64_t{unpack::UnitsOfPiece(at)} * unpack::kUnitBytes;
+  const uint64_t piece_bytes = uint64_t{at.piece_units} * unpack::kUnitBytes;
   uint8_t* const payload = memory_ + uint64_t{at.payload_unit} * unpack::kUnitBytes;
   // Rows without gaps are one run of elements.
   const bool is_dense = IsDenseStride(row_stride, row);
