@@ -17,10 +17,10 @@
 //   f16[256, 8] along axis 0:   pieces 1, greatest_rows 256, row_elements 8
 //
 // One thread takes a unit: 16 bytes of a piece's padded rows. Units are numbered as they lie in the
-// block, slot after slot, so the payloads of many small slots are one block of threads, and a thread
-// reads its payload before it knows the slot. Nor does that read wait for the Staged record's, so a
-// step pays for one trip over the bus and not for two. A unit is put together in registers and
-// written at once; nothing is divided on the way of what servers stage.
+// block, slot after slot, so one block of threads takes many small slots, and a thread reads its
+// payload before it knows the slot. Nor does that read wait for the Staged record's, so a step pays
+// for one trip over the bus and not for two. A unit is put together in registers and written at
+// once; nothing is divided on the way of what servers stage.
 //
 // Both bodies are made of this: the CUDA body calls UnpackThread once in every thread, the host
 // body once for every block with a single thread that does the whole block's work.
@@ -154,7 +154,8 @@ GRAPHTREE_HOST_DEVICE inline void AddElement(Unit* unit, uint32_t index, uint64_
 
 GRAPHTREE_HOST_DEVICE inline uint64_t ElementOf(const Unit& unit, uint32_t index, uint32_t size) {
   const uint32_t bit = index * size * 8;
-  return (unit.words[bit / 64] >> (bit % 64)) & MaskOf(size);
+  const uint64_t word = bit < 64 ? unit.words[0] : unit.words[1];
+  return (word >> (bit % 64)) & MaskOf(size);
 }
 
 // The first `count` elements of the unit. `target` is a multiple of the size.
@@ -236,10 +237,13 @@ GRAPHTREE_HOST_DEVICE inline Unit FromLastRow(const Slot& slot, const Staged& st
   Unit made = {{0, 0}};
   for (uint32_t i = 0; i < different; ++i) {
     const auto column = static_cast<uint32_t>((first + i) % slot.row_elements);
-    const uint64_t bits =
-        staged.kind == Kind::kDevice
-            ? Converted(DeviceWalk(slot, staged, piece, last, column).Next(), staged.type, slot.type)
-            : ReadElement(payload + (last * slot.row_elements + column) * size, size);
+    uint64_t bits;
+    if (staged.kind == Kind::kDevice) {
+      bits = DeviceWalk(slot, staged, piece, last, column).Next();
+      bits = Converted(bits, staged.type, slot.type);
+    } else {
+      bits = ReadElement(payload + (last * slot.row_elements + column) * size, size);
+    }
     if (different == 1) return Repeated(bits, size);
     AddElement(&made, i, bits, size);
   }
@@ -295,10 +299,8 @@ GRAPHTREE_HOST_DEVICE inline void UnpackUnit(const Slot* slots, uint32_t count, 
     } else if (slot.tail == Tail::kValue) {
       made = Joined(made, Repeated(staged.tail_bits, size), came * size);
     } else {
-      const uint8_t* const payload =
-          block + (static_cast<uint64_t>(slot.payload_unit) + piece * slot.piece_units) * kUnitBytes;
-      const Unit tail =
-          FromLastRow(slot, staged, payload, piece, first + came, wanted - came);
+      const uint8_t* const payload = block + static_cast<uint64_t>(unit - at) * kUnitBytes;
+      const Unit tail = FromLastRow(slot, staged, payload, piece, first + came, wanted - came);
       made = Joined(made, Shifted(tail, came * size), came * size);
     }
   }
