@@ -77,9 +77,13 @@ absl::StatusOr<ShapePlan> PlanShape(absl::Span<const SlotSpec> slots, const Aren
     slot.piece_units = unpack::UnitsOf(piece_bytes);
     at += uint64_t{slot.piece_units} * slot.pieces * unpack::kUnitBytes;
     plan.slots.push_back(slot);
-    if (spec.fill != nullptr) plan.filled |= uint32_t{1} << i;
+    const bool is_filled = spec.fill != nullptr;
+    if (is_filled) plan.filled |= uint32_t{1} << i;
+    if (!is_filled && !spec.may_be_left_out) plan.needed |= uint32_t{1} << i;
+    const bool is_plain = !is_filled && slot.pieces == 1;
     plan.places.push_back({uint64_t{slot.payload_unit} * unpack::kUnitBytes,
-                           uint64_t{slot.row_elements} * BytesOf(spec.type), PadBits(spec)});
+                           uint64_t{slot.row_elements} * BytesOf(spec.type), PadBits(spec),
+                           slot.rows, is_plain ? slot.type : SlotPlace::kNone});
     plan.layouts.push_back(LayoutOf(spec, rows));
   }
   if (at >= kBlockBytesEnd) {

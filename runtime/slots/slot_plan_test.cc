@@ -112,6 +112,22 @@ TEST(SlotPlanTest, TheBodySeesTheRowsOfItsShapeInsideOfTheGreatestSlot) {
   EXPECT_EQ(plan.layouts[4], Layout::Of(DType::kF32, {}));
 }
 
+TEST(SlotPlanTest, RowsAreCopiedAsTheyAreIntoSlotsOfOnePieceThatNoKernelFills) {
+  const std::vector<SlotSpec> slots = {
+      {.name = "rows first", .type = DType::kF16, .sizes = {256, 8}, .rows = KeyField::kTokens},
+      {.name = "pieces", .sizes = {3, 256}, .rows = KeyField::kTokens, .axis = 1},
+      {.name = "filled", .sizes = {4}, .fill = [](Launcher&, const Key&, const Tensor&) {}},
+      {.name = "may be left out", .type = DType::kU8, .sizes = {4}, .may_be_left_out = true}};
+  const ShapePlan plan = PlanShape(slots, PlanArena(slots), {.tokens = 7}).value();
+  EXPECT_EQ(plan.places[0].plain_type, static_cast<uint8_t>(DType::kF16));
+  EXPECT_EQ(plan.places[0].rows, 7u);
+  EXPECT_EQ(plan.places[1].plain_type, SlotPlace::kNone);
+  EXPECT_EQ(plan.places[2].plain_type, SlotPlace::kNone);
+  EXPECT_EQ(plan.places[3].plain_type, static_cast<uint8_t>(DType::kU8));
+  EXPECT_EQ(plan.filled, 0b0100u);
+  EXPECT_EQ(plan.needed, 0b0011u);
+}
+
 TEST(SlotPlanTest, EachRuleHasItsTail) {
   std::vector<SlotSpec> slots;
   for (const PadRule rule :
