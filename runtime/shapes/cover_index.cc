@@ -11,20 +11,6 @@ namespace {
 
 constexpr size_t kNumbersBegin = static_cast<size_t>(KeyField::kRequests);  // after tokens
 
-// The place of the first value that is at least `wanted`, or their number. Without a branch on what
-// is compared: what a call brings is nothing that a processor could foresee.
-template <typename Value, typename Wanted>
-inline size_t FirstAtLeast(const std::vector<Value>& values, Wanted wanted) {
-  const Value* base = values.data();
-  size_t count = values.size();
-  while (count > 1) {
-    const size_t half = count / 2;
-    base += base[half - 1] < wanted ? half : 0;
-    count -= half;
-  }
-  return base - values.data() + (count == 1 && *base < wanted ? 1 : 0);
-}
-
 template <typename Value>
 void SortOut(std::vector<Value>* values) {
   std::sort(values->begin(), values->end());
@@ -65,7 +51,11 @@ CoverIndex::CoverIndex(const KeyRules& rules, absl::Span<const Key> keys)
       keys_(keys.begin(), keys.end()),
       size_(static_cast<uint32_t>(keys.size())),
       words_((keys.size() + 63) / 64) {
-  NewRows(1);
+  for (size_t i = 0; i < kKeyNumberCount; ++i) {
+    const auto field = static_cast<KeyField>(i);
+    const FieldRule& rule = RuleOf(rules_, field);
+    if (rule.is_limited()) limited_fields_.push_back({field, rule});
+  }
   BuildTokens(keys);
   const auto is_at_most = [this](KeyField field) {
     return RuleOf(rules_, field).covers == Covers::kAtMost;
@@ -80,6 +70,18 @@ CoverIndex::CoverIndex(const KeyRules& rules, absl::Span<const Key> keys)
     if (is_at_most(static_cast<KeyField>(i))) BuildColumn(static_cast<KeyField>(i), keys);
   }
   if (!keys.empty()) BuildFixed(keys.front());
+  BuildLooks();
+}
+
+void CoverIndex::BuildLooks() {
+  for (uint32_t i = 0; i < columns_.size(); ++i) {
+    const Column& column = columns_[i];
+    looks_.push_back({&column.ranks, Row(column.include, 0),
+                      column.has_any ? kNobody : column.count, i, column.field,
+                      column.rule.covers});
+    if (!column.is_fixed) varying_.push_back(looks_.back());
+    if (column.rule.is_limited()) limited_columns_.push_back(i);
+  }
 }
 
 size_t CoverIndex::NewRows(size_t count) {
@@ -90,7 +92,7 @@ size_t CoverIndex::NewRows(size_t count) {
 
 void CoverIndex::BuildTokens(absl::Span<const Key> keys) {
   tokens_ = NumbersIn(keys, KeyField::kTokens);
-  tokens_limited_ = rules_.tokens.is_limited();
+  token_ranks_ = NumberRanks(tokens_);
   const auto begin_of = [&](int32_t number) {
     const auto at = std::find_if(keys.begin(), keys.end(),
                                  [number](const Key& key) { return key.tokens == number; });
@@ -106,6 +108,8 @@ void CoverIndex::BuildColumn(KeyField field, absl::Span<const Key> keys) {
   column.numbers = NumbersIn(keys, field);
   const size_t count = column.numbers.size();
   if (count == 0) return;
+  column.count = static_cast<uint32_t>(count);
+  column.ranks = NumberRanks(column.numbers);
   const bool is_at_most = column.rule.covers == Covers::kAtMost;
   const bool is_limited = column.rule.is_limited();
   column.include = NewRows(count + 1);
@@ -136,6 +140,7 @@ void CoverIndex::BuildExtra(absl::Span<const Key> keys) {
   SortOut(&column.extras);
   const size_t count = column.extras.size();
   if (count == 0) return;
+  column.count = static_cast<uint32_t>(count);
   column.include = NewRows(count + 1);
   for (uint32_t index = 0; index < size_; ++index) {
     for (size_t rank = 0; rank <= count; ++rank) {
@@ -149,11 +154,9 @@ void CoverIndex::BuildExtra(absl::Span<const Key> keys) {
 
 void CoverIndex::BuildFixed(const Key& first) {
   Key mask;
-  for (uint32_t i = 0; i < columns_.size(); ++i) {
-    const Column& column = columns_[i];
-    if (!column.is_fixed) {
-      varying_.push_back(i);
-    } else if (column.field == KeyField::kExtra) {
+  for (const Column& column : columns_) {
+    if (!column.is_fixed) continue;
+    if (column.field == KeyField::kExtra) {
       mask.extra = ~uint64_t{0};
     } else {
       NumberOf(mask, column.field) = -1;
@@ -166,165 +169,173 @@ void CoverIndex::BuildFixed(const Key& first) {
 bool CoverIndex::IsFixedAlike(const Key& call) const {
   const KeyWords words = KeyWords::Of(call);
   uint64_t differs = 0;
-  for (size_t i = 0; i < KeyWords::kCount; ++i) {
+  KeyWords::ForEach([&](size_t i) {
     differs |= (words.words[i] ^ fixed_.words[i]) & fixed_mask_.words[i];
-  }
+  });
   return differs == 0;
 }
 
 void CoverIndex::NarrowByTokens(int32_t call, Narrowed* narrowed) const {
-  const FieldRule& rule = rules_.tokens;
-  const int64_t wanted = LeastCovering(rule, call);
-  size_t rank = FirstAtLeast(tokens_, wanted);
-  if (rule.covers == Covers::kAtMost) {
-    narrowed->begin = token_begins_[rank];
-    narrowed->reach = any_tokens_;
-    narrowed->end = tokens_limited_
-                        ? token_begins_[FirstAtLeast(tokens_, MostCovering(rule, call) + 1)]
-                        : any_tokens_;
+  const auto wanted = static_cast<uint32_t>(LeastCovering(rules_.tokens, call));
+  if (rules_.tokens.covers == Covers::kAtMost) {
+    narrowed->begin = token_begins_[token_ranks_.FirstAtLeast(wanted)];
+    narrowed->end = any_tokens_;
     return;
   }
-  if (rank < tokens_.size() && tokens_[rank] != wanted) rank = tokens_.size();
-  const size_t past = std::min(rank + 1, tokens_.size());
+  const uint32_t rank = token_ranks_.PlaceOf(wanted);
   narrowed->begin = token_begins_[rank];
-  narrowed->reach = token_begins_[past];
-  narrowed->end = wanted <= MostCovering(rule, call) ? narrowed->reach : narrowed->begin;
+  narrowed->end = token_begins_[std::min(rank + 1, token_ranks_.size())];
 }
 
-CoverIndex::Narrow CoverIndex::NarrowByColumn(const Column& column, const Key& call) const {
-  Narrow narrow = {&column, nullptr, rows_.data(), false, false};
-  if (column.field == KeyField::kExtra) {
-    size_t rank = FirstAtLeast(column.extras, call.extra);
-    const size_t count = column.extras.size();
-    if (rank < count && column.extras[rank] != call.extra) rank = count;
-    narrow.include = Row(column.include, rank);
-    narrow.covers_none = narrow.leaves_none = rank == count && !column.has_any;
-    return narrow;
+inline uint32_t CoverIndex::RankIn(const Look& look, const Key& call) const {
+  if (look.field == KeyField::kExtra) {
+    const std::vector<uint64_t>& extras = columns_[look.column].extras;
+    const auto at = std::lower_bound(extras.begin(), extras.end(), call.extra);
+    const bool is_there = at != extras.end() && *at == call.extra;
+    return static_cast<uint32_t>((is_there ? at : extras.end()) - extras.begin());
   }
-  const int32_t number = NumberOf(call, column.field);
-  const int64_t wanted = LeastCovering(column.rule, number);
-  const size_t count = column.numbers.size();
-  size_t rank = FirstAtLeast(column.numbers, wanted);
-  if (column.rule.covers == Covers::kAtMost) {
-    if (column.exclude != 0) {
-      const int64_t most = MostCovering(column.rule, number);
-      const size_t past = FirstAtLeast(column.numbers, most + 1);
-      narrow.exclude = Row(column.exclude, past);
-      narrow.covers_none = rank == past && !column.has_any;
-    }
-  } else {
-    if (rank < count && column.numbers[rank] != wanted) rank = count;
-    if (column.exclude != 0 && wanted > MostCovering(column.rule, number)) {
-      narrow.exclude = Row(column.exclude, 0);
-    }
-  }
-  narrow.include = Row(column.include, rank);
-  narrow.leaves_none = rank == count && !column.has_any;
-  narrow.covers_none |= narrow.leaves_none;
-  return narrow;
+  auto wanted = static_cast<uint32_t>(NumberOf(call, look.field));
+  if (look.covers == Covers::kAtMost) return look.ranks->FirstAtLeast(wanted);
+  if (look.covers == Covers::kPowerOfTwo && wanted != 0) wanted = std::bit_ceil(wanted);
+  return look.ranks->PlaceOf(wanted);
 }
 
-void CoverIndex::NarrowBy(const Key& call, Narrowed* narrowed) const {
+bool CoverIndex::AddRows(const Key& call, absl::Span<const Look> looks, Narrowed* narrowed) const {
+  const size_t words = words_;
+  uint32_t rows = 0;
+  for (const Look& look : looks) {
+    const uint32_t rank = RankIn(look, call);
+    if (rank == look.none) {
+      narrowed->count = rows;
+      narrowed->against = look.column;
+      return false;
+    }
+    narrowed->columns[rows] = static_cast<uint8_t>(look.column);
+    narrowed->rows[rows++] = look.include + rank * words;
+  }
+  narrowed->count = rows;
+  return true;
+}
+
+bool CoverIndex::NarrowBy(const Key& call, Narrowed* narrowed) const {
   NarrowByTokens(call.tokens, narrowed);
-  narrowed->count = 0;
-  narrowed->leaves_none = narrowed->begin == size_;
-  narrowed->covers_none = narrowed->leaves_none;
-  // Where a field leaves none, those after it in the order of narrowing down do not matter.
-  const size_t end = narrowed->leaves_none ? tokens_place_ : columns_.size();
-  const auto add = [&](const Column& column) {
-    const Narrow narrow = NarrowByColumn(column, call);
-    narrowed->columns[narrowed->count++] = narrow;
-    narrowed->leaves_none |= narrow.leaves_none;
-    narrowed->covers_none |= narrow.covers_none;
-    return !narrow.leaves_none;
+  if (narrowed->begin == size_) {
+    narrowed->against = kTokensAlone;
+    AddRows(call, absl::MakeSpan(looks_).first(tokens_place_), narrowed);
+    return false;
+  }
+  narrowed->against = kNobody;
+  return AddRows(call, IsFixedAlike(call) ? varying_ : looks_, narrowed);
+}
+
+uint32_t CoverIndex::FirstOf(const Narrowed& narrowed) const {
+  const auto first_of = [&narrowed](uint32_t begin, uint32_t end) {
+    uint64_t bits = ~uint64_t{0} << begin % 64;
+    for (uint32_t first = begin - begin % 64; first < end; first += 64, bits = ~uint64_t{0}) {
+      for (uint32_t i = 0; i < narrowed.count; ++i) bits &= narrowed.rows[i][first / 64];
+      if (bits == 0) continue;
+      const uint32_t index = first + static_cast<uint32_t>(std::countr_zero(bits));
+      return index < end ? index : kNobody;
+    }
+    return kNobody;
   };
-  if (IsFixedAlike(call)) {
-    for (const uint32_t i : varying_) {
-      if (i >= end || !add(columns_[i])) return;
-    }
-  } else {
-    for (size_t i = 0; i < end; ++i) {
-      if (!add(columns_[i])) return;
+  // Where tokens are at most the shape's, those with any follow at once.
+  if (narrowed.end == any_tokens_) return first_of(narrowed.begin, size_);
+  const uint32_t index = first_of(narrowed.begin, narrowed.end);
+  return index != kNobody ? index : first_of(any_tokens_, size_);
+}
+
+bool CoverIndex::IsAlwaysTooMuch(KeyField field, const Key& call) const {
+  for (const uint32_t index : limited_columns_) {
+    const Column& column = columns_[index];
+    if (column.field != field) continue;
+    if (column.has_any || column.rule.covers != Covers::kAtMost) return false;
+    const int32_t number = NumberOf(call, field);
+    const uint32_t rank = column.ranks.FirstAtLeast(static_cast<uint32_t>(number));
+    return rank == column.count || column.numbers[rank] > MostCovering(column.rule, number);
+  }
+  return false;
+}
+
+void CoverIndex::LimitBy(const Key& call, const Narrowed& narrowed, Limits* limits) const {
+  // The rank of the first number that is more than `most`.
+  const auto past = [](const NumberRanks& ranks, int64_t most) {
+    const auto last = static_cast<uint32_t>(std::min<int64_t>(most, NumberRanks::kGreatest - 1));
+    return ranks.FirstAtLeast(last + 1);
+  };
+  limits->end = narrowed.end;
+  limits->count = 0;
+  if (rules_.tokens.is_limited()) {
+    const int64_t most = MostCovering(rules_.tokens, call.tokens);
+    const uint32_t end = token_begins_[past(token_ranks_, most)];
+    limits->end = std::max(narrowed.begin, std::min(narrowed.end, end));
+  }
+  for (const uint32_t index : limited_columns_) {
+    const Column& column = columns_[index];
+    const int32_t number = NumberOf(call, column.field);
+    const int64_t most = MostCovering(column.rule, number);
+    if (column.rule.covers == Covers::kAtMost) {
+      limits->rows[limits->count++] = Row(column.exclude, past(column.ranks, most));
+    } else if (LeastCovering(column.rule, number) > most) {
+      limits->rows[limits->count++] = Row(column.exclude, 0);
     }
   }
 }
 
-bool CoverIndex::KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const {
-  if (begin == size_) return false;
-  // At most: all from the first with enough, as those with any come last. Else those of one number,
-  // which stand from `begin` on unless they are none, and those with any.
-  std::fill(bits, bits + begin / 64, 0);
-  bits[begin / 64] &= BitsFrom(begin, begin / 64);
-  if (rules_.tokens.covers != Covers::kAtMost && begin != any_tokens_) {
-    const size_t rank = FirstAtLeast(tokens_, LeastCovering(rules_.tokens, call));
-    const uint32_t end = token_begins_[rank + 1];
-    for (size_t word = begin / 64; word < words_; ++word) {
-      bits[word] &= ~(BitsFrom(end, word) & ~BitsFrom(any_tokens_, word));
+uint64_t CoverIndex::TokensWord(const Narrowed& narrowed, size_t word) const {
+  const uint64_t values = BitsFrom(narrowed.begin, word) & ~BitsFrom(narrowed.end, word);
+  return (values | BitsFrom(any_tokens_, word)) & ~BitsFrom(size_, word);
+}
+
+uint32_t CoverIndex::Depth(const Narrowed& narrowed, uint32_t tokens_at, size_t word) const {
+  uint64_t bits = ~uint64_t{0};
+  uint32_t depth = 0;
+  for (uint32_t i = 0; i <= narrowed.count; ++i) {
+    if (i == tokens_at) {
+      bits &= TokensWord(narrowed, word);
+      if (bits == 0) return depth;
+      ++depth;
     }
+    if (i == narrowed.count) break;
+    bits &= narrowed.rows[i][word];
+    if (bits == 0) return depth;
+    ++depth;
   }
-  uint64_t left = 0;
-  for (size_t word = begin / 64; word < words_; ++word) left |= bits[word];
-  return left != 0;
-}
-
-uint32_t CoverIndex::FirstWithoutLimits(const Narrowed& narrowed, uint32_t begin, uint32_t end) {
-  for (size_t word = begin / 64; word * 64 < end; ++word) {
-    uint64_t bits = BitsFrom(begin, word) & ~BitsFrom(end, word);
-    for (uint32_t i = 0; i < narrowed.count; ++i) bits &= narrowed.columns[i].include[word];
-    if (bits != 0) return static_cast<uint32_t>(word * 64 + std::countr_zero(bits));
-  }
-  return kNobody;
-}
-
-CoverIndex::Missed CoverIndex::WhyNothingCovers(const Key& call, const Narrowed& narrowed) const {
-  if (!narrowed.leaves_none) {
-    uint32_t index = FirstWithoutLimits(narrowed, narrowed.begin, narrowed.reach);
-    if (index == kNobody) index = FirstWithoutLimits(narrowed, any_tokens_, size_);
-    if (index != kNobody) return {Miss::kPadding, PaddedTooMuch(index, narrowed)};
-  }
-  return WhyNothingIsLeft(call, narrowed);
+  return depth;
 }
 
 CoverIndex::Missed CoverIndex::WhyNothingIsLeft(const Key& call, const Narrowed& narrowed) const {
-  uint64_t bits[kMostKeys / 64];
-  std::fill(bits, bits + words_, ~uint64_t{0});
-  bits[words_ - 1] = ~BitsFrom(size_, words_ - 1);
-  const auto narrow_by_tokens = [&] { return KeepByTokens(call.tokens, narrowed.begin, bits); };
-  bool tokens_are_done = false;
-  for (uint32_t i = 0; i < narrowed.count; ++i) {
-    const Narrow& narrow = narrowed.columns[i];
-    if (!tokens_are_done && narrow.column >= columns_.data() + tokens_place_) {
-      tokens_are_done = true;
-      if (!narrow_by_tokens()) return WhyLeavesNone(KeyField::kTokens, call);
-    }
-    if (narrow.leaves_none) return WhyLeavesNone(narrow.column->field, call);
-    uint64_t left = 0;
-    for (size_t word = 0; word < words_; ++word) left |= bits[word] &= narrow.include[word];
-    if (left == 0) return WhyLeavesNone(narrow.column->field, call);
+  // Tokens count as a field unless one before them leaves none.
+  uint32_t tokens_at = 0;
+  while (tokens_at < narrowed.count && narrowed.columns[tokens_at] < tokens_place_) ++tokens_at;
+  const bool has_tokens = narrowed.against == kNobody ||
+                          (narrowed.against != kTokensAlone && narrowed.against >= tokens_place_);
+  if (!has_tokens) tokens_at = kNobody;
+  const uint32_t all = narrowed.count + (has_tokens ? 1 : 0);
+  uint32_t deepest = 0;
+  // Those from the first with enough tokens on get deepest, as a rule.
+  const size_t start = narrowed.begin / 64;
+  for (size_t i = 0; i < words_ && deepest < all; ++i) {
+    const size_t word = i + start < words_ ? i + start : i + start - words_;
+    deepest = std::max(deepest, Depth(narrowed, tokens_at, word));
   }
-  return WhyLeavesNone(KeyField::kTokens, call);
-}
-
-KeyField CoverIndex::PaddedTooMuch(uint32_t index, const Narrowed& narrowed) const {
-  if (index >= narrowed.end && index < any_tokens_) return KeyField::kTokens;
-  KeyField first = KeyField::kExtra;
-  for (uint32_t i = 0; i < narrowed.count; ++i) {
-    const Narrow& narrow = narrowed.columns[i];
-    const bool is_too_much = (narrow.exclude[index / 64] >> index % 64 & 1) != 0;
-    if (is_too_much) first = std::min(first, narrow.column->field);
+  if (deepest == all) {
+    const bool is_tokens = narrowed.against == kTokensAlone || narrowed.against == kNobody;
+    return WhyLeavesNone(is_tokens ? KeyField::kTokens : columns_[narrowed.against].field, call);
   }
-  GRAPHTREE_CHECK(first != KeyField::kExtra) << ToString(keys_[index]) << " is not padded too much";
-  return first;
+  if (deepest == tokens_at) return WhyLeavesNone(KeyField::kTokens, call);
+  const uint32_t row = deepest - (deepest > tokens_at ? 1 : 0);
+  return WhyLeavesNone(columns_[narrowed.columns[row]].field, call);
 }
 
 CoverIndex::Missed CoverIndex::WhyLeavesNone(KeyField field, const Key& call) const {
-  if (field == KeyField::kExtra) return {Miss::kNone, field};
+  if (field == KeyField::kExtra) return {false, field};
   const FieldRule& rule = RuleOf(rules_, field);
   const absl::Span<const int32_t> numbers = NumbersOf(field);
   const bool is_above = rule.covers == Covers::kAtMost ||
                         (rule.covers == Covers::kPowerOfTwo &&
                          LeastCovering(rule, NumberOf(call, field)) > numbers.back());
-  return {is_above ? Miss::kAbove : Miss::kNone, field};
+  return {is_above, field};
 }
 
 absl::Span<const int32_t> CoverIndex::NumbersOf(KeyField field) const {

@@ -17,9 +17,12 @@
 //
 // Tokens need no rows: shapes are sorted by them, so two indices cut them out. A field in which all
 // shapes are alike is compared with all such fields at once, as a few words under a mask. For every
-// other field there is a row for each value that occurs, so a call reads one row for each field,
-// two where padding is limited. A row takes one bit for each shape: 1,000 shapes with 100 values in
-// a field take 12.5 KB.
+// other field there is a row for each value that occurs, so a call reads one row for each field. A
+// row takes one bit for each shape: 1,000 shapes with 100 values in a field take 12.5 KB.
+//
+// Limits of padding are looked at last. The first shape that covers the call without them is nearly
+// always within them, too, and is compared with the call itself. Where it is not, or may not serve
+// the call, the fields with limits narrow the shapes by a row more each.
 //
 // Pure, and constant after it is made.
 #ifndef GRAPHTREE_RUNTIME_SHAPES_COVER_INDEX_H_
@@ -27,10 +30,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "absl/types/span.h"
 #include "runtime/shapes/key.h"
+#include "runtime/shapes/number_ranks.h"
 
 namespace graphtree {
 
@@ -39,63 +44,75 @@ namespace graphtree {
 bool CostsLess(const Key& a, const Key& b);
 
 class CoverIndex {
- private:
-  struct Column;
-  static constexpr uint32_t kNobody = ~uint32_t{0};
-
  public:
   static constexpr size_t kMostKeys = 4096;
+  static constexpr uint32_t kNobody = ~uint32_t{0};
 
   CoverIndex() = default;
+  CoverIndex(CoverIndex&&) = default;  // nothing lies inside that something points to
+  CoverIndex& operator=(CoverIndex&&) = default;
   // REQUIRES: at most kMostKeys, sorted by CostsLess; rules and keys that key.h's checks pass.
   CoverIndex(const KeyRules& rules, absl::Span<const Key> keys);
 
-  // What one field leaves of the shapes: those in `include` that are not in `exclude`, which holds
-  // what is padded too much.
-  struct Narrow {
-    const Column* column;
-    const uint64_t* include;
-    const uint64_t* exclude;
-    bool leaves_none;  // no shape has the value, or any
-    bool covers_none;  // the same, or all that have it are padded too much
-  };
-  // What a call leaves of the shapes: [begin, end) and those with any tokens, narrowed by the rows
-  // of the other fields. It refers to the index. Nothing is set before NarrowBy: clearing the
-  // columns would take as long as that.
+  // What a call leaves of the shapes, however much it were padded: [begin, end) and those with any
+  // tokens, narrowed by the rows of the other fields. It refers to the index. Nothing is set before
+  // NarrowBy: clearing the rows would take as long as that.
   struct Narrowed {
     uint32_t begin;
     uint32_t end;
-    uint32_t reach;  // `end`, if tokens might be padded without limits
-    uint32_t count;
-    bool covers_none;  // one field alone says that no shape covers the call
-    bool leaves_none;  // tokens do, or the last column does: no further fields were looked at
-    Narrow columns[kKeyFieldCount - 1];
+    uint32_t count;  // of rows
+    // The column of the field that leaves none by itself, whatever the others, or kTokensAlone: no
+    // field after that in the order of narrowing down was looked at. kNobody: there is none.
+    uint32_t against;
+    const uint64_t* rows[kKeyFieldCount - 1];
+    uint8_t columns[kKeyFieldCount - 1];  // of the rows
   };
-  // REQUIRES: a call that CheckCall passes.
-  void NarrowBy(const Key& call, Narrowed* narrowed) const;
+  // False if a field leaves none by itself. REQUIRES: a call that CheckCall passes.
+  bool NarrowBy(const Key& call, Narrowed* narrowed) const;
+
+  // The first shape that would cover the call if padding had no limits, or kNobody.
+  // REQUIRES: NarrowBy found that no field leaves none.
+  uint32_t FirstOf(const Narrowed& narrowed) const;
+
+  // The first field in which a shape has more than the limits allow, or none: the shape covers the
+  // call. REQUIRES: it would if padding had no limits.
+  std::optional<KeyField> PaddedTooMuch(uint32_t index, const Key& call) const {
+    for (const LimitedField& limited : limited_fields_) {
+      const int64_t most = MostCovering(limited.rule, NumberOf(call, limited.field));
+      if (NumberOf(keys_[index], limited.field) > most) return limited.field;
+    }
+    return std::nullopt;
+  }
+
+  // What the limits of padding leave out: shapes from `end` on, but those with any tokens, and what
+  // is in the rows.
+  struct Limits {
+    uint32_t end;
+    uint32_t count;
+    const uint64_t* rows[kKeyFieldCount - 1];
+  };
+  void LimitBy(const Key& call, const Narrowed& narrowed, Limits* limits) const;
+  // Whether the field alone says that every shape would be padded too much. Not whenever that is
+  // so: it is asked to save a look at all of them.
+  bool IsAlwaysTooMuch(KeyField field, const Key& call) const;
 
   // The shapes [64 * word, 64 * word + 64) that cover the call, but for what tokens say.
-  static uint64_t CoveringWord(const Narrowed& narrowed, size_t word) {
+  static uint64_t CoveringWord(const Narrowed& narrowed, const Limits& limits, size_t word) {
     uint64_t bits = ~uint64_t{0};
-    for (uint32_t i = 0; i < narrowed.count; ++i) {
-      bits &= narrowed.columns[i].include[word] & ~narrowed.columns[i].exclude[word];
-    }
+    for (uint32_t i = 0; i < narrowed.count; ++i) bits &= narrowed.rows[i][word];
+    for (uint32_t i = 0; i < limits.count; ++i) bits &= ~limits.rows[i][word];
     return bits;
   }
 
-  // Why no shape covers the call that `narrowed` was made for. The first of these that holds:
-  //   kPadding  some shape would but for the limits of padding. The field is the first in which the
-  //             first such shape is padded too much.
-  //   kNone     the shapes are narrowed down field by field, those with a rule of equal values or
-  //   kAbove    powers of two before those with at most: the field that leaves none. It is above
-  //             the shapes if its rule is at most, or if it is a power of two larger than any.
-  // REQUIRES: no shape covers it, and there are shapes.
-  enum class Miss : uint8_t { kPadding, kAbove, kNone };
+  // Why no shape would cover the call, however much it were padded. The shapes are narrowed down
+  // field by field, those with a rule of equal values or powers of two before those with at most:
+  // the field that leaves none. It is above the shapes if its rule is at most, or if it is a power
+  // of two larger than any. REQUIRES: no shape would, and there are shapes.
   struct Missed {
-    Miss miss = Miss::kNone;
+    bool is_above = false;
     KeyField field = KeyField::kTokens;
   };
-  Missed WhyNothingCovers(const Key& call, const Narrowed& narrowed) const;
+  Missed WhyNothingIsLeft(const Key& call, const Narrowed& narrowed) const;
 
   uint32_t size() const { return size_; }
   uint32_t any_tokens() const { return any_tokens_; }  // the first shape with any tokens, or size()
@@ -105,21 +122,40 @@ class CoverIndex {
   bool Matters(KeyField field) const;
 
  private:
+  static constexpr uint32_t kTokensAlone = kNobody - 1;
+
+  struct LimitedField {
+    KeyField field;
+    FieldRule rule;
+  };
+
   // A field in which some shape has a value. Offsets are into rows_.
   struct Column {
     KeyField field = KeyField::kTokens;
     FieldRule rule = {};
     bool has_any = false;   // some shape has any
     bool is_fixed = false;  // all shapes have the same value
-    // The values that occur, ascending; `extras` of kExtra.
-    std::vector<int32_t> numbers = {};
-    std::vector<uint64_t> extras = {};
+    uint32_t count = 0;     // of the values that occur
     // By the rank of the value that is wanted, and one more for a value that no shape has: the
     // shapes that cover it, with those with any.
     size_t include = 0;
     // Where padding is limited. At most: by the rank of the first value that is too large, the
     // shapes with that or more, without those with any. Power of two: one row, of all with a value.
     size_t exclude = 0;
+    // The values that occur, ascending; `extras` of kExtra.
+    NumberRanks ranks = {};
+    std::vector<int32_t> numbers = {};
+    std::vector<uint64_t> extras = {};
+  };
+
+  // What a call reads of a column, in few cache lines. It points into columns_ and rows_.
+  struct Look {
+    const NumberRanks* ranks;
+    const uint64_t* include;
+    uint32_t none;    // the rank that leaves none, or kNobody if none does
+    uint32_t column;  // the index
+    KeyField field;
+    Covers covers;
   };
 
   void BuildTokens(absl::Span<const Key> keys);
@@ -132,33 +168,35 @@ class CoverIndex {
 
   bool IsFixedAlike(const Key& call) const;
   void NarrowByTokens(int32_t call, Narrowed* narrowed) const;
-  Narrow NarrowByColumn(const Column& column, const Key& call) const;
-  // Clears the bits of the shapes that tokens leave out, without limits on padding. False if none
-  // is left.
-  bool KeepByTokens(int32_t call, uint32_t begin, uint64_t* bits) const;
-  // The first of the shapes [begin, end) that would cover the call if padding had no limits, or
-  // kNobody.
-  static uint32_t FirstWithoutLimits(const Narrowed& narrowed, uint32_t begin, uint32_t end);
-  // REQUIRES: but for the limits of padding the shape would cover the call.
-  KeyField PaddedTooMuch(uint32_t index, const Narrowed& narrowed) const;
-  // REQUIRES: no shape would cover the call, however much it were padded.
-  Missed WhyNothingIsLeft(const Key& call, const Narrowed& narrowed) const;
+  void BuildLooks();
+  // The rank of the row; the number of values where no shape has the one that is wanted.
+  uint32_t RankIn(const Look& look, const Key& call) const;
+  // Adds the rows of the columns in this order. False at the first that leaves none.
+  bool AddRows(const Key& call, absl::Span<const Look> looks, Narrowed* narrowed) const;
+  // The shapes of the word that tokens leave.
+  uint64_t TokensWord(const Narrowed& narrowed, size_t word) const;
+  // How many fields, in the order of narrowing down, leave some of the shapes of a word: rows, and
+  // tokens before row `tokens_at`.
+  uint32_t Depth(const Narrowed& narrowed, uint32_t tokens_at, size_t word) const;
   Missed WhyLeavesNone(KeyField field, const Key& call) const;
 
   KeyRules rules_;
   std::vector<Key> keys_;
+  std::vector<LimitedField> limited_fields_;  // in the order of KeyField
   uint32_t size_ = 0;
   size_t words_ = 0;  // in a row
   // Tokens: the numbers that occur, and for each the first shape with so many, and any_tokens_.
   std::vector<int32_t> tokens_;
+  NumberRanks token_ranks_;
   std::vector<uint32_t> token_begins_;
   uint32_t any_tokens_ = 0;
-  bool tokens_limited_ = false;
   // The other fields, in the order of narrowing down.
   std::vector<Column> columns_;
   size_t tokens_place_ = 0;        // before which of the columns tokens stand in this order
-  std::vector<uint32_t> varying_;  // those that are not fixed
-  std::vector<uint64_t> rows_;     // the first is of zeros
+  std::vector<uint64_t> rows_;
+  std::vector<Look> looks_;    // of all columns
+  std::vector<Look> varying_;  // of those that are not fixed
+  std::vector<uint32_t> limited_columns_;
   // What all shapes have alike, and where.
   KeyWords fixed_ = {};
   KeyWords fixed_mask_ = {};

@@ -75,6 +75,13 @@ struct KeyWords {
     return made;
   }
   void CopyTo(Key* key) const { std::memcpy(static_cast<void*>(key), words, sizeof(words)); }
+
+  // Calls `use` with 0, 1, ... Written out, as compilers make a loop of so few words.
+  template <typename Use>
+  static void ForEach(const Use& use) {
+    static_assert(kCount == 5);
+    use(0), use(1), use(2), use(3), use(4);
+  }
 };
 
 // By KeyField.

@@ -67,18 +67,6 @@ Choice RefusalOf(const Key& call) {
   return choice;
 }
 
-Why WhyOf(CoverIndex::Miss miss) {
-  switch (miss) {
-    case CoverIndex::Miss::kPadding:
-      return Why::kPadding;
-    case CoverIndex::Miss::kAbove:
-      return Why::kAboveCeiling;
-    case CoverIndex::Miss::kNone:
-      return Why::kUncovered;
-  }
-  return Why::kUncovered;
-}
-
 }  // namespace
 
 absl::StatusOr<ShapeTable> ShapeTable::Make(const KeyRules& rules, absl::Span<const Shape> shapes) {
@@ -165,11 +153,11 @@ Choice ShapeTable::Served(const Key& call, const Found& found) const {
   const KeyWords& open = open_[found.chosen];
   KeyWords padded;
   uint64_t differs = 0;
-  for (size_t i = 0; i < KeyWords::kCount; ++i) {
+  KeyWords::ForEach([&](size_t i) {
     const uint64_t more = (shape.words[i] ^ own.words[i]) & ~open.words[i];
     padded.words[i] = own.words[i] ^ more;
     differs |= more;
-  }
+  });
   Choice choice;
   choice.why = differs == 0 ? Why::kHit : Why::kCover;
   choice.index = found.chosen;
@@ -178,15 +166,19 @@ Choice ShapeTable::Served(const Key& call, const Found& found) const {
   return choice;
 }
 
-bool ShapeTable::Scan(const CoverIndex::Narrowed& narrowed, uint32_t begin, uint32_t end,
-                      Modes allowed, Found* found) const {
+bool ShapeTable::Scan(const CoverIndex::Narrowed& narrowed, const CoverIndex::Limits& limits,
+                      uint32_t begin, uint32_t end, Modes allowed, Found* found) const {
   const uint64_t* const of_modes = of_modes_[allowed.bits()].data();
   uint64_t edge = ~uint64_t{0} << begin % 64;
   for (uint32_t first = begin - begin % 64; first < end; first += 64) {
     const size_t word = first / 64;
-    uint64_t bits = CoverIndex::CoveringWord(narrowed, word) & edge;
-    if (end - first < 64) bits &= ~(~uint64_t{0} << (end - first));
+    uint64_t wanted = edge;
+    if (end - first < 64) wanted &= ~(~uint64_t{0} << (end - first));
     edge = ~uint64_t{0};
+    // Once the best is known, only what is usable matters.
+    if (found->first != kNoShape) wanted &= of_modes[word] & usable_[word];
+    if (wanted == 0) continue;
+    uint64_t bits = CoverIndex::CoveringWord(narrowed, limits, word) & wanted;
     if (bits == 0) continue;
     found->covers = true;
     bits &= of_modes[word];
@@ -203,28 +195,48 @@ bool ShapeTable::Scan(const CoverIndex::Narrowed& narrowed, uint32_t begin, uint
 Choice ShapeTable::Choose(const Key& call, Modes allowed) const {
   if (IsOpen(call)) return RefusalOf(call);
   CoverIndex::Narrowed narrowed;
-  index_.NarrowBy(call, &narrowed);
-  Found found;
-  if (!narrowed.covers_none &&
-      (Scan(narrowed, narrowed.begin, narrowed.end, allowed, &found) ||
-       Scan(narrowed, index_.any_tokens(), index_.size(), allowed, &found))) {
-    return Served(call, found);
+  const uint32_t first =
+      index_.NarrowBy(call, &narrowed) ? index_.FirstOf(narrowed) : CoverIndex::kNobody;
+  if (first == CoverIndex::kNobody) return NothingWould(call, narrowed);
+  const std::optional<KeyField> too_much = index_.PaddedTooMuch(first, call);
+  const uint64_t serves = of_modes_[allowed.bits()][first / 64] & usable_[first / 64];
+  if (!too_much.has_value() && (serves >> first % 64 & 1) != 0) {
+    return Served(call, {.first = first, .chosen = first});
   }
-  return NothingServes(call, narrowed, found);
+  return ChooseFrom(first, call, allowed, narrowed, too_much);
 }
 
-Choice ShapeTable::NothingServes(const Key& call, const CoverIndex::Narrowed& narrowed,
-                                 const Found& found) const {
+Choice ShapeTable::ChooseFrom(uint32_t first, const Key& call, Modes allowed,
+                              const CoverIndex::Narrowed& narrowed,
+                              std::optional<KeyField> too_much) const {
+  Found found;
+  if (!too_much.has_value() || !index_.IsAlwaysTooMuch(*too_much, call)) {
+    CoverIndex::Limits limits;
+    index_.LimitBy(call, narrowed, &limits);
+    if (Scan(narrowed, limits, first, limits.end, allowed, &found) ||
+        Scan(narrowed, limits, std::max(first, index_.any_tokens()), index_.size(), allowed,
+             &found)) {
+      return Served(call, found);
+    }
+  }
   Choice choice = {.better = found.first, .key = call};
   if (found.first != kNoShape) {
     choice.why = whys_[found.first];
   } else if (found.covers) {
     choice.why = Why::kMode;
-  } else if (!shapes_.empty()) {
-    const CoverIndex::Missed missed = index_.WhyNothingCovers(call, narrowed);
-    choice.why = WhyOf(missed.miss);
-    choice.field = missed.field;
+  } else {
+    choice.why = Why::kPadding;
+    choice.field = too_much;
   }
+  return choice;
+}
+
+Choice ShapeTable::NothingWould(const Key& call, const CoverIndex::Narrowed& narrowed) const {
+  Choice choice = {.key = call};
+  if (shapes_.empty()) return choice;
+  const CoverIndex::Missed missed = index_.WhyNothingIsLeft(call, narrowed);
+  choice.why = missed.is_above ? Why::kAboveCeiling : Why::kUncovered;
+  choice.field = missed.field;
   return choice;
 }
 

@@ -115,10 +115,12 @@ class ShapeTable {
   void Build();
   Choice Served(const Key& call, const Found& found) const;
   // Looks at the shapes [begin, end). True if one was chosen.
-  bool Scan(const CoverIndex::Narrowed& narrowed, uint32_t begin, uint32_t end, Modes allowed,
-            Found* found) const;
-  Choice NothingServes(const Key& call, const CoverIndex::Narrowed& narrowed,
-                       const Found& found) const;
+  bool Scan(const CoverIndex::Narrowed& narrowed, const CoverIndex::Limits& limits, uint32_t begin,
+            uint32_t end, Modes allowed, Found* found) const;
+  // Where the first shape that would cover the call is padded too much or may not serve it.
+  Choice ChooseFrom(uint32_t first, const Key& call, Modes allowed,
+                    const CoverIndex::Narrowed& narrowed, std::optional<KeyField> too_much) const;
+  Choice NothingWould(const Key& call, const CoverIndex::Narrowed& narrowed) const;
 
   KeyRules rules_;
   std::vector<Shape> shapes_;

@@ -137,6 +137,19 @@ void Register(const std::string& size, Case (*make)()) {
                 GRAPHTREE_CHECK(choice.why == Why::kPadding) << WhyName(choice.why);
                 return TimeCalls(made.table, made.paddings);
               });
+  // The same, and no shape serves, as before the first recording.
+  RegisterRow({.name = "runtime.choose.unusable.1000",
+               .ours = "none of 1000 shapes that could serve is recorded",
+               .goal = "value <= 100 ns"},
+              []() -> Outcome {
+                Case made = Thousand();
+                for (uint32_t i = 0; i < made.table.size(); ++i) {
+                  made.table.SetUsable(i, Why::kNotRecorded);
+                }
+                const Choice choice = made.table.Choose(made.covers.front(), Modes::All());
+                GRAPHTREE_CHECK(choice.why == Why::kNotRecorded) << WhyName(choice.why);
+                return TimeCalls(made.table, made.covers);
+              });
   return true;
 }();
 

@@ -83,7 +83,7 @@ void CompareWithNaive(uint64_t seed, size_t most, WhyCounts* seen) {
 TEST(ShapeTableTest, ChoosesWhatALookAtEveryShapeChooses) {
   WhyCounts seen = {};
   for (uint64_t seed = 1; seed <= 4000; ++seed) {
-    CompareWithNaive(seed, seed % 10 == 0 ? 300 : 40, &seen);
+    CompareWithNaive(seed, seed % 200 == 0 ? 1500 : seed % 10 == 0 ? 300 : 40, &seen);
     if (HasFatalFailure()) return;
   }
   for (const Why why : {Why::kHit, Why::kCover, Why::kAboveCeiling, Why::kUncovered, Why::kPadding,

@@ -28,9 +28,13 @@ bool StreamsToDevice();
 // Copies around the caches what fills whole lines.
 void StreamCopy(uint8_t* to, const uint8_t* from, uint64_t bytes);
 
-inline void CopyForDevice(uint8_t* to, const uint8_t* from, uint64_t bytes) {
-  if (bytes >= kLeastStreamed && StreamsToDevice()) return StreamCopy(to, from, bytes);
+// `streams` is what StreamsToDevice says.
+inline void CopyForDevice(uint8_t* to, const uint8_t* from, uint64_t bytes, bool streams) {
+  if (bytes >= kLeastStreamed && streams) return StreamCopy(to, from, bytes);
   std::memcpy(to, from, bytes);
+}
+inline void CopyForDevice(uint8_t* to, const uint8_t* from, uint64_t bytes) {
+  CopyForDevice(to, from, bytes, bytes >= kLeastStreamed && StreamsToDevice());
 }
 
 // What was copied is seen by whoever is told of it after this.

@@ -57,8 +57,8 @@ ArenaPlan PlanArena(absl::Span<const SlotSpec> slots) {
 absl::StatusOr<ShapePlan> PlanShape(absl::Span<const SlotSpec> slots, const ArenaPlan& arena,
                                     const Key& key) {
   ShapePlan plan;
-  uint64_t at = RoundUp(slots.size() * sizeof(unpack::Staged), unpack::kUnitBytes);
-  uint64_t launch_blocks = 0;
+  const uint64_t start = slots.size() * sizeof(unpack::Staged);
+  uint64_t at = start;
   for (size_t i = 0; i < slots.size(); ++i) {
     const SlotSpec& spec = slots[i];
     GRAPHTREE_RETURN_IF_ERROR(CheckFits(spec, key));
@@ -70,19 +70,20 @@ absl::StatusOr<ShapePlan> PlanShape(absl::Span<const SlotSpec> slots, const Aren
     slot.greatest_rows = static_cast<uint32_t>(GreatestRows(spec));
     slot.row_elements = static_cast<uint32_t>(RowElementsOf(spec));
     slot.pieces = static_cast<uint32_t>(PiecesOf(spec));
-    slot.first_block = static_cast<uint32_t>(launch_blocks);
     slot.type = static_cast<uint8_t>(spec.type);
     slot.tail = TailOf(spec.pad);
     const uint64_t piece_bytes =
         static_cast<uint64_t>(rows) * slot.row_elements * BytesOf(spec.type);
-    const uint64_t units =
-        RoundUp(piece_bytes, unpack::kUnitBytes) / unpack::kUnitBytes * slot.pieces;
-    at += units * unpack::kUnitBytes;
-    launch_blocks += (units + unpack::kThreads - 1) / unpack::kThreads;
+    slot.piece_units = unpack::UnitsOf(piece_bytes);
+    at += uint64_t{slot.piece_units} * slot.pieces * unpack::kUnitBytes;
     plan.slots.push_back(slot);
-    if (spec.fill != nullptr) plan.filled |= uint32_t{1} << i;
+    const bool is_filled = spec.fill != nullptr;
+    if (is_filled) plan.filled |= uint32_t{1} << i;
+    if (!is_filled && !spec.may_be_left_out) plan.needed |= uint32_t{1} << i;
+    const bool is_plain = !is_filled && slot.pieces == 1;
     plan.places.push_back({uint64_t{slot.payload_unit} * unpack::kUnitBytes,
-                           uint64_t{slot.row_elements} * BytesOf(spec.type), PadBits(spec)});
+                           uint64_t{slot.row_elements} * BytesOf(spec.type), PadBits(spec),
+                           slot.rows, is_plain ? slot.type : SlotPlace::kNone});
     plan.layouts.push_back(LayoutOf(spec, rows));
   }
   if (at >= kBlockBytesEnd) {
@@ -92,7 +93,8 @@ absl::StatusOr<ShapePlan> PlanShape(absl::Span<const SlotSpec> slots, const Aren
   }
   plan.block_bytes = at;
   plan.block = Layout::Of(DType::kU8, {static_cast<int64_t>(at)});
-  plan.launch_blocks = static_cast<uint32_t>(launch_blocks);
+  const uint64_t units = (at - start) / unpack::kUnitBytes;
+  plan.launch_blocks = static_cast<uint32_t>((units + unpack::kThreads - 1) / unpack::kThreads);
   return plan;
 }
 

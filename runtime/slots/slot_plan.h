@@ -30,12 +30,19 @@ struct ArenaPlan {
 // REQUIRES: CheckSlots(slots).
 ArenaPlan PlanArena(absl::Span<const SlotSpec> slots);
 
-// What staging a slot needs, worked out once.
-struct SlotPlace {
+// What staging a slot needs, worked out once, in half a cache line.
+struct alignas(32) SlotPlace {
+  static constexpr uint8_t kNone = 0xff;  // no type
+
   uint64_t payload_bytes = 0;  // where in the block
   uint64_t row_bytes = 0;
   uint64_t tail_bits = 0;  // of Tail::kValue
+  uint32_t rows = 0;       // of the shape
+  // The type of rows that are copied as they are. kNone where rows lie in pieces, or kernels fill
+  // the slot.
+  uint8_t plain_type = kNone;
 };
+static_assert(sizeof(SlotPlace) == 32, "one of them is never in two cache lines");
 
 // How the slots of one shape are brought in.
 struct ShapePlan {
@@ -43,6 +50,7 @@ struct ShapePlan {
   std::vector<SlotPlace> places;
   std::vector<const Layout*> layouts;  // as the body sees them
   uint32_t filled = 0;                 // a bit for each slot that kernels fill (SlotSpec::fill)
+  uint32_t needed = 0;                 // a bit for each slot that a step may not leave out
   uint64_t block_bytes = 0;
   const Layout* block = nullptr;  // bytes
   uint32_t launch_blocks = 0;     // of the unpack op

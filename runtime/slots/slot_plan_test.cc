@@ -76,7 +76,7 @@ TEST(SlotPlanTest, RandomSlotsLieApartAndAligned) {
     ASSERT_THAT(plan, IsOk());
     EXPECT_EQ(plan->block->ToString(), absl::StrCat("u8[", plan->block_bytes, "]"));
     std::vector<std::pair<uint64_t, uint64_t>> in_block = {{0, slots.size() * 32}};
-    uint32_t launch_blocks = 0;
+    uint64_t all_units = 0;
     for (size_t i = 0; i < slots.size(); ++i) {
       const unpack::Slot& slot = plan->slots[i];
       EXPECT_EQ(slot.target_unit * uint64_t{16}, arena.offsets[i]);
@@ -88,10 +88,11 @@ TEST(SlotPlanTest, RandomSlotsLieApartAndAligned) {
       const uint64_t units = (piece + 15) / 16 * slot.pieces;
       const uint64_t at = slot.payload_unit * uint64_t{16};
       if (units > 0) in_block.push_back({at, at + units * 16});
-      EXPECT_EQ(slot.first_block, launch_blocks);
-      launch_blocks += static_cast<uint32_t>((units + 255) / 256);
+      EXPECT_EQ(slot.piece_units, (piece + 15) / 16);
+      EXPECT_EQ(slot.payload_unit, 2 * slots.size() + all_units) << "no gap before it";
+      all_units += units;
     }
-    EXPECT_EQ(plan->launch_blocks, launch_blocks);
+    EXPECT_EQ(plan->launch_blocks, (all_units + 255) / 256);
     ExpectApart(in_block, plan->block_bytes);
   }
 }
@@ -109,6 +110,22 @@ TEST(SlotPlanTest, TheBodySeesTheRowsOfItsShapeInsideOfTheGreatestSlot) {
   EXPECT_EQ(plan.layouts[2], Layout::Strided(DType::kI32, {2, 7, 5}, {1280, 5, 1}));
   EXPECT_EQ(plan.layouts[3], Layout::Of(DType::kI32, {2, 3}));
   EXPECT_EQ(plan.layouts[4], Layout::Of(DType::kF32, {}));
+}
+
+TEST(SlotPlanTest, RowsAreCopiedAsTheyAreIntoSlotsOfOnePieceThatNoKernelFills) {
+  const std::vector<SlotSpec> slots = {
+      {.name = "rows first", .type = DType::kF16, .sizes = {256, 8}, .rows = KeyField::kTokens},
+      {.name = "pieces", .sizes = {3, 256}, .rows = KeyField::kTokens, .axis = 1},
+      {.name = "filled", .sizes = {4}, .fill = [](Launcher&, const Key&, const Tensor&) {}},
+      {.name = "may be left out", .type = DType::kU8, .sizes = {4}, .may_be_left_out = true}};
+  const ShapePlan plan = PlanShape(slots, PlanArena(slots), {.tokens = 7}).value();
+  EXPECT_EQ(plan.places[0].plain_type, static_cast<uint8_t>(DType::kF16));
+  EXPECT_EQ(plan.places[0].rows, 7u);
+  EXPECT_EQ(plan.places[1].plain_type, SlotPlace::kNone);
+  EXPECT_EQ(plan.places[2].plain_type, SlotPlace::kNone);
+  EXPECT_EQ(plan.places[3].plain_type, static_cast<uint8_t>(DType::kU8));
+  EXPECT_EQ(plan.filled, 0b0100u);
+  EXPECT_EQ(plan.needed, 0b0011u);
 }
 
 TEST(SlotPlanTest, EachRuleHasItsTail) {

@@ -1,6 +1,7 @@
 // Copies rows into the block's payload, and says in its records what came.
 #include "runtime/slots/step_block.h"
 
+#include <bit>
 #include <cstring>
 #include <limits>
 
@@ -23,6 +24,7 @@ bool IsDenseStride(int64_t stride, int64_t dense) { return stride == 0 || stride
 void StepBlock::Begin(absl::Span<const SlotSpec> slots, const ShapePlan& plan, uint8_t* memory) {
   slots_ = slots;
   plan_ = &plan;
+  places_ = plan.places.data();
   memory_ = memory;
   staged_ = 0;
 }
@@ -66,33 +68,7 @@ absl::Status StepBlock::Check(SlotId slot, int64_t rows, DType type, int64_t row
   return absl::OkStatus();
 }
 
-unpack::Staged& StepBlock::Put(SlotId slot, unpack::Kind kind, uint32_t rows) {
-  staged_ |= uint32_t{1} << slot;
-  unpack::Staged& staged = rows_[slot];
-  staged.kind = kind;
-  staged.rows = IsPlanted(RuntimeBug::kForgetsPadding) ? plan_->slots[slot].rows : rows;
-  staged.tail_bits =
-      IsPlanted(RuntimeBug::kForgetsPadValue) ? 0 : plan_->places[slot].tail_bits;
-  return staged;
-}
-
-// Steps stage little and often, so the commonest rows come first.
-bool StepBlock::StageAsTheyAre(SlotId slot, const HostRows& rows) {
-  if (slot >= slots_.size() || ((staged_ | plan_->filled) >> slot & 1) != 0) return false;
-  const unpack::Slot& at = plan_->slots[slot];
-  if (static_cast<uint8_t>(rows.type) != at.type || rows.row_stride != 0 || at.pieces != 1) {
-    return false;
-  }
-  if (rows.data == nullptr || static_cast<uint64_t>(rows.rows) > at.rows) return false;
-  const SlotPlace& place = plan_->places[slot];
-  CopyForDevice(memory_ + place.payload_bytes, static_cast<const uint8_t*>(rows.data),
-                rows.rows * place.row_bytes);
-  Put(slot, unpack::Kind::kPayload, static_cast<uint32_t>(rows.rows));
-  return true;
-}
-
-absl::Status StepBlock::Stage(SlotId slot, const HostRows& rows) {
-  if (StageAsTheyAre(slot, rows)) return absl::OkStatus();
+absl::Status StepBlock::StageOthers(SlotId slot, const HostRows& rows) {
   GRAPHTREE_RETURN_IF_ERROR(
       Check(slot, rows.rows, rows.type, rows.row_stride, rows.piece_stride, "from the host"));
   const SlotSpec& spec = slots_[slot];
@@ -106,7 +82,7 @@ absl::Status StepBlock::Stage(SlotId slot, const HostRows& rows) {
   const int64_t row = at.row_elements;
   const int64_t row_stride = rows.row_stride == 0 ? row : rows.row_stride;
   const int64_t piece_stride = rows.piece_stride == 0 ? row_stride * rows.rows : rows.piece_stride;
-  const uint64_t piece_bytes = uint64_t{unpack::UnitsOfPiece(at)} * unpack::kUnitBytes;
+  const uint64_t piece_bytes = uint64_t{at.piece_units} * unpack::kUnitBytes;
   uint8_t* const payload = memory_ + uint64_t{at.payload_unit} * unpack::kUnitBytes;
   // Rows without gaps are one run of elements.
   const bool is_dense = IsDenseStride(row_stride, row);
@@ -187,7 +163,7 @@ absl::StatusOr<uint8_t*> StepBlock::Buffer(SlotId slot, int64_t rows) {
 
 void StepBlock::StageZeros() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
-    if ((staged_ >> slot & 1) != 0 || MayBeLeftOut(slot)) continue;
+    if (((staged_ | ~plan_->needed) >> slot & 1) != 0) continue;
     const unpack::Slot& at = plan_->slots[slot];
     const bool is_kept =
         at.tail == unpack::Tail::kKeep && !IsPlanted(RuntimeBug::kZeroesKept);
@@ -196,15 +172,15 @@ void StepBlock::StageZeros() {
 }
 
 absl::Status StepBlock::Finish() {
-  for (SlotId slot = 0; slot < slots_.size(); ++slot) {
-    if ((staged_ >> slot & 1) != 0) continue;
-    if (!MayBeLeftOut(slot)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat(NameOf(slot),
-                       " was not staged, and the program does not say that it may be "
-                       "left out"));
-    }
-    if (!IsPlanted(RuntimeBug::kForgetsLeftOut)) rows_[slot].kind = unpack::Kind::kNothing;
+  if (const uint32_t missing = plan_->needed & ~staged_; missing != 0) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        NameOf(static_cast<SlotId>(std::countr_zero(missing))),
+        " was not staged, and the program does not say that it may be left out"));
+  }
+  const uint64_t all = (uint64_t{1} << slots_.size()) - 1;
+  for (uint64_t left_out = all & ~uint64_t{staged_}; left_out != 0; left_out &= left_out - 1) {
+    if (IsPlanted(RuntimeBug::kForgetsLeftOut)) break;
+    rows_[std::countr_zero(left_out)].kind = unpack::Kind::kNothing;
   }
   if (slots_.empty()) return absl::OkStatus();
   std::memcpy(memory_, rows_.data(), slots_.size() * sizeof(unpack::Staged));

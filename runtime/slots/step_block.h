@@ -29,6 +29,8 @@
 #include "absl/types/span.h"
 #include "device/address.h"
 #include "graphs/layout.h"
+#include "runtime/slots/copy_for_device.h"
+#include "runtime/slots/planted_bug.h"
 #include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_plan.h"
@@ -43,7 +45,9 @@ class StepBlock {
 
   // Each is an error, and changes nothing, if the slot is unknown or was staged in this step; if
   // the rows are more than the shape has; if the types do not convert.
-  absl::Status Stage(SlotId slot, const HostRows& rows);
+  absl::Status Stage(SlotId slot, const HostRows& rows) {
+    return StageAsTheyAre(slot, rows) ? absl::OkStatus() : StageOthers(slot, rows);
+  }
   absl::Status Stage(SlotId slot, const DeviceRows& rows);
   absl::Status Stage(SlotId slot, double value);
 
@@ -65,19 +69,40 @@ class StepBlock {
 
  private:
   // Stages rows of the slot's own type that lie without a gap; false if these are others, or are an
-  // error.
-  bool StageAsTheyAre(SlotId slot, const HostRows& rows);
+  // error. Steps stage little and often, so the commonest rows come first, with one branch.
+  bool StageAsTheyAre(SlotId slot, const HostRows& rows) {
+    if (slot >= slots_.size()) return false;
+    const SlotPlace& place = places_[slot];
+    const bool is_other = (static_cast<uint8_t>(rows.type) != place.plain_type) |
+                          (static_cast<uint64_t>(rows.rows) > place.rows) |
+                          (rows.row_stride != 0) | (rows.data == nullptr) |
+                          ((staged_ >> slot & 1) != 0);
+    if (is_other) return false;
+    CopyForDevice(memory_ + place.payload_bytes, static_cast<const uint8_t*>(rows.data),
+                  static_cast<uint64_t>(rows.rows) * place.row_bytes, streams_);
+    Put(slot, unpack::Kind::kPayload, static_cast<uint32_t>(rows.rows));
+    return true;
+  }
+  // Converts, closes gaps, lays pieces apart; or finds what is wrong.
+  absl::Status StageOthers(SlotId slot, const HostRows& rows);
   // OK if `rows` rows of type `type` may be staged; `what` is for errors: "from the host".
   absl::Status Check(SlotId slot, int64_t rows, DType type, int64_t row_stride,
                      int64_t piece_stride, const char* what) const;
-  bool MayBeLeftOut(SlotId slot) const {
-    return slots_[slot].may_be_left_out || (plan_->filled >> slot & 1) != 0;
-  }
   std::string NameOf(SlotId slot) const;
-  unpack::Staged& Put(SlotId slot, unpack::Kind kind, uint32_t rows);
+  unpack::Staged& Put(SlotId slot, unpack::Kind kind, uint32_t rows) {
+    staged_ |= uint32_t{1} << slot;
+    const SlotPlace& place = places_[slot];
+    unpack::Staged& staged = rows_[slot];
+    staged.tail_bits = IsPlanted(RuntimeBug::kForgetsPadValue) ? 0 : place.tail_bits;
+    staged.rows = IsPlanted(RuntimeBug::kForgetsPadding) ? place.rows : rows;
+    staged.kind = kind;
+    return staged;
+  }
 
+  bool streams_ = StreamsToDevice();
   absl::Span<const SlotSpec> slots_;
   const ShapePlan* plan_ = nullptr;
+  const SlotPlace* places_ = nullptr;  // the plan's
   uint8_t* memory_ = nullptr;
   uint32_t staged_ = 0;  // a bit for each slot
   std::array<unpack::Staged, kMostSlots> rows_;

@@ -41,7 +41,7 @@ void LaunchWith(Launcher& on, const Kernel& kernel, const ShapePlan& plan,
   table.ring = ring;
   table.count = static_cast<uint32_t>(plan.slots.size());
   std::copy(plan.slots.begin(), plan.slots.end(), table.slots);
-  const LaunchShape shape = {.grid = {plan.launch_blocks}, .block = {unpack::kThreads}};
+  const LaunchShape shape = {.grid = {plan.launch_blocks}, .block = {unpack::kLaunchThreads}};
   on.Launch(kernel, shape, {In(block), InOut(arena), Val(table)});
 }
 

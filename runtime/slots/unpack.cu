@@ -16,17 +16,21 @@ __device__ bool IsLast(unpack::Cursor* cursor) {
   return atomicInc(&cursor->arrived, gridDim.x - 1) == gridDim.x - 1;
 }
 
+// The last warp of a block unpacks nothing and sees to the cursor, while the others wait for what
+// they read over the bus: counting takes two trips to the device's memory.
 // __grid_constant__: the table is read where the launch put it, not copied into each thread.
 template <uint32_t kSlots>
-__global__ void __launch_bounds__(unpack::kThreads)
+__global__ void __launch_bounds__(unpack::kLaunchThreads)
     Unpack(const uint8_t* address, uint8_t* arena,
            const __grid_constant__ unpack::Table<kSlots> table) {
   const uint8_t* const block = unpack::FindBlock(table.ring, address, arena);
   __syncthreads();
-  if (threadIdx.x == 0 && IsLast(unpack::CursorIn(table.ring, arena))) {
+  if (threadIdx.x < unpack::kThreads) {
+    unpack::UnpackThread(table.slots, table.count, block, arena, blockIdx.x, threadIdx.x,
+                         unpack::kThreads);
+  } else if (threadIdx.x == unpack::kThreads && IsLast(unpack::CursorIn(table.ring, arena))) {
     unpack::MoveCursor(table.ring, block, arena);
   }
-  unpack::UnpackThread(table.slots, table.count, block, arena, blockIdx.x, threadIdx.x, blockDim.x);
 }
 
 }  // namespace

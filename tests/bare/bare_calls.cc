@@ -26,6 +26,12 @@ class CallsOfCuda : public BareCalls {
     graphs_.push_back(std::move(graph));
     return absl::OkStatus();
   }
+  absl::Status RecordCalls(const std::function<void()>& calls) override {
+    GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<BareGraph> graph,
+                               BareGraph::CaptureCalls(calls, *graphs_[0]));
+    graphs_.push_back(std::move(graph));
+    return absl::OkStatus();
+  }
   void Replay(size_t graph) override { graphs_[graph]->Launch(); }
   void Patch(size_t graph, const BareKernel& kernel) override {
     graphs_[graph]->Patch(0, kernel.launch());
@@ -55,6 +61,14 @@ class CallsOfHost : public BareCalls {
             on_.stream().Launch(kernel->kernel(), kernel->shape(), kernel->arguments()));
       }
       return absl::OkStatus();
+    }));
+    graphs_.push_back(std::move(graph));
+    return absl::OkStatus();
+  }
+  absl::Status RecordCalls(const std::function<void()>& calls) override {
+    GRAPHTREE_ASSIGN_OR_RETURN(HostGraph graph, on_.Capture([&] {
+      calls();
+      return status_;
     }));
     graphs_.push_back(std::move(graph));
     return absl::OkStatus();

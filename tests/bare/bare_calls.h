@@ -14,6 +14,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -56,6 +57,8 @@ class BareCalls {
 
   // One more graph, numbered from 0.
   virtual absl::Status Record(const std::vector<const BareKernel*>& kernels) = 0;
+  // One more, of what `calls` issues here. REQUIRES: it is not the first, and is not patched.
+  virtual absl::Status RecordCalls(const std::function<void()>& calls) = 0;
   virtual void Replay(size_t graph) = 0;
   // The first op of the graph.
   virtual void Patch(size_t graph, const BareKernel& kernel) = 0;

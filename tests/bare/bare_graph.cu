@@ -1,6 +1,7 @@
 // The Runtime's calls behind BareGraph.
 #include <cuda_runtime_api.h>
 
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -28,6 +29,15 @@ class BareGraphOnCuda : public BareGraph {
   }
 
   absl::Status Make(const std::vector<BareLaunch>& launches) {
+    return MakeOf([&] {
+      for (const BareLaunch& launch : launches) {
+        LaunchOne(launch);
+        NoteNode();
+      }
+    });
+  }
+
+  absl::Status MakeOf(const std::function<void()>& calls) {
     Note(cudaSetDevice(0));
     if (lender_ != nullptr) {
       stream_ = lender_->stream_;
@@ -35,10 +45,7 @@ class BareGraphOnCuda : public BareGraph {
       Note(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
     }
     Note(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    for (const BareLaunch& launch : launches) {
-      LaunchOne(launch);
-      NoteNode();
-    }
+    calls();
     Note(cudaStreamEndCapture(stream_, &graph_));
     if (error_ != cudaSuccess) return StatusOf(error_, "making a bare graph");
     Note(cudaGraphInstantiate(&executable_, graph_, 0));
@@ -112,6 +119,14 @@ absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::Capture(
     const std::vector<BareLaunch>& launches, BareGraph* beside) {
   auto graph = std::make_unique<BareGraphOnCuda>(beside);
   const absl::Status status = graph->Make(launches);
+  if (!status.ok()) return status;
+  return std::unique_ptr<BareGraph>(std::move(graph));
+}
+
+absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::CaptureCalls(
+    const std::function<void()>& calls, BareGraph& beside) {
+  auto graph = std::make_unique<BareGraphOnCuda>(&beside);
+  const absl::Status status = graph->MakeOf(calls);
   if (!status.ok()) return status;
   return std::unique_ptr<BareGraph>(std::move(graph));
 }

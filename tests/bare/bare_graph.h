@@ -13,6 +13,7 @@
 #define GRAPHTREE_TESTS_BARE_BARE_GRAPH_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -35,6 +36,9 @@ class BareGraph {
   // `beside`, if there is one, lends its stream and outlives the graph.
   static absl::StatusOr<std::unique_ptr<BareGraph>> Capture(
       const std::vector<BareLaunch>& launches, BareGraph* beside = nullptr);
+  // Of whatever `calls` issues by `beside`. Its ops cannot be patched.
+  static absl::StatusOr<std::unique_ptr<BareGraph>> CaptureCalls(
+      const std::function<void()>& calls, BareGraph& beside);
   virtual ~BareGraph() = default;
 
   virtual void Launch() = 0;

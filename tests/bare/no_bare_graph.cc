@@ -8,4 +8,9 @@ absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::Capture(const std::vector<
   return absl::UnimplementedError("this build has no CUDA");
 }
 
+absl::StatusOr<std::unique_ptr<BareGraph>> BareGraph::CaptureCalls(const std::function<void()>&,
+                                                                   BareGraph&) {
+  return absl::UnimplementedError("this build has no CUDA");
+}
+
 }  // namespace graphtree

@@ -112,7 +112,11 @@ absl::Status StepBenchWorld::RecordBare() {
     ingest_ = Ingest({TheirSlot(0).base, bytes}, {AddressOf(pinned_->data()), bytes});
     kernels.insert(kernels.begin(), &*ingest_);
   }
-  return bare_->Record(kernels);
+  GRAPHTREE_RETURN_IF_ERROR(bare_->Record(kernels));
+  return bare_->RecordCalls([this] {
+    PrepareTheirs(slot_bytes());
+    for (uint32_t i = 0; i < shape_.kernels; ++i) bare_->Launch(*main_);
+  });
 }
 
 absl::Status StepBenchWorld::Step() {
@@ -155,13 +159,19 @@ void StepBenchWorld::BareStepWithRows() {
   BareStep();
 }
 
+void StepBenchWorld::PinTheirRows() {
+  for (uint64_t slot = 0; slot < host_slots_; ++slot) {
+    std::memcpy(static_cast<uint8_t*>(pinned_->data()) + slot * slot_bytes(), data_.data(),
+                staged_bytes());
+  }
+}
+
 // Each call is what an engine has a framework do.
-void StepBenchWorld::TheirStep() {
-  auto* pinned = static_cast<uint8_t*>(pinned_->data());
+void StepBenchWorld::PrepareTheirs(uint64_t bytes) {
+  const auto* pinned = static_cast<const uint8_t*>(pinned_->data());
   for (size_t slot = 0; slot < shape_.slots.size(); ++slot) {
     if (shape_.slots[slot] != RowsFrom::kHost) continue;
-    std::memcpy(pinned, data_.data(), staged_bytes());
-    bare_->Copy(TheirSlot(slot).base, pinned, staged_bytes());
+    bare_->Copy(TheirSlot(slot).base, pinned, bytes);
     pinned += slot_bytes();
   }
   for (uint32_t i = 0; i < shape_.their_fills; ++i) {
@@ -170,7 +180,17 @@ void StepBenchWorld::TheirStep() {
   for (uint32_t i = 0; i < shape_.their_kernels + shape_.preparations; ++i) {
     bare_->Launch(*prepare_);
   }
+}
+
+void StepBenchWorld::TheirStep() {
+  PinTheirRows();
+  PrepareTheirs(staged_bytes());
   BareStep();
+}
+
+void StepBenchWorld::RecordedStep() {
+  PinTheirRows();
+  bare_->Replay(kRecorded);
 }
 
 void StepBenchWorld::StepByHand() {

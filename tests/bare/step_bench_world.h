@@ -3,12 +3,18 @@
 //
 //   ours      Begin, Stage for each slot, Run:   [unpack -> prepare x P -> main x K]     one launch
 //   theirs    copies, fills, kernels one by one, then a launch of [main x K]
+//   recorded  the same as one graph, its copies from page-locked memory at fixed places:
+//                              [copies -> fills -> prepare x P -> main x K]            one launch
 //   by hand   all data written to one piece of page-locked memory, whose address is patched:
 //                                                [ingest -> prepare x P -> main x K]     one launch
 //   bare      a launch of [main x K]
 //
 // By hand is the best that can be done with CUDA for one shape that is known beforehand: the host
-// writes padding, too, and nothing is checked.
+// writes padding, too, and nothing is checked. Nor does it bring in what comes from the device or
+// is a value: these are the same in each of its steps.
+// Recorded, a graph copies the rows of its whole shape, and the next step's rows may be written
+// when this one has read its own and not before: a server would wait, or have two graphs. Here
+// nobody waits.
 #ifndef GRAPHTREE_TESTS_BARE_STEP_BENCH_WORLD_H_
 #define GRAPHTREE_TESTS_BARE_STEP_BENCH_WORLD_H_
 
@@ -52,6 +58,7 @@ class StepBenchWorld {
   // The caller makes its rows in the slots' own buffers.
   absl::Status StepInPlace();
   void TheirStep();
+  void RecordedStep();
   void StepByHand();
   void BareStep() { bare_->Replay(kMain); }
   // The same, and the caller makes the rows in its own memory.
@@ -63,13 +70,17 @@ class StepBenchWorld {
   absl::Status bare_status() { return bare_->Synchronize(); }
 
  private:
-  enum Graph : size_t { kMain, kByHand };
+  enum Graph : size_t { kMain, kByHand, kRecorded };
 
   explicit StepBenchWorld(const StepShape& shape) : shape_(shape) {}
   absl::Status SetUp(const std::string& device);
   absl::Status AddProgram();
   absl::Status RecordBare();
   void MakeRows(int32_t* rows);
+  // Of their way: rows into page-locked memory, and the calls that bring so many bytes of each slot
+  // to the device and prepare.
+  void PinTheirRows();
+  void PrepareTheirs(uint64_t bytes);
   uint64_t slot_bytes() const { return shape_.rows * sizeof(int32_t); }
   uint64_t staged_bytes() const { return shape_.staged_rows * sizeof(int32_t); }
   // Pieces of the caller's memory: the main graph's, the preparation's, a slot's of their way, and
