@@ -50,6 +50,8 @@ bool Simplify(Script* script, const std::function<bool(const Script&)>& fails, i
       attempt([s](Action& action) { action.steps[s].moves_dep = false; }, at);
       attempt([s](Action& action) { action.steps[s].stream = 0; }, at);
       attempt([s](Action& action) { action.steps[s].holds = false; }, at);
+      attempt([s](Action& action) { action.steps[s].fills = 0; }, at);
+      attempt([s](Action& action) { action.steps[s].rewrites = false; }, at);
     }
   }
   return any;
