@@ -179,8 +179,8 @@ class Runtime {
   // now: a recording that was made after the caller's collective is not committed with it.
   absl::Status Commit(uint64_t epoch);
 
-  // How many bytes of the caller's the rows are. An error if there is no such slot, or if the rows
-  // have gaps.
+  // How many bytes of the caller's the rows are. An error if there is no such slot, if it never has
+  // so many rows, or if the rows have gaps.
   absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
 
   // What Begin would choose. No heap, no lock. An error if the program is not of this runtime.

@@ -104,6 +104,8 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     workspaces.push_back(on.Workspace(lane_.workspaces[dep.index]));
   }
   const Address base = memory_->range().base;
+  const bool is_early = IsPlanted(RuntimeBug::kFreesRowsEarly);
+  if (is_early && free_events_.are_told()) on.SetEvent(*free_events_.rows);
   if (shape->plan.launch_blocks > 0) {
     const Tensor arena = Tensor::Foreign(
         base, Layout::Of(DType::kU8, {static_cast<int64_t>(memory_->range().bytes)}));
@@ -119,7 +121,7 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     }
     LaunchUnpack(on, shape->plan, ring, block, arena);
   }
-  if (free_events_.are_told()) on.SetEvent(*free_events_.rows);
+  if (!is_early && free_events_.are_told()) on.SetEvent(*free_events_.rows);
   std::vector<Tensor> slots;
   for (size_t i = 0; i < shape->plan.layouts.size(); ++i) {
     slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape->plan.layouts[i]));
@@ -131,6 +133,10 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   in.SetFreeEvents(free_events_);
   if (options_.prepare != nullptr && on.ok()) in.SetPrepared(options_.prepare(on, in));
   if (!on.ok()) return {};
+  if (IsPlanted(RuntimeBug::kFreesSlotsEarly)) {
+    in.SlotsAreFree(on);
+    in.SetFreeEvents({});
+  }
   Values outputs = options_.body(on, in);
   if (!in.slots_are_free()) in.SlotsAreFree(on);
   if (on.ok()) CheckOutputs(outputs, shape, on);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "device/base/guarded_call.h"
 #include "runtime/core/runtime_core.h"
+#include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
 namespace {
@@ -57,6 +58,7 @@ absl::Status RuntimeCore::MoveWorkspace(DepId workspace, AddressRange memory) {
   ++touches_;
   absl::Status first;
   lanes_.ForEach([&](Lane& lane) {
+    if (IsPlanted(RuntimeBug::kMovesInOneLane) && lane.number > 0) return;
     first.Update(lane.tree->MoveWorkspace(lane.workspaces[index], memory));
   });
   if (stale.empty()) return first;

@@ -20,6 +20,11 @@ enum class RuntimeBug : uint8_t {
   kEndsContinued,     // a step that goes on ends what came before it
   kSkipsStale,        // Record takes a recording that is stale for a good one
   kCountsRefused,     // a step that was refused counts as run
+  kFreesRowsEarly,    // the event of the rows is set before the op that reads them
+  kFreesSlotsEarly,   // the event of the slots is set before the body
+  kMovesInOneLane,    // the trees of other lanes do not hear that a workspace has moved
+  kTrustsPlans,       // what was prepared ahead is used, whatever was touched since
+  kForgetsPlanOrder,  // who uses what was prepared ahead does not wait for the side stream
 };
 
 #ifdef GRAPHTREE_PLANTED_BUGS

@@ -20,20 +20,31 @@ class Body {
 
   Values Run() {
     if (spec_.prepares) outputs_.push_back(Twice(Tensor::From(in_.prepared()[0])));
-    for (const Op& given : spec_.ops) {
+    const size_t reading = OpsThatReadSlots(spec_);
+    for (size_t i = 0; i <= spec_.ops.size(); ++i) {
       if (!on_.ok()) return {};
-      const Op op = Resolved(spec_, given);
+      if (i == reading && spec_.says_when_free) in_.SlotsAreFree(on_);
+      if (i == spec_.ops.size()) break;
+      const Op op = Resolved(spec_, spec_.ops[i]);
       switch (op.kind) {
         case OpKind::kShow: Show(op.at); break;
         case OpKind::kPattern:
           outputs_.push_back(Pattern(static_cast<uint32_t>(hash_), PatternWordsOf(in_.key())));
           break;
         case OpKind::kDep:
-          outputs_.push_back(Twice(Tensor::Foreign((*world_.deps)[op.at], WordsLayout(kDepWords))));
+          outputs_.push_back(Twice(Tensor::Foreign(world_.dep(op.at), WordsLayout(kDepWords))));
           break;
         case OpKind::kLog: Append(on_, Log(), hash_); break;
         case OpKind::kSum: Sum(op.at); break;
         case OpKind::kBreak: Break(op.at % 2 == 1); break;
+        case OpKind::kPart: Part(op.at); break;
+        case OpKind::kScratch: Scratch(op.at); break;
+        case OpKind::kPad: {
+          const PadCase pad = PadCaseOf(spec_, op.at, in_.key());
+          const Address foreign = pad.kind == PadKind::kForeign ? world_.dep(pad.at) : 0;
+          outputs_.push_back(RunPad(pad, on_, in_, foreign, &world_.pads));
+          break;
+        }
         case OpKind::kHog: on_.Fill(on_.Empty(DType::kU8, {kHogBytes}), 7); break;
       }
     }
@@ -90,6 +101,16 @@ class Body {
     on_.Launch(AddKernel(), TestShape(), {Out(sum), In(sum), In(read), Val(words)});
   }
 
+  // Each lane has its own part of the workspace, as lanes may overlap.
+  void Scratch(uint32_t workspace) {
+    const uint32_t words = NeedOf(in_.key());
+    const Tensor scratch =
+        Tensor::Foreign(world_.library->scratch(workspace, spec_.lane), WordsLayout(words));
+    on_.Launch(FillPatternKernel(), TestShape(),
+               {Out(scratch), Val(static_cast<uint32_t>(hash_) ^ 3), Val(words)});
+    outputs_.push_back(Twice(scratch));
+  }
+
   void Break(bool appends) {
     const Tensor in = Pattern(static_cast<uint32_t>(hash_) ^ 2, kPartWords);
     const Tensor out = on_.Empty(WordsLayout(kPartWords));
@@ -111,6 +132,24 @@ class Body {
     outputs_.push_back(out);
   }
 
+  void Part(uint32_t slot) {
+    const auto bytes = static_cast<int64_t>(FrontBytes(spec_.slots[slot], in_.key()));
+    const Layout* const front = Layout::Of(DType::kU8, {bytes});
+    const Tensor out = on_.Empty(front);
+    outputs_.push_back(out);
+    if (!on_.ok() || bytes == 0) return;
+    const auto part = [](Launcher& on, absl::Span<const Tensor> tensors) {
+      on.Copy(tensors[1], tensors[0]);
+    };
+    const Tensor read = in_.slot(slot).View(front, 0);
+    if (in_.mode() == Mode::kFull) {
+      const Tensor tensors[] = {read, out};
+      part(on_, tensors);
+    } else {
+      on_.Break("a part that reads a slot", {In(read), Out(out)}, part);
+    }
+  }
+
   const ProgramSpec& spec_;
   BodyWorld& world_;
   Launcher& on_;
@@ -119,22 +158,37 @@ class Body {
   Values outputs_;
 };
 
-void NoteSlots(const ProgramSpec& spec, BodyWorld& world, const ProgramInputs& in) {
-  world.slots.clear();
-  for (SlotId i = 0; i < spec.slots.size(); ++i) world.slots.push_back(in.slot(i).word());
+void CheckSlots(const ProgramSpec& spec, BodyWorld& world, const ProgramInputs& in) {
+  for (SlotId i = 0; i < spec.slots.size(); ++i) {
+    world.is_slot_elsewhere |= in.slot(i).word() != world.slots[i];
+  }
+}
+
+// Like a library that is handed its workspaces: the body checks that they are what it has, and asks
+// for more.
+void AskLibrary(const ProgramSpec& spec, BodyWorld& world, Launcher& on,
+                const ProgramInputs& in) {
+  for (size_t i = 0; i < spec.deps.size(); ++i) {
+    if (!IsWorkspace(spec.deps[i])) continue;
+    const uint32_t workspace = WorkspaceOf(spec.deps[i]);
+    world.is_workspace_wrong |= !(in.workspace(i) == world.library->memory(workspace));
+    on.Fail(world.library->Ask(workspace, NeedOf(in.key())));
+  }
 }
 
 }  // namespace
 
-Values Prepare(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in) {
-  NoteSlots(spec, world, in);
+Values RunPrepare(const ProgramSpec& spec, BodyWorld& world, Launcher& on,
+                  const ProgramInputs& in) {
+  CheckSlots(spec, world, in);
   Body body(spec, world, on, in);
   return {body.Pattern(static_cast<uint32_t>(HashOf(in.key())) ^ 1, kPartWords)};
 }
 
 Values RunBody(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in) {
   world.ran.push_back({in.key(), in.mode()});
-  NoteSlots(spec, world, in);
+  CheckSlots(spec, world, in);
+  AskLibrary(spec, world, on, in);
   Values outputs = Body(spec, world, on, in).Run();
   if (world.fails) on.Fail(absl::InternalError(kPlannedFailure));
   return outputs;

@@ -10,6 +10,8 @@
 #include "graphs/launcher.h"
 #include "graphs/tensor.h"
 #include "runtime/program.h"
+#include "tests/runtime/simulation/library.h"
+#include "tests/runtime/simulation/pad_body.h"
 #include "tests/runtime/simulation/script.h"
 
 namespace graphtree::runtime_simulation {
@@ -19,6 +21,7 @@ struct BodyWorld {
   Address log = 0;
   Address sum = 0;
   const std::array<Address, kDeps>* deps = nullptr;  // where they are now
+  Library* library = nullptr;
   bool fails = false;                                // at the end of its run
   // Of its runs since somebody has cleared this.
   struct Ran {
@@ -26,12 +29,20 @@ struct BodyWorld {
     Mode mode;
   };
   std::vector<Ran> ran = {};
-  std::vector<Address> slots = {};  // where it found them
+  std::vector<Address> slots = {};  // where they are, as the runtime says
+  bool is_slot_elsewhere = false;   // it has found one that is not there
+  PadsSeen pads = {};
+  bool is_workspace_wrong = false;  // it was given other memory than the library has
+
+  Address dep(uint32_t number) const {
+    return IsWorkspace(number) ? library->memory(WorkspaceOf(number)).base : (*deps)[number];
+  }
 };
 
 constexpr const char* kPlannedFailure = "the script's body fails";
 
-Values Prepare(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in);
+Values RunPrepare(const ProgramSpec& spec, BodyWorld& world, Launcher& on,
+                  const ProgramInputs& in);
 Values RunBody(const ProgramSpec& spec, BodyWorld& world, Launcher& on, const ProgramInputs& in);
 
 }  // namespace graphtree::runtime_simulation

@@ -7,6 +7,7 @@
 
 #include "runtime/shapes/naive_shapes.h"
 #include "tests/kernels/kernels.h"
+#include "tests/runtime/simulation/pad_cases.h"
 
 namespace graphtree::runtime_simulation {
 namespace {
@@ -45,14 +46,45 @@ uint64_t HashOf(const Key& key) {
 
 uint32_t PatternWordsOf(const Key& key) { return 1 + HashOf(key) % 24; }
 
+uint64_t FrontBytes(const SlotSpec& slot, const Key& key) {
+  const uint64_t row = RowElementsOf(slot) * BytesOf(slot.type);
+  return std::min<uint64_t>(4 * kPartWords, RowsOf(slot, key) * row);
+}
+
+uint32_t NeedOf(const Key& key) { return 1 + HashOf(key) / 24 % 32; }
+
+uint32_t RoomFor(uint32_t words) {
+  uint32_t room = kLeastRoom;
+  while (room < words) room *= 2;
+  return room;
+}
+
+size_t OpsThatReadSlots(const ProgramSpec& spec) {
+  size_t count = spec.ops.size();
+  for (; count > 0; --count) {
+    const Op op = Resolved(spec, spec.ops[count - 1]);
+    if (op.kind == OpKind::kShow || op.kind == OpKind::kSum || op.kind == OpKind::kPart) break;
+    if (op.kind == OpKind::kPad && PadCaseOf(spec, op.at, Key()).kind == PadKind::kSlot) break;
+  }
+  return count;
+}
+
 Op Resolved(const ProgramSpec& spec, Op op) {
   const bool has_none = op.kind == OpKind::kDep ? spec.deps.empty() : spec.slots.empty();
   if (op.kind == OpKind::kDep) {
     if (has_none) return {OpKind::kPattern, op.at};
     return {OpKind::kDep, spec.deps[op.at % spec.deps.size()]};
   }
-  if (op.kind != OpKind::kShow && op.kind != OpKind::kSum) return op;
-  if (has_none) return {op.kind == OpKind::kShow ? OpKind::kPattern : OpKind::kLog, op.at};
+  if (op.kind == OpKind::kScratch) {
+    std::vector<uint32_t> workspaces;
+    for (const uint32_t dep : spec.deps) {
+      if (IsWorkspace(dep)) workspaces.push_back(WorkspaceOf(dep));
+    }
+    if (workspaces.empty()) return {OpKind::kPattern, op.at};
+    return {OpKind::kScratch, workspaces[op.at % workspaces.size()]};
+  }
+  if (op.kind != OpKind::kShow && op.kind != OpKind::kSum && op.kind != OpKind::kPart) return op;
+  if (has_none) return {op.kind == OpKind::kSum ? OpKind::kLog : OpKind::kPattern, op.at};
   return {op.kind, static_cast<uint32_t>(op.at % spec.slots.size())};
 }
 
@@ -120,7 +152,8 @@ bool ProgramModel::Exclude(const Key& key, bool excluded) {
     } else if (shape.is_waiting) {
       shape.usable = {Why::kNotCommitted};
       if (shape.is_unsure) shape.MayBe({Why::kHit});
-    } else if (shape.is_unsure && !shape.is_recorded && !records_while_serving_) {
+    } else if (shape.is_unsure && !records_while_serving_) {
+      // Recording it once more may have failed.
       shape.usable = {Why::kHit, Why::kNotRecorded};
     } else {
       shape.usable = {shape.is_recorded || records_while_serving_ ? Why::kHit : Why::kNotRecorded};
@@ -210,6 +243,11 @@ Bytes ProgramModel::Shown(uint32_t slot, const Key& key) const {
   return shown;
 }
 
+Bytes ProgramModel::FrontOf(uint32_t slot, const Key& key) const {
+  const Bytes& whole = slots_[slot];
+  return Bytes(whole.begin(), whole.begin() + FrontBytes(spec_.slots[slot], key));
+}
+
 Effects ProgramModel::Compute(const Key& key, absl::Span<const Words> deps, uint64_t log,
                               const Words& sum) const {
   Effects made;
@@ -242,10 +280,52 @@ Effects ProgramModel::Compute(const Key& key, absl::Span<const Words> deps, uint
         made.outputs.push_back(AsBytes(Twice(PatternOf(seed ^ 2, kPartWords))));
         if (op.at % 2 == 1) made.log = Appended(made.log, hash ^ 1);
         break;
+      case OpKind::kScratch:
+        made.outputs.push_back(AsBytes(Twice(PatternOf(seed ^ 3, NeedOf(key)))));
+        break;
+      case OpKind::kPart: made.outputs.push_back(FrontOf(op.at, key)); break;
+      case OpKind::kPad: made.outputs.push_back(PaddedBy(op.at, key, deps)); break;
       case OpKind::kHog: break;
     }
   }
   return made;
+}
+
+Bytes ProgramModel::PaddedBy(uint32_t at, const Key& key, absl::Span<const Words> deps) const {
+  const PadCase pad = PadCaseOf(spec_, at, key);
+  const Bytes value = ElementOf(pad.type, pad.value);
+  const auto pattern = [&pad](int64_t words) {
+    return AsBytes(PatternOf(pad.seed, static_cast<uint32_t>(words)));
+  };
+  switch (pad.kind) {
+    case PadKind::kGrows: return PadNaively(pattern(pad.from[0]), pad.from, pad.to, value);
+    case PadKind::kHasRoom: {
+      const Bytes first = PadNaively(pattern(pad.from[0]), pad.from, pad.between,
+                                     ElementOf(pad.type, pad.value + 1));
+      return PadNaively(first, pad.between, pad.to, value);
+    }
+    case PadKind::kRows: {
+      Words rows;
+      for (int64_t i = 0; i < pad.from[0] * pad.from[1]; ++i) {
+        rows.push_back(PatternWord(pad.seed + static_cast<uint32_t>(i / pad.from[1]),
+                                   static_cast<uint32_t>(i % pad.from[1])));
+      }
+      return PadNaively(AsBytes(rows), pad.from, pad.to, value);
+    }
+    case PadKind::kHeld: {
+      // What is padded, and what the other handle sees.
+      Words sum = PatternOf(pad.seed, static_cast<uint32_t>(pad.to[0]));
+      for (int64_t i = 0; i < pad.to[0]; ++i) sum[i] += i < pad.from[0] ? sum[i] : pad.value;
+      return AsBytes(sum);
+    }
+    case PadKind::kSlot: return PadNaively(Shown(pad.at, key), pad.from, pad.to, value);
+    case PadKind::kPrepared: {
+      const auto seed = static_cast<uint32_t>(HashOf(key));
+      return PadNaively(AsBytes(PatternOf(seed ^ 1, kPartWords)), pad.from, pad.to, value);
+    }
+    case PadKind::kForeign: return PadNaively(AsBytes(deps[pad.at]), pad.from, pad.to, value);
+  }
+  return {};
 }
 
 }  // namespace graphtree::runtime_simulation

@@ -29,6 +29,7 @@ namespace graphtree::runtime_simulation {
 constexpr uint32_t kDepWords = 16;
 constexpr uint32_t kSumWords = 16;
 constexpr uint32_t kPartWords = 8;
+constexpr uint32_t kLeastRoom = 4;  // words of a workspace for each lane
 
 using Bytes = std::vector<uint8_t>;
 using Words = std::vector<uint32_t>;
@@ -36,6 +37,16 @@ using Words = std::vector<uint32_t>;
 // What a body computes from a key.
 uint64_t HashOf(const Key& key);
 uint32_t PatternWordsOf(const Key& key);
+// How many bytes of a slot its front has.
+uint64_t FrontBytes(const SlotSpec& slot, const Key& key);
+// How many words of each of its workspaces the body needs, and how much room one that grows gets.
+uint32_t NeedOf(const Key& key);
+uint32_t RoomFor(uint32_t words);
+// Behind so many of its ops the body reads no slot any more.
+size_t OpsThatReadSlots(const ProgramSpec& spec);
+// Whether the dependency is a workspace, and its number as such.
+inline bool IsWorkspace(uint32_t dep) { return dep >= kDeps; }
+inline uint32_t WorkspaceOf(uint32_t dep) { return dep - kDeps; }
 // An op that names a slot or a dependency where the program has none does something else.
 Op Resolved(const ProgramSpec& spec, Op op);
 
@@ -94,12 +105,14 @@ class ProgramModel {
   void Unpack(const Key& padded, absl::Span<const NaiveStaged> staged);
   // What Record brings.
   void UnpackZeros(const Key& shape);
-  // What the body makes of the slots as they are. `deps` by number.
+  // What the body makes of the slots as they are. `deps` by number; of workspaces the heads.
   Effects Compute(const Key& key, absl::Span<const Words> deps, uint64_t log,
                   const Words& sum) const;
 
  private:
   Bytes Shown(uint32_t slot, const Key& key) const;
+  Bytes FrontOf(uint32_t slot, const Key& key) const;
+  Bytes PaddedBy(uint32_t at, const Key& key, absl::Span<const Words> deps) const;
 
   const ProgramSpec& spec_;
   const bool records_while_serving_;

@@ -45,6 +45,11 @@ constexpr Planted kPlanted[] = {
     {"EndsContinued", RuntimeBug::kEndsContinued},
     {"SkipsStale", RuntimeBug::kSkipsStale},
     {"CountsRefused", RuntimeBug::kCountsRefused},
+    {"FreesRowsEarly", RuntimeBug::kFreesRowsEarly},
+    {"FreesSlotsEarly", RuntimeBug::kFreesSlotsEarly},
+    {"MovesInOneLane", RuntimeBug::kMovesInOneLane},
+    {"TrustsPlans", RuntimeBug::kTrustsPlans},
+    {"ForgetsPlanOrder", RuntimeBug::kForgetsPlanOrder},
 };
 
 class RuntimeBugTest : public testing::TestWithParam<Planted> {};

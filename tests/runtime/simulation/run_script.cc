@@ -50,6 +50,8 @@ bool Simplify(Script* script, const std::function<bool(const Script&)>& fails, i
       attempt([s](Action& action) { action.steps[s].moves_dep = false; }, at);
       attempt([s](Action& action) { action.steps[s].stream = 0; }, at);
       attempt([s](Action& action) { action.steps[s].holds = false; }, at);
+      attempt([s](Action& action) { action.steps[s].fills = 0; }, at);
+      attempt([s](Action& action) { action.steps[s].rewrites = false; }, at);
     }
   }
   return any;
@@ -71,6 +73,31 @@ bool DropOps(Script* script, const std::function<bool(const Script&)>& fails, in
       if (!fails(smaller)) continue;
       *script = std::move(smaller);
       any = true;
+    }
+  }
+  return any;
+}
+
+// What programs have but their ops.
+bool SimplifyPrograms(Script* script, const std::function<bool(const Script&)>& fails,
+                      int* tries) {
+  bool any = false;
+  const auto attempt = [&](const std::function<void(ProgramSpec&)>& change, size_t at) {
+    if (*tries <= 0) return;
+    Script simpler = *script;
+    change(simpler.programs[at]);
+    if (ToString(simpler) == ToString(*script)) return;
+    --*tries;
+    if (!fails(simpler)) return;
+    *script = std::move(simpler);
+    any = true;
+  };
+  for (size_t p = 0; p < script->programs.size(); ++p) {
+    attempt([](ProgramSpec& spec) { spec.tells_when_free = false; }, p);
+    attempt([](ProgramSpec& spec) { spec.says_when_free = false; }, p);
+    attempt([](ProgramSpec& spec) { spec.plans = false; }, p);
+    for (size_t at = script->programs[p].deps.size(); at-- > 0;) {
+      attempt([at](ProgramSpec& spec) { spec.deps.erase(spec.deps.begin() + at); }, p);
     }
   }
   return any;
@@ -113,6 +140,7 @@ Script Shrink(Script script, const std::function<bool(const Script&)>& fails, in
     bool any = simulation::DropRuns(&script, &Script::actions, fails, &tries);
     any |= Simplify(&script, fails, &tries);
     any |= DropOps(&script, fails, &tries);
+    any |= SimplifyPrograms(&script, fails, &tries);
     if (!any) break;
   }
   return script;

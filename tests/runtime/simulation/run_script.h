@@ -19,7 +19,8 @@ std::string FailureOnGpu(const Script& script);
 // Several servers on one host device, each on a thread of its own, as threads come. Nothing fails.
 std::string FailureTogether(std::vector<Script> scripts);
 
-// The same script without the actions, programs' ops and mistakes that it fails without, too.
+// The same script without the actions, programs' ops, dependencies and flags, and steps' oddities
+// that it fails without, too.
 // REQUIRES: it fails. At most `tries` calls of `fails`.
 Script Shrink(Script script, const std::function<bool(const Script&)>& fails, int tries);
 

@@ -2,6 +2,7 @@
 #include "tests/runtime/simulation/script.h"
 
 #include <algorithm>
+#include <numeric>
 #include <random>
 
 #include "absl/strings/str_cat.h"
@@ -30,7 +31,7 @@ class Drawer {
     for (uint32_t slots = OneIn(12) ? 0 : 1 + Below(3); slots > 0; --slots) {
       spec.slots.push_back(Slot(spec.slots.size()));
     }
-    for (uint32_t dep = 0; dep < kDeps; ++dep) {
+    for (uint32_t dep = 0; dep < kAllDeps; ++dep) {
       if (OneIn(3)) spec.deps.push_back(dep);
     }
     for (uint32_t slot = 0; slot < spec.slots.size(); ++slot) {
@@ -39,10 +40,13 @@ class Drawer {
     for (uint32_t ops = 1 + Below(4); ops > 0; --ops) {
       spec.ops.push_back({Of({OpKind::kShow, OpKind::kPattern, OpKind::kDep, OpKind::kDep,
                               OpKind::kLog, OpKind::kLog, OpKind::kSum, OpKind::kBreak,
-                              OpKind::kHog}),
-                          Below(6)});
+                              OpKind::kScratch, OpKind::kScratch, OpKind::kPad, OpKind::kPad,
+                              OpKind::kPart, OpKind::kHog}),
+                          Below(64)});
     }
     spec.prepares = OneIn(3);
+    spec.tells_when_free = OneIn(2);
+    spec.says_when_free = OneIn(2);
     for (uint32_t i = 0; i < spec.outputs(); ++i) {
       if (OneIn(4)) spec.kept.push_back(i);
     }
@@ -56,7 +60,8 @@ class Drawer {
     Action action = {Of({ActionKind::kShapes, ActionKind::kExclude, ActionKind::kRecord,
                          ActionKind::kPair, ActionKind::kPair, ActionKind::kVote, ActionKind::kMove,
                          ActionKind::kTouch, ActionKind::kRewrite, ActionKind::kDrop,
-                         ActionKind::kWrong, ActionKind::kStep, ActionKind::kStep,
+                         ActionKind::kWrong, ActionKind::kPrepare, ActionKind::kTake,
+                         ActionKind::kStep, ActionKind::kStep,
                          ActionKind::kStep, ActionKind::kStep, ActionKind::kStep,
                          ActionKind::kStep, ActionKind::kStep, ActionKind::kStep,
                          ActionKind::kStep, ActionKind::kStep})};
@@ -66,12 +71,24 @@ class Drawer {
     if (OneIn(40)) action.kind = Of({ActionKind::kAdd, ActionKind::kRemove, ActionKind::kCapture});
     return Filled(action, script);
   }
+  // What was prepared is often wanted at once, before anybody has waited for it.
+  bool IsWantedNow(const Action& last) { return last.kind == ActionKind::kPrepare && !OneIn(3); }
+  Action TakeOf(const Action& prepared, const Script& script) {
+    Action action = Filled({ActionKind::kTake}, script);
+    action.program = prepared.program;
+    action.steps[0] = Step(script, prepared.program);
+    return action;
+  }
   Action Filled(Action action, const Script& script) {
     // Programs are used for a while each, so that their shapes are hit.
     if (OneIn(8)) favorite_ = Below(script.programs.size());
     action.program = OneIn(3) ? Below(script.programs.size()) : favorite_;
     action.pick = random_();
+    const bool is_ahead =
+        action.kind == ActionKind::kPrepare || action.kind == ActionKind::kTake;
+    if (is_ahead) action.program = Planner(script, action.program);
     action.steps.push_back(Step(script, action.program));
+    if (action.kind == ActionKind::kTake) action.steps.push_back(Step(script, Below(64)));
     if (action.kind == ActionKind::kPair || action.kind == ActionKind::kVote) {
       const bool is_vote = action.kind == ActionKind::kVote;
       action.steps.push_back(Step(script, is_vote ? action.program : Below(64)));
@@ -82,6 +99,15 @@ class Drawer {
   }
 
  private:
+  // The next program that plans; else this one.
+  static uint32_t Planner(const Script& script, uint32_t program) {
+    for (uint32_t i = 0; i < script.programs.size(); ++i) {
+      const uint32_t next = (program + i) % script.programs.size();
+      if (script.programs[next].plans) return next;
+    }
+    return program;
+  }
+
   FieldRule Rule() {
     FieldRule rule = {Of({Covers::kEqual, Covers::kAtMost, Covers::kAtMost, Covers::kPowerOfTwo})};
     if (rule.covers == Covers::kEqual) return rule;
@@ -182,6 +208,8 @@ class Drawer {
     step.excludes = OneIn(30);
     step.mistake = OneIn(6) ? static_cast<Mistake>(Below(kMistakes)) : Mistake::kNone;
     step.holds = OneIn(3);
+    step.fills = OneIn(2) ? Below(16) : 0;
+    step.rewrites = OneIn(4);
     return step;
   }
 
@@ -199,7 +227,15 @@ void NeedCommits(ProgramSpec* program) {
   program->needs_commit = true;
   for (Op& op : program->ops) {
     if (op.kind == OpKind::kBreak) op.kind = OpKind::kPattern;
+    if (op.kind == OpKind::kPart) op.kind = OpKind::kShow;
   }
+}
+
+// Ahead wants all outputs to be kept.
+void Plan(ProgramSpec* program) {
+  program->plans = true;
+  program->kept.resize(program->outputs());
+  std::iota(program->kept.begin(), program->kept.end(), 0);
 }
 
 }  // namespace
@@ -225,6 +261,7 @@ Script MakeScript(uint32_t seed, uint32_t actions) {
     if (script.is_hasty) script.programs.back().slots.push_back(Wide());
   }
   if (seed % 6 == 1) NeedCommits(&script.programs[0]);
+  if (seed % 2 == 0) Plan(&script.programs.back());
   for (uint32_t i = 0; i < script.programs.size(); ++i) {
     for (const ActionKind kind : {ActionKind::kAdd, ActionKind::kShapes, ActionKind::kRecord}) {
       if (kind == ActionKind::kRecord && drawer.OneIn(2)) continue;
@@ -234,7 +271,15 @@ Script MakeScript(uint32_t seed, uint32_t actions) {
       script.actions.push_back(action);
     }
   }
-  while (script.actions.size() < actions) script.actions.push_back(drawer.NextAction(script));
+  while (script.actions.size() < actions) {
+    Action& last = script.actions.back();
+    if (drawer.IsWantedNow(last)) {
+      last.look = false;
+      script.actions.push_back(drawer.TakeOf(last, script));
+    } else {
+      script.actions.push_back(drawer.NextAction(script));
+    }
+  }
   return script;
 }
 

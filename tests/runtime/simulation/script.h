@@ -22,7 +22,10 @@
 namespace graphtree::runtime_simulation {
 
 constexpr uint32_t kStreams = 3;
+// Dependencies by number: first those without memory of their own, then workspaces.
 constexpr uint32_t kDeps = 3;
+constexpr uint32_t kWorkspaces = 2;
+constexpr uint32_t kAllDeps = kDeps + kWorkspaces;
 
 enum class OpKind : uint8_t {
   kShow,     // an output: the slot as the body sees it
@@ -32,11 +35,15 @@ enum class OpKind : uint8_t {
   kSum,      // adds the slot's words to the program's sum, in place
   kBreak,    // an output: twice a pattern, by a part that runs eagerly in segmented shapes
   kHog,      // memory that a small pool seldom has
+  kScratch,  // an output: twice a pattern, by way of a workspace
+  kPad,      // an output: something padded (pad_cases.h)
+  kPart,     // an output: the front of a slot, read by a part as kBreak's
 };
+constexpr uint32_t kOpKinds = static_cast<uint32_t>(OpKind::kPart) + 1;
 
 struct Op {
   OpKind kind;
-  uint32_t at = 0;  // a slot, or a dependency of the program's
+  uint32_t at = 0;  // a slot, a dependency of the program's, or a pad's number
 };
 
 struct ProgramSpec {
@@ -47,7 +54,10 @@ struct ProgramSpec {
   std::vector<Op> ops;
   bool needs_commit = false;   // then it has no breaks
   bool prepares = false;       // one more output, made of what `prepare` made
-  std::vector<uint32_t> kept;  // outputs
+  bool tells_when_free = false;
+  bool says_when_free = false;  // in its body, behind the last op that reads a slot
+  bool plans = false;           // runs ahead of others' steps, too, and keeps all outputs
+  std::vector<uint32_t> kept;   // outputs
   std::vector<Key> shapes;     // that the server may add
 
   size_t outputs() const;
@@ -97,6 +107,9 @@ struct StepSpec {
   bool excludes = false;   // what was chosen, between Begin and Run
   Mistake mistake = Mistake::kNone;
   bool holds = false;  // the outputs, beyond the step
+  // What is done behind the step's free events, on a stream that waits for nothing else.
+  uint32_t fills = 0;     // slots that may be left out, a bit for each
+  bool rewrites = false;  // the device rows that it was staged with
 };
 
 enum class ActionKind : uint8_t {
@@ -108,15 +121,18 @@ enum class ActionKind : uint8_t {
   kStep,
   kPair,     // two steps, in two lanes if there are two, that overlap
   kVote,     // a step after a vote with a rank that calls with the second step's key
-  kMove,     // a dependency: its memory is elsewhere, and what was there is overwritten
+  kMove,     // a dependency: its memory is elsewhere, and what was there is overwritten; a
+             // workspace may have more or less of it then
   kTouch,    // a dependency, which stayed where it is
   kRewrite,  // what steps are staged from
   kDrop,     // an output that is held
   kWrong,    // what a runtime refuses outside of steps
   kCapture,  // a step, a recording and a removal while a stream captures
   kCommit,   // the epoch of now, after another one was refused
+  kPrepare,  // the program runs ahead of a Take
+  kTake,     // its outputs, prepared or not, go into the second step
 };
-constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kCommit) + 1;
+constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kTake) + 1;
 
 struct Action {
   ActionKind kind;

@@ -8,11 +8,13 @@
 namespace graphtree::runtime_simulation {
 namespace {
 
-constexpr const char* kOpNames[] = {"show", "pattern", "dep", "log", "sum", "break", "hog"};
+constexpr const char* kOpNames[] = {"show", "pattern", "dep", "log", "sum", "break", "hog",
+                                     "scratch", "pad", "part"};
+static_assert(sizeof(kOpNames) / sizeof(kOpNames[0]) == kOpKinds);
 constexpr const char* kActionNames[] = {
     "add",  "remove", "shapes of", "exclude in", "record", "step", "pair of steps",
     "vote", "move",   "touch",     "rewrite",    "drop",   "wrong", "capture",
-    "commit"};
+    "commit", "prepare", "take"};
 static_assert(sizeof(kActionNames) / sizeof(kActionNames[0]) == kActionKinds);
 constexpr const char* kMistakeNames[] = {
     "none",        "stages twice", "too many rows",  "negative rows",    "other type",
@@ -47,6 +49,9 @@ std::string ProgramText(const ProgramSpec& spec) {
     absl::StrAppend(&text, " ", kOpNames[static_cast<int>(op.kind)], " ", op.at, ",");
   }
   if (spec.needs_commit) absl::StrAppend(&text, " needs commits,");
+  if (spec.tells_when_free) absl::StrAppend(&text, " tells when free,");
+  if (spec.says_when_free) absl::StrAppend(&text, " says when slots are free,");
+  if (spec.plans) absl::StrAppend(&text, " plans,");
   absl::StrAppend(&text, spec.prepares ? " prepares;" : ";", " kept ",
                   absl::StrJoin(spec.kept, " "), "; shapes");
   for (const Key& key : spec.shapes) absl::StrAppend(&text, " (", ToString(key), ")");
@@ -71,12 +76,15 @@ std::string StepText(const StepSpec& step) {
     absl::StrAppend(&text, ", ", kMistakeNames[static_cast<int>(step.mistake)]);
   }
   if (step.holds) absl::StrAppend(&text, ", holds");
+  if (step.fills != 0) absl::StrAppend(&text, ", fills slots ", step.fills);
+  if (step.rewrites) absl::StrAppend(&text, ", rewrites its rows");
   return text;
 }
 
 bool HasSteps(ActionKind kind) {
   return kind == ActionKind::kStep || kind == ActionKind::kPair || kind == ActionKind::kVote ||
-         kind == ActionKind::kCapture;
+         kind == ActionKind::kCapture || kind == ActionKind::kPrepare ||
+         kind == ActionKind::kTake;
 }
 
 }  // namespace

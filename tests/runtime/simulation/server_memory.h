@@ -1,7 +1,9 @@
 // Device memory of the simulated server's own: dependencies, at two places each; what steps are
-// staged from; what bodies write to without being given it. All of it in one piece:
+// staged from; the places of workspaces (library.h); what bodies write to without being given it.
+// All of it in one piece:
 //
-//   | source 0..3 | dep 0, dep 0 elsewhere, dep 1, ... | log and sum of program 0, of 1, ... |
+//   | source 0..3 | dep 0, dep 0 elsewhere, dep 1, ... | places of workspace 0, of 1 |
+//   | log and sum of program 0, of 1, ... |
 #ifndef GRAPHTREE_TESTS_RUNTIME_SIMULATION_SERVER_MEMORY_H_
 #define GRAPHTREE_TESTS_RUNTIME_SIMULATION_SERVER_MEMORY_H_
 
@@ -19,6 +21,8 @@ namespace graphtree::runtime_simulation {
 
 constexpr uint32_t kSources = 4;
 constexpr uint64_t kSourceBytes = 8192;
+constexpr uint32_t kWorkspacePlaces = 10;
+constexpr uint64_t kWorkspaceBytes = 512;
 
 class ServerMemory {
  public:
@@ -31,7 +35,10 @@ class ServerMemory {
   Address dep(uint32_t number, uint32_t place) const {
     return source(kSources) + (number * 2 + place) * kRoom;
   }
-  Address log(uint32_t program) const { return dep(kDeps, 0) + program * 2 * kRoom; }
+  Address workspace(uint32_t number, uint32_t place) const {
+    return dep(kDeps, 0) + (number * kWorkspacePlaces + place) * kWorkspaceBytes;
+  }
+  Address log(uint32_t program) const { return workspace(kWorkspaces, 0) + program * 2 * kRoom; }
   Address sum(uint32_t program) const { return log(program) + kRoom; }
 
   // On a stream of its own. REQUIRES: no work on these bytes is under way.

@@ -50,10 +50,16 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
   }
   for (const char* what :
        {"adopted", "bodies that failed", "calls that slots cannot hold", "canceled steps",
-        "captures", "commits", "faults", "outputs read", "pairs", "programs removed",
-        "recorded ahead", "refused steps", "shapes refused", "staged from a kept output",
-        "staged from the device", "staged from the step before", "stale outputs that say so",
-        "votes that agree", "votes that do not"}) {
+        "captures", "commits", "faults", "outputs read", "pads copied", "pads in place",
+        "pads that had no room", "pairs", "plans for another key", "plans for other rows",
+        "plans prepared", "plans that nobody prepared", "plans that were touched", "plans used",
+        "programs removed", "recorded ahead", "recorded once more", "refused steps",
+        "rows rewritten behind their event", "shapes refused", "slots filled behind their event",
+        "staged from a kept output", "staged from a plan", "staged from the device",
+        "staged from the step before", "stale outputs that say so", "votes that agree",
+        "votes that do not", "workspaces moved between steps", "workspaces moved by a body",
+        "workspaces moved in a recording", "workspaces moved under recordings",
+        "workspaces told to be where they are"}) {
     EXPECT_GT(reached[what], 0u) << what;
   }
   EXPECT_LE(1000 * reached["choices not looked at"], reached["choices looked at"]);

@@ -46,7 +46,10 @@ World::World(Device& device, FaultPlan* plan, const Script& script, Reached* rea
       script_(script),
       reached_(reached),
       memory_(device),
-      programs_(script.programs.size()) {}
+      programs_(script.programs.size()),
+      library_(memory_, [this](uint32_t workspace, AddressRange memory) {
+        return runtime_->MoveWorkspace(dep_ids_[kDeps + workspace], memory);
+      }) {}
 
 World::~World() = default;
 
@@ -56,23 +59,38 @@ absl::Status World::OpenAll() {
     GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> stream, device_.NewStream());
     streams_.push_back(std::move(stream));
   }
+  GRAPHTREE_ASSIGN_OR_RETURN(side_, device_.NewStream());
+  GRAPHTREE_ASSIGN_OR_RETURN(side_done_, device_.NewEvent({}));
   for (uint32_t i = 0; i < kSources; ++i) {
     sources_.push_back(RandomBytes(i, kSourceBytes));
     GRAPHTREE_RETURN_IF_ERROR(memory_.Write(memory_.source(i), sources_[i].data(), kSourceBytes));
   }
   for (uint32_t i = 0; i < programs_.size(); ++i) {
-    programs_[i].body = {.log = memory_.log(i), .sum = memory_.sum(i), .deps = &dep_at_};
+    programs_[i].body = {.log = memory_.log(i),
+                         .sum = memory_.sum(i),
+                         .deps = &dep_at_,
+                         .library = &library_};
   }
+  GRAPHTREE_RETURN_IF_ERROR(library_.Settle());
   GRAPHTREE_ASSIGN_OR_RETURN(runtime_, Runtime::Create(device_, OptionsOf(script_)));
   for (uint32_t i = 0; i < kDeps; ++i) {
     dep_ids_[i] = runtime_->DeclareDep(absl::StrCat("dep", i));
-    GRAPHTREE_RETURN_IF_ERROR(Move(i));
+    GRAPHTREE_RETURN_IF_ERROR(Move(i, 0));
+  }
+  for (uint32_t i = 0; i < kWorkspaces; ++i) {
+    dep_ids_[kDeps + i] =
+        runtime_->DeclareWorkspace(absl::StrCat("workspace", i), library_.memory(i));
+    deps_[kDeps + i] = HeadOf(i, 0);
   }
   return absl::OkStatus();
 }
 
 // What is held outlives its runtime.
 absl::Status World::CloseAll() {
+  for (Program& program : programs_) {
+    program.ahead = nullptr;
+    program.events = {};
+  }
   runtime_ = nullptr;
   absl::Status status;
   if (!done_) {
@@ -84,6 +102,8 @@ absl::Status World::CloseAll() {
   held_.clear();
   retired_.clear();
   streams_.clear();
+  side_done_ = nullptr;
+  side_ = nullptr;
   status.Update(memory_.Close());
   return status;
 }
@@ -126,8 +146,8 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kStep: return DoStep(action.steps[0]);
     case ActionKind::kPair: return Pair(action);
     case ActionKind::kVote: return Vote(action);
-    case ActionKind::kMove: return Move(action.pick % kDeps);
-    case ActionKind::kTouch: return Touch(action.pick % kDeps);
+    case ActionKind::kMove: return Move(action.pick % kAllDeps, action.pick / kAllDeps);
+    case ActionKind::kTouch: return Touch(action.pick % kAllDeps);
     case ActionKind::kRewrite: return Rewrite(action.pick);
     case ActionKind::kDrop:
       if (!held_.empty()) LetGo(action.pick % held_.size());
@@ -135,6 +155,8 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kWrong: return DoWrong(program, action.pick);
     case ActionKind::kCapture: return Capture(action);
     case ActionKind::kCommit: return Commit(action.pick);
+    case ActionKind::kPrepare: return Prepare(program, action.steps[0]);
+    case ActionKind::kTake: return Take(program, action);
   }
   return absl::OkStatus();
 }
@@ -147,10 +169,11 @@ absl::Status World::Add(Program& program, const ProgramSpec& spec, uint32_t numb
   options.lane = spec.lane;
   options.kept_outputs = spec.kept;
   options.needs_commit = spec.needs_commit;
+  options.tells_when_free = spec.tells_when_free;
   for (uint32_t dep : spec.deps) options.deps.push_back(dep_ids_[dep]);
   if (spec.prepares) {
     options.prepare = [&spec, &body = program.body](Launcher& on, const ProgramInputs& in) {
-      return Prepare(spec, body, on, in);
+      return RunPrepare(spec, body, on, in);
     };
   }
   options.body = [&spec, &body = program.body](Launcher& on, const ProgramInputs& in) {
@@ -163,17 +186,33 @@ absl::Status World::Add(Program& program, const ProgramSpec& spec, uint32_t numb
   program.model = std::make_unique<ProgramModel>(spec, script_.records_while_serving);
   program.was_there = true;
   program.body.slots.clear();
+  for (SlotId i = 0; i < spec.slots.size(); ++i) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const Tensor slot, runtime_->SlotWhole(program.id, i));
+    program.body.slots.push_back(slot.word());
+  }
+  if (spec.plans) {
+    program.ahead = std::make_unique<Ahead>(*runtime_, program.id);
+    program.expected = {};
+  }
   Count("programs added");
+  const absl::StatusOr<FreeEvents> events = runtime_->WhenFree(program.id);
+  if (!spec.tells_when_free) return ShouldFail("asking what is not told", events.status());
+  GRAPHTREE_RETURN_IF_ERROR(events.status());
+  program.events = *events;
   return absl::OkStatus();
 }
 
 absl::Status World::Remove(Program& program) {
+  GRAPHTREE_RETURN_IF_ERROR(EndSide());
   const absl::Status said = Call([&] { return runtime_->RemoveProgram(program.id); });
   if (program.model == nullptr) return ShouldFail("a program that is not there", said);
   // Another server may be recording.
   const bool is_captured = script_.shares_device && absl::StrContains(said.message(), "capture");
   if (!said.ok()) return MayFail(said) || is_captured ? absl::OkStatus() : said;
   program.model = nullptr;
+  program.ahead = nullptr;
+  program.guess = std::nullopt;
+  program.events = {};
   Count("programs removed");
   return absl::OkStatus();
 }
@@ -232,27 +271,6 @@ absl::Status World::Commit(uint32_t pick) {
   return absl::OkStatus();
 }
 
-absl::Status World::Move(uint32_t dep) {
-  GRAPHTREE_RETURN_IF_ERROR(Wait());
-  const uint64_t moves = ++generations_[dep];
-  deps_[dep] = Words(kDepWords);
-  for (uint32_t i = 0; i < kDepWords; ++i) deps_[dep][i] = PatternWord(dep * 1000 + moves, i);
-  const Address left = dep_at_[dep];
-  dep_at_[dep] = memory_.dep(dep, left == memory_.dep(dep, 0) ? 1 : 0);
-  GRAPHTREE_RETURN_IF_ERROR(memory_.Write(dep_at_[dep], deps_[dep].data(), kDepWords * 4));
-  // What is left behind belongs to somebody else now.
-  const Words garbage(kDepWords, 0xdeadbeef);
-  if (left != 0) {
-    GRAPHTREE_RETURN_IF_ERROR(memory_.Write(left, garbage.data(), kDepWords * 4));
-  }
-  return runtime_->Touch(dep_ids_[dep]);
-}
-
-absl::Status World::Touch(uint32_t dep) {
-  ++generations_[dep];
-  return runtime_->Touch(dep_ids_[dep]);
-}
-
 absl::Status World::Rewrite(uint32_t pick) {
   GRAPHTREE_RETURN_IF_ERROR(Wait());
   const uint32_t source = pick % kSources;
@@ -297,8 +315,10 @@ absl::Status World::Capture(const Action& action) {
       GRAPHTREE_RETURN_IF_ERROR(step->Stage(i, 1.0));
     }
     Values outputs;
+    program.body.ran.clear();
     GRAPHTREE_RETURN_IF_ERROR(
         ShouldFail("a step on a stream that captures", step->Run(&outputs)));
+    if (!program.body.ran.empty()) Grow(program.model->spec(), program.body.ran[0].key);
     ++steps_;
     ++whys_[static_cast<size_t>(Why::kFailed)];
     ++lanes_[program.model->spec().lane].path;

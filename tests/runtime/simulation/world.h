@@ -4,28 +4,40 @@
 //
 //   script --> World --> Runtime        world.cc: actions; world_steps.cc: steps
 //                  \---> ProgramModel   world_checks.cc: what is compared
+//                                       world_workspaces.cc: dependencies that move and grow
+//                                       world_free.cc: work behind a step's free events
+//                                       world_ahead.cc: programs that run ahead of others' steps
 #ifndef GRAPHTREE_TESTS_RUNTIME_SIMULATION_WORLD_H_
 #define GRAPHTREE_TESTS_RUNTIME_SIMULATION_WORLD_H_
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "device/device.h"
 #include "device/fault/fault_plan.h"
+#include "runtime/ahead.h"
 #include "runtime/runtime.h"
+#include "runtime/slots/free_events.h"
 #include "tests/runtime/simulation/body.h"
+#include "tests/runtime/simulation/library.h"
 #include "tests/runtime/simulation/model.h"
 #include "tests/runtime/simulation/script.h"
 #include "tests/runtime/simulation/server_memory.h"
 
 namespace graphtree::runtime_simulation {
+
+// Bytes that are numbers of the type which a slot of the other type can hold.
+Bytes DataFor(DType type, DType slot, uint32_t seed, uint64_t bytes);
 
 // OK if it was an error, in words.
 absl::Status ShouldFail(absl::string_view what, const absl::Status& said);
@@ -43,6 +55,23 @@ class World {
   absl::Status Run();
 
  private:
+  // The rows of a step that is run ahead, by slot.
+  struct PlanRows {
+    std::vector<Bytes> data;
+    std::vector<NaiveStaged> staged;  // pointing there
+    std::vector<AheadRows> rows;      // likewise
+  };
+  // What Ahead has prepared.
+  struct Guess {
+    Key key;
+    PlanRows rows;
+    uint64_t touches = 0;  // of all dependencies, when it began
+    std::vector<Bytes> outputs;
+  };
+  struct Planned {
+    Values outputs;
+    std::vector<Bytes> bytes;
+  };
   struct Program {
     ProgramId id;
     std::unique_ptr<ProgramModel> model;  // null: not there
@@ -51,6 +80,11 @@ class World {
     // What the body writes to; outlives the program.
     uint64_t log = 0;
     Words sum = Words(kSumWords);
+    FreeEvents events = {};
+    // Where the program plans.
+    std::unique_ptr<Ahead> ahead = nullptr;
+    AheadStats expected = {};
+    std::optional<Guess> guess = std::nullopt;
   };
   struct Held {
     Value value;
@@ -70,7 +104,7 @@ class World {
   struct Open {
     const StepSpec* spec = nullptr;
     Program* program = nullptr;
-    std::optional<Step> step;
+    std::optional<Step> step;  // none in Ahead
     Key call;
     Choice choice;
     bool has_shape = false;
@@ -78,7 +112,21 @@ class World {
     Key body;        // as the body has it
     std::vector<Bytes> data;  // by slot
     std::vector<NaiveStaged> staged;
+    const Planned* planned = nullptr;  // that it may be staged with
     bool forgets = false;
+    std::vector<uint64_t> generations;  // before it ran
+    bool grew = false;                  // a workspace of its program's, in its body
+    Why why = Why::kFailed;             // it ran as it did
+    std::string words;                  // how, for people
+  };
+  struct WorkspaceModel {
+    uint32_t room = kLeastRoom;
+    uint64_t moves = 0;
+  };
+  // What a figure may be.
+  struct Figure {
+    uint64_t least = 0;
+    uint64_t most = 0;
   };
 
   // world.cc
@@ -91,9 +139,10 @@ class World {
   absl::Status AddShapes(Program& program, const ProgramSpec& spec, uint32_t pick);
   absl::Status Exclude(Program& program, const ProgramSpec& spec, uint32_t pick);
   absl::Status Record(Program& program, uint32_t stream);
-  absl::Status Move(uint32_t dep);
+  // Record came to this shape. `now` is from when its pass began.
+  void NoteRecorded(Program& program, ShapeModel& shape, const std::vector<uint64_t>& now,
+                    bool is_ok, bool is_sure);
   absl::Status Commit(uint32_t pick);
-  absl::Status Touch(uint32_t dep);
   absl::Status Rewrite(uint32_t pick);
   absl::Status DoWrong(Program& program, uint32_t pick);
   absl::Status Capture(const Action& action);
@@ -108,15 +157,55 @@ class World {
   absl::Status Stage(Open& open, SlotId slot);
   absl::Status StageRows(Open& open, SlotId slot);
   bool StageOutput(Open& open, SlotId slot, absl::Status* status);
+  bool StagePlanned(Open& open, SlotId slot, absl::Status* status);
   absl::Status Between(Open& open);
   absl::Status Err(Open& open, SlotId slot);
   absl::Status ErrInStep(Open& open);
   absl::Status Finish(Open& open);
+  // Which shape the call may take; kept in `open`.
+  absl::Status Choose(Program& program, const Key& call, Modes modes, Open* open);
+  void Choose(const Choice& chosen, bool has_shape, Open* open);
+  // It was launched, or failed before that: what it has made of the program.
+  absl::StatusOr<Effects> NoteRun(Open& open, const absl::Status& said);
   absl::Status CheckRefused(const absl::Status& said, const Open& open);
   absl::Status AfterFailure(Open& open, const absl::Status& said);
   absl::Status CheckRoute(Open& open);
-  absl::Status ExpectWhy(const Open& open, const ShapeModel& shape, Why why) const;
+  absl::Status ExpectWhy(const Open& open, const ShapeModel& shape) const;
   absl::Status TakeOutputs(Open& open, Effects made, Values outputs);
+
+  // world_workspaces.cc
+  absl::Status Move(uint32_t dep, uint32_t pick);
+  absl::Status MoveWorkspace(uint32_t dep, uint32_t pick);
+  absl::Status Touch(uint32_t dep);
+  std::vector<uint64_t> GenerationsOf(const ProgramSpec& spec) const;
+  // The body ran for this key. True if that has made a workspace grow.
+  bool Grow(const ProgramSpec& spec, const Key& key);
+  void NoteMoved(uint32_t workspace, bool is_sure);
+  void AdoptWorkspaces();
+  absl::Status CheckWorkspaces(const RuntimeStats& stats);
+
+  // world_free.cc
+  absl::Status AfterStep(Open& open);
+  absl::Status FillSlots(Program& program, uint32_t slots);
+  absl::Status RewriteRows(Program& program, uint32_t number);
+  absl::Status EndSide();
+  // What comes on the stream comes behind the side stream's work.
+  absl::Status GoBehindSide(uint32_t stream);
+
+  // world_ahead.cc
+  absl::Status Prepare(Program& program, const StepSpec& spec);
+  absl::Status Take(Program& program, const Action& action);
+  absl::Status TakeWrong(Program& program, const StepSpec& spec);
+  absl::Status TakePlan(Program& program, const StepSpec& spec, uint32_t pick, Planned* planned);
+  // Whether the guess is right for this call.
+  bool NoteGuess(Program& program, const Key& call, const PlanRows& rows);
+  PlanRows PlanRowsOf(const Program& program, const Key& call, const StepSpec& spec) const;
+  static bool IsSame(const PlanRows& one, const PlanRows& other);
+  // A step of the program's that `run` has Ahead run. It may not come to outputs.
+  absl::Status RunPlan(Program& program, const StepSpec& spec, const Key& call,
+                       const PlanRows& rows, const std::function<absl::Status()>& run,
+                       std::optional<std::vector<Bytes>>* outputs);
+  absl::Status CheckAhead(const Program& program) const;
 
   // world_checks.cc
   absl::Status Wait();
@@ -128,11 +217,11 @@ class World {
   absl::Status CheckHeld(const Held& held);
   absl::Status CheckProgram(Program& program);
   absl::Status CheckFigures();
+  absl::Status CheckPads();
   // The server's own memory becomes what the model says.
   absl::Status Adopt();
   void BeUnsure();
 
-  std::vector<uint64_t> GenerationsOf(const ProgramSpec& spec) const;
   // A device call of this action's may fail in it.
   template <typename F>
   auto Call(const F& call) {
@@ -153,8 +242,9 @@ class World {
   void NoteFault();
   // Whether an error of what was just done is no wonder.
   bool MayFail(const absl::Status& status) const;
-  void Count(const std::string& what) {
-    if (reached_ != nullptr) ++(*reached_)[what];
+  void Count(const std::string& what) { CountTimes(what, 1); }
+  void CountTimes(const std::string& what, uint64_t times) {
+    if (reached_ != nullptr) (*reached_)[what] += times;
   }
 
   Device& device_;
@@ -165,11 +255,21 @@ class World {
   std::vector<std::unique_ptr<Stream>> streams_;
   std::unique_ptr<Runtime> runtime_;
   std::vector<Program> programs_;
-  std::array<DepId, kDeps> dep_ids_;
-  std::array<Words, kDeps> deps_;
+  std::array<DepId, kAllDeps> dep_ids_;
+  std::array<Words, kAllDeps> deps_;  // of workspaces the heads
   std::array<Address, kDeps> dep_at_ = {};
-  std::array<uint64_t, kDeps> generations_ = {};
+  std::array<uint64_t, kAllDeps> generations_ = {};
+  uint64_t touches_ = 0;
+  Library library_;
+  std::array<WorkspaceModel, kWorkspaces> workspaces_;
+  Figure workspace_moves_;
+  Figure stale_recordings_;
   std::vector<Bytes> sources_;
+  // Of a source: the programs whose steps may read it now.
+  std::array<std::set<uint32_t>, kSources> readers_;
+  std::unique_ptr<Stream> side_;
+  std::unique_ptr<Event> side_done_;
+  bool is_side_busy_ = false;
   std::vector<Held> held_;
   std::vector<Value> retired_;  // let go, but for steps that may read them
   std::map<uint32_t, LaneModel> lanes_;

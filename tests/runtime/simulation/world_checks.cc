@@ -57,7 +57,8 @@ absl::Status World::Wait() {
   for (const std::unique_ptr<Stream>& stream : streams_) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
-  return absl::OkStatus();
+  for (std::set<uint32_t>& readers : readers_) readers.clear();
+  return EndSide();
 }
 
 absl::Status World::WaitForReaders(uint32_t lane) {
@@ -127,6 +128,20 @@ absl::Status World::CheckAll() {
     }
   }
   for (const Held& held : held_) GRAPHTREE_RETURN_IF_ERROR(CheckHeld(held));
+  return library_.Settle();
+}
+
+absl::Status World::CheckPads() {
+  for (Program& program : programs_) {
+    PadsSeen& pads = program.body.pads;
+    if (!pads.wrong.empty()) return absl::InternalError(pads.wrong);
+    // Where a stream cannot be asked its memory is left alone.
+    if (!pads.needless.empty() && !faulted_) return absl::InternalError(pads.needless);
+    CountTimes("pads in place", pads.in_place);
+    CountTimes("pads copied", pads.copied);
+    CountTimes("pads that had no room", pads.without);
+    pads = {};
+  }
   return absl::OkStatus();
 }
 
@@ -138,6 +153,12 @@ absl::Status World::CheckFigures() {
   GRAPHTREE_RETURN_IF_ERROR(Same("the count of reasons",
                                  std::vector<uint64_t>(stats.why.begin(), stats.why.end()),
                                  std::vector<uint64_t>(whys_.begin(), whys_.end())));
+  GRAPHTREE_RETURN_IF_ERROR(CheckWorkspaces(stats));
+  GRAPHTREE_RETURN_IF_ERROR(CheckPads());
+  for (const Program& program : programs_) {
+    if (!program.body.is_slot_elsewhere) continue;
+    return absl::InternalError("a body has found a slot where the runtime says that none is");
+  }
   uint64_t slot_bytes = 0;
   for (const Program& program : programs_) {
     if (program.model != nullptr) slot_bytes += program.model->slot_bytes();

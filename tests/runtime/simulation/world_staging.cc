@@ -14,7 +14,8 @@ namespace {
 
 bool IsWhole(DType type) { return unpack::IsWhole(static_cast<uint8_t>(type)); }
 
-// Bytes that are numbers of the type which a slot of the other type can hold.
+}  // namespace
+
 Bytes DataFor(DType type, DType slot, uint32_t seed, uint64_t bytes) {
   Bytes data(bytes);
   const uint32_t size = BytesOf(type);
@@ -30,8 +31,6 @@ Bytes DataFor(DType type, DType slot, uint32_t seed, uint64_t bytes) {
   }
   return data;
 }
-
-}  // namespace
 
 absl::Status World::StageAll(Open& open) {
   if (!open.step.has_value()) return absl::OkStatus();
@@ -65,6 +64,7 @@ absl::Status World::Stage(Open& open, SlotId slot) {
     return open.step->Stage(slot, staged.value);
   }
   absl::Status status;
+  if (StagePlanned(open, slot, &status)) return status;
   if (staging.kind == SourceKind::kOutput && StageOutput(open, slot, &status)) return status;
   return StageRows(open, slot);
 }
@@ -102,6 +102,7 @@ absl::Status World::StageRows(Open& open, SlotId slot) {
   const uint32_t source = staging.seed / 8 % kSources;
   const uint8_t* const from = sources_[source].data() + offset;
   data.assign(from, from + bytes);
+  readers_[source].insert(open.spec->program);
   staged.data = data.data();
   return open.step->Stage(slot, DeviceRows{memory_.source(source) + offset, staging.type,
                                            staged.rows, row_stride, piece_stride});

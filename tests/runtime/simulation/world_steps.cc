@@ -10,8 +10,8 @@
 namespace graphtree::runtime_simulation {
 namespace {
 
-absl::Status Wrong(absl::string_view what, const Step& step) {
-  return absl::InternalError(absl::StrCat(what, "; the step says: ", step.Describe()));
+absl::Status Wrong(absl::string_view what, absl::string_view words) {
+  return absl::InternalError(absl::StrCat(what, "; the step says: ", words));
 }
 
 }  // namespace
@@ -42,13 +42,9 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
           ShouldFail("a bad key", runtime_->Begin(program.id, bad, stream, options).status()));
     }
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(const Choice chosen, runtime_->Choose(program.id, call, modes));
-  const Verdict verdict = model.MayChoose(call, modes, chosen);
-  Count(verdict == Verdict::kNotLooked ? "choices not looked at" : "choices looked at");
-  if (verdict == Verdict::kImpossible) {
-    return absl::InternalError(absl::StrCat("shape ", chosen.index, " was chosen, as ",
-                                            WhyName(chosen.why), ", for ", ToString(call)));
-  }
+  open->spec = &spec;
+  GRAPHTREE_RETURN_IF_ERROR(Choose(program, call, modes, open));
+  const Choice chosen = open->choice;
   absl::StatusOr<Step> step =
       Call([&] { return runtime_->Begin(program.id, call, stream, options); });
   const bool has_shape = IsReplay(chosen.why) && !is_voted_down;
@@ -57,25 +53,43 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
     return ShouldFail("a call that the slots cannot hold", step.status());
   }
   if (!step.ok()) return MayFail(step.status()) ? absl::OkStatus() : step.status();
-  open->spec = &spec;
-  open->program = &program;
   open->step = *step;
-  open->call = call;
-  open->choice = step->choice();
-  open->has_shape = has_shape;
-  open->body = open->padded = has_shape ? model.ShapeAt(chosen.index).key : call;
-  open->data.resize(spec.staging.size());
-  open->staged.resize(spec.staging.size());
+  Choose(step->choice(), has_shape, open);
   const Why expected = is_voted_down ? Why::kVotedDown : chosen.why;
   if (step->why() == expected) return absl::OkStatus();
-  return Wrong("it was begun for another reason", *step);
+  return Wrong("it was begun for another reason", step->Describe());
+}
+
+absl::Status World::Choose(Program& program, const Key& call, Modes modes, Open* open) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const Choice chosen, runtime_->Choose(program.id, call, modes));
+  const Verdict verdict = program.model->MayChoose(call, modes, chosen);
+  Count(verdict == Verdict::kNotLooked ? "choices not looked at" : "choices looked at");
+  if (verdict == Verdict::kImpossible) {
+    return absl::InternalError(absl::StrCat("shape ", chosen.index, " was chosen, as ",
+                                            WhyName(chosen.why), ", for ", ToString(call)));
+  }
+  open->program = &program;
+  open->call = call;
+  Choose(chosen, IsReplay(chosen.why), open);
+  return absl::OkStatus();
+}
+
+void World::Choose(const Choice& chosen, bool has_shape, Open* open) {
+  ProgramModel& model = *open->program->model;
+  open->choice = chosen;
+  open->has_shape = has_shape;
+  open->body = open->padded = has_shape ? model.ShapeAt(chosen.index).key : open->call;
+  open->data.resize(model.spec().slots.size());
+  open->staged.resize(model.spec().slots.size());
 }
 
 // What the server does between Begin and Run.
 absl::Status World::Between(Open& open) {
   const ProgramSpec& spec = open.program->model->spec();
   if (open.spec->moves_dep) {
-    GRAPHTREE_RETURN_IF_ERROR(Move(spec.deps.empty() ? 0 : spec.deps[0]));
+    const auto pick = static_cast<uint32_t>(steps_);
+    const uint32_t dep = spec.deps.empty() ? 0 : spec.deps[pick % spec.deps.size()];
+    GRAPHTREE_RETURN_IF_ERROR(Move(dep, pick));
   }
   if (open.spec->excludes && open.has_shape) {
     open.program->model->Exclude(open.body, true);
@@ -96,24 +110,40 @@ absl::Status World::Finish(Open& open) {
     return ShouldFail("a canceled step", step.Run(&outputs));
   }
   Program& program = *open.program;
-  ProgramModel& model = *program.model;
+  GRAPHTREE_RETURN_IF_ERROR(GoBehindSide(spec.stream));
   program.body.ran.clear();
   program.body.fails = spec.body_fails;
+  open.generations = GenerationsOf(program.model->spec());
   const bool is_refused = open.forgets || spec.mistake == Mistake::kNoOutputs;
   Values* const place = spec.mistake == Mistake::kNoOutputs ? nullptr : &outputs;
   const absl::Status said = Call([&] { return step.Run(place); });
   program.body.fails = false;
   GRAPHTREE_RETURN_IF_ERROR(ShouldFail("a step that is over", step.Run(&outputs)));
   if (is_refused) return CheckRefused(said, open);
-  LaneModel& lane = lanes_[model.spec().lane];
-  if (!spec.continues) ++lane.path;
-  ++steps_;
-  ++whys_[static_cast<size_t>(step.why())];
-  Count(WhyName(step.why()));
-  if (!absl::StrContains(step.Describe(), WhyName(step.why()))) {
-    return Wrong("it does not say why", step);
+  open.why = step.why();
+  open.words = step.Describe();
+  if (!absl::StrContains(open.words, WhyName(open.why))) {
+    return Wrong("it does not say why", open.words);
   }
-  if (!said.ok()) return AfterFailure(open, said);
+  absl::StatusOr<Effects> made = NoteRun(open, said);
+  if (!said.ok() || !made.ok()) return made.status();
+  GRAPHTREE_RETURN_IF_ERROR(TakeOutputs(open, *std::move(made), std::move(outputs)));
+  return AfterStep(open);
+}
+
+absl::StatusOr<Effects> World::NoteRun(Open& open, const absl::Status& said) {
+  Program& program = *open.program;
+  ProgramModel& model = *program.model;
+  LaneModel& lane = lanes_[model.spec().lane];
+  if (!open.spec->continues) ++lane.path;
+  ++steps_;
+  ++whys_[static_cast<size_t>(open.why)];
+  Count(WhyName(open.why));
+  open.grew = !program.body.ran.empty() && Grow(model.spec(), open.body);
+  if (!said.ok()) {
+    GRAPHTREE_RETURN_IF_ERROR(AfterFailure(open, said));
+    return Effects{};
+  }
   GRAPHTREE_RETURN_IF_ERROR(CheckRoute(open));
   ++lane.done;
   lane.last.key = open.has_shape ? open.choice.key : Key();
@@ -122,17 +152,17 @@ absl::Status World::Finish(Open& open) {
   Effects made = model.Compute(open.body, deps_, program.log, program.sum);
   program.log = made.log;
   program.sum = made.sum;
-  return TakeOutputs(open, std::move(made), std::move(outputs));
+  return made;
 }
 
 absl::Status World::CheckRefused(const absl::Status& said, const Open& open) {
   GRAPHTREE_RETURN_IF_ERROR(ShouldFail("a step without all that it needs", said));
   Count("refused steps");
   if (open.step->why() != Why::kFailed) {
-    return Wrong("it was refused, and has not failed", *open.step);
+    return Wrong("it was refused, and has not failed", open.step->Describe());
   }
   if (open.program->body.ran.empty()) return absl::OkStatus();
-  return Wrong("it was refused, and its body ran", *open.step);
+  return Wrong("it was refused, and its body ran", open.step->Describe());
 }
 
 // If its body did not run, nothing was done, and the next check finds everything as it was. What a
@@ -142,8 +172,8 @@ absl::Status World::AfterFailure(Open& open, const absl::Status& said) {
   Program& program = *open.program;
   const bool is_planned = open.spec->body_fails && !program.body.ran.empty();
   if (!is_planned && !MayFail(said)) return said;
-  if (open.step->why() != Why::kFailed) {
-    return Wrong("it failed, and says something else", *open.step);
+  if (open.why != Why::kFailed) {
+    return Wrong("it failed, and says something else", open.words);
   }
   if (is_planned && !faulted_ && !script_.is_small &&
       !absl::StrContains(said.message(), kPlannedFailure)) {
@@ -158,43 +188,48 @@ absl::Status World::AfterFailure(Open& open, const absl::Status& said) {
   return done_ ? absl::OkStatus() : Adopt();
 }
 
-absl::Status World::ExpectWhy(const Open& open, const ShapeModel& shape, Why why) const {
-  const std::vector<uint64_t> now = GenerationsOf(open.program->model->spec());
+absl::Status World::ExpectWhy(const Open& open, const ShapeModel& shape) const {
   Why expected = open.choice.why;
   if (!shape.is_recorded) {
     expected = shape.is_warm ? Why::kNotRecorded : Why::kWarmingUp;
-  } else if (shape.generations != now) {
+  } else if (shape.generations != open.generations) {
     expected = Why::kStaleDependency;
   }
-  if (why == expected) return absl::OkStatus();
-  return Wrong(absl::StrCat("it ran as ", WhyName(why), " instead of ", WhyName(expected)),
-               *open.step);
+  // A recording in which a workspace moves is given up, and the step runs at once.
+  const bool is_recording =
+      expected == Why::kNotRecorded || expected == Why::kStaleDependency;
+  if (open.grew && is_recording && !open.program->model->spec().needs_commit) {
+    expected = Why::kFailed;
+  }
+  if (open.why == expected) return absl::OkStatus();
+  return Wrong(absl::StrCat("it ran as ", WhyName(open.why), " instead of ", WhyName(expected)),
+               open.words);
 }
 
 absl::Status World::CheckRoute(Open& open) {
-  const Why why = open.step->why();
+  const Why why = open.why;
   const std::vector<BodyWorld::Ran>& ran = open.program->body.ran;
   ProgramModel& model = *open.program->model;
   for (const BodyWorld::Ran& run : ran) {
-    if (!(run.key == open.body)) return Wrong("its body was given another key", *open.step);
+    if (!(run.key == open.body)) return Wrong("its body was given another key", open.words);
   }
   if (!open.has_shape) {
-    if (why != open.choice.why) return Wrong("it ran for another reason", *open.step);
-    if (ran.size() != 1) return Wrong("its body did not run once", *open.step);
+    if (why != open.choice.why) return Wrong("it ran for another reason", open.words);
+    if (ran.size() != 1) return Wrong("its body did not run once", open.words);
     if (ran[0].mode == Mode::kEager) return absl::OkStatus();
-    return Wrong("its body was not told that it ran at once", *open.step);
+    return Wrong("its body was not told that it ran at once", open.words);
   }
   ShapeModel& shape = model.ShapeAt(open.choice.index);
   for (const BodyWorld::Ran& run : ran) {
-    if (run.mode != shape.mode) return Wrong("its body was given another mode", *open.step);
+    if (run.mode != shape.mode) return Wrong("its body was given another mode", open.words);
   }
-  if (ran.empty() != IsReplay(why)) return Wrong("it was replayed, or not, wrongly", *open.step);
-  if (IsReplay(why) && why != open.choice.why) return Wrong("hit is not cover", *open.step);
+  if (ran.empty() != IsReplay(why)) return Wrong("it was replayed, or not, wrongly", open.words);
+  if (IsReplay(why) && why != open.choice.why) return Wrong("hit is not cover", open.words);
   const bool is_sure =
       !script_.is_small && !shape.is_unsure && !open.spec->continues && !faulted_;
-  if (is_sure) GRAPHTREE_RETURN_IF_ERROR(ExpectWhy(open, shape, why));
+  if (is_sure) GRAPHTREE_RETURN_IF_ERROR(ExpectWhy(open, shape));
   const std::vector<uint64_t> now = GenerationsOf(model.spec());
-  const bool was_there = shape.is_recorded && shape.generations == now;
+  const bool was_there = shape.is_recorded && shape.generations == open.generations;
   const bool is_recorded = why == Why::kNotRecorded || why == Why::kStaleDependency;
   const bool is_sure_record = !script_.is_small && !faulted_;
   const bool may_be_recorded = why == Why::kEvicted && model.spec().needs_commit;
@@ -213,13 +248,18 @@ absl::Status World::CheckRoute(Open& open) {
     shape.is_warm = true;
   }
   if (why == Why::kEvicted) shape.is_unsure = true;
+  if (why == Why::kFailed) {
+    // The tree lets a body alone for a while whose recordings are given up.
+    shape.is_unsure = true;
+    if (open.grew) Count("workspaces moved in a recording");
+  }
   return absl::OkStatus();
 }
 
 absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
   const ProgramSpec& spec = open.program->model->spec();
   if (outputs.size() != made.outputs.size()) {
-    return Wrong(absl::StrCat("it gave ", outputs.size(), " outputs"), *open.step);
+    return Wrong(absl::StrCat("it gave ", outputs.size(), " outputs"), open.words);
   }
   const bool looks = steps_ % 2 == 0 && !open.spec->holds && !script_.is_hasty;
   if (looks) GRAPHTREE_RETURN_IF_ERROR(streams_[open.spec->stream]->Synchronize());
@@ -231,12 +271,12 @@ absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
                  .path = lanes_[spec.lane].path,
                  .is_kept = is_kept};
     if (!held.value.is_tensor() || RangeOf(held.value).bytes != held.bytes.size()) {
-      return Wrong(absl::StrCat("output ", i, " is ", Description(held.value)), *open.step);
+      return Wrong(absl::StrCat("output ", i, " is ", Description(held.value)), open.words);
     }
     if (looks) {
       const absl::Status status = CheckHeld(held);
       if (!status.ok()) {
-        return Wrong(absl::StrCat("output ", i, ": ", status.message()), *open.step);
+        return Wrong(absl::StrCat("output ", i, ": ", status.message()), open.words);
       }
     }
     if (open.spec->holds) held_.push_back(std::move(held));
