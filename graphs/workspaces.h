@@ -51,6 +51,8 @@ class Workspaces {
   };
   absl::StatusOr<Found> Find(WorkspaceId id) const;
 
+  // Grows with every move and touch of any workspace.
+  uint64_t changes() const { return changes_; }
   bool AreCurrent(const std::vector<WorkspaceUse>& uses) const {
     for (const WorkspaceUse& use : uses) {
       if (rows_[use.id].generation != use.generation) return false;

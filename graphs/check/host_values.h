@@ -8,7 +8,8 @@
 // random ops draw. Of values, integers, floats and structs of integers without padding are
 // compared: the bytes of other structs and of pointers may differ though nothing was computed from
 // data. An address that a body passes as an integer is taken for a value. A body that computes the
-// same from other data is right, and one whose data were the same in both runs is not found.
+// same from other data is right, and one whose data were the same in both runs is not found. Runs
+// between which a workspace has moved are not compared.
 //
 // Pure.
 #ifndef GRAPHTREE_GRAPHS_CHECK_HOST_VALUES_H_

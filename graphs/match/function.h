@@ -51,6 +51,7 @@ struct Variant {
   uint64_t doubts_hidden_at = 0;  // when `calls` is so many, hidden addresses are sought again
   bool warm = false;           // has run once in the pool
   std::vector<LoggedLaunch> last_launches;  // of its last run at once, in checked mode
+  uint64_t last_launches_at = 0;            // Workspaces::changes after that run
   std::string works_elsewhere;  // what its recording lacked (work_log.h): it stays eager; or empty
   std::vector<size_t> generators;  // by section: how many generators a run drew from
   LearnedRoom room;            // behind what its body makes, for what it pads

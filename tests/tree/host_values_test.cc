@@ -144,6 +144,28 @@ TEST_P(HostValuesTest, StructsAreComparedWhereTheirBytesAreTheirValue) {
   EXPECT_EQ(reasons(Reason::kHostValue), 1u);
 }
 
+TEST_P(HostValuesTest, WhatFollowsFromAWorkspaceThatHasMovedIsNoHostValue) {
+  Open(true, true);
+  const Tensor first = Given(1), second = Given(2);
+  const WorkspaceId workspace = tree().RegisterWorkspace("library", first.raw_bytes());
+  const FunctionId function = Register("sized", {}, [&](Launcher& on, Values&) {
+    const AddressRange memory = on.Workspace(workspace);
+    const Tensor out = Filled(on, static_cast<uint32_t>(memory.bytes % 1000), kWords);
+    return Values{out};
+  });
+  NewStep();
+  Call(function, {});
+  AddressRange smaller = second.raw_bytes();
+  smaller.bytes -= 4;
+  ASSERT_THAT(tree().MoveWorkspace(workspace, smaller), IsOk());
+  for (int step = 0; step < 3; ++step) {
+    NewStep();
+    const Values out = Call(function, {});
+    EXPECT_EQ(Read(out[0]), Pattern(static_cast<uint32_t>(smaller.bytes % 1000), kWords));
+  }
+  EXPECT_GT(replays(), 0u);
+}
+
 TEST_P(HostValuesTest, OutsideOfCheckedModeNothingIsLookedAt) {
   Open(false);
   const FunctionId plan = Plan();
