@@ -17,6 +17,11 @@ static_assert(sizeof(kRules) / sizeof(kRules[0]) == kKeyNumberCount);
 KeyField FieldAt(size_t index) { return static_cast<KeyField>(index); }
 
 absl::Status CheckRule(const FieldRule& rule, const char* name) {
+  if (rule.covers > Covers::kPowerOfTwo) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the rule for ", name, " covers by rule ", static_cast<int>(rule.covers),
+                     ", and there is none with that number"));
+  }
   // A ratio that is no number fails here, too.
   if (!(rule.most_ratio >= 1)) {
     return absl::InvalidArgumentError(absl::StrCat("the rule for ", name, " allows a ratio of ",

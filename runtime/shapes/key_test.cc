@@ -98,6 +98,8 @@ TEST(KeyTest, ShapesThatNoCallCouldComeToAreRefused) {
 TEST(KeyTest, RulesThatMakeNoSenseAreRefused) {
   EXPECT_THAT(CheckRules(KeyRules{}), IsOk());
   EXPECT_THAT(CheckRules({.tokens = {Covers::kAtMost, 2.0, 64}}), IsOk());
+  EXPECT_THAT(CheckRules({.tokens = {static_cast<Covers>(9)}}),
+              FailsWith(StatusCode::kInvalidArgument, "rule for tokens covers by rule 9"));
   EXPECT_THAT(CheckRules({.tokens = {Covers::kAtMost, 0.5}}),
               FailsWith(StatusCode::kInvalidArgument, "rule for tokens allows a ratio of 0.5"));
   EXPECT_THAT(CheckRules({.context = {Covers::kAtMost, std::numeric_limits<double>::quiet_NaN()}}),

@@ -59,8 +59,22 @@ absl::Status CheckSizesOf(const SlotSpec& slot) {
   return absl::OkStatus();
 }
 
+// Numbers that are no value of their enum, as a caller in another language may pass them.
+absl::Status CheckEnumsOf(const SlotSpec& slot) {
+  const auto refused = [&](absl::string_view what, auto number) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(Named(slot), " has ", what, " ", static_cast<int>(number),
+                     ", and there is none with that number"));
+  };
+  if (slot.type > DType::kF64) return refused("type", slot.type);
+  if (slot.pad > PadRule::kFillOnce) return refused("padding rule", slot.pad);
+  if (slot.rows > KeyField::kExtra) return refused("rows by field", *slot.rows);
+  return absl::OkStatus();
+}
+
 absl::Status CheckSlot(const SlotSpec& slot) {
   if (slot.name.empty()) return absl::InvalidArgumentError("a slot has no name");
+  GRAPHTREE_RETURN_IF_ERROR(CheckEnumsOf(slot));
   GRAPHTREE_RETURN_IF_ERROR(CheckSizesOf(slot));
   if (slot.extra_rows < 0 || (IsOneRow(slot) && slot.extra_rows != 0)) {
     return absl::InvalidArgumentError(

@@ -51,6 +51,16 @@ TEST(CheckSlotsTest, Names) {
               FailsWith(StatusCode::kInvalidArgument, "two slots of one program are named 'ids'"));
 }
 
+TEST(CheckSlotsTest, NumbersThatAreNoValueOfTheirEnum) {
+  SlotSpec type = Ids(), pad = Ids(), rows = Ids();
+  type.type = static_cast<DType>(77);
+  pad.pad = static_cast<PadRule>(9);
+  rows.rows = static_cast<KeyField>(99);
+  EXPECT_EQ(Refused(type), "slot 'ids' has type 77, and there is none with that number");
+  EXPECT_EQ(Refused(pad), "slot 'ids' has padding rule 9, and there is none with that number");
+  EXPECT_EQ(Refused(rows), "slot 'ids' has rows by field 99, and there is none with that number");
+}
+
 TEST(CheckSlotsTest, HowMany) {
   std::vector<SlotSpec> slots(kMostSlots, Ids());
   for (size_t i = 0; i < slots.size(); ++i) slots[i].name = absl::StrCat("slot ", i);
