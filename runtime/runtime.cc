@@ -116,13 +116,13 @@ absl::Status Runtime::Record(ProgramId id, Stream& stream) {
   return core_->recordings().Record(*program, stream);
 }
 
-DepId Runtime::DeclareDep(std::string name) {
+absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {
   return core_->dependencies().Declare(std::move(name), std::nullopt);
 }
 
 absl::Status Runtime::Touch(DepId dep) { return core_->dependencies().Touch(dep); }
 
-DepId Runtime::DeclareWorkspace(std::string name, AddressRange memory) {
+absl::StatusOr<DepId> Runtime::DeclareWorkspace(std::string name, AddressRange memory) {
   return core_->dependencies().Declare(std::move(name), memory);
 }
 

@@ -156,7 +156,8 @@ class Runtime {
   // or kNoMemory; the first failure is returned after all were tried.
   absl::Status Record(ProgramId program, Stream& stream);
 
-  DepId DeclareDep(std::string name);
+  // An error if something was declared under this name before, as a workspace or not.
+  absl::StatusOr<DepId> DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
   // A dependency with memory, which a library keeps between calls and points its kernels to; bodies
   // are given it (ProgramInputs::workspace). It grows by moving: MoveWorkspace says where it is
@@ -166,7 +167,7 @@ class Runtime {
   // a move after which recordings are stale is counted (RuntimeStats::workspace_moves) and told
   // through TreeOptions::warn, with who made the workspace grow, from what to what, and which
   // recordings that has cost. The same memory again changes nothing.
-  DepId DeclareWorkspace(std::string name, AddressRange memory);
+  absl::StatusOr<DepId> DeclareWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
   // How often dependencies were touched or moved.
   uint64_t touches() const;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/guarded_call.h"
+#include "device/base/status_macros.h"
 #include "graphs/tree.h"
 #include "runtime/shapes/key.h"
 #include "runtime/slots/planted_bug.h"
@@ -25,10 +26,18 @@ std::string WordsOf(const std::string& name, AddressRange from, AddressRange to,
 
 }  // namespace
 
-DepId Dependencies::Declare(std::string name, std::optional<AddressRange> memory) {
+absl::StatusOr<DepId> Dependencies::Declare(std::string name,
+                                            std::optional<AddressRange> memory) {
+  if (name.empty()) return absl::InvalidArgumentError("a dependency has no name");
+  if (table_.Has(name)) {
+    return absl::AlreadyExistsError(
+        absl::StrCat("there is a dependency '", name, "' already; names are unique"));
+  }
+  GRAPHTREE_RETURN_IF_ERROR(
+      lanes_.CheckNoStep(absl::StrCat("dependency '", name, "' was declared")));
   const uint32_t index = table_.Declare(std::move(name), memory);
   lanes_.ForEach([&](Lane& lane) { Register(lane, index); });
-  return {runtime_, index};
+  return DepId{runtime_, index};
 }
 
 void Dependencies::RegisterIn(Lane& lane) const {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "device/address.h"
 #include "runtime/core/dependency_table.h"
 #include "runtime/core/lane.h"
@@ -39,8 +40,8 @@ class Dependencies {
   Dependencies(const Dependencies&) = delete;
   Dependencies& operator=(const Dependencies&) = delete;
 
-  // A workspace if it has memory.
-  DepId Declare(std::string name, std::optional<AddressRange> memory);
+  // A workspace if it has memory. An error if the name is taken, or a step is under way.
+  absl::StatusOr<DepId> Declare(std::string name, std::optional<AddressRange> memory);
   // Makes all known to the tree of a lane that was just added.
   void RegisterIn(Lane& lane) const;
   absl::Status Touch(DepId dep);

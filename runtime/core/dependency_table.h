@@ -18,13 +18,20 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "device/address.h"
 
 namespace graphtree {
 
 class DependencyTable {
  public:
-  // With memory if it is a workspace.
+  bool Has(absl::string_view name) const {
+    for (const Row& row : rows_) {
+      if (row.name == name) return true;
+    }
+    return false;
+  }
+  // With memory if it is a workspace. REQUIRES: there is none of this name.
   uint32_t Declare(std::string name, std::optional<AddressRange> memory) {
     rows_.push_back({std::move(name), 1, memory.has_value(), memory.value_or(AddressRange())});
     return static_cast<uint32_t>(rows_.size() - 1);

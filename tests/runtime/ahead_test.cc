@@ -19,7 +19,7 @@ class AheadTest : public RuntimeTest {
   void SetUp() override {
     RuntimeTest::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    weights_ = runtime().DeclareDep("weights");
+    ASSERT_OK_AND_ASSIGN(weights_, runtime().DeclareDep("weights"));
     ProgramOptions plan = DoubleOptions("plan");
     plan.lane = 1;
     plan.kept_outputs = {0};

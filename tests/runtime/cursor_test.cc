@@ -130,7 +130,7 @@ TEST_P(CursorTest, EveryStepReadsItsOwnBlockWhateverRanBefore) {
     if (seed % 4 == 0) options.tree.budget.executables = 1;
     OpenRuntime(options);
     std::mt19937_64 random(seed);
-    const DepId dep = runtime().DeclareDep("weights");
+    ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep("weights"));
     std::vector<Summing> programs;
     programs.push_back(Add("whole", /*breaks=*/false, {dep}));
     programs.push_back(Add("cut", /*breaks=*/true, {dep}));
@@ -191,7 +191,7 @@ TEST_P(CursorTest, ARecordingThatCopiesItsBlockIsGivenNoCursor) {
       if (hides && in.key().tokens == kRows) on.Fail(on.stream().CallHost([] {}));
       return body(on, in);
     };
-    const DepId dep = runtime().DeclareDep("weights");
+    ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep("weights"));
     options.deps = {dep};
     ASSERT_OK_AND_ASSIGN(program.id, runtime().AddProgram(std::move(options)));
     ASSERT_THAT(runtime().AddShapes(program.id, {{.tokens = 20}, {.tokens = kRows}}), IsOk());

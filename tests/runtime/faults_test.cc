@@ -48,7 +48,11 @@ class Server {
       return made.status();
     });
     if (streams_.size() < 2 || runtime_ == nullptr) return;
-    dep_ = runtime_->DeclareDep("factor");
+    Try("DeclareDep", [&] {
+      const absl::StatusOr<DepId> dep = runtime_->DeclareDep("factor");
+      if (dep.ok()) dep_ = *dep;
+      return dep.status();
+    });
     const ProgramId plain = Add("plain", 0, Mode::kFull);
     const ProgramId broken = Add("broken", 1, Mode::kSegmented);
     Try("Record", [&] { return runtime_->Record(plain, *streams_[0]); });

@@ -65,7 +65,7 @@ absl::Status World::OpenAll() {
   }
   GRAPHTREE_ASSIGN_OR_RETURN(runtime_, Runtime::Create(device_, OptionsOf(script_)));
   for (uint32_t i = 0; i < kDeps; ++i) {
-    dep_ids_[i] = runtime_->DeclareDep(absl::StrCat("dep", i));
+    GRAPHTREE_ASSIGN_OR_RETURN(dep_ids_[i], runtime_->DeclareDep(absl::StrCat("dep", i)));
     GRAPHTREE_RETURN_IF_ERROR(Move(i));
   }
   return absl::OkStatus();
