@@ -41,6 +41,9 @@
 //   ExchangeHandles(runtime->Uncommitted());      // the caller's collective
 //   runtime->Commit(runtime->epoch());            // from here on they serve steps
 //
+// A recording that fails while serving fails no step. It is counted, told, and tried again after 1,
+// 2, 4, ... steps that ran without it, up to TreeBudget::retry_after.
+//
 // Threads: one thread at a time in each lane. A step that a second thread begins while the first
 // one's is under way is refused. Programs, shapes and dependencies are added, and epochs committed,
 // while no step is under way in any lane. Statistics may be read on the thread that steps, while no

@@ -29,6 +29,10 @@ struct RuntimeStats {
   // block, and that is not counted.
   uint64_t staging_told = 0;
   uint64_t recordings = 0;
+  // That steps have tried to make for Runtime::Commit, and could not. Each is told through
+  // TreeOptions::warn, and tried again after 1, 2, 4, ... steps that ran without it, up to
+  // TreeBudget::retry_after. Others the tree counts (TreeStats).
+  uint64_t failed_recordings = 0;
   uint64_t workspace_moves = 0;   // that made recordings stale
   uint64_t stale_recordings = 0;  // that were made stale so, ever
   uint64_t slot_bytes = 0;        // device memory of slots, now

@@ -46,6 +46,7 @@ RuntimeStats StatsOf(const Lanes& lanes, const Programs& programs,
   lanes.ForEach([&stats](const Lane& lane) {
     stats.steps += lane.counts.steps;
     stats.recordings += lane.counts.recordings;
+    stats.failed_recordings += lane.counts.failed_recordings;
     for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane.counts.why[i];
   });
   programs.ForEach([&stats](ProgramId, ProgramState& program) {

@@ -216,6 +216,15 @@ void ProgramState::SetFailed(uint32_t index, Why why) {
   TellTable(index);
 }
 
+void ProgramState::SetFailedServing(uint32_t index, Why why, uint64_t most_pause) {
+  shape(index).life.FailedServing(why, most_pause);
+  TellTable(index);
+}
+
+void ProgramState::NoteWaited(uint32_t index) {
+  if (shape(index).life.Waited()) TellTable(index);
+}
+
 void ProgramState::SetExcluded(uint32_t index, bool is_excluded) {
   shape(index).life.Exclude(is_excluded);
   TellTable(index);

@@ -116,6 +116,8 @@ class ProgramState {
                    uint64_t epoch);
   void SetReplayed(uint32_t index, std::vector<uint64_t> generations);
   void SetFailed(uint32_t index, Why why);
+  void SetFailedServing(uint32_t index, Why why, uint64_t most_pause);
+  void NoteWaited(uint32_t index);
   void SetExcluded(uint32_t index, bool is_excluded);
   // Recordings of the epoch serve steps from now on.
   void Commit(uint64_t epoch);

@@ -13,7 +13,6 @@
 #include "runtime/core/shape_life.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/core/why_route.h"
-#include "runtime/shapes/shape_table.h"
 #include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
@@ -145,10 +144,14 @@ void Recordings::NoteRecorded(OpenStep& step) {
 void Recordings::RecordWhileServing(OpenStep& step) {
   const absl::Status recorded = RecordApart(step);
   if (recorded.ok()) return NoteRecorded(step);
-  const Why why = absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed;
-  step.program->SetFailed(step.choice.index, why);
+  ++step.program->lane().counts.failed_recordings;
+  step.program->SetFailedServing(
+      step.choice.index, absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed,
+      options_.tree.budget.retry_after);
   if (!options_.tree.warn) return;
-  const std::string words(InStep(step, "recording", recorded).message());
+  const std::string words = absl::StrCat(
+      InStep(step, "recording", recorded).message(),
+      ". Steps that run without it before it is tried again: ", step.shape->life.pause());
   Guarded([&] { options_.tree.warn(words); }).IgnoreError();
 }
 

@@ -27,6 +27,7 @@
 #include "runtime/core/programs.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
+#include "runtime/shapes/shape_table.h"
 #include "runtime/why.h"
 
 namespace graphtree {
@@ -44,6 +45,11 @@ class Recordings {
   // A step that a shape was to serve has run: notes what became of the shape's recording, and why
   // the step was no replay if it was none. Records the shape if the tree waits for that.
   void NoteRoute(OpenStep& step);
+  // A step ran without `step.choice.better`, a shape that would serve it if it were usable: a shape
+  // that a step failed to record is tried again after enough of these.
+  static void NoteWithout(OpenStep& step) {
+    if (step.choice.better != kNoShape) step.program->NoteWaited(step.choice.better);
+  }
 
   // To which recordings belong that are made now.
   uint64_t epoch() const { return epoch_; }

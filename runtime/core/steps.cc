@@ -62,6 +62,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status) {
     const Key key = has_shape ? step.choice.key : Key();
     lane.history.Record({step.program->fingerprint(), lane.done++, shape, key});
   }
+  Recordings::NoteWithout(step);
   if (!status.ok()) {
     step.choice.why = Why::kFailed;
   } else if (has_shape) {
