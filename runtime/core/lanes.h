@@ -3,7 +3,8 @@
 //   device 0 --- lane 0, lane 1        share RuntimeOptions::pool_bytes (shared_budget.h)
 //   device 1 --- lane 0                likewise
 //
-// Lanes are added and never taken away, so a pointer to one is good for as long as the runtime.
+// A lane is added with its first program and stays, so a pointer to one is good for as long as the
+// runtime. Only if that program could not be made the lane goes again.
 //
 // Threads: lanes are added while no step is under way; what else is here may be called by several,
 // each with a lane of its own.
@@ -43,6 +44,8 @@ class Lanes {
   Lane* Find(Place place) const;
   // REQUIRES: there is such a device, and no such lane.
   absl::StatusOr<Lane*> Add(Place place);
+  // REQUIRES: there is such a lane, and nothing was ever run in it.
+  void Remove(Place place) { lanes_.erase(place); }
   template <typename Call>
   void ForEach(const Call& call) const {
     for (const auto& [place, lane] : lanes_) call(*lane);

@@ -191,12 +191,17 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode) {
   return absl::OkStatus();
 }
 
+// Inside of a call of its own the tree lets none of them go. One that it does not know has gone.
 absl::Status ProgramState::Leave() {
-  absl::Status first = lane_.tree->Unregister(eager_.function);
+  const auto leave = [this](FunctionId function) {
+    const absl::Status left = lane_.tree->Unregister(function);
+    return absl::IsInvalidArgument(left) ? absl::OkStatus() : left;
+  };
+  GRAPHTREE_RETURN_IF_ERROR(leave(eager_.function));
   for (const std::unique_ptr<ShapeState>& shape : shapes_) {
-    first.Update(lane_.tree->Unregister(shape->function));
+    GRAPHTREE_RETURN_IF_ERROR(leave(shape->function));
   }
-  return first;
+  return absl::OkStatus();
 }
 
 void ProgramState::SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,

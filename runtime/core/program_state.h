@@ -74,7 +74,7 @@ class ProgramState {
 
   // All or none.
   absl::Status AddShapes(absl::Span<const Key> keys, Mode mode);
-  // The functions leave their tree.
+  // The functions leave their tree: all or none. An error inside of a call of that tree.
   absl::Status Leave();
 
   // The memory that work of its steps may still use. REQUIRES: the program is used no more.

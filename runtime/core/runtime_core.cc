@@ -34,8 +34,10 @@ RuntimeCore::~RuntimeCore() {
   programs_.LeaveBehind();
 }
 
-absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place) {
-  if (Lane* const lane = lanes_.Find(place); lane != nullptr) return lane;
+absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place, bool* is_new) {
+  Lane* const found = lanes_.Find(place);
+  *is_new = found == nullptr;
+  if (found != nullptr) return found;
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, lanes_.Add(place));
   dependencies_.RegisterIn(*lane);
   return lane;
@@ -56,11 +58,14 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
         absl::StrCat("program '", options.name, "' is for device ", options.device,
                      " of the runtime's ", lanes_.devices(), ", numbered from 0"));
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor({options.device, options.lane}));
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<ProgramState> program,
-                             ProgramState::Create(*lane, std::move(options),
-                                                  options_.records_while_serving));
-  return programs_.Add(std::move(program));
+  const Lanes::Place place = {options.device, options.lane};
+  bool is_new = false;
+  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor(place, &is_new));
+  absl::StatusOr<std::unique_ptr<ProgramState>> program =
+      ProgramState::Create(*lane, std::move(options), options_.records_while_serving);
+  if (program.ok()) return programs_.Add(*std::move(program));
+  if (is_new) lanes_.Remove(place);
+  return program.status();
 }
 
 absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mode mode) {

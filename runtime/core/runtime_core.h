@@ -67,8 +67,8 @@ class RuntimeCore {
   const Recordings& recordings() const { return recordings_; }
 
  private:
-  // Adds the lane if there is none.
-  absl::StatusOr<Lane*> LaneFor(Lanes::Place place);
+  // Adds the lane if there is none, which is `is_new`.
+  absl::StatusOr<Lane*> LaneFor(Lanes::Place place, bool* is_new);
   // The step was run: counts it, with the reason why it ran as it did.
   void Note(OpenStep& step, const absl::Status& status);
 

@@ -44,6 +44,36 @@ bool MovesCursor(const OpenStep& step) {
          step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 
+absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
+  Tree& tree = *step.program->lane().tree;
+  const ShapePlan& plan = step.shape->plan;
+  auto& ring = step.program->ring();
+  Value block;
+  if (step.memory != nullptr) {
+    const Address named = AddressOf(step.memory);
+    const Address address =
+        step.shape->needs_blocks_address ? named : ring.AddressFor(plan.block_bytes);
+    step.shape->is_by_cursor = address != named;
+    block = Tensor::Foreign(address, plan.block);
+  }
+  const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
+  if (step.tensors.any()) {
+    GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
+  }
+  if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
+    if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
+    tree.BeginStep();
+  }
+  absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  if (step.memory == nullptr) return status;
+  if (status.ok()) {
+    ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
+  } else {
+    ring.Failed(plan.block_bytes, *step.stream);
+  }
+  return status;
+}
+
 }  // namespace
 
 absl::Status CheckDevice(ProgramState& program, Stream& stream) {
@@ -107,33 +137,8 @@ absl::Status CheckRunnable(OpenStep& step, const Values* outputs) {
 }
 
 absl::Status LaunchStep(OpenStep& step, Values* outputs) {
-  Tree& tree = *step.program->lane().tree;
-  const ShapePlan& plan = step.shape->plan;
-  auto& ring = step.program->ring();
-  Value block;
-  if (step.memory != nullptr) {
-    const Address named = AddressOf(step.memory);
-    const Address address =
-        step.shape->needs_blocks_address ? named : ring.AddressFor(plan.block_bytes);
-    step.shape->is_by_cursor = address != named;
-    block = Tensor::Foreign(address, plan.block);
-  }
-  const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
-  if (step.tensors.any()) {
-    GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
-  }
-  if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
-    if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
-    tree.BeginStep();
-  }
-  absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  const absl::Status status = CarryAndRun(step, outputs);
   if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
-  if (step.memory == nullptr) return status;
-  if (status.ok()) {
-    ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
-  } else {
-    ring.Failed(plan.block_bytes, *step.stream);
-  }
   return status;
 }
 

@@ -171,6 +171,38 @@ TEST(RuntimeFaultsTest, AnyOneCallOfAWholeLifeMayFail) {
   RecordProperty("calls", static_cast<int>(calls));
 }
 
+TEST(RuntimeFaultsTest, AProgramThatCouldNotBeAddedLeavesNothing) {
+  const uint64_t calls = ForEveryFailingCall(MakeHost, [](FaultDevice& device) {
+    RuntimeOptions options;
+    options.tree.pool_bytes = 16 << 20;
+    const auto runtime = Runtime::Create(device, options);
+    if (!runtime.ok()) return;
+    ProgramOptions program;
+    program.name = "plain";
+    program.slots = {{.name = "ids", .sizes = {kMost}, .rows = KeyField::kTokens}};
+    program.tells_when_free = true;
+    program.body = [](Launcher&, const ProgramInputs&) -> Values { return {}; };
+    program.lane = 1;
+    for (const char* name : {"first", "second"}) {
+      program.name = name;
+      const bool had_lane = (*runtime)->tree(1) != nullptr;
+      if ((*runtime)->AddProgram(program).ok()) continue;
+      EXPECT_EQ((*runtime)->tree(1) != nullptr, had_lane) << name;
+      EXPECT_EQ((*runtime)->stats().slot_bytes > 0, had_lane) << name;
+      EXPECT_TRUE((*runtime)->AddProgram(program).ok()) << name;
+    }
+  });
+  EXPECT_GE(calls, 4u);
+}
+
+// Errors that no device is asked for, too.
+TEST(RuntimeFaultsTest, AProgramThatMakesNoSenseLeavesNoLane) {
+  const std::unique_ptr<Device> device = MakeHost();
+  const auto runtime = *Runtime::Create(*device, {});
+  EXPECT_FALSE(runtime->AddProgram({.name = "no body", .body = {}, .lane = 3}).ok());
+  EXPECT_EQ(runtime->tree(3), nullptr);
+}
+
 // What a server does with a device that may be lost in any call; true if nothing failed.
 bool LiveUntilLost(FaultDevice& device) {
   RuntimeOptions options;

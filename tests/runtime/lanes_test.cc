@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "allocator/memory/left_behind.h"
 #include "device/host/host_device.h"
 #include "gmock/gmock.h"
@@ -191,6 +192,40 @@ TEST_P(LanesTest, LanesShareOneBudgetOfMemory) {
   }
   EXPECT_GE(full, 1) << "three lanes want more than there is";
   EXPECT_LT(full, 3) << "one alone gets what it wants";
+}
+
+TEST_P(LanesTest, AProgramThatMayNotBeRemovedNowIsAsItWas) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  Tree& tree = *runtime().tree();
+  absl::Status removed;
+  const FunctionId beside = tree.Register("beside", {}, [&](Launcher&, Values&) -> Values {
+    removed = runtime().RemoveProgram(program);
+    return {};
+  });
+  Values outputs;
+  ASSERT_THAT(tree.Run(beside, {}, a(), &outputs), IsOk());
+  EXPECT_THAT(removed.message(), HasSubstr("unregister it between calls"));
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kHit);
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, 8), 8));
+  EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+}
+
+// Whoever has the tree may take a program's functions away: the rest can still be removed.
+TEST_P(LanesTest, AProgramOfWhichAFunctionIsGoneCanBeRemoved) {
+  for (const size_t place : {0, 1, 2}) {
+    const ProgramId program = AddDouble({8, 16});
+    ASSERT_THAT(runtime().Record(program, a()), IsOk());
+    const std::vector<FunctionStats> functions = runtime().tree()->function_stats();
+    std::vector<FunctionId> ours;
+    for (const FunctionStats& function : functions) {
+      if (absl::StartsWith(function.name, "double")) ours.push_back(function.id);
+    }
+    ASSERT_EQ(ours.size(), 3u);
+    ASSERT_THAT(runtime().tree()->Unregister(ours[place]), IsOk());
+    EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+    EXPECT_EQ(runtime().tree()->function_stats().size(), functions.size() - 3);
+  }
 }
 
 TEST_P(LanesTest, ARuntimeOverNothingOrOverOneDeviceTwiceIsRefused) {
