@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "graphs/shared_budget.h"
 #include "graphs/tree_options.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/why.h"
@@ -16,6 +17,11 @@ struct RuntimeOptions {
   // Memory that the trees of one device may take together, and each no more than
   // TreeOptions::pool_bytes; 0: only that.
   uint64_t pool_bytes = 0;
+  // Recordings, executables and the device memory of these that the trees of one device may have
+  // together, and each no more than TreeOptions::budget; 0: only that. It is never exceeded, and a
+  // lane may have what others have not taken. A lane that finds nothing left and has less than its
+  // fair share has the others give up what they have beyond theirs, between their steps.
+  Share shared = {};
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;
 };

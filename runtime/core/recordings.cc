@@ -53,6 +53,7 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
                             !program.lane().tree->RecordingsOf(shape.function).empty();
       if (is_there && is_good) continue;
       first.Update(RecordShape(program, i, stream));
+      lanes_.AskOthers(program.lane());  // so that the next shape finds room
     }
     if (dependencies_.GenerationsOf(program) == now) return first;
   }
@@ -63,16 +64,27 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
 }
 
 absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
+  Why why = Why::kFailed;
+  absl::Status status = TryShape(program, index, stream, &why);
+  if (!status.ok() && lanes_.AskOthers(program.lane())) {
+    status = TryShape(program, index, stream, &why);
+  }
+  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
+  if (!status.ok()) program.SetFailed(index, why);
+  return status;
+}
+
+absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream& stream,
+                                  Why* why) {
   // A body may ask for more warm-ups than one; the tree bounds them.
   const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
   absl::Status status;
-  Why why = Why::kFailed;
   for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
     const Choice choice = {
         .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
     GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
     step->block.StageZeros();
-    status = RunToRecord(*step, &why);
+    status = RunToRecord(*step, why);
     // A workspace that grew in the recording has done so now.
     const LastCall last = program.lane().tree->last_call();
     if (last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status) && run + 1 < most_runs) {
@@ -82,8 +94,6 @@ absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stre
     if (!status.ok()) status = InStep(*step, "recording", status);
     if (last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed) break;
   }
-  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
-  if (!status.ok()) program.SetFailed(index, why);
   return status;
 }
 

@@ -59,6 +59,7 @@ class Recordings {
  private:
   absl::Status RecordAll(ProgramState& program, Stream& stream);
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
+  absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream, Why* why);
   absl::Status RunToRecord(OpenStep& step, Why* why);
   void NoteMiss(OpenStep& step, const LastCall& last);
   void NoteRecorded(OpenStep& step);

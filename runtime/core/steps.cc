@@ -68,7 +68,10 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status) {
   } else if (has_shape) {
     recordings_.NoteRoute(step);
   }
-  if (!IsReplay(step.choice.why)) lanes_.ShareMemory(lane);
+  if (!IsReplay(step.choice.why)) {
+    lanes_.ShareMemory(lane);
+    lanes_.AskOthers(lane);
+  }
   ++lane.counts.why[static_cast<size_t>(step.choice.why)];
 }
 
