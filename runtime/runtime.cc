@@ -151,10 +151,14 @@ absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& s
   return Step(core_.get(), step, step->serial);
 }
 
-absl::StatusOr<uint64_t> Runtime::StagedBytes(ProgramId id, SlotId slot,
-                                              const HostRows& rows) const {
+absl::StatusOr<HostRuns> Runtime::RunsOf(ProgramId id, SlotId slot, const HostRows& rows) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return program->StagedBytes(slot, rows);
+  return program->RunsOf(slot, rows);
+}
+
+absl::Status Runtime::CheckAloneInLane(ProgramId id) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
+  return core_->programs().CheckAlone(*program);
 }
 
 absl::StatusOr<Vote> Runtime::MakeVote(ProgramId id, const Key& key, Modes allowed,

@@ -74,6 +74,7 @@
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
 #include "runtime/slots/free_events.h"
+#include "runtime/slots/host_runs.h"
 #include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/why.h"
@@ -183,9 +184,11 @@ class Runtime {
   // now: a recording that was made after the caller's collective is not committed with it.
   absl::Status Commit(uint64_t epoch);
 
-  // How many bytes of the caller's the rows are. An error if there is no such slot, or if the rows
-  // have gaps.
-  absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
+  // Where the bytes of such rows of the caller's lie. An error if there is no such slot, or if it
+  // never has so many rows.
+  absl::StatusOr<HostRuns> RunsOf(ProgramId program, SlotId slot, const HostRows& rows) const;
+  // OK if no other program lies in its lane, so that its steps may run beside those of all others.
+  absl::Status CheckAloneInLane(ProgramId program) const;
 
   // What Begin would choose. No heap, no lock. An error if the program is not of this runtime.
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key,

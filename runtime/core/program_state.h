@@ -35,6 +35,7 @@
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
 #include "runtime/slots/free_events.h"
+#include "runtime/slots/host_runs.h"
 #include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_memory.h"
@@ -88,7 +89,7 @@ class ProgramState {
   const std::string& name() const { return options_.name; }
   // The same on every rank that has a program of this name.
   uint64_t fingerprint() const { return fingerprint_; }
-  Lane& lane() { return lane_; }
+  Lane& lane() const { return lane_; }
   ShapeTable& table() { return *table_; }
   const ShapeTable& table() const { return *table_; }
   StagingRing& ring() { return *ring_; }
@@ -106,7 +107,7 @@ class ProgramState {
   absl::StatusOr<Vote> MakeVote(const Key& key, Modes allowed, uint32_t round) const;
   absl::StatusOr<Agreement> Agree(const Key& key, Modes allowed, uint32_t round,
                                   absl::Span<const Vote> votes) const;
-  absl::StatusOr<uint64_t> StagedBytes(SlotId slot, const HostRows& rows) const;
+  absl::StatusOr<HostRuns> RunsOf(SlotId slot, const HostRows& rows) const;
   absl::StatusOr<CapturedPointers> Pointers(const Key& key, AddressRange range) const;
   absl::StatusOr<FreeEvents> WhenFree() const;
   absl::StatusOr<Tensor> SlotWhole(SlotId slot) const;
