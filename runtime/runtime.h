@@ -44,6 +44,10 @@
 // A recording that fails while serving fails no step. It is counted, told, and tried again after 1,
 // 2, 4, ... steps that ran without it, up to TreeBudget::retry_after.
 //
+// Captures: a step is launched as a graph of its own, from memory that later steps use again, so it
+// is no part of a graph that its caller captures. Begin, Record and Run on a stream that captures
+// are errors that say so and leave that capture as it was. Other streams may capture meanwhile.
+//
 // Threads: one thread at a time in each lane. A step that a second thread begins while the first
 // one's is under way is refused. Programs, shapes and dependencies are added, and epochs committed,
 // while no step is under way in any lane. Statistics may be read on the thread that steps, while no
@@ -153,8 +157,11 @@ class Runtime {
   absl::Status RemoveProgram(ProgramId program);
 
   // Records all shapes of the program that are not recorded, or were before a dependency was
-  // touched, the one with the most tokens first, on slots of zeros; slots that keep what they have
-  // from step to step keep it. The body runs twice for each. Where one makes a workspace grow that
+  // touched, the one with the most tokens first, on slots that have padding alone (PadRule), and
+  // zeros where that is the last row; slots that keep what they have from step to step keep it. The
+  // body runs twice for each, and writes what it writes: so a slot that says where, such as that of
+  // a cache's places, pads with a number that the body takes for nowhere, as it does for padding in
+  // any step. Where one makes a workspace grow that
   // others were recorded with, these are recorded again, as more of a shape may be asked of a
   // workspace for fewer tokens. Shapes that fail serve no step until they are recorded, as kFailed
   // or kNoMemory; the first failure is returned after all were tried.

@@ -20,7 +20,7 @@ namespace graphtree {
 absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("'", program.name(), "' was recorded")));
-  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(program, stream));
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(program, stream));
   if (const auto capture = stream.Capture();
       capture.ok() && capture->state != CaptureState::kNone) {
     return absl::FailedPreconditionError(
@@ -83,7 +83,7 @@ absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream&
     const Choice choice = {
         .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
     GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
-    step->block.StageZeros();
+    step->block.StagePadding();
     status = RunToRecord(*step, why);
     // A workspace that grew in the recording has done so now.
     const LastCall last = program.lane().tree->last_call();

@@ -76,12 +76,20 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
 
 }  // namespace
 
-absl::Status CheckDevice(ProgramState& program, Stream& stream) {
+absl::Status CheckStream(ProgramState& program, Stream& stream) {
   Device& device = program.lane().device;
-  if (&stream.device() == &device) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", program.name(), "' was given a stream of another device, ",
-                   stream.device().info().name, "; the program is on ", device.info().name));
+  if (&stream.device() != &device) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", program.name(), "' was given a stream of another device, ",
+                     stream.device().info().name, "; the program is on ", device.info().name));
+  }
+  if (device.open_captures() == 0) return absl::OkStatus();
+  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+  if (!capture.ok() || capture->state == CaptureState::kNone) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", program.name(), "' was given a stream that captures: its steps are "
+                   "launched as graphs of their own, and cannot be part of another's. Begin them "
+                   "on another stream, or after the capture"));
 }
 
 absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, const Key& key,

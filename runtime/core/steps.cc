@@ -16,7 +16,7 @@ namespace graphtree {
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
-  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(*program, stream));
   GRAPHTREE_RETURN_IF_ERROR(CheckCall(key));
   Lane& lane = program->lane();
   if (!lane.Take(program)) {
