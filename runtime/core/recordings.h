@@ -1,5 +1,5 @@
-// The recordings of a runtime's shapes: made ahead on slots of zeros, or by the steps that need
-// them, and those that wait for a commit.
+// The recordings of a runtime's shapes: made ahead on slots of padding, or by the steps that
+// need them, and those that wait for a commit.
 //
 //   Record      each shape of a program that has no good recording      RecordShape
 //   NoteRoute   a step that ran: what the tree has made of it           a hit, or why none
