@@ -90,6 +90,11 @@ absl::Status Tree::Unregister(FunctionId function) {
   return core_->Unregister(function);
 }
 
+void Tree::GiveUp(const Share& beyond) {
+  const DoorMark door;
+  core_->GiveUp(beyond);
+}
+
 absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        Values* outputs) {
   return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0));

@@ -75,6 +75,7 @@
 #include "graphs/function_options.h"
 #include "graphs/outline.h"
 #include "graphs/reason.h"
+#include "graphs/shared_budget.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_options.h"
 #include "graphs/tree_stats.h"
@@ -127,6 +128,11 @@ class Tree {
   // Whether Run would do nothing but launch this call's graph, if BeginStep came before it: the
   // first op of the body is then the first work that runs.
   bool WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream);
+
+  // Evicts what is worth the least until the tree holds no more than that, as far as it may go now:
+  // so that others have room which share a budget with the tree (shared_budget.h). Waits for a call
+  // that another thread is in. Does nothing inside of a body, or of Inspect.
+  void GiveUp(const Share& beyond);
 
   // Memory that a library keeps between calls; see workspaces.h. Recordings that were made with
   // other memory than the library has now are not launched, but made again. A body may call

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "graphs/budget.h"
 #include "graphs/moving.h"
+#include "graphs/shared_budget.h"
 
 namespace graphtree {
 
@@ -39,6 +41,8 @@ struct TreeOptions {
   uint64_t pad_room_bytes = uint64_t{64} << 20;
   // How much the tree may hold (budget.h).
   TreeBudget budget = {};
+  // What it may hold together with other trees that have the same one; may be null.
+  std::shared_ptr<SharedBudget> shared_budget = nullptr;
   // A function that comes in more shapes than this is warned of, once.
   uint64_t shape_warn_limit = 8;
   // So many runs of one function in a row may ask for another warm-up; then it is left eager.

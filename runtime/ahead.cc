@@ -1,12 +1,9 @@
 // Compares what was prepared with what is asked for.
 #include "runtime/ahead.h"
 
-#include <array>
 #include <cstring>
-#include <numeric>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "runtime/slots/planted_bug.h"
@@ -14,61 +11,83 @@
 namespace graphtree {
 namespace {
 
-// Before the bytes of each slot's rows.
-using Head = std::array<int64_t, 3>;
-
-Head HeadOf(const AheadRows& row) {
-  return {row.slot, static_cast<int64_t>(row.rows.type), row.rows.rows};
+uint64_t BitsOf(double value) {
+  uint64_t bits = 0;
+  static_assert(sizeof(bits) == sizeof(value));
+  std::memcpy(&bits, &value, sizeof(bits));
+  return bits;
 }
 
-// All rows, one slot's after the other. `sizes` are those of each, in bytes.
-std::vector<uint8_t> BytesOf(absl::Span<const AheadRows> rows, absl::Span<const uint64_t> sizes) {
+absl::Status StageInto(Step& step, const AheadRows& row) {
+  if (const auto* host = std::get_if<HostRows>(&row.rows)) return step.Stage(row.slot, *host);
+  if (const auto* there = std::get_if<VersionedRows>(&row.rows)) {
+    return step.Stage(row.slot, there->rows);
+  }
+  return step.Stage(row.slot, std::get<double>(row.rows));
+}
+
+}  // namespace
+
+absl::Status Ahead::Look(absl::Span<const AheadRows> rows) {
+  parts_.clear();
+  is_known_ = true;
+  for (const AheadRows& row : rows) {
+    Part part = {.head = {row.slot, row.rows.index()}, .runs = {}};
+    if (const auto* host = std::get_if<HostRows>(&row.rows)) {
+      GRAPHTREE_ASSIGN_OR_RETURN(part.runs, runtime_.RunsOf(program_, row.slot, *host));
+      part.head[2] = static_cast<uint64_t>(host->type);
+      part.head[3] = host->rows;
+    } else if (const auto* there = std::get_if<VersionedRows>(&row.rows)) {
+      part.head[2] = static_cast<uint64_t>(there->rows.type);
+      part.head[3] = there->rows.rows;
+      part.head[4] = there->version;
+      is_known_ &= there->version != 0;
+    } else {
+      part.head[4] = BitsOf(std::get<double>(row.rows));
+    }
+    parts_.push_back(part);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<uint8_t> Ahead::Copied() const {
+  uint64_t size = 0;
+  for (const Part& part : parts_) size += sizeof(Head) + part.runs.bytes();
   std::vector<uint8_t> bytes;
-  bytes.reserve(std::accumulate(sizes.begin(), sizes.end(), sizes.size() * sizeof(Head)));
+  bytes.reserve(size);
   const auto append = [&bytes](const void* data, size_t count) {
     const auto* const from = static_cast<const uint8_t*>(data);
     bytes.insert(bytes.end(), from, from + count);
+    return true;
   };
-  for (size_t i = 0; i < rows.size(); ++i) {
-    append(HeadOf(rows[i]).data(), sizeof(Head));
-    append(rows[i].rows.data, sizes[i]);
+  for (const Part& part : parts_) {
+    append(part.head.data(), sizeof(Head));
+    part.runs.Visit([&](const uint8_t* run) { return append(run, part.runs.run_bytes); });
   }
   return bytes;
 }
 
-// Whether BytesOf the rows are these; copies nothing.
-bool IsSame(absl::Span<const uint8_t> kept, absl::Span<const AheadRows> rows,
-            absl::Span<const uint64_t> sizes) {
+// Whether Copied would be these; copies nothing.
+bool Ahead::AreSame(absl::Span<const uint8_t> kept) const {
   const auto starts_with = [&kept](const void* data, size_t count) {
     if (kept.size() < count) return false;
     if (count > 0 && std::memcmp(kept.data(), data, count) != 0) return false;
     kept.remove_prefix(count);
     return true;
   };
-  for (size_t i = 0; i < rows.size(); ++i) {
-    if (!starts_with(HeadOf(rows[i]).data(), sizeof(Head))) return false;
-    if (!starts_with(rows[i].rows.data, sizes[i])) return false;
+  for (const Part& part : parts_) {
+    if (!starts_with(part.head.data(), sizeof(Head))) return false;
+    const auto is_next = [&](const uint8_t* run) { return starts_with(run, part.runs.run_bytes); };
+    if (!part.runs.Visit(is_next)) return false;
   }
   return kept.empty();
-}
-
-}  // namespace
-
-absl::Status Ahead::Measure(absl::Span<const AheadRows> rows) {
-  sizes_.clear();
-  for (const AheadRows& row : rows) {
-    GRAPHTREE_ASSIGN_OR_RETURN(const uint64_t size,
-                               runtime_.StagedBytes(program_, row.slot, row.rows));
-    sizes_.push_back(size);
-  }
-  return absl::OkStatus();
 }
 
 absl::StatusOr<Values> Ahead::Run(const Key& key, absl::Span<const AheadRows> rows,
                                   Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(Step step, runtime_.Begin(program_, key, stream));
   for (const AheadRows& row : rows) {
-    if (absl::Status staged = step.Stage(row.slot, row.rows); !staged.ok()) {
+    if (absl::Status staged = StageInto(step, row); !staged.ok()) {
       step.Cancel();
       return staged;
     }
@@ -80,11 +99,13 @@ absl::StatusOr<Values> Ahead::Run(const Key& key, absl::Span<const AheadRows> ro
 
 absl::Status Ahead::Prepare(const Key& key, absl::Span<const AheadRows> rows, Stream& side) {
   prepared_ = nullptr;
+  GRAPHTREE_RETURN_IF_ERROR(runtime_.CheckAloneInLane(program_));
   auto prepared = std::make_unique<Prepared>();
   prepared->key = key;
   prepared->touches = runtime_.touches();
-  GRAPHTREE_RETURN_IF_ERROR(Measure(rows));
-  prepared->bytes = BytesOf(rows, sizes_);
+  GRAPHTREE_RETURN_IF_ERROR(Look(rows));
+  prepared->bytes = Copied();
+  prepared->is_known = is_known_;
   GRAPHTREE_ASSIGN_OR_RETURN(prepared->done, side.device().NewEvent({}));
   GRAPHTREE_ASSIGN_OR_RETURN(prepared->outputs, Run(key, rows, side));
   GRAPHTREE_RETURN_IF_ERROR(side.Record(*prepared->done));
@@ -93,13 +114,13 @@ absl::Status Ahead::Prepare(const Key& key, absl::Span<const AheadRows> rows, St
   return absl::OkStatus();
 }
 
-bool Ahead::IsRight(const Key& key, absl::Span<const AheadRows> rows) {
+bool Ahead::IsRight(const Key& key) {
   if (prepared_ == nullptr) return false;
   if (!(prepared_->key == key)) {
     ++stats_.other_key;
     return false;
   }
-  if (!IsSame(prepared_->bytes, rows, sizes_)) {
+  if (!prepared_->is_known || !AreSame(prepared_->bytes)) {
     ++stats_.other_rows;
     return false;
   }
@@ -110,8 +131,8 @@ bool Ahead::IsRight(const Key& key, absl::Span<const AheadRows> rows) {
 
 absl::StatusOr<Values> Ahead::Take(const Key& key, absl::Span<const AheadRows> rows,
                                    Stream& stream) {
-  GRAPHTREE_RETURN_IF_ERROR(Measure(rows));
-  const bool is_right = IsRight(key, rows);
+  GRAPHTREE_RETURN_IF_ERROR(Look(rows));
+  const bool is_right = IsRight(key);
   const std::unique_ptr<Prepared> prepared = std::move(prepared_);
   if (!is_right) return Run(key, rows, stream);
   if (!IsPlanted(RuntimeBug::kForgetsPlanOrder)) {

@@ -1,12 +1,19 @@
-// The door: asks the core, and the program that a call is about.
+// The door: each call is given to the class of the inside that it is about.
 #include "runtime/runtime.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "runtime/core/dependencies.h"
+#include "runtime/core/describe.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/lanes.h"
 #include "runtime/core/program_state.h"
+#include "runtime/core/programs.h"
+#include "runtime/core/recordings.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/step_launch.h"
 
@@ -50,7 +57,9 @@ const Choice& Step::choice() const { return step_->choice; }
 
 Why Step::why() const { return step_->choice.why; }
 
-std::string Step::Describe() const { return core_->Describe(*step_); }
+std::string Step::Describe() const {
+  return graphtree::Describe(*step_, core_->dependencies());
+}
 
 absl::Status Step::Run(Values* outputs) {
   if (!is_open()) return WhyClosed("running");
@@ -58,7 +67,7 @@ absl::Status Step::Run(Values* outputs) {
 }
 
 void Step::Cancel() {
-  if (is_open()) core_->Cancel(*step_);
+  if (is_open()) CloseStep(*step_, /*was_launched=*/false);
 }
 
 absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(Device& device,
@@ -102,24 +111,37 @@ absl::Status Runtime::Exclude(ProgramId program, const Key& key, bool excluded) 
 
 absl::Status Runtime::RemoveProgram(ProgramId program) { return core_->RemoveProgram(program); }
 
-absl::Status Runtime::Record(ProgramId program, Stream& stream) {
-  return core_->Record(program, stream);
+absl::Status Runtime::Record(ProgramId id, Stream& stream) {
+  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, core_->programs().Find(id));
+  return core_->recordings().Record(*program, stream);
 }
 
-DepId Runtime::DeclareDep(std::string name) { return core_->DeclareDep(std::move(name)); }
+absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {
+  return core_->dependencies().Declare(std::move(name), std::nullopt);
+}
 
-absl::Status Runtime::Touch(DepId dep) { return core_->Touch(dep); }
+absl::Status Runtime::Touch(DepId dep) { return core_->dependencies().Touch(dep); }
 
-DepId Runtime::DeclareWorkspace(std::string name, AddressRange memory) {
-  return core_->DeclareWorkspace(std::move(name), memory);
+absl::StatusOr<DepId> Runtime::DeclareWorkspace(std::string name, AddressRange memory) {
+  return core_->dependencies().Declare(std::move(name), memory);
 }
 
 absl::Status Runtime::MoveWorkspace(DepId workspace, AddressRange memory) {
-  return core_->MoveWorkspace(workspace, memory);
+  return core_->dependencies().Move(workspace, memory);
 }
 
+uint64_t Runtime::touches() const { return core_->dependencies().touches(); }
+
+uint64_t Runtime::epoch() const { return core_->recordings().epoch(); }
+
+std::vector<UncommittedShape> Runtime::Uncommitted() const {
+  return core_->recordings().Uncommitted();
+}
+
+absl::Status Runtime::Commit(uint64_t epoch) { return core_->recordings().Commit(epoch); }
+
 absl::StatusOr<Choice> Runtime::Choose(ProgramId id, const Key& key, Modes allowed) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return program->table().Choose(key, allowed);
 }
 
@@ -129,56 +151,64 @@ absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& s
   return Step(core_.get(), step, step->serial);
 }
 
-uint64_t Runtime::touches() const { return core_->touches(); }
-
-absl::StatusOr<uint64_t> Runtime::StagedBytes(ProgramId id, SlotId slot,
-                                              const HostRows& rows) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
-  return program->StagedBytes(slot, rows);
+absl::StatusOr<HostRuns> Runtime::RunsOf(ProgramId id, SlotId slot, const HostRows& rows) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
+  return program->RunsOf(slot, rows);
 }
 
-uint64_t Runtime::epoch() const { return core_->epoch(); }
-
-std::vector<UncommittedShape> Runtime::Uncommitted() const { return core_->Uncommitted(); }
-
-absl::Status Runtime::Commit(uint64_t epoch) { return core_->Commit(epoch); }
+absl::Status Runtime::CheckAloneInLane(ProgramId id) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
+  return core_->programs().CheckAlone(*program);
+}
 
 absl::StatusOr<Vote> Runtime::MakeVote(ProgramId id, const Key& key, Modes allowed,
                                        uint32_t round) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return program->MakeVote(key, allowed, round);
 }
 
 absl::StatusOr<Agreement> Runtime::Agree(ProgramId id, const Key& key, Modes allowed,
                                          uint32_t round, absl::Span<const Vote> votes) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return program->Agree(key, allowed, round, votes);
 }
 
-bool Runtime::CancelStep(uint32_t lane, uint32_t device) { return core_->CancelIn(lane, device); }
+bool Runtime::CancelStep(uint32_t number, uint32_t device) {
+  Lane* const lane = core_->lanes().Find({device, number});
+  if (lane == nullptr || !lane->step.is_open) return false;
+  CloseStep(lane->step, /*was_launched=*/false);
+  return true;
+}
 
-const LaunchHistory& Runtime::history(uint32_t lane, uint32_t device) const {
-  return core_->history(lane, device);
+const LaunchHistory& Runtime::history(uint32_t number, uint32_t device) const {
+  static const auto* const nothing = new LaunchHistory();
+  const Lane* const lane = core_->lanes().Find({device, number});
+  return lane == nullptr ? *nothing : lane->history;
 }
 
 absl::StatusOr<FreeEvents> Runtime::WhenFree(ProgramId id) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return program->WhenFree();
 }
 
 absl::StatusOr<Tensor> Runtime::SlotWhole(ProgramId id, SlotId slot) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return program->SlotWhole(slot);
 }
 
 absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
                                                    AddressRange range) {
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->Find(id));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return program->Pointers(key, range);
 }
 
-RuntimeStats Runtime::stats() const { return core_->stats(); }
+RuntimeStats Runtime::stats() const {
+  return StatsOf(core_->lanes(), core_->programs(), core_->dependencies());
+}
 
-Tree* Runtime::tree(uint32_t lane, uint32_t device) { return core_->tree(lane, device); }
+Tree* Runtime::tree(uint32_t number, uint32_t device) {
+  Lane* const lane = core_->lanes().Find({device, number});
+  return lane == nullptr ? nullptr : lane->tree.get();
+}
 
 }  // namespace graphtree

@@ -41,6 +41,13 @@
 //   ExchangeHandles(runtime->Uncommitted());      // the caller's collective
 //   runtime->Commit(runtime->epoch());            // from here on they serve steps
 //
+// A recording that fails while serving fails no step. It is counted, told, and tried again after 1,
+// 2, 4, ... steps that ran without it, up to TreeBudget::retry_after.
+//
+// Captures: a step is launched as a graph of its own, from memory that later steps use again, so it
+// is no part of a graph that its caller captures. Begin, Record and Run on a stream that captures
+// are errors that say so and leave that capture as it was. Other streams may capture meanwhile.
+//
 // Threads: one thread at a time in each lane. A step that a second thread begins while the first
 // one's is under way is refused. Programs, shapes and dependencies are added, and epochs committed,
 // while no step is under way in any lane. Statistics may be read on the thread that steps, while no
@@ -71,6 +78,7 @@
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
 #include "runtime/slots/free_events.h"
+#include "runtime/slots/host_runs.h"
 #include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/why.h"
@@ -149,14 +157,18 @@ class Runtime {
   absl::Status RemoveProgram(ProgramId program);
 
   // Records all shapes of the program that are not recorded, or were before a dependency was
-  // touched, the one with the most tokens first, on slots of zeros; slots that keep what they have
-  // from step to step keep it. The body runs twice for each. Where one makes a workspace grow that
+  // touched, the one with the most tokens first, on slots that have padding alone (PadRule), and
+  // zeros where that is the last row; slots that keep what they have from step to step keep it. The
+  // body runs twice for each, and writes what it writes: so a slot that says where, such as that of
+  // a cache's places, pads with a number that the body takes for nowhere, as it does for padding in
+  // any step. Where one makes a workspace grow that
   // others were recorded with, these are recorded again, as more of a shape may be asked of a
   // workspace for fewer tokens. Shapes that fail serve no step until they are recorded, as kFailed
   // or kNoMemory; the first failure is returned after all were tried.
   absl::Status Record(ProgramId program, Stream& stream);
 
-  DepId DeclareDep(std::string name);
+  // An error if something was declared under this name before, as a workspace or not.
+  absl::StatusOr<DepId> DeclareDep(std::string name);
   absl::Status Touch(DepId dep);
   // A dependency with memory, which a library keeps between calls and points its kernels to; bodies
   // are given it (ProgramInputs::workspace). It grows by moving: MoveWorkspace says where it is
@@ -166,7 +178,7 @@ class Runtime {
   // a move after which recordings are stale is counted (RuntimeStats::workspace_moves) and told
   // through TreeOptions::warn, with who made the workspace grow, from what to what, and which
   // recordings that has cost. The same memory again changes nothing.
-  DepId DeclareWorkspace(std::string name, AddressRange memory);
+  absl::StatusOr<DepId> DeclareWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
   // How often dependencies were touched or moved.
   uint64_t touches() const;
@@ -179,9 +191,11 @@ class Runtime {
   // now: a recording that was made after the caller's collective is not committed with it.
   absl::Status Commit(uint64_t epoch);
 
-  // How many bytes of the caller's the rows are. An error if there is no such slot, if it never has
-  // so many rows, or if the rows have gaps.
-  absl::StatusOr<uint64_t> StagedBytes(ProgramId program, SlotId slot, const HostRows& rows) const;
+  // Where the bytes of such rows of the caller's lie. An error if there is no such slot, or if it
+  // never has so many rows.
+  absl::StatusOr<HostRuns> RunsOf(ProgramId program, SlotId slot, const HostRows& rows) const;
+  // OK if no other program lies in its lane, so that its steps may run beside those of all others.
+  absl::Status CheckAloneInLane(ProgramId program) const;
 
   // What Begin would choose. No heap, no lock. An error if the program is not of this runtime.
   absl::StatusOr<Choice> Choose(ProgramId program, const Key& key,

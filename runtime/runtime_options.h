@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "graphs/shared_budget.h"
 #include "graphs/tree_options.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/why.h"
@@ -16,6 +17,11 @@ struct RuntimeOptions {
   // Memory that the trees of one device may take together, and each no more than
   // TreeOptions::pool_bytes; 0: only that.
   uint64_t pool_bytes = 0;
+  // Recordings, executables and the device memory of these that the trees of one device may have
+  // together, and each no more than TreeOptions::budget; 0: only that. It is never exceeded, and a
+  // lane may have what others have not taken. A lane that finds nothing left and has less than its
+  // fair share has the others give up what they have beyond theirs, between their steps.
+  Share shared = {};
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;
 };
@@ -29,6 +35,10 @@ struct RuntimeStats {
   // block, and that is not counted.
   uint64_t staging_told = 0;
   uint64_t recordings = 0;
+  // That steps have tried to make for Runtime::Commit, and could not. Each is told through
+  // TreeOptions::warn, and tried again after 1, 2, 4, ... steps that ran without it, up to
+  // TreeBudget::retry_after. Others the tree counts (TreeStats).
+  uint64_t failed_recordings = 0;
   uint64_t workspace_moves = 0;   // that made recordings stale
   uint64_t stale_recordings = 0;  // that were made stale so, ever
   uint64_t slot_bytes = 0;        // device memory of slots, now

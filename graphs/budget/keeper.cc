@@ -10,7 +10,6 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/estate.h"
 #include "device/base/check.h"
-#include "device/executable_bytes.h"
 
 namespace graphtree {
 namespace {
@@ -97,122 +96,6 @@ void Keeper::ExecutablesMade(const Node& node) {
   held_.executable_bytes += node.device_bytes();
 }
 
-absl::Status Keeper::RoomForNode(const Variant& variant) {
-  const Node* parent = path_->current();
-  const auto siblings = parent->by_variant.find(variant.id);
-  if (siblings != parent->by_variant.end() && siblings->second.size() >= budget_.siblings) {
-    std::vector<Candidate> candidates;
-    for (Node* sibling : siblings->second) candidates.push_back({.uses = UsesBelow(sibling)});
-    EvictSubtree(siblings->second[LeastWorth(candidates)], Reason::kSiblingEvicted);
-  }
-  // One leaf goes at a time: a node whose last child has gone may go next.
-  while (held_.nodes >= budget_.nodes) {
-    const NodeSet pinned = OnPath();
-    std::vector<Node*> leaves;
-    std::vector<Candidate> candidates;
-    for (Node* node : AllNodes(root_)) {
-      if (!node->children.empty()) continue;
-      leaves.push_back(node);
-      candidates.push_back(AsNode(node, pinned.contains(node)));
-    }
-    const size_t least = LeastWorth(candidates);
-    if (least == candidates.size()) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("recording '", variant.function->name, "' as number ", pinned.size(),
-                       " of its path: the tree's budget is ", budget_.nodes,
-                       " nodes, and all of them are on this path; raise TreeBudget::nodes"));
-    }
-    Count(Reason::kNodeEvicted, EdgeOf(*leaves[least]), 1);
-    EvictLeaf(leaves[least]);
-  }
-  return absl::OkStatus();
-}
-
-Keeper::Excess Keeper::ExcessWith(const Holdings& held, uint64_t bytes) const {
-  return {std::max(held.executables + 1, budget_.executables) - budget_.executables,
-          std::max(held.executable_bytes + bytes, budget_.executable_bytes) -
-              budget_.executable_bytes};
-}
-
-absl::Status Keeper::RoomForExecutable(uint64_t ops, const Node& node) {
-  const uint64_t bytes = ExecutableBytes(ops);
-  const auto held_with_node = [&] {
-    Holdings held = held_;
-    held.executables += node.executables();
-    held.executable_bytes += node.device_bytes();
-    return held;
-  };
-  if (ExcessWith(held_with_node(), bytes).any()) DropSpares();
-  const Holdings held = held_with_node();
-  const Excess over = ExcessWith(held, bytes);
-  if (!over.any()) return absl::OkStatus();
-  const NodeSet pinned = OnPath();
-  std::vector<Node*> nodes;
-  std::vector<Candidate> candidates;
-  for (Node* other : AllNodes(root_)) {
-    if (other == &node || other->executables() == 0) continue;
-    nodes.push_back(other);
-    candidates.push_back(AsExecutables(other, pinned.contains(other)));
-  }
-  const std::vector<size_t> victims = ChooseVictims(candidates, over.executables, over.bytes);
-  if (victims.empty()) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        "instantiating a graph of ", ops, " ops, about ", bytes, " bytes: the tree's budget is ",
-        budget_.executables, " executables of ", budget_.executable_bytes,
-        " bytes together, and what is held beside it (", held.executables, " of ",
-        held.executable_bytes, " bytes) is on the path in force; raise TreeBudget::",
-        over.bytes > 0 ? "executable_bytes" : "executables"));
-  }
-  const Reason reason = over.executables > 0 ? Reason::kExecutableEvicted : Reason::kBytesEvicted;
-  for (size_t victim : victims) {
-    Count(reason, EdgeOf(*nodes[victim]), EvictExecutables(nodes[victim]));
-  }
-  return absl::OkStatus();
-}
-
-bool Keeper::HasRoomForSpare(uint64_t ops) const {
-  return !ExcessWith(held_, ExecutableBytes(ops)).any();
-}
-
-void Keeper::SpareMade(const Executable& spare) {
-  ++held_.executables;
-  held_.executable_bytes += spare.device_bytes();
-  ++spares_;
-}
-
-uint64_t Keeper::DropSpares() {
-  const uint64_t all = spares_;
-  if (all == 0) return 0;
-  for (Node* node : AllNodes(root_)) {
-    size_t number = 0;
-    node->VisitSections([&](Section& section) {
-      if (section.spare != nullptr) {
-        EvictSpare(*node, number, &section);
-        section.NoSpare();
-        Count(Reason::kSpareDropped, EdgeOf(*node), 1);
-      }
-      ++number;
-    });
-  }
-  return all;
-}
-
-bool Keeper::EvictOneExecutable(Reason reason, const Node& node) {
-  if (DropSpares() > 0) return true;
-  const NodeSet pinned = OnPath();
-  std::vector<Node*> nodes;
-  std::vector<Candidate> candidates;
-  for (Node* other : AllNodes(root_)) {
-    if (other == &node || other->executables() == 0 || pinned.contains(other)) continue;
-    nodes.push_back(other);
-    candidates.push_back(AsExecutables(other, false));
-  }
-  if (candidates.empty()) return false;
-  Node* least = nodes[LeastWorth(candidates)];
-  Count(reason, EdgeOf(*least), EvictExecutables(least));
-  return true;
-}
-
 uint64_t Keeper::EvictExecutables(Node* node) {
   const uint64_t executables = node->executables();
   size_t number = 0;
@@ -297,6 +180,7 @@ bool Keeper::EvictFunction(Function* function) {
     }
   }
   for (Node* top : tops) EvictSubtree(top, Reason::kFunctionEvicted);
+  Settle();
   for (const Node* node : on_path) {
     if (is_its(*node)) return false;
   }

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -30,6 +31,7 @@
 #include "graphs/call_counts.h"
 #include "graphs/match/function.h"
 #include "graphs/budget/graveyard.h"
+#include "graphs/budget/sharer.h"
 #include "graphs/match/keep.h"
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
@@ -51,10 +53,11 @@ class Keeper {
   // None owned; all outlive the keeper. Evictions are counted in `counts` and `tally`. `evicts` is
   // called for every executable that leaves the tree, before it goes, with the number of its
   // section.
-  Keeper(const TreeBudget& budget, Device& device, StepMemory* memory, const Path* path, Node* root,
-         ReasonCounts* counts, CallTally* tally,
+  Keeper(const TreeBudget& budget, std::shared_ptr<SharedBudget> shared, Device& device,
+         StepMemory* memory, const Path* path, Node* root, ReasonCounts* counts, CallTally* tally,
          std::function<void(const Node&, size_t, const Executable&)> evicts)
       : budget_(budget),
+        sharer_(std::move(shared)),
         device_(device),
         memory_(memory),
         path_(path),
@@ -114,14 +117,23 @@ class Keeper {
   void NodeMade() { ++held_.nodes; }
   void ExecutablesMade(const Node& node);
 
-  // Whether a spare for a graph of so many ops fits without an eviction.
-  bool HasRoomForSpare(uint64_t ops) const;
+  // Whether a spare for a graph of so many ops fits without an eviction. Then room is taken for it.
+  bool HasRoomForSpare(uint64_t ops);
   void SpareMade(const Executable& spare);
 
   // Evicts all spares or, where there are none, the executables of the least valuable node that may
   // lose them. False if nothing may go. Called when the device runs out of memory while it makes an
   // executable for `node`; those that the node has already are not counted yet, and do not go.
   bool EvictOneExecutable(Reason reason, const Node& node);
+
+  // A call of the tree is over: of a budget that others share it keeps what it holds.
+  void Settle() { sharer_.Settle(Shared(held_)); }
+  struct SettledAtTheEnd {
+    ~SettledAtTheEnd() { keeper.Settle(); }
+    Keeper& keeper;
+  };
+  // Evicts what is worth the least until the tree holds no more than that, as far as it may go now.
+  void GiveUp(const Share& beyond);
 
   Graveyard& graveyard() { return graveyard_; }
   // The tree goes while a capture is open: leaves graphs and executables to be destroyed after it
@@ -165,6 +177,16 @@ class Keeper {
   }
   // The excess if one more executable of `bytes` bytes were made.
   Excess ExcessWith(const Holdings& held, uint64_t bytes) const;
+  static Share Shared(const Holdings& held) {
+    return {held.nodes, held.executables, held.executable_bytes};
+  }
+  // By the tree's own budget, and by what others have left.
+  Share Limits() const;
+  // Takes room for one more node than are held, unless the limits are reached.
+  bool TakeRoomForNode();
+  // Evicts the recording without others below it that is worth the least. False if none may go.
+  bool EvictOneLeaf();
+  absl::Status NoRoomFor(const Variant& variant) const;
   void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
   void EvictSpare(const Node& node, size_t number, Section* section);
   // Evicts all spares, also those on the path in force: they only save time. Returns how many.
@@ -176,8 +198,9 @@ class Keeper {
   void EvictShape(Variant* variant);
   void Detach(Node* node);
 
-  // Never changed: any thread may read it.
+  // The budget never changes: any thread may read it.
   const TreeBudget budget_;
+  Sharer sharer_;
   // Used by the tree's caller only, as is all that follows; `held_` is read by threads that look,
   // too, while no call runs.
   Device& device_;

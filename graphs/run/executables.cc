@@ -66,6 +66,7 @@ void Executables::AddSpare(const Node& node, size_t number, Section* section) {
   if (!made.ok()) {
     // The call has succeeded without a spare.
     journal_.CountOf(node, Reason::kSpareDropped, 1);
+    keeper_.Settle();
     return section->NoSpare();
   }
   auto spare = std::make_unique<Spare>(

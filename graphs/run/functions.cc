@@ -36,8 +36,9 @@ Functions::Functions(Ground& ground, Books& books, CallJournal& journal)
     : ground_(ground),
       journal_(journal),
       checked_(ground.options.check ? 1 : 0),
-      keeper_(ground.options.budget, ground.device, ground.memory.get(), &books.path(),
-              &books.root(), &journal.stats().reasons, &journal.tally(),
+      keeper_(ground.options.budget, ground.options.shared_budget, ground.device,
+              ground.memory.get(), &books.path(), &books.root(), &journal.stats().reasons,
+              &journal.tally(),
               [&journal](const Node& node, size_t section, const Executable& executable) {
                 journal.SayDestroyed(node, section, executable);
               }) {}

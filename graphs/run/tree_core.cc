@@ -109,6 +109,19 @@ absl::Status TreeCore::Unregister(FunctionId id) {
   return absl::OkStatus();
 }
 
+void TreeCore::GiveUp(const Share& beyond) {
+  std::unique_ptr<TreeCore> closed;  // by a destructor of an object that a recording held
+  const Changing changing(gate());
+  if (!changing.is_outermost()) return;
+  ground_->foreign->AwaitAllocations();
+  const StepMemory::InCall in_call(*ground_->memory);
+  functions_.keeper().GiveUp(beyond);
+  Graveyard& graveyard = functions_.keeper().graveyard();
+  graveyard.Tidy(ground_->order.last());
+  graveyard.Tidy(ground_->order.last());
+  closed = std::move(closed_inside_);
+}
+
 void TreeCore::BeginStep(const void* frame) {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the step let go
   const Entrance::Pass pass(*entrance_);
@@ -231,6 +244,7 @@ absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {
 }
 
 absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Status status) {
+  functions_.keeper().Settle();
   const std::optional<Replayer::NotReplayed> why = routes_.replayer().TakeNotReplayed();
   if (!why.has_value()) return status;
   ground_->foreign->AwaitAllocations();
@@ -250,6 +264,7 @@ absl::Status TreeCore::CheckMiss(Call& call) {
 
 absl::Status TreeCore::RunMiss(Call& call) {
   const StepMemory::InCall in_call(*ground_->memory);
+  const Keeper::SettledAtTheEnd settled{functions_.keeper()};
   GRAPHTREE_RETURN_IF_ERROR(CheckMiss(call));
   functions_.keeper().BeginCall(journal_.stats().calls, ground_->order.last());
   const bool destroys = IsPlanted(PlantedBug::kDestroysInCaptures);

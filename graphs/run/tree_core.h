@@ -57,6 +57,7 @@ class TreeCore {
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
   absl::Status Unregister(FunctionId id);
+  void GiveUp(const Share& beyond);
   // `frame` is that of the public function that the program called (history/stack_marks.h).
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs,
                    const void* frame);

@@ -1,63 +1,79 @@
-// What recordings point to and the runtime does not own, by number. Each has a generation, which
-// goes up when it is touched; a recording keeps the generations that it was made with.
+// The dependencies of a runtime: declared in every lane's tree, touched, and moved when they grow;
+// and which recordings that costs.
 //
-//   weights        generation 3    shape tokens=8 was recorded with 3: good
-//   workspace      generation 2    ... and with 1: made again at its next step
+//   Declare   a workspace of each lane's tree, of those lanes too that come later (RegisterIn)
+//   Touch     a generation goes up: recordings of before are made again by their next steps
+//   Move      the same, with memory; told in words if there are recordings of before
 //
-// The trees compare generations at each replay, all with one compare (graphs/workspaces.h). Here
-// they are kept to say in words which one was touched. A workspace is a dependency with memory: a
-// new generation comes with the memory that it has then.
+// Whoever needs the most of a workspace is to be recorded first, since each move makes the
+// recordings before it stale: Move checks that, and says whom it has cost what.
 //
-// Thread rule: like a container.
+// Threads: dependencies are declared while no step is under way; a body may touch and move them
+// while no other thread runs a step. Names and generations are read by the thread of each lane.
 #ifndef GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
 #define GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "device/address.h"
+#include "runtime/core/dependency_table.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/lanes.h"
+#include "runtime/core/program_state.h"
+#include "runtime/core/programs.h"
+#include "runtime/program.h"
+#include "runtime/runtime_options.h"
 
 namespace graphtree {
 
 class Dependencies {
  public:
-  uint32_t Declare(std::string name) {
-    rows_.push_back({std::move(name), 1, false, {}});
-    return static_cast<uint32_t>(rows_.size() - 1);
-  }
-  uint32_t DeclareWorkspace(std::string name, AddressRange memory) {
-    rows_.push_back({std::move(name), 1, true, memory});
-    return static_cast<uint32_t>(rows_.size() - 1);
-  }
-  // REQUIRES: index < size(), here and below.
-  void Touch(uint32_t index) { ++rows_[index].generation; }
-  void Move(uint32_t index, AddressRange memory) {
-    rows_[index].memory = memory;
-    Touch(index);
-  }
+  // `runtime` is in every id. The others outlive it.
+  Dependencies(uint32_t runtime, const Lanes& lanes, const Programs& programs,
+               const RuntimeOptions& options)
+      : runtime_(runtime), lanes_(lanes), programs_(programs), options_(options) {}
+  Dependencies(const Dependencies&) = delete;
+  Dependencies& operator=(const Dependencies&) = delete;
 
-  size_t size() const { return rows_.size(); }
-  const std::string& name(uint32_t index) const { return rows_[index].name; }
-  bool is_workspace(uint32_t index) const { return rows_[index].is_workspace; }
-  AddressRange memory(uint32_t index) const { return rows_[index].memory; }
-  uint64_t generation(uint32_t index) const { return rows_[index].generation; }
+  // A workspace if it has memory. An error if the name is taken, or a step is under way.
+  absl::StatusOr<DepId> Declare(std::string name, std::optional<AddressRange> memory);
+  // Makes all known to the tree of a lane that was just added.
+  void RegisterIn(Lane& lane) const;
+  absl::Status Touch(DepId dep);
+  absl::Status Move(DepId workspace, AddressRange memory);
 
-  std::vector<uint64_t> GenerationsOf(const std::vector<uint32_t>& deps) const {
-    std::vector<uint64_t> generations;
-    for (uint32_t dep : deps) generations.push_back(rows_[dep].generation);
-    return generations;
+  bool IsOurs(DepId dep) const { return dep.runtime == runtime_ && dep.index < table_.size(); }
+  const std::string& name(uint32_t index) const { return table_.name(index); }
+  // Those of the program's dependencies, now.
+  std::vector<uint64_t> GenerationsOf(const ProgramState& program) const {
+    return table_.GenerationsOf(program.dependencies());
   }
+  // The program's dependencies that were touched since the shape was recorded.
+  std::vector<uint32_t> TouchedSince(const ProgramState& program, const ShapeState& shape) const;
+
+  uint64_t touches() const { return touches_; }  // and moves
+  uint64_t moves_with_cost() const { return moves_with_cost_; }
+  uint64_t stale_recordings() const { return stale_recordings_; }
 
  private:
-  struct Row {
-    std::string name;
-    uint64_t generation = 1;
-    bool is_workspace = false;
-    AddressRange memory;
-  };
-  std::vector<Row> rows_;
+  void Register(Lane& lane, uint32_t index) const;
+  // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".
+  std::vector<std::string> RecordedWith(uint32_t index) const;
+  void TellMove(uint32_t index, AddressRange before, const std::vector<std::string>& stale) const;
+
+  const uint32_t runtime_;
+  const Lanes& lanes_;
+  const Programs& programs_;
+  const RuntimeOptions& options_;
+  DependencyTable table_;
+  uint64_t touches_ = 0;
+  uint64_t moves_with_cost_ = 0;   // after which recordings were stale
+  uint64_t stale_recordings_ = 0;  // that were made so by moves
 };
 
 }  // namespace graphtree

@@ -32,6 +32,7 @@ namespace graphtree {
 struct LaneCounts {
   uint64_t steps = 0;
   uint64_t recordings = 0;
+  uint64_t failed_recordings = 0;
   WhyCounts why = {};
 };
 

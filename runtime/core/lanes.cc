@@ -8,11 +8,21 @@
 #include "device/base/status_macros.h"
 #include "graphs/tree.h"
 #include "runtime/core/program_state.h"
-#include "runtime/core/shared_budget.h"
+#include "runtime/core/shared_memory.h"
 #include "runtime/core/staged_tensors.h"
 #include "runtime/shapes/key.h"
 
 namespace graphtree {
+
+Lanes::Lanes(std::vector<Device*> devices, const RuntimeOptions& options)
+    : devices_(std::move(devices)), options_(options) {
+  const Share& limits = options_.shared;
+  const bool is_limited = !limits.FitsInto({});
+  for (size_t i = 0; i < devices_.size(); ++i) {
+    budgets_.push_back(is_limited ? std::make_shared<SharedBudget>(limits)
+                                  : options_.tree.shared_budget);
+  }
+}
 
 Lane* Lanes::Find(Place place) const {
   const auto found = lanes_.find(place);
@@ -25,6 +35,7 @@ absl::StatusOr<Lane*> Lanes::Add(Place place) {
   // A step's block moves every time, and is read by one op: a copy of it would only cost.
   options.patch_bytes = 1;
   if (options_.pool_bytes > 0 && options.pool_bytes == 0) options.pool_bytes = options_.pool_bytes;
+  options.shared_budget = budgets_[place.first];
   auto lane = std::make_unique<Lane>(device, place.first, place.second);
   GRAPHTREE_ASSIGN_OR_RETURN(lane->tree, Tree::Create(device, options));
   lane->carry = RegisterCarry(*lane->tree);
@@ -84,6 +95,19 @@ void Lanes::ShareMemory(Lane& own) {
     // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
     trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
   }
+}
+
+bool Lanes::AskOthers(Lane& own) {
+  SharedBudget* const budget = budgets_[own.device_number].get();
+  if (budget == nullptr || !budget->TakeShort()) return false;
+  bool is_asked = false;
+  for (auto& [place, lane] : lanes_) {
+    if (place.first != own.device_number || lane.get() == &own) continue;
+    if (lane->under_way.load() != nullptr) continue;
+    lane->tree->GiveUp(budget->fair_share());
+    is_asked = true;
+  }
+  return is_asked;
 }
 
 void Lanes::CloseTrees() {

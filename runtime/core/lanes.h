@@ -1,9 +1,10 @@
 // A runtime's lanes, each with a tree of its own, and the memory that those of one device share.
 //
-//   device 0 --- lane 0, lane 1        share RuntimeOptions::pool_bytes (shared_budget.h)
-//   device 1 --- lane 0                likewise
+//   device 0 --- lane 0, lane 1        share RuntimeOptions::pool_bytes (shared_memory.h)
+//   device 1 --- lane 0                likewise, and RuntimeOptions::shared
 //
-// Lanes are added and never taken away, so a pointer to one is good for as long as the runtime.
+// A lane is added with its first program and stays, so a pointer to one is good for as long as the
+// runtime. Only if that program could not be made the lane goes again.
 //
 // Threads: lanes are added while no step is under way; what else is here may be called by several,
 // each with a lane of its own.
@@ -22,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "device/device.h"
+#include "graphs/shared_budget.h"
 #include "runtime/core/lane.h"
 #include "runtime/runtime_options.h"
 
@@ -33,8 +35,7 @@ class Lanes {
   using Place = std::pair<uint32_t, uint32_t>;
 
   // `options` are the runtime's, and outlive the lanes.
-  Lanes(std::vector<Device*> devices, const RuntimeOptions& options)
-      : devices_(std::move(devices)), options_(options) {}
+  Lanes(std::vector<Device*> devices, const RuntimeOptions& options);
   Lanes(const Lanes&) = delete;
   Lanes& operator=(const Lanes&) = delete;
 
@@ -43,6 +44,8 @@ class Lanes {
   Lane* Find(Place place) const;
   // REQUIRES: there is such a device, and no such lane.
   absl::StatusOr<Lane*> Add(Place place);
+  // REQUIRES: there is such a lane, and nothing was ever run in it.
+  void Remove(Place place) { lanes_.erase(place); }
   template <typename Call>
   void ForEach(const Call& call) const {
     for (const auto& [place, lane] : lanes_) call(*lane);
@@ -55,12 +58,17 @@ class Lanes {
   // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
   // much each lane of its device may take, but for those that have a step under way beside it.
   void ShareMemory(Lane& own);
+  // If a lane of the device has found nothing left to record in (RuntimeOptions::shared), though it
+  // had less than its share: has the others give up what they have beyond theirs, but for `own` and
+  // those that have a step under way. True if one was asked.
+  bool AskOthers(Lane& own);
   // Waits for all work of theirs. REQUIRES: they are used no more.
   void CloseTrees();
 
  private:
   const std::vector<Device*> devices_;
   const RuntimeOptions& options_;
+  std::vector<std::shared_ptr<SharedBudget>> budgets_;  // by device; null: none
   std::map<Place, std::unique_ptr<Lane>> lanes_;
   std::atomic<bool> limits_are_old_{false};  // a lane had a step when limits were set
 };

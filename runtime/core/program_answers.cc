@@ -28,20 +28,29 @@ absl::StatusOr<Agreement> ProgramState::Agree(const Key& key, Modes allowed, uin
   return agreed;
 }
 
-absl::StatusOr<uint64_t> ProgramState::StagedBytes(SlotId slot, const HostRows& rows) const {
+absl::StatusOr<HostRuns> ProgramState::RunsOf(SlotId slot, const HostRows& rows) const {
   const std::vector<SlotSpec>& slots = options_.slots;
   if (slot >= slots.size() || rows.rows < 0 || rows.rows > GreatestRows(slots[slot])) {
     return absl::InvalidArgumentError(
         absl::StrCat(rows.rows, " rows of slot ", slot, " of '", name(), "', which has ",
                      slots.size(), " slots"));
   }
-  if (rows.row_stride != 0 || rows.piece_stride != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("rows of slot '", slots[slot].name, "' lie with strides of ", rows.row_stride,
-                     " and ", rows.piece_stride, "; these must have no gaps"));
+  if (rows.row_stride < 0 || rows.piece_stride < 0 || (rows.data == nullptr && rows.rows > 0)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        rows.rows, " rows of slot '", slots[slot].name, "' lie with strides of ", rows.row_stride,
+        " and ", rows.piece_stride, rows.data == nullptr ? " at no address" : ", of less than 0"));
   }
-  return static_cast<uint64_t>(rows.rows) * PiecesOf(slots[slot]) * RowElementsOf(slots[slot]) *
-         BytesOf(rows.type);
+  const int64_t row = RowElementsOf(slots[slot]);
+  const int64_t row_stride = rows.row_stride == 0 ? row : rows.row_stride;
+  const int64_t piece_stride = rows.piece_stride == 0 ? row_stride * rows.rows : rows.piece_stride;
+  const bool has_gaps = row_stride != row;
+  const uint64_t size = BytesOf(rows.type);
+  return HostRuns{.data = static_cast<const uint8_t*>(rows.data),
+                  .pieces = PiecesOf(slots[slot]),
+                  .runs = has_gaps ? rows.rows : 1,
+                  .run_bytes = size * row * (has_gaps ? 1 : rows.rows),
+                  .piece_step = size * piece_stride,
+                  .run_step = size * row_stride};
 }
 
 absl::StatusOr<CapturedPointers> ProgramState::Pointers(const Key& key, AddressRange range) const {

@@ -197,12 +197,17 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode) {
   return absl::OkStatus();
 }
 
+// Inside of a call of its own the tree lets none of them go. One that it does not know has gone.
 absl::Status ProgramState::Leave() {
-  absl::Status first = lane_.tree->Unregister(eager_.function);
+  const auto leave = [this](FunctionId function) {
+    const absl::Status left = lane_.tree->Unregister(function);
+    return absl::IsInvalidArgument(left) ? absl::OkStatus() : left;
+  };
+  GRAPHTREE_RETURN_IF_ERROR(leave(eager_.function));
   for (const std::unique_ptr<ShapeState>& shape : shapes_) {
-    first.Update(lane_.tree->Unregister(shape->function));
+    GRAPHTREE_RETURN_IF_ERROR(leave(shape->function));
   }
-  return first;
+  return absl::OkStatus();
 }
 
 void ProgramState::SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,
@@ -220,6 +225,15 @@ void ProgramState::SetReplayed(uint32_t index, std::vector<uint64_t> generations
 void ProgramState::SetFailed(uint32_t index, Why why) {
   shape(index).life.Failed(why);
   TellTable(index);
+}
+
+void ProgramState::SetFailedServing(uint32_t index, Why why, uint64_t most_pause) {
+  shape(index).life.FailedServing(why, most_pause);
+  TellTable(index);
+}
+
+void ProgramState::NoteWaited(uint32_t index) {
+  if (shape(index).life.Waited()) TellTable(index);
 }
 
 void ProgramState::SetExcluded(uint32_t index, bool is_excluded) {

@@ -35,6 +35,7 @@
 #include "runtime/shapes/shape_table.h"
 #include "runtime/shapes/vote.h"
 #include "runtime/slots/free_events.h"
+#include "runtime/slots/host_runs.h"
 #include "runtime/slots/rows.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_memory.h"
@@ -74,7 +75,7 @@ class ProgramState {
 
   // All or none.
   absl::Status AddShapes(absl::Span<const Key> keys, Mode mode);
-  // The functions leave their tree.
+  // The functions leave their tree: all or none. An error inside of a call of that tree.
   absl::Status Leave();
 
   // The memory that work of its steps may still use. REQUIRES: the program is used no more.
@@ -88,7 +89,7 @@ class ProgramState {
   const std::string& name() const { return options_.name; }
   // The same on every rank that has a program of this name.
   uint64_t fingerprint() const { return fingerprint_; }
-  Lane& lane() { return lane_; }
+  Lane& lane() const { return lane_; }
   ShapeTable& table() { return *table_; }
   const ShapeTable& table() const { return *table_; }
   StagingRing& ring() { return *ring_; }
@@ -106,7 +107,7 @@ class ProgramState {
   absl::StatusOr<Vote> MakeVote(const Key& key, Modes allowed, uint32_t round) const;
   absl::StatusOr<Agreement> Agree(const Key& key, Modes allowed, uint32_t round,
                                   absl::Span<const Vote> votes) const;
-  absl::StatusOr<uint64_t> StagedBytes(SlotId slot, const HostRows& rows) const;
+  absl::StatusOr<HostRuns> RunsOf(SlotId slot, const HostRows& rows) const;
   absl::StatusOr<CapturedPointers> Pointers(const Key& key, AddressRange range) const;
   absl::StatusOr<FreeEvents> WhenFree() const;
   absl::StatusOr<Tensor> SlotWhole(SlotId slot) const;
@@ -116,6 +117,8 @@ class ProgramState {
                    uint64_t epoch);
   void SetReplayed(uint32_t index, std::vector<uint64_t> generations);
   void SetFailed(uint32_t index, Why why);
+  void SetFailedServing(uint32_t index, Why why, uint64_t most_pause);
+  void NoteWaited(uint32_t index);
   void SetExcluded(uint32_t index, bool is_excluded);
   // Recordings of the epoch serve steps from now on.
   void Commit(uint64_t epoch);

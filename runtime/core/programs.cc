@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/estate.h"
 #include "device/device.h"
+#include "runtime/core/lane.h"
 
 namespace graphtree {
 
@@ -30,6 +31,18 @@ absl::Status Programs::CheckName(absl::string_view name) const {
     if (row.program == nullptr || row.name != name) continue;
     return absl::AlreadyExistsError(
         absl::StrCat("there is a program '", name, "' already; names are unique"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Programs::CheckAlone(const ProgramState& program) const {
+  for (const Row& row : rows_) {
+    const ProgramState* const other = row.program.get();
+    if (other == nullptr || other == &program || &other->lane() != &program.lane()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", program.name(), "' is to have a lane of its own, and '", other->name(),
+                     "' lies in its lane ", program.lane().number,
+                     ", too; give one of them another (ProgramOptions::lane)"));
   }
   return absl::OkStatus();
 }

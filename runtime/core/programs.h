@@ -32,6 +32,8 @@ class Programs {
   absl::StatusOr<ProgramState*> Find(ProgramId id) const;
   // An error if a program has that name.
   absl::Status CheckName(absl::string_view name) const;
+  // An error, with its name, if another program lies in this one's lane.
+  absl::Status CheckAlone(const ProgramState& program) const;
   ProgramId Add(std::unique_ptr<ProgramState> program);
   // REQUIRES: it is there, and has left its tree.
   void Remove(ProgramId id) { rows_[id.index].program = nullptr; }

@@ -1,46 +1,48 @@
-// Makes recordings ahead of the steps that need them, and those that wait for a commit.
+// Runs shapes until their trees have recorded them.
+#include "runtime/core/recordings.h"
+
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
+#include "graphs/tensor.h"
+#include "graphs/tree.h"
 #include "runtime/core/in_step.h"
-#include "runtime/core/runtime_core.h"
+#include "runtime/core/shape_life.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/core/why_route.h"
 #include "runtime/slots/planted_bug.h"
 
 namespace graphtree {
 
-absl::Status RuntimeCore::Record(ProgramId id, Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
+absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(
-      lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was recorded")));
-  GRAPHTREE_RETURN_IF_ERROR(CheckDevice(*program, stream));
+      lanes_.CheckNoStep(absl::StrCat("'", program.name(), "' was recorded")));
+  GRAPHTREE_RETURN_IF_ERROR(CheckStream(program, stream));
   if (const auto capture = stream.Capture();
       capture.ok() && capture->state != CaptureState::kNone) {
     return absl::FailedPreconditionError(
-        absl::StrCat("'", program->name(), "' was recorded on a stream that captures"));
+        absl::StrCat("'", program.name(), "' was recorded on a stream that captures"));
   }
-  Lane& lane = program->lane();
-  if (!lane.Take(program)) {
+  Lane& lane = program.lane();
+  if (!lane.Take(&program)) {
     return absl::FailedPreconditionError(
-        absl::StrCat("'", program->name(), "' was recorded while another thread has lane ",
+        absl::StrCat("'", program.name(), "' was recorded while another thread has lane ",
                      lane.number, "; one thread at a time uses a lane"));
   }
-  const absl::Status recorded = RecordAll(*program, stream);
+  const absl::Status recorded = RecordAll(program, stream);
   lanes_.ShareMemory(lane);
   lane.GiveBack();
   return recorded;
 }
 
 // Again, if a workspace has moved: shapes that were recorded before are stale then.
-absl::Status RuntimeCore::RecordAll(ProgramState& program, Stream& stream) {
+absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
   constexpr int kMostPasses = 3;
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    const std::vector<uint64_t> now = dependencies_.GenerationsOf(program.dependencies());
+    const std::vector<uint64_t> now = dependencies_.GenerationsOf(program);
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
       const ShapeState& shape = program.shape(i);
@@ -51,8 +53,9 @@ absl::Status RuntimeCore::RecordAll(ProgramState& program, Stream& stream) {
                             !program.lane().tree->RecordingsOf(shape.function).empty();
       if (is_there && is_good) continue;
       first.Update(RecordShape(program, i, stream));
+      lanes_.AskOthers(program.lane());  // so that the next shape finds room
     }
-    if (dependencies_.GenerationsOf(program.dependencies()) == now) return first;
+    if (dependencies_.GenerationsOf(program) == now) return first;
   }
   return absl::FailedPreconditionError(
       absl::StrCat("'", program.name(), "' was recorded ", kMostPasses,
@@ -60,17 +63,28 @@ absl::Status RuntimeCore::RecordAll(ProgramState& program, Stream& stream) {
                    "its recordings have; the recordings that are stale are made again by steps"));
 }
 
-absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
+absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
+  Why why = Why::kFailed;
+  absl::Status status = TryShape(program, index, stream, &why);
+  if (!status.ok() && lanes_.AskOthers(program.lane())) {
+    status = TryShape(program, index, stream, &why);
+  }
+  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
+  if (!status.ok()) program.SetFailed(index, why);
+  return status;
+}
+
+absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream& stream,
+                                  Why* why) {
   // A body may ask for more warm-ups than one; the tree bounds them.
   const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
   absl::Status status;
-  Why why = Why::kFailed;
   for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
     const Choice choice = {
         .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
     GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
-    step->block.StageZeros();
-    status = RunToRecord(*step, &why);
+    step->block.StagePadding();
+    status = RunToRecord(*step, why);
     // A workspace that grew in the recording has done so now.
     const LastCall last = program.lane().tree->last_call();
     if (last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status) && run + 1 < most_runs) {
@@ -80,12 +94,10 @@ absl::Status RuntimeCore::RecordShape(ProgramState& program, uint32_t index, Str
     if (!status.ok()) status = InStep(*step, "recording", status);
     if (last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed) break;
   }
-  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
-  if (!status.ok()) program.SetFailed(index, why);
   return status;
 }
 
-absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
+absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
   if (step.memory != nullptr) GRAPHTREE_RETURN_IF_ERROR(step.block.Finish());
   Values outputs;
   GRAPHTREE_RETURN_IF_ERROR(LaunchStep(step, &outputs));
@@ -96,7 +108,7 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
     // There is one, of which its life did not know: a try failed, or a step that was to go on from
     // another one has begun a path of its own.
     step.program->SetReplayed(step.choice.index,
-                              dependencies_.GenerationsOf(step.program->dependencies()));
+                              dependencies_.GenerationsOf(*step.program));
   }
   if (is_apart && (last.route == CallRoute::kWarmedUp || last.reason == Reason::kRecordedApart)) {
     outputs.clear();
@@ -110,17 +122,50 @@ absl::Status RuntimeCore::RunToRecord(OpenStep& step, Why* why) {
       "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
 }
 
-void RuntimeCore::RecordWhileServing(OpenStep& step) {
+void Recordings::NoteRoute(OpenStep& step) {
+  const LastCall last = step.program->lane().tree->last_call();
+  if (last.route != CallRoute::kReplayed) {
+    NoteMiss(step, last);
+  } else if (!step.continues) {
+    step.shape->life.Hit();
+  }
+}
+
+void Recordings::NoteMiss(OpenStep& step, const LastCall& last) {
+  step.touched = dependencies_.TouchedSince(*step.program, *step.shape);
+  const bool is_gone = step.shape->life.Missed(last, /*is_first=*/!step.continues);
+  step.choice.why = WhyOfRoute(step.choice.why, last,
+                               !step.touched.empty() ? Before::kStale
+                               : is_gone             ? Before::kEvicted
+                                                     : Before::kNothing);
+  if (last.route == CallRoute::kRecorded) NoteRecorded(step);
+  if (last.route == CallRoute::kRanEagerly && last.reason == Reason::kRecordedApart) {
+    RecordWhileServing(step);
+  }
+}
+
+void Recordings::NoteRecorded(OpenStep& step) {
+  ++step.program->lane().counts.recordings;
+  const uint64_t epoch = step.program->options().needs_commit ? epoch_ : 0;
+  step.program->SetRecorded(step.choice.index, /*is_first=*/!step.continues,
+                            dependencies_.GenerationsOf(*step.program), epoch);
+}
+
+void Recordings::RecordWhileServing(OpenStep& step) {
   const absl::Status recorded = RecordApart(step);
   if (recorded.ok()) return NoteRecorded(step);
-  const Why why = absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed;
-  step.program->SetFailed(step.choice.index, why);
+  ++step.program->lane().counts.failed_recordings;
+  step.program->SetFailedServing(
+      step.choice.index, absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed,
+      options_.tree.budget.retry_after);
   if (!options_.tree.warn) return;
-  const std::string words(InStep(step, "recording", recorded).message());
+  const std::string words = absl::StrCat(
+      InStep(step, "recording", recorded).message(),
+      ". Steps that run without it before it is tried again: ", step.shape->life.pause());
   Guarded([&] { options_.tree.warn(words); }).IgnoreError();
 }
 
-std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {
+std::vector<UncommittedShape> Recordings::Uncommitted() const {
   std::vector<UncommittedShape> waiting;
   programs_.ForEach([&](ProgramId id, const ProgramState& program) {
     for (Key& key : program.Uncommitted(epoch_)) waiting.push_back({id, std::move(key)});
@@ -128,7 +173,7 @@ std::vector<UncommittedShape> RuntimeCore::Uncommitted() const {
   return waiting;
 }
 
-absl::Status RuntimeCore::Commit(uint64_t epoch) {
+absl::Status Recordings::Commit(uint64_t epoch) {
   GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckNoStep(absl::StrCat("epoch ", epoch, " was committed")));
   if (epoch != epoch_) {
     return absl::FailedPreconditionError(absl::StrCat(

@@ -1,4 +1,4 @@
-// Adds what steps run on: programs, shapes, lanes, dependencies; and takes it away.
+// Adds what steps run on: programs, shapes, lanes; and takes it away.
 #include "runtime/core/runtime_core.h"
 
 #include <atomic>
@@ -6,7 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "runtime/slots/planted_bug.h"
+#include "runtime/core/program_state.h"
+#include "runtime/shapes/shape_table.h"
 
 namespace graphtree {
 namespace {
@@ -23,7 +24,9 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
     : options_(options),
       number_(NextNumber()),
       lanes_(std::move(devices), options_),
-      programs_(number_) {}
+      programs_(number_),
+      dependencies_(number_, lanes_, programs_, options_),
+      recordings_(lanes_, programs_, dependencies_, options_) {}
 
 // Trees close first and wait for their work, as programs own the memory that it uses.
 RuntimeCore::~RuntimeCore() {
@@ -31,16 +34,13 @@ RuntimeCore::~RuntimeCore() {
   programs_.LeaveBehind();
 }
 
-absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place) {
-  if (Lane* const lane = lanes_.Find(place); lane != nullptr) return lane;
+absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place, bool* is_new) {
+  Lane* const found = lanes_.Find(place);
+  *is_new = found == nullptr;
+  if (found != nullptr) return found;
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, lanes_.Add(place));
-  for (uint32_t i = 0; i < dependencies_.size(); ++i) RegisterIn(*lane, i);
+  dependencies_.RegisterIn(*lane);
   return lane;
-}
-
-void RuntimeCore::RegisterIn(Lane& lane, uint32_t dep) const {
-  lane.workspaces.push_back(
-      lane.tree->RegisterWorkspace(dependencies_.name(dep), dependencies_.memory(dep)));
 }
 
 absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
@@ -48,7 +48,7 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
       lanes_.CheckNoStep(absl::StrCat("program '", options.name, "' was added")));
   GRAPHTREE_RETURN_IF_ERROR(programs_.CheckName(options.name));
   for (const DepId& dep : options.deps) {
-    if (IsOurs(dep)) continue;
+    if (dependencies_.IsOurs(dep)) continue;
     return absl::InvalidArgumentError(absl::StrCat("program '", options.name,
                                                    "' depends on something that DeclareDep of this "
                                                    "runtime did not return"));
@@ -58,11 +58,14 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
         absl::StrCat("program '", options.name, "' is for device ", options.device,
                      " of the runtime's ", lanes_.devices(), ", numbered from 0"));
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor({options.device, options.lane}));
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<ProgramState> program,
-                             ProgramState::Create(*lane, std::move(options),
-                                                  options_.records_while_serving));
-  return programs_.Add(std::move(program));
+  const Lanes::Place place = {options.device, options.lane};
+  bool is_new = false;
+  GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor(place, &is_new));
+  absl::StatusOr<std::unique_ptr<ProgramState>> program =
+      ProgramState::Create(*lane, std::move(options), options_.records_while_serving);
+  if (program.ok()) return programs_.Add(*std::move(program));
+  if (is_new) lanes_.Remove(place);
+  return program.status();
 }
 
 absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mode mode) {
@@ -110,30 +113,6 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   if (last.program == program) last.program = nullptr;
   programs_.Remove(id);
   return absl::OkStatus();
-}
-
-DepId RuntimeCore::DeclareDep(std::string name) {
-  return Declared(dependencies_.Declare(std::move(name)));
-}
-
-DepId RuntimeCore::Declared(uint32_t index) {
-  lanes_.ForEach([&](Lane& lane) { RegisterIn(lane, index); });
-  return {number_, index};
-}
-
-absl::Status RuntimeCore::Touch(DepId dep) {
-  if (!IsOurs(dep)) {
-    return absl::InvalidArgumentError(
-        "what was touched is no dependency that DeclareDep of this runtime returned");
-  }
-  dependencies_.Touch(dep.index);
-  ++touches_;
-  if (IsPlanted(RuntimeBug::kIgnoresTouch)) return absl::OkStatus();
-  absl::Status first;
-  lanes_.ForEach([&](Lane& lane) {
-    first.Update(lane.tree->TouchWorkspace(lane.workspaces[dep.index]));
-  });
-  return first;
 }
 
 }  // namespace graphtree

@@ -6,7 +6,9 @@
 //   Replayed    the same: Record has found a good one, and ran it
 //   Hit         a step that went on from no other was replayed: there is a first recording
 //   Missed      no recording any more, where the call shows that; the next step makes another
-//   Failed      why; no recording, and nothing that waits for a commit
+//   Failed      why; no recording, and nothing that waits for a commit; so until Record
+//   FailedServing  the same, but steps try again: after 1, 2, 4, ... that went by without it
+//   Waited      a step that it would have served went by
 //   Committed   the recording waits no more
 //   Exclude     whether the caller has excluded the shape; a shape that is included is tried again
 //
@@ -17,6 +19,7 @@
 #ifndef GRAPHTREE_RUNTIME_CORE_SHAPE_LIFE_H_
 #define GRAPHTREE_RUNTIME_CORE_SHAPE_LIFE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -55,12 +58,26 @@ class ShapeLife {
   void Failed(Why why) {
     unless_recorded_ = why;
     is_recorded_ = is_recorded_first_ = may_be_made_again_ = false;
-    epoch_ = 0;
+    epoch_ = pause_ = 0;
+  }
+  // A step failed to record the shape: not for ever, but no more than `most_pause` steps long.
+  void FailedServing(Why why, uint64_t most_pause) {
+    const bool may_be_made_again = may_be_made_again_;
+    Failed(why);
+    may_be_made_again_ = may_be_made_again;
+    pause_ = std::min(uint64_t{1} << std::min<uint64_t>(failures_++, 40), most_pause);
+  }
+  // True if it is to be tried again from now on.
+  bool Waited() {
+    if (pause_ == 0 || --pause_ > 0) return false;
+    unless_recorded_ = Why::kHit;
+    return true;
   }
   void Committed() { epoch_ = 0; }
   void Exclude(bool is_excluded) {
     is_excluded_ = is_excluded;
     unless_recorded_ = Why::kHit;
+    failures_ = pause_ = 0;
   }
 
   // As a ShapeTable takes it. What was recorded ahead and was evicted since is recorded again by
@@ -77,12 +94,15 @@ class ShapeLife {
   uint64_t epoch() const { return epoch_; }
   // With which the last recording was made.
   const Generations& generations() const { return generations_; }
+  // So many steps go by before one tries to record it again; 0: none has to.
+  uint64_t pause() const { return pause_; }
 
  private:
   void Serve(Generations generations) {
     generations_ = std::move(generations);
     is_recorded_ = may_be_made_again_ = true;
     unless_recorded_ = Why::kHit;
+    failures_ = pause_ = 0;
   }
 
   bool is_excluded_ = false;
@@ -90,6 +110,8 @@ class ShapeLife {
   bool is_recorded_first_ = false;
   bool may_be_made_again_ = false;
   Why unless_recorded_ = Why::kHit;  // why the last try to record it failed
+  uint64_t failures_ = 0;  // of steps that tried to record it, in a row
+  uint64_t pause_ = 0;
   uint64_t epoch_ = 0;
   Generations generations_;
 };

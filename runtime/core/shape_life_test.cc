@@ -13,6 +13,7 @@ namespace {
 using Event = std::function<void(ShapeLife&)>;
 
 constexpr uint64_t kEpoch = 7;
+constexpr uint64_t kMostPause = 4;
 const std::vector<uint64_t> kBefore = {1, 1};
 const std::vector<uint64_t> kNow = {1, 2};
 
@@ -32,6 +33,8 @@ const Event kMissBehind = [](ShapeLife& life) {
 };
 const Event kHit = [](ShapeLife& life) { life.Hit(); };
 const Event kFail = [](ShapeLife& life) { life.Failed(Why::kNoMemory); };
+const Event kFailServing = [](ShapeLife& life) { life.FailedServing(Why::kNoMemory, kMostPause); };
+const Event kWait = [](ShapeLife& life) { life.Waited(); };
 const Event kCommit = [](ShapeLife& life) { life.Committed(); };
 const Event kExclude = [](ShapeLife& life) { life.Exclude(true); };
 const Event kInclude = [](ShapeLife& life) { life.Exclude(false); };
@@ -74,6 +77,22 @@ const Life kLives[] = {
     {"WaitsForNothing", {kRecordApart, kFail}, Why::kNoMemory, Why::kNoMemory, false, false},
     {"FailedCommitted", {kRecordApart, kFail, kCommit}, Why::kNoMemory, Why::kNoMemory, false,
      false},
+    {"FailedServing", {kFailServing}, Why::kNoMemory, Why::kNoMemory, false, false},
+    {"FailedServingTriedAgain", {kFailServing, kWait}, Why::kHit, Why::kNotRecorded, false, false},
+    {"FailedServingTwice", {kFailServing, kWait, kFailServing, kWait}, Why::kNoMemory,
+     Why::kNoMemory, false, false},
+    {"FailedServingTwiceTriedAgain", {kFailServing, kWait, kFailServing, kWait, kWait}, Why::kHit,
+     Why::kNotRecorded, false, false},
+    {"FailedServingExcluded", {kFailServing, kExclude, kWait}, Why::kExcluded, Why::kExcluded,
+     false, false},
+    {"FailedServingIncluded", {kFailServing, kExclude, kInclude}, Why::kHit, Why::kNotRecorded,
+     false, false},
+    {"FailedServingThenRecorded", {kFailServing, kRecord, kWait}, Why::kHit, Why::kHit, true, true},
+    {"FailedAheadWaits", {kFail, kWait, kWait}, Why::kNoMemory, Why::kNoMemory, false, false},
+    {"FailedAheadAfterServing", {kFailServing, kFail, kWait, kWait}, Why::kNoMemory,
+     Why::kNoMemory, false, false},
+    {"WasRecordedFailedServing", {kRecord, kFailServing, kWait}, Why::kHit, Why::kHit, false,
+     false},
 };
 
 class ShapeLifeTest : public testing::TestWithParam<Life> {};
@@ -93,6 +112,30 @@ INSTANTIATE_TEST_SUITE_P(Lives, ShapeLifeTest, testing::ValuesIn(kLives),
                          [](const testing::TestParamInfo<Life>& info) {
                            return std::string(info.param.name);
                          });
+
+// How many steps go by before the next try, for each failure in a row.
+std::vector<uint64_t> PausesOf(ShapeLife& life, size_t failures) {
+  std::vector<uint64_t> pauses;
+  for (size_t i = 0; i < failures; ++i) {
+    kFailServing(life);
+    uint64_t steps = 0;
+    do {
+      ++steps;
+    } while (!life.Waited() && steps < 100);
+    pauses.push_back(steps);
+  }
+  return pauses;
+}
+
+TEST(ShapeLifeRetryTest, TriesPauseForTwiceAsLongUpToTheMost) {
+  ShapeLife life;
+  EXPECT_EQ(PausesOf(life, 5), (std::vector<uint64_t>{1, 2, 4, 4, 4}));
+  EXPECT_FALSE(life.Waited()) << "told once, when the pause is over";
+  kRecord(life);
+  EXPECT_EQ(PausesOf(life, 2), (std::vector<uint64_t>{1, 2})) << "only failures in a row count";
+  life = ShapeLife();
+  EXPECT_EQ(PausesOf(life, 70).back(), kMostPause);
+}
 
 TEST(ShapeLifeRouteTest, WhatRunsAtOnceToBeRecordedApartHasNoRecording) {
   ShapeLife life;

@@ -44,14 +44,52 @@ bool MovesCursor(const OpenStep& step) {
          step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 
+absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
+  Tree& tree = *step.program->lane().tree;
+  const ShapePlan& plan = step.shape->plan;
+  auto& ring = step.program->ring();
+  Value block;
+  if (step.memory != nullptr) {
+    const Address named = AddressOf(step.memory);
+    const Address address =
+        step.shape->needs_blocks_address ? named : ring.AddressFor(plan.block_bytes);
+    step.shape->is_by_cursor = address != named;
+    block = Tensor::Foreign(address, plan.block);
+  }
+  const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
+  if (step.tensors.any()) {
+    GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
+  }
+  if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
+    if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
+    tree.BeginStep();
+  }
+  absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  if (step.memory == nullptr) return status;
+  if (status.ok()) {
+    ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
+  } else {
+    ring.Failed(plan.block_bytes, *step.stream);
+  }
+  return status;
+}
+
 }  // namespace
 
-absl::Status CheckDevice(ProgramState& program, Stream& stream) {
+absl::Status CheckStream(ProgramState& program, Stream& stream) {
   Device& device = program.lane().device;
-  if (&stream.device() == &device) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("'", program.name(), "' was given a stream of another device, ",
-                   stream.device().info().name, "; the program is on ", device.info().name));
+  if (&stream.device() != &device) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", program.name(), "' was given a stream of another device, ",
+                     stream.device().info().name, "; the program is on ", device.info().name));
+  }
+  if (device.open_captures() == 0) return absl::OkStatus();
+  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
+  if (!capture.ok() || capture->state == CaptureState::kNone) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", program.name(), "' was given a stream that captures: its steps are "
+                   "launched as graphs of their own, and cannot be part of another's. Begin them "
+                   "on another stream, or after the capture"));
 }
 
 absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, const Key& key,
@@ -107,33 +145,8 @@ absl::Status CheckRunnable(OpenStep& step, const Values* outputs) {
 }
 
 absl::Status LaunchStep(OpenStep& step, Values* outputs) {
-  Tree& tree = *step.program->lane().tree;
-  const ShapePlan& plan = step.shape->plan;
-  auto& ring = step.program->ring();
-  Value block;
-  if (step.memory != nullptr) {
-    const Address named = AddressOf(step.memory);
-    const Address address =
-        step.shape->needs_blocks_address ? named : ring.AddressFor(plan.block_bytes);
-    step.shape->is_by_cursor = address != named;
-    block = Tensor::Foreign(address, plan.block);
-  }
-  const absl::Span<Value> inputs = absl::MakeSpan(&block, step.memory == nullptr ? 0 : 1);
-  if (step.tensors.any()) {
-    GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
-  }
-  if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
-    if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
-    tree.BeginStep();
-  }
-  absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  const absl::Status status = CarryAndRun(step, outputs);
   if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
-  if (step.memory == nullptr) return status;
-  if (status.ok()) {
-    ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
-  } else {
-    ring.Failed(plan.block_bytes, *step.stream);
-  }
   return status;
 }
 

@@ -23,8 +23,8 @@
 
 namespace graphtree {
 
-// An error if the stream is not of the program's device.
-absl::Status CheckDevice(ProgramState& program, Stream& stream);
+// An error if the stream is not of the program's device, or captures: Stream::BeginCapture.
+absl::Status CheckStream(ProgramState& program, Stream& stream);
 // The lane's step, for the shape that was chosen or for an eager run. REQUIRES: the lane is taken.
 absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream);

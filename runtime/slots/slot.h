@@ -17,6 +17,9 @@
 //   kKeep        what was there before
 //   kFillOnce    `pad_value`, once, when the slot is made; kept after that
 //
+// Runtime::Record runs bodies on padding alone. Where a slot says where a body writes, a pad value
+// that stands for nowhere keeps the caller's memory as it is.
+//
 // A slot with `fill` is never staged: kernels of the caller's compute it in every step, from
 // nothing but the key or from slots that stand before it. They are recorded, after the data of the
 // step came in and before `prepare`.

@@ -161,13 +161,13 @@ absl::StatusOr<uint8_t*> StepBlock::Buffer(SlotId slot, int64_t rows) {
   return memory_ + plan_->places[slot].payload_bytes;
 }
 
-void StepBlock::StageZeros() {
+void StepBlock::StagePadding() {
   for (SlotId slot = 0; slot < slots_.size(); ++slot) {
     if (((staged_ | ~plan_->needed) >> slot & 1) != 0) continue;
     const unpack::Slot& at = plan_->slots[slot];
-    const bool is_kept =
-        at.tail == unpack::Tail::kKeep && !IsPlanted(RuntimeBug::kZeroesKept);
-    Put(slot, unpack::Kind::kValue, is_kept ? 0 : at.rows).source = 0;
+    const bool is_zero = at.tail == unpack::Tail::kLastRow ||
+                         (at.tail == unpack::Tail::kKeep && IsPlanted(RuntimeBug::kZeroesKept));
+    Put(slot, unpack::Kind::kValue, is_zero ? at.rows : 0).source = 0;
   }
 }
 

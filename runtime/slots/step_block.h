@@ -60,9 +60,10 @@ class StepBlock {
   // more than one.
   absl::StatusOr<uint8_t*> Buffer(SlotId slot, int64_t rows);
 
-  // Every slot that was not staged is staged with zeros, but what slots keep from step to step
-  // stays: one that may be left out is, and one that keeps its padding has no rows staged.
-  void StageZeros();
+  // Every slot that was not staged has padding alone, as its rule says: no row is staged. What
+  // slots keep from step to step stays: one that may be left out is. Where the last row is the
+  // padding there is none, so that is zeros.
+  void StagePadding();
 
   // Every slot is staged, or may be left out.
   absl::Status Finish();

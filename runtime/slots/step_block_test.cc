@@ -242,26 +242,43 @@ TEST_F(StepBlockTest, ASlotThatIsLeftOutHasNothing) {
   EXPECT_EQ(RecordOf(kKept).kind, unpack::Kind::kValue);
 }
 
-TEST_F(StepBlockTest, ZerosForAllThatWasNotStagedAndIsNotKept) {
+TEST_F(StepBlockTest, PaddingForAllThatWasNotStagedAndIsNotKept) {
   ASSERT_THAT(block_.Stage(kIds, 7.0), IsOk());
-  block_.StageZeros();
+  block_.StagePadding();
   ASSERT_THAT(block_.Finish(), IsOk());
   EXPECT_EQ(RecordOf(kIds).source, 7u);
   for (SlotId slot = kTable; slot < kKept; ++slot) {
+    const bool has_last_row = plan_.slots[slot].tail == unpack::Tail::kLastRow;
     EXPECT_EQ(RecordOf(slot).kind, unpack::Kind::kValue);
     EXPECT_EQ(RecordOf(slot).source, 0u);
-    EXPECT_EQ(RecordOf(slot).rows, plan_.slots[slot].rows);
+    EXPECT_EQ(RecordOf(slot).rows, has_last_row ? plan_.slots[slot].rows : 0);
   }
   EXPECT_EQ(RecordOf(kKept).kind, unpack::Kind::kNothing);
 }
 
-TEST_F(StepBlockTest, ZerosLeaveThePaddingThatIsKept) {
+TEST_F(StepBlockTest, PaddingIsWhatTheRuleSays) {
+  std::vector<SlotSpec> slots = {
+      {.name = "mapping", .sizes = {16}, .rows = KeyField::kTokens, .pad_value = -1}};
+  for (const PadRule rule : {PadRule::kZero, PadRule::kValue, PadRule::kLastRow}) {
+    slots[0].pad = rule;
+    const ShapePlan plan = PlanShape(slots, PlanArena(slots), {.tokens = 8}).value();
+    block_.Begin(slots, plan, memory_.data());
+    block_.StagePadding();
+    ASSERT_THAT(block_.Finish(), IsOk());
+    EXPECT_EQ(RecordOf(0).rows, rule == PadRule::kLastRow ? 8u : 0u) << PadRuleName(rule);
+    EXPECT_EQ(RecordOf(0).source, 0u) << PadRuleName(rule);
+    if (rule == PadRule::kLastRow) continue;  // it has no tail
+    EXPECT_EQ(RecordOf(0).tail_bits, rule == PadRule::kZero ? 0 : PadBits(slots[0]));
+  }
+}
+
+TEST_F(StepBlockTest, PaddingThatIsKeptStays) {
   std::vector<SlotSpec> slots = {{.name = "ids", .sizes = {16}, .rows = KeyField::kTokens}};
   for (const PadRule rule : {PadRule::kKeep, PadRule::kFillOnce}) {
     slots[0].pad = rule;
     const ShapePlan plan = PlanShape(slots, PlanArena(slots), {.tokens = 8}).value();
     block_.Begin(slots, plan, memory_.data());
-    block_.StageZeros();
+    block_.StagePadding();
     ASSERT_THAT(block_.Finish(), IsOk());
     EXPECT_EQ(RecordOf(0).rows, 0u) << PadRuleName(rule);
   }
@@ -280,7 +297,7 @@ TEST(StepBlockOfNoSlotsTest, IsFinishedWithoutMemory) {
   const ShapePlan plan = PlanShape({}, PlanArena({}), {}).value();
   StepBlock block;
   block.Begin({}, plan, nullptr);
-  block.StageZeros();
+  block.StagePadding();
   EXPECT_THAT(block.Finish(), IsOk());
   EXPECT_THAT(block.Stage(0, 1.0), FailsWith(StatusCode::kInvalidArgument, "the program has 0"));
 }

@@ -80,7 +80,8 @@ absl::Status StepBenchWorld::AddProgram() {
                              .rows = KeyField::kTokens});
   }
   for (uint32_t i = 0; i < shape_.dependencies; ++i) {
-    options.deps.push_back(runtime_->DeclareDep(absl::StrCat("dep", i)));
+    GRAPHTREE_ASSIGN_OR_RETURN(const DepId dep, runtime_->DeclareDep(absl::StrCat("dep", i)));
+    options.deps.push_back(dep);
   }
   const Layout* words = Layout::Of(DType::kI32, {kWords});
   const auto launches = [words](Launcher& on, Address at, uint32_t count) {

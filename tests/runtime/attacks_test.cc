@@ -217,7 +217,7 @@ TEST_P(AttacksTest, AShapeThatIsExcludedWhileItIsRecordedStaysExcluded) {
 }
 
 TEST_P(AttacksTest, RecordMakesStaleRecordingsAgain) {
-  const DepId dep = runtime().DeclareDep("weights");
+  ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep("weights"));
   ProgramOptions options = DoubleOptions();
   options.deps = {dep};
   const ProgramId program = Add(std::move(options), {{.tokens = 8}});

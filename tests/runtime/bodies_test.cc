@@ -53,6 +53,34 @@ TEST_P(BodiesTest, SizesThatDoNotFollowTheKeyAreAnError) {
   EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kHit);
 }
 
+// As an engine's cache: the slot says where the body writes, and padding that it writes nowhere.
+TEST_P(BodiesTest, RecordGivesBodiesNothingButPadding) {
+  const AddressRange seen = NewWordsWith(std::vector<uint32_t>(16, 99));
+  ProgramOptions options = DoubleOptions();
+  options.slots.push_back({.name = "mapping",
+                           .type = DType::kI32,
+                           .sizes = {kMost},
+                           .rows = KeyField::kTokens,
+                           .pad = PadRule::kValue,
+                           .pad_value = -1});
+  options.body = [&seen](Launcher& on, const ProgramInputs& in) -> Values {
+    on.Copy(Tensor::Foreign(seen.base, in.slot(1).layout()), in.slot(1));
+    return DoubleBody(on, in);
+  };
+  const ProgramId program = Add(std::move(options), {{.tokens = 16}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  EXPECT_EQ(Read(seen), std::vector<uint32_t>(16, 0xffffffff));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 16}, a()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Stage(1, 7.0), IsOk());
+  Values outputs;
+  ASSERT_THAT(step.Run(&outputs), IsOk());
+  EXPECT_EQ(step.why(), Why::kHit);
+  EXPECT_EQ(ReadIds(outputs[0]), Ids(16, 2));
+  EXPECT_EQ(Read(seen), std::vector<uint32_t>(16, 7));
+}
+
 TEST_P(BodiesTest, EagerRunsOfOneKeyAreHeldToTheSame) {
   bool returns = true;
   ProgramOptions options = DoubleOptions();

@@ -99,7 +99,7 @@ TEST_P(CommitsTest, AnotherEpochIsRefused) {
 }
 
 TEST_P(CommitsTest, AStaleGraphIsMadeAgainAndCommittedAgain) {
-  const DepId weights = runtime().DeclareDep("weights");
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
   ProgramOptions options = Counting();
   options.deps = {weights};
   const ProgramId program = Add(std::move(options), {{.tokens = 8}});
@@ -120,7 +120,7 @@ TEST_P(CommitsTest, AStaleGraphIsMadeAgainAndCommittedAgain) {
 
 // Touched between recording and commit: what is committed is not what would be right.
 TEST_P(CommitsTest, ACommitDoesNotReviveAStaleGraph) {
-  const DepId weights = runtime().DeclareDep("weights");
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
   ProgramOptions options = Counting();
   options.deps = {weights};
   const ProgramId program = Add(std::move(options), {{.tokens = 8}});
@@ -190,7 +190,7 @@ TEST_P(CommitsTest, ABodyThatBreaksIsNeverRecordedAndServesAllTheSame) {
 }
 
 TEST_P(CommitsTest, AShapeThatFailsToBeRecordedAgainWaitsForNoCommit) {
-  const DepId weights = runtime().DeclareDep("weights");
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
   bool is_broken = false;
   ProgramOptions options = Counting();
   options.deps = {weights};

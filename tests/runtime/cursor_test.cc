@@ -130,7 +130,7 @@ TEST_P(CursorTest, EveryStepReadsItsOwnBlockWhateverRanBefore) {
     if (seed % 4 == 0) options.tree.budget.executables = 1;
     OpenRuntime(options);
     std::mt19937_64 random(seed);
-    const DepId dep = runtime().DeclareDep("weights");
+    ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep("weights"));
     std::vector<Summing> programs;
     programs.push_back(Add("whole", /*breaks=*/false, {dep}));
     programs.push_back(Add("cut", /*breaks=*/true, {dep}));
@@ -182,16 +182,17 @@ TEST_P(CursorTest, ABodyThatCouldHideTheBlocksAddressIsGivenTheBlockItself) {
 // of the latter, when the block would be left to the cursor.
 TEST_P(CursorTest, ARecordingThatCopiesItsBlockIsGivenNoCursor) {
   for (const bool is_always : {true, false}) {
+    const std::string name = is_always ? "always" : "later";
     Summing program;
     program.sum = NewWordsWith(std::vector<uint32_t>(kRows));
     bool hides = is_always;
     ProgramOptions options =
-        SumOptions(is_always ? "always" : "later", program.sum, /*breaks=*/false, &moods_);
+        SumOptions(name, program.sum, /*breaks=*/false, &moods_);
     options.body = [body = options.body, &hides](Launcher& on, const ProgramInputs& in) -> Values {
       if (hides && in.key().tokens == kRows) on.Fail(on.stream().CallHost([] {}));
       return body(on, in);
     };
-    const DepId dep = runtime().DeclareDep("weights");
+    ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep(name));
     options.deps = {dep};
     ASSERT_OK_AND_ASSIGN(program.id, runtime().AddProgram(std::move(options)));
     ASSERT_THAT(runtime().AddShapes(program.id, {{.tokens = 20}, {.tokens = kRows}}), IsOk());

@@ -48,7 +48,11 @@ class Server {
       return made.status();
     });
     if (streams_.size() < 2 || runtime_ == nullptr) return;
-    dep_ = runtime_->DeclareDep("factor");
+    Try("DeclareDep", [&] {
+      const absl::StatusOr<DepId> dep = runtime_->DeclareDep("factor");
+      if (dep.ok()) dep_ = *dep;
+      return dep.status();
+    });
     const ProgramId plain = Add("plain", 0, Mode::kFull);
     const ProgramId broken = Add("broken", 1, Mode::kSegmented);
     Try("Record", [&] { return runtime_->Record(plain, *streams_[0]); });
@@ -167,6 +171,38 @@ TEST(RuntimeFaultsTest, AnyOneCallOfAWholeLifeMayFail) {
   RecordProperty("calls", static_cast<int>(calls));
 }
 
+TEST(RuntimeFaultsTest, AProgramThatCouldNotBeAddedLeavesNothing) {
+  const uint64_t calls = ForEveryFailingCall(MakeHost, [](FaultDevice& device) {
+    RuntimeOptions options;
+    options.tree.pool_bytes = 16 << 20;
+    const auto runtime = Runtime::Create(device, options);
+    if (!runtime.ok()) return;
+    ProgramOptions program;
+    program.name = "plain";
+    program.slots = {{.name = "ids", .sizes = {kMost}, .rows = KeyField::kTokens}};
+    program.tells_when_free = true;
+    program.body = [](Launcher&, const ProgramInputs&) -> Values { return {}; };
+    program.lane = 1;
+    for (const char* name : {"first", "second"}) {
+      program.name = name;
+      const bool had_lane = (*runtime)->tree(1) != nullptr;
+      if ((*runtime)->AddProgram(program).ok()) continue;
+      EXPECT_EQ((*runtime)->tree(1) != nullptr, had_lane) << name;
+      EXPECT_EQ((*runtime)->stats().slot_bytes > 0, had_lane) << name;
+      EXPECT_TRUE((*runtime)->AddProgram(program).ok()) << name;
+    }
+  });
+  EXPECT_GE(calls, 4u);
+}
+
+// Errors that no device is asked for, too.
+TEST(RuntimeFaultsTest, AProgramThatMakesNoSenseLeavesNoLane) {
+  const std::unique_ptr<Device> device = MakeHost();
+  const auto runtime = *Runtime::Create(*device, {});
+  EXPECT_FALSE(runtime->AddProgram({.name = "no body", .body = {}, .lane = 3}).ok());
+  EXPECT_EQ(runtime->tree(3), nullptr);
+}
+
 // What a server does with a device that may be lost in any call; true if nothing failed.
 bool LiveUntilLost(FaultDevice& device) {
   RuntimeOptions options;
@@ -219,13 +255,16 @@ TEST(RuntimeFaultsTest, TheDeviceMayBeLostInAnyCall) {
 // Two shapes, and room for one executable.
 class CrowdedServer {
  public:
-  explicit CrowdedServer(FaultDevice& device) : device_(device), stream_(*device.NewStream()) {
+  explicit CrowdedServer(FaultDevice& device, bool needs_commit = false)
+      : device_(device), stream_(*device.NewStream()) {
     RuntimeOptions options;
+    options.tree.warn = [this](const std::string& text) { warnings_.push_back(text); };
     options.tree.pool_bytes = 16 << 20;
     options.tree.budget.executables = 1;
     runtime_ = *Runtime::Create(device, options);
     ProgramOptions program;
     program.name = "copy";
+    program.needs_commit = needs_commit;
     program.slots = {{.name = "ids", .sizes = {kMost}, .rows = KeyField::kTokens}};
     program.body = [](Launcher& on, const ProgramInputs& in) -> Values {
       const Tensor out = on.Empty(DType::kI32, {in.key().tokens});
@@ -247,6 +286,7 @@ class CrowdedServer {
     if (!step.ok() || !step->Stage(0, 1.0).ok() || !step->Run(&outputs_).ok()) return Why::kFailed;
     return step->why();
   }
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // An executable that was evicted does not come back until the plan is cleared.
   void RefuseExecutables() {
     device_.plan().FailEveryCallOf("Graph.Instantiate", ErrorCode::kOutOfMemory);
@@ -258,6 +298,7 @@ class CrowdedServer {
   std::unique_ptr<Runtime> runtime_;
   ProgramId program_;
   Values outputs_;
+  std::vector<std::string> warnings_;
 };
 
 TEST(RuntimeFaultsTest, AnEvictedShapeServesAgainOnceThereIsRoom) {
@@ -285,6 +326,56 @@ TEST(RuntimeFaultsTest, ARecordingWithoutRoomIsKnownAllTheSame) {
   const uint64_t calls = server.runtime().tree()->stats().calls;
   ASSERT_TRUE(server.Record().ok());
   EXPECT_EQ(server.runtime().tree()->stats().calls, calls) << "nothing was left to record";
+}
+
+// The steps in between run eagerly and are not held up; and once there is room one records.
+TEST(RuntimeFaultsTest, WhatAStepCouldNotRecordIsTriedAgain) {
+  FaultDevice device(MakeHost());
+  CrowdedServer server(device, /*needs_commit=*/true);
+  ASSERT_EQ(server.StepOf(16), Why::kWarmingUp);
+  server.RefuseExecutables();
+  std::vector<int> tries;  // in these steps
+  for (int step = 0; step < 40; ++step) {
+    const uint64_t before = server.runtime().stats().failed_recordings;
+    const Why why = server.StepOf(16);
+    EXPECT_TRUE(why == Why::kNotRecorded || why == Why::kNoMemory || why == Why::kFailed)
+        << WhyName(why);
+    if (server.runtime().stats().failed_recordings > before) tries.push_back(step);
+  }
+  ASSERT_GE(tries.size(), 4u);
+  ASSERT_LE(tries.size(), 6u);
+  for (size_t i = 2; i < tries.size(); ++i) {
+    EXPECT_GT(tries[i] - tries[i - 1], tries[i - 1] - tries[i - 2]) << "it pauses longer each time";
+  }
+  const std::vector<std::string> warnings = server.warnings();
+  ASSERT_GE(warnings.size(), tries.size());
+  EXPECT_NE(warnings[1].find("tried again: 2"), std::string::npos) << warnings[1];
+  device.plan().Clear();
+  int waited = 0;
+  while (server.runtime().Uncommitted().empty() && waited < 80) {
+    server.StepOf(16);
+    ++waited;
+  }
+  ASSERT_EQ(server.runtime().Uncommitted().size(), 1u);
+  ASSERT_TRUE(server.runtime().Commit(1).ok());
+  EXPECT_EQ(server.StepOf(16), Why::kHit);
+}
+
+// A larger shape serves meanwhile, and such steps count, too.
+TEST(RuntimeFaultsTest, WhatAStepCouldNotRecordIsTriedAgainWhileALargerShapeServes) {
+  FaultDevice device(MakeHost());
+  CrowdedServer server(device, /*needs_commit=*/true);
+  ASSERT_EQ(server.StepOf(16), Why::kWarmingUp);
+  ASSERT_EQ(server.StepOf(16), Why::kNotRecorded);
+  ASSERT_TRUE(server.runtime().Commit(1).ok());
+  ASSERT_EQ(server.StepOf(8), Why::kWarmingUp);
+  server.RefuseExecutables();
+  ASSERT_EQ(server.StepOf(8), Why::kNotRecorded);
+  ASSERT_EQ(server.runtime().stats().failed_recordings, 1u);
+  device.plan().Clear();
+  EXPECT_EQ(server.StepOf(8), Why::kCover);
+  EXPECT_EQ(server.StepOf(8), Why::kNotRecorded);
+  EXPECT_EQ(server.runtime().Uncommitted().size(), 1u);
 }
 
 // Whatever has failed before: a Record that goes well leaves shapes that serve.

@@ -327,5 +327,101 @@ TEST(FreeEventsFaultTest, EveryCallMayFail) {
   EXPECT_GT(fired, 50u);
 }
 
+// Two tensors that end with their step are copied for a step of another lane that is no replay.
+class CarryingServer {
+ public:
+  explicit CarryingServer(FaultDevice& device) : device_(device) {
+    RuntimeOptions options;
+    options.tree.pool_bytes = 4 << 20;
+    options.tree.warn = [](const std::string&) {};
+    stream_ = *device.NewStream();
+    side_ = *device.NewStream();
+    runtime_ = *Runtime::Create(device, options);
+    const auto add = [this](const char* name, uint32_t lane, bool tells) {
+      ProgramOptions program;
+      program.name = name;
+      for (const char* slot : {"left", "right"}) program.slots.push_back({slot, DType::kI32, {8}});
+      program.lane = lane;
+      program.tells_when_free = tells;
+      program.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+        const Tensor left = on.Empty(DType::kI32, {8});
+        const Tensor right = on.Empty(DType::kI32, {8});
+        if (!on.ok()) return {};
+        on.Copy(left, in.slot(0));
+        on.Copy(right, in.slot(1));
+        return {left, right};
+      };
+      return *runtime_->AddProgram(std::move(program));
+    };
+    source_ = add("source", 0, false);
+    reader_ = add("reader", 1, true);  // without a shape: it always runs eagerly
+    EXPECT_THAT(runtime_->AddShapes(source_, {{.tokens = 1}}), IsOk());
+    EXPECT_THAT(runtime_->Record(source_, *stream_), IsOk());
+    events_ = *runtime_->WhenFree(reader_);
+  }
+
+  // Both steps may fail, and true if a call of theirs did. What the reader was to read is written
+  // behind its event.
+  bool StepAndOverwrite() {
+    Values outputs;
+    Values copies;
+    if (StepOf(source_, nullptr, &outputs).ok()) {
+      StepOf(reader_, &outputs, &copies).IgnoreError();
+    } else {
+      outputs.clear();
+    }
+    const bool has_failed = device_.plan().fired() > 0;
+    device_.plan().Clear();
+    EXPECT_THAT(events_.rows->Synchronize(), IsOk());
+    for (const Value& output : outputs) {
+      EXPECT_THAT(side_->Fill(output.word(), 99, 4, 8), IsOk());
+    }
+    EXPECT_THAT(side_->Synchronize(), IsOk());
+    EXPECT_THAT(stream_->Synchronize(), IsOk());
+    return has_failed;
+  }
+
+ private:
+  absl::Status StepOf(ProgramId program, const Values* rows, Values* outputs) {
+    absl::StatusOr<Step> step = runtime_->Begin(program, {.tokens = 1}, *stream_);
+    if (!step.ok()) return step.status();
+    for (const SlotId slot : {0, 1}) {
+      const absl::Status staged = rows == nullptr
+                                      ? step->Stage(slot, 1.0)
+                                      : step->Stage(slot, Tensor::From((*rows)[slot]));
+      EXPECT_THAT(staged, IsOk());
+    }
+    return step->Run(outputs);
+  }
+
+  FaultDevice& device_;
+  std::unique_ptr<Stream> stream_;
+  std::unique_ptr<Stream> side_;
+  std::unique_ptr<Runtime> runtime_;
+  ProgramId source_;
+  ProgramId reader_;
+  FreeEvents events_;
+};
+
+TEST(FreeEventsFaultTest, AStepWhoseTensorsCouldNotBeCarriedSetsThem) {
+  constexpr uint64_t kMostCalls = 100;
+  uint64_t call = 1;
+  for (bool has_failed = true; has_failed && call < kMostCalls; ++call) {
+    SCOPED_TRACE(call);
+    FaultDevice device(OpenHostDevice({}).value());
+    {
+      CarryingServer server(device);
+      server.StepAndOverwrite();
+      device.plan().FailCall(call, ErrorCode::kOutOfMemory);
+      has_failed = server.StepAndOverwrite();
+      server.StepAndOverwrite();
+    }
+    EXPECT_THAT(device.health(), IsOk()) << "a write behind the event was a race";
+    EXPECT_THAT(device.Close(), IsOk());
+  }
+  EXPECT_GT(call, 10u);
+  EXPECT_LT(call, kMostCalls);
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "device/host/host_device.h"
 #include "gmock/gmock.h"
 #include "tests/kernels/kernels.h"
@@ -19,7 +20,33 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-class LanesTest : public RuntimeTest {};
+class LanesTest : public RuntimeTest {
+ protected:
+  // "double" in each of two lanes, with shapes of 8, 16, ... 48 tokens.
+  std::vector<ProgramId> AddTwoLanes() {
+    std::vector<ProgramId> programs;
+    for (uint32_t lane = 0; lane < 2; ++lane) {
+      ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
+      options.lane = lane;
+      const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+      EXPECT_THAT(program, IsOk());
+      std::vector<Key> keys;
+      for (int32_t tokens = 8; tokens <= 48; tokens += 8) keys.push_back({.tokens = tokens});
+      EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
+      programs.push_back(*program);
+    }
+    return programs;
+  }
+  // Of both lanes.
+  Share Held() {
+    Share held;
+    for (uint32_t lane = 0; lane < 2; ++lane) {
+      const TreeStats stats = runtime().tree(lane)->stats();
+      held = held + Share{stats.nodes, stats.executables, stats.executable_bytes};
+    }
+    return held;
+  }
+};
 GRAPHTREE_ON_EVERY_DEVICE(LanesTest);
 
 TEST_P(LanesTest, ASecondThreadIsRefusedAndDisturbsNoStep) {
@@ -190,6 +217,113 @@ TEST_P(LanesTest, LanesShareOneBudgetOfMemory) {
   }
   EXPECT_GE(full, 1) << "three lanes want more than there is";
   EXPECT_LT(full, 3) << "one alone gets what it wants";
+}
+
+TEST_P(LanesTest, LanesShareOneBudgetOfRecordings) {
+  RuntimeOptions options;
+  options.shared = {.nodes = 4};
+  OpenRuntime(options);
+  const std::vector<ProgramId> programs = AddTwoLanes();
+  ASSERT_THAT(runtime().Record(programs[0], a()), IsOk());
+  EXPECT_EQ(runtime().tree(0)->stats().nodes, 4u) << "a lane alone may have all";
+  ASSERT_THAT(runtime().Record(programs[1], a()), IsOk());
+  EXPECT_EQ(runtime().tree(0)->stats().nodes, 2u) << "it keeps its share";
+  EXPECT_EQ(runtime().tree(1)->stats().nodes, 2u);
+  for (int32_t round = 0; round < 60; ++round) {
+    const Ids ids = IdsFrom(round, 8 * (1 + round % 6));
+    StepWith(programs[round % 2], ids);
+    EXPECT_EQ(LastOutput(), Doubled(ids, ids.size()));
+    EXPECT_LE(Held().nodes, 4u) << "round " << round;
+  }
+  ASSERT_THAT(runtime().RemoveProgram(programs[0]), IsOk());
+  ASSERT_THAT(runtime().Record(programs[1], a()), IsOk());
+  EXPECT_EQ(runtime().tree(1)->stats().nodes, 4u) << "what the other lane had is free";
+}
+
+TEST_P(LanesTest, LanesShareOneBudgetOfExecutables) {
+  RuntimeOptions options;
+  options.shared = {.executables = 4};
+  for (int which = 0; which < 2; ++which) {
+    OpenRuntime(options);
+    const std::vector<ProgramId> programs = AddTwoLanes();
+    ASSERT_THAT(runtime().Record(programs[0], a()), IsOk());
+    EXPECT_EQ(Held().executables, 4u);
+    const uint64_t bytes_of_four = Held().executable_bytes;
+    ASSERT_THAT(runtime().Record(programs[1], a()), IsOk());
+    for (int32_t round = 0; round < 60; ++round) {
+      const Ids ids = IdsFrom(round, 8 * (1 + round % 6));
+      StepWith(programs[round % 2], ids);
+      EXPECT_EQ(LastOutput(), Doubled(ids, ids.size()));
+      EXPECT_LE(Held().executables, 4u) << "round " << round;
+      EXPECT_LE(Held().executable_bytes, bytes_of_four);
+    }
+    EXPECT_EQ(Held().executables, 4u);
+    EXPECT_EQ(runtime().tree(1)->stats().executables, 2u);
+    options.shared = {.executable_bytes = bytes_of_four};
+  }
+}
+
+TEST_P(LanesTest, LanesOfTwoThreadsTakeNoMoreThanTheyShare) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  RuntimeOptions options;
+  options.shared = {.nodes = 5, .executables = 4};
+  OpenRuntime(options);
+  const std::vector<ProgramId> programs = AddTwoLanes();
+  std::atomic<int> wrong{0};
+  std::atomic<int> hits{0};
+  const auto serve = [&](ProgramId program, Stream& stream, int stride) {
+    Values outputs;
+    for (int i = 0; i < 600; ++i) {
+      const Key key = {.tokens = 8 * (1 + i / stride % 6)};
+      absl::StatusOr<Step> step = runtime().Begin(program, key, stream);
+      if (!step.ok() || !step->Stage(0, double(i)).ok() || !step->Run(&outputs).ok()) {
+        ++wrong;
+      } else if (step->why() == Why::kHit) {
+        ++hits;
+      }
+    }
+  };
+  std::thread other([&] { serve(programs[1], b(), 3); });
+  serve(programs[0], a(), 5);
+  other.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_GT(hits, 0);
+  EXPECT_LE(Held().nodes, 5u);
+  EXPECT_LE(Held().executables, 4u);
+}
+
+TEST_P(LanesTest, AProgramThatMayNotBeRemovedNowIsAsItWas) {
+  const ProgramId program = AddDouble({8});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  Tree& tree = *runtime().tree();
+  absl::Status removed;
+  const FunctionId beside = tree.Register("beside", {}, [&](Launcher&, Values&) -> Values {
+    removed = runtime().RemoveProgram(program);
+    return {};
+  });
+  Values outputs;
+  ASSERT_THAT(tree.Run(beside, {}, a(), &outputs), IsOk());
+  EXPECT_THAT(removed.message(), HasSubstr("unregister it between calls"));
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kHit);
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, 8), 8));
+  EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+}
+
+// Whoever has the tree may take a program's functions away: the rest can still be removed.
+TEST_P(LanesTest, AProgramOfWhichAFunctionIsGoneCanBeRemoved) {
+  for (const size_t place : {0, 1, 2}) {
+    const ProgramId program = AddDouble({8, 16});
+    ASSERT_THAT(runtime().Record(program, a()), IsOk());
+    const std::vector<FunctionStats> functions = runtime().tree()->function_stats();
+    std::vector<FunctionId> ours;
+    for (const FunctionStats& function : functions) {
+      if (absl::StartsWith(function.name, "double")) ours.push_back(function.id);
+    }
+    ASSERT_EQ(ours.size(), 3u);
+    ASSERT_THAT(runtime().tree()->Unregister(ours[place]), IsOk());
+    EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+    EXPECT_EQ(runtime().tree()->function_stats().size(), functions.size() - 3);
+  }
 }
 
 TEST_P(LanesTest, ARuntimeOverNothingOrOverOneDeviceTwiceIsRefused) {

@@ -148,7 +148,8 @@ TEST_P(RefusalsTest, HandlesOfAnotherRuntimeOrOfOneThatIsRemoved) {
               HasSubstr("another runtime"));
   EXPECT_THAT(SaidOf(runtime().Begin(ProgramId(), {.tokens = 8}, a()).status()),
               HasSubstr("no runtime"));
-  EXPECT_THAT(SaidOf(runtime().Touch(other->DeclareDep("weights"))), HasSubstr("DeclareDep"));
+  ASSERT_OK_AND_ASSIGN(const DepId others, other->DeclareDep("weights"));
+  EXPECT_THAT(SaidOf(runtime().Touch(others)), HasSubstr("DeclareDep"));
   const ProgramId second = AddDouble({4}, "second");
   StepWith(second, IdsFrom(1, 4));
   ASSERT_THAT(runtime().RemoveProgram(second), IsOk());
@@ -172,6 +173,24 @@ TEST_P(RefusalsTest, ProgramsThatMakeNoSense) {
   options = DoubleOptions("bad");
   options.deps = {DepId()};
   EXPECT_THAT(SaidOf(runtime().AddProgram(options).status()), HasSubstr("DeclareDep"));
+  ExpectFine();
+}
+
+TEST_P(RefusalsTest, DependenciesThatMakeNoSense) {
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
+  EXPECT_THAT(SaidOf(runtime().DeclareDep("weights").status()),
+              AllOf(HasSubstr("'weights'"), HasSubstr("already")));
+  EXPECT_THAT(SaidOf(runtime().DeclareWorkspace("weights", {}).status()),
+              AllOf(HasSubstr("'weights'"), HasSubstr("already")));
+  ASSERT_THAT(runtime().DeclareWorkspace("attention", {}), IsOk());
+  EXPECT_THAT(SaidOf(runtime().DeclareDep("attention").status()), HasSubstr("'attention'"));
+  EXPECT_THAT(SaidOf(runtime().DeclareDep("").status()), HasSubstr("no name"));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program_, {.tokens = 8}, a()));
+  EXPECT_THAT(SaidOf(runtime().DeclareDep("late").status()),
+              AllOf(HasSubstr("'late'"), HasSubstr("under way")));
+  step.Cancel();
+  EXPECT_THAT(runtime().DeclareDep("late"), IsOk());
+  EXPECT_THAT(runtime().Touch(weights), IsOk()) << "what was declared first is as it was";
   ExpectFine();
 }
 

@@ -201,8 +201,8 @@ TEST_P(StepsTest, PreparationRunsInTheSameLaunch) {
 TEST_P(StepsTest, ATouchedDependencyMakesTheRecordingAgain) {
   const AddressRange weights[] = {NewWordsWith({100, 200}), NewWordsWith({7, 8})};
   const AddressRange* current = &weights[0];
-  const DepId unused = runtime().DeclareDep("unused");
-  const DepId dep = runtime().DeclareDep("weights");
+  ASSERT_OK_AND_ASSIGN(const DepId unused, runtime().DeclareDep("unused"));
+  ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep("weights"));
   ProgramOptions options = DoubleOptions();
   options.deps = {unused, dep};
   options.body = [&current](Launcher& on, const ProgramInputs& in) -> Values {
@@ -317,7 +317,7 @@ TEST_P(StepsTest, RecordMakesWhatIsRecordedOnlyBehindAnotherStep) {
 }
 
 TEST_P(StepsTest, RecordMakesAgainWhatIsFreshOnlyBehindAnotherStep) {
-  const DepId cache = runtime().DeclareDep("cache");
+  ASSERT_OK_AND_ASSIGN(const DepId cache, runtime().DeclareDep("cache"));
   const ProgramId first = AddDouble({8}, "first");
   ProgramOptions options = DoubleOptions("second");
   options.deps = {cache};

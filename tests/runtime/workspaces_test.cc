@@ -25,9 +25,9 @@ class WorkspacesTest : public RuntimeTest {
     if (IsSkipped() || HasFatalFailure()) return;
     Declare();
   }
-  void Declare() {
+  void Declare(std::string name = "attention") {
     have_ = NewWords(1);
-    workspace_ = runtime().DeclareWorkspace("attention", have_);
+    ASSERT_OK_AND_ASSIGN(workspace_, runtime().DeclareWorkspace(std::move(name), have_));
   }
 
   // ids -> 2 * ids, by way of a workspace of `need(tokens)` words, which the body makes grow as a
@@ -198,14 +198,14 @@ TEST_P(WorkspacesTest, BodiesThatNeverSettleAreAnError) {
 }
 
 TEST_P(WorkspacesTest, WhatIsNoWorkspaceIsRefused) {
-  const DepId weights = runtime().DeclareDep("weights");
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
   EXPECT_THAT(runtime().MoveWorkspace(weights, have_).message(), HasSubstr("no workspace"));
   EXPECT_THAT(runtime().MoveWorkspace({}, have_).message(), HasSubstr("no workspace"));
   // Declared before a lane is there, or after it, a workspace is the same.
   const ProgramId first = Add(UsingOptions([](int32_t tokens) { return tokens; }), {{.tokens = 4}});
   ASSERT_THAT(runtime().Record(first, a()), IsOk());
   const AddressRange before = have_;
-  Declare();
+  Declare("another");
   EXPECT_NE(have_, before);
   const ProgramId second =
       Add(UsingOptions([](int32_t tokens) { return tokens; }, "second"), {{.tokens = 4}});

@@ -101,7 +101,7 @@ absl::Status Rank::Open() {
   options.tree.check = session_.is_checked;
   if (session_.is_small) options.tree.budget = {.nodes = 3, .executables = 2};
   GRAPHTREE_ASSIGN_OR_RETURN(runtime_, Runtime::Create(device_, options));
-  weights_dep_ = runtime_->DeclareDep("weights");
+  GRAPHTREE_ASSIGN_OR_RETURN(weights_dep_, runtime_->DeclareDep("weights"));
   GRAPHTREE_RETURN_IF_ERROR(AddDecode());
   GRAPHTREE_RETURN_IF_ERROR(AddDraft());
   return AddPrefill();

@@ -35,7 +35,7 @@ Library::Library(ServerMemory& memory, Tell tell) : memory_(memory), tell_(std::
 
 AddressRange Library::memory(uint32_t workspace) const {
   const Workspace& now = workspaces_[workspace];
-  return {memory_.workspace(workspace, PlaceAfter(now.moves)), 4 * (kDepWords + 2 * now.room)};
+  return {memory_.workspace(workspace, PlaceAfter(now.moves)), 4 * (kDepWords + kLanes * now.room)};
 }
 
 Address Library::scratch(uint32_t workspace, uint32_t lane) const {

@@ -3,7 +3,7 @@
 //
 //   | left: rubbish | left: rubbish | now | ready for later | ready | left ... |
 //
-//   a place   | head, which the library has written | scratch of lane 0 | scratch of lane 1 |
+//   a place   | head, which the library has written | scratch of lane 0 | ... 1 | ... 2 |
 //
 // What was left is overwritten once the steps before are over, and is looked at from then on:
 // nobody writes there. A recording that still points there shows rubbish.

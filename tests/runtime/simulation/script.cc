@@ -231,9 +231,10 @@ void NeedCommits(ProgramSpec* program) {
   }
 }
 
-// Ahead wants all outputs to be kept.
+// Ahead wants all outputs to be kept, and a lane where nobody else is.
 void Plan(ProgramSpec* program) {
   program->plans = true;
+  program->lane = kLanes - 1;
   program->kept.resize(program->outputs());
   std::iota(program->kept.begin(), program->kept.end(), 0);
 }

@@ -23,6 +23,8 @@ namespace graphtree::runtime_simulation {
 
 constexpr uint32_t kStreams = 3;
 // Dependencies by number: first those without memory of their own, then workspaces.
+// The last one is for a program that runs ahead.
+constexpr uint32_t kLanes = 3;
 constexpr uint32_t kDeps = 3;
 constexpr uint32_t kWorkspaces = 2;
 constexpr uint32_t kAllDeps = kDeps + kWorkspaces;

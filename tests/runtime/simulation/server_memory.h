@@ -22,7 +22,7 @@ namespace graphtree::runtime_simulation {
 constexpr uint32_t kSources = 4;
 constexpr uint64_t kSourceBytes = 8192;
 constexpr uint32_t kWorkspacePlaces = 10;
-constexpr uint64_t kWorkspaceBytes = 512;
+constexpr uint64_t kWorkspaceBytes = 768;
 
 class ServerMemory {
  public:

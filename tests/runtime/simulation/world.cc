@@ -74,12 +74,13 @@ absl::Status World::OpenAll() {
   GRAPHTREE_RETURN_IF_ERROR(library_.Settle());
   GRAPHTREE_ASSIGN_OR_RETURN(runtime_, Runtime::Create(device_, OptionsOf(script_)));
   for (uint32_t i = 0; i < kDeps; ++i) {
-    dep_ids_[i] = runtime_->DeclareDep(absl::StrCat("dep", i));
+    GRAPHTREE_ASSIGN_OR_RETURN(dep_ids_[i], runtime_->DeclareDep(absl::StrCat("dep", i)));
     GRAPHTREE_RETURN_IF_ERROR(Move(i, 0));
   }
   for (uint32_t i = 0; i < kWorkspaces; ++i) {
-    dep_ids_[kDeps + i] =
-        runtime_->DeclareWorkspace(absl::StrCat("workspace", i), library_.memory(i));
+    GRAPHTREE_ASSIGN_OR_RETURN(
+        dep_ids_[kDeps + i],
+        runtime_->DeclareWorkspace(absl::StrCat("workspace", i), library_.memory(i)));
     deps_[kDeps + i] = HeadOf(i, 0);
   }
   return absl::OkStatus();

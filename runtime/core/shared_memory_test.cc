@@ -1,5 +1,5 @@
 // Random lanes that take what they may: never more than there is.
-#include "runtime/core/shared_budget.h"
+#include "runtime/core/shared_memory.h"
 
 #include <random>
 #include <vector>

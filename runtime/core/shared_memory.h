@@ -10,8 +10,8 @@
 // set.
 //
 // Pure.
-#ifndef GRAPHTREE_RUNTIME_CORE_SHARED_BUDGET_H_
-#define GRAPHTREE_RUNTIME_CORE_SHARED_BUDGET_H_
+#ifndef GRAPHTREE_RUNTIME_CORE_SHARED_MEMORY_H_
+#define GRAPHTREE_RUNTIME_CORE_SHARED_MEMORY_H_
 
 #include <cstdint>
 #include <vector>
@@ -32,4 +32,4 @@ inline std::vector<uint64_t> SharedLimits(uint64_t total, absl::Span<const uint6
 
 }  // namespace graphtree
 
-#endif  // GRAPHTREE_RUNTIME_CORE_SHARED_BUDGET_H_
+#endif  // GRAPHTREE_RUNTIME_CORE_SHARED_MEMORY_H_
