@@ -222,12 +222,15 @@ void ProgramModel::Unpack(const Key& padded, absl::Span<const NaiveStaged> stage
   }
 }
 
-void ProgramModel::UnpackZeros(const Key& shape) {
+void ProgramModel::UnpackPadding(const Key& shape) {
   for (size_t i = 0; i < slots_.size(); ++i) {
     const SlotSpec& slot = spec_.slots[i];
     const bool keeps = slot.pad == PadRule::kKeep || slot.pad == PadRule::kFillOnce;
     if (keeps || slot.may_be_left_out) continue;
-    UnpackNaively(slot, RowsOf(slot, shape), {.kind = NaiveStaged::kValue}, slots_[i].data());
+    // No rows; zeros where the last row would be the padding.
+    const bool is_zero = slot.pad == PadRule::kLastRow;
+    UnpackNaively(slot, RowsOf(slot, shape),
+                  {.kind = is_zero ? NaiveStaged::kValue : NaiveStaged::kRows}, slots_[i].data());
   }
 }
 

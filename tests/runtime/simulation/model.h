@@ -104,7 +104,7 @@ class ProgramModel {
   // The step brings this into the slots.
   void Unpack(const Key& padded, absl::Span<const NaiveStaged> staged);
   // What Record brings.
-  void UnpackZeros(const Key& shape);
+  void UnpackPadding(const Key& shape);
   // What the body makes of the slots as they are. `deps` by number; of workspaces the heads.
   Effects Compute(const Key& key, absl::Span<const Words> deps, uint64_t log,
                   const Words& sum) const;

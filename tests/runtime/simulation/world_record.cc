@@ -53,7 +53,7 @@ void World::NoteRecorded(Program& program, ShapeModel& shape, const std::vector<
     if (model.spec().needs_commit) shape.MayBe({Why::kNotCommitted});
     return;
   }
-  model.UnpackZeros(shape.key);
+  model.UnpackPadding(shape.key);
   const bool grows = is_sure && Grow(model.spec(), shape.key);
   // A recording in which a workspace grows runs at once instead, and is made again. What is
   // recorded without being launched runs once, at once.
