@@ -30,10 +30,19 @@ absl::StatusOr<Agreement> ProgramState::Agree(const Key& key, Modes allowed, uin
 
 absl::StatusOr<HostRuns> ProgramState::RunsOf(SlotId slot, const HostRows& rows) const {
   const std::vector<SlotSpec>& slots = options_.slots;
-  if (slot >= slots.size() || rows.rows < 0 || rows.rows > GreatestRows(slots[slot])) {
+  if (slot >= slots.size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "rows of slot ", slot, " of '", name(), "', which has ", slots.size(), " slots"));
+  }
+  if (rows.rows < 0 || rows.rows > GreatestRows(slots[slot])) {
     return absl::InvalidArgumentError(
-        absl::StrCat(rows.rows, " rows of slot ", slot, " of '", name(), "', which has ",
-                     slots.size(), " slots"));
+        absl::StrCat(rows.rows, " rows of slot '", slots[slot].name, "' of '", name(),
+                     "', which has at most ", GreatestRows(slots[slot])));
+  }
+  if (rows.type > DType::kF64) {
+    return absl::InvalidArgumentError(absl::StrCat("rows of slot '", slots[slot].name,
+                                                   "' are of type ", static_cast<int>(rows.type),
+                                                   ", and there is none with that number"));
   }
   if (rows.row_stride < 0 || rows.piece_stride < 0 || (rows.data == nullptr && rows.rows > 0)) {
     return absl::InvalidArgumentError(absl::StrCat(

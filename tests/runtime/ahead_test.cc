@@ -230,6 +230,11 @@ TEST_P(AheadTest, RowsThatMakeNoSenseAreRefused) {
   EXPECT_EQ(ahead.stats().prepared, 0u);
   Serve(ahead, ids);
   EXPECT_EQ(Served(), Doubled(Doubled(ids, 8), 8));
+
+  rows[0] = {0, HostRows{ids.data(), static_cast<DType>(99), 4}};
+  EXPECT_THAT(ahead.Prepare({.tokens = 4}, rows, b()).message(), HasSubstr("are of type 99"));
+  rows[0].rows = HostRows{ids.data(), DType::kI32, int64_t{1} << 62};
+  EXPECT_THAT(ahead.Prepare({.tokens = 4}, rows, b()).message(), HasSubstr("which has at most"));
 }
 
 }  // namespace
