@@ -143,7 +143,9 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
   // Waits for all work of the runtime's. If a capture is open on a device, what steps there used is
-  // freed after that capture.
+  // left with the device, and freed after that capture (Device::GiveBackLeftovers).
+  // REQUIRES: no step runs, nor Record: a body that closes its own runtime ends the process, with a
+  // sentence that says so.
   ~Runtime();
 
   absl::StatusOr<ProgramId> AddProgram(ProgramOptions options);

@@ -47,6 +47,24 @@ TEST(PadPlanTest, EqualSizesAreTheTensorItself) {
   }
 }
 
+// In some runs somebody holds the tensor, so that the first pad is a copy: the second has the same
+// layout in all runs.
+TEST(PadPlanTest, APadOfAPadHasOneLayoutWhetherTheFirstWasACopy) {
+  const Layout* const rows = F32({2, 3}, {8, 1});
+  for (const uint64_t offset : {0, 16}) {
+    PadSource source = Block(64 + offset, 0, offset);
+    const PadPlan view = PlanOf(rows, {2, 5}, source);
+    EXPECT_EQ(view.way, PadWay::kInPlace);
+    EXPECT_EQ(PlanOf(view.layout, {2, 7}, source).layout, F32({2, 7}, {8, 1}));
+    source.alone = false;
+    const PadPlan copy = PlanOf(rows, {2, 5}, source);
+    EXPECT_EQ(copy.way, PadWay::kCopy);
+    EXPECT_EQ(copy.layout, view.layout);
+    EXPECT_EQ(copy.copy_bytes, 64u);
+    EXPECT_EQ(PlanOf(copy.layout, {2, 7}, Block(copy.copy_bytes)).layout, F32({2, 7}, {8, 1}));
+  }
+}
+
 TEST(PadPlanTest, ATensorGrowsAtItsEndIfItsBlockHasTheBytes) {
   const PadPlan exact = PlanOf(F32({4, 6}), {5, 6}, Block(120));
   EXPECT_EQ(exact.way, PadWay::kInPlace);

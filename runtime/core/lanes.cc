@@ -13,6 +13,12 @@
 #include "runtime/shapes/key.h"
 
 namespace graphtree {
+namespace {
+
+// The lane is taken, by a step that waits no more for its caller.
+bool Runs(const Lane& lane) { return lane.under_way.load() != nullptr && !lane.step.is_open; }
+
+}  // namespace
 
 Lanes::Lanes(std::vector<Device*> devices, const RuntimeOptions& options)
     : devices_(std::move(devices)), options_(options) {
@@ -59,12 +65,16 @@ absl::Status Lanes::CheckNoStep(absl::string_view what) const {
 
 std::string Lanes::WhoRuns() const {
   for (const auto& [place, lane] : lanes_) {
-    // A lane that is taken, by a step that waits no more for its caller.
+    if (!Runs(*lane)) continue;
     const OpenStep& step = lane->step;
-    if (lane->under_way.load() == nullptr || step.is_open) continue;
     return absl::StrCat("while '", step.program->name(), "' ran for ", ToString(step.shape->key));
   }
   return "between steps";
+}
+
+bool Lanes::AnyRuns() const {
+  return std::any_of(lanes_.begin(), lanes_.end(),
+                     [](const auto& entry) { return Runs(*entry.second); });
 }
 
 void Lanes::ShareMemory(Lane& own) {

@@ -55,6 +55,7 @@ class Lanes {
   absl::Status CheckNoStep(absl::string_view what) const;
   // "while 'decode' ran for tokens=8", "between steps".
   std::string WhoRuns() const;
+  bool AnyRuns() const;
   // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
   // much each lane of its device may take, but for those that have a step under way beside it.
   void ShareMemory(Lane& own);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/program_state.h"
 #include "runtime/shapes/shape_table.h"
@@ -30,6 +31,9 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
 
 // Trees close first and wait for their work, as programs own the memory that it uses.
 RuntimeCore::~RuntimeCore() {
+  GRAPHTREE_CHECK(!lanes_.AnyRuns())
+      << "a runtime was closed " << lanes_.WhoRuns()
+      << ": its memory is in use. Close it once Step::Run or Record has returned";
   lanes_.CloseTrees();
   programs_.LeaveBehind();
 }

@@ -1,5 +1,6 @@
 // What a runtime refuses, in words, and that nothing is lost by it.
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gmock/gmock.h"
@@ -40,6 +41,24 @@ GRAPHTREE_ON_EVERY_DEVICE(RefusalsTest);
 
 TEST_P(RefusalsTest, ANameThatIsTaken) {
   EXPECT_THAT(SaidOf(runtime().AddProgram(DoubleOptions()).status()), HasSubstr("'double'"));
+  ExpectFine();
+}
+
+TEST_P(RefusalsTest, ABodyThatClosesItsOwnRuntime) {
+  if (!device().info().checks_accesses) GTEST_SKIP() << "a process with CUDA cannot be forked";
+  ProgramOptions options = DoubleOptions("closes");
+  bool closes = false;
+  options.body = [&](Launcher& on, const ProgramInputs& in) {
+    if (closes) CloseRuntime();
+    return DoubleBody(on, in);
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 8}}), IsOk());
+  const auto close_inside = [&] {
+    closes = true;
+    StepWith(program, IdsFrom(1, 8));
+  };
+  EXPECT_DEATH(close_inside(), "a runtime was closed while 'closes' ran for tokens=8");
   ExpectFine();
 }
 

@@ -208,25 +208,6 @@ TEST_P(PaddingTest, WhatSomebodyElseLooksIntoIsCopied) {
   EXPECT_EQ(copied(), 4u);
 }
 
-// In some runs somebody holds the tensor, so that the first pad is a copy: what follows has the
-// same layouts in all runs.
-TEST_P(PaddingTest, APadOfAPadHasTheSameLayoutWhetherTheFirstWasACopy) {
-  bool holds = false;
-  const FunctionId function = Register("pads twice", {}, [&holds](Launcher& on, Values&) {
-    Tensor start = on.Empty(DType::kI32, {2, 3}, {2, 8});
-    const Tensor held = holds ? start : Tensor();
-    const Tensor once = on.Pad(std::move(start), {2, 5}, kValue);
-    EXPECT_EQ(once.layout(), Layout::Strided(DType::kI32, {2, 5}, {8, 1}));
-    Tensor again = once;
-    return Values{on.Pad(std::move(again), {2, 7}, kValue)};
-  });
-  for (const bool is_held : {false, true}) {
-    holds = is_held;
-    const Values out = CallInSteps(1, function, {});
-    EXPECT_EQ(out[0].layout(), Layout::Strided(DType::kI32, {2, 7}, {8, 1})) << is_held;
-  }
-}
-
 TEST_P(PaddingTest, ATensorOfAnotherTreeIsCopied) {
   TreeOptions options;
   options.pool_bytes = 64 << 20;
