@@ -84,6 +84,9 @@ class BodyCheck : public PassingObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Doubted(const Tensor& tensor) override;
 
+  // A launch of an eager part has declared this write, to memory that its break does not name.
+  void WrittenByPart(AddressRange range) { log_.WrittenByPart(range); }
+
   // After the body. `declared` inputs are not compared: they may change.
   absl::StatusOr<std::vector<UndeclaredWrite>> End(absl::Span<const uint32_t> declared);
 

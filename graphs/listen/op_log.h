@@ -49,6 +49,11 @@ class OpLog : public PassingObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
 
+  // A launch of an eager part declares a write: the break is what the body has launched.
+  void WrittenByPart(AddressRange range) {
+    accesses_.push_back({launching_.op, Access::kWrite, range, launching_.at});
+  }
+
   // The body's own kernels, in the order of their launches.
   const std::vector<LoggedLaunch>& launches() const { return launches_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }

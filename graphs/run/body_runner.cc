@@ -4,7 +4,6 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "graphs/history/stack_marks.h"
-#include "graphs/memory/stray_capture.h"
 
 namespace graphtree {
 namespace {
@@ -36,14 +35,12 @@ Values BodyRunner::Run(const Function& function, Launcher& on, Values& inputs) {
   Values outputs;
   {
     const Entrance::Running running(entrance_, function);
-    const bool is_captured = on.stream().IsCapturing();
     CallbackMark callback;
     on.Fail(Guarded([&] {
       callback.Enter();
       outputs = function.body(on, inputs);
     }));
     on.JoinForks();
-    if (!is_captured) on.Fail(EndStrayCapture(on.stream()));
     on.EndScratch();
   }
   CheckOutputs(function, outputs, &on);

@@ -14,6 +14,7 @@
 #include "graphs/inputs/aligned_inputs.h"
 #include "graphs/inputs/clone_watch.h"
 #include "graphs/memory/eager_traces.h"
+#include "graphs/memory/stray_capture.h"
 #include "graphs/run/located.h"
 #include "graphs/run/parts_in_place.h"
 #include "graphs/run/planted_bug.h"
@@ -159,6 +160,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   if (watch.has_value()) watch->set_refuse(refuse);
   PartsInPlace parts(needs_.ground, call, stream, traces, &log, &on);
   if (watch.has_value()) parts.SetWatch(&*watch);
+  parts.SetCheck(check.get());
   on.SetCutter(&parts);
   std::vector<bool> written = WrittenUnseen(call, needs_.checks.Applies(call.function));
   for (uint32_t i = 0; watch.has_value() && i < written.size(); ++i) {
@@ -197,6 +199,7 @@ void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs&
     on->UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
   }
   run->outputs = needs_.body.Run(call.function, *on, *inputs);
+  on->Fail(EndStrayCapture(stream));
   // What was launched needs them until it has run, whatever comes of the call.
   needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));
   aligned.Redirect(&run->outputs);

@@ -3,7 +3,10 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/memory/stray_capture.h"
+#include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -31,6 +34,8 @@ void PartsInPlace::SetWatch(CloneWatch* watch) {
 // A part's write to the copy of an input is copied back, also if the break declares it as read.
 void PartsInPlace::NoteWrite(const Tensor& tensor, bool beside) {
   const AddressRange range = tensor.raw_bytes();
+  // What the break says it reads is not to be written.
+  if (beside && check_ != nullptr) check_->WrittenByPart(range);
   if (beside || (watch_ != nullptr && watch_->IsOfClone(range))) log_->WrittenByPart(range);
   if (!IsPlanted(PlantedBug::kForgetsPartWrites)) traces_->SaveOfPart(caller_, tensor);
 }
@@ -38,7 +43,10 @@ void PartsInPlace::NoteWrite(const Tensor& tensor, bool beside) {
 absl::Status PartsInPlace::Cut(BreakRequest request) {
   traces_->random().EndSection();
   GRAPHTREE_RETURN_IF_ERROR(ground_.order.ContinueOn(caller_));
-  const absl::Status status = parts_.Run(request);
+  absl::Status status = parts_.Run(request);
+  if (const absl::Status stray = EndStrayCapture(caller_); !stray.ok()) {
+    status.Update(Located(stray, absl::StrCat("the part of break '", request.why, "'")));
+  }
   body_->requests().AddOfPart(parts_.TakeRequests());
   traces_->random().EndSection();
   const absl::Status back = ground_.order.ContinueOn(stream_);

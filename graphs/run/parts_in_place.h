@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "device/stream.h"
+#include "graphs/check/body_check.h"
 #include "graphs/eager_part.h"
 #include "graphs/inputs/access_log.h"
 #include "graphs/inputs/clone_watch.h"
@@ -29,6 +30,8 @@ class PartsInPlace : public Cutter {
                AccessLog* log, Launcher* body);
   // The body was given copies of inputs; may be null.
   void SetWatch(CloneWatch* watch);
+  // Checked mode compares the inputs around the run; may be null.
+  void SetCheck(BodyCheck* check) { check_ = check; }
   absl::Status Cut(BreakRequest request) override;
 
  private:
@@ -41,6 +44,7 @@ class PartsInPlace : public Cutter {
   AccessLog* const log_;
   Launcher* const body_;
   CloneWatch* watch_ = nullptr;
+  BodyCheck* check_ = nullptr;
   PartRunner parts_;
 };
 

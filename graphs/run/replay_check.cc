@@ -8,6 +8,7 @@
 #include "graphs/check/content_digest.h"
 #include "graphs/inputs/access_log.h"
 #include "graphs/launcher.h"
+#include "graphs/memory/stray_capture.h"
 #include "graphs/random/random_source.h"
 #include "graphs/run/planted_bug.h"
 
@@ -25,6 +26,7 @@ std::optional<RunDigest> ReplayCheck::RunPainted(const Values& given, uint8_t pa
   EagerRandom random;
   Launcher on(call.stream, allocator, &log, &random);
   Values outputs = body_.Run(call.function, on, inputs);
+  on.Fail(EndStrayCapture(call.stream));
   keeper_.graveyard().Add(std::exchange(on.requests().keep_alive, {}));
   allocator.TellOwners(call.stream);
   std::optional<RunDigest> left;

@@ -110,6 +110,24 @@ TEST_P(BreaksWatchTest, ACutRecordingIsExportedWhole) {
   EXPECT_EQ(memory[0].executable_bytes, stats().executable_bytes);
 }
 
+// The part knows the input by another name, and its launch declares the write.
+TEST_P(BreaksWatchTest, CheckedModeKnowsWhatALaunchOfAPartDeclares) {
+  OpenTree({.check = true});
+  const Tensor x = Given(1);
+  const FunctionId function =
+      Register("f", {.static_inputs = {0}}, [x](Launcher& on, Values& inputs) {
+        const Tensor out = Sum(on, inputs[0], inputs[0]);
+        on.Break("by another name", {In(out)},
+                 [x](Launcher& part, absl::Span<const Tensor>) { Bump(part, x, 5); });
+        return Values{out};
+      });
+  for (uint32_t step = 0; step < 4; ++step) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]),
+              Times(Plus(PatternOf(1), Words(kWords, 5 * step)), 2));
+  }
+  EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 0u);
+}
+
 // A part that says it only reads what it writes to.
 TEST_P(BreaksWatchTest, CheckedModeSeesWhatAPartWrites) {
   OpenTree({.check = true});
