@@ -16,7 +16,7 @@ namespace graphtree {
 namespace {
 
 // The lane is taken, by a step that waits no more for its caller.
-bool Runs(const Lane& lane) { return lane.under_way.load() != nullptr && !lane.step.is_open; }
+bool IsRunning(const Lane& lane) { return lane.under_way.load() != nullptr && !lane.step.is_open; }
 
 }  // namespace
 
@@ -65,7 +65,7 @@ absl::Status Lanes::CheckNoStep(absl::string_view what) const {
 
 std::string Lanes::WhoRuns() const {
   for (const auto& [place, lane] : lanes_) {
-    if (!Runs(*lane)) continue;
+    if (!IsRunning(*lane)) continue;
     const OpenStep& step = lane->step;
     return absl::StrCat("while '", step.program->name(), "' ran for ", ToString(step.shape->key));
   }
@@ -74,7 +74,7 @@ std::string Lanes::WhoRuns() const {
 
 bool Lanes::AnyRuns() const {
   return std::any_of(lanes_.begin(), lanes_.end(),
-                     [](const auto& entry) { return Runs(*entry.second); });
+                     [](const auto& entry) { return IsRunning(*entry.second); });
 }
 
 void Lanes::ShareMemory(Lane& own) {
