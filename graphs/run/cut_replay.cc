@@ -26,6 +26,13 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
 }
 
 absl::StatusOr<bool> CutReplay::Launch() {
+  absl::StatusOr<bool> launched = LaunchAll();
+  // Says more than what fails on a stream that captures.
+  GRAPHTREE_RETURN_IF_ERROR(Located(EndStrayCapture(call_.stream), "one of the body's parts"));
+  return launched;
+}
+
+absl::StatusOr<bool> CutReplay::LaunchAll() {
   Section* section = &node_->section;
   for (size_t i = 0; i < node_->cuts.size(); ++i) {
     Cut& cut = node_->cuts[i];
@@ -40,7 +47,6 @@ absl::StatusOr<bool> CutReplay::Launch() {
     section = &cut.next_section;
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
-  GRAPHTREE_RETURN_IF_ERROR(Located(EndStrayCapture(call_.stream), "one of the body's parts"));
   return true;
 }
 
@@ -49,8 +55,6 @@ Reason CutReplay::WhySpoilt() const {
 }
 
 absl::Status CutReplay::UndoEffects() {
-  // A part that has failed may have left one, too.
-  EndStrayCapture(call_.stream).IgnoreError();
   taken_.GiveBack();
   ForgetPlaces(node_);
   if (ground_.tells_device) ReviveInputs();

@@ -56,6 +56,7 @@ class CutReplay {
 
  private:
   Address AddressOf(const Place& place) const { return place.In(call_.inputs, node_->places); }
+  absl::StatusOr<bool> LaunchAll();
   absl::Status LaunchSection(size_t number, Section* section);
   absl::Status RunPart(Cut* cut);
   bool HasMovedWorkspace() const { return !ground_.workspaces.AreCurrent(node_->workspaces); }
