@@ -149,7 +149,9 @@ void World::ForeseeOptions(Call* call) {
       call->senseless |=
           (plan[Trait::kWritable] >> aligned & 1) == 0 || HasClosure(plan.body);
     }
-    if (misaligned && shares && (plan[Trait::kMutated] >> aligned & 1) != 0) may("misaligned");
+    // A write that is declared counts as one, also if the body makes none.
+    const bool is_declared = (plan[Trait::kMutated] >> aligned & 1) != 0;
+    if (misaligned && is_declared && (shares || HasClosure(plan.body))) may("misaligned");
   }
   for (size_t i = 0; i < call->outputs.size(); ++i) {
     if ((plan[Trait::kKept] >> i & 1) == 0 || !call->outputs[i].is_tensor()) continue;
