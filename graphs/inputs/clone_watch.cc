@@ -42,7 +42,8 @@ absl::Status CloneWatch::Refusal(absl::string_view what, const Watched& watched,
       what, " the bytes of ", InputName(function_, watched.cloned.input), " of '", function_.name,
       "' by another name than that input. The input is at 0x",
       absl::Hex(watched.cloned.original.base),
-      ", less aligned than declared, so that the body was given a copy of it, ", why,
+      ", and it, or an input that shares bytes with it, is less aligned than declared: the body "
+      "was given a copy, ", why,
       ". Pass memory that is aligned as declared, or reach these bytes through the input alone"));
 }
 
