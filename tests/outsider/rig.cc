@@ -273,6 +273,10 @@ void RealMachine::Nested(int function, const V& target, const V& source) {
   Values inputs, outputs;
   // What others write for a part is theirs to launch, and the part's to say.
   if (inner[Trait::kWritable] != 0) on_.Writes(Tensor::From(target));
+  for (const Statement& line : inner.body) {
+    if (line.what != Do::kClosure || (line.n[3] & 1) == 0) continue;
+    on_.Writes(Tensor::From(Closure(line.n[0], line.n[1], outsider::LayoutOf(line.n[2]))));
+  }
   for (int i = 0; i < inner[Trait::kInputs]; ++i) {
     const Value& value = (inner[Trait::kWritable] >> i & 1) != 0 ? target : source;
     inputs.push_back(Tensor::Foreign(value.word(), value.layout()));

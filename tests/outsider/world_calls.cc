@@ -143,6 +143,11 @@ void World::ForeseeOptions(Call* call) {
       call->models[aligned].is_tensor()) {
     const bool misaligned = call->inputs[aligned].word() % plan[Trait::kAlignment] != 0;
     const bool shares = SharesItsMemory(call->models, aligned);
+    // Inputs that share bytes with the misaligned one are copied together with it.
+    for (const Handle& input : call->models) {
+      const bool is_copied = input.is_tensor() && input.bytes == call->models[aligned].bytes;
+      if (misaligned && shares && is_copied && mirror_.journal.HasWritten(input)) may("misaligned");
+    }
     if (misaligned && mirror_.journal.HasWritten(call->models[aligned])) {
       if (shares) may("misaligned");
       // Its copy cannot see what the body writes to its bytes elsewhere: no program of sense.
