@@ -265,6 +265,15 @@ void RealMachine::WarmUpAgain(const void* line, int times) {
   if (rig_.asked[line]++ < times) on_.WarmUpAgain("the program says so");
 }
 
+// What is written to memory that lines know, theirs and their parts'.
+void RealMachine::SayClosures(const std::vector<Statement>& lines) {
+  for (const Statement& line : lines) {
+    SayClosures(line.part);
+    if (line.what != Do::kClosure || (line.n[3] & 1) == 0) continue;
+    on_.Writes(Tensor::From(Closure(line.n[0], line.n[1], outsider::LayoutOf(line.n[2]))));
+  }
+}
+
 // In another tree, with the part's tensors as memory of its caller's.
 void RealMachine::Nested(int function, const V& target, const V& source) {
   const int index = FunctionOf(rig_.program, 1, function);
@@ -273,10 +282,7 @@ void RealMachine::Nested(int function, const V& target, const V& source) {
   Values inputs, outputs;
   // What others write for a part is theirs to launch, and the part's to say.
   if (inner[Trait::kWritable] != 0) on_.Writes(Tensor::From(target));
-  for (const Statement& line : inner.body) {
-    if (line.what != Do::kClosure || (line.n[3] & 1) == 0) continue;
-    on_.Writes(Tensor::From(Closure(line.n[0], line.n[1], outsider::LayoutOf(line.n[2]))));
-  }
+  SayClosures(inner.body);
   for (int i = 0; i < inner[Trait::kInputs]; ++i) {
     const Value& value = (inner[Trait::kWritable] >> i & 1) != 0 ? target : source;
     inputs.push_back(Tensor::Foreign(value.word(), value.layout()));

@@ -131,6 +131,7 @@ class RealMachine {
   void Reenter(int how);
 
  private:
+  void SayClosures(const std::vector<Statement>& lines);
   // The rest of the raw work is left out once something has failed.
   void Raw(const absl::Status& status) {
     if (!status.ok()) on_.Fail(status);
