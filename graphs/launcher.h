@@ -237,7 +237,8 @@ class Launcher {
   void KeepAlive(std::shared_ptr<void> object);
 
   // The stream that the body or part launches on. Work put on it directly is opaque: declare what
-  // the work touches.
+  // the work touches. So is a call of another tree: what that call writes to memory of the caller's
+  // is said here, as an input that lies there may have been copied.
   Stream& stream() { return stream_; }
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);

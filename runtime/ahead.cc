@@ -1,6 +1,7 @@
 // Compares what was prepared with what is asked for.
 #include "runtime/ahead.h"
 
+#include <bit>
 #include <cstring>
 #include <utility>
 
@@ -10,13 +11,6 @@
 
 namespace graphtree {
 namespace {
-
-uint64_t BitsOf(double value) {
-  uint64_t bits = 0;
-  static_assert(sizeof(bits) == sizeof(value));
-  std::memcpy(&bits, &value, sizeof(bits));
-  return bits;
-}
 
 absl::Status StageInto(Step& step, const AheadRows& row) {
   if (const auto* host = std::get_if<HostRows>(&row.rows)) return step.Stage(row.slot, *host);
@@ -43,7 +37,7 @@ absl::Status Ahead::Look(absl::Span<const AheadRows> rows) {
       part.head[4] = there->version;
       is_known_ &= there->version != 0;
     } else {
-      part.head[4] = BitsOf(std::get<double>(row.rows));
+      part.head[4] = std::bit_cast<uint64_t>(std::get<double>(row.rows));
     }
     parts_.push_back(part);
   }

@@ -18,8 +18,7 @@ absl::StatusOr<FreeEvents> NewFreeEvents(Device& device) {
 
 void SetAfterFailure(const FreeEvents& events, Stream& stream) {
   if (!events.are_told()) return;
-  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
-  if (capture.ok() && capture->state != CaptureState::kNone) return;
+  if (stream.IsCapturing()) return;
   absl::Status set = stream.Record(*events.rows);
   set.Update(stream.Record(*events.slots));
   // Else the events stand for an earlier step, which is as good once this one's work is over. If it

@@ -21,8 +21,8 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("'", program.name(), "' was recorded")));
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(program, stream));
-  if (const auto capture = stream.Capture();
-      capture.ok() && capture->state != CaptureState::kNone) {
+  // Also by the caller, on the native stream, which the device does not count.
+  if (stream.IsCapturing()) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", program.name(), "' was recorded on a stream that captures"));
   }

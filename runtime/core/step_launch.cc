@@ -83,9 +83,7 @@ absl::Status CheckStream(ProgramState& program, Stream& stream) {
         absl::StrCat("'", program.name(), "' was given a stream of another device, ",
                      stream.device().info().name, "; the program is on ", device.info().name));
   }
-  if (device.open_captures() == 0) return absl::OkStatus();
-  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
-  if (!capture.ok() || capture->state == CaptureState::kNone) return absl::OkStatus();
+  if (device.open_captures() == 0 || !stream.IsCapturing()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat("'", program.name(), "' was given a stream that captures: its steps are "
                    "launched as graphs of their own, and cannot be part of another's. Begin them "

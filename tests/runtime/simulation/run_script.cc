@@ -28,18 +28,24 @@ std::string FailureOn(Device& device, FaultPlan* plan, const Script& script, Rea
   return status.ok() ? "" : status.ToString();
 }
 
+// Keeps a change of the script that makes it another one, if it fails still.
+bool Attempt(Script* script, const std::function<bool(const Script&)>& fails, int* tries,
+             const std::function<void(Script&)>& change) {
+  if (*tries <= 0) return false;
+  Script simpler = *script;
+  change(simpler);
+  if (ToString(simpler) == ToString(*script)) return false;
+  --*tries;
+  if (!fails(simpler)) return false;
+  *script = std::move(simpler);
+  return true;
+}
+
 // A step's oddities go one by one.
 bool Simplify(Script* script, const std::function<bool(const Script&)>& fails, int* tries) {
   bool any = false;
   const auto attempt = [&](const std::function<void(Action&)>& change, size_t at) {
-    if (*tries <= 0) return;
-    Script simpler = *script;
-    change(simpler.actions[at]);
-    if (ToString(simpler) == ToString(*script)) return;
-    --*tries;
-    if (!fails(simpler)) return;
-    *script = std::move(simpler);
-    any = true;
+    any |= Attempt(script, fails, tries, [&](Script& simpler) { change(simpler.actions[at]); });
   };
   for (size_t at = 0; at < script->actions.size(); ++at) {
     attempt([](Action& action) { action.fail_at = 0; }, at);
@@ -60,19 +66,16 @@ bool Simplify(Script* script, const std::function<bool(const Script&)>& fails, i
 bool DropOps(Script* script, const std::function<bool(const Script&)>& fails, int* tries) {
   bool any = false;
   for (size_t p = 0; p < script->programs.size(); ++p) {
-    for (size_t at = script->programs[p].ops.size(); at-- > 0 && *tries > 0;) {
-      Script smaller = *script;
-      ProgramSpec& spec = smaller.programs[p];
-      spec.ops.erase(spec.ops.begin() + at);
-      std::vector<uint32_t> kept;
-      for (uint32_t output : spec.kept) {
-        if (output < spec.outputs()) kept.push_back(output);
-      }
-      spec.kept = std::move(kept);
-      --*tries;
-      if (!fails(smaller)) continue;
-      *script = std::move(smaller);
-      any = true;
+    for (size_t at = script->programs[p].ops.size(); at-- > 0;) {
+      any |= Attempt(script, fails, tries, [p, at](Script& smaller) {
+        ProgramSpec& spec = smaller.programs[p];
+        spec.ops.erase(spec.ops.begin() + at);
+        std::vector<uint32_t> kept;
+        for (uint32_t output : spec.kept) {
+          if (output < spec.outputs()) kept.push_back(output);
+        }
+        spec.kept = std::move(kept);
+      });
     }
   }
   return any;
@@ -83,14 +86,7 @@ bool SimplifyPrograms(Script* script, const std::function<bool(const Script&)>& 
                       int* tries) {
   bool any = false;
   const auto attempt = [&](const std::function<void(ProgramSpec&)>& change, size_t at) {
-    if (*tries <= 0) return;
-    Script simpler = *script;
-    change(simpler.programs[at]);
-    if (ToString(simpler) == ToString(*script)) return;
-    --*tries;
-    if (!fails(simpler)) return;
-    *script = std::move(simpler);
-    any = true;
+    any |= Attempt(script, fails, tries, [&](Script& simpler) { change(simpler.programs[at]); });
   };
   for (size_t p = 0; p < script->programs.size(); ++p) {
     attempt([](ProgramSpec& spec) { spec.tells_when_free = false; }, p);
