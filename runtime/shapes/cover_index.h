@@ -55,14 +55,14 @@ class CoverIndex {
   CoverIndex(const KeyRules& rules, absl::Span<const Key> keys);
 
   // What a call leaves of the shapes, however much it were padded: [begin, end) and those with any
-  // tokens, narrowed by the rows of the other fields. It refers to the index. Nothing is set before
-  // NarrowBy: clearing the rows would take as long as that.
+  // tokens, narrowed by the rows of the other fields. The rows point into the index. The members
+  // have no initial values, as setting them takes as long as NarrowBy itself.
   struct Narrowed {
     uint32_t begin;
     uint32_t end;
     uint32_t count;  // of rows
-    // The column of the field that leaves none by itself, whatever the others, or kTokensAlone: no
-    // field after that in the order of narrowing down was looked at. kNobody: there is none.
+    // Which field by itself leaves no shape: the index of its column, kTokensAlone for tokens, or
+    // kNobody if every field leaves some. NarrowBy looks at no field after that one.
     uint32_t against;
     const uint64_t* rows[kKeyFieldCount - 1];
     uint8_t columns[kKeyFieldCount - 1];  // of the rows
@@ -92,8 +92,8 @@ class CoverIndex {
     const uint64_t* rows[kKeyFieldCount - 1];
   };
   void LimitBy(const Key& call, const Narrowed& narrowed, Limits* limits) const;
-  // Whether the field alone says that every shape would be padded too much. Not whenever that is
-  // so: it is asked to save a look at all of them.
+  // True: the call alone shows that the field is padded too much in every shape, so the caller need
+  // not look at the shapes. False says nothing.
   bool IsAlwaysTooMuch(KeyField field, const Key& call) const;
 
   // The shapes [64 * word, 64 * word + 64) that cover the call, but for what tokens say.
@@ -104,10 +104,13 @@ class CoverIndex {
     return bits;
   }
 
-  // Why no shape would cover the call, however much it were padded. The shapes are narrowed down
-  // field by field, those with a rule of equal values or powers of two before those with at most:
-  // the field that leaves none. It is above the shapes if its rule is at most, or if it is a power
-  // of two larger than any. REQUIRES: no shape would, and there are shapes.
+  // Why no shape would cover the call, however much the call were padded.
+  //
+  // Fields narrow the shapes down one after another: first the fields that must be equal or are
+  // rounded up to a power of two, then the fields that may be at most the shape's. `field` is the
+  // first one after which no shape is left. `is_above`: a larger shape would help, as that field
+  // may be at most the shape's, or is rounded up to more than any shape has.
+  // REQUIRES: no shape would cover the call, and there are shapes.
   struct Missed {
     bool is_above = false;
     KeyField field = KeyField::kTokens;
@@ -136,11 +139,13 @@ class CoverIndex {
     bool has_any = false;   // some shape has any
     bool is_fixed = false;  // all shapes have the same value
     uint32_t count = 0;     // of the values that occur
-    // By the rank of the value that is wanted, and one more for a value that no shape has: the
-    // shapes that cover it, with those with any.
+    // The first of count + 1 rows: one for each value that a call may want, by its rank, and one
+    // for a value that no shape has. A row has the shapes that cover the value, and those with any.
     size_t include = 0;
-    // Where padding is limited. At most: by the rank of the first value that is too large, the
-    // shapes with that or more, without those with any. Power of two: one row, of all with a value.
+    // If padding is limited, the first row of shapes that a limit leaves out. Rule "at most": by
+    // the rank of the first value that is too large, the shapes with that value or a greater one;
+    // the last row is empty, for a limit beyond all values. Rule "power of two": one row, with all
+    // shapes that have a value. Shapes with any are in none of these rows.
     size_t exclude = 0;
     // The values that occur, ascending; `extras` of kExtra.
     NumberRanks ranks = {};
