@@ -255,7 +255,8 @@ class Launcher {
 
   bool ok() const { return status_.ok(); }
   const absl::Status& status() const { return status_; }
-  // The body itself found something wrong.
+  // The body itself found something wrong, such as a call that did not succeed. OK changes nothing,
+  // so that the status of any call can be given.
   void Fail(absl::Status status);
 
   // What follows is for whoever runs the body. `inputs` are those that the body is given; they

@@ -12,6 +12,7 @@
 namespace graphtree::outsider {
 namespace {
 
+constexpr uint64_t kUsedBytes = 16384;
 constexpr int64_t kMostTokens = 24;
 constexpr int32_t kVocabulary = 1000;
 constexpr SlotId kIds = 0, kPagesOf = 1, kOffsets = 2, kTemperature = 3;
@@ -87,13 +88,14 @@ absl::Status Rank::Open() {
   Memory& memory = device_.memory();
   GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(transfer_, memory.AllocateHost(4096));
-  const uint64_t bytes = std::max<uint64_t>(memory.granularity(), 16384);
+  const uint64_t bytes = std::max(kUsedBytes, memory.granularity());
   GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
   GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
   GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
   GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
-  memory.NoteLive(range_, "the toy server's cache and weights");
-  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 0, 1, bytes));
+  // Only what is used: a fresh page takes longer than many calls.
+  memory.NoteLive({range_.base, kUsedBytes}, "the toy server's cache and weights");
+  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 0, 1, kUsedBytes));
   GRAPHTREE_RETURN_IF_ERROR(WriteWeights(0, session_.seed));
   RuntimeOptions options;
   options.records_while_serving = session_.records_while_serving;

@@ -257,7 +257,7 @@ Script MakeScript(uint32_t seed, uint32_t actions) {
   script.records_while_serving = seed % 5 != 0;
   script.is_hasty = seed % 7 == 2;
   Drawer drawer(seed);
-  for (uint32_t programs = 2 + drawer.Below(3); programs > 0; --programs) {
+  for (uint32_t programs = 2 + drawer.Below(kMostPrograms - 1); programs > 0; --programs) {
     script.programs.push_back(drawer.Program());
     if (script.is_hasty) script.programs.back().slots.push_back(Wide());
   }

@@ -22,6 +22,7 @@
 namespace graphtree::runtime_simulation {
 
 constexpr uint32_t kStreams = 3;
+constexpr uint32_t kMostPrograms = 4;
 // Dependencies by number: first those without memory of their own, then workspaces.
 // The last one is for a program that runs ahead.
 constexpr uint32_t kLanes = 3;

@@ -9,22 +9,23 @@
 namespace graphtree::runtime_simulation {
 namespace {
 
-constexpr uint64_t kBytes = 2 << 20;
 constexpr uint64_t kTransferBytes = 256 << 10;
 
 }  // namespace
 
 absl::Status ServerMemory::Open() {
   Memory& memory = device_.memory();
-  const uint64_t bytes = std::max<uint64_t>(kBytes, memory.granularity());
+  const uint64_t used = log(kMostPrograms) - source(0);
+  const uint64_t bytes = std::max(used, memory.granularity());
   GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(transfer_, memory.AllocateHost(kTransferBytes));
   GRAPHTREE_ASSIGN_OR_RETURN(range_, memory.Reserve(bytes, {}));
   GRAPHTREE_ASSIGN_OR_RETURN(memory_, memory.Create(bytes));
   GRAPHTREE_RETURN_IF_ERROR(memory.Map(range_.base, *memory_));
   GRAPHTREE_RETURN_IF_ERROR(memory.SetAccess(range_, MemoryAccess::kReadWrite));
-  memory.NoteLive(range_, "the simulated server's own memory");
-  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 0, 1, bytes));
+  // Only what is used: a fresh page takes longer than many calls.
+  memory.NoteLive({range_.base, used}, "the simulated server's own memory");
+  GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(range_.base, 0, 1, used));
   return stream_->Synchronize();
 }
 
