@@ -17,23 +17,31 @@ absl::Status CannotAwait(const char* what) {
 
 }  // namespace
 
+StreamTable::Known* StreamTable::Find(const StreamLife* life, uint32_t* number) {
+  for (*number = 0; *number < slots_.size(); ++*number) {
+    for (Known& known : slots_[*number].streams) {
+      if (known.life.get() == life) return &known;
+    }
+  }
+  return nullptr;
+}
+
 uint32_t StreamTable::LookUp(Stream& stream) {
   const StreamLife* const life = stream.life().get();
   uint32_t number = 0;
-  for (; number < slots_.size(); ++number) {
-    const std::vector<Known>& streams = slots_[number].streams;
-    if (std::any_of(streams.begin(), streams.end(),
-                    [life](const Known& known) { return known.life.get() == life; })) {
-      break;
-    }
+  Known* known = Find(life, &number);
+  uint64_t capture = 0;
+  if (known == nullptr || device_.open_captures() > 0) {
+    const absl::StatusOr<CaptureInfo> info = stream.Capture();
+    if (info.ok()) capture = info->id;
   }
-  if (number == slots_.size()) {
+  if (known == nullptr) {
     ForgetEnded();
     number = SlotForNew();
-    const absl::StatusOr<CaptureInfo> capture = stream.Capture();
-    slots_[number].streams.push_back({stream.life(), capture.ok() ? capture->id : 0});
+    known = &slots_[number].streams.emplace_back(Known{stream.life(), capture});
     Refresh(number);
   }
+  known->used_in = capture;
   last_stream_ = life;
   return last_number_ = number;
 }
@@ -189,20 +197,21 @@ std::unique_ptr<Stream> StreamTable::CarryAll() {
   return std::move(courier_);
 }
 
-bool StreamTable::AnyIsCapturing() const {
+bool StreamTable::IsUsedByCapture() const {
   for (const Slot& slot : slots_) {
     for (const Known& known : slot.streams) {
       const auto info = known.life->Capture();
-      if (info.ok() && info->state != CaptureState::kNone) return true;
+      if (info.ok() && info->state != CaptureState::kNone && known.used_in == info->id) return true;
     }
   }
   return false;
 }
 
-bool StreamTable::HasUnordered(uint32_t number, uint32_t others, uint32_t time) const {
+bool StreamTable::HasUnordered(uint32_t number, uint32_t others, LastUse last_use) const {
   if (IsShared(number)) return true;
   for (; others != 0; others &= others - 1) {
-    if (synced_[number][static_cast<uint32_t>(std::countr_zero(others))] <= time) return true;
+    const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
+    if (synced_[number][other] <= UsedUntil(other, last_use)) return true;
   }
   return false;
 }
@@ -218,8 +227,8 @@ absl::Status StreamTable::OrderAfterOne(const Known& other, Stream& stream, uint
   if (has_ended || info.id == capture) return Await(*other.life, stream);
   if (info.id == 0) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      "bytes that an open capture has freed were asked for on a stream outside of it. End the "
-      "capture first, or let the stream join it.");
+      "the bytes were used on a stream that an open capture has now, and a stream outside of it "
+      "cannot come after that use. End the capture first, or let the stream join it.");
 }
 
 absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slot& slot) {
@@ -257,22 +266,20 @@ StreamTable::Matrix& StreamTable::SyncedIn(uint64_t capture) {
 
 absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_use,
                                 uint32_t* users) {
-  last_use.Merge(everywhere_);
-  const uint32_t all = OthersOf(number, last_use.streams);
-  if (all != 0) {
-    GRAPHTREE_RETURN_IF_ERROR(OrderAfter(all, number, stream, last_use.time, users));
-  }
-  NoteForLaunches(last_use.streams);
+  const uint32_t all = OthersOf(number, last_use.streams | everywhere_);
+  if (all != 0) GRAPHTREE_RETURN_IF_ERROR(OrderAfter(all, number, stream, last_use, users));
+  NoteForLaunches(last_use.streams | everywhere_);
   return absl::OkStatus();
 }
 
 absl::Status StreamTable::OrderAfter(uint32_t all, uint32_t number, Stream& stream,
-                                      uint32_t time, uint32_t* users) {
+                                     LastUse last_use, uint32_t* users) {
   GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, stream.Capture());
   if (info.id != 0) *users |= all;
   Matrix& synced = SyncedIn(info.id);
   for (uint32_t others = all; others != 0; others &= others - 1) {
     const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
+    const uint32_t time = UsedUntil(other, last_use);
     const bool is_known = synced[number][other] > time || synced_[number][other] > time;
     if (is_known && !IsShared(number)) continue;
     GRAPHTREE_RETURN_IF_ERROR(OrderAfter(stream, info.id, slots_[other]));

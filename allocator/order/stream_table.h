@@ -24,6 +24,7 @@
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_STREAM_TABLE_H_
 #define GRAPHTREE_ALLOCATOR_ORDER_STREAM_TABLE_H_
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <memory>
@@ -47,8 +48,12 @@ class StreamTable {
   uint32_t NumberOf(Stream& stream) {
     return IsLast(stream) ? last_number_ : LookUp(stream);
   }
-  // Whether NumberOf was asked about this very stream last: no other check is needed then.
-  bool IsLast(const Stream& stream) const { return stream.life().get() == last_stream_; }
+  // Whether NumberOf was asked about this very stream last: no other check is needed then. While a
+  // capture is open outside of the pool's scopes it is looked up each time, as that capture may use
+  // the pool.
+  bool IsLast(const Stream& stream) const {
+    return stream.life().get() == last_stream_ && (device_.open_captures() == 0 || is_in_scope());
+  }
   // The courier takes over the stream's work, and the stream may be destroyed. Refused while the
   // stream captures.
   absl::Status Forget(Stream& stream);
@@ -64,8 +69,8 @@ class StreamTable {
   // A stream that carries all work there is, but for that of streams that are capturing; null if
   // there is no such work. Nothing may be asked of the table afterwards.
   std::unique_ptr<Stream> CarryAll();
-  // Whether one of the streams is in a capture.
-  bool AnyIsCapturing() const;
+  // Whether one of the streams is in a capture and was asked for with NumberOf since that began.
+  bool IsUsedByCapture() const;
   // Whether a capture takes memory from the pool: one of its scopes is open.
   bool is_in_scope() const { return !awaited_.empty(); }
 
@@ -74,10 +79,10 @@ class StreamTable {
   // Whether Order has to be called. False in the usual case: the stream itself is the bytes' only
   // user, or has waited for the others.
   bool MustOrder(uint32_t number, LastUse last_use) const {
-    last_use.Merge(everywhere_);
-    if ((last_use.streams & untold_) != 0) return true;
-    const uint32_t others = OthersOf(number, last_use.streams);
-    return others != 0 && HasUnordered(number, others, last_use.time);
+    const uint32_t users = last_use.streams | everywhere_;
+    if ((users & untold_) != 0) return true;
+    const uint32_t others = OthersOf(number, users);
+    return others != 0 && HasUnordered(number, others, last_use);
   }
   // Lets the stream's next work run after the work of all other users of the bytes. Fails if CUDA
   // cannot express that order. Adds to `users` the bits that only the graph's launches will wait
@@ -88,8 +93,8 @@ class StreamTable {
   // From here on any bytes may be in use on that stream: a graph that was launched there touches
   // memory that is free in the books.
   void UsedEverywhereOn(uint32_t number) {
-    everywhere_.streams |= 1u << number;
-    everywhere_.time = clock_;
+    everywhere_ |= 1u << number;
+    everywhere_at_[number] = clock_;
   }
 
   // Called before a capture begins.
@@ -107,6 +112,7 @@ class StreamTable {
   struct Known {
     std::shared_ptr<StreamLife> life;
     uint64_t seen_in = 0;  // the capture that the stream was in when it was seen first; 0: none
+    uint64_t used_in = 0;  // ... and when it was looked up last; a stream that captures is each time
     // The stream ended in the capture in which it was first seen: nothing else has to wait for it.
     bool was_of_capture() const { return life->ended_in() != 0 && life->ended_in() == seen_in; }
   };
@@ -115,6 +121,8 @@ class StreamTable {
     bool has_forgotten = false;  // the courier carries work of streams that had this bit
   };
 
+  // The stream's entry and its bit number; null if it has none.
+  Known* Find(const StreamLife* life, uint32_t* number);
   uint32_t LookUp(Stream& stream);
   uint32_t SlotForNew();
   // Finds out anew whether the slot's bit means one stream and nobody else.
@@ -123,9 +131,15 @@ class StreamTable {
   uint32_t OthersOf(uint32_t number, uint32_t streams) const {
     return streams & (shared_ | ~(1u << number));
   }
-  bool HasUnordered(uint32_t number, uint32_t others, uint32_t time) const;
-  absl::Status OrderAfter(uint32_t all, uint32_t number, Stream& stream, uint32_t time,
-                           uint32_t* users);
+  // The time from which on one must have waited for the bit's streams to have the bytes.
+  uint32_t UsedUntil(uint32_t other, LastUse last_use) const {
+    const uint32_t bit = 1u << other;
+    const uint32_t freed = (last_use.streams & bit) != 0 ? last_use.time : 0;
+    return std::max(freed, (everywhere_ & bit) != 0 ? everywhere_at_[other] : 0);
+  }
+  bool HasUnordered(uint32_t number, uint32_t others, LastUse last_use) const;
+  absl::Status OrderAfter(uint32_t all, uint32_t number, Stream& stream, LastUse last_use,
+                          uint32_t* users);
   void NoteForLaunches(uint32_t streams);
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
@@ -145,7 +159,8 @@ class StreamTable {
   Matrix synced_ = {};
   Matrix synced_inside_ = {};  // by edges of the capture `inside_`
   uint64_t inside_ = 0;
-  LastUse everywhere_;
+  uint32_t everywhere_ = 0;  // bits of streams whose work may use any bytes
+  std::array<uint32_t, kMostSlots> everywhere_at_ = {};  // when such work was put there last
   std::vector<uint32_t> awaited_;  // by launches, for each open scope
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
   std::unique_ptr<Event> event_;

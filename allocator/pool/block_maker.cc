@@ -87,6 +87,8 @@ absl::Status BlockMaker::MakeReady(Making* making) {
 // Memory and order for the block where it lies.
 absl::Status BlockMaker::MakeReadyHere(Making* making) {
   const RegionExtent extent = arena_.ExtentOf(ledger_.record(making->block.index));
+  // No work can be under way on addresses that no piece has covered.
+  const bool is_fresh = extent.begin >= growth_.row(extent.region).covered_bytes();
   making->shortage = {};
   if (!growth_.IsReady(extent)) {
     GRAPHTREE_RETURN_IF_ERROR(growth_.GrowAfterReleasing(extent, &making->shortage));
@@ -94,7 +96,7 @@ absl::Status BlockMaker::MakeReadyHere(Making* making) {
   }
   StreamTable& table = streams_.table();
   const uint32_t number = table.NumberOf(making->stream);
-  if (!table.MustOrder(number, making->last_use)) return absl::OkStatus();
+  if (is_fresh || !table.MustOrder(number, making->last_use)) return absl::OkStatus();
   const uint32_t before = table.now();
   GRAPHTREE_RETURN_IF_ERROR(
       table.Order(number, making->stream, making->last_use,

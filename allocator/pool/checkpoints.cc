@@ -122,11 +122,11 @@ absl::Status Checkpoints::Restore(CheckpointId checkpoint, const RestoreOptions&
   return RestoreNow(checkpoint, options);
 }
 
-// A capture by somebody else whose streams this pool has never seen cannot hold its memory: the
-// body of one tree may call another.
+// A capture by somebody else that this pool has served nothing cannot hold its memory: the body of
+// one tree may call another, and a stream that used the pool before may capture something else.
 bool Checkpoints::IsCapturedFrom() const {
   return streams_.table().is_in_scope() ||
-         (arena_.device().open_captures() > 0 && streams_.table().AnyIsCapturing());
+         (arena_.device().open_captures() > 0 && streams_.table().IsUsedByCapture());
 }
 
 absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptions& options) {

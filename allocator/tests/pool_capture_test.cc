@@ -172,6 +172,46 @@ TEST_F(PoolCaptureTest, RestoringIsRefusedWhileAStreamOfThePoolCaptures) {
   EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
 }
 
+// The stream that used the pool before captures something that has nothing to do with it.
+TEST_F(PoolCaptureTest, AStreamOfThePoolMayCaptureSomethingElse) {
+  const CheckpointId here = *pool_->checkpoints().Take();
+  for (Stream* stream : {stream_.get(), other_.get(), stream_.get()}) {
+    EXPECT_THAT(pool_->Free(pool_->Allocate(kMiB, *stream)->id), IsOk());
+  }
+  Begin();
+  const Block block = *pool_->Allocate(kMiB, *other_);
+  EXPECT_THAT(Fill(*other_, block, 1), IsOk());
+  EXPECT_THAT(pool_->checkpoints().Restore(here), IsOk());
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(other_->Synchronize(), IsOk());
+}
+
+// A stream that has waited for an older launch has nothing to wait for, whatever was launched on
+// it since then.
+TEST_F(PoolCaptureTest, AnAwaitedLaunchStaysAwaitedWhenItsStreamCaptures) {
+  EXPECT_THAT(pool_->Free(pool_->Allocate(kMiB, *stream_)->id), IsOk());
+  EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), IsOk());
+  const Block awaits = *pool_->Allocate(kMiB, *other_);
+  EXPECT_THAT(pool_->streams().NoteLaunch(*other_), IsOk());
+  const uint64_t ordered = pool_->Stats().cross_stream_reuses;
+  Begin();
+  EXPECT_THAT(pool_->Allocate(kMiB, *other_), IsOk());
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_EQ(pool_->Stats().cross_stream_reuses, ordered);
+  EXPECT_THAT(pool_->Free(awaits.id), IsOk());
+}
+
+// Addresses that had no memory before are in use by nobody, whatever is launched where.
+TEST_F(PoolCaptureTest, FreshMemoryNeedsNoOrder) {
+  EXPECT_THAT(pool_->Free(pool_->Allocate(kMiB, *stream_)->id), IsOk());
+  EXPECT_THAT(pool_->streams().NoteLaunch(*stream_), IsOk());
+  Begin();
+  const Block block = *pool_->Allocate(kMiB, *other_);
+  EXPECT_THAT(Fill(*other_, block, 1), IsOk());
+  EXPECT_THAT(stream_->EndCapture(), IsOk());
+  EXPECT_THAT(other_->Synchronize(), IsOk());
+}
+
 TEST_F(PoolCaptureTest, FailedCaptureLeavesThePoolAsItWasWithTheGrowthReturned) {
   const Block before = *pool_->Allocate(1000, *stream_);
   const PoolStats stats = pool_->Stats();
