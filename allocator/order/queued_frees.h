@@ -49,6 +49,12 @@ class QueuedFrees {
   }
 
   bool any() const { return any_.load(std::memory_order_acquire); }
+  // The streams alone; the blocks stay queued.
+  StreamLives TakeUsers() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    any_.store(!queued_.blocks.empty(), std::memory_order_relaxed);
+    return std::exchange(queued_.users, {});
+  }
   Taken Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     any_.store(false, std::memory_order_relaxed);

@@ -95,15 +95,7 @@ absl::Status Blocks::FreeQueued() {
   QueuedFrees& frees = door_.waiting().frees();
   if (!frees.any()) return absl::OkStatus();
   const QueuedFrees::Taken queued = frees.Take();
-  for (const std::shared_ptr<StreamLife>& user : queued.users) {
-    const absl::Status noted = user->Use([this](Stream& stream) {
-      GRAPHTREE_RETURN_IF_ERROR(streams_.Check(stream));
-      streams_.table().UsedEverywhereOn(streams_.table().NumberOf(stream));
-      return absl::OkStatus();
-    });
-    // The stream is gone, or another device object's.
-    if (!noted.ok()) user->Synchronize().IgnoreError();
-  }
+  streams_.NoteUsers(queued.users);
   for (BlockId id : queued.blocks) {
     const absl::Status status = Free(id);
     if (status.ok()) {

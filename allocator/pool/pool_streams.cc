@@ -55,6 +55,7 @@ absl::Status PoolStreams::Wait() {
 absl::Status PoolStreams::WaitAndForget() {
   const Door::Entry entry(door_.guard());
   if (!entry.ok()) return Door::Entry::TwoThreads();
+  NoteUsers(door_.waiting().frees().TakeUsers());
   absl::Status status = table_.SynchronizeAndForget();
   status.Update(WaitForCopies());
   return status;
@@ -70,7 +71,20 @@ absl::Status PoolStreams::NoteLaunch(Stream& stream) {
   return absl::OkStatus();
 }
 
+void PoolStreams::NoteUsers(const StreamLives& users) {
+  for (const std::shared_ptr<StreamLife>& user : users) {
+    const absl::Status noted = user->Use([this](Stream& stream) {
+      GRAPHTREE_RETURN_IF_ERROR(Check(stream));
+      table_.UsedEverywhereOn(table_.NumberOf(stream));
+      return absl::OkStatus();
+    });
+    // The stream is gone, or another device object's.
+    if (!noted.ok()) user->Synchronize().IgnoreError();
+  }
+}
+
 absl::Status PoolStreams::Quiesce() {
+  NoteUsers(door_.waiting().frees().TakeUsers());
   ForgetGuests().IgnoreError();  // a guest that stays is in the table, and is waited for there
   absl::Status status = table_.SynchronizeAll();
   status.Update(WaitForCopies());
@@ -98,6 +112,7 @@ void PoolStreams::KeepUntilCopied(std::vector<std::unique_ptr<HostBuffer>> buffe
 }
 
 std::vector<std::unique_ptr<Stream>> PoolStreams::TakeAll() {
+  NoteUsers(door_.waiting().frees().TakeUsers());
   std::vector<std::unique_ptr<Stream>> streams;
   if (auto courier = table_.CarryAll()) streams.push_back(std::move(courier));
   if (copy_stream_ != nullptr) streams.push_back(std::move(copy_stream_));

@@ -23,6 +23,7 @@
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "device/stream.h"
+#include "device/stream_life.h"
 
 namespace graphtree {
 
@@ -54,7 +55,10 @@ class PoolStreams {
   const StreamTable& table() const { return table_; }
   // Fails for a stream of another device, which no stream of this one can wait for.
   absl::Status Check(const Stream& stream) const;
-  // Waits for all work on the pool's memory that the pool knows of, without entering the door.
+  // Work on these streams may use any bytes of the pool's.
+  void NoteUsers(const StreamLives& users);
+  // Waits for all work on the pool's memory that the pool knows of, without entering the door: also
+  // for that of streams which other threads have named and no call has noted yet.
   absl::Status Quiesce();
   absl::StatusOr<Stream*> CopyStream();
   absl::Status WaitForCopies();

@@ -1,5 +1,7 @@
 // Tensors of another tree that a function uses: what its recording holds of them, what ends with
 // the other tree's step, and memory of the other tree that is parked.
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "allocator/pool.h"
@@ -167,6 +169,31 @@ TEST_P(OtherTreesTest, AStepsOutputOfTheOtherTreeCannotBeKept) {
     }
   }
   EXPECT_GT(replays(), 0u);
+}
+
+// The closed tree's memory goes with the last output, which the call takes: after the work that
+// reads it.
+TEST_P(OtherTreesTest, TheLastOutputOfAClosedTreeIsHandedOn) {
+  for (const bool exclude : {false, true}) {
+    const FunctionId uses =
+        Register("uses", {.exclude = exclude}, [](Launcher& on, Values& inputs) {
+          on.Fail(on.stream().CallHost(
+              [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }));
+          return Values{Sum(on, inputs[0], inputs[0])};
+        });
+    for (uint32_t step = 0; step < 4; ++step) {
+      auto closed = *Tree::Create(device(), {.pool_bytes = 64 << 20});
+      const FunctionId makes = closed->Register("makes", {}, Twice);
+      Values given = {Given(1)}, made, outputs;
+      ASSERT_THAT(closed->Run(makes, absl::MakeSpan(given), a(), &made), IsOk());
+      closed.reset();
+      NewStep();
+      ASSERT_THAT(tree().Run(uses, absl::MakeSpan(made), a(), &outputs), IsOk());
+      EXPECT_TRUE(made[0].is_consumed());
+      EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 4)) << "step " << step;
+    }
+  }
+  EXPECT_THAT(device().health(), IsOk());
 }
 
 class ParkedTreeTest : public OtherTreesTest {
