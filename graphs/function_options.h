@@ -66,7 +66,9 @@ struct FunctionOptions {
   // (graphs/inputs/clone_watch.h). Bytes in the gaps of a strided input count as its own there.
   std::vector<InputAlignment> alignments = {};
   // Outputs that outlive their step with their value and their address, for as long as somebody
-  // holds them. One that looks into an output of an earlier function is an error: keep that one.
+  // holds them, and with them other outputs that look into the same bytes. What the body has stored
+  // of those bytes may be other memory then. One that looks into an output of an earlier function
+  // is an error: keep that one.
   std::vector<uint32_t> kept_outputs = {};
   // A body that returns more outputs than that has failed.
   size_t most_outputs = std::numeric_limits<size_t>::max();

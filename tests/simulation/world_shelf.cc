@@ -83,15 +83,16 @@ absl::Status World::FollowReplay(Ended* ended) {
   return absl::InternalError("a recording took from the shelf what no recording had made");
 }
 
-// A kept output is put into memory of its own, but by an eager run: it is another cell than what
-// the body may have stored.
+// A kept output is put into memory of its own, but by an eager run, and with it all outputs that
+// look into the same bytes: that is another cell than what the body may have stored.
 std::vector<Seen> World::OutputsOf(const Ended& ended, const Values& outputs) const {
   const FunctionSpec& spec = *in_hand_.spec;
-  std::map<int, CellPtr> kept;
+  std::map<CellPtr, CellPtr> kept;
   for (const uint32_t output : spec.kept) {
     const int number = spec.outputs[output];
     if (number == kNoRegister || ended.route == Route::kEager) continue;
-    kept[number] = std::make_shared<Cell>(*in_hand_.model->at(number).cell);
+    const CellPtr& made = in_hand_.model->at(number).cell;
+    if (kept[made] == nullptr) kept[made] = std::make_shared<Cell>(*made);
   }
   std::vector<Seen> seen;
   for (size_t i = 0; i < spec.outputs.size(); ++i) {
@@ -102,7 +103,7 @@ std::vector<Seen> World::OutputsOf(const Ended& ended, const Values& outputs) co
     }
     const Register& made = in_hand_.model->at(number);
     const bool lasts = std::find(spec.kept.begin(), spec.kept.end(), i) != spec.kept.end();
-    const auto place = kept.find(number);
+    const auto place = kept.find(made.cell);
     if (place != kept.end()) {
       seen.push_back({Value(), place->second, lasts, {Source::Kind::kCell, place->second}});
     } else {
