@@ -137,6 +137,10 @@ class Pool {
   const Ledger& ledger() const { return ledger_; }
   const PieceRow& row(Region region) const { return growth_.row(region); }
   bool is_parked() const { return door_.is_parked(); }
+  // Whether any of the memory is parked.
+  bool has_parked() const { return door_.has_parked(); }
+  // Whether any of it is, or will be once a capture has ended.
+  bool has_parked_or_will() const { return door_.has_parked_or_will(); }
   PoolStats Stats() const;
   const OomReport& last_out_of_memory() const { return maker_.reporter().last(); }
   PoolFailures failures() const;

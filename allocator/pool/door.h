@@ -20,6 +20,7 @@
 #define GRAPHTREE_ALLOCATOR_POOL_DOOR_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <mutex>
 #include <string>
@@ -62,9 +63,14 @@ class Door {
   WaitingWork& waiting() { return waiting_; }
   const WaitingWork& waiting() const { return waiting_; }
 
-  // May be asked on any thread.
-  bool is_parked() const { return is_parked_.load(std::memory_order_acquire); }
-  void SetParked(bool parked) { is_parked_.store(parked, std::memory_order_release); }
+  // How far the memory is parked. May be asked on any thread.
+  bool is_parked() const { return (parked_.load(std::memory_order_acquire) & kAll) != 0; }
+  bool has_parked() const { return (parked_.load(std::memory_order_acquire) & (kAll | kPart)) != 0; }
+  bool has_parked_or_will() const { return parked_.load(std::memory_order_acquire) != 0; }
+  void SetParked(bool parked) { Set(kAll, parked); }
+  void SetPartParked(bool parked) { Set(kPart, parked); }
+  // A park waits for a capture to end.
+  void SetParkWaits(bool waits) { Set(kWaits, waits); }
   absl::Status UsedWhileParked(absl::string_view what) const;
 
   // Between the two the server is asked for memory, and an allocation is half done. `block` is the
@@ -83,10 +89,20 @@ class Door {
   absl::Status Closed() const;
 
  private:
+  enum ParkState : uint8_t { kAll = 1, kPart = 2, kWaits = 4 };
+
+  void Set(ParkState state, bool holds) {
+    if (holds) {
+      parked_.fetch_or(state, std::memory_order_acq_rel);
+    } else {
+      parked_.fetch_and(static_cast<uint8_t>(~state), std::memory_order_acq_rel);
+    }
+  }
+
   // For the thread inside of the pool.
   mutable ThreadGuard guard_;
   bool is_special_ = false;  // asking, closing or closed: one test for the three
-  std::atomic<bool> is_parked_{false};
+  std::atomic<uint8_t> parked_{0};  // ParkStates
   bool is_asking_ = false;
   bool is_closing_ = false;
   bool is_closed_ = false;

@@ -48,19 +48,28 @@ absl::Status Parking::Park(ParkContents contents, absl::Span<const AddressRange>
     GRAPHTREE_RETURN_IF_ERROR(arena_.CheckIsMine(range));
   }
   std::vector<AddressRange> parts = JoinedRanges({ranges.begin(), ranges.end()});
+  door_.SetParkWaits(true);
   return door_.waiting().deferred().Do(
       "park the pool", [this, contents, parts = std::move(parts)] {
         return ParkNow(contents, parts);
       });
 }
 
+// Whoever comes in does what waits.
+void Parking::ParkIfDue() {
+  const Door::Entry entry(door_.guard());
+  door_.Enter(entry).IgnoreError();
+}
+
 // All contents are saved before anything is released, so a failure to save changes nothing.
 absl::Status Parking::ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges) {
+  door_.SetParkWaits(false);
   GRAPHTREE_RETURN_IF_ERROR(streams_.Quiesce());
   if (contents == ParkContents::kToHost) GRAPHTREE_RETURN_IF_ERROR(SaveAll(ranges));
   if (ranges.empty()) door_.SetParked(true);
   absl::Status first = ReleaseParked(Region::kStep, ranges);
   if (first.ok()) first = ReleaseParked(Region::kLasting, ranges);
+  door_.SetPartParked(HasPiecesToWake());
   journal_.LogRange(HistoryAction::kPark, {arena_.base(), parked_bytes()});
   return first;
 }
@@ -103,6 +112,16 @@ absl::Status Parking::ReleaseParked(Region region, const std::vector<AddressRang
   }
   if (ranges.empty()) row.JoinHoles(kMostJoinedBytes);
   return absl::OkStatus();
+}
+
+bool Parking::HasPiecesToWake() const {
+  for (Region region : {Region::kStep, Region::kLasting}) {
+    const PieceRow& row = growth_.row(region);
+    for (uint32_t i = 0; i < row.count(); ++i) {
+      if (row.piece(i).wake) return true;
+    }
+  }
+  return false;
 }
 
 uint64_t Parking::parked_bytes() const {
@@ -282,6 +301,7 @@ absl::Status Parking::WakeAll() {
     }
   }
   door_.SetParked(false);
+  door_.SetPartParked(false);
   journal_.LogRange(HistoryAction::kWake, {arena_.base(), growth_.mapped_bytes() - before});
   return absl::OkStatus();
 }

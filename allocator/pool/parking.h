@@ -12,7 +12,8 @@
 // contents nobody may use its memory, not even if it is mapped.
 //
 // A pool that is parked as a whole refuses use until it is woken. Where only parts are parked,
-// blocks in the other pieces stay usable. Parking waits for all work and then unmaps, so it is
+// blocks in the other pieces stay usable. (A tree does not know which of its recordings need which
+// pieces, and refuses use in both cases.) Parking waits for all work and then unmaps, so it is
 // queued while a capture is open.
 //
 // Threads: as the pool.
@@ -54,6 +55,8 @@ class Parking {
   // that has to write (contents, canaries) is queued.
   absl::Status Wake();
   bool is_parked() const { return door_.is_parked(); }
+  // Parks now where that has waited for a capture, and none is open any more.
+  void ParkIfDue();
 
   // For the pool's other parts, inside of a call.
   //
@@ -65,6 +68,7 @@ class Parking {
   // One for each piece; null where nothing is saved.
   using Buffers = std::vector<std::unique_ptr<HostBuffer>>;
 
+  bool HasPiecesToWake() const;
   absl::Status ParkNow(ParkContents contents, const std::vector<AddressRange>& ranges);
   std::vector<bool> PiecesToPark(Region region, const std::vector<AddressRange>& ranges) const;
   std::vector<AddressRange> PartsOfValue(Region region) const;

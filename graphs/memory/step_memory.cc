@@ -43,7 +43,7 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
     pool->UsedLaterOn(stream);
   };
   const AddressRange step = pool->arena().range_of(Region::kStep);
-  const auto is_parked = [pool] { return pool->is_parked(); };
+  const auto is_parked = [pool] { return pool->has_parked(); };
   StorageHome* home = StorageHome::Make(release, std::move(explain),
                                         {DevicePlaceOf(device), step, used, is_parked});
   return std::unique_ptr<StepMemory>(

@@ -1,11 +1,11 @@
 // Chooses the route of each call.
 #include "graphs/run/tree_core.h"
 
-#include <optional>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/pool.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/history/stack_marks.h"
@@ -144,8 +144,9 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
-  if (ground_->memory->pool().is_parked() || outputs == nullptr) {
-    return WhyRefused(*function, outputs);
+  std::optional<DeferredQueue::Holding> no_park;
+  if (ground_->memory->pool().has_parked_or_will() || outputs == nullptr) {
+    GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, outputs, &no_park));
   }
   if (CloneWatch::any()) {
     GRAPHTREE_RETURN_IF_ERROR(CloneWatch::MayCall(function->name, inputs));
@@ -190,7 +191,8 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
   Values outputs;
-  if (ground_->memory->pool().is_parked()) return WhyRefused(*function, &outputs);
+  std::optional<DeferredQueue::Holding> no_park;
+  GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, &outputs, &no_park));
   Call call{*function, nullptr, absl::MakeSpan(inputs), stream, &outputs};
   call.launches = false;
   const DoorMark door(frame);
@@ -205,7 +207,7 @@ bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream&
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered() || entrance_->has_pending_error()) return false;
   Function* const function = functions_.Find(id);
-  if (function == nullptr || ground_->memory->pool().is_parked()) return false;
+  if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return false;
   Call call{*function, nullptr, inputs, stream, nullptr};
   Path fresh(&books_.root());
   const Node* const hit = Matcher(*ground_, fresh).FindHit(call);
@@ -226,13 +228,23 @@ absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision
   }
 }
 
-absl::Status TreeCore::WhyRefused(const Function& function, const Values* outputs) {
+absl::Status TreeCore::MayBegin(const Function& function, const Values* outputs,
+                                std::optional<DeferredQueue::Holding>* no_park) {
   if (outputs == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", function.name, "' was called without a place for its outputs"));
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "'", function.name, "' was called while the tree's memory is parked. Wake it."));
+  Pool& pool = ground_->memory->pool();
+  if (!pool.has_parked_or_will()) return absl::OkStatus();
+  pool.parking().ParkIfDue();
+  if (pool.has_parked()) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", function.name, "' was called while ", pool.is_parked() ? "" : "a part of ",
+                     "the tree's memory is parked. Wake it."));
+  }
+  // The capture may end in the middle of this call.
+  no_park->emplace(pool.deferred());
+  return absl::OkStatus();
 }
 
 absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {

@@ -23,11 +23,13 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
+#include "allocator/order/deferred.h"
 #include "device/device.h"
 #include "graphs/match/function.h"
 #include "graphs/recording/node.h"
@@ -81,8 +83,10 @@ class TreeCore {
 
   // Of a call that is to be recorded only, and is decided otherwise.
   static absl::Status WhyNotRecorded(const Call& call, const Decision& decision);
-  // Of a call without a place for its outputs, or while the memory is parked.
-  static absl::Status WhyRefused(const Function& function, const Values* outputs);
+  // An error for a call without a place for its outputs, or while memory is parked. A park that
+  // waits for a capture waits for this call, too, for as long as `no_park` lives.
+  absl::Status MayBegin(const Function& function, const Values* outputs,
+                        std::optional<DeferredQueue::Holding>* no_park);
   // A call that may take a stack, or run code of the program's. `hit` may be null.
   absl::Status RunInside(const void* frame, Node* hit, Call& call);
   absl::Status RunMiss(Call& call);

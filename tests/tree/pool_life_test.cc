@@ -112,6 +112,81 @@ TEST_P(TreePoolTest, ATreeGoesOnAfterItsPoolWasParkedAndWoken) {
   EXPECT_EQ(eager(), 0u);
 }
 
+// A tree does not know which of its recordings need which piece.
+TEST_P(TreePoolTest, APartOfTheMemoryIsParked) {
+  const int64_t words = static_cast<int64_t>(2 * granularity() / sizeof(uint32_t));
+  const FunctionId large = Register("large", {}, [words](Launcher& on, Values& inputs) {
+    const Tensor all = on.Empty(WordsLayout(words));
+    if (!on.ok()) return Values{};
+    on.Copy(Slice(all, 0, kWords), Tensor::From(inputs[0]));
+    return Values{all};
+  });
+  const Tensor x = Given(1);
+  Values held = CallInSteps(4, large, {x});
+  ASSERT_EQ(replays(), 2u);
+  const AddressRange part = Tensor::From(held[0]).raw_bytes();
+  ASSERT_THAT(tree().pool().parking().Park(ParkContents::kToHost, {part}), IsOk());
+  ASSERT_GT(PoolNow().parked_bytes, 0u);
+  EXPECT_THAT(Tensor::From(held[0]).bytes(), FailsWith(StatusCode::kFailedPrecondition, "parked"));
+  EXPECT_THAT(tree().MayRead(Tensor::From(held[0])),
+              FailsWith(StatusCode::kFailedPrecondition, "parked"));
+  EXPECT_THAT(Refusal(large, {x}),
+              FailsWith(StatusCode::kFailedPrecondition, "a part of the tree's memory is parked"));
+  ASSERT_THAT(Wake(), IsOk());
+  EXPECT_EQ(Read(Tensor::From(Slice(Tensor::From(held[0]), 0, kWords))), PatternOf(1));
+  held = CallInSteps(1, large, {x});
+  EXPECT_EQ(replays(), 3u);
+  EXPECT_THAT(device().health(), IsOk());
+}
+
+// The park waits for a capture of the caller's. The next call does it, before anything of its own.
+TEST_P(TreePoolTest, AParkThatWaitsForACaptureIsDoneBeforeTheNextCall) {
+  int runs = 0;
+  const FunctionId makes = Register("makes", {}, Twice);
+  const FunctionId bumps = Register("bumps", {}, [&runs](Launcher& on, Values& inputs) {
+    ++runs;
+    Bump(on, inputs[0], 1);
+    return Values{inputs[0]};
+  });
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Values held = Call(makes, {Given(1)});
+    ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    ASSERT_THAT(Park(ParkContents::kToHost), IsOk());
+    ASSERT_THAT(b().EndCapture(), IsOk());
+    const int before = runs;
+    EXPECT_THAT(Refusal(bumps, {held[0]}),
+                FailsWith(StatusCode::kFailedPrecondition, "the tree's memory is parked"));
+    EXPECT_EQ(runs, before);
+    ASSERT_THAT(Wake(), IsOk());
+    EXPECT_EQ(Read(held[0]), Times(PatternOf(1), 2)) << "step " << step;
+    EXPECT_EQ(Read(Call(bumps, {held[0]})[0]), Plus(Times(PatternOf(1), 2), Words(kWords, 1)));
+  }
+  EXPECT_THAT(device().health(), IsOk());
+}
+
+// The capture ends, on whatever thread, while the tree's call is under way: the park waits for the
+// call, too.
+TEST_P(TreePoolTest, AParkWaitsForTheCallInWhichTheCaptureEnds) {
+  bool ends = false;
+  const FunctionId bumps = Register("bumps", {.exclude = true}, [&](Launcher& on, Values& inputs) {
+    Bump(on, inputs[0], 1);
+    if (ends) on.Fail(b().EndCapture().status());
+    const Tensor made = on.Empty(inputs[0].layout());
+    on.Copy(made, Tensor::From(inputs[0]));
+    return Values{made};
+  });
+  const Tensor x = Given(1);
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(Park(ParkContents::kToHost), IsOk());
+  ends = true;
+  const Values out = Call(bumps, {x});
+  EXPECT_EQ(Read(out[0]), Plus(PatternOf(1), Words(kWords, 1)));
+  EXPECT_THAT(Refusal(bumps, {x}), FailsWith(StatusCode::kFailedPrecondition, "is parked"));
+  ASSERT_THAT(Wake(), IsOk());
+  EXPECT_THAT(device().health(), IsOk());
+}
+
 // Between two steps nothing need be saved. Recordings hold no bytes of their own, so what was
 // recorded before is replayed, and what is new is recorded.
 TEST_P(TreePoolTest, ContentsMayBeDroppedBetweenSteps) {
