@@ -112,7 +112,7 @@ class StreamTable {
   struct Known {
     std::shared_ptr<StreamLife> life;
     uint64_t seen_in = 0;  // the capture that the stream was in when it was seen first; 0: none
-    uint64_t used_in = 0;  // ... and when it was looked up last; a stream that captures is each time
+    uint64_t used_in = 0;  // ... and when it was looked up last; each use of one that captures is
     // The stream ended in the capture in which it was first seen: nothing else has to wait for it.
     bool was_of_capture() const { return life->ended_in() != 0 && life->ended_in() == seen_in; }
   };

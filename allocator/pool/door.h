@@ -65,7 +65,9 @@ class Door {
 
   // How far the memory is parked. May be asked on any thread.
   bool is_parked() const { return (parked_.load(std::memory_order_acquire) & kAll) != 0; }
-  bool has_parked() const { return (parked_.load(std::memory_order_acquire) & (kAll | kPart)) != 0; }
+  bool has_parked() const {
+    return (parked_.load(std::memory_order_acquire) & (kAll | kPart)) != 0;
+  }
   bool has_parked_or_will() const { return parked_.load(std::memory_order_acquire) != 0; }
   void SetParked(bool parked) { Set(kAll, parked); }
   void SetPartParked(bool parked) { Set(kPart, parked); }

@@ -238,9 +238,9 @@ absl::Status TreeCore::MayBegin(const Function& function, const Values* outputs,
   if (!pool.has_parked_or_will()) return absl::OkStatus();
   pool.parking().ParkIfDue();
   if (pool.has_parked()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("'", function.name, "' was called while ", pool.is_parked() ? "" : "a part of ",
-                     "the tree's memory is parked. Wake it."));
+    const char* part = pool.is_parked() ? "" : "a part of ";
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", function.name, "' was called while ", part, "the tree's memory is parked. Wake it."));
   }
   // The capture may end in the middle of this call.
   no_park->emplace(pool.deferred());

@@ -1,5 +1,6 @@
 // Tensors of another tree that a function uses: what its recording holds of them, what ends with
 // the other tree's step, and memory of the other tree that is parked.
+#include <atomic>
 #include <chrono>
 #include <thread>
 #include <utility>
@@ -174,11 +175,16 @@ TEST_P(OtherTreesTest, AStepsOutputOfTheOtherTreeCannotBeKept) {
 // The closed tree's memory goes with the last output, which the call takes: after the work that
 // reads it.
 TEST_P(OtherTreesTest, TheLastOutputOfAClosedTreeIsHandedOn) {
+  std::atomic<bool> has_returned = false;
   for (const bool exclude : {false, true}) {
     const FunctionId uses =
-        Register("uses", {.exclude = exclude}, [](Launcher& on, Values& inputs) {
-          on.Fail(on.stream().CallHost(
-              [] { std::this_thread::sleep_for(std::chrono::milliseconds(5)); }));
+        Register("uses", {.exclude = exclude}, [&](Launcher& on, Values& inputs) {
+          // The work outlasts the call, unless the call waits for it.
+          on.Fail(on.stream().CallHost([&] {
+            for (int waits = 0; waits < 50 && !has_returned; ++waits) {
+              std::this_thread::sleep_for(std::chrono::microseconds(100));
+            }
+          }));
           return Values{Sum(on, inputs[0], inputs[0])};
         });
     for (uint32_t step = 0; step < 4; ++step) {
@@ -188,7 +194,9 @@ TEST_P(OtherTreesTest, TheLastOutputOfAClosedTreeIsHandedOn) {
       ASSERT_THAT(closed->Run(makes, absl::MakeSpan(given), a(), &made), IsOk());
       closed.reset();
       NewStep();
+      has_returned = false;
       ASSERT_THAT(tree().Run(uses, absl::MakeSpan(made), a(), &outputs), IsOk());
+      has_returned = true;
       EXPECT_TRUE(made[0].is_consumed());
       EXPECT_EQ(Read(outputs[0]), Times(PatternOf(1), 4)) << "step " << step;
     }
