@@ -187,15 +187,20 @@ KernelParams Params() {
 // its own matter, and may differ from run to run.
 enum class KernelOwner : uint8_t { kUser, kLibrary };
 
+// Which of the device's memory a kernel touches: what its arguments name, or it also reads what
+// tables in memory point to. A device that writes over freed memory waits for the latter first.
+enum class KernelReach : uint8_t { kArguments, kReadsByTable };
+
 class Kernel {
  public:
   Kernel(std::string name, KernelParams params, HostBody host, CudaBody cuda,
-         KernelOwner owner = KernelOwner::kUser)
+         KernelOwner owner = KernelOwner::kUser, KernelReach reach = KernelReach::kArguments)
       : name_(std::move(name)),
         params_(std::move(params)),
         host_(std::move(host)),
         cuda_(std::move(cuda)),
-        owner_(owner) {}
+        owner_(owner),
+        reach_(reach) {}
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
@@ -208,6 +213,7 @@ class Kernel {
   const HostBody& host() const { return host_; }
   const CudaBody& cuda() const { return cuda_; }
   KernelOwner owner() const { return owner_; }
+  KernelReach reach() const { return reach_; }
 
  private:
   static uint64_t NextId() {
@@ -221,6 +227,7 @@ class Kernel {
   const HostBody host_;
   const CudaBody cuda_;
   const KernelOwner owner_;
+  const KernelReach reach_;
 };
 
 // Compares the number and sizes of the arguments with the kernel's parameters. Returns a sentence

@@ -20,9 +20,10 @@
 //
 // A body may be called any number of times, for any shape of its program, and launches work for the
 // padded key. What it returns follows from that key alone: other sizes, or more outputs, than it
-// returned before for the same key are an error. Memory that it knows without being given it
-// (weights, caches) stays where it is, or is declared as a dependency (Runtime::DeclareDep,
-// DeclareWorkspace) and touched when it moves.
+// returned before for the same key are an error. A slot that it returns, whole or in part, is
+// returned as a copy, since the next step writes over the slot. Memory that it knows without being
+// given it (weights, caches) stays where it is, or is declared as a dependency
+// (Runtime::DeclareDep, DeclareWorkspace) and touched when it moves.
 #ifndef GRAPHTREE_RUNTIME_PROGRAM_H_
 #define GRAPHTREE_RUNTIME_PROGRAM_H_
 

@@ -249,6 +249,35 @@ TEST(HostChecksTest, PoisonWaitsForTheWorkThatWasIssuedBefore) {
   }
 }
 
+// The op reads what its table points to, and nobody else knows of it. In a graph, too.
+TEST(HostChecksTest, PoisonWaitsForAKernelThatReadsByTable) {
+  const Kernel by_table(
+      "by_table", {8},
+      [](const HostCall& call) {
+        const auto* const row = call.Get<const uint64_t*>(0);
+        *reinterpret_cast<uint64_t*>(row[1]) = *reinterpret_cast<const uint64_t*>(row[0]);
+      },
+      {}, KernelOwner::kUser, KernelReach::kReadsByTable);
+  TestDevice device;
+  const auto issue = [&](int stream) {
+    return device.stream(stream).Launch(by_table, {}, {Argument::In({device.word(4).base, 16})});
+  };
+  const auto graph = device.Capture(2, [&] { EXPECT_THAT(issue(2), IsOk()); });
+  const auto executable = graph->Instantiate().value();
+  device.at(4) = device.word(0).base;
+  device.at(5) = device.word(1).base;
+  for (const bool replays : {false, true}) {
+    device.memory().NoteLive(device.word(0), "fresh");
+    device.at(0) = 7;
+    ASSERT_THAT(replays ? executable->Launch(device.stream(0)) : issue(0), IsOk());
+    device.memory().NoteDead(device.word(0), "freed while it is read");
+    ASSERT_THAT(device.stream(0).Synchronize(), IsOk());
+    EXPECT_EQ(device.at(1), 7u) << (replays ? "in a graph" : "at once");
+    EXPECT_EQ(device.at(0), 0xDBDBDBDBDBDBDBDBu);
+    device.at(1) = 0;
+  }
+}
+
 // An op that declares its pointers can touch nothing else: fresh bytes are filled at once while it
 // waits, and not after it, when their new owner on another stream may have written them.
 TEST(HostChecksTest, PoisonDoesNotWaitForDeclaredWorkElsewhere) {

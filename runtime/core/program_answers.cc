@@ -96,4 +96,17 @@ absl::StatusOr<Tensor> ProgramState::SlotWhole(SlotId slot) const {
                          Layout::Of(spec.type, spec.sizes));
 }
 
+absl::Status ProgramState::CheckNoneOfItsSlots(SlotId slot, const DeviceRows& rows) const {
+  if (rows.rows <= 0 || !memory_->range().Contains(rows.address)) return absl::OkStatus();
+  const uint64_t offset = rows.address - memory_->range().base;
+  size_t lies_in = 0;
+  while (lies_in + 1 < options_.slots.size() && arena_.offsets[lies_in + 1] <= offset) ++lies_in;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "slot '", options_.slots[slot].name, "' was staged with rows that lie in slot '",
+      options_.slots[lies_in].name, "' of the same program, at the device address 0x",
+      absl::Hex(rows.address), ": the op that would read them writes the program's slots at the "
+      "same time. Copy them first, or leave out a slot that is to stay as it is "
+      "(SlotSpec::may_be_left_out)"));
+}
+
 }  // namespace graphtree

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/free_event_calls.h"
+#include "runtime/core/slot_outputs.h"
 #include "runtime/slots/block_cursor.h"
 #include "runtime/slots/planted_bug.h"
 #include "runtime/slots/unpack.h"
@@ -138,6 +139,10 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     in.SetFreeEvents({});
   }
   Values outputs = options_.body(on, in);
+  if (on.ok()) {
+    const bool are_free = in.slots_are_free() && free_events_.are_told();
+    CopySlotsAmong(memory_->range(), are_free, on, &outputs);
+  }
   if (!in.slots_are_free()) in.SlotsAreFree(on);
   if (on.ok()) CheckOutputs(outputs, shape, on);
   return outputs;

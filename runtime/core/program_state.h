@@ -111,6 +111,8 @@ class ProgramState {
   absl::StatusOr<CapturedPointers> Pointers(const Key& key, AddressRange range) const;
   absl::StatusOr<FreeEvents> WhenFree() const;
   absl::StatusOr<Tensor> SlotWhole(SlotId slot) const;
+  // An error if the rows lie in the program's own slots, which the op that reads them writes.
+  absl::Status CheckNoneOfItsSlots(SlotId slot, const DeviceRows& rows) const;
 
   // What became of a shape (shape_life.h): from then on the table chooses by it.
   void SetRecorded(uint32_t index, bool is_first, std::vector<uint64_t> generations,

@@ -70,11 +70,10 @@ absl::Status StagedTensors::Carry(Tree& tree, FunctionId carry, Stream& stream, 
   return carried.ok() ? block->Finish() : carried;
 }
 
-void StagedTensors::LetGoAfter(const Tree& tree, Stream& stream, StagingRing* ring) {
+void StagedTensors::LetGoAfter(const Tree& tree, Stream& stream) {
   ForEach([&](SlotId, Tensor& tensor) {
     // The lane's own tree comes after its work in any case.
     if (!tree.Made(tensor)) tensor.storage()->owner()->NoteUsedOn(stream.life());
-    if (ring != nullptr) ring->HoldUntilRead(std::move(tensor));
   });
   LetGo();
 }

@@ -22,7 +22,6 @@
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
 #include "runtime/slots/slot.h"
-#include "runtime/slots/staging_ring.h"
 #include "runtime/slots/step_block.h"
 
 namespace graphtree {
@@ -44,8 +43,8 @@ class StagedTensors {
   // Copies those that end with a step; `block` then reads the copies, and is finished again.
   absl::Status Carry(Tree& tree, FunctionId carry, Stream& stream, StepBlock* block);
 
-  // Work on `stream`, of `tree`, reads them. `ring` holds them until then; null: nobody need.
-  void LetGoAfter(const Tree& tree, Stream& stream, StagingRing* ring);
+  // Work on `stream`, of `tree`, reads them.
+  void LetGoAfter(const Tree& tree, Stream& stream);
   // No work reads them.
   void LetGo();
 

@@ -117,8 +117,10 @@ absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, co
 
 absl::Status StageRows(OpenStep& step, SlotId slot, const DeviceRows& rows) {
   const absl::Span<const SlotSpec> slots = step.program->options().slots;
+  if (slot >= slots.size()) return step.block.Stage(slot, rows);
   const absl::Status may = step.program->lane().tree->MayRead(rows.address);
-  if (!may.ok() && slot < slots.size()) return Refused(slots[slot], "was staged with rows:", may);
+  if (!may.ok()) return Refused(slots[slot], "was staged with rows:", may);
+  GRAPHTREE_RETURN_IF_ERROR(step.program->CheckNoneOfItsSlots(slot, rows));
   return step.block.Stage(slot, rows);
 }
 
@@ -129,6 +131,7 @@ absl::Status StageTensor(OpenStep& step, SlotId slot, const Tensor& tensor) {
   if (absl::Status may = step.program->lane().tree->MayRead(tensor); !may.ok()) {
     return Refused(slots[slot], "was staged with a tensor:", may);
   }
+  GRAPHTREE_RETURN_IF_ERROR(step.program->CheckNoneOfItsSlots(slot, rows));
   GRAPHTREE_RETURN_IF_ERROR(step.block.Stage(slot, rows));
   if (tensor.storage() == nullptr) return absl::OkStatus();
   step.tensors.Add(slot, tensor);
@@ -161,11 +164,8 @@ absl::Status RecordApart(OpenStep& step) {
 void CloseStep(OpenStep& step, bool was_launched) {
   Lane& lane = step.program->lane();
   if (step.tensors.any()) {
-    // No op says that it reads them, so a device that poisons what is freed must not see them go.
-    StagingRing* const ring =
-        lane.device.info().checks_accesses ? &step.program->ring() : nullptr;
     if (was_launched) {
-      step.tensors.LetGoAfter(*lane.tree, *step.stream, ring);
+      step.tensors.LetGoAfter(*lane.tree, *step.stream);
     } else {
       step.tensors.LetGo();
     }

@@ -5,7 +5,8 @@
 //
 // Device rows stay as they are until that op has run (slots/free_events.h says when). The op cannot
 // say which memory it reads, so nobody else knows of the rows: a tensor of a tree's is staged by
-// Step::Stage(slot, tensor), which holds the tensor, and not by its address.
+// Step::Stage(slot, tensor), which holds the tensor, and not by its address. Rows that lie in the
+// program's own slots are an error: the op writes these while it reads.
 #ifndef GRAPHTREE_RUNTIME_SLOTS_ROWS_H_
 #define GRAPHTREE_RUNTIME_SLOTS_ROWS_H_
 

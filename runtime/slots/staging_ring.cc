@@ -135,7 +135,6 @@ absl::Status StagingRing::GoOn() {
     GRAPHTREE_RETURN_IF_ERROR(next.Synchronize());
   }
   segment_ = (segment_ + 1) % kSegments;
-  segments_[segment_].held.clear();
   used_ = 0;
   last_ = nullptr;
   return absl::OkStatus();

@@ -36,7 +36,6 @@
 #include "device/memory.h"
 #include "device/stream.h"
 #include "device/stream_life.h"
-#include "graphs/tensor.h"
 #include "runtime/slots/block_cursor.h"
 
 namespace graphtree {
@@ -66,10 +65,6 @@ class StagingRing {
   // that of earlier blocks. A stream that captures has no such work.
   void Failed(uint64_t bytes, Stream& stream);
 
-  // Memory that the block points to, where the device poisons what is freed unless an op that is
-  // under way says that it reads there, which the unpack op cannot. Held until the block was read.
-  void HoldUntilRead(Value read) { segments_[segment_].held.push_back(std::move(read)); }
-
   AddressRange memory() const { return buffer_->range(); }
   // How often Next had to wait for the device.
   uint64_t waits() const { return waits_; }
@@ -82,7 +77,6 @@ class StagingRing {
   static constexpr uint64_t kSegments = unpack::kSegments;
   struct Segment {
     std::unique_ptr<Event> event;  // after all that reads the segment; fresh: nothing does
-    Values held;                   // that work reads, too
   };
 
   StagingRing(std::unique_ptr<HostBuffer> buffer, uint64_t segment_bytes)

@@ -31,7 +31,8 @@ template <uint32_t kSlots>
 const Kernel* NewUnpackKernel(const void* symbol) {
   return new Kernel(absl::StrCat("graphtree_unpack_", kSlots),
                     Params<const uint8_t*, uint8_t*, unpack::Table<kSlots>>(), UnpackOnHost<kSlots>,
-                    symbol == nullptr ? CudaBody() : CudaSymbol{symbol}, KernelOwner::kLibrary);
+                    symbol == nullptr ? CudaBody() : CudaSymbol{symbol}, KernelOwner::kLibrary,
+                    KernelReach::kReadsByTable);
 }
 
 template <uint32_t kSlots>

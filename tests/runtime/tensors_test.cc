@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/pool.h"
 #include "gmock/gmock.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
@@ -65,6 +66,22 @@ class TensorsTest : public RuntimeTest {
   Values outputs_;
 };
 GRAPHTREE_ON_EVERY_DEVICE(TensorsTest);
+
+// The caller gives a block of its own pool back after Run, in the order of the stream.
+TEST_P(TensorsTest, RowsOfABlockThatIsFreedAfterTheStepAreRead) {
+  auto pool = *Pool::Create(device(), {.limit_bytes = 32 << 20});
+  const ProgramId program = Add(Decode(), {8});
+  for (uint32_t step = 0; step < 8; ++step) {
+    const Block block = *pool->Allocate(8 * sizeof(uint32_t), a());
+    const Ids ids = IdsFrom(static_cast<int32_t>(10 * step), 8);
+    Write(block.range, {ids.begin(), ids.end()});
+    ASSERT_OK_AND_ASSIGN(Step begun, runtime().Begin(program, {.tokens = 8}, a()));
+    ASSERT_THAT(begun.Stage(0, DeviceRows{block.range.base, DType::kI32, 8}), IsOk());
+    ASSERT_THAT(begun.Run(&outputs_), IsOk());
+    ASSERT_THAT(pool->Free(block.id), IsOk());
+    EXPECT_EQ(ReadIds(outputs_[0]), Doubled(ids, 8)) << "step " << step;
+  }
+}
 
 TEST_P(TensorsTest, ALoopFeedsItselfInEveryKindOfRun) {
   const ProgramId program = Add(Decode(), {4, 8});

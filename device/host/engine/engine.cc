@@ -178,7 +178,7 @@ void Engine::Record(Lock& lock, StreamQueue& queue, const std::shared_ptr<EventS
 bool Engine::Touches(Unit& unit, AddressRange range) const {
   if (unit.kind == UnitKind::kReplay) return unit.replay->Touches(range);
   if (unit.kind != UnitKind::kWork) return false;
-  if (unit.work.opaque()) return true;
+  if (unit.work.MayTouchUnnamed()) return true;
   for (const Footprint& print : unit.work.footprints()) {
     if (print.range.Overlaps(range)) return true;
   }

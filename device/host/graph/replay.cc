@@ -78,7 +78,7 @@ void Replay::CollectExtents() {
   extents_opaque_ = false;
   for (const Entry& newest : entries_) {
     for (const Entry* entry = &newest; entry != nullptr; entry = entry->older.get()) {
-      extents_opaque_ = extents_opaque_ || entry->work->opaque();
+      extents_opaque_ = extents_opaque_ || entry->work->MayTouchUnnamed();
       for (const Footprint& print : entry->work->footprints()) extents_.push_back(print.range);
     }
   }

@@ -71,6 +71,10 @@ class Work {
   // True if the work may touch bytes that no footprint names.
   bool opaque() const { return opaque_; }
   void set_opaque(bool opaque) { opaque_ = opaque; }
+  // True if the work may read or write such bytes. An op that reads by a table is not opaque.
+  bool MayTouchUnnamed() const {
+    return opaque_ || (kernel_ != nullptr && kernel_->reach() == KernelReach::kReadsByTable);
+  }
   // Words of 8 bytes among the plain values, each maybe a pointer.
   template <typename Visitor>
   bool AnyValueWord(Visitor visitor) const;
