@@ -234,8 +234,8 @@ class Runtime {
   absl::StatusOr<CapturedPointers> Pointers(ProgramId program, const Key& key, AddressRange range);
 
   RuntimeStats stats() const;
-  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null
-  // if no program lies in that lane.
+  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
+  // Calling a program's own function there is an error. Null if no program lies in that lane.
   Tree* tree(uint32_t lane = 0, uint32_t device = 0);
 
  private:

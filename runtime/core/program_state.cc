@@ -99,7 +99,17 @@ FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool
                               [this, shape](Launcher& on, Values&) { return RunBody(shape, on); });
 }
 
+// Whoever has the tree can call its functions by number. Without a step nothing is staged.
+bool ProgramState::IsStepOf(const ShapeState* shape) const {
+  return lane_.under_way.load(std::memory_order_relaxed) == this && lane_.step.shape == shape;
+}
+
 Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
+  if (!IsStepOf(shape)) {
+    on.Fail(absl::FailedPreconditionError(absl::StrCat(
+        "it is a shape of program '", name(), "', which runs in steps alone: Runtime::Begin")));
+    return {};
+  }
   std::vector<AddressRange> workspaces;
   for (const DepId& dep : options_.deps) {
     workspaces.push_back(on.Workspace(lane_.workspaces[dep.index]));

@@ -104,6 +104,26 @@ TEST_P(AttacksTest, RecordingAheadLeavesWhatALeftOutSlotHas) {
   EXPECT_EQ(LastOutput(), (Ids{6, 7, 8, 9}));
 }
 
+TEST_P(AttacksTest, AFunctionOfAProgramIsCalledByStepsAlone) {
+  const ProgramId program = Add(DoubleOptions(), {{.tokens = 4}, {.tokens = 8}});
+  const AddressRange words = NewWords(1);
+  for (int round = 0; round < 3; ++round) {
+    StepWith(program, IdsFrom(1, 8));
+    // The first function of the tree copies tensors, and is nobody's in particular.
+    for (FunctionId function = 1; function < 5; ++function) {
+      for (size_t count = 0; count < 3; ++count) {
+        Values outputs;
+        Values inputs(count, Tensor::Foreign(words.base, Layout::Of(DType::kI32, {1})));
+        EXPECT_THAT(runtime().tree()->Run(function, absl::MakeSpan(inputs), a(), &outputs),
+                    testing::Not(IsOk()))
+            << function;
+      }
+    }
+    EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, 8), 8));
+  }
+  EXPECT_THAT(device().health(), IsOk());
+}
+
 TEST_P(AttacksTest, ABodyThatUsesItsRuntimeIsRefusedAndNothingIsLost) {
   const ProgramId other = AddDouble({8}, "other");
   std::vector<absl::Status> said;

@@ -38,6 +38,7 @@ class Body {
         case OpKind::kSum: Sum(op.at); break;
         case OpKind::kBreak: Break(op.at % 2 == 1); break;
         case OpKind::kPart: Part(op.at); break;
+        case OpKind::kReturn: outputs_.push_back(FrontOf(op.at)); break;
         case OpKind::kScratch: Scratch(op.at); break;
         case OpKind::kPad: {
           const PadCase pad = PadCaseOf(spec_, op.at, in_.key());
@@ -132,16 +133,19 @@ class Body {
     outputs_.push_back(out);
   }
 
-  void Part(uint32_t slot) {
+  Tensor FrontOf(uint32_t slot) const {
     const auto bytes = static_cast<int64_t>(FrontBytes(spec_.slots[slot], in_.key()));
-    const Layout* const front = Layout::Of(DType::kU8, {bytes});
-    const Tensor out = on_.Empty(front);
+    return in_.slot(slot).View(Layout::Of(DType::kU8, {bytes}), 0);
+  }
+
+  void Part(uint32_t slot) {
+    const Tensor read = FrontOf(slot);
+    const Tensor out = on_.Empty(read.layout());
     outputs_.push_back(out);
-    if (!on_.ok() || bytes == 0) return;
+    if (!on_.ok() || read.shape().extent_bytes() == 0) return;
     const auto part = [](Launcher& on, absl::Span<const Tensor> tensors) {
       on.Copy(tensors[1], tensors[0]);
     };
-    const Tensor read = in_.slot(slot).View(front, 0);
     if (in_.mode() == Mode::kFull) {
       const Tensor tensors[] = {read, out};
       part(on_, tensors);

@@ -61,6 +61,8 @@ uint32_t RoomFor(uint32_t words) {
 
 size_t OpsThatReadSlots(const ProgramSpec& spec) {
   size_t count = spec.ops.size();
+  const auto is_return = [](const Op& op) { return op.kind == OpKind::kReturn; };
+  if (std::any_of(spec.ops.begin(), spec.ops.end(), is_return)) return count + 1;
   for (; count > 0; --count) {
     const Op op = Resolved(spec, spec.ops[count - 1]);
     if (op.kind == OpKind::kShow || op.kind == OpKind::kSum || op.kind == OpKind::kPart) break;
@@ -83,7 +85,9 @@ Op Resolved(const ProgramSpec& spec, Op op) {
     if (workspaces.empty()) return {OpKind::kPattern, op.at};
     return {OpKind::kScratch, workspaces[op.at % workspaces.size()]};
   }
-  if (op.kind != OpKind::kShow && op.kind != OpKind::kSum && op.kind != OpKind::kPart) return op;
+  const bool has_slot = op.kind == OpKind::kShow || op.kind == OpKind::kSum ||
+                        op.kind == OpKind::kPart || op.kind == OpKind::kReturn;
+  if (!has_slot) return op;
   if (has_none) return {op.kind == OpKind::kSum ? OpKind::kLog : OpKind::kPattern, op.at};
   return {op.kind, static_cast<uint32_t>(op.at % spec.slots.size())};
 }
@@ -286,6 +290,7 @@ Effects ProgramModel::Compute(const Key& key, absl::Span<const Words> deps, uint
       case OpKind::kScratch:
         made.outputs.push_back(AsBytes(Twice(PatternOf(seed ^ 3, NeedOf(key)))));
         break;
+      case OpKind::kReturn:
       case OpKind::kPart: made.outputs.push_back(FrontOf(op.at, key)); break;
       case OpKind::kPad: made.outputs.push_back(PaddedBy(op.at, key, deps)); break;
       case OpKind::kHog: break;

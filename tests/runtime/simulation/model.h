@@ -42,7 +42,7 @@ uint64_t FrontBytes(const SlotSpec& slot, const Key& key);
 // How many words of each of its workspaces the body needs, and how much room one that grows gets.
 uint32_t NeedOf(const Key& key);
 uint32_t RoomFor(uint32_t words);
-// Behind so many of its ops the body reads no slot any more.
+// Behind so many of its ops the body reads no slot any more: more than it has where it returns one.
 size_t OpsThatReadSlots(const ProgramSpec& spec);
 // Whether the dependency is a workspace, and its number as such.
 inline bool IsWorkspace(uint32_t dep) { return dep >= kDeps; }

@@ -43,6 +43,9 @@ class Drawer {
                               OpKind::kScratch, OpKind::kScratch, OpKind::kPad, OpKind::kPad,
                               OpKind::kPart, OpKind::kHog}),
                           Below(64)});
+      // No draw of its own: half of what is shown is returned instead.
+      Op& op = spec.ops.back();
+      if (op.kind == OpKind::kShow && op.at >= 32) op.kind = OpKind::kReturn;
     }
     spec.prepares = OneIn(3);
     spec.tells_when_free = OneIn(2);

@@ -41,8 +41,9 @@ enum class OpKind : uint8_t {
   kScratch,  // an output: twice a pattern, by way of a workspace
   kPad,      // an output: something padded (pad_cases.h)
   kPart,     // an output: the front of a slot, read by a part as kBreak's
+  kReturn,   // an output: the front of a slot, which the body returns as it is
 };
-constexpr uint32_t kOpKinds = static_cast<uint32_t>(OpKind::kPart) + 1;
+constexpr uint32_t kOpKinds = static_cast<uint32_t>(OpKind::kReturn) + 1;
 
 struct Op {
   OpKind kind;

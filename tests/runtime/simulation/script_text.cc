@@ -9,7 +9,7 @@ namespace graphtree::runtime_simulation {
 namespace {
 
 constexpr const char* kOpNames[] = {"show", "pattern", "dep", "log", "sum", "break", "hog",
-                                     "scratch", "pad", "part"};
+                                     "scratch", "pad", "part", "return"};
 static_assert(sizeof(kOpNames) / sizeof(kOpNames[0]) == kOpKinds);
 constexpr const char* kActionNames[] = {
     "add",  "remove", "shapes of", "exclude in", "record", "step", "pair of steps",

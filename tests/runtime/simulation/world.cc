@@ -101,7 +101,6 @@ absl::Status World::CloseAll() {
     }
   }
   held_.clear();
-  retired_.clear();
   streams_.clear();
   side_done_ = nullptr;
   side_ = nullptr;
@@ -151,7 +150,7 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kTouch: return Touch(action.pick % kAllDeps);
     case ActionKind::kRewrite: return Rewrite(action.pick);
     case ActionKind::kDrop:
-      if (!held_.empty()) LetGo(action.pick % held_.size());
+      if (!held_.empty()) held_.erase(held_.begin() + action.pick % held_.size());
       return absl::OkStatus();
     case ActionKind::kWrong: return DoWrong(program, action.pick);
     case ActionKind::kCapture: return Capture(action);

@@ -92,13 +92,11 @@ class World {
     uint32_t lane = 0;
     uint64_t path = 0;  // of the lane, when it was made
     bool is_kept = false;
-    bool is_read = false;  // by a step that may be under way: it stays until that is waited for
   };
   struct LaneModel {
     uint64_t path = 0;  // goes up when a step begins anew
     uint64_t done = 0;  // steps that went well
     Launch last;
-    bool reads_outputs = false;  // a step may be under way that is staged from outputs
   };
   // A step from Begin to Run.
   struct Open {
@@ -118,6 +116,7 @@ class World {
     bool grew = false;                  // a workspace of its program's, in its body
     Why why = Why::kFailed;             // it ran as it did
     std::string words;                  // how, for people
+    std::vector<Value> sources;  // outputs that it reads by address stay until it is launched
   };
   struct WorkspaceModel {
     uint32_t room = kLeastRoom;
@@ -210,10 +209,8 @@ class World {
   // world_checks.cc
   absl::Status Wait();
   absl::Status CheckAll();
-  void LetGo(size_t held);
   // Before the lane's outputs end. No device knows which outputs an unpack op reads, so the host
   // device would poison them under it; a GPU would not.
-  absl::Status WaitForReaders(uint32_t lane);
   absl::Status CheckHeld(const Held& held);
   absl::Status CheckProgram(Program& program);
   absl::Status CheckFigures();
@@ -271,7 +268,6 @@ class World {
   std::unique_ptr<Event> side_done_;
   bool is_side_busy_ = false;
   std::vector<Held> held_;
-  std::vector<Value> retired_;  // let go, but for steps that may read them
   std::map<uint32_t, LaneModel> lanes_;
   uint64_t steps_ = 0;
   WhyCounts whys_ = {};

@@ -66,7 +66,6 @@ absl::Status World::RunPlan(Program& program, const StepSpec& spec, const Key& c
                             const PlanRows& rows, const std::function<absl::Status()>& run,
                             std::optional<std::vector<Bytes>>* outputs) {
   ProgramModel& model = *program.model;
-  GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(model.spec().lane));
   Open open;
   open.spec = &spec;
   GRAPHTREE_RETURN_IF_ERROR(Choose(program, call, Modes::All(), &open));

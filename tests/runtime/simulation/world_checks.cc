@@ -61,15 +61,6 @@ absl::Status World::Wait() {
   return EndSide();
 }
 
-absl::Status World::WaitForReaders(uint32_t lane) {
-  return lanes_[lane].reads_outputs ? Wait() : absl::OkStatus();
-}
-
-void World::LetGo(size_t held) {
-  if (held_[held].is_read) retired_.push_back(held_[held].value);
-  held_.erase(held_.begin() + held);
-}
-
 absl::Status World::CheckHeld(const Held& held) {
   const absl::StatusOr<AddressRange> range = Tensor::From(held.value).bytes();
   const auto lane = lanes_.find(held.lane);
@@ -118,9 +109,6 @@ absl::Status World::Adopt() {
 
 absl::Status World::CheckAll() {
   GRAPHTREE_RETURN_IF_ERROR(Wait());
-  // Not in Wait: a step may be staged from them that has not run yet.
-  retired_.clear();
-  for (auto& [number, lane] : lanes_) lane.reads_outputs = false;
   for (size_t i = 0; i < programs_.size(); ++i) {
     const absl::Status status = CheckProgram(programs_[i]);
     if (!status.ok()) {

@@ -10,9 +10,6 @@ namespace graphtree::runtime_simulation {
 
 absl::Status World::Record(Program& program, uint32_t stream) {
   program.body.ran.clear();
-  if (program.model != nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(program.model->spec().lane));
-  }
   GRAPHTREE_RETURN_IF_ERROR(GoBehindSide(stream));
   const absl::Status said =
       Call([&] { return runtime_->Record(program.id, *streams_[stream]); });

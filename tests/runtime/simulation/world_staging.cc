@@ -121,7 +121,7 @@ bool World::StageOutput(Open& open, SlotId slot, absl::Status* status) {
     const int64_t fits = held.bytes.size() / 4 / RowElementsOf(spec);
     staged.rows = std::min(fits, RowsOf(spec, open.padded));
     if (staged.rows == 0) continue;
-    held.is_read = lanes_[held.lane].reads_outputs = true;
+    open.sources.push_back(held.value);
     staged.kind = NaiveStaged::kRows;
     staged.type = DType::kI32;
     staged.row_stride = RowElementsOf(spec);

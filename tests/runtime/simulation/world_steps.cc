@@ -35,7 +35,6 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
                       runtime_->Begin(program.id, call, stream, options).status());
   }
   ProgramModel& model = *program.model;
-  if (!spec.continues) GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(model.spec().lane));
   if (spec.mistake == Mistake::kBadKey) {
     for (Key bad : {Key{.tokens = -3}, Key{.requests = kAny}, Key{.any_extra = true}}) {
       GRAPHTREE_RETURN_IF_ERROR(
@@ -282,7 +281,7 @@ absl::Status World::TakeOutputs(Open& open, Effects made, Values outputs) {
     if (open.spec->holds) held_.push_back(std::move(held));
   }
   constexpr size_t kMostHeld = 16;
-  while (held_.size() > kMostHeld) LetGo(0);
+  while (held_.size() > kMostHeld) held_.erase(held_.begin());
   return absl::OkStatus();
 }
 
