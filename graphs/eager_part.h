@@ -2,6 +2,7 @@
 #ifndef GRAPHTREE_GRAPHS_EAGER_PART_H_
 #define GRAPHTREE_GRAPHS_EAGER_PART_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -23,9 +24,16 @@ class Launcher;
 using EagerPart = std::function<void(Launcher& on, absl::Span<const Tensor> tensors)>;
 
 struct BreakRequest {
+  // What the break says of a tensor.
+  struct Named {
+    bool is_written = false;
+    uint64_t serial = 0;  // of the storage that the body named; 0: it has none
+  };
+
   std::string why;
   std::vector<Tensor> tensors;
   EagerPart run;
+  std::vector<Named> named;  // by tensor
 };
 
 // The launcher tells a cutter where the body breaks. Without a cutter it runs the part there.

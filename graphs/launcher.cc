@@ -323,7 +323,7 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
   if (part == nullptr) {
     return Fail(absl::InvalidArgumentError(absl::StrCat(name, " was given nothing to run")));
   }
-  BreakRequest request{std::move(why), {}, std::move(part)};
+  BreakRequest request{std::move(why), {}, std::move(part), {}};
   for (const Arg& argument : tensors) {
     if (!ok()) return;
     if (argument.tensor() == nullptr) {
@@ -335,6 +335,9 @@ void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerP
     allocator_.HoldUsed(*argument.tensor());
     request.tensors.push_back(
         Tensor::Foreign(argument.tensor()->word(), argument.tensor()->layout()));
+    const Storage* storage = argument.tensor()->storage();
+    request.named.push_back(
+        {argument.access() != Access::kRead, storage == nullptr ? 0 : storage->serial});
   }
   JoinForks();
   if (!ok()) return;

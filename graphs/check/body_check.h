@@ -84,7 +84,7 @@ class BodyCheck : public PassingObserver {
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Doubted(const Tensor& tensor) override;
 
-  // A launch of an eager part has declared this write, to memory that its break does not name.
+  // A launch of an eager part has declared this write, of which its break does not tell.
   void WrittenByPart(AddressRange range) { log_.WrittenByPart(range); }
 
   // After the body. `declared` inputs are not compared: they may change.

@@ -11,6 +11,7 @@ AccessLog::AccessLog(absl::Span<const Value> inputs)
   for (const Value& input : inputs) {
     ranges_.push_back(RangeOf(input));
     storages_.push_back(input.storage());
+    serials_.push_back(input.storage() == nullptr ? 0 : input.storage()->serial);
   }
 }
 
@@ -29,9 +30,10 @@ void AccessLog::Accessed(Access access, const Tensor& tensor, int argument) {
   }
 }
 
-void AccessLog::WrittenByPart(AddressRange range) {
+void AccessLog::WrittenByPart(AddressRange range, uint64_t serial) {
   for (size_t i = 0; i < ranges_.size(); ++i) {
     if (!ranges_[i].Overlaps(range)) continue;
+    if (serial != 0 && serials_[i] != 0 && serial != serials_[i]) continue;
     written_[i] = true;
     if (writers_[i].empty()) writers_[i] = launching_;
   }

@@ -31,8 +31,9 @@ class AccessLog : public AccessObserver {
   void Copied(const CopyParams&) override { ++op_; }
   void Filled(const FillParams&) override { ++op_; }
   void Broke(absl::string_view) override { ++op_; }
-  // An eager part is about to write to `range`, which its break does not name.
-  void WrittenByPart(AddressRange range);
+  // An eager part is about to write to `range`, of which its break does not tell. `serial` is that
+  // of the storage that is written to, or 0.
+  void WrittenByPart(AddressRange range, uint64_t serial);
 
   // By input.
   const std::vector<bool>& written() const { return written_; }
@@ -43,6 +44,7 @@ class AccessLog : public AccessObserver {
  private:
   std::vector<AddressRange> ranges_;
   std::vector<const Storage*> storages_;
+  std::vector<uint64_t> serials_;  // of these storages; 0 where there is none
   std::vector<bool> written_;
   std::vector<InputUse> uses_;
   std::vector<std::string> writers_;

@@ -72,12 +72,6 @@ absl::Status CloneWatch::NoteWritten(uint32_t input) {
   return absl::OkStatus();
 }
 
-bool CloneWatch::IsOfClone(AddressRange range) const {
-  return std::any_of(watched_.begin(), watched_.end(), [range](const Watched& watched) {
-    return watched.cloned.clone.Overlaps(range);
-  });
-}
-
 bool CloneWatch::IsWritten(uint32_t input) const {
   return std::any_of(watched_.begin(), watched_.end(), [input](const Watched& watched) {
     return watched.cloned.input == input && watched.written;

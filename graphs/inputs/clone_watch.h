@@ -59,7 +59,6 @@ class CloneWatch : public PassingObserver {
   absl::Status Judge(absl::string_view op, Access access, AddressRange range);
   // The copy of the input is written at some time that no op declares.
   absl::Status NoteWritten(uint32_t input);
-  bool IsOfClone(AddressRange range) const;
   // Whether the copy of the input was written, by all that is known so far.
   bool IsWritten(uint32_t input) const;
 

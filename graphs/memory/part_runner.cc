@@ -1,7 +1,7 @@
 // Runs parts, and tells of their writes.
 #include "graphs/memory/part_runner.h"
 
-#include "absl/algorithm/container.h"
+#include <cstddef>
 
 namespace graphtree {
 
@@ -31,10 +31,19 @@ void PartRunner::Accessed(Access access, const Tensor& tensor, int argument) {
   if (judge_ != nullptr) parts_.Fail(judge_(argument < 0 ? "" : op_, access, range));
   if (access != Access::kWrite && access != Access::kReadWrite) return;
   if (range.empty() || allocator_.HasMade(range)) return;
-  const bool is_named = absl::c_any_of(running_->tensors, [range](const Tensor& named) {
-    return named.raw_bytes().Contains(range);
-  });
-  save_(tensor, !is_named);
+  save_(WriteTo(tensor));
+}
+
+PartRunner::Write PartRunner::WriteTo(const Tensor& tensor) const {
+  Write write{tensor};
+  if (tensor.storage() != nullptr) write.serial = tensor.storage()->serial;
+  for (size_t i = 0; i < running_->tensors.size(); ++i) {
+    const AddressRange named = running_->tensors[i].raw_bytes();
+    if (named.Contains(write.range())) write.is_told |= running_->named[i].is_written;
+    const bool is_same = tensor.storage() == nullptr && named.Overlaps(write.range());
+    if (is_same && write.serial == 0) write.serial = running_->named[i].serial;
+  }
+  return write;
 }
 
 }  // namespace graphtree

@@ -6,9 +6,11 @@
 //   anything else                    calls `save` before the launch: those bytes are saved, as a
 //                                    call that fails has to leave them as they were
 //
-// A part may write to memory that its break does not name: the part knows it from elsewhere. If an
-// input lies there, a copy of the input that was made before the part has old bytes, so `save` is
-// told that such a write is beside the break.
+// The launches of a part count, whatever its break says. A part may write to memory that the break
+// does not name, as the part knows it from elsewhere, or that the break says is only read. If an
+// input lies there, a copy of the input that was made before the part has old bytes; and if that
+// copy is what the part was given, the write would end with the copy. So `save` is told of writes
+// that the break does not tell.
 //
 // Where the body was given copies of inputs, a part's accesses are judged before they are launched
 // (inputs/clone_watch.h): one that may not be fails the part.
@@ -17,6 +19,7 @@
 #ifndef GRAPHTREE_GRAPHS_MEMORY_PART_RUNNER_H_
 #define GRAPHTREE_GRAPHS_MEMORY_PART_RUNNER_H_
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -38,8 +41,13 @@ namespace graphtree {
 
 class PartRunner : private AccessObserver {
  public:
-  // `beside`: the break names no tensor that covers it.
-  using SaveWrite = std::function<void(const Tensor&, bool beside)>;
+  struct Write {
+    const Tensor& tensor;
+    bool is_told = false;  // the break names a tensor that covers it, and that the part writes
+    uint64_t serial = 0;   // of the storage that is written to, where that is known; else 0
+    AddressRange range() const { return tensor.raw_bytes(); }
+  };
+  using SaveWrite = std::function<void(const Write&)>;
   // OK if the op may touch the bytes.
   using Judge = std::function<absl::Status(absl::string_view op, Access, AddressRange)>;
 
@@ -62,6 +70,7 @@ class PartRunner : private AccessObserver {
   void Launching(absl::string_view op) override;
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel&, const LaunchShape&, Arguments) override {}
+  Write WriteTo(const Tensor& tensor) const;
 
   Stream& stream_;
   StepAllocator allocator_;

@@ -194,6 +194,9 @@ struct Node {
   // which the launcher knows such memory (Storage::remade_by).
   std::vector<AddressRange> remade;
   uint64_t remade_by = 0;
+  // By input, for parts that write there: the serial of the storage that the body was given in the
+  // input's place, or 0. Empty without parts.
+  std::vector<uint64_t> stand_ins;
   std::vector<AddressRange> used;  // all that its recording allocated, in address order
   uint64_t replays = 0;
   uint64_t last_call = 0;  // that recorded or replayed it, by the tree's count of calls

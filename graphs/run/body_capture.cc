@@ -49,7 +49,7 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       writes_(needs.ground, call, originals, draft_),
       parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kLasting),
              &needs.ground.workspaces, &taken_,
-             [this](const Tensor& tensor, bool beside) { writes_.SaveOfPart(tensor, beside); }) {
+             [this](const PartRunner::Write& write) { writes_.SaveOfPart(write); }) {
   draft_.rehearsal = rehearsal;
 }
 
@@ -189,6 +189,7 @@ void BodyCapture::Finish(Launcher* on) {
     return;
   KeptOutputs::NoteInputs(draft_.node.get());
   draft_.node->used = allocator_.Used();
+  if (!draft_.node->cuts.empty()) draft_.node->stand_ins = draft_.stand_ins;
   FinishGraph();
 }
 

@@ -23,14 +23,11 @@ CaptureWrites::CaptureWrites(Ground& ground, const Call& call, const Values& ori
 void CaptureWrites::Note(const Tensor& tensor) {
   const AddressRange range = tensor.raw_bytes();
   noted_.push_back(range);
-  if (NoteInputs(range, tensor.storage() == nullptr ? 0 : tensor.storage()->serial)) return;
-  if (!ground_.memory->InStepRegion(range)) draft_.node->written_beside.Add(range);
+  NoteWrite(range, tensor.storage() == nullptr ? 0 : tensor.storage()->serial);
 }
 
-// A write that the break names is noted as the body's own. The part knows other memory from
-// elsewhere: an input there is the caller's, and not a copy.
-void CaptureWrites::NoteBeside(AddressRange range) {
-  NoteInputs(range, 0);
+void CaptureWrites::NoteWrite(AddressRange range, uint64_t serial) {
+  if (NoteInputs(range, serial)) return;
   if (!ground_.memory->InStepRegion(range)) draft_.node->written_beside.Add(range);
 }
 
@@ -51,10 +48,11 @@ bool CaptureWrites::NoteInputs(AddressRange range, uint64_t serial) {
   return is_listed;
 }
 
-void CaptureWrites::SaveOfPart(const Tensor& tensor, bool beside) {
-  if (beside) NoteBeside(tensor.raw_bytes());
+// A write that the break tells is noted as the body's own.
+void CaptureWrites::SaveOfPart(const PartRunner::Write& write) {
+  if (!write.is_told) NoteWrite(write.range(), write.serial);
   if (IsPlanted(PlantedBug::kForgetsPartWrites)) return;
-  undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
+  undo_.TrySaveWrites(call_.stream, write.tensor, &spoilt_);
 }
 
 // The range as an offset from a patched input, if it lies in one; else as an address.

@@ -17,6 +17,7 @@
 
 #include "absl/status/status.h"
 #include "device/address.h"
+#include "graphs/memory/part_runner.h"
 #include "graphs/memory/spoilt_ranges.h"
 #include "graphs/memory/undo.h"
 #include "graphs/recording/cut.h"
@@ -36,8 +37,8 @@ class CaptureWrites {
   void Show(AddressRange range) { spoilt_.Show(range); }
   // An op of the body, of the section that is captured now, writes to the tensor.
   void Note(const Tensor& tensor);
-  // A part is about to write to the tensor. `beside`: the part's break does not name it.
-  void SaveOfPart(const Tensor& tensor, bool beside);
+  // A part is about to write.
+  void SaveOfPart(const PartRunner::Write& write);
   // Saves what the section that was captured last will write. `spoilt` gets the ranges that a
   // replay must save at that place.
   absl::Status SaveOfSection(std::vector<SpoiltBytes>* spoilt);
@@ -46,10 +47,10 @@ class CaptureWrites {
   absl::Status Restore() { return undo_.Restore(); }
 
  private:
-  // A write that the part's break does not name.
-  void NoteBeside(AddressRange range);
-  // Notes the copied inputs that a write to these bytes reaches. `serial` is that of the storage
-  // that is written to, if its handle was used; else 0. Returns whether the bytes are those of an
+  // A write by the body, or by a part whose break does not tell of it. `serial` is that of the
+  // storage that is written to, where that is known; else 0.
+  void NoteWrite(AddressRange range, uint64_t serial);
+  // Notes the copied inputs that such a write reaches. Returns whether the bytes are those of an
   // input whose writes the node lists already.
   bool NoteInputs(AddressRange range, uint64_t serial);
   SpoiltBytes SpoiltAt(AddressRange range) const;

@@ -21,7 +21,7 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
               ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
-             &taken_, [this](const Tensor& tensor, bool beside) { SaveOfPart(tensor, beside); }) {
+             &taken_, [this](const PartRunner::Write& write) { SaveOfPart(write); }) {
   parts_.SetRemadeBy(node->remade_by);
 }
 
@@ -43,7 +43,7 @@ absl::StatusOr<bool> CutReplay::LaunchAll() {
     }
     GRAPHTREE_RETURN_IF_ERROR(LaunchSection(i, section));
     GRAPHTREE_RETURN_IF_ERROR(RunPart(&cut));
-    if (overwrote_copied_ || HasMovedWorkspace()) return false;
+    if (overwrote_copied_ || wrote_to_copy_ || HasMovedWorkspace()) return false;
     section = &cut.next_section;
   }
   GRAPHTREE_RETURN_IF_ERROR(LaunchSection(node_->cuts.size(), section));
@@ -51,6 +51,7 @@ absl::StatusOr<bool> CutReplay::LaunchAll() {
 }
 
 Reason CutReplay::WhySpoilt() const {
+  if (wrote_to_copy_) return Reason::kMutatedInput;
   return overwrote_copied_ ? Reason::kOverlappingInputs : Reason::kWorkspaceMoved;
 }
 
@@ -94,20 +95,27 @@ void CutReplay::ShowInputs() {
   }
 }
 
-void CutReplay::NoteWriteBeside(AddressRange range) {
+// A recording that copies an input which its parts write serves no input at all, wherever that
+// lies.
+void CutReplay::NoteUntold(const PartRunner::Write& write) {
+  constexpr AddressRange kEverywhere = {0, ~uint64_t{0}};
   for (size_t i = 0; i < call_.inputs.size(); ++i) {
     if (node_->roles[i] != InputRole::kCopied) continue;
-    if (!RangeOf(call_.inputs[i]).Overlaps(range)) continue;
-    overwrote_copied_ = true;
-    node_->written_beside.Add(range);
+    if (write.serial != 0 && write.serial == node_->stand_ins[i]) {
+      wrote_to_copy_ = true;
+      node_->written_beside.Add(kEverywhere);
+    } else if (RangeOf(call_.inputs[i]).Overlaps(write.range())) {
+      overwrote_copied_ = true;
+      node_->written_beside.Add(write.range());
+    }
   }
 }
 
-void CutReplay::SaveOfPart(const Tensor& tensor, bool beside) {
-  if (beside) NoteWriteBeside(tensor.raw_bytes());
-  if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(tensor.raw_bytes())) return;
+void CutReplay::SaveOfPart(const PartRunner::Write& write) {
+  if (!write.is_told) NoteUntold(write);
+  if (IsPlanted(PlantedBug::kForgetsPartWrites) || IsRecordings(write.range())) return;
   ShowInputs();
-  undo_.TrySaveWrites(call_.stream, tensor, &spoilt_);
+  undo_.TrySaveWrites(call_.stream, write.tensor, &spoilt_);
 }
 
 // Tells a device that checks accesses that the part's memory is live: the pool's books, which it

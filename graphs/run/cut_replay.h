@@ -8,8 +8,8 @@
 // If one of them fails, random numbers are given back, saved bytes are restored, and the node is as
 // good as before; nothing was handed out or consumed. The same is done where a part spoils what
 // comes after it, and the call then runs eagerly: the part writes to an input that section 0 has
-// copied, so that later sections would read the old copy; or it moves a workspace that the
-// recording points to.
+// copied, so that later sections would read the old copy, or to the copy alone, so that the input
+// would stay as it was; or it moves a workspace that the recording points to.
 //
 // Threads: the tree's caller. Used once.
 #ifndef GRAPHTREE_GRAPHS_RUN_CUT_REPLAY_H_
@@ -63,9 +63,9 @@ class CutReplay {
   // Whether the range is memory of the recording itself, and not of an input.
   bool IsRecordings(AddressRange range) const;
   void ShowInputs();
-  // `beside`: the part's break names no tensor that covers it.
-  void SaveOfPart(const Tensor& tensor, bool beside);
-  void NoteWriteBeside(AddressRange range);
+  void SaveOfPart(const PartRunner::Write& write);
+  // The part's break does not tell of the write.
+  void NoteUntold(const PartRunner::Write& write);
   void ReviveFor(absl::Span<const Tensor> tensors);
   void ReviveInputs();
 
@@ -77,6 +77,7 @@ class CutReplay {
   SpoiltRanges spoilt_;
   bool shows_inputs_ = false;
   bool overwrote_copied_ = false;
+  bool wrote_to_copy_ = false;
   uint64_t parts_run_ = 0;
   Undo undo_;
   PartRunner parts_;

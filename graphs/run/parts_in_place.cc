@@ -21,7 +21,7 @@ PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, Eag
       body_(body),
       parts_(caller_, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
              &traces->random(),
-             [this](const Tensor& tensor, bool beside) { NoteWrite(tensor, beside); }) {}
+             [this](const PartRunner::Write& write) { NoteWrite(write); }) {}
 
 void PartsInPlace::SetWatch(CloneWatch* watch) {
   watch_ = watch;
@@ -31,13 +31,13 @@ void PartsInPlace::SetWatch(CloneWatch* watch) {
   });
 }
 
-// A part's write to the copy of an input is copied back, also if the break declares it as read.
-void PartsInPlace::NoteWrite(const Tensor& tensor, bool beside) {
-  const AddressRange range = tensor.raw_bytes();
-  // What the break says it reads is not to be written.
-  if (beside && check_ != nullptr) check_->WrittenByPart(range);
-  if (beside || (watch_ != nullptr && watch_->IsOfClone(range))) log_->WrittenByPart(range);
-  if (!IsPlanted(PlantedBug::kForgetsPartWrites)) traces_->SaveOfPart(caller_, tensor);
+// What the break tells the body's own observers know.
+void PartsInPlace::NoteWrite(const PartRunner::Write& write) {
+  if (!write.is_told) {
+    if (check_ != nullptr) check_->WrittenByPart(write.range());
+    log_->WrittenByPart(write.range(), write.serial);
+  }
+  if (!IsPlanted(PlantedBug::kForgetsPartWrites)) traces_->SaveOfPart(caller_, write.tensor);
 }
 
 absl::Status PartsInPlace::Cut(BreakRequest request) {

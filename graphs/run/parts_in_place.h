@@ -35,7 +35,7 @@ class PartsInPlace : public Cutter {
   absl::Status Cut(BreakRequest request) override;
 
  private:
-  void NoteWrite(const Tensor& tensor, bool beside);
+  void NoteWrite(const PartRunner::Write& write);
 
   Ground& ground_;
   Stream& caller_;

@@ -23,9 +23,12 @@ void LoseConsumed(const Node& node, const Call& call) {
 
 // What a part has done that the sections after it do not know.
 Replayer::NotReplayed SpoiltByPart(Reason why) {
-  const bool moved = why == Reason::kWorkspaceMoved;
-  return {why, moved ? "a part moved it in a replay, whose next ops point to where it was before"
-                     : "a part writes where an input lies, and its break does not say so"};
+  if (why == Reason::kWorkspaceMoved) {
+    return {why, "a part moved it in a replay, whose next ops point to where it was before"};
+  }
+  return {why, why == Reason::kMutatedInput
+                   ? "a part wrote to it for the first time, and its break does not say so"
+                   : "a part writes where an input lies, and its break does not say so"};
 }
 
 }  // namespace

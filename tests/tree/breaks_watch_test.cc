@@ -128,7 +128,7 @@ TEST_P(BreaksWatchTest, CheckedModeKnowsWhatALaunchOfAPartDeclares) {
   EXPECT_EQ(reasons(Reason::kUndeclaredWrite), 0u);
 }
 
-// A part that says it only reads what it writes to.
+// A part that says it only reads what it writes to; its launch says so, too.
 TEST_P(BreaksWatchTest, CheckedModeSeesWhatAPartWrites) {
   OpenTree({.check = true});
   const FunctionId function =
@@ -136,7 +136,7 @@ TEST_P(BreaksWatchTest, CheckedModeSeesWhatAPartWrites) {
         const Tensor out = Sum(on, inputs[0], inputs[0]);
         on.Break("in secret", {In(Tensor::From(inputs[0]))},
                  [](Launcher& part, absl::Span<const Tensor> tensors) {
-                   Bump(part, tensors[0], 5);
+                   BumpInSecret(part, tensors[0], 5);
                  });
         return Values{out};
       });
