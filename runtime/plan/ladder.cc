@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "runtime/plan/frontier.h"
 
 namespace graphtree {
 namespace {
@@ -23,28 +24,6 @@ struct Partial {
   size_t above = 0;          // the next rung of the ladder; its own index where there is none
   size_t above_partial = 0;  // which of that rung's ladders goes on here
 };
-
-bool IsBetter(const Partial& a, const Partial& b) {
-  return a.bytes != b.bytes ? a.bytes < b.bytes : a.cost < b.cost;
-}
-
-// Adds the next one by bytes, unless one that is there costs no more.
-void AddIfBest(const Partial& next, std::vector<Partial>* best) {
-  if (best->empty() || next.cost < best->back().cost) best->push_back(next);
-}
-
-// Of both, by bytes, those that no other one beats in bytes and cost. Both are such already.
-void Merge(const std::vector<Partial>& more, std::vector<Partial>* here) {
-  std::vector<Partial> best;
-  best.reserve(here->size() + more.size());
-  size_t i = 0, j = 0;
-  while (i < here->size() || j < more.size()) {
-    const bool is_here =
-        j == more.size() || (i < here->size() && IsBetter((*here)[i], more[j]));
-    AddIfBest(is_here ? (*here)[i++] : more[j++], &best);
-  }
-  here->swap(best);
-}
 
 absl::Status CheckRungs(absl::Span<const Rung> rungs) {
   for (size_t i = 0; i < rungs.size(); ++i) {
@@ -163,7 +142,7 @@ class Chooser {
         }
         AddOwn(i, std::move(more), Between(rungs_[i].size, j).cost, &here);
       }
-      if (here.size() > limits_.most_ladders) Thin(&here);
+      ThinOut(byte_limit_, limits_.most_ladders, &here);
     }
   }
   // Adds what these become with the rung below them, as far as they fit.
@@ -178,20 +157,7 @@ class Chooser {
       ++fit;
     }
     more.resize(fit);
-    Merge(more, here);
-  }
-  void Thin(std::vector<Partial>* here) const {
-    const uint64_t most = std::min(byte_limit_, here->back().bytes);
-    const uint64_t grain = most / limits_.most_ladders + 1;
-    std::vector<Partial> thin;
-    for (Partial partial : *here) {
-      const uint64_t rest = partial.bytes % grain;
-      if (rest > 0) partial.bytes += std::min(grain - rest, byte_limit_ - partial.bytes);
-      // The last one of as many bytes is the cheapest.
-      if (!thin.empty() && thin.back().bytes == partial.bytes) thin.pop_back();
-      thin.push_back(partial);
-    }
-    here->swap(thin);
+    MergeInto(more, here);
   }
 
   Ladder ReadBack() const {
