@@ -11,6 +11,7 @@
 #include "runtime/core/describe.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
+#include "runtime/core/ledger_rows.h"
 #include "runtime/core/program_state.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
@@ -204,6 +205,10 @@ absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
 
 RuntimeStats Runtime::stats() const {
   return StatsOf(core_->lanes(), core_->programs(), core_->dependencies());
+}
+
+MemoryLedger Runtime::ledger() const {
+  return LedgerOf(CollectLedger(core_->lanes(), core_->programs(), core_->dependencies()));
 }
 
 Tree* Runtime::tree(uint32_t number, uint32_t device) {

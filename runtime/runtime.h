@@ -70,6 +70,7 @@
 #include "graphs/captured_pointers.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
+#include "runtime/plan/ledger.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/key.h"
@@ -234,6 +235,8 @@ class Runtime {
   absl::StatusOr<CapturedPointers> Pointers(ProgramId program, const Key& key, AddressRange range);
 
   RuntimeStats stats() const;
+  // Who holds the memory: by recording, shape and program (plan/ledger.h).
+  MemoryLedger ledger() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
   // Calling a program's own function there is an error. Null if no program lies in that lane.
   Tree* tree(uint32_t lane = 0, uint32_t device = 0);

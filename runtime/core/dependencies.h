@@ -53,6 +53,11 @@ class Dependencies {
   std::vector<uint64_t> GenerationsOf(const ProgramState& program) const {
     return table_.GenerationsOf(program.dependencies());
   }
+  // Of workspaces: of all, and of those that the program depends on.
+  uint64_t WorkspaceBytes() const { return table_.MemoryBytes(); }
+  uint64_t WorkspaceBytes(const ProgramState& program) const {
+    return table_.MemoryBytesOf(program.dependencies());
+  }
   // The program's dependencies that were touched since the shape was recorded.
   std::vector<uint32_t> TouchedSince(const ProgramState& program, const ShapeState& shape) const;
 

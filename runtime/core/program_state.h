@@ -96,6 +96,8 @@ class ProgramState {
   // None if the program does not tell.
   const FreeEvents& free_events() const { return free_events_; }
   uint64_t slot_bytes() const { return arena_.bytes; }
+  // The slots' memory as the device gave it, in whole pieces.
+  uint64_t mapped_slot_bytes() const { return memory_->mapped_bytes(); }
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }

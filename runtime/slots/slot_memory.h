@@ -32,6 +32,8 @@ class SlotMemory {
   ~SlotMemory();
 
   AddressRange range() const { return {reserved_.base, bytes_}; }
+  // What the device gave for them.
+  uint64_t mapped_bytes() const { return is_mapped_ ? reserved_.bytes : 0; }
 
  private:
   SlotMemory(Memory& memory, uint64_t bytes) : memory_(memory), bytes_(bytes) {}

@@ -1,0 +1,76 @@
+// Walks over lanes, programs and shapes.
+#include "runtime/core/ledger_rows.h"
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "allocator/snapshot_nodes.h"
+#include "graphs/outline.h"
+#include "graphs/tree.h"
+#include "runtime/core/lane.h"
+#include "runtime/core/program_state.h"
+#include "runtime/program.h"
+#include "runtime/slots/staging_ring.h"
+
+namespace graphtree {
+namespace {
+
+// What a recording holds on the host, as the trees' budgets reckon (graphs/budget/keeper.cc).
+constexpr uint64_t HostBytesOf(uint64_t ops) { return 4096 + 512 * ops; }
+
+// Whose a lane's recordings are, by their ids in its tree.
+using Owners = absl::flat_hash_map<uint64_t, uint32_t>;
+
+void AddRecordings(const Lane& lane, uint32_t place, const Owners& owners, LedgerInput* input) {
+  absl::flat_hash_map<uint64_t, uint64_t> ops;
+  for (const OutlineNode& node : lane.tree->outline()) ops[node.id] = node.ops;
+  for (SnapshotNode& node : lane.tree->memory_of_nodes()) {
+    const auto owner = owners.find(node.id);
+    input->recordings.push_back(
+        {.lane = place,
+         .program = owner == owners.end() ? LedgerInput::kNoProgram : owner->second,
+         .function = std::move(node.function),
+         .id = node.id,
+         .ranges = std::move(node.ranges),
+         .executable_bytes = node.executable_bytes,
+         .host_bytes = HostBytesOf(ops[node.id])});
+  }
+}
+
+}  // namespace
+
+LedgerInput CollectLedger(const Lanes& lanes, const Programs& programs,
+                          const Dependencies& dependencies) {
+  LedgerInput input;
+  std::map<const Lane*, uint32_t> places;
+  lanes.ForEach([&](const Lane& lane) {
+    places[&lane] = static_cast<uint32_t>(input.lanes.size());
+    input.lanes.push_back({.device = lane.device_number,
+                           .number = lane.number,
+                           .mapped_bytes = lane.tree->stats().pool_reserved_bytes});
+  });
+  std::vector<Owners> owners(input.lanes.size());
+  programs.ForEach([&](ProgramId, ProgramState& program) {
+    const uint32_t place = places.at(&program.lane());
+    const auto number = static_cast<uint32_t>(input.programs.size());
+    for (uint32_t i = 0; i < program.table().size(); ++i) {
+      for (const uint64_t id : program.lane().tree->RecordingsOf(program.shape(i).function)) {
+        owners[place][id] = number;
+      }
+    }
+    input.programs.push_back({.name = program.name(),
+                              .lane = place,
+                              .slot_bytes = program.mapped_slot_bytes(),
+                              .staging_bytes = program.ring().memory().bytes,
+                              .workspace_bytes = dependencies.WorkspaceBytes(program)});
+  });
+  for (const auto& [lane, place] : places) AddRecordings(*lane, place, owners[place], &input);
+  input.workspace_bytes = dependencies.WorkspaceBytes();
+  return input;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,114 @@
+// Who holds a runtime's memory: bytes by recording, by shape and by program, which add up to what
+// the device says.
+//
+//   pool of a lane    |======== mapped ==============================|
+//   recording 0       |aaaaaaaaaaaaaaaaaaaaaa|                          shapes of a lane run
+//   recording 1       |bbbbbbbbbb|                                      one after another, in
+//   recording 2       |cccccccccc|      |cc|                            the same memory
+//                     |-- shared |alone |sh|-|------ idle -----------|
+//
+// *Alone*: only this one uses the byte. *Shared*: others use it, too, so the shared bytes of several
+// rows do not add up; the lane has them once. A program's bytes are alone if only recordings of its
+// own use them, however many these are. *Idle*: mapped, and no recording's: what eager runs use, and
+// room to grow.
+//
+//   device = for each lane (alone + shared + idle) + slots + executables + code
+//
+// Workspaces are the caller's, and host bytes the host's: neither is part of that sum.
+//
+// Pure: from plain values that somebody has collected. Cost: sorts the recordings' ranges.
+#ifndef GRAPHTREE_RUNTIME_PLAN_LEDGER_H_
+#define GRAPHTREE_RUNTIME_PLAN_LEDGER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/address.h"
+
+namespace graphtree {
+
+// What was collected.
+struct LedgerInput {
+  static constexpr uint32_t kNoProgram = ~uint32_t{0};
+  struct Recording {
+    uint32_t lane = 0;                 // its place in `lanes`
+    uint32_t program = kNoProgram;     // its place in `programs`; none: a function beside programs
+    std::string function = {};         // "decode[tokens=8]"
+    uint64_t id = 0;                   // in its tree
+    std::vector<AddressRange> ranges = {};  // of the pool, in any order
+    uint64_t executable_bytes = 0;
+    uint64_t host_bytes = 0;
+  };
+  struct Lane {
+    uint32_t device = 0;
+    uint32_t number = 0;
+    uint64_t mapped_bytes = 0;
+  };
+  struct Program {
+    std::string name = {};
+    uint32_t lane = 0;           // its place in `lanes`
+    uint64_t slot_bytes = 0;     // device memory
+    uint64_t staging_bytes = 0;  // page-locked memory of the host
+    uint64_t code_bytes = 0;     // that the driver took when its shapes ran first
+    uint64_t workspace_bytes = 0;
+  };
+  std::vector<Recording> recordings = {};
+  std::vector<Lane> lanes = {};
+  std::vector<Program> programs = {};
+  uint64_t workspace_bytes = 0;  // each workspace once, whatever programs depend on it
+};
+
+struct LedgerBytes {
+  uint64_t alone = 0;
+  uint64_t shared = 0;
+  uint64_t executables = 0;
+  uint64_t code = 0;
+  uint64_t workspace = 0;
+  uint64_t host = 0;
+
+  // What it takes of the device, with all that it shares.
+  uint64_t device() const { return alone + shared + executables + code; }
+};
+
+struct LedgerRow {
+  std::string program = {};   // empty: none
+  std::string function = {};  // empty in a program's row
+  uint64_t recording = 0;     // in a recording's row
+  uint32_t lane = 0;          // its place in MemoryLedger::lanes
+  LedgerBytes bytes = {};
+};
+
+struct LaneLedger {
+  uint32_t device = 0;
+  uint32_t number = 0;
+  uint64_t alone = 0;   // summed over its recordings
+  uint64_t shared = 0;  // each byte once
+  uint64_t idle = 0;
+  uint64_t mapped() const { return alone + shared + idle; }
+};
+
+struct MemoryLedger {
+  std::vector<LedgerRow> recordings = {};  // as they were given
+  std::vector<LedgerRow> functions = {};   // shapes, and functions beside programs; by name
+  std::vector<LedgerRow> programs = {};    // as they were given
+  std::vector<LaneLedger> lanes = {};
+  uint64_t slots = 0;
+  uint64_t executables = 0;
+  uint64_t code = 0;
+  uint64_t workspaces = 0;
+  uint64_t host = 0;
+
+  // All that the device gave.
+  uint64_t device() const;
+};
+
+// REQUIRES: lanes and programs are named by places that exist.
+MemoryLedger LedgerOf(const LedgerInput& input);
+
+// A table for people: a line for each program, and below each its shapes.
+std::string LedgerText(const MemoryLedger& ledger);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_PLAN_LEDGER_H_
