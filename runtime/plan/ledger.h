@@ -2,14 +2,14 @@
 // the device says.
 //
 //   pool of a lane    |======== mapped ==============================|
-//   recording 0       |aaaaaaaaaaaaaaaaaaaaaa|                          shapes of a lane run
-//   recording 1       |bbbbbbbbbb|                                      one after another, in
-//   recording 2       |cccccccccc|      |cc|                            the same memory
+//   recording 0       |aaaaaaaaaaaaaaaaaaaaaa|                       shapes of a lane run one
+//   recording 1       |bbbbbbbbbb|                                   after another, in the same
+//   recording 2       |cccccccccc|      |cc|                         memory
 //                     |-- shared |alone |sh|-|------ idle -----------|
 //
-// *Alone*: only this one uses the byte. *Shared*: others use it, too, so the shared bytes of several
-// rows do not add up; the lane has them once. A program's bytes are alone if only recordings of its
-// own use them, however many these are. *Idle*: mapped, and no recording's: what eager runs use, and
+// *Alone*: only this one uses the byte. *Shared*: others use it, too, so the shared bytes of rows
+// do not add up; the lane has them once. A program's bytes are alone if only recordings of its own
+// use them, however many these are. *Idle*: mapped, and no recording's: what eager runs use, and
 // room to grow.
 //
 //   device = for each lane (alone + shared + idle) + slots + executables + code
