@@ -11,7 +11,8 @@
 #include "runtime/core/describe.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
-#include "runtime/core/ledger_rows.h"
+#include "runtime/core/plan_maker.h"
+#include "runtime/core/plan_runner.h"
 #include "runtime/core/program_state.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
@@ -117,6 +118,21 @@ absl::Status Runtime::Record(ProgramId id, Stream& stream) {
   return core_->recordings().Record(*program, stream);
 }
 
+absl::StatusOr<RecordingPlan> Runtime::Plan(absl::Span<const ShapeToRecord> shapes,
+                                            uint64_t budget) {
+  return core_->plan_maker().Make(shapes, budget);
+}
+
+absl::StatusOr<PlanResult> Runtime::RecordPlan(const RecordingPlan& plan, Stream& stream,
+                                               const AfterPlan& after) {
+  return core_->plan_runner().Run(plan, stream, after);
+}
+
+const PlanResult* Runtime::last_plan() const {
+  const std::optional<PlanResult>& last = core_->plan_runner().last();
+  return last.has_value() ? &*last : nullptr;
+}
+
 absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {
   return core_->dependencies().Declare(std::move(name), std::nullopt);
 }
@@ -208,7 +224,7 @@ RuntimeStats Runtime::stats() const {
 }
 
 MemoryLedger Runtime::ledger() const {
-  return LedgerOf(CollectLedger(core_->lanes(), core_->programs(), core_->dependencies()));
+  return core_->plan_maker().Ledger();
 }
 
 Tree* Runtime::tree(uint32_t number, uint32_t device) {

@@ -72,6 +72,7 @@
 #include "graphs/tree.h"
 #include "runtime/plan/ledger.h"
 #include "runtime/program.h"
+#include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/launch_history.h"
@@ -169,6 +170,19 @@ class Runtime {
   // workspace for fewer tokens. Shapes that fail serve no step until they are recorded, as kFailed
   // or kNoMemory; the first failure is returned after all were tried.
   absl::Status Record(ProgramId program, Stream& stream);
+
+  // Which of these shapes are to be recorded within so many bytes of the device, in which order,
+  // and what they will take; records nothing (recording_plan.h). No shapes: all of the runtime's. A
+  // budget of 0: no limit. An error if a shape is not there, if they lie on several devices, or if
+  // the budget is less than what one of the programs needs.
+  absl::StatusOr<RecordingPlan> Plan(absl::Span<const ShapeToRecord> shapes, uint64_t budget);
+  // Records what the plan says, as Record does, and compares the estimate with what the device
+  // gave. A shape that fails is left out, and the others are recorded. `after` is called once, with
+  // the result, when no more is to be recorded.
+  absl::StatusOr<PlanResult> RecordPlan(const RecordingPlan& plan, Stream& stream,
+                                        const AfterPlan& after = nullptr);
+  // Of the last plan that was recorded; null if there is none. Good until the next one.
+  const PlanResult* last_plan() const;
 
   // An error if something was declared under this name before, as a workspace or not.
   absl::StatusOr<DepId> DeclareDep(std::string name);

@@ -3,6 +3,7 @@
 #define GRAPHTREE_RUNTIME_RUNTIME_OPTIONS_H_
 
 #include <cstdint>
+#include <functional>
 
 #include "graphs/shared_budget.h"
 #include "graphs/tree_options.h"
@@ -24,6 +25,8 @@ struct RuntimeOptions {
   Share shared = {};
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;
+  // Nanoseconds since any fixed moment, for figures and budgets of time. Empty: the steady clock.
+  std::function<int64_t()> clock_ns = {};
 };
 
 struct RuntimeStats {

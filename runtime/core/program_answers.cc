@@ -28,6 +28,13 @@ absl::StatusOr<Agreement> ProgramState::Agree(const Key& key, Modes allowed, uin
   return agreed;
 }
 
+uint32_t ProgramState::FindShape(const Key& key, Mode mode) const {
+  for (uint32_t i = 0; i < table_->size(); ++i) {
+    if (table_->shape(i).key == key && table_->shape(i).mode == mode) return i;
+  }
+  return kNoShape;
+}
+
 absl::StatusOr<HostRuns> ProgramState::RunsOf(SlotId slot, const HostRows& rows) const {
   const std::vector<SlotSpec>& slots = options_.slots;
   if (slot >= slots.size()) {

@@ -59,6 +59,8 @@ struct ShapeState {
   // this shape therefore always give the block's own address.
   bool needs_blocks_address = false;
   bool is_by_cursor = false;  // the step under way leaves the block to the cursor
+  // Steps that it served, or would have served best had it been recorded.
+  uint64_t wanted = 0;
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;
   std::vector<const Layout*> outputs;
@@ -98,9 +100,14 @@ class ProgramState {
   uint64_t slot_bytes() const { return arena_.bytes; }
   // The slots' memory as the device gave it, in whole pieces.
   uint64_t mapped_slot_bytes() const { return memory_->mapped_bytes(); }
+  // That the driver took when its shapes ran first, as far as somebody looked.
+  uint64_t code_bytes() const { return code_bytes_; }
+  void NoteCode(uint64_t bytes) { code_bytes_ += bytes; }
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
+  // Its index, kNoShape if there is none.
+  uint32_t FindShape(const Key& key, Mode mode) const;
   // The same in every table of the program's; kNoShape of kNoShape.
   uint64_t IdOf(uint32_t index) const {
     return index == kNoShape ? kNoShape : table_->shape(index).id;
@@ -151,6 +158,7 @@ class ProgramState {
   FreeEvents free_events_;
   std::unique_ptr<SlotMemory> memory_;
   std::unique_ptr<StagingRing> ring_;  // goes before the memory, and waits for the last step
+  uint64_t code_bytes_ = 0;
   ShapeState eager_;
   std::vector<std::unique_ptr<ShapeState>> shapes_;
   std::optional<ShapeTable> table_;  // set by Create

@@ -45,13 +45,7 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
     const std::vector<uint64_t> now = dependencies_.GenerationsOf(program);
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
-      const ShapeState& shape = program.shape(i);
-      const ShapeLife& life = shape.life;
-      if (life.is_excluded()) continue;
-      const bool is_good = life.generations() == now || IsPlanted(RuntimeBug::kSkipsStale);
-      const bool is_there = life.is_recorded_first() &&
-                            !program.lane().tree->RecordingsOf(shape.function).empty();
-      if (is_there && is_good) continue;
+      if (program.shape(i).life.is_excluded() || IsGood(program, i)) continue;
       first.Update(RecordShape(program, i, stream));
       lanes_.AskOthers(program.lane());  // so that the next shape finds room
     }
@@ -63,11 +57,20 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
                    "its recordings have; the recordings that are stale are made again by steps"));
 }
 
-absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream) {
+bool Recordings::IsGood(ProgramState& program, uint32_t index) const {
+  const ShapeState& shape = program.shape(index);
+  const bool is_current = shape.life.generations() == dependencies_.GenerationsOf(program) ||
+                          IsPlanted(RuntimeBug::kSkipsStale);
+  return is_current && shape.life.is_recorded_first() &&
+         !program.lane().tree->RecordingsOf(shape.function).empty();
+}
+
+absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream,
+                                     const AfterRun& after_run) {
   Why why = Why::kFailed;
-  absl::Status status = TryShape(program, index, stream, &why);
+  absl::Status status = TryShape(program, index, stream, after_run, &why);
   if (!status.ok() && lanes_.AskOthers(program.lane())) {
-    status = TryShape(program, index, stream, &why);
+    status = TryShape(program, index, stream, after_run, &why);
   }
   if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
   if (!status.ok()) program.SetFailed(index, why);
@@ -75,7 +78,7 @@ absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stre
 }
 
 absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream& stream,
-                                  Why* why) {
+                                  const AfterRun& after_run, Why* why) {
   // A body may ask for more warm-ups than one; the tree bounds them.
   const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
   absl::Status status;
@@ -87,6 +90,7 @@ absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream&
     status = RunToRecord(*step, why);
     // A workspace that grew in the recording has done so now.
     const LastCall last = program.lane().tree->last_call();
+    if (after_run != nullptr) after_run(last.route);
     if (last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status) && run + 1 < most_runs) {
       status = absl::OkStatus();
       continue;

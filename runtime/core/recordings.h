@@ -15,6 +15,7 @@
 #define GRAPHTREE_RUNTIME_CORE_RECORDINGS_H_
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -42,13 +43,23 @@ class Recordings {
   Recordings& operator=(const Recordings&) = delete;
 
   absl::Status Record(ProgramState& program, Stream& stream);
+  // The same for one shape, whether it is recorded or not. `after_run` is told how each run of the
+  // shape went. REQUIRES: the caller has the lane, and the stream is of its device.
+  using AfterRun = std::function<void(CallRoute)>;
+  absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream,
+                           const AfterRun& after_run = nullptr);
+  // Whether the shape has a recording that steps may replay now, as far as its life knows.
+  bool IsGood(ProgramState& program, uint32_t index) const;
   // A step that a shape was to serve has run: notes what became of the shape's recording, and why
   // the step was no replay if it was none. Records the shape if the tree waits for that.
   void NoteRoute(OpenStep& step);
   // A step ran without `step.choice.better`, a shape that would serve it if it were usable: a shape
   // that a step failed to record is tried again after enough of these.
   static void NoteWithout(OpenStep& step) {
-    if (step.choice.better != kNoShape) step.program->NoteWaited(step.choice.better);
+    const uint32_t better = step.choice.better;
+    if (better == kNoShape) return;
+    ++step.program->shape(better).wanted;
+    step.program->NoteWaited(better);
   }
 
   // To which recordings belong that are made now.
@@ -58,8 +69,8 @@ class Recordings {
 
  private:
   absl::Status RecordAll(ProgramState& program, Stream& stream);
-  absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream);
-  absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream, Why* why);
+  absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream,
+                        const AfterRun& after_run, Why* why);
   absl::Status RunToRecord(OpenStep& step, Why* why);
   void NoteMiss(OpenStep& step, const LastCall& last);
   void NoteRecorded(OpenStep& step);

@@ -9,6 +9,7 @@
 //   programs.h       the programs by their ids
 //   dependencies.h   what recordings point to, and which of them are stale when that changes
 //   recordings.h     recordings made ahead or while serving, and those that wait for a commit
+//   plan_maker.h     plans of what is to be recorded; plan_runner.h records them
 //   describe.h       steps and statistics, for people and programs
 //
 // Here is only what needs several of these at once.
@@ -30,6 +31,8 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/open_step.h"
+#include "runtime/core/plan_maker.h"
+#include "runtime/core/plan_runner.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
 #include "runtime/program.h"
@@ -65,6 +68,8 @@ class RuntimeCore {
   const Dependencies& dependencies() const { return dependencies_; }
   Recordings& recordings() { return recordings_; }
   const Recordings& recordings() const { return recordings_; }
+  PlanMaker& plan_maker() { return plan_maker_; }
+  PlanRunner& plan_runner() { return plan_runner_; }
 
  private:
   // Adds the lane if there is none, which is `is_new`.
@@ -78,6 +83,8 @@ class RuntimeCore {
   Programs programs_;  // go before the lanes
   Dependencies dependencies_;
   Recordings recordings_;
+  PlanMaker plan_maker_;
+  PlanRunner plan_runner_;
 };
 
 }  // namespace graphtree

@@ -62,6 +62,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status) {
     const Key key = has_shape ? step.choice.key : Key();
     lane.history.Record({step.program->fingerprint(), lane.done++, shape, key});
   }
+  step.shape->wanted += step.choice.better == kNoShape;
   Recordings::NoteWithout(step);
   if (!status.ok()) {
     step.choice.why = Why::kFailed;

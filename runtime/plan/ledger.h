@@ -34,6 +34,7 @@ struct LedgerInput {
   struct Recording {
     uint32_t lane = 0;                 // its place in `lanes`
     uint32_t program = kNoProgram;     // its place in `programs`; none: a function beside programs
+    uint32_t shape = 0;                // its place among the program's shapes
     std::string function = {};         // "decode[tokens=8]"
     uint64_t id = 0;                   // in its tree
     std::vector<AddressRange> ranges = {};  // of the pool, in any order
@@ -44,6 +45,7 @@ struct LedgerInput {
     uint32_t device = 0;
     uint32_t number = 0;
     uint64_t mapped_bytes = 0;
+    uint64_t lasting_bytes = 0;  // of these: of eager runs and kept outputs, where no recording is
   };
   struct Program {
     std::string name = {};

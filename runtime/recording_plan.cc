@@ -1,0 +1,18 @@
+// Names for counters and scripts.
+#include "runtime/recording_plan.h"
+
+namespace graphtree {
+
+const char* LeftOutName(LeftOut why) {
+  switch (why) {
+    case LeftOut::kBudget:
+      return "budget";
+    case LeftOut::kExcluded:
+      return "excluded";
+    case LeftOut::kFailed:
+      return "failed";
+  }
+  return "?";
+}
+
+}  // namespace graphtree
