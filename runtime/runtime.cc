@@ -18,6 +18,7 @@
 #include "runtime/core/recordings.h"
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/step_launch.h"
+#include "runtime/watch/explain_watch.h"
 
 namespace graphtree {
 
@@ -225,6 +226,8 @@ RuntimeStats Runtime::stats() const {
 
 MemoryLedger Runtime::ledger() const {
   return core_->plan_maker().Ledger();
+Explanation Runtime::Explain(const ExplainOptions& options) const {
+  return ExplainWatch(core_->watch(), options);
 }
 
 Tree* Runtime::tree(uint32_t number, uint32_t device) {

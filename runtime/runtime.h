@@ -71,6 +71,7 @@
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
 #include "runtime/plan/ledger.h"
+#include "runtime/explain.h"
 #include "runtime/program.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
@@ -253,6 +254,11 @@ class Runtime {
   MemoryLedger ledger() const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
   // Calling a program's own function there is an error. Null if no program lies in that lane.
+  // Why steps ran as they did (explain.h). On any thread, at any time but while the runtime is
+  // closed; it makes no step wait but for ExplainOptions::trees.
+  Explanation Explain(const ExplainOptions& options = {}) const;
+  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null
+  // if no program lies in that lane.
   Tree* tree(uint32_t lane = 0, uint32_t device = 0);
 
  private:

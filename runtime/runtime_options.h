@@ -27,6 +27,11 @@ struct RuntimeOptions {
   bool records_while_serving = true;
   // Nanoseconds since any fixed moment, for figures and budgets of time. Empty: the steady clock.
   std::function<int64_t()> clock_ns = {};
+  // Nanoseconds of a clock that never goes back, which all times are taken from; empty: the
+  // system's steady clock. Any thread may call it.
+  std::function<int64_t()> clock_ns = {};
+  // False: steps are counted, and neither timed nor kept for Explain.
+  bool watches_steps = true;
 };
 
 struct RuntimeStats {

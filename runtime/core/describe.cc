@@ -44,10 +44,12 @@ RuntimeStats StatsOf(const Lanes& lanes, const Programs& programs,
   stats.workspace_moves = dependencies.moves_with_cost();
   stats.stale_recordings = dependencies.stale_recordings();
   lanes.ForEach([&stats](const Lane& lane) {
-    stats.steps += lane.counts.steps;
-    stats.recordings += lane.counts.recordings;
-    stats.failed_recordings += lane.counts.failed_recordings;
-    for (size_t i = 0; i < kWhyCount; ++i) stats.why[i] += lane.counts.why[i];
+    stats.steps += lane.counts.steps.get();
+    stats.recordings += lane.counts.recordings.get();
+    stats.failed_recordings += lane.counts.failed_recordings.get();
+    for (size_t i = 0; i < kWhyCount; ++i) {
+      stats.why[i] += lane.watch->count(static_cast<Why>(i));
+    }
   });
   programs.ForEach([&stats](ProgramId, ProgramState& program) {
     stats.staging_waits += program.ring().waits();

@@ -17,6 +17,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "device/device.h"
@@ -25,20 +26,24 @@
 #include "graphs/workspaces.h"
 #include "runtime/core/open_step.h"
 #include "runtime/shapes/launch_history.h"
-#include "runtime/why.h"
+#include "runtime/watch/counter.h"
+#include "runtime/watch/lane_watch.h"
 
 namespace graphtree {
 
 struct LaneCounts {
-  uint64_t steps = 0;
-  uint64_t recordings = 0;
-  uint64_t failed_recordings = 0;
-  WhyCounts why = {};
+  Counter steps;
+  Counter recordings;
+  Counter failed_recordings;
 };
 
 struct Lane {
-  Lane(Device& device, uint32_t device_number, uint32_t number)
-      : device(device), device_number(device_number), number(number) {}
+  Lane(Device& device, uint32_t device_number, uint32_t number,
+       std::shared_ptr<LaneWatch> watch)
+      : device(device),
+        device_number(device_number),
+        number(number),
+        watch(std::move(watch)) {}
 
   // False if a step is under way.
   bool Take(ProgramState* program) {
@@ -57,6 +62,7 @@ struct Lane {
   OpenStep step;
   // Apart for each lane, as each may have a thread of its own.
   LaneCounts counts;
+  const std::shared_ptr<LaneWatch> watch;
   LaunchHistory history;
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t done = 0;  // steps that went well

@@ -51,7 +51,10 @@ ProgramState::ProgramState(Lane& lane, ProgramOptions options, bool records_whil
     : lane_(lane),
       options_(std::move(options)),
       records_while_serving_(records_while_serving),
-      fingerprint_(FingerprintOf(options_.name)) {}
+      fingerprint_(FingerprintOf(options_.name)),
+      watch_(std::make_shared<ProgramWatch>(options_.name, lane.device_number, lane.number)) {
+  eager_.watch = watch_->eager;
+}
 
 absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Lane& lane,
                                                                    ProgramOptions options,
@@ -205,6 +208,9 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode) {
   for (std::unique_ptr<ShapeState>& shape : added) {
     std::string called = absl::StrCat(name(), "[", ToString(shape->key), "]");
     shape->function = RegisterShape(shape.get(), std::move(called), /*is_eager=*/false);
+    shape->watch = std::make_shared<ShapeWatch>(static_cast<uint32_t>(shapes_.size()), shape->key,
+                                                shape->mode);
+    watch_->AddShape(shape->watch);
     shapes_.push_back(std::move(shape));
   }
   table_ = *std::move(table);

@@ -41,6 +41,8 @@
 #include "runtime/slots/slot_memory.h"
 #include "runtime/slots/slot_plan.h"
 #include "runtime/slots/staging_ring.h"
+#include "runtime/watch/shape_watch.h"
+#include "runtime/watch/watch.h"
 #include "runtime/why.h"
 
 namespace graphtree {
@@ -64,6 +66,12 @@ struct ShapeState {
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;
   std::vector<const Layout*> outputs;
+  std::shared_ptr<ShapeWatch> watch;  // what readers on other threads see
+
+  void TellWatch(bool is_recorded) {
+    watch->is_recorded.store(is_recorded, std::memory_order_relaxed);
+  }
+  void TellWatch() { TellWatch(life.is_recorded()); }
 };
 
 class ProgramState {
@@ -103,6 +111,10 @@ class ProgramState {
   // That the driver took when its shapes ran first, as far as somebody looked.
   uint64_t code_bytes() const { return code_bytes_; }
   void NoteCode(uint64_t bytes) { code_bytes_ += bytes; }
+  const std::shared_ptr<ProgramWatch>& watch() const { return watch_; }
+  // Among the runtime's programs (ProgramId::index).
+  uint32_t number() const { return number_; }
+  void SetNumber(uint32_t number) { number_ = number; }
   std::vector<uint32_t> dependencies() const;
   // The shape with this index of the table.
   ShapeState& shape(uint32_t index) { return *shapes_[table_->shape(index).id]; }
@@ -141,7 +153,11 @@ class ProgramState {
 
   // The table is told what the shape's life says.
   void TellTable(uint32_t index) {
-    table_->SetUsable(index, shape(index).life.usable(records_while_serving_));
+    ShapeState& told = shape(index);
+    const Why usable = told.life.usable(records_while_serving_);
+    table_->SetUsable(index, usable);
+    told.watch->usable.store(usable, std::memory_order_relaxed);
+    told.TellWatch();
   }
 
   FunctionId RegisterShape(ShapeState* shape, std::string name, bool is_eager);
@@ -154,6 +170,8 @@ class ProgramState {
   const ProgramOptions options_;
   const bool records_while_serving_;
   const uint64_t fingerprint_;
+  const std::shared_ptr<ProgramWatch> watch_;
+  uint32_t number_ = 0;
   ArenaPlan arena_;
   FreeEvents free_events_;
   std::unique_ptr<SlotMemory> memory_;

@@ -49,6 +49,7 @@ absl::Status Programs::CheckAlone(const ProgramState& program) const {
 
 ProgramId Programs::Add(std::unique_ptr<ProgramState> program) {
   std::string name = program->name();
+  program->SetNumber(static_cast<uint32_t>(rows_.size()));
   rows_.push_back({std::move(name), std::move(program)});
   return {runtime_, static_cast<uint32_t>(rows_.size() - 1)};
 }

@@ -126,13 +126,16 @@ absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
       "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
 }
 
-void Recordings::NoteRoute(OpenStep& step) {
+LastCall Recordings::NoteRoute(OpenStep& step) {
   const LastCall last = step.program->lane().tree->last_call();
   if (last.route != CallRoute::kReplayed) {
     NoteMiss(step, last);
+    step.shape->TellWatch();
   } else if (!step.continues) {
+    if (!step.shape->life.is_recorded()) step.shape->TellWatch(/*is_recorded=*/true);
     step.shape->life.Hit();
   }
+  return last;
 }
 
 void Recordings::NoteMiss(OpenStep& step, const LastCall& last) {

@@ -51,8 +51,9 @@ class Recordings {
   // Whether the shape has a recording that steps may replay now, as far as its life knows.
   bool IsGood(ProgramState& program, uint32_t index) const;
   // A step that a shape was to serve has run: notes what became of the shape's recording, and why
-  // the step was no replay if it was none. Records the shape if the tree waits for that.
-  void NoteRoute(OpenStep& step);
+  // the step was no replay if it was none. Records the shape if the tree waits for that. Returns
+  // what the tree has made of it.
+  LastCall NoteRoute(OpenStep& step);
   // A step ran without `step.choice.better`, a shape that would serve it if it were usable: a shape
   // that a step failed to record is tried again after enough of these.
   static void NoteWithout(OpenStep& step) {

@@ -2,6 +2,7 @@
 #include "runtime/core/runtime_core.h"
 
 #include <atomic>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -69,9 +70,15 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor(place, &is_new));
   absl::StatusOr<std::unique_ptr<ProgramState>> program =
       ProgramState::Create(*lane, std::move(options), options_.records_while_serving);
-  if (program.ok()) return programs_.Add(*std::move(program));
-  if (is_new) lanes_.Remove(place);
-  return program.status();
+  if (!program.ok()) {
+    if (is_new) lanes_.Remove(place);
+    return program.status();
+  }
+  const std::shared_ptr<const ProgramWatch> watch = (*program)->watch();
+  const ProgramId id = programs_.Add(*std::move(program));
+  if (is_new) watch_.AddLane({place.first, place.second, lane->watch, lane->tree.get()});
+  watch_.AddProgram(id.index, watch);
+  return id;
 }
 
 absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mode mode) {
@@ -117,6 +124,7 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_RETURN_IF_ERROR(program->Leave());
   OpenStep& last = program->lane().step;
   if (last.program == program) last.program = nullptr;
+  watch_.RemoveProgram(id.index);
   programs_.Remove(id);
   return absl::OkStatus();
 }

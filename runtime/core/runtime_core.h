@@ -11,6 +11,7 @@
 //   recordings.h     recordings made ahead or while serving, and those that wait for a commit
 //   plan_maker.h     plans of what is to be recorded; plan_runner.h records them
 //   describe.h       steps and statistics, for people and programs
+//   watch/watch.h    what steps have noted, for readers on any thread
 //
 // Here is only what needs several of these at once.
 //
@@ -39,6 +40,7 @@
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
+#include "runtime/watch/watch.h"
 
 namespace graphtree {
 
@@ -70,12 +72,13 @@ class RuntimeCore {
   const Recordings& recordings() const { return recordings_; }
   PlanMaker& plan_maker() { return plan_maker_; }
   PlanRunner& plan_runner() { return plan_runner_; }
+  const Watch& watch() const { return watch_; }
 
  private:
   // Adds the lane if there is none, which is `is_new`.
   absl::StatusOr<Lane*> LaneFor(Lanes::Place place, bool* is_new);
-  // The step was run: counts it, with the reason why it ran as it did.
-  void Note(OpenStep& step, const absl::Status& status);
+  // The step was run: counts it, with the reason why it ran as it did. `began_ns` is the watch's.
+  void Note(OpenStep& step, const absl::Status& status, int64_t began_ns);
 
   const RuntimeOptions options_;
   const uint32_t number_;  // of this runtime among those of the process
@@ -85,6 +88,7 @@ class RuntimeCore {
   Recordings recordings_;
   PlanMaker plan_maker_;
   PlanRunner plan_runner_;
+  Watch watch_;
 };
 
 }  // namespace graphtree

@@ -3,15 +3,32 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/tree_stats.h"
 #include "runtime/core/in_step.h"
 #include "runtime/core/program_state.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/shape_table.h"
 #include "runtime/slots/planted_bug.h"
+#include "runtime/watch/lane_watch.h"
+#include "runtime/watch/step_log.h"
 #include "runtime/why.h"
 
 namespace graphtree {
+namespace {
+
+// A step whose shape has no recording takes so long that it is timed each time.
+bool ExpectsReplay(const OpenStep& step) {
+  return IsReplay(step.choice.why) && step.shape->life.is_recorded();
+}
+
+// A step that no shape served, and that none would, has none.
+uint32_t ShapeIdOf(const OpenStep& step, bool has_shape) {
+  if (has_shape) return step.shape->watch->id;
+  return static_cast<uint32_t>(step.program->IdOf(step.choice.better));
+}
+
+}  // namespace
 
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
                                              const StepOptions& options) {
@@ -41,8 +58,9 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   absl::Status status = CheckRunnable(step, outputs);
   const bool is_launched = status.ok();
   if (is_launched) {
+    const int64_t began_ns = step.program->lane().watch->BeginTiming(ExpectsReplay(step));
     status = LaunchStep(step, outputs);
-    Note(step, status);
+    Note(step, status, began_ns);
   } else {
     step.choice.why = Why::kFailed;
     if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().counts.steps;
@@ -51,7 +69,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   return status.ok() ? status : InStep(step, "running", status);
 }
 
-void RuntimeCore::Note(OpenStep& step, const absl::Status& status) {
+void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began_ns) {
   Lane& lane = step.program->lane();
   ++lane.counts.steps;
   const bool has_shape = IsReplay(step.choice.why);
@@ -64,16 +82,26 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status) {
   }
   step.shape->wanted += step.choice.better == kNoShape;
   Recordings::NoteWithout(step);
+  LastCall last = {.route = CallRoute::kRanEagerly};
   if (!status.ok()) {
     step.choice.why = Why::kFailed;
+    last.route = CallRoute::kNone;
   } else if (has_shape) {
-    recordings_.NoteRoute(step);
+    last = recordings_.NoteRoute(step);
   }
   if (!IsReplay(step.choice.why)) {
     lanes_.ShareMemory(lane);
     lanes_.AskOthers(lane);
   }
-  ++lane.counts.why[static_cast<size_t>(step.choice.why)];
+  const int32_t padded = has_shape ? step.choice.key.tokens - step.key.tokens : 0;
+  LoggedStep logged = {.key = step.key,
+                       .why = step.choice.why,
+                       .field = step.choice.field,
+                       .route = last.route,
+                       .reason = last.reason,
+                       .program = step.program->number(),
+                       .shape = ShapeIdOf(step, has_shape)};
+  lane.watch->Note(logged, began_ns, static_cast<uint64_t>(padded), *step.shape->watch);
 }
 
 }  // namespace graphtree

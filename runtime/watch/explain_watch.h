@@ -1,0 +1,16 @@
+// Makes an explanation (runtime/explain.h) of what a runtime has noted.
+//
+// Threads: any, at any time.
+#ifndef GRAPHTREE_RUNTIME_WATCH_EXPLAIN_WATCH_H_
+#define GRAPHTREE_RUNTIME_WATCH_EXPLAIN_WATCH_H_
+
+#include "runtime/explain.h"
+#include "runtime/watch/watch.h"
+
+namespace graphtree {
+
+Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_WATCH_EXPLAIN_WATCH_H_

@@ -1,0 +1,34 @@
+// Lists under a mutex.
+#include "runtime/watch/watch.h"
+
+namespace graphtree {
+
+void Watch::AddLane(WatchedLane lane) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  lanes_.push_back(std::move(lane));
+}
+
+void Watch::AddProgram(uint32_t number, std::shared_ptr<const ProgramWatch> program) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::string name = program->name;
+  programs_.push_back({number, std::move(name), std::move(program)});
+}
+
+void Watch::RemoveProgram(uint32_t number) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  for (WatchedProgram& program : programs_) {
+    if (program.number == number) program.watch = nullptr;
+  }
+}
+
+std::vector<WatchedLane> Watch::lanes() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lanes_;
+}
+
+std::vector<WatchedProgram> Watch::programs() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return programs_;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,95 @@
+// All that a runtime has noted, to be read by any thread at any time: its lanes and its programs.
+//
+//   Watch --- lanes       LaneWatch: the last steps, counts, times; and the lane's tree
+//         --- programs    by number, as their ids have it: ProgramWatch
+//                           --- eager    steps that no shape served
+//                           --- shapes   by id
+//
+// What steps note are atomics (counter.h), so neither steps nor readers wait. The lists are guarded
+// by mutexes that no step takes: only who adds or removes a program or shapes, and readers. Whoever
+// reads is given shared pointers, and may go on reading what is removed meanwhile.
+#ifndef GRAPHTREE_RUNTIME_WATCH_WATCH_H_
+#define GRAPHTREE_RUNTIME_WATCH_WATCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graphs/tree.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/mode.h"
+#include "runtime/watch/lane_watch.h"
+#include "runtime/watch/shape_watch.h"
+
+namespace graphtree {
+
+class ProgramWatch {
+ public:
+  using Shapes = std::vector<std::shared_ptr<ShapeWatch>>;
+
+  ProgramWatch(std::string name, uint32_t device, uint32_t lane)
+      : name(std::move(name)), device(device), lane(lane) {}
+  ProgramWatch(const ProgramWatch&) = delete;
+  ProgramWatch& operator=(const ProgramWatch&) = delete;
+
+  void AddShape(std::shared_ptr<ShapeWatch> shape) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    shapes_.push_back(std::move(shape));
+  }
+  // By id.
+  Shapes shapes() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return shapes_;
+  }
+
+  const std::string name;
+  const uint32_t device;
+  const uint32_t lane;
+  const std::shared_ptr<ShapeWatch> eager =
+      std::make_shared<ShapeWatch>(ShapeWatch::kEagerId, Key(), Mode::kEager);
+
+ private:
+  mutable std::mutex mutex_;
+  Shapes shapes_;
+};
+
+struct WatchedLane {
+  uint32_t device = 0;
+  uint32_t lane = 0;
+  std::shared_ptr<const LaneWatch> watch;
+  Tree* tree = nullptr;  // good for as long as the runtime
+};
+
+struct WatchedProgram {
+  uint32_t number = 0;
+  std::string name;
+  std::shared_ptr<const ProgramWatch> watch;  // null: it was removed
+};
+
+class Watch {
+ public:
+  Watch() = default;
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+
+  void AddLane(WatchedLane lane);
+  void AddProgram(uint32_t number, std::shared_ptr<const ProgramWatch> program);
+  // Its name stays, as the last steps may be the program's.
+  void RemoveProgram(uint32_t number);
+
+  std::vector<WatchedLane> lanes() const;
+  // In the order of their numbers.
+  std::vector<WatchedProgram> programs() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<WatchedLane> lanes_;
+  std::vector<WatchedProgram> programs_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_WATCH_WATCH_H_
