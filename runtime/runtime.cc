@@ -6,7 +6,10 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
+#include "graphs/outline.h"
+#include "runtime/core/collect_metrics.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/describe.h"
 #include "runtime/core/lane.h"
@@ -19,6 +22,8 @@
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/watch/explain_watch.h"
+#include "runtime/watch/watch.h"
+#include "runtime/watch_json.h"
 
 namespace graphtree {
 
@@ -228,6 +233,23 @@ MemoryLedger Runtime::ledger() const {
   return core_->plan_maker().Ledger();
 Explanation Runtime::Explain(const ExplainOptions& options) const {
   return ExplainWatch(core_->watch(), options);
+}
+
+Metrics Runtime::metrics() const {
+  return CollectMetrics(core_->watch(), core_->dependencies(), core_->options());
+}
+
+std::string Runtime::DebugJson(const ExplainOptions& options) const {
+  JsonWriter json;
+  json.BeginObject().Key("metrics").Raw(MetricsAsJson(metrics()));
+  json.Key("explanation").Raw(ExplanationAsJson(Explain(options)));
+  json.Key("trees").BeginArray();
+  for (const WatchedLane& lane : core_->watch().lanes()) {
+    json.BeginObject().Key("device").Unsigned(lane.device).Key("lane").Unsigned(lane.lane);
+    json.Key("outline").Raw(OutlineAsJson(lane.tree->outline())).EndObject();
+  }
+  json.EndArray().EndObject();
+  return json.text();
 }
 
 Tree* Runtime::tree(uint32_t number, uint32_t device) {

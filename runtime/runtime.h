@@ -72,6 +72,7 @@
 #include "graphs/tree.h"
 #include "runtime/plan/ledger.h"
 #include "runtime/explain.h"
+#include "runtime/metrics.h"
 #include "runtime/program.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
@@ -257,6 +258,12 @@ class Runtime {
   // Why steps ran as they did (explain.h). On any thread, at any time but while the runtime is
   // closed; it makes no step wait but for ExplainOptions::trees.
   Explanation Explain(const ExplainOptions& options = {}) const;
+  // What it counts and holds (metrics.h). On any thread, likewise; it waits for the calls that run
+  // in its trees.
+  Metrics metrics() const;
+  // All of it as one JSON text: {"metrics": ..., "explanation": ..., "trees": [{"device": ...,
+  // "lane": ..., "outline": ...}]}. On any thread, likewise.
+  std::string DebugJson(const ExplainOptions& options = {}) const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null
   // if no program lies in that lane.
   Tree* tree(uint32_t lane = 0, uint32_t device = 0);

@@ -36,6 +36,7 @@ absl::StatusOr<DepId> Dependencies::Declare(std::string name,
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("dependency '", name, "' was declared")));
   const uint32_t index = table_.Declare(std::move(name), memory);
+  workspace_bytes_.Add(table_.memory(index).bytes);
   lanes_.ForEach([&](Lane& lane) { Register(lane, index); });
   return DepId{runtime_, index};
 }
@@ -74,6 +75,7 @@ absl::Status Dependencies::Move(DepId workspace, AddressRange memory) {
   if (before == memory) return absl::OkStatus();
   const std::vector<std::string> stale = RecordedWith(index);
   table_.Move(index, memory);
+  workspace_bytes_.Set(workspace_bytes_.get() - before.bytes + memory.bytes);
   ++touches_;
   absl::Status first;
   lanes_.ForEach([&](Lane& lane) {
@@ -82,7 +84,7 @@ absl::Status Dependencies::Move(DepId workspace, AddressRange memory) {
   });
   if (stale.empty()) return first;
   ++moves_with_cost_;
-  stale_recordings_ += stale.size();
+  stale_recordings_.Add(stale.size());
   TellMove(index, before, stale);
   return first;
 }

@@ -28,6 +28,7 @@
 #include "runtime/core/programs.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
+#include "runtime/watch/counter.h"
 
 namespace graphtree {
 
@@ -61,9 +62,11 @@ class Dependencies {
   // The program's dependencies that were touched since the shape was recorded.
   std::vector<uint32_t> TouchedSince(const ProgramState& program, const ShapeState& shape) const;
 
-  uint64_t touches() const { return touches_; }  // and moves
-  uint64_t moves_with_cost() const { return moves_with_cost_; }
-  uint64_t stale_recordings() const { return stale_recordings_; }
+  // On any thread:
+  uint64_t touches() const { return touches_.get(); }  // and moves
+  uint64_t moves_with_cost() const { return moves_with_cost_.get(); }
+  uint64_t stale_recordings() const { return stale_recordings_.get(); }
+  uint64_t workspace_bytes() const { return workspace_bytes_.get(); }  // of all, now
 
  private:
   void Register(Lane& lane, uint32_t index) const;
@@ -76,9 +79,10 @@ class Dependencies {
   const Programs& programs_;
   const RuntimeOptions& options_;
   DependencyTable table_;
-  uint64_t touches_ = 0;
-  uint64_t moves_with_cost_ = 0;   // after which recordings were stale
-  uint64_t stale_recordings_ = 0;  // that were made so by moves
+  Counter touches_;
+  Counter moves_with_cost_;   // after which recordings were stale
+  Counter stale_recordings_;  // that were made so by moves
+  Counter workspace_bytes_;
 };
 
 }  // namespace graphtree

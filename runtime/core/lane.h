@@ -26,16 +26,9 @@
 #include "graphs/workspaces.h"
 #include "runtime/core/open_step.h"
 #include "runtime/shapes/launch_history.h"
-#include "runtime/watch/counter.h"
 #include "runtime/watch/lane_watch.h"
 
 namespace graphtree {
-
-struct LaneCounts {
-  Counter steps;
-  Counter recordings;
-  Counter failed_recordings;
-};
 
 struct Lane {
   Lane(Device& device, uint32_t device_number, uint32_t number,
@@ -61,8 +54,8 @@ struct Lane {
   FunctionId carry = 0;  // RegisterCarry
   OpenStep step;
   // Apart for each lane, as each may have a thread of its own.
-  LaneCounts counts;
   const std::shared_ptr<LaneWatch> watch;
+  LaneCounts& counts = watch->counts;
   LaunchHistory history;
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t done = 0;  // steps that went well

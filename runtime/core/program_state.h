@@ -112,6 +112,11 @@ class ProgramState {
   uint64_t code_bytes() const { return code_bytes_; }
   void NoteCode(uint64_t bytes) { code_bytes_ += bytes; }
   const std::shared_ptr<ProgramWatch>& watch() const { return watch_; }
+  // Tells the watch what the ring has counted.
+  void TellWatch() {
+    watch_->staging_waits.Set(ring_->waits());
+    watch_->staging_told.Set(ring_->told());
+  }
   // Among the runtime's programs (ProgramId::index).
   uint32_t number() const { return number_; }
   void SetNumber(uint32_t number) { number_ = number; }

@@ -73,6 +73,7 @@ class RuntimeCore {
   PlanMaker& plan_maker() { return plan_maker_; }
   PlanRunner& plan_runner() { return plan_runner_; }
   const Watch& watch() const { return watch_; }
+  const RuntimeOptions& options() const { return options_; }
 
  private:
   // Adds the lane if there is none, which is `is_new`.

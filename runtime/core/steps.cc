@@ -94,6 +94,8 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
     lanes_.AskOthers(lane);
   }
   const int32_t padded = has_shape ? step.choice.key.tokens - step.key.tokens : 0;
+  lane.counts.staged_bytes.Add(step.shape->plan.block_bytes);
+  step.program->TellWatch();
   LoggedStep logged = {.key = step.key,
                        .why = step.choice.why,
                        .field = step.choice.field,

@@ -36,38 +36,13 @@ WhyCounts CountsOf(const ShapeWatch& watch, WhyCounts* all) {
   return counts;
 }
 
-ExplainedProgram ProgramOf(const ProgramWatch& watch) {
-  ExplainedProgram program{.name = watch.name, .device = watch.device, .lane = watch.lane};
-  WhyCounts all = {};
-  for (const std::shared_ptr<ShapeWatch>& shape : watch.shapes()) {
-    program.shapes.push_back({.key = shape->key,
-                              .mode = shape->mode,
-                              .is_recorded = shape->is_recorded.load(std::memory_order_relaxed),
-                              .usable = shape->usable.load(std::memory_order_relaxed),
-                              .why = CountsOf(*shape, &all),
-                              .times = TimesOf(*shape)});
-  }
-  CountsOf(*watch.eager, &all);
-  program.eager_times = TimesOf(*watch.eager);
-  for (size_t i = 0; i < kWhyCount; ++i) {
-    const Why why = static_cast<Why>(i);
-    program.steps += all[i];
-    if (IsReplay(why)) {
-      program.replays += all[i];
-    } else if (all[i] > 0) {
-      program.reasons.push_back({why, all[i], ""});
-    }
-  }
-  return program;
-}
-
 Drafts DraftsOf(const Watch& watch) {
   Drafts drafts;
   for (const WatchedProgram& program : watch.programs()) {
     if (program.number >= drafts.size()) drafts.resize(program.number + 1);
     ExplainedProgram& draft = drafts[program.number].program;
     draft.name = program.name;
-    if (program.watch != nullptr) draft = ProgramOf(*program.watch);
+    if (program.watch != nullptr) draft = ExplainProgram(*program.watch);
   }
   return drafts;
 }
@@ -105,6 +80,31 @@ ExplainedStep StepOf(const WatchedLane& lane, const LoggedStep& logged, const Dr
 }
 
 }  // namespace
+
+ExplainedProgram ExplainProgram(const ProgramWatch& watch) {
+  ExplainedProgram program{.name = watch.name, .device = watch.device, .lane = watch.lane};
+  WhyCounts all = {};
+  for (const std::shared_ptr<ShapeWatch>& shape : watch.shapes()) {
+    program.shapes.push_back({.key = shape->key,
+                              .mode = shape->mode,
+                              .is_recorded = shape->is_recorded.load(std::memory_order_relaxed),
+                              .usable = shape->usable.load(std::memory_order_relaxed),
+                              .why = CountsOf(*shape, &all),
+                              .times = TimesOf(*shape)});
+  }
+  CountsOf(*watch.eager, &all);
+  program.eager_times = TimesOf(*watch.eager);
+  for (size_t i = 0; i < kWhyCount; ++i) {
+    const Why why = static_cast<Why>(i);
+    program.steps += all[i];
+    if (IsReplay(why)) {
+      program.replays += all[i];
+    } else if (all[i] > 0) {
+      program.reasons.push_back({why, all[i], ""});
+    }
+  }
+  return program;
+}
 
 Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options) {
   Explanation explanation;

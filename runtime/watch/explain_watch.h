@@ -9,6 +9,8 @@
 
 namespace graphtree {
 
+// One program, without advice.
+ExplainedProgram ExplainProgram(const ProgramWatch& watch);
 Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options);
 
 }  // namespace graphtree

@@ -32,6 +32,13 @@ using ClockNs = std::function<int64_t()>;
 
 int64_t SteadyClockNs();
 
+struct LaneCounts {
+  Counter steps;
+  Counter recordings;
+  Counter failed_recordings;
+  Counter staged_bytes;
+};
+
 class LaneWatch {
  public:
   static constexpr int64_t kNotTimed = -1;
@@ -73,6 +80,8 @@ class LaneWatch {
   // Of the steps that were timed.
   DurationCounts times(CallRoute route) const { return times_[static_cast<size_t>(route)].get(); }
   uint64_t padded_tokens() const { return padded_tokens_.get(); }
+
+  LaneCounts counts;  // by the lane's thread
 
  private:
   const ClockNs clock_;

@@ -21,6 +21,7 @@
 #include "graphs/tree.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
+#include "runtime/watch/counter.h"
 #include "runtime/watch/lane_watch.h"
 #include "runtime/watch/shape_watch.h"
 
@@ -48,6 +49,11 @@ class ProgramWatch {
   const std::string name;
   const uint32_t device;
   const uint32_t lane;
+  // As RuntimeStats has them, and set by the lane's thread.
+  Counter slot_bytes;
+  Counter staging_bytes;
+  Counter staging_waits;
+  Counter staging_told;
   const std::shared_ptr<ShapeWatch> eager =
       std::make_shared<ShapeWatch>(ShapeWatch::kEagerId, Key(), Mode::kEager);
 

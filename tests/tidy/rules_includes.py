@@ -53,7 +53,7 @@ _FOLDERS = (
     _Rooms("runtime/", _stack("shapes/", "plan/", "slots/", "core/"),
            seen=r"(why|program|recording_plan|runtime_options)\.h"),
     _Rooms("runtime/", _stack("shapes/", "slots/", "watch/", "core/"),
-           seen=r"(why|program|runtime_options|explain)\.h"),
+           seen=r"(why|program|runtime_options|explain|metrics)\.h"),
     _Rooms("device/host/", _stack("ops/", "checks/", "graph/", "engine/", "objects/"),
            seen=r"host_options\.h", door_sees_rooms=False),
     _Rooms("tools/",

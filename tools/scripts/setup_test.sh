@@ -54,8 +54,11 @@ expect 0 --no-cuda --list
 # A browser is for tests alone, and only Debian has one that simply runs.
 expect 1 --no-cuda --tests --list
 expect_text "chromium"
+expect_text "python3-prometheus-client"
 echo 'ID=ubuntu' >"$root/os-release"
-expect 0 --no-cuda --tests --list
+expect 1 --no-cuda --tests --list
+expect_text "python3-prometheus-client"
+if grep -q "chromium" "$root/output"; then fail "Ubuntu's chromium is asked for"; fi
 echo 'ID=debian' >"$root/os-release"
 
 # clang is missing and asked for: it is named with its reason and installed through sudo.

@@ -1,0 +1,63 @@
+// Copies counters and figures.
+#include "runtime/core/collect_metrics.h"
+
+#include "allocator/pool.h"
+#include "graphs/tree.h"
+#include "runtime/watch/explain_watch.h"
+
+namespace graphtree {
+namespace {
+
+LaneMetrics LaneOf(const WatchedLane& watched) {
+  const LaneWatch& watch = *watched.watch;
+  LaneMetrics lane{.device = watched.device,
+                   .lane = watched.lane,
+                   .steps = watch.counts.steps.get(),
+                   .recordings = watch.counts.recordings.get(),
+                   .failed_recordings = watch.counts.failed_recordings.get(),
+                   .padded_tokens = watch.padded_tokens(),
+                   .staged_bytes = watch.counts.staged_bytes.get(),
+                   .tree = watched.tree->stats()};
+  for (size_t route = 0; route < kRouteCount; ++route) {
+    lane.times[route] = watch.times(static_cast<CallRoute>(route));
+    for (size_t why = 0; why < kWhyCount; ++why) {
+      lane.dispatches[route][why] =
+          watch.count(static_cast<CallRoute>(route), static_cast<Why>(why));
+    }
+  }
+  watched.tree->Inspect([&] { lane.pool = watched.tree->pool().Stats(); });
+  return lane;
+}
+
+ProgramMetrics ProgramOf(const ProgramWatch& watch) {
+  return {.counts = ExplainProgram(watch),
+          .slot_bytes = watch.slot_bytes.get(),
+          .staging_bytes = watch.staging_bytes.get(),
+          .staging_waits = watch.staging_waits.get(),
+          .staging_told = watch.staging_told.get()};
+}
+
+}  // namespace
+
+Metrics CollectMetrics(const Watch& watch, const Dependencies& dependencies,
+                       const RuntimeOptions& options) {
+  Metrics metrics{.touches = dependencies.touches(),
+                  .workspace_moves = dependencies.moves_with_cost(),
+                  .stale_recordings = dependencies.stale_recordings(),
+                  .workspace_bytes = dependencies.workspace_bytes(),
+                  .pool_budget_bytes = options.pool_bytes,
+                  .executable_budget_bytes = options.shared.executable_bytes};
+  for (const WatchedLane& lane : watch.lanes()) metrics.lanes.push_back(LaneOf(lane));
+  for (const WatchedProgram& program : watch.programs()) {
+    if (program.watch == nullptr) continue;
+    metrics.programs.push_back(ProgramOf(*program.watch));
+    for (const ExplainedShape& shape : metrics.programs.back().counts.shapes) {
+      if (shape.usable == Why::kExcluded) continue;
+      ++metrics.wanted_shapes;
+      if (shape.is_recorded) ++metrics.ready_shapes;
+    }
+  }
+  return metrics;
+}
+
+}  // namespace graphtree

@@ -1,0 +1,79 @@
+// What a runtime counts and holds, as a struct, as Prometheus text and as JSON.
+//
+//   # HELP graphtree_dispatch_total Steps, by how they ran and why.
+//   # TYPE graphtree_dispatch_total counter
+//   graphtree_dispatch_total{device="0",lane="0",mode="replay",reason="hit"} 5012
+//
+// Nothing is labelled by request. Shapes are labelled, for the most used ones of each program
+// alone, so the number of series is bounded by programs and not by traffic. Names of counters end
+// in _total; bytes and seconds are in the names.
+//
+// Plain data, copied out: it shows the moment at which it was taken, and counts of one moment may
+// differ by the steps that ran meanwhile.
+#ifndef GRAPHTREE_RUNTIME_METRICS_H_
+#define GRAPHTREE_RUNTIME_METRICS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "allocator/pool_types.h"
+#include "graphs/tree_stats.h"
+#include "runtime/explain.h"
+#include "runtime/watch/durations.h"
+#include "runtime/why.h"
+
+namespace graphtree {
+
+struct LaneMetrics {
+  uint32_t device = 0;
+  uint32_t lane = 0;
+  uint64_t steps = 0;
+  uint64_t recordings = 0;
+  uint64_t failed_recordings = 0;
+  uint64_t padded_tokens = 0;  // by which steps were larger than what their callers asked for
+  uint64_t staged_bytes = 0;   // that steps brought to the device
+  std::array<WhyCounts, 5> dispatches = {};  // by CallRoute
+  std::array<DurationCounts, 5> times = {};  // by CallRoute; of replays one in 15 or so
+  TreeStats tree = {};
+  PoolStats pool = {};
+};
+
+struct ProgramMetrics {
+  ExplainedProgram counts;  // without advice
+  uint64_t slot_bytes = 0;
+  uint64_t staging_bytes = 0;
+  uint64_t staging_waits = 0;
+  uint64_t staging_told = 0;
+};
+
+struct Metrics {
+  std::vector<LaneMetrics> lanes = {};
+  std::vector<ProgramMetrics> programs = {};
+  uint64_t touches = 0;
+  uint64_t workspace_moves = 0;
+  uint64_t stale_recordings = 0;
+  uint64_t workspace_bytes = 0;          // of dependencies with memory, now
+  uint64_t pool_budget_bytes = 0;        // of all lanes of a device; 0: none
+  uint64_t executable_budget_bytes = 0;  // likewise
+  // Shapes that are recorded, and all that are not excluded.
+  uint64_t ready_shapes = 0;
+  uint64_t wanted_shapes = 0;
+
+  double ready_ratio() const {
+    return wanted_shapes == 0 ? 1 : static_cast<double>(ready_shapes) / wanted_shapes;
+  }
+};
+
+// Of each program, shapes that have a series of their own.
+inline constexpr size_t kMostLabelledShapes = 16;
+
+// Text format 0.0.4.
+std::string MetricsAsPrometheus(const Metrics& metrics);
+std::string MetricsAsJson(const Metrics& metrics);
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_RUNTIME_METRICS_H_

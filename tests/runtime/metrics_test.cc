@@ -1,0 +1,128 @@
+// Metrics agree with what was done; they are read beside steps; the texts have what the struct has.
+#include <atomic>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "runtime/watch_json.h"
+#include "tests/runtime/runtime_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class MetricsTest : public RuntimeTest {
+ protected:
+  uint64_t Dispatches(CallRoute route, Why why) {
+    return runtime().metrics().lanes.at(0).dispatches[static_cast<size_t>(route)]
+                                                     [static_cast<size_t>(why)];
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(MetricsTest);
+
+TEST_P(MetricsTest, AreThoseOfTheSteps) {
+  const ProgramId program = AddDouble({8, 32});
+  EXPECT_EQ(runtime().metrics().ready_ratio(), 0);
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(runtime().metrics().ready_ratio(), 1);
+  for (int i = 0; i < 5; ++i) StepWith(program, IdsFrom(i, 8));
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(i, 20));
+  StepWith(program, IdsFrom(0, 60));
+  const Metrics metrics = runtime().metrics();
+  ASSERT_EQ(metrics.lanes.size(), 1u);
+  const LaneMetrics& lane = metrics.lanes[0];
+  EXPECT_EQ(lane.steps, 9u);
+  EXPECT_EQ(lane.recordings, 2u);
+  EXPECT_EQ(lane.padded_tokens, 3u * 12);
+  EXPECT_GT(lane.staged_bytes, (5 * 8 + 3 * 20 + 60) * sizeof(int32_t));
+  EXPECT_EQ(lane.tree.nodes, 2u);
+  EXPECT_GT(lane.pool.mapped_bytes, 0u);
+  EXPECT_EQ(Dispatches(CallRoute::kReplayed, Why::kHit), 5u);
+  EXPECT_EQ(Dispatches(CallRoute::kReplayed, Why::kCover), 3u);
+  EXPECT_EQ(Dispatches(CallRoute::kRanEagerly, Why::kAboveCeiling), 1u);
+  ASSERT_EQ(metrics.programs.size(), 1u);
+  EXPECT_EQ(metrics.programs[0].counts.replays, 8u);
+  EXPECT_EQ(metrics.programs[0].slot_bytes, runtime().stats().slot_bytes);
+  EXPECT_EQ(metrics.programs[0].staging_told, runtime().stats().staging_told);
+  ASSERT_THAT(runtime().Exclude(program, {.tokens = 8}), IsOk());
+  EXPECT_EQ(runtime().metrics().wanted_shapes, 1u);
+  EXPECT_EQ(runtime().metrics().ready_shapes, 1u);
+}
+
+TEST_P(MetricsTest, OfDependencies) {
+  ASSERT_OK_AND_ASSIGN(const DepId workspace,
+                       runtime().DeclareWorkspace("workspace", {0x1000, 0x500}));
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
+  EXPECT_EQ(runtime().metrics().workspace_bytes, 0x500u);
+  ASSERT_THAT(runtime().MoveWorkspace(workspace, {0x3000, 0x700}), IsOk());
+  ASSERT_THAT(runtime().Touch(weights), IsOk());
+  EXPECT_EQ(runtime().metrics().workspace_bytes, 0x700u);
+  EXPECT_EQ(runtime().metrics().touches, 2u);
+}
+
+TEST_P(MetricsTest, MostUsedShapesAloneHaveSeries) {
+  std::vector<int32_t> tokens;
+  for (int32_t i = 1; i <= 40; ++i) tokens.push_back(i);
+  const ProgramId program = AddDouble(tokens);
+  for (int32_t i = 21; i <= 36; ++i) StepWith(program, IdsFrom(0, i));
+  const std::string text = MetricsAsPrometheus(runtime().metrics());
+  size_t series = 0;
+  for (size_t at = 0; (at = text.find("\ngraphtree_shape_steps_total{", at)) != text.npos; ++at) {
+    ++series;
+  }
+  EXPECT_EQ(series, kMostLabelledShapes);
+  EXPECT_THAT(text, AllOf(HasSubstr("shape=\"tokens=21\""), HasSubstr("shape=\"tokens=36\""),
+                          Not(HasSubstr("shape=\"tokens=20\""))));
+}
+
+TEST_P(MetricsTest, TextsOfEverything) {
+  const ProgramId program = AddDouble({8}, "a \"name\"\nof two lines");
+  for (int i = 0; i < 4; ++i) StepWith(program, IdsFrom(i, 8));
+  EXPECT_THAT(MetricsAsPrometheus(runtime().metrics()),
+              AllOf(HasSubstr("program=\"a \\\"name\\\"\\nof two lines\""),
+                    HasSubstr("graphtree_dispatch_total{device=\"0\",lane=\"0\",mode=\"replay\","
+                              "reason=\"hit\"} 2\n"),
+                    HasSubstr("# TYPE graphtree_dispatch_host_seconds histogram\n")));
+  EXPECT_THAT(runtime().DebugJson(),
+              AllOf(HasSubstr("\"a \\\"name\\\"\\nof two lines\""), HasSubstr("\"outline\""),
+                    HasSubstr("\"ready_ratio\""), HasSubstr("\"sentence\"")));
+  const std::string drawing = ExplanationAsGraphviz(runtime().Explain());
+  EXPECT_THAT(drawing, AllOf(HasSubstr("a \\\"name\\\"\\\\nof two lines"),
+                             HasSubstr("tokens=8\\nrecorded, 4 steps"), HasSubstr("p0 -> p0s0")));
+}
+
+TEST_P(MetricsTest, ReadBesideSteps) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  const ProgramId program = AddDouble({8, 32});
+  std::atomic<bool> is_over{false};
+  std::atomic<uint64_t> backwards{0};
+  std::thread reader([&] {
+    uint64_t before = 0;
+    while (!is_over.load()) {
+      const Metrics metrics = runtime().metrics();
+      const uint64_t steps = metrics.lanes.empty() ? 0 : metrics.lanes[0].steps;
+      if (steps < before) ++backwards;
+      before = steps;
+      EXPECT_FALSE(MetricsAsPrometheus(metrics).empty());
+      EXPECT_FALSE(runtime().DebugJson({.steps = 10}).empty());
+    }
+  });
+  for (int i = 0; i < 2000; ++i) {
+    StepWith(program, IdsFrom(i, 1 + i % 40));
+    EXPECT_EQ(LastOutput()[0], 2 * i);
+    if (i % 500 == 100) AddDouble({8}, absl::StrCat("more ", i));
+  }
+  is_over = true;
+  reader.join();
+  EXPECT_EQ(backwards, 0u);
+  EXPECT_EQ(runtime().metrics().lanes[0].steps, 2000u);
+}
+
+}  // namespace
+}  // namespace graphtree
