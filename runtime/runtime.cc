@@ -231,6 +231,8 @@ RuntimeStats Runtime::stats() const {
 
 MemoryLedger Runtime::ledger() const {
   return core_->plan_maker().Ledger();
+}
+
 Explanation Runtime::Explain(const ExplainOptions& options) const {
   return ExplainWatch(core_->watch(), options);
 }

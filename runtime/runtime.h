@@ -70,9 +70,9 @@
 #include "graphs/captured_pointers.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
-#include "runtime/plan/ledger.h"
 #include "runtime/explain.h"
 #include "runtime/metrics.h"
+#include "runtime/plan/ledger.h"
 #include "runtime/program.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
@@ -253,8 +253,6 @@ class Runtime {
   RuntimeStats stats() const;
   // Who holds the memory: by recording, shape and program (plan/ledger.h).
   MemoryLedger ledger() const;
-  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
-  // Calling a program's own function there is an error. Null if no program lies in that lane.
   // Why steps ran as they did (explain.h). On any thread, at any time but while the runtime is
   // closed; it makes no step wait but for ExplainOptions::trees.
   Explanation Explain(const ExplainOptions& options = {}) const;
@@ -264,8 +262,8 @@ class Runtime {
   // All of it as one JSON text: {"metrics": ..., "explanation": ..., "trees": [{"device": ...,
   // "lane": ..., "outline": ...}]}. On any thread, likewise.
   std::string DebugJson(const ExplainOptions& options = {}) const;
-  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs. Null
-  // if no program lies in that lane.
+  // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
+  // Calling a program's own function there is an error. Null if no program lies in that lane.
   Tree* tree(uint32_t lane = 0, uint32_t device = 0);
 
  private:

@@ -25,8 +25,6 @@ struct RuntimeOptions {
   Share shared = {};
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;
-  // Nanoseconds since any fixed moment, for figures and budgets of time. Empty: the steady clock.
-  std::function<int64_t()> clock_ns = {};
   // Nanoseconds of a clock that never goes back, which all times are taken from; empty: the
   // system's steady clock. Any thread may call it.
   std::function<int64_t()> clock_ns = {};

@@ -69,6 +69,8 @@ class Recordings {
   absl::Status Commit(uint64_t epoch);
 
  private:
+  static bool IsGood(ProgramState& program, uint32_t index,
+                     const std::vector<uint64_t>& generations);
   absl::Status RecordAll(ProgramState& program, Stream& stream);
   absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream,
                         const AfterRun& after_run, Why* why);
