@@ -155,10 +155,6 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
                    "made it had failed, and it has no memory")));
     return false;
   }
-  // A tensor that a part took along from its body is made again by every replay.
-  if (remade_by_ != 0 && tensor.storage() != nullptr && tensor.storage()->remade_by == remade_by_) {
-    return true;
-  }
   if (tensor.storage() != nullptr && IsBodysScratch(*tensor.storage())) {
     FailAt(op, absl::FailedPreconditionError(absl::StrCat(
                    op, ": the part has taken scratch memory of its body along, which no replay "
@@ -392,7 +388,6 @@ absl::Status PartLauncher::Cut(BreakRequest request) {
   Launcher inner(on_.stream_, on_.allocator_, on_.observer_, on_.random_);
   inner.SetWorkspaces(on_.workspaces_);
   inner.SetCutter(this);
-  inner.remade_by_ = on_.remade_by_;
   inner.outer_part_ = outer;
   innermost_ = &inner;
   const absl::Status status = inner.RunPart(request);

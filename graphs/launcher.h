@@ -323,7 +323,6 @@ class Launcher {
   const Workspaces* workspaces_ = nullptr;
   Cutter* cutter_ = nullptr;
   bool in_part_ = false;
-  uint64_t remade_by_ = 0;
   Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
   BodyRequests requests_;
   const Values* inputs_ = nullptr;
@@ -361,9 +360,6 @@ class PartLauncher : private Cutter {
   PartLauncher& operator=(const PartLauncher&) = delete;
 
   void SetWorkspaces(const Workspaces* workspaces) { on_.SetWorkspaces(workspaces); }
-  // It runs the parts of a recording that is replayed: they have what they took along from its
-  // body, which the replay makes again (Storage::remade_by).
-  void SetRemadeBy(uint64_t recording) { on_.remade_by_ = recording; }
   // The error names the part. Parts that follow one that failed launch nothing.
   absl::Status Run(const BreakRequest& part) { return on_.RunPart(part); }
   // For the observer, which refuses what the part that runs is about to do: that part fails, and so

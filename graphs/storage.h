@@ -20,6 +20,10 @@
 //             kOwning <--restore-- kView --step ends while held--> kStale
 //                |-------------------------step ends while held--> kStale
 //
+// What a part took along from its body goes stale with its step like any other tensor, and every
+// replay makes its bytes again, for the part. While a replay runs the part (RemadeNow), it is not
+// stale for whoever is called on that thread: the part, and the calls of other trees in it.
+//
 // Threads: handles may be dropped on any thread, also while the tree runs: the count is atomic, and
 // the last drop tells the owner, which frees the block or queues it. While a drop is still under
 // way the tree sees the storage as held: it learns of a death late, never early.
@@ -71,6 +75,30 @@ inline constexpr uint32_t kOfFailedRun = kNotReturned - 1;
 // kScratch: memory for one op, which has been launched (Launcher::Scratch).
 inline constexpr uint32_t kScratch = kNotReturned - 2;
 
+// A replay of the recording runs a part on this thread, while this object lives. `recording` is the
+// name under which storages know it, or 0 for one that no storage knows.
+class RemadeNow {
+ public:
+  explicit RemadeNow(uint64_t recording) : recording_(recording), outer_(innermost_) {
+    innermost_ = this;
+  }
+  ~RemadeNow() { innermost_ = outer_; }
+  RemadeNow(const RemadeNow&) = delete;
+  RemadeNow& operator=(const RemadeNow&) = delete;
+
+  static bool Is(uint64_t recording) {
+    const RemadeNow* one = innermost_;
+    while (one != nullptr && one->recording_ != recording) one = one->outer_;
+    return recording != 0 && one != nullptr;
+  }
+
+ private:
+  static inline constinit thread_local const RemadeNow* innermost_ = nullptr;
+
+  const uint64_t recording_;
+  const RemadeNow* const outer_;  // a part of that one calls the tree of this one
+};
+
 class Storage {
  public:
   // `place` is the id of a DevicePlace.
@@ -82,7 +110,8 @@ class Storage {
 
   AddressRange range() const { return range_; }
   StorageState state() const { return state_.load(std::memory_order_acquire); }
-  bool stale() const { return state() == StorageState::kStale; }
+  // Whether nobody on this thread may use the bytes now.
+  bool stale() const { return state() == StorageState::kStale && !RemadeNow::Is(remade_by); }
   StorageOwner* owner() const { return owner_; }
   bool IsElsewhere(const void* place) const { return place_ != nullptr && place_ != place; }
 
@@ -132,7 +161,7 @@ class Storage {
   // The owner's notes: the storage's block, and where the storage comes from.
   uint64_t block = 0;
   bool kept = false;       // outlives its step, and counts towards TreeOptions::kept_bytes
-  uint64_t remade_by = 0;  // the recording whose every replay makes it, for its parts; or 0
+  uint64_t remade_by = 0;  // the recording whose every replay makes it (RemadeNow); or 0
   uint64_t serial = 0;     // differs for every use of this object
   uint64_t producer = 0;   // the function that made it
   uint32_t output = 0;     // which output of that function, or kNotReturned and so on

@@ -60,8 +60,6 @@ class PartRunner : private AccessObserver {
 
   // REQUIRES: `save` is not empty.
   void set_judge(Judge judge) { judge_ = std::move(judge); }
-  // See PartLauncher::SetRemadeBy.
-  void SetRemadeBy(uint64_t recording) { parts_.SetRemadeBy(recording); }
   absl::Status Run(const BreakRequest& part);
   // What the parts asked for since the last TakeRequests.
   BodyRequests TakeRequests() { return parts_.TakeRequests(); }

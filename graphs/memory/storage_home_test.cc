@@ -126,6 +126,27 @@ TEST(StorageHomeGroundTest, SaysWhatEndsWithAStepAndWhetherItIsParked) {
   home->Close();
 }
 
+// A part of the recording's replay, and a call of another tree in it, whose replay runs a part.
+TEST_F(StorageHomeTest, IsNotStaleForAPartThatHasItsBytesRemade) {
+  const Tensor tensor = MakeTensor(StorageState::kOwning, 3);
+  tensor.storage()->set_state(StorageState::kStale);
+  tensor.storage()->remade_by = 7;
+  const Tensor other = MakeTensor(StorageState::kOwning, 4);
+  other.storage()->set_state(StorageState::kStale);
+  EXPECT_TRUE(tensor.storage()->stale());
+  {
+    const RemadeNow remade(7);
+    EXPECT_FALSE(tensor.storage()->stale());
+    EXPECT_TRUE(tensor.bytes().ok());
+    EXPECT_TRUE(other.storage()->stale());
+    const RemadeNow by_other(8), by_nobody(0);
+    EXPECT_FALSE(tensor.storage()->stale());
+    EXPECT_TRUE(other.storage()->stale()) << "no recording makes it";
+    std::thread([&tensor] { EXPECT_TRUE(tensor.storage()->stale()); }).join();
+  }
+  EXPECT_TRUE(tensor.storage()->stale());
+}
+
 TEST_F(StorageHomeTest, HandlesMayOutliveTheHomesOwner) {
   Tensor tensor = MakeTensor(StorageState::kOwning, 3);
   home_->Close();

@@ -191,7 +191,7 @@ struct Node {
   CheckpointId checkpoint;
   std::vector<LiveBlock> live_after;
   // Memory of the body, beside outputs, that its parts may have taken along, and the name under
-  // which the launcher knows such memory (Storage::remade_by).
+  // which storages there know this recording (Storage::remade_by).
   std::vector<AddressRange> remade;
   uint64_t remade_by = 0;
   // By input, for parts that write there: the serial of the storage that the body was given in the

@@ -21,9 +21,7 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
               ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
-             &taken_, [this](const PartRunner::Write& write) { SaveOfPart(write); }) {
-  parts_.SetRemadeBy(node->remade_by);
-}
+             &taken_, [this](const PartRunner::Write& write) { SaveOfPart(write); }) {}
 
 absl::StatusOr<bool> CutReplay::Launch() {
   absl::StatusOr<bool> launched = LaunchAll();
@@ -76,6 +74,7 @@ absl::Status CutReplay::RunPart(Cut* cut) {
   }
   if (ground_.tells_device) ReviveFor(tensors);
   ++parts_run_;
+  const RemadeNow remade(node_->remade_by);
   return parts_.Run(cut->part);
 }
 

@@ -86,6 +86,7 @@ _ALLOWED = {
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
     ("thread-local", "graphs/history/stack_marks.h"): "marks on a thread's own stack",
     ("thread-local", "graphs/inputs/clone_watch.h"): "a nested call runs on its body's thread",
+    ("thread-local", "graphs/storage.h"): "a nested call runs on its part's thread",
     ("thread-local", "allocator/order/thread_guard.h"):
         "only an address that differs between threads",
 }
