@@ -26,7 +26,12 @@
 //
 // The recording is cut there, and every replay runs the part in its place. In a replay the rest of
 // the body does not run, so a part takes tensors from its arguments and everything else by value.
+// What the part's own launches declare counts beside what its break declares, as the body's own.
 // Streams that the body has forked with Fork are joined before the break; others it joins itself.
+//
+// A part may call another tree. This tree sees nothing of what that call does. So the part declares
+// with Reads and Writes what the call reads and writes of memory that this tree knows: inputs, what
+// the body made, what other calls have used.
 //
 // A body asks for its inputs by number. If a call brings something else there, the error names the
 // input and says what it is instead:
@@ -237,8 +242,8 @@ class Launcher {
   void KeepAlive(std::shared_ptr<void> object);
 
   // The stream that the body or part launches on. Work put on it directly is opaque: declare what
-  // the work touches. So is a call of another tree: what that call writes to memory of the caller's
-  // is said here, as an input that lies there may have been copied.
+  // the work touches. So is a call of another tree: declare before the call what it reads and
+  // writes of memory that this tree knows, as an input that lies there may have been copied.
   Stream& stream() { return stream_; }
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);
