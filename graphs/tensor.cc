@@ -5,11 +5,11 @@
 
 namespace graphtree {
 
-absl::Status MayBeUsed(const Storage& storage) {
+absl::Status MayBeUsed(const Storage& storage, uint64_t bytes) {
   if (storage.stale()) return absl::FailedPreconditionError(storage.owner()->WhyStale(storage));
   if (!storage.owner()->is_parked()) return absl::OkStatus();
   return absl::FailedPreconditionError(
-      absl::StrCat("its ", storage.range().bytes, " bytes lie in memory of a tree that is parked; "
+      absl::StrCat("its ", bytes, " bytes lie in memory of a tree that is parked; "
                    "wake that tree's memory first"));
 }
 

@@ -110,9 +110,9 @@ class Value {
   uint64_t word_ = 0;
 };
 
-// Whether the bytes of a storage that somebody holds may be used now. An error if the step that
+// Whether `bytes` bytes of a storage that somebody holds may be used now. An error if the step that
 // made them has ended, since they may be overwritten, and if its tree's memory is parked.
-absl::Status MayBeUsed(const Storage& storage);
+absl::Status MayBeUsed(const Storage& storage, uint64_t bytes);
 
 // The value in words, for a sentence: "the integer 7", "a tensor of f32[4,128]", "nothing".
 std::string Description(const Value& value);
@@ -144,7 +144,7 @@ class Tensor : public Value {
   // The tensor's bytes. Fails if they may not be used now, as MayBeUsed says.
   absl::StatusOr<AddressRange> bytes() const {
     if (storage() != nullptr) {
-      if (absl::Status may = MayBeUsed(*storage()); !may.ok()) return may;
+      if (absl::Status may = MayBeUsed(*storage(), raw_bytes().bytes); !may.ok()) return may;
     }
     return raw_bytes();
   }

@@ -122,7 +122,8 @@ bool Tree::Made(const Tensor& tensor) const {
 
 absl::Status Tree::MayRead(const Tensor& tensor) {
   if (tensor.storage() != nullptr) {
-    if (absl::Status may = MayBeUsed(*tensor.storage()); !may.ok()) return may;
+    const absl::Status may = MayBeUsed(*tensor.storage(), tensor.raw_bytes().bytes);
+    if (!may.ok()) return may;
   }
   auto& home = core_->ground().home;
   return MustBeAtHome(home.OtherHomeOf(tensor), home.place().name);

@@ -85,7 +85,7 @@ class HoldLog : public PassingObserver {
     if (!ends && HandlesIn(held_, storage) == 0) held_.push_back(tensor);
     if (!ends || storage->owner() == memory_.owner()) return;
     refuse_(absl::FailedPreconditionError(absl::StrCat(
-        "'", user, "' uses ", storage->range().bytes, " bytes that the body knows without being "
+        "'", user, "' uses ", tensor.raw_bytes().bytes, " bytes that the body knows without being "
         "given them, a tensor of another tree that ends with that tree's step; pass it as an "
         "input, or let its function keep it (FunctionOptions::kept_outputs)")));
   }

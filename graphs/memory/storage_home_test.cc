@@ -120,6 +120,8 @@ TEST(StorageHomeGroundTest, SaysWhatEndsWithAStepAndWhetherItIsParked) {
     parked = true;
     EXPECT_EQ(lasting.bytes().status().message(),
               "its 64 bytes lie in memory of a tree that is parked; wake that tree's memory first");
+    EXPECT_EQ(lasting.View(Bytes(8), 16).bytes().status().message(),
+              "its 8 bytes lie in memory of a tree that is parked; wake that tree's memory first");
     parked = false;
     EXPECT_TRUE(lasting.bytes().ok());
   }

@@ -40,7 +40,7 @@ absl::Status CheckInput(Ground& ground, const Call& call, size_t i) {
   }
   if (storage == nullptr) return absl::OkStatus();
   if (IsPlanted(PlantedBug::kLaunchesStale)) return absl::OkStatus();
-  const absl::Status may = MayBeUsed(*storage);
+  const absl::Status may = MayBeUsed(*storage, RangeOf(input).bytes);
   if (may.ok()) return may;
   return absl::Status(may.code(), absl::StrCat("input ", i, " of '", call.function.name,
                                                "' may not be used: ", may.message()));

@@ -35,7 +35,7 @@ Replayer::NotReplayed SpoiltByPart(Reason why) {
 
 absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const {
   for (const Value& held : node.held) {
-    const absl::Status may = MayBeUsed(*held.storage());
+    const absl::Status may = MayBeUsed(*held.storage(), RangeOf(held).bytes);
     if (!may.ok()) {
       return Located(may, absl::StrCat("'", call.function.name, "' uses ", Description(held),
                                        " without being given it"));

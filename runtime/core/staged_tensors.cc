@@ -41,7 +41,7 @@ void StagedTensors::ForEach(const Call& call) {
 absl::Status StagedTensors::Check(absl::Span<const SlotSpec> slots) {
   absl::Status first;
   ForEach([&](SlotId slot, const Tensor& tensor) {
-    const absl::Status may = MayBeUsed(*tensor.storage());
+    const absl::Status may = MayBeUsed(*tensor.storage(), tensor.raw_bytes().bytes);
     if (may.ok()) return;
     first.Update(absl::Status(
         may.code(), absl::StrCat("slot '", slots[slot].name,
