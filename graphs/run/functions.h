@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "graphs/budget/keeper.h"
@@ -57,6 +58,10 @@ class Functions {
   // Evicts the functions that are leaving, as far as the path does not need them.
   void LetLeave();
   bool anyone_leaves() const { return !table_.leaving().empty(); }
+  // Whether its recordings go with the path in force.
+  bool IsLeaving(Function& function) const {
+    return absl::c_linear_search(table_.leaving(), &function);
+  }
   // Whether some function is checked, or all are.
   bool any_checked() const { return checked_ > 0; }
 

@@ -208,10 +208,14 @@ bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream&
   if (!pass.entered() || entrance_->has_pending_error()) return false;
   Function* const function = functions_.Find(id);
   if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return false;
+  if (functions_.IsLeaving(*function)) return false;
   Call call{*function, nullptr, inputs, stream, nullptr};
+  if (ground_->device.open_captures() > 0 && !CheckStream(*ground_, call).ok()) return false;
   Path fresh(&books_.root());
   const Node* const hit = Matcher(*ground_, fresh).FindHit(call);
-  return hit != nullptr && hit->cuts.empty() && hit->section.ingest.empty();
+  if (hit == nullptr || !hit->cuts.empty() || !hit->section.ingest.empty()) return false;
+  // Checked mode runs the body before the first replay.
+  return hit->replays > 0 || !ground_->options.compare_replays;
 }
 
 absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision) {

@@ -201,5 +201,56 @@ TEST_P(RecordedApartTest, WouldReplayFirstSaysWhatTheNextStepDoes) {
   }
 }
 
+// The recordings are still there, and go with the step.
+TEST_P(RecordedApartTest, WouldReplayFirstKnowsThatSizesVary) {
+  for (const bool by_tree : {false, true}) {
+    OpenTree({.skip_varying_sizes = by_tree});
+    const FunctionId function = Register(
+        "f", {.static_inputs = {0}, .skip_varying_sizes = !by_tree}, Twice);
+    const Tensor x = Given(6), shorter = Given(7, kWords / 2);
+    const auto would = [&] {
+      Values inputs = {x};
+      return tree().WouldReplayFirst(function, absl::MakeSpan(inputs), a());
+    };
+    CallInSteps(2, function, {x});
+    NewStep();
+    const Values held = Call(function, {x});
+    EXPECT_EQ(LastRoute(), CallRoute::kReplayed);
+    EXPECT_TRUE(would());
+    Call(function, {shorter});
+    EXPECT_FALSE(would());
+    NewStep();
+    EXPECT_EQ(Read(Call(function, {x})[0]), Times(PatternOf(6), 2));
+    EXPECT_EQ(LastRoute(), CallRoute::kRanEagerly);
+    EXPECT_FALSE(would());
+  }
+}
+
+TEST_P(RecordedApartTest, WouldReplayFirstKnowsThatTheFirstReplayIsCompared) {
+  OpenTree({.check = true, .compare_replays = true});
+  const FunctionId function = Register("f", {.static_inputs = {0}}, Twice);
+  const Tensor x = Given(6);
+  const auto would = [&] {
+    Values inputs = {x};
+    return tree().WouldReplayFirst(function, absl::MakeSpan(inputs), a());
+  };
+  CallInSteps(2, function, {x});
+  EXPECT_FALSE(would()) << "the body runs before it";
+  CallInSteps(1, function, {x});
+  EXPECT_TRUE(would());
+}
+
+TEST_P(RecordedApartTest, WouldReplayFirstKnowsThatTheStreamCaptures) {
+  const FunctionId function = Register("f", {.static_inputs = {0}}, Twice);
+  const Tensor x = Given(6);
+  Values inputs = {x};
+  CallInSteps(3, function, {x});
+  EXPECT_TRUE(tree().WouldReplayFirst(function, absl::MakeSpan(inputs), a()));
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kRelaxed), IsOk());
+  EXPECT_FALSE(tree().WouldReplayFirst(function, absl::MakeSpan(inputs), b()));
+  EXPECT_TRUE(tree().WouldReplayFirst(function, absl::MakeSpan(inputs), a()));
+  EXPECT_THAT(b().EndCapture().status(), IsOk());
+}
+
 }  // namespace
 }  // namespace graphtree
