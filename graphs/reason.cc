@@ -87,7 +87,7 @@ constexpr Row kRows[] = {
      "wait, or another thread's use of the legacy stream"},
     {Reason::kWarmUpAsked, "warm_up_asked", "it asked to be warmed up once more"},
     {Reason::kWarmUpForEver, "warm_up_for_ever",
-     "it keeps asking to be warmed up again; once a run of it does not ask, it is recorded"},
+     "it keeps asking to be warmed up again"},
     {Reason::kLongStep, "long_step",
      "outputs of a step are held that does not end, and while they are nothing of it is replayed; "
      "call BeginStep where a pass of the loop begins, or let go of the outputs"},

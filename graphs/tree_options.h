@@ -45,7 +45,9 @@ struct TreeOptions {
   std::shared_ptr<SharedBudget> shared_budget = nullptr;
   // A function that comes in more shapes than this is warned of, once.
   uint64_t shape_warn_limit = 8;
-  // So many runs of one function in a row may ask for another warm-up; then it is left eager.
+  // So many runs of one function in a row may ask for another warm-up; then it is left eager until
+  // a run does not ask. If strict, every call of the function is an error from then on: it is not
+  // run any more, so no run can show that it has settled.
   uint64_t warm_up_limit = 16;
   // A call that cannot be recorded is an error instead of an eager run.
   bool strict = false;

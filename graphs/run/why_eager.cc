@@ -98,8 +98,13 @@ std::string WhyEager::Told(const Call& call, Reason reason, absl::Span<const Rol
           "; it is tried again after ", call.variant->pause + 1,
           " more calls (at most TreeBudget::retry_after, ", budget.retry_after, ")");
     case Reason::kWarmUpForEver:
-      return absl::StrCat(call.variant->warm_up_asked_last, " (TreeOptions::warm_up_limit is ",
-                          ground_.options.warm_up_limit, ")");
+      return absl::StrCat(
+          call.variant->warm_up_asked_last, " (TreeOptions::warm_up_limit is ",
+          ground_.options.warm_up_limit,
+          ground_.options.strict
+              ? "; strict: it is not run any more, and waiting does not help. Register it again "
+                "once it asks less often, or make a tree with a larger limit)"
+              : "; once a run of it does not ask, it is recorded)");
     case Reason::kWorksElsewhere:
       return call.variant->works_elsewhere;
     default:

@@ -66,11 +66,37 @@ TEST_P(RequestsTest, ABodyThatAsksForEverRunsEagerlyAndIsToldOnce) {
   EXPECT_NE(warnings()[0].find("'tuner' runs eagerly: it keeps asking"), std::string::npos);
   EXPECT_NE(warnings()[0].find("candidates left"), std::string::npos) << warnings()[0];
 
+  EXPECT_NE(warnings()[0].find("once a run of it does not ask, it is recorded"), std::string::npos)
+      << warnings()[0];
+
   // Not for ever: a run that does not ask is the beginning of a recording.
   settled = true;
   const uint64_t recorded = graphs();
   CallInSteps(4, function, {x});
   EXPECT_EQ(graphs(), recorded + 1);
+}
+
+// No run can show any more that it has settled, and the error says so.
+TEST_P(RequestsTest, ABodyThatAsksForEverIsAFinalErrorIfStrict) {
+  OpenTree({.warm_up_limit = 2, .strict = true});
+  bool settled = false;
+  const FunctionId function = RegisterTuner([&settled](int) { return !settled; });
+  const Tensor x = Given(1);
+  CallInSteps(3, function, {x});
+  for (int step = 0; step < 100; ++step) {
+    settled = step > 0;
+    NewStep();
+    const absl::Status refused = Refusal(function, {x});
+    EXPECT_THAT(refused, FailsWith(absl::StatusCode::kFailedPrecondition, "candidates left"));
+    EXPECT_THAT(refused, FailsWith(absl::StatusCode::kFailedPrecondition,
+                                   "it is not run any more, and waiting does not help"));
+    EXPECT_EQ(refused.message().find("once a run of it"), std::string::npos) << refused;
+  }
+  EXPECT_EQ(warm_ups(), 3u);
+  NewStep();
+  ASSERT_THAT(tree().Unregister(function), IsOk());
+  CallInSteps(3, RegisterTuner([](int) { return false; }), {x});
+  EXPECT_EQ(replays(), 1u) << "registered again, as the error says";
 }
 
 TEST_P(RequestsTest, ABodyThatAsksWhileItIsRecordedIsWarmedUp) {
