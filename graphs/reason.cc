@@ -47,7 +47,7 @@ constexpr Row kRows[] = {
      "fewer sizes, or raise TreeBudget::shapes_of_function or TreeBudget::shapes"},
     {Reason::kOverBudget, "over_budget", "the tree's budget has no room for it"},
     {Reason::kPaused, "paused",
-     "its recordings failed several times in a row, and it is tried again later"},
+     "its recording has failed, and is tried again after some more runs of it"},
     {Reason::kRecordedApart, "recorded_apart",
      "its options say that Tree::Record alone records it, and no recording serves the call; call "
      "Tree::Record"},

@@ -26,7 +26,7 @@ enum class Reason : uint8_t {
   kSizesVary,          // its sizes vary, and its options or the tree's say not to record it then
   kShapeLimit,         // other shapes have all the places, and are used more
   kOverBudget,         // the tree's budget has no room for it beside the path that it is on
-  kPaused,             // its recordings failed several times in a row; it is tried again later
+  kPaused,             // its recording has failed; it is tried again after some more runs
   kRecordedApart,      // Tree::Record alone records it, and no recording serves the call
   // Recorded again although the function has a recording at this place.
   kStaticMoved,        // a static input has another address

@@ -214,5 +214,28 @@ TEST_P(WorkspacesTest, WhatIsNoWorkspaceIsRefused) {
   EXPECT_TRUE(warnings().empty()) << "no recording has the second one yet";
 }
 
+// Its recordings are stale when its body returns, until it has what it needs. An error of Record
+// says no more than what happened, and the runs that it asks for help.
+TEST_P(WorkspacesTest, AWorkspaceThatGrowsInManyRunsIsRecordedInTheEnd) {
+  for (int growing = 1; growing < 12; ++growing) {
+    const auto grows = [growing, words = have_.bytes / 4, run = 0](int32_t) mutable {
+      if (++run <= growing) words += 100;
+      return static_cast<int32_t>(words);
+    };
+    const ProgramId program =
+        Add(UsingOptions(grows, "grows" + std::to_string(growing)), {{.tokens = 8}});
+    absl::Status recorded = runtime().Record(program, a());
+    EXPECT_EQ(recorded.ok(), growing < 9) << growing;
+    for (int again = 0; again < 8 && !recorded.ok(); ++again) {
+      EXPECT_THAT(std::string(recorded.message()),
+                  testing::HasSubstr("its recording has failed, and is tried again after some "
+                                     "more runs of it"));
+      recorded = runtime().Record(program, a());
+    }
+    EXPECT_THAT(recorded, IsOk()) << growing;
+    ExpectStep(program, 8, Why::kHit);
+  }
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -124,6 +124,32 @@ TEST_P(ToldTest, APauseIsToldWithWhatFailed) {
                     HasSubstr("TreeBudget::retry_after")));
 }
 
+// Record says that runs are what a pause ends with, and then they do.
+TEST_P(ToldTest, APauseIsWhyNothingIsRecordedApart) {
+  bool waits = true;
+  const FunctionId function = Register("waits", {}, [&waits](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    if (waits) on.Fail(on.stream().Synchronize());
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(1, function, {x});
+  NewStep();
+  for (int failures = 0; failures < 3; ++failures) {
+    EXPECT_THAT(tree().Record(function, {x}, a()).message(),
+                HasSubstr(ReasonSentence(Reason::kForbiddenCall)));
+  }
+  waits = false;
+  for (int calls = 0; calls < 3; ++calls) {
+    EXPECT_THAT(tree().Record(function, {x}, a()).message(),
+                HasSubstr("'waits' was not recorded: its recording has failed, and is tried again "
+                          "after some more runs of it"));
+  }
+  CallInSteps(1, function, {x});
+  NewStep();
+  EXPECT_THAT(tree().Record(function, {x}, a()), IsOk());
+}
+
 TEST_P(ToldTest, ARecordingTooManyIsToldWithWhatDiffers) {
   OpenTree({.rerecord_limit = 1});
   const FunctionId makes = Register("makes", {}, Twice), uses = Register("uses", {}, Twice);
