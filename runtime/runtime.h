@@ -46,7 +46,8 @@
 //
 // Captures: a step is launched as a graph of its own, from memory that later steps use again, so it
 // is no part of a graph that its caller captures. Begin, Record and Run on a stream that captures
-// are errors that say so and leave that capture as it was. Other streams may capture meanwhile.
+// are errors that say so and leave that capture as it was. Other streams may capture meanwhile, but
+// not the stream of the lane's last step.
 //
 // Threads: one thread at a time in each lane. A step that a second thread begins while the first
 // one's is under way is refused. Programs, shapes and dependencies are added, and epochs committed,
