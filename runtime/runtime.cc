@@ -12,6 +12,7 @@
 #include "runtime/core/collect_metrics.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/describe.h"
+#include "runtime/core/idle_recorder.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/plan_maker.h"
@@ -133,6 +134,12 @@ absl::StatusOr<PlanResult> Runtime::RecordPlan(const RecordingPlan& plan, Stream
                                                const AfterPlan& after) {
   return core_->plan_runner().Run(plan, stream, after);
 }
+
+absl::StatusOr<ProgressReport> Runtime::Progress(Stream& stream, const ProgressOptions& options) {
+  return core_->idle_recorder().Run(stream, options);
+}
+
+Readiness Runtime::readiness() const { return core_->idle_recorder().ReadinessNow(); }
 
 const PlanResult* Runtime::last_plan() const {
   const std::optional<PlanResult>& last = core_->plan_runner().last();

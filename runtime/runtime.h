@@ -41,6 +41,9 @@
 //   ExchangeHandles(runtime->Uncommitted());      // the caller's collective
 //   runtime->Commit(runtime->epoch());            // from here on they serve steps
 //
+// A server that is to serve from the start has its graphs recorded in idle slots: Progress
+// (progress.h), with RuntimeOptions::records_while_serving false, so that no step has to.
+//
 // A recording that fails while serving fails no step. It is counted, told, and tried again after 1,
 // 2, 4, ... steps that ran without it, up to TreeBudget::retry_after.
 //
@@ -75,6 +78,7 @@
 #include "runtime/metrics.h"
 #include "runtime/plan/ledger.h"
 #include "runtime/program.h"
+#include "runtime/progress.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/key.h"
@@ -184,6 +188,12 @@ class Runtime {
   // the result, when no more is to be recorded.
   absl::StatusOr<PlanResult> RecordPlan(const RecordingPlan& plan, Stream& stream,
                                         const AfterPlan& after = nullptr);
+  // Records in an idle slot, within a budget of time, what steps have wanted most (progress.h). An
+  // error only if nothing could be tried; a shape that fails is counted and told, as one that fails
+  // while serving.
+  absl::StatusOr<ProgressReport> Progress(Stream& stream, const ProgressOptions& options = {});
+  // How many shapes have their graphs, of all programs.
+  Readiness readiness() const;
   // Of the last plan that was recorded; null if there is none. Good until the next one.
   const PlanResult* last_plan() const;
 

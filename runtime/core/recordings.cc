@@ -46,6 +46,7 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
       if (program.shape(i).life.is_excluded() || IsGood(program, i, now)) continue;
+      if (program.shape(i).life.is_excluded() || IsGoodWith(now, program, i)) continue;
       first.Update(RecordShape(program, i, stream));
       lanes_.AskOthers(program.lane());  // so that the next shape finds room
     }
@@ -66,6 +67,13 @@ bool Recordings::IsGood(ProgramState& program, uint32_t index,
   const ShapeState& shape = program.shape(index);
   const bool is_current =
       shape.life.generations() == generations || IsPlanted(RuntimeBug::kSkipsStale);
+  return IsGoodWith(dependencies_.GenerationsOf(program), program, index);
+}
+
+bool Recordings::IsGoodWith(const ShapeLife::Generations& now, ProgramState& program,
+                            uint32_t index) {
+  const ShapeState& shape = program.shape(index);
+  const bool is_current = shape.life.generations() == now || IsPlanted(RuntimeBug::kSkipsStale);
   return is_current && shape.life.is_recorded_first() &&
          !program.lane().tree->RecordingsOf(shape.function).empty();
 }
@@ -86,24 +94,36 @@ absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream&
                                   const AfterRun& after_run, Why* why) {
   // A body may ask for more warm-ups than one; the tree bounds them.
   const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
-  absl::Status status;
-  for (uint64_t run = 0; run < most_runs && status.ok(); ++run) {
-    const Choice choice = {
-        .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
-    GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
-    step->block.StagePadding();
-    status = RunToRecord(*step, why);
-    // A workspace that grew in the recording has done so now.
-    const LastCall last = program.lane().tree->last_call();
-    if (after_run != nullptr) after_run(last.route);
-    if (last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status) && run + 1 < most_runs) {
-      status = absl::OkStatus();
-      continue;
-    }
-    if (!status.ok()) status = InStep(*step, "recording", status);
-    if (last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed) break;
+  for (uint64_t run = 0; run < most_runs; ++run) {
+    const bool is_last = run + 1 == most_runs;
+    GRAPHTREE_ASSIGN_OR_RETURN(const bool is_recorded,
+                               RunOnce(program, index, stream, is_last, why));
+    if (after_run != nullptr) after_run(program.lane().tree->last_call().route);
+    if (is_recorded) break;
   }
-  return status;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, Stream& stream,
+                                         bool is_last, Why* why) {
+  const Choice choice = {
+      .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
+  GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
+  step->block.StagePadding();
+  const absl::Status status = RunToRecord(*step, why);
+  const LastCall last = program.lane().tree->last_call();
+  // A workspace that grew in the recording has done so now.
+  const bool has_moved = last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status);
+  if (has_moved && !is_last) return false;
+  if (!status.ok()) return InStep(*step, "recording", status);
+  return last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed;
+}
+
+absl::StatusOr<bool> Recordings::Advance(ProgramState& program, uint32_t index, Stream& stream) {
+  Why why = Why::kFailed;
+  absl::StatusOr<bool> recorded = RunOnce(program, index, stream, /*is_last=*/false, &why);
+  if (!recorded.ok()) NoteFailedServing(program, index, why, recorded.status());
+  return recorded;
 }
 
 absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
@@ -166,14 +186,19 @@ void Recordings::NoteRecorded(OpenStep& step) {
 void Recordings::RecordWhileServing(OpenStep& step) {
   const absl::Status recorded = RecordApart(step);
   if (recorded.ok()) return NoteRecorded(step);
-  ++step.program->lane().counts.failed_recordings;
-  step.program->SetFailedServing(
-      step.choice.index, absl::IsResourceExhausted(recorded) ? Why::kNoMemory : Why::kFailed,
-      options_.tree.budget.retry_after);
+  NoteFailedServing(*step.program, step.choice.index, Why::kFailed,
+                    InStep(step, "recording", recorded));
+}
+
+void Recordings::NoteFailedServing(ProgramState& program, uint32_t index, Why why,
+                                   const absl::Status& failure) {
+  ++program.lane().counts.failed_recordings;
+  program.SetFailedServing(index, absl::IsResourceExhausted(failure) ? Why::kNoMemory : why,
+                           options_.tree.budget.retry_after);
   if (!options_.tree.warn) return;
-  const std::string words = absl::StrCat(
-      InStep(step, "recording", recorded).message(),
-      ". Steps that run without it before it is tried again: ", step.shape->life.pause());
+  const std::string words =
+      absl::StrCat(failure.message(), ". Steps that run without it before it is tried again: ",
+                   program.shape(index).life.pause());
   Guarded([&] { options_.tree.warn(words); }).IgnoreError();
 }
 

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "device/stream.h"
 #include "graphs/tree_stats.h"
 #include "runtime/core/dependencies.h"
@@ -26,6 +27,7 @@
 #include "runtime/core/open_step.h"
 #include "runtime/core/program_state.h"
 #include "runtime/core/programs.h"
+#include "runtime/core/shape_life.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
 #include "runtime/shapes/shape_table.h"
@@ -48,6 +50,9 @@ class Recordings {
   using AfterRun = std::function<void(CallRoute)>;
   absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream,
                            const AfterRun& after_run = nullptr);
+  // Runs the shape once towards its recording: a warm-up, or the recording itself, which is true.
+  // What fails is tried again later, as a recording that a step failed to make. REQUIRES: likewise.
+  absl::StatusOr<bool> Advance(ProgramState& program, uint32_t index, Stream& stream);
   // Whether the shape has a recording that steps may replay now, as far as its life knows.
   bool IsGood(ProgramState& program, uint32_t index) const;
   // A step that a shape was to serve has run: notes what became of the shape's recording, and why
@@ -72,13 +77,20 @@ class Recordings {
   static bool IsGood(ProgramState& program, uint32_t index,
                      const std::vector<uint64_t>& generations);
   absl::Status RecordAll(ProgramState& program, Stream& stream);
+  static bool IsGoodWith(const ShapeLife::Generations& now, ProgramState& program, uint32_t index);
   absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream,
                         const AfterRun& after_run, Why* why);
+  // True: it has a recording now. `is_last`: it must not need another run.
+  absl::StatusOr<bool> RunOnce(ProgramState& program, uint32_t index, Stream& stream, bool is_last,
+                               Why* why);
   absl::Status RunToRecord(OpenStep& step, Why* why);
   void NoteMiss(OpenStep& step, const LastCall& last);
   void NoteRecorded(OpenStep& step);
   // The step ran eagerly, since its shape is recorded without being launched: does that now.
   void RecordWhileServing(OpenStep& step);
+  // The shape is tried again after steps that ran without it.
+  void NoteFailedServing(ProgramState& program, uint32_t index, Why why,
+                         const absl::Status& failure);
 
   Lanes& lanes_;
   const Programs& programs_;

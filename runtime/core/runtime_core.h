@@ -10,6 +10,7 @@
 //   dependencies.h   what recordings point to, and which of them are stale when that changes
 //   recordings.h     recordings made ahead or while serving, and those that wait for a commit
 //   plan_maker.h     plans of what is to be recorded; plan_runner.h records them
+//   idle_recorder.h  records between steps what these want most
 //   describe.h       steps and statistics, for people and programs
 //   watch/watch.h    what steps have noted, for readers on any thread
 //
@@ -29,6 +30,7 @@
 #include "device/stream.h"
 #include "graphs/tensor.h"
 #include "runtime/core/dependencies.h"
+#include "runtime/core/idle_recorder.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/open_step.h"
@@ -74,6 +76,8 @@ class RuntimeCore {
   PlanRunner& plan_runner() { return plan_runner_; }
   const Watch& watch() const { return watch_; }
   const RuntimeOptions& options() const { return options_; }
+  IdleRecorder& idle_recorder() { return idle_recorder_; }
+  const IdleRecorder& idle_recorder() const { return idle_recorder_; }
 
  private:
   // Adds the lane if there is none, which is `is_new`.
@@ -90,6 +94,7 @@ class RuntimeCore {
   PlanMaker plan_maker_;
   PlanRunner plan_runner_;
   Watch watch_;
+  IdleRecorder idle_recorder_;
 };
 
 }  // namespace graphtree

@@ -1,0 +1,219 @@
+// Finds the shape, runs it once, looks at the clock.
+#include "runtime/core/idle_recorder.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "device/base/status_macros.h"
+#include "device/device.h"
+#include "graphs/tree.h"
+#include "runtime/core/clock.h"
+#include "runtime/core/open_step.h"
+#include "runtime/core/step_launch.h"
+#include "runtime/shapes/cover_index.h"
+
+namespace graphtree {
+namespace {
+
+// What one can ask of a lane's last step, as it was before.
+class LastStep {
+ public:
+  explicit LastStep(OpenStep& step)
+      : step_(step),
+        serial_(step.serial),
+        continues_(step.continues),
+        program_(step.program),
+        shape_(step.shape),
+        stream_(step.stream),
+        key_(step.key),
+        choice_(step.choice),
+        touched_(step.touched) {}
+  LastStep(const LastStep&) = delete;
+  LastStep& operator=(const LastStep&) = delete;
+  ~LastStep() {
+    step_.serial = serial_;
+    step_.continues = continues_;
+    step_.program = program_;
+    step_.shape = shape_;
+    step_.stream = stream_;
+    step_.key = key_;
+    step_.choice = choice_;
+    step_.touched = std::move(touched_);
+  }
+
+ private:
+  OpenStep& step_;
+  const uint64_t serial_;
+  const bool continues_;
+  ProgramState* const program_;
+  ShapeState* const shape_;
+  Stream* const stream_;
+  const Key key_;
+  const Choice choice_;
+  std::vector<uint32_t> touched_;
+};
+
+bool IsNamed(const ProgressOptions& options, ProgramId id, const ShapeState& shape) {
+  if (options.only.empty()) return true;
+  return std::any_of(options.only.begin(), options.only.end(), [&](const ShapeToRecord& one) {
+    return one.program.runtime == id.runtime && one.program.index == id.index &&
+           one.mode == shape.mode && one.key == shape.key;
+  });
+}
+
+}  // namespace
+
+IdleRecorder::ProgramsOfLanes IdleRecorder::ProgramsOn(
+    const Stream& stream, const std::vector<uint32_t>& numbers) const {
+  ProgramsOfLanes lanes;
+  lanes_.ForEach([&](Lane& lane) {
+    const bool is_named = numbers.empty() ||
+                          std::find(numbers.begin(), numbers.end(), lane.number) != numbers.end();
+    if (is_named && &lane.device == &stream.device()) lanes.push_back({&lane, {}});
+  });
+  programs_.ForEach([&](ProgramId id, ProgramState& program) {
+    for (LanePrograms& one : lanes) {
+      if (one.lane == &program.lane()) one.programs.push_back({id, &program});
+    }
+  });
+  // A lane stays when its programs are removed.
+  std::erase_if(lanes, [](const LanePrograms& one) { return one.programs.empty(); });
+  return lanes;
+}
+
+bool IdleRecorder::MayRecord(const ProgramState& program, const ShapeState& shape) const {
+  const Why usable = shape.life.usable(options_.records_while_serving);
+  if (usable != Why::kHit && usable != Why::kNotRecorded) return false;
+  return !(shape.life.is_recorded_first() &&
+           shape.life.generations() == dependencies_.GenerationsOf(program));
+}
+
+Readiness IdleRecorder::ReadinessOf(ProgramState& program) const {
+  Readiness readiness;
+  for (uint32_t i = 0; i < program.table().size(); ++i) {
+    const ShapeLife& life = program.shape(i).life;
+    if (life.is_excluded()) continue;
+    const Why usable = life.usable(options_.records_while_serving);
+    ++readiness.shapes;
+    readiness.not_committed += usable == Why::kNotCommitted;
+    readiness.failed += usable == Why::kFailed || usable == Why::kNoMemory;
+    readiness.ready += usable == Why::kHit && !MayRecord(program, program.shape(i));
+  }
+  return readiness;
+}
+
+Readiness IdleRecorder::ReadinessNow() const {
+  Readiness all;
+  programs_.ForEach(
+      [&](ProgramId, ProgramState& program) { all = all + ReadinessOf(program); });
+  return all;
+}
+
+bool IdleRecorder::IsBetter(const Wanted& a, const std::optional<Wanted>& b) {
+  if (!b.has_value() || a.wanted != b->wanted) return !b.has_value() || a.wanted > b->wanted;
+  return CostsLess(b->program->shape(b->index).key, a.program->shape(a.index).key);
+}
+
+std::optional<IdleRecorder::Wanted> IdleRecorder::MostWanted(const ProgramsOfLanes& lanes,
+                                                             const ProgressOptions& options,
+                                                             ProgressReport* report) const {
+  std::optional<Wanted> best;
+  report->busy_lanes = report->held_lanes = 0;
+  report->readiness = {};
+  for (const auto& [lane, programs] : lanes) {
+    if (!lane->Take(programs[0].second)) {
+      ++report->busy_lanes;
+      continue;
+    }
+    const bool is_held = !options.ends_steps && lane->tree->stats().live_blocks > 0;
+    report->held_lanes += is_held;
+    for (const auto& [id, program] : programs) {
+      report->readiness = report->readiness + ReadinessOf(*program);
+      for (uint32_t i = 0; i < program->table().size() && !is_held; ++i) {
+        const ShapeState& shape = program->shape(i);
+        const Wanted wanted = {program, i, shape.wanted};
+        if (!MayRecord(*program, shape) || !IsNamed(options, id, shape)) continue;
+        if (IsBetter(wanted, best)) best = wanted;
+      }
+    }
+    lane->GiveBack();
+  }
+  return best;
+}
+
+void IdleRecorder::NoteWaited(const ProgramsOfLanes& lanes) {
+  for (const auto& [lane, programs] : lanes) {
+    if (!lane->Take(programs[0].second)) continue;
+    for (const auto& [id, program] : programs) {
+      for (uint32_t i = 0; i < program->table().size(); ++i) program->NoteWaited(i);
+    }
+    lane->GiveBack();
+  }
+}
+
+absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
+                                          ProgressReport* report) {
+  ProgramState& program = *wanted.program;
+  Lane& lane = program.lane();
+  if (!lane.Take(&program)) return false;
+  const int64_t begin = NowNs(options_);
+  absl::StatusOr<bool> recorded = false;
+  {
+    const LastStep last(lane.step);
+    recorded = recordings_.Advance(program, wanted.index, stream);
+  }
+  lanes_.ShareMemory(lane);
+  lanes_.AskOthers(lane);
+  lane.GiveBack();
+  ++report->runs;
+  report->recorded += recorded.ok() && *recorded;
+  report->failed += !recorded.ok();
+  auto& [before, last] = took_[&program];
+  before = std::exchange(last, NowNs(options_) - begin);
+  GRAPHTREE_RETURN_IF_ERROR(lane.device.health());
+  return true;
+}
+
+absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
+                                                      const ProgressOptions& options) {
+  const int64_t begin = NowNs(options_);
+  const ProgramsOfLanes lanes = ProgramsOn(stream, options.lanes);
+  for (const auto& [lane, programs] : lanes) {
+    GRAPHTREE_RETURN_IF_ERROR(CheckStream(*programs[0].second, stream));
+  }
+  if (stream.IsCapturing()) {
+    return absl::FailedPreconditionError("Progress was called on a stream that captures");
+  }
+  ProgressReport report;
+  while (true) {
+    const std::optional<Wanted> wanted = MostWanted(lanes, options, &report);
+    report.is_done = !wanted.has_value();
+    if (!wanted.has_value()) break;
+    if (report.runs > 0) {
+      const auto& [before, last] = took_[wanted->program];
+      const int64_t spent = NowNs(options_) - begin;
+      if (spent + std::max(before, last) > options.budget_ns) break;
+    }
+    GRAPHTREE_ASSIGN_OR_RETURN(const bool ran, RunOne(*wanted, stream, &report));
+    if (!ran) break;
+    if (options.budget_ns <= 0) {
+      report.is_done = !MostWanted(lanes, options, &report).has_value();
+      break;
+    }
+  }
+  if (report.runs == 0) NoteWaited(lanes);
+  report.spent_ns = NowNs(options_) - begin;
+  return report;
+}
+
+absl::StatusOr<ProgressReport> IdleRecorder::Run(Stream& stream, const ProgressOptions& options) {
+  if (is_running_.exchange(true, std::memory_order_acquire)) {
+    return absl::FailedPreconditionError(
+        "Progress was called while another thread is in it; one thread at a time calls it");
+  }
+  absl::StatusOr<ProgressReport> report = RunAlone(stream, options);
+  is_running_.store(false, std::memory_order_release);
+  return report;
+}
+
+}  // namespace graphtree
