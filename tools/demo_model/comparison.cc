@@ -12,7 +12,6 @@
 #include "tools/demo_model/eager_way.h"
 #include "tools/demo_model/engine_way.h"
 #include "tools/demo_model/kernels/kernels.h"
-#include "tools/demo_model/runtime_way.h"
 #include "tools/demo_model/step_arena.h"
 
 namespace graphtree::demo {
@@ -88,10 +87,14 @@ absl::Status RunAll(Stage& stage, Comparison* comparison) {
     return RuntimeWay::Create(stage.device, *stage.stream, *stage.weights,
                               {.ladder = comparison->ladder,
                                .budget_bytes = stage.options.budget_bytes,
-                               .records_ahead = stage.options.records_ahead});
+                               .records_ahead = stage.options.records_ahead,
+                               .records_idle = stage.options.records_idle});
   };
   const auto at_the_end = [&](Way& way) {
     Runtime& runtime = static_cast<RuntimeWay&>(way).runtime();
+    if (stage.options.records_idle) {
+      comparison->idle = static_cast<RuntimeWay&>(way).idle_recordings();
+    }
     comparison->runtime = runtime.stats();
     comparison->tree = runtime.tree()->stats();
     comparison->outline = runtime.tree()->outline();

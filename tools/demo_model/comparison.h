@@ -24,6 +24,7 @@
 #include "tools/demo_model/day.h"
 #include "tools/demo_model/kernels/dims.h"
 #include "tools/demo_model/ladder.h"
+#include "tools/demo_model/runtime_way.h"
 #include "tools/demo_model/trace.h"
 
 namespace graphtree::demo {
@@ -39,6 +40,7 @@ struct DemoOptions {
   int most_requests = kMostRequests;
   uint64_t budget_bytes = kDefaultBudget;  // that graphs may hold, in each way
   bool records_ahead = false;              // graphtree does, before the first request
+  bool records_idle = false;               // or between steps
   // Which way is running, and the steps that it has done.
   std::function<void(const char* way, int step)> progress = [](const char*, int) {};
   // Called while the runtime is still open, behind its last step.
@@ -60,6 +62,7 @@ struct Comparison {
   int most_requests = 0;
   uint64_t budget_bytes = 0;
   bool records_ahead = false;
+  std::optional<IdleRecordings> idle;  // if it recorded between steps
   std::vector<Rung> ladder;
   uint64_t weight_bytes = 0;
   uint64_t cache_bytes = 0;

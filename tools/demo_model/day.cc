@@ -78,6 +78,7 @@ absl::StatusOr<Day> RunDay(Stream& stream, Weights& weights, const WayMaker& mak
     day.generated += record.requests;
     day.serving_ns += record.whole_ns;
     day.steps.push_back(std::move(record));
+    GRAPHTREE_RETURN_IF_ERROR(way->Idle());
     options.progress(static_cast<int>(day.steps.size()));
   }
   day.graphs = way->graphs();

@@ -185,6 +185,20 @@ TEST_F(DayTest, RecordedAheadEveryStepThatHasAShapeIsAReplay) {
   EXPECT_EQ(day.steps.size(), Replays(day) + Count(Why::kAboveCeiling));
 }
 
+TEST_F(DayTest, RecordedBetweenStepsTheTokensAreEqual) {
+  const std::vector<Request> requests = MakeTrace(1, 60, kMostRequests);
+  const RuntimeWayOptions options = {.ladder = LadderUnder(kBudget, kMostRequests),
+                                     .budget_bytes = kBudget,
+                                     .records_idle = true};
+  const Day day = Run(
+      requests, [&] { return RuntimeWay::Create(*device_, *stream_, *weights_, options); },
+      kMostRequests);
+  EXPECT_EQ(Tokens(day), Tokens(Eager(requests)));
+  EXPECT_EQ(Count(Why::kWarmingUp), 0u);
+  EXPECT_GT(Count(Why::kNotRecorded), 0u);
+  EXPECT_GT(Replays(day), day.steps.size() / 3);
+}
+
 TEST_F(DayTest, APromptAboveTheLadderRunsEagerlyAndSaysSo) {
   const std::vector<Request> requests = {{.prompt = kPrefillTokens + 1, .output = 2, .seed = 3}};
   const Day day = OnRuntime(requests);

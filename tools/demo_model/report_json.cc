@@ -30,6 +30,15 @@ void WriteDay(const Comparison& comparison, JsonWriter& json) {
 void WriteLadder(const Comparison& comparison, JsonWriter& json) {
   json.Key("budget_bytes").Unsigned(comparison.budget_bytes);
   json.Key("records_ahead").Bool(comparison.records_ahead);
+  if (comparison.idle.has_value()) {
+    json.Key("ready_ratio").BeginArray();
+    for (const double ready : comparison.idle->ready) json.Number(ready);
+    json.EndArray();
+    const Guess told = comparison.idle->estimate.device();
+    json.Key("estimated_bytes").Number(told.bytes);
+    json.Key("estimate_error_bytes").Number(told.error);
+    json.Key("device_bytes").Unsigned(comparison.idle->device_bytes);
+  }
   json.Key("shapes").BeginArray();
   for (const Rung& rung : comparison.ladder) {
     json.BeginObject().Key("program").String(rung.is_prefill ? "prefill" : "decode");

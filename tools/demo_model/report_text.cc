@@ -130,6 +130,8 @@ std::string Legend(const Comparison& comparison) {
                                 "launch. ",
                                 comparison.records_ahead
                                     ? "All shapes were recorded before the first request."
+                                : comparison.idle.has_value()
+                                    ? "Shapes are recorded between steps."
                                     : "Shapes are recorded while serving, by the second step that "
                                       "needs them."));
   say("times",
@@ -211,6 +213,34 @@ std::string ReasonText(const Reasons& reasons, const Day& day) {
   return text;
 }
 
+// After how many steps that part of the shapes was ready.
+std::string ReadyAfter(const std::vector<double>& ready, double part) {
+  for (size_t i = 0; i < ready.size(); ++i) {
+    if (ready[i] >= part) return Count(i + 1, "step");
+  }
+  return "none of them";
+}
+
+std::string IdleText(const Comparison& comparison) {
+  if (!comparison.idle.has_value()) return "";
+  const IdleRecordings& idle = *comparison.idle;
+  const double last = idle.ready.empty() ? 0 : idle.ready.back();
+  std::string words = absl::StrFormat(
+      "Of the shapes %.0f %% had their graphs in the end. Half of all had theirs after %s, and all "
+      "after %s. ",
+      100 * last, ReadyAfter(idle.ready, 0.5), ReadyAfter(idle.ready, 1));
+  if (idle.estimate.is_known) {
+    const Guess told = idle.estimate.device();
+    absl::StrAppendFormat(&words,
+                          "After %s graphtree told that all would take %s, give or take %s; the "
+                          "device has given %s.",
+                          Count(idle.estimate.learned_from, "recording"),
+                          Bytes(static_cast<uint64_t>(told.bytes)),
+                          Bytes(static_cast<uint64_t>(told.error)), Bytes(idle.device_bytes));
+  }
+  return absl::StrCat("\n", Paragraph(words, 2));
+}
+
 std::string ReasonsText(const Comparison& comparison) {
   const Day& day = comparison.days[kGraphtree];
   const size_t replays = FiguresOf(comparison, kGraphtree).replays;
@@ -281,7 +311,7 @@ std::string Ranges(const std::vector<size_t>& numbers) {
 std::string ReportText(const Comparison& comparison) {
   return absl::StrCat(Heading(comparison), Table(comparison), TokensText(comparison),
                       RatioText(comparison), Legend(comparison), LadderText(comparison),
-                      ReasonsText(comparison));
+                      IdleText(comparison), ReasonsText(comparison));
 }
 
 }  // namespace graphtree::demo

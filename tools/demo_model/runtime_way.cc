@@ -58,9 +58,11 @@ absl::StatusOr<std::unique_ptr<RuntimeWay>> RuntimeWay::Create(Device& device, S
                                                                const RuntimeWayOptions& options) {
   RuntimeOptions runtime_options;
   runtime_options.tree.budget.executable_bytes = options.budget_bytes;
+  runtime_options.records_while_serving = !options.records_idle;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Runtime> runtime,
                              Runtime::Create(device, runtime_options));
-  std::unique_ptr<RuntimeWay> way(new RuntimeWay(stream, std::move(runtime)));
+  std::unique_ptr<RuntimeWay> way(
+      new RuntimeWay(stream, std::move(runtime), options.records_idle));
   for (bool is_prefill : {false, true}) {
     GRAPHTREE_RETURN_IF_ERROR(way->AddProgram(weights.model(), is_prefill, options.ladder));
   }
@@ -93,6 +95,27 @@ absl::StatusOr<Submitted> RuntimeWay::Submit(const Batch& batch) {
                    .padded_tokens = step.choice().key.tokens,
                    .is_replay = is_replay,
                    .why = step.why()};
+}
+
+absl::Status RuntimeWay::Idle() {
+  if (!records_idle_) return absl::OkStatus();
+  // The tokens were read, so the step's outputs may end.
+  outputs_.clear();
+  const ProgressOptions options = {.budget_ns = 500'000, .ends_steps = true};
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgressReport report, runtime_->Progress(stream_, options));
+  idle_.ready.push_back(report.readiness.ratio());
+  if (!idle_.estimate.is_known && report.recorded > 0) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const RecordingPlan plan, runtime_->Plan({}, 0));
+    idle_.estimate = plan.estimate;
+  }
+  return absl::OkStatus();
+}
+
+IdleRecordings RuntimeWay::idle_recordings() const {
+  IdleRecordings idle = idle_;
+  const MemoryLedger ledger = runtime_->ledger();
+  idle.device_bytes = ledger.device() - ledger.slots;
+  return idle;
 }
 
 WayGraphs RuntimeWay::graphs() const {

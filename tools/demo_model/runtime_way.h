@@ -5,8 +5,9 @@
 //   program "decode"     the same                  ... and those that decode
 //
 // Unless `records_ahead` says so, nothing is recorded at the start: a shape is warmed up by the
-// first step that needs it, recorded by the second, and replayed from then on. Each step says why
-// it ran as it did.
+// first step that needs it, recorded by the second, and replayed from then on. With `records_idle`
+// no step does so: shapes are recorded between steps, what steps wanted most first. Each step says
+// why it ran as it did.
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
 
@@ -22,6 +23,7 @@
 #include "device/device.h"
 #include "device/stream.h"
 #include "graphs/tensor.h"
+#include "runtime/recording_plan.h"
 #include "runtime/runtime.h"
 #include "tools/demo_model/ladder.h"
 #include "tools/demo_model/way.h"
@@ -34,6 +36,16 @@ struct RuntimeWayOptions {
   uint64_t budget_bytes = 0;  // that graphs may hold
   // All shapes are recorded at the start, instead of while serving.
   bool records_ahead = false;
+  // Or between steps.
+  bool records_idle = false;
+};
+
+// What came of recording between steps.
+struct IdleRecordings {
+  std::vector<double> ready;  // after each step, which part of the shapes
+  // Of all shapes, as soon as something was recorded of both programs; and what the device gave.
+  PlanEstimate estimate;
+  uint64_t device_bytes = 0;
 };
 
 class RuntimeWay : public Way {
@@ -43,19 +55,23 @@ class RuntimeWay : public Way {
                                                             const RuntimeWayOptions& options);
 
   absl::StatusOr<Submitted> Submit(const Batch& batch) override;
+  absl::Status Idle() override;
   std::string Describe() const override { return step_.has_value() ? step_->Describe() : ""; }
   WayGraphs graphs() const override;
 
   Runtime& runtime() { return *runtime_; }
+  IdleRecordings idle_recordings() const;
 
  private:
-  RuntimeWay(Stream& stream, std::unique_ptr<Runtime> runtime)
-      : stream_(stream), runtime_(std::move(runtime)) {}
+  RuntimeWay(Stream& stream, std::unique_ptr<Runtime> runtime, bool records_idle)
+      : stream_(stream), runtime_(std::move(runtime)), records_idle_(records_idle) {}
   absl::Status AddProgram(const ModelWeights& weights, bool is_prefill,
                           const std::vector<Rung>& ladder);
 
   Stream& stream_;
   const std::unique_ptr<Runtime> runtime_;
+  const bool records_idle_;
+  IdleRecordings idle_;
   std::array<ProgramId, 2> programs_;  // decode, prefill
   Values outputs_;                     // of the last step; they go before the runtime
   std::optional<Step> step_;

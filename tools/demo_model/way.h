@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/address.h"
 #include "runtime/why.h"
@@ -38,6 +39,8 @@ class Way {
   virtual ~Way() = default;
   // Puts the step's work on the stream. REQUIRES: the stream is done with the batch before.
   virtual absl::StatusOr<Submitted> Submit(const Batch& batch) = 0;
+  // Called between two steps, when the last one's tokens were read and nothing waits.
+  virtual absl::Status Idle() { return absl::OkStatus(); }
   // How the last step ran, for people. Empty for a way that cannot say.
   virtual std::string Describe() const { return ""; }
   virtual WayGraphs graphs() const = 0;

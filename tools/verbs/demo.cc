@@ -106,6 +106,12 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
   }
   options.budget_bytes = static_cast<uint64_t>(budget);
   options.records_ahead = arguments.Has("--record-ahead");
+  options.records_idle = arguments.Has("--record-idle");
+  if (options.records_ahead && options.records_idle) {
+    return absl::InvalidArgumentError(
+        "--record-ahead records all shapes before the first request, and --record-idle between "
+        "steps; give one of them");
+  }
   GRAPHTREE_RETURN_IF_ERROR(SnapshotOption(arguments, &options));
   if (!arguments.Has("--quiet")) {
     options.progress = [&progress](const char* way, int step) {
@@ -229,6 +235,9 @@ std::vector<cli::Option> Options() {
           {.name = "--record-ahead",
            .help = "Graphtree records all shapes before the first request, and not while "
                    "serving."},
+          {.name = "--record-idle",
+           .help = "Graphtree records shapes between steps, those that steps wanted most first, "
+                   "and tells how soon they were ready."},
           {.name = "--quiet", .help = "Show no progress; a terminal is shown some."},
           FileOption("--snapshot",
                      "Write the memory of the pool and of each recording: .pickle, .json or "
@@ -254,6 +263,7 @@ cli::Verb DemoVerb() {
                        {"graphtree demo --save-trace day.txt", "then edit it, and --trace day.txt"},
                        {"graphtree demo --budget 1M --json figures.json", "fewer graphs; figures "
                                                                            "for a script"},
+                       {"graphtree demo --record-idle", "no step records; how soon graphs are ready"},
                        {"graphtree demo --snapshot day.pickle",
                         "then `graphtree memory nodes day.pickle`"}},
           .run = RunDemo};

@@ -88,6 +88,22 @@ TEST(DemoTest, RecordedAheadNearlyEveryStepIsAReplay) {
   EXPECT_THAT(outcome.out, Not(HasSubstr("warming_up: ")));
 }
 
+TEST(DemoTest, RecordedBetweenStepsNoStepRecords) {
+  const std::string json = testing::TempDir() + "/idle.json";
+  const Outcome outcome =
+      RunDemo({"demo", "--device=host", "--steps=60", "--record-idle", "--json", json});
+  EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+  EXPECT_THAT(outcome.out, Not(HasSubstr("warming_up: ")));
+  EXPECT_THAT(outcome.out, HasSubstr("not_recorded: "));
+  EXPECT_THAT(outcome.out, HasSubstr("had their graphs in the end"));
+  EXPECT_THAT(outcome.out, HasSubstr("the device has given"));
+  ExpectFitsATerminal(outcome.out);
+  const auto [replayed, steps] = Replayed(outcome.out);
+  EXPECT_GT(replayed, steps / 3) << outcome.out;
+  EXPECT_THAT(Content(json), HasSubstr(R"("ready_ratio":[)"));
+  EXPECT_EQ(RunDemo({"demo", "--record-idle", "--record-ahead"}).code, cli::kWrongUse);
+}
+
 TEST(DemoTest, FilesHaveTheSameForMachines) {
   const std::string json = testing::TempDir() + "/demo.json";
   const std::string tree = testing::TempDir() + "/demo.dot";
