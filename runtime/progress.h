@@ -25,8 +25,8 @@
 // Threads: Progress takes each of its lanes as steps do, also to look what is wanted there. A lane
 // that has a step is passed over, and a step that is begun meanwhile is refused. So a server calls
 // it between steps on the thread that steps. A thread of its own, beside steps of other lanes,
-// names the lanes that are its own (`lanes`). One thread at a time calls it, and no programs, shapes
-// and dependencies are added meanwhile. The stream is of the device whose lanes are meant.
+// names the lanes that are its own (`lanes`). One thread at a time calls it, and no programs,
+// shapes and dependencies are added meanwhile. The stream is of the device whose lanes are meant.
 #ifndef GRAPHTREE_RUNTIME_PROGRESS_H_
 #define GRAPHTREE_RUNTIME_PROGRESS_H_
 

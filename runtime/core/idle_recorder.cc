@@ -83,7 +83,10 @@ IdleRecorder::ProgramsOfLanes IdleRecorder::ProgramsOn(
 
 bool IdleRecorder::MayRecord(const ProgramState& program, const ShapeState& shape) const {
   const Why usable = shape.life.usable(options_.records_while_serving);
-  if (usable != Why::kHit && usable != Why::kNotRecorded) return false;
+  // One that waits for a commit may be stale before that comes.
+  const bool may = usable == Why::kHit || usable == Why::kNotRecorded ||
+                   usable == Why::kNotCommitted;
+  if (!may) return false;
   return !(shape.life.is_recorded_first() &&
            shape.life.generations() == dependencies_.GenerationsOf(program));
 }

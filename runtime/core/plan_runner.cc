@@ -175,10 +175,15 @@ absl::Status PlanRunner::RecordStale(Work* work) {
   constexpr int kMostPasses = 3;
   for (int pass = 0; pass < kMostPasses; ++pass) {
     std::vector<ShapeToRecord> stale;
-    for (const ShapeToRecord& shape : std::exchange(work->recorded, {})) {
-      GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
-      const bool is_good = recordings_.IsGood(*program, program->FindShape(shape.key, shape.mode));
-      (is_good ? work->recorded : stale).push_back(shape);
+    for (const std::vector<ShapeToRecord>* shapes : {&work->recorded, &work->already}) {
+      for (const ShapeToRecord& shape : *shapes) {
+        GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
+        const uint32_t index = program->FindShape(shape.key, shape.mode);
+        if (index == kNoShape) continue;
+        const ShapeState& state = program->shape(index);
+        if (state.life.is_excluded() || !state.life.is_recorded_first()) continue;
+        if (!dependencies_.TouchedSince(*program, state).empty()) stale.push_back(shape);
+      }
     }
     if (stale.empty()) return absl::OkStatus();
     for (const ShapeToRecord& shape : stale) RecordOne(shape, /*looks=*/false, work).IgnoreError();
@@ -233,7 +238,8 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   Work work = {.stream = stream,
                .taken = TakenBytes(lanes_, dependencies_, stream.device(), device),
                .budget = plan.budget,
-               .shapes = std::move(shapes)};
+               .shapes = std::move(shapes),
+               .already = plan.recorded};
   const uint64_t held_before = HeldBefore(work.taken, device);
   TakenBytes all = work.taken;
   all.Look().reset();

@@ -57,7 +57,8 @@ class PlanRunner {
     TakenBytes taken;
     uint64_t budget;
     std::vector<ShapeToRecord> shapes;  // all of the plan's but those that cannot be recorded
-    std::vector<ShapeToRecord> recorded = {};
+    std::vector<ShapeToRecord> already = {};   // recorded before
+    std::vector<ShapeToRecord> recorded = {};  // by this plan
     std::vector<OmittedShape> no_room = {};
     PlanResult result = {};
   };

@@ -240,6 +240,19 @@ TEST_P(PlanTest, AShapeThatFailsIsLeftOutAndTheOthersAreRecorded) {
   EXPECT_EQ(StepWith(picky, IdsFrom(0, 4)), Why::kHit);
 }
 
+TEST_P(PlanTest, WhereTreesHoldFewerRecordingsThePlanIsNoError) {
+  RuntimeOptions options;
+  options.tree.budget.nodes = 3;
+  Open(options);
+  const ProgramId hungry = AddHungry("hungry");
+  MustRecord(MustPlan(0));
+  EXPECT_EQ(runtime().tree()->stats().nodes, 3u);
+  for (const int32_t tokens : kTokens) {
+    StepWith(hungry, IdsFrom(1, tokens));
+    EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, tokens), tokens));
+  }
+}
+
 TEST_P(PlanTest, AWorkspaceThatGrowsIsInTheEstimateAndLeavesNothingStale) {
   ASSERT_OK_AND_ASSIGN(const DepId scratch, runtime().DeclareWorkspace("scratch", {}));
   const AddressRange memory = NewWords(64 * 16);
@@ -260,6 +273,13 @@ TEST_P(PlanTest, AWorkspaceThatGrowsIsInTheEstimateAndLeavesNothingStale) {
   const PlanResult result = MustRecord(MustPlan(64 * kMiB));
   EXPECT_EQ(result.recorded, std::size(kTokens));
   EXPECT_NEAR(result.estimate.workspaces.bytes, 64.0 * 32, 64.0 * 3);
+  for (const int32_t tokens : kTokens) {
+    EXPECT_EQ(StepWith(library, IdsFrom(1, tokens)), Why::kHit) << tokens;
+  }
+  // So is what an earlier plan has recorded.
+  ASSERT_THAT(runtime().MoveWorkspace(scratch, {memory.base, 64}), IsOk());
+  MustRecord(MustPlan(0, {{library, {.tokens = 1}}}));
+  MustRecord(MustPlan(0));
   for (const int32_t tokens : kTokens) {
     EXPECT_EQ(StepWith(library, IdsFrom(1, tokens)), Why::kHit) << tokens;
   }

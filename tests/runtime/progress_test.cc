@@ -232,14 +232,20 @@ TEST_P(ProgressTest, WhatIsStaleIsMadeAgainAndExcludedShapesAreNot) {
 }
 
 TEST_P(ProgressTest, WhatWaitsForACommitIsNotReady) {
+  ASSERT_OK_AND_ASSIGN(const DepId buffers, runtime().DeclareDep("buffers"));
   ProgramOptions options = SlowOptions("allreduce");
   options.needs_commit = true;
+  options.deps = {buffers};
   ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(options));
   ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 8}}), IsOk());
   const ProgressReport report = MustProgress({.budget_ns = 1000});
   EXPECT_TRUE(report.is_done);
   EXPECT_EQ(report.readiness.not_committed, 1u);
   EXPECT_EQ(Serve(program, 8), Why::kNotCommitted);
+  // What is stale before its commit came is made again.
+  ASSERT_THAT(runtime().Touch(buffers), IsOk());
+  EXPECT_EQ(MustProgress({.budget_ns = 1000}).recorded, 1u);
+  EXPECT_EQ(MustProgress({.budget_ns = 1000}).runs, 0u);
   ASSERT_THAT(runtime().Commit(runtime().epoch()), IsOk());
   EXPECT_EQ(runtime().readiness().ready, 1u);
   EXPECT_EQ(Serve(program, 8), Why::kHit);

@@ -142,7 +142,7 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kRemove: return Remove(program);
     case ActionKind::kShapes: return AddShapes(program, spec, action.pick);
     case ActionKind::kExclude: return Exclude(program, spec, action.pick);
-    case ActionKind::kRecord: return Record(program, action.pick % kStreams);
+    case ActionKind::kRecord: return RecordSomehow(program, action.pick);
     case ActionKind::kStep: return DoStep(action.steps[0]);
     case ActionKind::kPair: return Pair(action);
     case ActionKind::kVote: return Vote(action);

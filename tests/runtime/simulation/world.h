@@ -5,6 +5,7 @@
 //   script --> World --> Runtime        world.cc: actions; world_steps.cc: steps
 //                  \---> ProgramModel   world_checks.cc: what is compared
 //                                       world_workspaces.cc: dependencies that move and grow
+//                                       world_plan.cc: plans, and recording in idle slots
 //                                       world_free.cc: work behind a step's free events
 //                                       world_ahead.cc: programs that run ahead of others' steps
 #ifndef GRAPHTREE_TESTS_RUNTIME_SIMULATION_WORLD_H_
@@ -141,6 +142,14 @@ class World {
   // Record came to this shape. `now` is from when its pass began.
   void NoteRecorded(Program& program, ShapeModel& shape, const std::vector<uint64_t>& now,
                     bool is_ok, bool is_sure);
+  // Record, or one of the other two ways, for which no shapes would mean those of all programs.
+  // Takes no draw, so that scripts stay as they are.
+  absl::Status RecordSomehow(Program& program, uint32_t pick) {
+    const bool has_shapes = program.model != nullptr && !program.model->shapes().empty();
+    const uint32_t way = has_shapes ? pick / kStreams % 4 : 0;
+    if (way < 2) return Record(program, pick % kStreams);
+    return RecordOtherwise(program, /*by_plan=*/way == 2, pick % kStreams);
+  }
   absl::Status Commit(uint32_t pick);
   absl::Status Rewrite(uint32_t pick);
   absl::Status DoWrong(Program& program, uint32_t pick);
@@ -190,6 +199,14 @@ class World {
   absl::Status EndSide();
   // What comes on the stream comes behind the side stream's work.
   absl::Status GoBehindSide(uint32_t stream);
+
+  // world_plan.cc
+  absl::Status RecordOtherwise(Program& program, bool by_plan, uint32_t stream);
+  void NoteRecordedOtherwise(Program& program, ShapeModel& shape, bool is_sure);
+  // `is_whole`: all shapes that are not excluded have good recordings now.
+  absl::Status RecordByPlan(Program& program, uint32_t stream, bool* is_whole);
+  absl::Status RecordInIdleSlots(Program& program, uint32_t stream, bool* is_whole);
+  absl::Status CheckLedger();
 
   // world_ahead.cc
   absl::Status Prepare(Program& program, const StepSpec& spec);
