@@ -263,7 +263,7 @@ cli::Verb DemoVerb() {
                        {"graphtree demo --save-trace day.txt", "then edit it, and --trace day.txt"},
                        {"graphtree demo --budget 1M --json figures.json", "fewer graphs; figures "
                                                                            "for a script"},
-                       {"graphtree demo --record-idle", "no step records; how soon graphs are ready"},
+                       {"graphtree demo --record-idle", "graphs are recorded between steps"},
                        {"graphtree demo --snapshot day.pickle",
                         "then `graphtree memory nodes day.pickle`"}},
           .run = RunDemo};
