@@ -93,6 +93,7 @@ Tensor Launcher::Unmade(const Layout* layout) {
 
 Storage* Launcher::Allocate(uint64_t bytes) {
   const uint64_t room = made_.RoomFor(bytes);
+  asked_bytes_ += bytes;
   absl::StatusOr<Storage*> storage = allocator_.AllocateWithRoom(bytes, room, stream_);
   if (storage.ok()) return *storage;
   Fail(storage.status());

@@ -280,6 +280,10 @@ class Launcher {
     made_.UseRoom(learned, budget, learns);
   }
   BodyRequests& requests() { return requests_; }
+  // Ops that the body has launched so far.
+  uint64_t ops() const { return ops_; }
+  // Bytes of all that the body has allocated so far, dead or alive.
+  uint64_t asked_bytes() const { return asked_bytes_; }
   // Ends scratch memory that no op was launched for. Every launch ends its own.
   void EndScratch();
   // Where a body that failed had come to: "at op 3 of its body ('attend')" if that op could not be
@@ -334,6 +338,7 @@ class Launcher {
   size_t inputs_brought_ = 0;
   std::vector<const Event*> events_;  // that were set
   uint64_t ops_ = 0;                  // that were launched
+  uint64_t asked_bytes_ = 0;
   std::string last_op_;
   std::string failed_op_;  // that could not be launched; else empty
   absl::Status status_;

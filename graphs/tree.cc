@@ -107,12 +107,25 @@ absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& str
   return outputs;
 }
 
+absl::Status Tree::RunCompared(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                               Values* outputs, const Tolerance& tolerance,
+                               ParityResult* result) {
+  *result = {Parity::kNotCompared, "no recording served the call", ""};
+  const CompareWith compared{tolerance, result};
+  return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0), &compared);
+}
+
 absl::Status Tree::Record(FunctionId function, Values inputs, Stream& stream) {
   return core_->Record(function, std::move(inputs), stream, __builtin_frame_address(0));
 }
 
 bool Tree::WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream) {
   return core_->WouldReplayFirst(function, inputs, stream);
+}
+
+bool Tree::WouldReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                       bool begins_step) {
+  return core_->WouldReplay(function, inputs, stream, begins_step);
 }
 
 bool Tree::Made(const Tensor& tensor) const {

@@ -74,6 +74,7 @@
 #include "graphs/captured_pointers.h"
 #include "graphs/function_options.h"
 #include "graphs/outline.h"
+#include "graphs/parity.h"
 #include "graphs/reason.h"
 #include "graphs/shared_budget.h"
 #include "graphs/tensor.h"
@@ -118,6 +119,15 @@ class Tree {
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 
+  // Run, with a check: a call that a recording serves is replayed, and what it leaves is compared
+  // with what two runs of its body leave on the same inputs, which are saved for that. What the
+  // replay left stays. `result` says what was found and names the first op that differs; of a call
+  // that was no replay, or whose body breaks or draws random numbers, it says that nothing was
+  // compared. The host waits for the device. Nobody else may write meanwhile to what the body
+  // writes.
+  absl::Status RunCompared(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                           Values* outputs, const Tolerance& tolerance, ParityResult* result);
+
   // Records the function after the path in force, and launches nothing: no byte is written and no
   // outputs are handed out. A path of which nothing is held ends first, as it does in Run; else the
   // path stays as it is. A later call that the recording serves replays it. OK without effect if a
@@ -128,6 +138,11 @@ class Tree {
   // Whether Run would do nothing but launch this call's graph, if BeginStep came before it: the
   // first op of the body is then the first work that runs.
   bool WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream);
+  // Whether Run would replay a recording, on the path in force, or after BeginStep. A part of its
+  // body may still end that (a recording that is cut), and so may a budget without room for an
+  // executable that was evicted.
+  bool WouldReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                   bool begins_step);
 
   // Evicts what is worth the least until the tree holds no more than that, as far as it may go now:
   // so that others have room which share a budget with the tree (shared_budget.h). Waits for a call

@@ -17,6 +17,7 @@ Routes::Routes(Entrance& entrance, Ground& ground, Books& books, CallJournal& jo
                  launcher_, replay_check_}),
       eager_({ground, entrance, books, journal, checks, functions, kept_, body_, why_}),
       recorder_({ground, books, journal, checks, functions, executables_, kept_, launcher_, body_},
-                entrance) {}
+                entrance),
+      parity_(ground, books, functions.keeper(), body_, replayer_) {}
 
 }  // namespace graphtree

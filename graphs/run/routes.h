@@ -6,6 +6,7 @@
 //   Replayer      launches a recording
 //   EagerRunner   runs the body now
 //   Recorder      captures the body
+//   ParityCheck   replays, and compares with runs of the body
 #ifndef GRAPHTREE_GRAPHS_RUN_ROUTES_H_
 #define GRAPHTREE_GRAPHS_RUN_ROUTES_H_
 
@@ -22,6 +23,7 @@
 #include "graphs/run/matcher.h"
 #include "graphs/run/miss.h"
 #include "graphs/run/miss_notes.h"
+#include "graphs/run/parity_check.h"
 #include "graphs/run/recorder.h"
 #include "graphs/run/replay_check.h"
 #include "graphs/run/replayer.h"
@@ -43,6 +45,7 @@ class Routes {
   Replayer& replayer() { return replayer_; }
   EagerRunner& eager() { return eager_; }
   Recorder& recorder() { return recorder_; }
+  ParityCheck& parity() { return parity_; }
 
  private:
   // Shared by the routes.
@@ -58,6 +61,7 @@ class Routes {
   Replayer replayer_;
   EagerRunner eager_;
   Recorder recorder_;
+  ParityCheck parity_;
 };
 
 }  // namespace graphtree

@@ -137,7 +137,7 @@ void TreeCore::BeginStep(const void* frame) {
 }
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
-                           Values* outputs, const void* frame) {
+                           Values* outputs, const void* frame, const CompareWith* compared) {
   std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
@@ -161,7 +161,8 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (ground_->memory->other_users().any()) {
     GRAPHTREE_RETURN_IF_ERROR(WaitForOtherUsers(*ground_, call));
   }
-  const bool calls_nobody = hit != nullptr && hit->cuts.empty() && !functions_.any_checked();
+  const bool calls_nobody = hit != nullptr && hit->cuts.empty() && !functions_.any_checked() &&
+                            compared == nullptr;
   absl::Status status;
   if (calls_nobody) {
     status = routes_.replayer().Replay(hit, call);
@@ -172,7 +173,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
       return status;
     }
   } else {
-    status = RunInside(frame, hit, call);
+    status = RunInside(frame, hit, call, compared);
   }
   // The call's inputs are its caller's again, who may let go of them while work that reads them, or
   // puts their bytes back, is under way. A stream that the call was refused on has no such work.
@@ -203,9 +204,10 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   return Entrance::ClosedInside(call.function);
 }
 
-bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream) {
+const Node* TreeCore::FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream,
+                              bool begins_step) {
   const Entrance::Pass pass(*entrance_);
-  if (!pass.entered() || entrance_->has_pending_error()) return false;
+  if (!pass.entered() || entrance_->has_pending_error()) return nullptr;
   Function* const function = functions_.Find(id);
   if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return false;
   if (functions_.IsLeaving(*function)) return false;
@@ -216,6 +218,21 @@ bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream&
   if (hit == nullptr || !hit->cuts.empty() || !hit->section.ingest.empty()) return false;
   // Checked mode runs the body before the first replay.
   return hit->replays > 0 || !ground_->options.compare_replays;
+  if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return nullptr;
+  Call call{*function, nullptr, inputs, stream, nullptr};
+  if (!begins_step) return matcher_.FindHit(call);
+  Path fresh(&books_.root());
+  return Matcher(*ground_, fresh).FindHit(call);
+}
+
+bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream) {
+  const Node* const hit = FindFor(id, inputs, stream, /*begins_step=*/true);
+  return hit != nullptr && hit->cuts.empty() && hit->section.ingest.empty();
+}
+
+bool TreeCore::WouldReplay(FunctionId id, absl::Span<Value> inputs, Stream& stream,
+                           bool begins_step) {
+  return FindFor(id, inputs, stream, begins_step) != nullptr;
 }
 
 absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision) {
@@ -251,11 +268,13 @@ absl::Status TreeCore::MayBegin(const Function& function, const Values* outputs,
   return absl::OkStatus();
 }
 
-absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call) {
+absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call,
+                                 const CompareWith* compared) {
   const DoorMark door(frame);
   ground_->foreign->AwaitAllocations();
   if (hit == nullptr) return RunMiss(call);
-  absl::Status status = routes_.replayer().Replay(hit, call);
+  absl::Status status = compared == nullptr ? routes_.replayer().Replay(hit, call)
+                                            : routes_.parity().Replay(hit, call, *compared);
   return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));
 }
 

@@ -43,6 +43,7 @@
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
 #include "graphs/run/matcher.h"
+#include "graphs/run/parity_check.h"
 #include "graphs/run/routes.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_options.h"
@@ -61,12 +62,15 @@ class TreeCore {
   absl::Status Unregister(FunctionId id);
   void GiveUp(const Share& beyond);
   // `frame` is that of the public function that the program called (history/stack_marks.h).
+  // `compared`, or null: a replay is compared with runs of its body (parity_check.h).
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs,
-                   const void* frame);
+                   const void* frame, const CompareWith* compared = nullptr);
   // Records the function and launches nothing. The inputs stay the caller's.
   absl::Status Record(FunctionId id, Values inputs, Stream& stream, const void* frame);
   // Whether a call that began a step would be a replay whose first op is the body's.
   bool WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream);
+  // Whether a call would be a replay, on the path in force or as the first call of a step.
+  bool WouldReplay(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
   void BeginStep(const void* frame);
 
   // What `look` threw, or null.
@@ -87,8 +91,10 @@ class TreeCore {
   // waits for a capture waits for this call, too, for as long as `no_park` lives.
   absl::Status MayBegin(const Function& function, const Values* outputs,
                         std::optional<DeferredQueue::Holding>* no_park);
+  // The recording that would serve a call, on the path in force or as a step's first; or null.
+  const Node* FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
   // A call that may take a stack, or run code of the program's. `hit` may be null.
-  absl::Status RunInside(const void* frame, Node* hit, Call& call);
+  absl::Status RunInside(const void* frame, Node* hit, Call& call, const CompareWith* compared);
   absl::Status RunMiss(Call& call);
   absl::Status CheckMiss(Call& call);
   // Decides, and takes the route; more than once if a path ends, or if a recording has to be made

@@ -1,0 +1,104 @@
+// Compares a replay with runs of its body on the same inputs, within a tolerance, and names the
+// first op that differs.
+//
+//   save      what the recording writes of its caller's
+//   run       the body, with its own memory painted; what it leaves is read; what was saved is put
+//   run       back. Twice, with two paints: bytes that differ are nobody's work, and not compared
+//   replay    the call itself: what it leaves stays
+//   compare   outputs, and what was written of the caller's
+//
+// Only if something differs the ops are looked at:
+//
+//   launches  what the body launches now against what was recorded: another kernel, value, address
+//   bytes     what each op of the recording has left and no later op of it has overwritten, against
+//             what the same op leaves in two more runs of the body
+//
+// The earliest op that either finds is named. An op whose bytes are overwritten later can only be
+// found by its launch: then the op after it is named that read them, and the words say so.
+//
+// Threads: the tree's caller. Cost: two runs of the body, copies of what it writes, and the host
+// waits; to find the op, two more.
+#ifndef GRAPHTREE_GRAPHS_RUN_PARITY_CHECK_H_
+#define GRAPHTREE_GRAPHS_RUN_PARITY_CHECK_H_
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "graphs/budget/keeper.h"
+#include "graphs/check/byte_reader.h"
+#include "graphs/listen/launch_trace.h"
+#include "graphs/memory/undo.h"
+#include "graphs/parity.h"
+#include "graphs/recording/node.h"
+#include "graphs/run/body_runner.h"
+#include "graphs/run/books.h"
+#include "graphs/run/call.h"
+#include "graphs/run/ground.h"
+#include "graphs/run/replayer.h"
+#include "graphs/tensor.h"
+
+namespace graphtree {
+
+// What a call is to be compared by, and where the answer goes.
+struct CompareWith {
+  Tolerance tolerance;
+  ParityResult* result = nullptr;
+};
+
+class ParityCheck {
+ public:
+  // All outlive it.
+  ParityCheck(Ground& ground, Books& books, Keeper& keeper, BodyRunner& body, Replayer& replayer)
+      : ground_(ground), books_(books), keeper_(keeper), body_(body), replayer_(replayer) {}
+  ParityCheck(const ParityCheck&) = delete;
+  ParityCheck& operator=(const ParityCheck&) = delete;
+
+  // Replays, as Replayer::Replay does and with its errors, and compares if that can be done.
+  absl::Status Replay(Node* node, Call& call, const CompareWith& wanted);
+
+ private:
+  // Memory that is compared, and its elements.
+  struct Place {
+    std::string name;
+    AddressRange range;
+    DType type = DType::kU8;
+  };
+  // What a run has left, by place.
+  struct Left {
+    std::vector<Place> places;
+    std::vector<Bytes> bytes;
+  };
+  using After = std::function<absl::Status(const TracedOp& op, size_t number)>;
+
+  static std::string WhyNot(const Node& node, const Call& call);
+  absl::Status SaveWrites(const Node& node, const Call& call, Undo* undo);
+  // `after` is called after each op, and may be empty; `read` once the body has run.
+  absl::Status RunBody(const Node& node, const Values& given, uint8_t paint, Call& call,
+                       const After& after,
+                       const std::function<absl::Status(const LaunchTrace&, const Values&)>& read);
+  absl::Status RunAndRead(const Node& node, const Values& given, uint8_t paint, Call& call,
+                          Left* left, std::vector<TracedOp>* ops, bool* has_opaque);
+  std::vector<Place> PlacesOf(const Node& node, const Call& call, const LaunchTrace& trace,
+                              const Values& outputs);
+  absl::Status ReadAll(Call& call, Left* left);
+  absl::Status Compare(Node* node, Call& call, const Values& given, const CompareWith& wanted);
+  // The op that differs first: its number, or -1, and what is to be said of it.
+  int64_t FindOp(const Node& node, Call& call, const Values& given,
+                 const std::vector<TracedOp>& ops, const Tolerance& tolerance, std::string* text);
+  int64_t FindByBytes(const Node& node, Call& call, const Values& given,
+                      const std::vector<TracedOp>& ops,
+                      const std::vector<const Op*>& recorded, const Tolerance& tolerance,
+                      std::string* text);
+
+  Ground& ground_;
+  Books& books_;
+  Keeper& keeper_;
+  BodyRunner& body_;
+  Replayer& replayer_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_RUN_PARITY_CHECK_H_
