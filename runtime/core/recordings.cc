@@ -45,7 +45,6 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
     const std::vector<uint64_t> now = dependencies_.GenerationsOf(program);
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
-      if (program.shape(i).life.is_excluded() || IsGood(program, i, now)) continue;
       if (program.shape(i).life.is_excluded() || IsGoodWith(now, program, i)) continue;
       first.Update(RecordShape(program, i, stream));
       lanes_.AskOthers(program.lane());  // so that the next shape finds room
@@ -59,14 +58,6 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
 }
 
 bool Recordings::IsGood(ProgramState& program, uint32_t index) const {
-  return IsGood(program, index, dependencies_.GenerationsOf(program));
-}
-
-bool Recordings::IsGood(ProgramState& program, uint32_t index,
-                        const std::vector<uint64_t>& generations) {
-  const ShapeState& shape = program.shape(index);
-  const bool is_current =
-      shape.life.generations() == generations || IsPlanted(RuntimeBug::kSkipsStale);
   return IsGoodWith(dependencies_.GenerationsOf(program), program, index);
 }
 

@@ -74,8 +74,6 @@ class Recordings {
   absl::Status Commit(uint64_t epoch);
 
  private:
-  static bool IsGood(ProgramState& program, uint32_t index,
-                     const std::vector<uint64_t>& generations);
   absl::Status RecordAll(ProgramState& program, Stream& stream);
   static bool IsGoodWith(const ShapeLife::Generations& now, ProgramState& program, uint32_t index);
   absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream,
