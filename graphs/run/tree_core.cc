@@ -209,17 +209,10 @@ const Node* TreeCore::FindFor(FunctionId id, absl::Span<Value> inputs, Stream& s
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered() || entrance_->has_pending_error()) return nullptr;
   Function* const function = functions_.Find(id);
-  if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return false;
-  if (functions_.IsLeaving(*function)) return false;
-  Call call{*function, nullptr, inputs, stream, nullptr};
-  if (ground_->device.open_captures() > 0 && !CheckStream(*ground_, call).ok()) return false;
-  Path fresh(&books_.root());
-  const Node* const hit = Matcher(*ground_, fresh).FindHit(call);
-  if (hit == nullptr || !hit->cuts.empty() || !hit->section.ingest.empty()) return false;
-  // Checked mode runs the body before the first replay.
-  return hit->replays > 0 || !ground_->options.compare_replays;
   if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return nullptr;
+  if (functions_.IsLeaving(*function)) return nullptr;
   Call call{*function, nullptr, inputs, stream, nullptr};
+  if (ground_->device.open_captures() > 0 && !CheckStream(*ground_, call).ok()) return nullptr;
   if (!begins_step) return matcher_.FindHit(call);
   Path fresh(&books_.root());
   return Matcher(*ground_, fresh).FindHit(call);
@@ -227,7 +220,9 @@ const Node* TreeCore::FindFor(FunctionId id, absl::Span<Value> inputs, Stream& s
 
 bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream) {
   const Node* const hit = FindFor(id, inputs, stream, /*begins_step=*/true);
-  return hit != nullptr && hit->cuts.empty() && hit->section.ingest.empty();
+  if (hit == nullptr || !hit->cuts.empty() || !hit->section.ingest.empty()) return false;
+  // Checked mode runs the body before the first replay.
+  return hit->replays > 0 || !ground_->options.compare_replays;
 }
 
 bool TreeCore::WouldReplay(FunctionId id, absl::Span<Value> inputs, Stream& stream,
