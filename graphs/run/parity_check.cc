@@ -30,6 +30,12 @@ uint64_t BytesOfAll(const Places& places) {
   return bytes;
 }
 
+// A replay on such bytes would go on from what nobody wrote.
+std::string NotPutBack(const Function& function) {
+  return absl::StrCat("'", function.name, "': what a run of its body beside a replay has written ",
+                      "could not be put back, so that memory may hold what that run left");
+}
+
 std::string NameOf(const std::vector<TracedOp>& ops, size_t op) {
   return absl::StrCat("op ", op, " ('", ops[op].name, "')");
 }
@@ -182,21 +188,20 @@ absl::Status ParityCheck::ReadAll(Call& call, Left* left) {
   return absl::OkStatus();
 }
 
-// What was written of the caller's is put back afterwards.
 absl::Status ParityCheck::RunAndRead(const Node& node, const Values& given, uint8_t paint,
                                      Call& call, Left* left, std::vector<TracedOp>* ops,
-                                     bool* has_opaque) {
+                                     bool* has_opaque, absl::Status* back) {
   Undo undo(ground_.memory.get(), call.stream, ground_.TagOf(call.function));
   GRAPHTREE_RETURN_IF_ERROR(SaveWrites(node, call, &undo));
-  const absl::Status ran = RunBody(
+  absl::Status ran = RunBody(
       node, given, paint, call, {}, [&](const LaunchTrace& trace, const Values& outputs) {
         left->places = PlacesOf(node, call, trace, outputs);
         *ops = trace.ops();
         *has_opaque = trace.has_opaque();
         return ReadAll(call, left);
       });
-  const absl::Status back = undo.Restore();
-  return ran.ok() ? back : AfterUndo(ran, back);
+  *back = undo.Restore();
+  return ran;
 }
 
 absl::Status ParityCheck::Replay(Node* node, Call& call, const CompareWith& wanted) {
@@ -214,8 +219,10 @@ absl::Status ParityCheck::Compare(Node* node, Call& call, const Values& given,
   std::vector<TracedOp> ops;
   bool has_opaque = false;
   for (size_t i = 0; i < 2; ++i) {
+    absl::Status back;
     const absl::Status ran = RunAndRead(*node, given, kPaints[i], call, &runs[i], &ops,
-                                        &has_opaque);
+                                        &has_opaque, &back);
+    if (!back.ok()) return Located(back, NotPutBack(call.function));
     if (ran.ok()) continue;
     result->text = absl::StrCat("a run of its body beside it failed: ", ran.message());
     return replayer_.Replay(node, call);
@@ -259,7 +266,7 @@ absl::Status ParityCheck::Compare(Node* node, Call& call, const Values& given,
   back.Update(after.Restore());
   if (op >= 0) result->op = ops[static_cast<size_t>(op)].name;
   absl::StrAppend(&result->text, "; ", text.empty() ? "no op of it was found to differ" : text);
-  return back;
+  return back.ok() ? back : Located(back, NotPutBack(call.function));
 }
 
 int64_t ParityCheck::FindOp(const Node& node, Call& call, const Values& given,

@@ -78,8 +78,11 @@ class ParityCheck {
   absl::Status RunBody(const Node& node, const Values& given, uint8_t paint, Call& call,
                        const After& after,
                        const std::function<absl::Status(const LaunchTrace&, const Values&)>& read);
+  // Returns what became of the run. What it wrote of the caller's is put back; `back` is an error
+  // if that failed.
   absl::Status RunAndRead(const Node& node, const Values& given, uint8_t paint, Call& call,
-                          Left* left, std::vector<TracedOp>* ops, bool* has_opaque);
+                          Left* left, std::vector<TracedOp>* ops, bool* has_opaque,
+                          absl::Status* back);
   std::vector<Place> PlacesOf(const Node& node, const Call& call, const LaunchTrace& trace,
                               const Values& outputs);
   absl::Status ReadAll(Call& call, Left* left);
