@@ -38,6 +38,23 @@ std::string StateText(const ExplainedShape& shape) {
   return shape.is_recorded ? "recorded" : "not recorded";
 }
 
+// What shadow and parity have found.
+void AddFindings(const ExplainedShape& shape, std::string* text) {
+  const ShadowEstimate& shadow = shape.shadow;
+  if (shadow.steps > 0) {
+    absl::StrAppendFormat(text,
+                          "  %s would have served %d steps: %.1f us each instead of %.1f us, for "
+                          "%d bytes of executables and at most %d of the pool\n",
+                          ToString(shape.key), shadow.steps, shadow.replay_us, shadow.eager_us,
+                          shadow.executable_bytes, shadow.pool_bytes);
+  }
+  if (shape.parity.differs > 0) {
+    absl::StrAppendFormat(text, "  %s: %d of %d replays that were compared differ: %s\n",
+                          ToString(shape.key), shape.parity.differs,
+                          shape.parity.same + shape.parity.differs, shape.parity.last_text);
+  }
+}
+
 void AddProgram(const ExplainedProgram& program, std::string* text) {
   const double share = program.steps == 0 ? 0 : 100.0 * program.replays / program.steps;
   absl::StrAppendFormat(text, "%s, device %d lane %d: %d steps, %d replayed (%.1f %%)\n",
@@ -52,6 +69,7 @@ void AddProgram(const ExplainedProgram& program, std::string* text) {
                           ToString(shape.key), ModeName(shape.mode), StateText(shape),
                           CountsText(shape.why), TimesText(shape.times));
   }
+  for (const ExplainedShape& shape : program.shapes) AddFindings(shape, text);
   if (!program.reasons.empty()) absl::StrAppend(text, "  not replayed:\n");
   for (const ExplainedReason& reason : program.reasons) {
     absl::StrAppendFormat(text, "  %8d %-16s %s\n", reason.steps, WhyName(reason.why),

@@ -52,6 +52,27 @@ struct ExplainedTime {
 // By CallRoute.
 using ExplainedTimes = std::array<ExplainedTime, 5>;
 
+// What replaying would bring, of steps that ran eagerly in mode shadow and that the shape would
+// have served.
+struct ShadowEstimate {
+  uint64_t steps = 0;
+  double eager_us = 0;   // the host's time of such a step
+  double replay_us = 0;  // and of its replay, as it is estimated
+  uint64_t ops = 0;      // of its graph
+  uint64_t executable_bytes = 0;
+  uint64_t pool_bytes = 0;  // at most: what the body allocates, without reuse
+
+  double saved_us() const { return eager_us > replay_us ? eager_us - replay_us : 0; }
+};
+
+// Replays of a shape that were compared with runs of its body.
+struct ExplainedParity {
+  uint64_t same = 0;
+  uint64_t differs = 0;
+  std::string last_op = {};    // of the last difference: the first op that differed
+  std::string last_text = {};  // and where
+};
+
 struct ExplainedShape {
   Key key = {};
   Mode mode = Mode::kFull;
@@ -59,6 +80,8 @@ struct ExplainedShape {
   Why usable = Why::kHit;  // kHit: nothing stands against it
   WhyCounts why = {};
   ExplainedTimes times = {};
+  ShadowEstimate shadow = {};
+  ExplainedParity parity = {};
 };
 
 // Steps of a program that were not replayed, for one reason.

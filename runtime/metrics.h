@@ -22,6 +22,7 @@
 #include "allocator/pool_types.h"
 #include "graphs/tree_stats.h"
 #include "runtime/explain.h"
+#include "runtime/serving.h"
 #include "runtime/watch/durations.h"
 #include "runtime/why.h"
 
@@ -35,6 +36,11 @@ struct LaneMetrics {
   uint64_t failed_recordings = 0;
   uint64_t padded_tokens = 0;  // by which steps were larger than what their callers asked for
   uint64_t staged_bytes = 0;   // that steps brought to the device
+  // Replays that were compared with runs of their bodies, or were to be.
+  uint64_t parity_same = 0;
+  uint64_t parity_differs = 0;
+  uint64_t parity_skipped = 0;
+  WhyCounts refused = {};  // by mode strict
   std::array<WhyCounts, 5> dispatches = {};  // by CallRoute
   std::array<DurationCounts, 5> times = {};  // by CallRoute; of replays one in 15 or so
   TreeStats tree = {};
@@ -52,6 +58,7 @@ struct ProgramMetrics {
 struct Metrics {
   std::vector<LaneMetrics> lanes = {};
   std::vector<ProgramMetrics> programs = {};
+  Serving serving = Serving::kReplay;
   uint64_t touches = 0;
   uint64_t workspace_moves = 0;
   uint64_t stale_recordings = 0;

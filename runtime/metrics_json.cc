@@ -28,6 +28,10 @@ void WriteLane(const LaneMetrics& lane, JsonWriter& json) {
   json.Key("failed_recordings").Unsigned(lane.failed_recordings);
   json.Key("padded_tokens").Unsigned(lane.padded_tokens);
   json.Key("staged_bytes").Unsigned(lane.staged_bytes);
+  json.Key("parity").BeginObject().Key("same").Unsigned(lane.parity_same);
+  json.Key("differs").Unsigned(lane.parity_differs);
+  json.Key("skipped").Unsigned(lane.parity_skipped).EndObject().Key("refused");
+  WriteWhys(lane.refused, json);
   json.Key("routes").BeginObject();
   for (size_t i = 0; i < lane.dispatches.size(); ++i) {
     json.Key(RouteName(static_cast<CallRoute>(i))).BeginObject().Key("why");
@@ -44,7 +48,8 @@ void WriteLane(const LaneMetrics& lane, JsonWriter& json) {
 
 std::string MetricsAsJson(const Metrics& metrics) {
   JsonWriter json;
-  json.BeginObject().Key("ready_ratio").Number(metrics.ready_ratio());
+  json.BeginObject().Key("serving").String(ServingName(metrics.serving));
+  json.Key("ready_ratio").Number(metrics.ready_ratio());
   json.Key("touches").Unsigned(metrics.touches);
   json.Key("workspace_moves").Unsigned(metrics.workspace_moves);
   json.Key("stale_recordings").Unsigned(metrics.stale_recordings);

@@ -118,6 +118,21 @@ void AddLanes(const Metrics& metrics, PrometheusText* text) {
       text->Sample(LabelsOf(lane), family.value(lane));
     }
   }
+  text->Family("graphtree_parity_total", "counter",
+               "Replays that were compared with runs of their bodies, or could not be.");
+  for (const LaneMetrics& lane : metrics.lanes) {
+    text->Sample(With(lane, "result", "same"), lane.parity_same);
+    text->Sample(With(lane, "result", "differs"), lane.parity_differs);
+    text->Sample(With(lane, "result", "skipped"), lane.parity_skipped);
+  }
+  text->Family("graphtree_strict_refused_total", "counter",
+               "Steps that mode strict has refused, by the reason why they would be eager.");
+  for (const LaneMetrics& lane : metrics.lanes) {
+    for (size_t i = 0; i < kWhyCount; ++i) {
+      if (lane.refused[i] == 0) continue;
+      text->Sample(With(lane, "reason", WhyName(static_cast<Why>(i))), lane.refused[i]);
+    }
+  }
   text->Family("graphtree_pool_bytes", "gauge",
                "Physical memory of the pool: live in its books, mapped beside that, or parked.");
   for (const LaneMetrics& lane : metrics.lanes) {
@@ -232,6 +247,11 @@ void AddPrograms(const Metrics& metrics, PrometheusText* text) {
 }
 
 void AddRuntime(const Metrics& metrics, PrometheusText* text) {
+  text->Family("graphtree_serving_mode", "gauge", "1 for the mode that is in force.");
+  for (const Serving serving : {Serving::kOff, Serving::kShadow, Serving::kReplay,
+                                Serving::kStrict}) {
+    text->Sample({{"mode", ServingName(serving)}}, uint64_t{serving == metrics.serving});
+  }
   text->Family("graphtree_touches_total", "counter", "Dependencies that were touched or moved.");
   text->Sample({}, metrics.touches);
   text->Family("graphtree_workspace_moves_total", "counter",

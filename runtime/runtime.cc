@@ -98,8 +98,9 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(absl::Span<Device* cons
     GRAPHTREE_RETURN_IF_ERROR(device->health());
     all.push_back(device);
   }
-  return std::unique_ptr<Runtime>(
-      new Runtime(std::make_unique<RuntimeCore>(std::move(all), options)));
+  auto core = std::make_unique<RuntimeCore>(std::move(all), options);
+  GRAPHTREE_RETURN_IF_ERROR(core->SetServing(options.serving));
+  return std::unique_ptr<Runtime>(new Runtime(std::move(core)));
 }
 
 Runtime::Runtime(std::unique_ptr<RuntimeCore> core) : core_(std::move(core)) {}
@@ -122,7 +123,14 @@ absl::Status Runtime::RemoveProgram(ProgramId program) { return core_->RemovePro
 
 absl::Status Runtime::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, core_->programs().Find(id));
-  return core_->recordings().Record(*program, stream);
+  const Serving serving = core_->serving().serving;
+  if (ServesGraphs(serving)) return core_->recordings().Record(*program, stream);
+  GRAPHTREE_RETURN_IF_ERROR(core_->recordings().MayRecord(*program, stream));
+  core_->teller().WarnOnce(
+      absl::StrCat("record ", ServingName(serving)),
+      absl::StrCat("nothing is recorded, as the mode is ", ServingName(serving),
+                   "; the first program that was to be is '", program->name(), "'"));
+  return absl::OkStatus();
 }
 
 absl::StatusOr<RecordingPlan> Runtime::Plan(absl::Span<const ShapeToRecord> shapes,
@@ -145,6 +153,9 @@ const PlanResult* Runtime::last_plan() const {
   const std::optional<PlanResult>& last = core_->plan_runner().last();
   return last.has_value() ? &*last : nullptr;
 }
+absl::Status Runtime::SetServing(const ServingMode& mode) { return core_->SetServing(mode); }
+
+ServingMode Runtime::serving() const { return core_->serving(); }
 
 absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {
   return core_->dependencies().Declare(std::move(name), std::nullopt);
@@ -172,7 +183,7 @@ absl::Status Runtime::Commit(uint64_t epoch) { return core_->recordings().Commit
 
 absl::StatusOr<Choice> Runtime::Choose(ProgramId id, const Key& key, Modes allowed) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return program->table().Choose(key, allowed);
+  return core_->ChooseFor(*program, key, allowed);
 }
 
 absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& stream,
@@ -194,13 +205,13 @@ absl::Status Runtime::CheckAloneInLane(ProgramId id) const {
 absl::StatusOr<Vote> Runtime::MakeVote(ProgramId id, const Key& key, Modes allowed,
                                        uint32_t round) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return program->MakeVote(key, allowed, round);
+  return program->MakeVote(key, core_->VotedModes(allowed), round);
 }
 
 absl::StatusOr<Agreement> Runtime::Agree(ProgramId id, const Key& key, Modes allowed,
                                          uint32_t round, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return program->Agree(key, allowed, round, votes);
+  return program->Agree(key, core_->VotedModes(allowed), round, votes);
 }
 
 bool Runtime::CancelStep(uint32_t number, uint32_t device) {
@@ -232,6 +243,10 @@ absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
   return program->Pointers(key, range);
 }
 
+std::vector<Setting> Runtime::Settings() const {
+  return SettingsOf(core_->options(), core_->serving());
+}
+
 RuntimeStats Runtime::stats() const {
   return StatsOf(core_->lanes(), core_->programs(), core_->dependencies());
 }
@@ -245,7 +260,9 @@ Explanation Runtime::Explain(const ExplainOptions& options) const {
 }
 
 Metrics Runtime::metrics() const {
-  return CollectMetrics(core_->watch(), core_->dependencies(), core_->options());
+  Metrics metrics = CollectMetrics(core_->watch(), core_->dependencies(), core_->options());
+  metrics.serving = core_->serving().serving;
+  return metrics;
 }
 
 std::string Runtime::DebugJson(const ExplainOptions& options) const {

@@ -74,6 +74,7 @@
 #include "graphs/captured_pointers.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
+#include "runtime/configuration.h"
 #include "runtime/explain.h"
 #include "runtime/metrics.h"
 #include "runtime/plan/ledger.h"
@@ -81,6 +82,7 @@
 #include "runtime/progress.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
+#include "runtime/serving.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/shapes/mode.h"
@@ -167,6 +169,11 @@ class Runtime {
   // nothing goes, while a capture is open on the device.
   absl::Status RemoveProgram(ProgramId program);
 
+  // How steps are served from now on. An error, and nothing changes, while a step is under way in
+  // some lane, and for a mode that makes no sense. Recordings stay whatever the mode.
+  absl::Status SetServing(const ServingMode& mode);
+  ServingMode serving() const;
+
   // Records all shapes of the program that are not recorded, or were before a dependency was
   // touched, the one with the most tokens first, on slots that have padding alone (PadRule), and
   // zeros where that is the last row; slots that keep what they have from step to step keep it. The
@@ -175,7 +182,8 @@ class Runtime {
   // any step. Where one makes a workspace grow that
   // others were recorded with, these are recorded again, as more of a shape may be asked of a
   // workspace for fewer tokens. Shapes that fail serve no step until they are recorded, as kFailed
-  // or kNoMemory; the first failure is returned after all were tried.
+  // or kNoMemory; the first failure is returned after all were tried. In modes off and shadow
+  // nothing is recorded, which is told once.
   absl::Status Record(ProgramId program, Stream& stream);
 
   // Which of these shapes are to be recorded within so many bytes of the device, in which order,
@@ -261,6 +269,8 @@ class Runtime {
   // shape with this key. A shape that is not recorded holds none.
   absl::StatusOr<CapturedPointers> Pointers(ProgramId program, const Key& key, AddressRange range);
 
+  // What is in force, and where it came from (configuration.h). On any thread, at any time.
+  std::vector<Setting> Settings() const;
   RuntimeStats stats() const;
   // Who holds the memory: by recording, shape and program (plan/ledger.h).
   MemoryLedger ledger() const;

@@ -4,13 +4,18 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
+#include <vector>
 
 #include "graphs/shared_budget.h"
 #include "graphs/tree_options.h"
+#include "runtime/serving.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/why.h"
 
 namespace graphtree {
+
+enum class LogLevel : uint8_t { kInfo, kWarning };
 
 struct RuntimeOptions {
   // For the tree of each lane: budgets, checked mode, warnings.
@@ -25,11 +30,18 @@ struct RuntimeOptions {
   Share shared = {};
   // False: a shape that was not recorded ahead is never chosen.
   bool records_while_serving = true;
+  // How steps are served at first; see Runtime::SetServing.
+  ServingMode serving = {};
+  // Told what a log should have, warnings once each; the trees' warnings, too, unless
+  // TreeOptions::warn is set. Called on the thread that acts; an exception of it is caught.
+  std::function<void(LogLevel, const std::string&)> log = {};
   // Nanoseconds of a clock that never goes back, which all times are taken from; empty: the
   // system's steady clock. Any thread may call it.
   std::function<int64_t()> clock_ns = {};
   // False: steps are counted, and neither timed nor kept for Explain.
   bool watches_steps = true;
+  // For people: the settings that came from the environment (configuration.h).
+  std::vector<std::string> from_environment = {};
 };
 
 struct RuntimeStats {

@@ -20,6 +20,21 @@ void WriteTimes(const ExplainedTimes& times, JsonWriter& json) {
   json.EndObject();
 }
 
+void WriteFindings(const ExplainedShape& shape, JsonWriter& json) {
+  const ShadowEstimate& shadow = shape.shadow;
+  if (shadow.steps > 0) {
+    json.Key("shadow").BeginObject().Key("steps").Unsigned(shadow.steps);
+    json.Key("eager_us").Number(shadow.eager_us).Key("replay_us").Number(shadow.replay_us);
+    json.Key("ops").Unsigned(shadow.ops).Key("executable_bytes").Unsigned(shadow.executable_bytes);
+    json.Key("pool_bytes").Unsigned(shadow.pool_bytes).EndObject();
+  }
+  const ExplainedParity& parity = shape.parity;
+  if (parity.same + parity.differs == 0) return;
+  json.Key("parity").BeginObject().Key("same").Unsigned(parity.same);
+  json.Key("differs").Unsigned(parity.differs).Key("op").String(parity.last_op);
+  json.Key("text").String(parity.last_text).EndObject();
+}
+
 void WriteShape(const ExplainedShape& shape, JsonWriter& json) {
   json.BeginObject().Key("key").String(ToString(shape.key));
   json.Key("mode").String(ModeName(shape.mode)).Key("recorded").Bool(shape.is_recorded);
@@ -27,6 +42,7 @@ void WriteShape(const ExplainedShape& shape, JsonWriter& json) {
   WriteWhys(shape.why, json);
   json.Key("times");
   WriteTimes(shape.times, json);
+  WriteFindings(shape, json);
   json.EndObject();
 }
 

@@ -43,6 +43,10 @@ constexpr Row kRows[] = {
     {Why::kEvicted, "evicted",
      "the recording of the shape that serves it had to make room for others, and is made again; "
      "allow more nodes or shapes (TreeBudget)"},
+    {Why::kOff, "off", "the runtime is switched off, and every step runs eagerly"},
+    {Why::kShadow, "shadow",
+     "the runtime is in mode shadow: it counts what graphs would serve, and every step runs "
+     "eagerly"},
 };
 
 // The table has one row for each Why, in the order of the enum.

@@ -28,10 +28,13 @@ enum class Why : uint8_t {
   kExcluded,         // the caller excluded it
   kFailed,           // it failed, or its recording did
   kWarmingUp,        // it is being warmed up
-  kEvicted,          // its recording had to make room; the last one: kWhyCount counts up to it
+  kEvicted,          // its recording had to make room
+  // Graphs serve no step now (serving.h).
+  kOff,     // the runtime is switched off
+  kShadow,  // the runtime only watches; the last one: kWhyCount counts up to it
 };
 
-constexpr size_t kWhyCount = static_cast<size_t>(Why::kEvicted) + 1;
+constexpr size_t kWhyCount = static_cast<size_t>(Why::kShadow) + 1;
 
 // Whether a graph serves the call.
 constexpr bool IsReplay(Why why) { return why == Why::kHit || why == Why::kCover; }

@@ -17,7 +17,13 @@ LaneMetrics LaneOf(const WatchedLane& watched) {
                    .failed_recordings = watch.counts.failed_recordings.get(),
                    .padded_tokens = watch.padded_tokens(),
                    .staged_bytes = watch.counts.staged_bytes.get(),
+                   .parity_same = watch.counts.parity_same.get(),
+                   .parity_differs = watch.counts.parity_differs.get(),
+                   .parity_skipped = watch.counts.parity_skipped.get(),
                    .tree = watched.tree->stats()};
+  for (size_t why = 0; why < kWhyCount; ++why) {
+    lane.refused[why] = watch.refused(static_cast<Why>(why));
+  }
   for (size_t route = 0; route < kRouteCount; ++route) {
     lane.times[route] = watch.times(static_cast<CallRoute>(route));
     for (size_t why = 0; why < kWhyCount; ++why) {
@@ -29,8 +35,9 @@ LaneMetrics LaneOf(const WatchedLane& watched) {
   return lane;
 }
 
-ProgramMetrics ProgramOf(const ProgramWatch& watch) {
-  return {.counts = ExplainProgram(watch),
+ProgramMetrics ProgramOf(const ProgramWatch& watch, const std::vector<LaunchCost>& costs) {
+  const LaunchCost* const cost = watch.device < costs.size() ? &costs[watch.device] : nullptr;
+  return {.counts = ExplainProgram(watch, cost),
           .slot_bytes = watch.slot_bytes.get(),
           .staging_bytes = watch.staging_bytes.get(),
           .staging_waits = watch.staging_waits.get(),
@@ -48,9 +55,10 @@ Metrics CollectMetrics(const Watch& watch, const Dependencies& dependencies,
                   .pool_budget_bytes = options.pool_bytes,
                   .executable_budget_bytes = options.shared.executable_bytes};
   for (const WatchedLane& lane : watch.lanes()) metrics.lanes.push_back(LaneOf(lane));
+  const std::vector<LaunchCost> costs = watch.launch_costs();
   for (const WatchedProgram& program : watch.programs()) {
     if (program.watch == nullptr) continue;
-    metrics.programs.push_back(ProgramOf(*program.watch));
+    metrics.programs.push_back(ProgramOf(*program.watch, costs));
     for (const ExplainedShape& shape : metrics.programs.back().counts.shapes) {
       if (shape.usable == Why::kExcluded) continue;
       ++metrics.wanted_shapes;

@@ -59,6 +59,7 @@ struct Lane {
   LaunchHistory history;
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t done = 0;  // steps that went well
+  uint32_t since_compared = 0;  // replays that were begun since one was compared
 };
 
 }  // namespace graphtree

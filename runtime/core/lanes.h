@@ -40,6 +40,7 @@ class Lanes {
   Lanes& operator=(const Lanes&) = delete;
 
   size_t devices() const { return devices_.size(); }
+  const std::vector<Device*>& all_devices() const { return devices_; }
   // Null if there is none.
   Lane* Find(Place place) const;
   // REQUIRES: there is such a device, and no such lane.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "device/stream.h"
+#include "graphs/parity.h"
 #include "runtime/core/staged_tensors.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/shape_table.h"
@@ -29,6 +30,12 @@ struct OpenStep {
   StepBlock block;
   uint8_t* memory = nullptr;
   StagedTensors tensors;
+  // The mode that it is served in (serving.h).
+  bool is_strict = false;
+  bool is_refused = false;   // strict, and it would have run eagerly
+  bool is_compared = false;  // with runs of its body: what was found is in `parity`
+  Tolerance tolerance;
+  ParityResult parity;
   std::vector<uint32_t> touched;  // dependencies, since the recording that the step replaced
 };
 

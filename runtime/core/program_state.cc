@@ -159,6 +159,8 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
     CopySlotsAmong(memory_->range(), are_free, on, &outputs);
   }
   if (!in.slots_are_free()) in.SlotsAreFree(on);
+  shape->ops = on.ops();
+  shape->asked_bytes = on.asked_bytes();
   if (on.ok()) CheckOutputs(outputs, shape, on);
   return outputs;
 }

@@ -66,6 +66,9 @@ struct ShapeState {
   // What the body returned for this key, once it has; kinds and sizes.
   bool has_run = false;
   std::vector<const Layout*> outputs;
+  // Of the last run of the body: its ops, and the bytes of all that it has allocated.
+  uint64_t ops = 0;
+  uint64_t asked_bytes = 0;
   std::shared_ptr<ShapeWatch> watch;  // what readers on other threads see
 
   void TellWatch(bool is_recorded) {

@@ -17,7 +17,7 @@
 
 namespace graphtree {
 
-absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
+absl::Status Recordings::MayRecord(ProgramState& program, Stream& stream) const {
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("'", program.name(), "' was recorded")));
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(program, stream));
@@ -26,6 +26,11 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
     return absl::FailedPreconditionError(
         absl::StrCat("'", program.name(), "' was recorded on a stream that captures"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(MayRecord(program, stream));
   Lane& lane = program.lane();
   if (!lane.Take(&program)) {
     return absl::FailedPreconditionError(

@@ -44,6 +44,8 @@ class Recordings {
   Recordings(const Recordings&) = delete;
   Recordings& operator=(const Recordings&) = delete;
 
+  // An error while a step is under way, and for a stream that nothing can be recorded on.
+  absl::Status MayRecord(ProgramState& program, Stream& stream) const;
   absl::Status Record(ProgramState& program, Stream& stream);
   // The same for one shape, whether it is recorded or not. `after_run` is told how each run of the
   // shape went. REQUIRES: the caller has the lane, and the stream is of its device.

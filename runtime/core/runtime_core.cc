@@ -20,10 +20,20 @@ uint32_t NextNumber() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
+// The trees' warnings go to the log.
+RuntimeOptions WithLog(RuntimeOptions options) {
+  if (options.log && !options.tree.warn) {
+    options.tree.warn = [log = options.log](const std::string& text) {
+      log(LogLevel::kWarning, text);
+    };
+  }
+  return options;
+}
+
 }  // namespace
 
 RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options)
-    : options_(options),
+    : options_(WithLog(options)),
       number_(NextNumber()),
       lanes_(std::move(devices), options_),
       programs_(number_),
@@ -32,6 +42,8 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
       plan_maker_(lanes_, programs_, dependencies_, recordings_),
       plan_runner_(lanes_, programs_, dependencies_, recordings_, plan_maker_, options_),
       idle_recorder_(lanes_, programs_, dependencies_, recordings_, options_) {}
+      serving_({}),
+      teller_(options_) {}
 
 // Trees close first and wait for their work, as programs own the memory that it uses.
 RuntimeCore::~RuntimeCore() {

@@ -51,8 +51,9 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
   Value block;
   if (step.memory != nullptr) {
     const Address named = AddressOf(step.memory);
-    const Address address =
-        step.shape->needs_blocks_address ? named : ring.AddressFor(plan.block_bytes);
+    // Runs of the body beside a replay read the block, too, and leave the cursor where it was.
+    const bool is_named = step.shape->needs_blocks_address || step.is_compared;
+    const Address address = is_named ? named : ring.AddressFor(plan.block_bytes);
     step.shape->is_by_cursor = address != named;
     block = Tensor::Foreign(address, plan.block);
   }
@@ -60,11 +61,20 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
   if (step.tensors.any()) {
     GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
   }
+  if (step.is_strict && !tree.WouldReplay(step.shape->function, inputs, *step.stream,
+                                          /*begins_step=*/!step.continues)) {
+    step.is_refused = true;
+    return absl::FailedPreconditionError("it would run eagerly");
+  }
   if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
     if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
     tree.BeginStep();
   }
-  absl::Status status = tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  absl::Status status =
+      step.is_compared
+          ? tree.RunCompared(step.shape->function, inputs, *step.stream, outputs, step.tolerance,
+                             &step.parity)
+          : tree.Run(step.shape->function, inputs, *step.stream, outputs);
   if (step.memory == nullptr) return status;
   if (status.ok()) {
     ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
@@ -105,6 +115,7 @@ absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, co
   OpenStep& step = program.lane().step;
   ++step.serial;
   step.continues = false;
+  step.is_strict = step.is_refused = step.is_compared = false;
   step.program = &program;
   step.shape = shape;
   step.stream = &stream;
@@ -147,7 +158,7 @@ absl::Status CheckRunnable(OpenStep& step, const Values* outputs) {
 
 absl::Status LaunchStep(OpenStep& step, Values* outputs) {
   const absl::Status status = CarryAndRun(step, outputs);
-  if (!status.ok()) SetAfterFailure(step.program->free_events(), *step.stream);
+  if (!status.ok() && !step.is_refused) SetAfterFailure(step.program->free_events(), *step.stream);
   return status;
 }
 

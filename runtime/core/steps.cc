@@ -41,26 +41,37 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
         "a step of '", program->name(), "' was begun while one is under way in lane ", lane.number,
         "; run or cancel that one first, or wait for its body, or for the thread that has it"));
   }
-  Choice choice = program->table().Choose(key, options.modes);
-  if (options.is_voted_down) choice = {.why = Why::kVotedDown, .key = key};
-  absl::StatusOr<OpenStep*> step = OpenOn(*program, choice, key, stream);
+  Choice choice = ChooseFor(*program, key, options.modes);
+  const bool may_have_graph = choice.why != Why::kOff && choice.why != Why::kShadow;
+  if (options.is_voted_down && may_have_graph) choice = {.why = Why::kVotedDown, .key = key};
+  const absl::Status strict = CheckStrict(*program, key, choice);
+  absl::StatusOr<OpenStep*> step =
+      strict.ok() ? OpenOn(*program, choice, key, stream) : absl::StatusOr<OpenStep*>(strict);
   if (!step.ok()) {
     lane.GiveBack();
     return step;
   }
   (*step)->is_open = true;
   (*step)->continues = options.continues;
+  (*step)->is_strict = serving_.serving() == Serving::kStrict;
+  (*step)->is_compared = IsCompared(lane, choice);
+  (*step)->tolerance = serving_.tolerance();
   return step;
 }
 
 absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   step.is_open = false;  // also for a body that has the handle
   absl::Status status = CheckRunnable(step, outputs);
-  const bool is_launched = status.ok();
+  bool is_launched = status.ok();
   if (is_launched) {
     const int64_t began_ns = step.program->lane().watch->BeginTiming(ExpectsReplay(step));
     status = LaunchStep(step, outputs);
-    Note(step, status, began_ns);
+    if (step.is_refused) {
+      status = RefuseInRun(step);
+      is_launched = false;
+    } else {
+      Note(step, status, began_ns);
+    }
   } else {
     step.choice.why = Why::kFailed;
     if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().counts.steps;
@@ -82,6 +93,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
   }
   step.shape->wanted += step.choice.better == kNoShape;
   Recordings::NoteWithout(step);
+  if (ServesGraphs(serving_.serving())) Recordings::NoteWithout(step);
   LastCall last = {.route = CallRoute::kRanEagerly};
   if (!status.ok()) {
     step.choice.why = Why::kFailed;
@@ -104,6 +116,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
                        .program = step.program->number(),
                        .shape = ShapeIdOf(step, has_shape)};
   lane.watch->Note(logged, began_ns, static_cast<uint64_t>(padded), *step.shape->watch);
+  if (step.is_compared || step.choice.why == Why::kShadow) NoteServing(step, logged.ran_ns);
 }
 
 }  // namespace graphtree

@@ -128,7 +128,9 @@ void ShapeTable::Build() {
 
 void ShapeTable::SetUsable(uint32_t index, Why why) {
   GRAPHTREE_CHECK(index < shapes_.size()) << "shape " << index << " of " << shapes_.size();
-  GRAPHTREE_CHECK(why == Why::kHit || (why >= Why::kNotRecorded && why != Why::kVotedDown))
+  const bool is_of_shape =
+      why >= Why::kNotRecorded && why <= Why::kEvicted && why != Why::kVotedDown;
+  GRAPHTREE_CHECK(why == Why::kHit || is_of_shape)
       << "a shape cannot be set to " << WhyName(why);
   const bool was = whys_[index] == Why::kHit;
   const bool is = why == Why::kHit;

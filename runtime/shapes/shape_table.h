@@ -76,7 +76,7 @@ class ShapeTable {
   Choice Choose(const Key& call, Modes allowed) const;
 
   // Whether the shape may serve calls from now on: kHit if it may, else why not: one of
-  // kNotRecorded and what follows it in Why, but kVotedDown.
+  // kNotRecorded and what follows it in Why up to kEvicted, but kVotedDown.
   void SetUsable(uint32_t index, Why why);
   Why usable(uint32_t index) const { return whys_[index]; }
 

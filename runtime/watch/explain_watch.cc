@@ -2,8 +2,12 @@
 #include "runtime/watch/explain_watch.h"
 
 #include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <tuple>
 #include <utility>
 
+#include "device/executable_bytes.h"
 #include "graphs/tree.h"
 #include "runtime/watch/advice.h"
 #include "runtime/watch/shape_watch.h"
@@ -29,6 +33,26 @@ ExplainedTimes TimesOf(const ShapeWatch& watch) {
   return times;
 }
 
+// Null if nobody has measured it.
+const LaunchCost* CostOf(const ProgramWatch& program, const std::vector<LaunchCost>& costs) {
+  return program.device < costs.size() ? &costs[program.device] : nullptr;
+}
+
+ShadowEstimate EstimateOf(const ShadowCounts& counts, const LaunchCost* cost) {
+  ShadowEstimate estimate{.steps = counts.steps.get(), .ops = counts.ops.get()};
+  if (estimate.steps == 0) return estimate;
+  estimate.eager_us = static_cast<double>(counts.eager_ns.get()) / 1e3 / estimate.steps;
+  estimate.replay_us = cost == nullptr ? estimate.eager_us : cost->OfOps(estimate.ops) / 1e3;
+  estimate.executable_bytes = ExecutableBytes(estimate.ops);
+  estimate.pool_bytes = counts.asked_bytes.get();
+  return estimate;
+}
+
+ExplainedParity ParityOf(const ParityWatch& watch) {
+  const std::lock_guard<std::mutex> lock(watch.mutex);
+  return {watch.same.get(), watch.differs.get(), watch.last_op, watch.last_text};
+}
+
 // Adds to the program's sums.
 WhyCounts CountsOf(const ShapeWatch& watch, WhyCounts* all) {
   WhyCounts counts;
@@ -38,11 +62,13 @@ WhyCounts CountsOf(const ShapeWatch& watch, WhyCounts* all) {
 
 Drafts DraftsOf(const Watch& watch) {
   Drafts drafts;
+  const std::vector<LaunchCost> costs = watch.launch_costs();
   for (const WatchedProgram& program : watch.programs()) {
     if (program.number >= drafts.size()) drafts.resize(program.number + 1);
     ExplainedProgram& draft = drafts[program.number].program;
     draft.name = program.name;
-    if (program.watch != nullptr) draft = ExplainProgram(*program.watch);
+    if (program.watch == nullptr) continue;
+    draft = ExplainProgram(*program.watch, CostOf(*program.watch, costs));
   }
   return drafts;
 }
@@ -81,7 +107,7 @@ ExplainedStep StepOf(const WatchedLane& lane, const LoggedStep& logged, const Dr
 
 }  // namespace
 
-ExplainedProgram ExplainProgram(const ProgramWatch& watch) {
+ExplainedProgram ExplainProgram(const ProgramWatch& watch, const LaunchCost* cost) {
   ExplainedProgram program{.name = watch.name, .device = watch.device, .lane = watch.lane};
   WhyCounts all = {};
   for (const std::shared_ptr<ShapeWatch>& shape : watch.shapes()) {
@@ -90,7 +116,9 @@ ExplainedProgram ExplainProgram(const ProgramWatch& watch) {
                               .is_recorded = shape->is_recorded.load(std::memory_order_relaxed),
                               .usable = shape->usable.load(std::memory_order_relaxed),
                               .why = CountsOf(*shape, &all),
-                              .times = TimesOf(*shape)});
+                              .times = TimesOf(*shape),
+                              .shadow = EstimateOf(shape->shadow, cost),
+                              .parity = ParityOf(shape->parity)});
   }
   CountsOf(*watch.eager, &all);
   program.eager_times = TimesOf(*watch.eager);

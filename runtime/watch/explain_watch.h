@@ -9,8 +9,8 @@
 
 namespace graphtree {
 
-// One program, without advice.
-ExplainedProgram ExplainProgram(const ProgramWatch& watch);
+// One program, without advice. `cost` may be null: nobody has measured it.
+ExplainedProgram ExplainProgram(const ProgramWatch& watch, const LaunchCost* cost);
 Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options);
 
 }  // namespace graphtree

@@ -37,6 +37,10 @@ struct LaneCounts {
   Counter recordings;
   Counter failed_recordings;
   Counter staged_bytes;
+  // Replays that were compared with runs of their bodies, or were to be.
+  Counter parity_same;
+  Counter parity_differs;
+  Counter parity_skipped;
 };
 
 class LaneWatch {
@@ -71,7 +75,16 @@ class LaneWatch {
     if (is_on_) log_.Note(step);
   }
 
+  // Strict has refused the step: it is kept, and no step that ran.
+  void NoteRefused(LoggedStep step) {
+    step.route = CallRoute::kNone;
+    step.at_ns = now_ns_;
+    ++refused_[static_cast<size_t>(step.why)];
+    if (is_on_) log_.Note(step);
+  }
+
   const StepLog& log() const { return log_; }
+  uint64_t refused(Why why) const { return refused_[static_cast<size_t>(why)].get(); }
   uint64_t count(CallRoute route, Why why) const {
     return counts_[static_cast<size_t>(route)][static_cast<size_t>(why)].get();
   }
@@ -90,6 +103,7 @@ class LaneWatch {
   uint64_t mix_ = 1;
   int64_t now_ns_ = 0;  // when the clock was last looked at
   std::array<std::array<Counter, kWhyCount>, kRouteCount> counts_;
+  std::array<Counter, kWhyCount> refused_;
   Counter padded_tokens_;
   std::array<Durations, kRouteCount> times_;
   StepLog log_;

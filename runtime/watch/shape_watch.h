@@ -13,6 +13,8 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
+#include <string>
 
 #include "graphs/tree_stats.h"
 #include "runtime/shapes/key.h"
@@ -24,6 +26,32 @@ namespace graphtree {
 
 // By CallRoute. A step that failed has the route kNone.
 inline constexpr size_t kRouteCount = static_cast<size_t>(CallRoute::kRanEagerly) + 1;
+
+// Steps that ran eagerly in mode shadow, and that the shape would have served.
+struct ShadowCounts {
+  Counter steps;
+  Counter eager_ns;     // the host's time of these
+  Counter ops;          // of the last one's body
+  Counter asked_bytes;  // that it allocated
+};
+
+// Replays of the shape that were compared with runs of its body.
+struct ParityWatch {
+  Counter same;
+  Counter differs;
+
+  void NoteDifference(const std::string& op, const std::string& text) {
+    ++differs;
+    const std::lock_guard<std::mutex> lock(mutex);
+    last_op = op;
+    last_text = text;
+  }
+
+  // Seldom, so a lock does no harm.
+  mutable std::mutex mutex;
+  std::string last_op;
+  std::string last_text;
+};
 
 struct ShapeWatch {
   struct Time {
@@ -50,6 +78,8 @@ struct ShapeWatch {
   std::array<Time, kRouteCount> times;  // of the steps that were timed
   std::atomic<Why> usable{Why::kNotRecorded};  // as the shape table has it
   std::atomic<bool> is_recorded{false};
+  ShadowCounts shadow;
+  ParityWatch parity;
 };
 
 }  // namespace graphtree

@@ -21,6 +21,16 @@ void Watch::RemoveProgram(uint32_t number) {
   }
 }
 
+void Watch::SetLaunchCosts(std::vector<LaunchCost> costs) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  launch_costs_ = std::move(costs);
+}
+
+std::vector<LaunchCost> Watch::launch_costs() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return launch_costs_;
+}
+
 std::vector<WatchedLane> Watch::lanes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return lanes_;

@@ -75,6 +75,14 @@ struct WatchedProgram {
   std::shared_ptr<const ProgramWatch> watch;  // null: it was removed
 };
 
+// What the host pays to replay a graph on a device, measured (core/launch_cost.h).
+struct LaunchCost {
+  double base_ns = 0;
+  double per_op_ns = 0;
+
+  double OfOps(uint64_t ops) const { return base_ns + per_op_ns * static_cast<double>(ops); }
+};
+
 class Watch {
  public:
   Watch() = default;
@@ -86,6 +94,12 @@ class Watch {
   // Its name stays, as the last steps may be the program's.
   void RemoveProgram(uint32_t number);
 
+  // By device.
+  void SetLaunchCosts(std::vector<LaunchCost> costs);
+  bool knows_launch_costs() const { return !launch_costs().empty(); }
+  // Empty if nobody has measured them.
+  std::vector<LaunchCost> launch_costs() const;
+
   std::vector<WatchedLane> lanes() const;
   // In the order of their numbers.
   std::vector<WatchedProgram> programs() const;
@@ -94,6 +108,7 @@ class Watch {
   mutable std::mutex mutex_;
   std::vector<WatchedLane> lanes_;
   std::vector<WatchedProgram> programs_;
+  std::vector<LaunchCost> launch_costs_;
 };
 
 }  // namespace graphtree

@@ -96,6 +96,8 @@ class Drawer {
       const bool is_vote = action.kind == ActionKind::kVote;
       action.steps.push_back(Step(script, is_vote ? action.program : Below(64)));
     }
+    // Takes no draw, so that other scripts stay as they are.
+    if (action.kind == ActionKind::kStep && action.pick % 8 == 3) action.kind = ActionKind::kMode;
     action.fail_at = script.has_faults && OneIn(12) ? 1 + Below(30) : 0;
     action.look = script.is_hasty ? OneIn(16) : !OneIn(3);
     return action;

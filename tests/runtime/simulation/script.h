@@ -135,8 +135,9 @@ enum class ActionKind : uint8_t {
   kCommit,   // the epoch of now, after another one was refused
   kPrepare,  // the program runs ahead of a Take
   kTake,     // its outputs, prepared or not, go into the second step
+  kMode,     // the step twice in another mode of serving, or with parity
 };
-constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kTake) + 1;
+constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kMode) + 1;
 
 struct Action {
   ActionKind kind;

@@ -157,6 +157,7 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kCommit: return Commit(action.pick);
     case ActionKind::kPrepare: return Prepare(program, action.steps[0]);
     case ActionKind::kTake: return Take(program, action);
+    case ActionKind::kMode: return InMode(action);
   }
   return absl::OkStatus();
 }

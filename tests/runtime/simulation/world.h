@@ -158,6 +158,7 @@ class World {
   absl::Status Pair(const Action& action);
 
   // world_steps.cc
+  absl::Status InMode(const Action& action);
   absl::Status DoStep(const StepSpec& spec);
   absl::Status Begin(const StepSpec& spec, const Key& call, Modes modes, bool is_voted_down,
                      Open* open);
@@ -178,6 +179,8 @@ class World {
   absl::Status CheckRefused(const absl::Status& said, const Open& open);
   absl::Status AfterFailure(Open& open, const absl::Status& said);
   absl::Status CheckRoute(Open& open);
+  Verdict MayChoose(const Program& program, const Key& call, Modes modes,
+                    const Choice& chosen) const;
   absl::Status ExpectWhy(const Open& open, const ShapeModel& shape) const;
   absl::Status TakeOutputs(Open& open, Effects made, Values outputs);
 
@@ -230,6 +233,7 @@ class World {
   // device would poison them under it; a GPU would not.
   absl::Status CheckHeld(const Held& held);
   absl::Status CheckProgram(Program& program);
+  absl::Status CheckMetrics();
   absl::Status CheckFigures();
   absl::Status CheckPads();
   // The server's own memory becomes what the model says.
@@ -287,6 +291,8 @@ class World {
   std::vector<Held> held_;
   std::map<uint32_t, LaneModel> lanes_;
   uint64_t steps_ = 0;
+  bool ever_faulted_ = false;
+  ServingMode mode_ = {};
   WhyCounts whys_ = {};
   uint64_t fail_in_ = 0;
   bool faulted_ = false;  // in this action

@@ -35,7 +35,7 @@ absl::Status ShouldFail(absl::string_view what, const absl::Status& said) {
 }
 
 void World::NoteFault() {
-  faulted_ = true;
+  faulted_ = ever_faulted_ = true;
   Count("faults");
   BeUnsure();
 }
@@ -133,6 +133,24 @@ absl::Status World::CheckPads() {
   return absl::OkStatus();
 }
 
+absl::Status World::CheckMetrics() {
+  const Metrics metrics = runtime_->metrics();
+  WhyCounts whys = {};
+  for (const LaneMetrics& lane : metrics.lanes) {
+    for (const WhyCounts& counts : lane.dispatches) {
+      for (size_t i = 0; i < kWhyCount; ++i) whys[i] += counts[i];
+    }
+    if (lane.parity_differs == 0 || ever_faulted_) continue;
+    for (const ProgramMetrics& program : metrics.programs) {
+      for (const ExplainedShape& shape : program.counts.shapes) {
+        if (shape.parity.differs > 0) return absl::InternalError(shape.parity.last_text);
+      }
+    }
+  }
+  return Same("the metrics' count of reasons", std::vector<uint64_t>(whys.begin(), whys.end()),
+              std::vector<uint64_t>(whys_.begin(), whys_.end()));
+}
+
 absl::Status World::CheckFigures() {
   const RuntimeStats stats = runtime_->stats();
   if (stats.steps != steps_) {
@@ -141,6 +159,7 @@ absl::Status World::CheckFigures() {
   GRAPHTREE_RETURN_IF_ERROR(Same("the count of reasons",
                                  std::vector<uint64_t>(stats.why.begin(), stats.why.end()),
                                  std::vector<uint64_t>(whys_.begin(), whys_.end())));
+  GRAPHTREE_RETURN_IF_ERROR(CheckMetrics());
   GRAPHTREE_RETURN_IF_ERROR(CheckWorkspaces(stats));
   GRAPHTREE_RETURN_IF_ERROR(CheckPads());
   for (const Program& program : programs_) {

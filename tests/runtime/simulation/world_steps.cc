@@ -24,6 +24,19 @@ absl::Status World::DoStep(const StepSpec& spec) {
   return Finish(open);
 }
 
+absl::Status World::InMode(const Action& action) {
+  constexpr ServingMode kModes[] = {{.serving = Serving::kOff},
+                                    {.serving = Serving::kShadow},
+                                    {.parity_every = 1},
+                                    {.parity_every = 2}};
+  mode_ = kModes[action.pick / 8 % 4];
+  absl::Status status = runtime_->SetServing(mode_);
+  for (int i = 0; i < 2 && status.ok() && !done_; ++i) status = DoStep(action.steps[0]);
+  mode_ = {};
+  status.Update(runtime_->SetServing({}));
+  return status;
+}
+
 absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bool is_voted_down,
                           Open* open) {
   Program& program = programs_[spec.program];
@@ -54,14 +67,23 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
   if (!step.ok()) return MayFail(step.status()) ? absl::OkStatus() : step.status();
   open->step = *step;
   Choose(step->choice(), has_shape, open);
-  const Why expected = is_voted_down ? Why::kVotedDown : chosen.why;
+  const bool is_voted = is_voted_down && ServesGraphs(mode_.serving);
+  const Why expected = is_voted ? Why::kVotedDown : chosen.why;
   if (step->why() == expected) return absl::OkStatus();
   return Wrong("it was begun for another reason", step->Describe());
 }
 
+Verdict World::MayChoose(const Program& program, const Key& call, Modes modes,
+                         const Choice& chosen) const {
+  if (ServesGraphs(mode_.serving)) return program.model->MayChoose(call, modes, chosen);
+  const Why why = mode_.serving == Serving::kOff ? Why::kOff : Why::kShadow;
+  const bool is_eager = chosen.why == why && chosen.index == kNoShape && chosen.key == call;
+  return is_eager ? Verdict::kPossible : Verdict::kImpossible;
+}
+
 absl::Status World::Choose(Program& program, const Key& call, Modes modes, Open* open) {
   GRAPHTREE_ASSIGN_OR_RETURN(const Choice chosen, runtime_->Choose(program.id, call, modes));
-  const Verdict verdict = program.model->MayChoose(call, modes, chosen);
+  const Verdict verdict = MayChoose(program, call, modes, chosen);
   Count(verdict == Verdict::kNotLooked ? "choices not looked at" : "choices looked at");
   if (verdict == Verdict::kImpossible) {
     return absl::InternalError(absl::StrCat("shape ", chosen.index, " was chosen, as ",
@@ -222,7 +244,16 @@ absl::Status World::CheckRoute(Open& open) {
   for (const BodyWorld::Ran& run : ran) {
     if (run.mode != shape.mode) return Wrong("its body was given another mode", open.words);
   }
-  if (ran.empty() != IsReplay(why)) return Wrong("it was replayed, or not, wrongly", open.words);
+  // A replay that is compared has its body run twice beside it, unless such a run fails.
+  const bool may_fail = script_.is_small || faulted_ || open.spec->body_fails;
+  const bool is_compared = mode_.parity_every > 0 && IsReplay(why) &&
+                           (ran.size() == 2 || (ran.size() == 1 && may_fail));
+  if (is_compared) Count("replays compared");
+  if (ran.empty() != IsReplay(why) && !is_compared) {
+    const size_t times = ran.size();
+    return Wrong(absl::StrCat("it was replayed, or not, wrongly; its body ran ", times, " times"),
+                 open.words);
+  }
   if (IsReplay(why) && why != open.choice.why) return Wrong("hit is not cover", open.words);
   const bool is_sure =
       !script_.is_small && !shape.is_unsure && !open.spec->continues && !faulted_;
