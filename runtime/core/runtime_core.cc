@@ -41,7 +41,7 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
       recordings_(lanes_, programs_, dependencies_, options_),
       plan_maker_(lanes_, programs_, dependencies_, recordings_),
       plan_runner_(lanes_, programs_, dependencies_, recordings_, plan_maker_, options_),
-      idle_recorder_(lanes_, programs_, dependencies_, recordings_, options_) {}
+      idle_recorder_(lanes_, programs_, dependencies_, recordings_, options_),
       serving_({}),
       teller_(options_) {}
 

@@ -92,7 +92,6 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
     lane.history.Record({step.program->fingerprint(), lane.done++, shape, key});
   }
   step.shape->wanted += step.choice.better == kNoShape;
-  Recordings::NoteWithout(step);
   if (ServesGraphs(serving_.serving())) Recordings::NoteWithout(step);
   LastCall last = {.route = CallRoute::kRanEagerly};
   if (!status.ok()) {

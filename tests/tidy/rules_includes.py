@@ -51,9 +51,8 @@ _FOLDERS = (
            _stack("snapshot/", "placement/", "books/", "memory/", "order/", "reports/", "pool/"),
            seen=r"(ids|pool_types|snapshot_nodes)\.h"),
     _Rooms("runtime/", _stack("shapes/", "plan/", "slots/", "watch/", "core/"),
-           seen=r"(why|program|progress|recording_plan|runtime_options|explain|metrics)\.h"),
-    _Rooms("runtime/", _stack("shapes/", "slots/", "watch/", "core/"),
-           seen=r"(why|program|runtime_options|explain|metrics|serving)\.h"),
+           seen=r"(why|program|progress|recording_plan|runtime_options|explain|metrics|"
+                r"serving)\.h"),
     _Rooms("device/host/", _stack("ops/", "checks/", "graph/", "engine/", "objects/"),
            seen=r"host_options\.h", door_sees_rooms=False),
     _Rooms("tools/",

@@ -15,7 +15,6 @@ namespace graphtree::runtime_simulation {
 absl::Status World::RecordOtherwise(Program& program, bool by_plan, uint32_t stream) {
   program.body.ran.clear();
   ProgramModel& model = *program.model;
-  GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(model.spec().lane));
   GRAPHTREE_RETURN_IF_ERROR(GoBehindSide(stream));
   bool is_sure = !script_.is_small && !faulted_;
   for (const ShapeModel& shape : model.shapes()) is_sure &= !shape.is_unsure;
