@@ -1,15 +1,14 @@
-// Reads device memory into the host's, in the order of a stream, and waits: for checking, never for
-// a call that should be fast.
+// Reads device memory into the host's: for checking (piece_reader.h).
 #ifndef GRAPHTREE_GRAPHS_CHECK_BYTE_READER_H_
 #define GRAPHTREE_GRAPHS_CHECK_BYTE_READER_H_
 
-#include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
 #include "device/address.h"
 #include "device/device.h"
 #include "graphs/check/element_compare.h"
+#include "graphs/check/piece_reader.h"
 
 namespace graphtree {
 
@@ -21,11 +20,9 @@ class ByteReader {
   absl::StatusOr<Bytes> Read(AddressRange range);
 
  private:
-  ByteReader(Stream* stream, std::unique_ptr<HostBuffer> buffer)
-      : stream_(stream), buffer_(std::move(buffer)) {}
+  explicit ByteReader(PieceReader pieces) : pieces_(std::move(pieces)) {}
 
-  Stream* stream_;
-  std::unique_ptr<HostBuffer> buffer_;
+  PieceReader pieces_;
 };
 
 }  // namespace graphtree

@@ -4,20 +4,19 @@
 //   memory   |====256====|====256====|====256====|==40==|
 //   digest        d0          d1          d2        d3
 //
-// A reader copies through one page-locked buffer, piece by piece, in the order of a stream, and
-// waits for each piece: for checking, never for a call that should be fast. That two contents have
-// one digest is as likely as that two random words of 64 bits are equal.
+// For checking, as a look waits for the device (piece_reader.h). That two contents have one digest
+// is as likely as that two random words of 64 bits are equal.
 #ifndef GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_
 #define GRAPHTREE_GRAPHS_CHECK_CONTENT_DIGEST_H_
 
 #include <cstdint>
-#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "device/address.h"
 #include "device/device.h"
+#include "graphs/check/piece_reader.h"
 
 namespace graphtree {
 
@@ -33,11 +32,9 @@ class ContentReader {
   absl::StatusOr<ContentDigest> Read(AddressRange range);
 
  private:
-  ContentReader(Stream* stream, std::unique_ptr<HostBuffer> buffer)
-      : stream_(stream), buffer_(std::move(buffer)) {}
+  explicit ContentReader(PieceReader pieces) : pieces_(std::move(pieces)) {}
 
-  Stream* stream_;
-  std::unique_ptr<HostBuffer> buffer_;
+  PieceReader pieces_;
 };
 
 }  // namespace graphtree

@@ -1,0 +1,47 @@
+// Copies device memory to the host piece by piece, through one page-locked buffer, in the order of
+// a stream, and waits for each piece: for checking, never for a call that should be fast.
+//
+//   device   |== piece ==|== piece ==|= rest =|
+//                  `--- copied, waited for ---> [ buffer ] ---> take(bytes)
+//
+// A wait that fails may leave the copy under way, and the buffer is freed with its reader: so the
+// reader waits again before Read returns the error.
+#ifndef GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
+#define GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "device/address.h"
+#include "device/device.h"
+
+namespace graphtree {
+
+class PieceReader {
+ public:
+  static constexpr uint64_t kPieceBytes = uint64_t{1} << 20;
+
+  // Both outlive the reader.
+  static absl::StatusOr<PieceReader> Make(Device& device, Stream& stream);
+
+  // Gives `take` the range's bytes in order, in pieces of kPieceBytes but for the last.
+  absl::Status Read(AddressRange range,
+                    absl::FunctionRef<void(absl::Span<const uint8_t>)> take);
+
+ private:
+  PieceReader(Stream* stream, std::unique_ptr<HostBuffer> buffer)
+      : stream_(stream), buffer_(std::move(buffer)) {}
+  absl::Status CopyToBuffer(AddressRange piece);
+
+  Stream* stream_;
+  std::unique_ptr<HostBuffer> buffer_;
+};
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
