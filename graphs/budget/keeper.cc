@@ -10,13 +10,11 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/estate.h"
 #include "device/base/check.h"
+#include "graphs/host_bytes.h"
 
 namespace graphtree {
 namespace {
 
-// Host memory of a node, and of each op of its graph.
-constexpr uint64_t kNodeBytes = 4096;
-constexpr uint64_t kOpBytes = 512;
 // What a recording and an instantiation cost beside the costs of their ops, in ops.
 constexpr uint64_t kRecordOps = 100;
 constexpr uint64_t kInstantiateOps = 40;
@@ -77,7 +75,7 @@ double Keeper::UsesBelow(Node* node) {
 
 Candidate Keeper::AsNode(Node* node, bool pinned) {
   return {.uses = UsesOf(node),
-          .bytes = node->device_bytes() + kNodeBytes + kOpBytes * node->op_count(),
+          .bytes = node->device_bytes() + RecordingHostBytes(node->op_count()),
           .cost = kRecordOps + 5 * node->op_count(),
           .pinned = pinned};
 }

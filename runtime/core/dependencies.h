@@ -54,8 +54,7 @@ class Dependencies {
   std::vector<uint64_t> GenerationsOf(const ProgramState& program) const {
     return table_.GenerationsOf(program.dependencies());
   }
-  // Of workspaces: of all, and of those that the program depends on.
-  uint64_t WorkspaceBytes() const { return table_.MemoryBytes(); }
+  // Of the workspaces that the program depends on.
   uint64_t WorkspaceBytes(const ProgramState& program) const {
     return table_.MemoryBytesOf(program.dependencies());
   }

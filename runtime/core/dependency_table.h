@@ -49,11 +49,6 @@ class DependencyTable {
   AddressRange memory(uint32_t index) const { return rows_[index].memory; }
   uint64_t generation(uint32_t index) const { return rows_[index].generation; }
 
-  uint64_t MemoryBytes() const {
-    uint64_t bytes = 0;
-    for (const Row& row : rows_) bytes += row.memory.bytes;
-    return bytes;
-  }
   uint64_t MemoryBytesOf(const std::vector<uint32_t>& deps) const {
     uint64_t bytes = 0;
     for (uint32_t dep : deps) bytes += rows_[dep].memory.bytes;

@@ -11,6 +11,7 @@
 #include "allocator/ids.h"
 #include "allocator/pool.h"
 #include "allocator/snapshot_nodes.h"
+#include "graphs/host_bytes.h"
 #include "graphs/outline.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/program_state.h"
@@ -19,9 +20,6 @@
 
 namespace graphtree {
 namespace {
-
-// What a recording holds on the host, as the trees' budgets reckon (graphs/budget/keeper.cc).
-constexpr uint64_t HostBytesOf(uint64_t ops) { return 4096 + 512 * ops; }
 
 // Whose a lane's recordings are, by their ids in its tree: program and shape.
 using Owners = absl::flat_hash_map<uint64_t, std::pair<uint32_t, uint32_t>>;
@@ -41,7 +39,7 @@ void AddRecordings(const Lane& lane, uint32_t place, const Owners& owners, Ledge
          .id = node.id,
          .ranges = std::move(node.ranges),
          .executable_bytes = node.executable_bytes,
-         .host_bytes = HostBytesOf(ops[node.id])});
+         .host_bytes = RecordingHostBytes(ops[node.id])});
   }
 }
 
@@ -85,7 +83,7 @@ LedgerInput CollectLedger(const Lanes& lanes, const Programs& programs,
                               .workspace_bytes = dependencies.WorkspaceBytes(program)});
   });
   for (const auto& [lane, place] : places) AddRecordings(*lane, place, owners[place], &input);
-  input.workspace_bytes = dependencies.WorkspaceBytes();
+  input.workspace_bytes = dependencies.workspace_bytes();
   return input;
 }
 

@@ -16,7 +16,7 @@ uint64_t Beyond(uint64_t a, uint64_t b) { return std::max(a, b) - b; }
 }  // namespace
 
 TakenBytes::Held TakenBytes::HeldNow() const {
-  Held held = {.workspaces = dependencies_.WorkspaceBytes()};
+  Held held = {.workspaces = dependencies_.workspace_bytes()};
   lanes_.ForEach([&](const Lane& lane) {
     if (lane.device_number != number_) return;
     const TreeStats stats = lane.tree->stats();

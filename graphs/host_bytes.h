@@ -1,0 +1,17 @@
+// What a recording holds on the host, as budgets and ledgers reckon: nobody has measured it.
+#ifndef GRAPHTREE_GRAPHS_HOST_BYTES_H_
+#define GRAPHTREE_GRAPHS_HOST_BYTES_H_
+
+#include <cstdint>
+
+namespace graphtree {
+
+constexpr uint64_t RecordingHostBytes(uint64_t ops) {
+  constexpr uint64_t kNodeBytes = 4096;
+  constexpr uint64_t kOpBytes = 512;
+  return kNodeBytes + kOpBytes * ops;
+}
+
+}  // namespace graphtree
+
+#endif  // GRAPHTREE_GRAPHS_HOST_BYTES_H_
