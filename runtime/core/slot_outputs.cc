@@ -1,25 +1,17 @@
-// Copies byte by byte, with what lies in a tensor's gaps.
+// Looks for slots among the outputs.
 #include "runtime/core/slot_outputs.h"
 
-#include <cstdint>
+#include <cstddef>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "graphs/layout.h"
+#include "runtime/core/copy_with_gaps.h"
 
 namespace graphtree {
 namespace {
 
 bool LiesIn(AddressRange slots, const Value& output) {
   return output.is_tensor() && Tensor::From(output).raw_bytes().Overlaps(slots);
-}
-
-Tensor CopyOf(const Tensor& tensor, Launcher& on) {
-  const Layout* const bytes =
-      Layout::Of(DType::kU8, {static_cast<int64_t>(tensor.layout()->extent_bytes())});
-  const Tensor copy = on.Empty(tensor.layout());
-  if (on.ok()) on.Copy(copy.View(bytes, 0), tensor.View(bytes, 0));
-  return copy;
 }
 
 }  // namespace
@@ -35,7 +27,7 @@ void CopySlotsAmong(AddressRange slots, bool slots_are_free, Launcher& on, Value
           "the output is copied. Say so later, or leave it to the end of the body")));
       return;
     }
-    output = CopyOf(Tensor::From(output), on);
+    output = CopyWithGaps(Tensor::From(output), on);
   }
 }
 

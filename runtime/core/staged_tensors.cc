@@ -3,8 +3,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "graphs/launcher.h"
-#include "graphs/layout.h"
 #include "graphs/storage.h"
+#include "runtime/core/copy_with_gaps.h"
 
 namespace graphtree {
 namespace {
@@ -15,13 +15,7 @@ bool Ends(const Tensor& tensor) {
 
 // A copy that outlives the step of the tensor.
 Values CarryBody(Launcher& on, Values&) {
-  const Tensor from = on.Input(0);
-  // As bytes, with what lies in its gaps.
-  const Layout* const bytes =
-      Layout::Of(DType::kU8, {static_cast<int64_t>(from.layout()->extent_bytes())});
-  const Tensor copy = on.Empty(bytes);
-  on.Copy(copy, from.View(bytes, 0));
-  return {copy};
+  return {CopyWithGaps(on.Input(0), on)};
 }
 
 }  // namespace
