@@ -7,7 +7,6 @@
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "graphs/tree.h"
-#include "runtime/core/clock.h"
 #include "runtime/core/open_step.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/shapes/cover_index.h"
@@ -159,7 +158,7 @@ absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
   ProgramState& program = *wanted.program;
   Lane& lane = program.lane();
   if (!lane.Take(&program)) return false;
-  const int64_t begin = NowNs(options_);
+  const int64_t begin = options_.clock_ns();
   absl::StatusOr<bool> recorded = false;
   {
     const LastStep last(lane.step);
@@ -172,14 +171,14 @@ absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
   report->recorded += recorded.ok() && *recorded;
   report->failed += !recorded.ok();
   auto& [before, last] = took_[&program];
-  before = std::exchange(last, NowNs(options_) - begin);
+  before = std::exchange(last, options_.clock_ns() - begin);
   GRAPHTREE_RETURN_IF_ERROR(lane.device.health());
   return true;
 }
 
 absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
                                                       const ProgressOptions& options) {
-  const int64_t begin = NowNs(options_);
+  const int64_t begin = options_.clock_ns();
   const ProgramsOfLanes lanes = ProgramsOn(stream, options.lanes);
   for (const auto& [lane, programs] : lanes) {
     GRAPHTREE_RETURN_IF_ERROR(CheckStream(*programs[0].second, stream));
@@ -194,7 +193,7 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
     if (!wanted.has_value()) break;
     if (report.runs > 0) {
       const auto& [before, last] = took_[wanted->program];
-      const int64_t spent = NowNs(options_) - begin;
+      const int64_t spent = options_.clock_ns() - begin;
       if (spent + std::max(before, last) > options.budget_ns) break;
     }
     GRAPHTREE_ASSIGN_OR_RETURN(const bool ran, RunOne(*wanted, stream, &report));
@@ -205,7 +204,7 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
     }
   }
   if (report.runs == 0) NoteWaited(lanes);
-  report.spent_ns = NowNs(options_) - begin;
+  report.spent_ns = options_.clock_ns() - begin;
   return report;
 }
 

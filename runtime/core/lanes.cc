@@ -43,8 +43,7 @@ absl::StatusOr<Lane*> Lanes::Add(Place place) {
   options.patch_bytes = 1;
   if (options_.pool_bytes > 0 && options.pool_bytes == 0) options.pool_bytes = options_.pool_bytes;
   options.shared_budget = budgets_[place.first];
-  auto watch = std::make_shared<LaneWatch>(options_.clock_ns ? options_.clock_ns : SteadyClockNs,
-                                           options_.watches_steps);
+  auto watch = std::make_shared<LaneWatch>(options_.clock_ns, options_.watches_steps);
   auto lane = std::make_unique<Lane>(device, place.first, place.second, std::move(watch));
   GRAPHTREE_ASSIGN_OR_RETURN(lane->tree, Tree::Create(device, options));
   lane->carry = RegisterCarry(*lane->tree);

@@ -12,7 +12,6 @@
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "graphs/tree_stats.h"
-#include "runtime/core/clock.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/ledger_rows.h"
 #include "runtime/core/step_launch.h"
@@ -234,7 +233,7 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   if (shapes.empty()) return absl::InvalidArgumentError("a plan without shapes was recorded");
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const any, programs_.Find(shapes[0].program));
   const uint32_t device = any->lane().device_number;
-  const int64_t begin = NowNs(options_);
+  const int64_t begin = options_.clock_ns();
   Work work = {.stream = stream,
                .taken = TakenBytes(lanes_, dependencies_, stream.device(), device),
                .budget = plan.budget,
@@ -252,7 +251,7 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   GRAPHTREE_RETURN_IF_ERROR(RecordStale(&work));
   for (OmittedShape& omitted : work.no_room) work.result.left_out.push_back(std::move(omitted));
   Measure(held_before, all.Look(), &work);
-  work.result.nanoseconds = NowNs(options_) - begin;
+  work.result.nanoseconds = options_.clock_ns() - begin;
   last_ = work.result;
   if (after) GRAPHTREE_RETURN_IF_ERROR(Guarded([&] { after(*last_); }));
   return *last_;

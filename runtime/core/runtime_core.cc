@@ -10,6 +10,7 @@
 #include "device/base/status_macros.h"
 #include "runtime/core/program_state.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/watch/lane_watch.h"
 
 namespace graphtree {
 namespace {
@@ -20,8 +21,9 @@ uint32_t NextNumber() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The trees' warnings go to the log.
-RuntimeOptions WithLog(RuntimeOptions options) {
+// The trees' warnings go to the log, and there is a clock.
+RuntimeOptions Completed(RuntimeOptions options) {
+  if (!options.clock_ns) options.clock_ns = SteadyClockNs;
   if (options.log && !options.tree.warn) {
     options.tree.warn = [log = options.log](const std::string& text) {
       log(LogLevel::kWarning, text);
@@ -33,7 +35,7 @@ RuntimeOptions WithLog(RuntimeOptions options) {
 }  // namespace
 
 RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options)
-    : options_(WithLog(options)),
+    : options_(Completed(options)),
       number_(NextNumber()),
       lanes_(std::move(devices), options_),
       programs_(number_),

@@ -113,7 +113,7 @@ class RuntimeCore {
   // The step was run: counts it, with the reason why it ran as it did. `began_ns` is the watch's.
   void Note(OpenStep& step, const absl::Status& status, int64_t began_ns);
 
-  const RuntimeOptions options_;  // log and tree.warn joined
+  const RuntimeOptions options_;  // with a clock, and log and tree.warn joined
   const uint32_t number_;  // of this runtime among those of the process
   Lanes lanes_;
   Programs programs_;  // go before the lanes
