@@ -47,6 +47,7 @@ namespace graphtree {
 struct ProgramId {
   uint32_t runtime = 0;
   uint32_t index = 0;
+  friend bool operator==(const ProgramId&, const ProgramId&) = default;
 };
 struct DepId {
   uint32_t runtime = 0;

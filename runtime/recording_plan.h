@@ -36,6 +36,7 @@ struct ShapeToRecord {
   ProgramId program;
   Key key;
   Mode mode = Mode::kFull;
+  friend bool operator==(const ShapeToRecord&, const ShapeToRecord&) = default;
 };
 
 struct PlannedShape {

@@ -2,7 +2,9 @@
 #include "runtime/core/idle_recorder.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
@@ -14,50 +16,22 @@
 namespace graphtree {
 namespace {
 
-// What one can ask of a lane's last step, as it was before.
+// Puts back what one can ask of a lane's last step.
 class LastStep {
  public:
-  explicit LastStep(OpenStep& step)
-      : step_(step),
-        serial_(step.serial),
-        continues_(step.continues),
-        program_(step.program),
-        shape_(step.shape),
-        stream_(step.stream),
-        key_(step.key),
-        choice_(step.choice),
-        touched_(step.touched) {}
+  explicit LastStep(OpenStep& step) : step_(step), facts_(step) {}
   LastStep(const LastStep&) = delete;
   LastStep& operator=(const LastStep&) = delete;
-  ~LastStep() {
-    step_.serial = serial_;
-    step_.continues = continues_;
-    step_.program = program_;
-    step_.shape = shape_;
-    step_.stream = stream_;
-    step_.key = key_;
-    step_.choice = choice_;
-    step_.touched = std::move(touched_);
-  }
+  ~LastStep() { static_cast<StepFacts&>(step_) = std::move(facts_); }
 
  private:
   OpenStep& step_;
-  const uint64_t serial_;
-  const bool continues_;
-  ProgramState* const program_;
-  ShapeState* const shape_;
-  Stream* const stream_;
-  const Key key_;
-  const Choice choice_;
-  std::vector<uint32_t> touched_;
+  StepFacts facts_;
 };
 
 bool IsNamed(const ProgressOptions& options, ProgramId id, const ShapeState& shape) {
   if (options.only.empty()) return true;
-  return std::any_of(options.only.begin(), options.only.end(), [&](const ShapeToRecord& one) {
-    return one.program.runtime == id.runtime && one.program.index == id.index &&
-           one.mode == shape.mode && one.key == shape.key;
-  });
+  return absl::c_linear_search(options.only, ShapeToRecord{id, shape.key, shape.mode});
 }
 
 }  // namespace
@@ -183,9 +157,7 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
   for (const auto& [lane, programs] : lanes) {
     GRAPHTREE_RETURN_IF_ERROR(CheckStream(*programs[0].second, stream));
   }
-  if (stream.IsCapturing()) {
-    return absl::FailedPreconditionError("Progress was called on a stream that captures");
-  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckNoCapture(stream, "Progress was called"));
   ProgressReport report;
   while (true) {
     const std::optional<Wanted> wanted = MostWanted(lanes, options, &report);

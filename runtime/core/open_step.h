@@ -18,15 +18,20 @@ namespace graphtree {
 class ProgramState;
 struct ShapeState;
 
-struct OpenStep {
+// What one can ask of a step after its end.
+struct StepFacts {
   uint64_t serial = 0;
-  bool is_open = false;
   bool continues = false;
   ProgramState* program = nullptr;
   ShapeState* shape = nullptr;  // the program's eager one if no shape serves the step
   Stream* stream = nullptr;
   Key key;  // as the caller gave it
   Choice choice;
+  std::vector<uint32_t> touched;  // dependencies, since the recording that the step replaced
+};
+
+struct OpenStep : StepFacts {
+  bool is_open = false;
   StepBlock block;
   uint8_t* memory = nullptr;
   StagedTensors tensors;
@@ -36,7 +41,6 @@ struct OpenStep {
   bool is_compared = false;  // with runs of its body: what was found is in `parity`
   Tolerance tolerance;
   ParityResult parity;
-  std::vector<uint32_t> touched;  // dependencies, since the recording that the step replaced
 };
 
 }  // namespace graphtree

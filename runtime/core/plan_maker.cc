@@ -101,18 +101,17 @@ void PlanMaker::Price(const Known& known, Row* row) {
 
 absl::Status PlanMaker::CheckNeeds(const std::vector<Row>& rows, uint64_t budget) const {
   if (budget == 0) return absl::OkStatus();
+  // A shape that is there already, or of which nothing is known, may need nothing.
+  const auto need_of = [](const Row& row) {
+    return row.is_recorded ? 0 : row.own_bytes + row.pool_bytes;
+  };
   std::map<const ProgramState*, const Row*> least;
   for (const Row& row : rows) {
-    if (row.program->shape(row.index).life.is_excluded()) continue;
     const Row*& best = least[row.program];
-    // A shape that is there already, or of which nothing is known, may need nothing.
-    const auto need = [](const Row& one) {
-      return one.is_recorded ? 0 : one.own_bytes + one.pool_bytes;
-    };
-    if (best == nullptr || need(row) < need(*best)) best = &row;
+    if (best == nullptr || need_of(row) < need_of(*best)) best = &row;
   }
   for (const auto& [program, row] : least) {
-    const uint64_t need = row->is_recorded ? 0 : row->own_bytes + row->pool_bytes;
+    const uint64_t need = need_of(*row);
     if (need <= budget) continue;
     return absl::InvalidArgumentError(absl::StrCat(
         "a plan has a budget of ", budget, " bytes, and the smallest shape of ",

@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
@@ -18,13 +19,6 @@
 #include "runtime/shapes/shape_table.h"
 
 namespace graphtree {
-namespace {
-
-bool AreSame(const ShapeToRecord& a, const ShapeToRecord& b) {
-  return a.program.index == b.program.index && a.mode == b.mode && a.key == b.key;
-}
-
-}  // namespace
 
 absl::Status PlanRunner::Check(const std::vector<ShapeToRecord>& shapes, Stream& stream) const {
   GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckNoStep("a plan was recorded"));
@@ -32,11 +26,7 @@ absl::Status PlanRunner::Check(const std::vector<ShapeToRecord>& shapes, Stream&
     GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
     GRAPHTREE_RETURN_IF_ERROR(CheckStream(*program, stream));
   }
-  // Also by the caller, on the native stream, which the device does not count.
-  if (stream.IsCapturing()) {
-    return absl::FailedPreconditionError("a plan was recorded on a stream that captures");
-  }
-  return absl::OkStatus();
+  return CheckNoCapture(stream, "a plan was recorded");
 }
 
 // Of each program and mode of which nothing is known: the largest, the smallest, and one between.
@@ -98,10 +88,7 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
   lanes_.AskOthers(lane);
   lane.GiveBack();
   if (status.ok()) {
-    const auto is_same = [&](const ShapeToRecord& one) { return AreSame(one, shape); };
-    if (std::none_of(work->recorded.begin(), work->recorded.end(), is_same)) {
-      work->recorded.push_back(shape);
-    }
+    if (!absl::c_linear_search(work->recorded, shape)) work->recorded.push_back(shape);
   } else {
     work->result.first_failure.Update(status);
     work->result.left_out.push_back({shape, LeftOut::kFailed, std::string(status.message())});
@@ -144,9 +131,8 @@ void PlanRunner::RecordAsPlanned(const RecordingPlan& plan, Work* work) {
   std::set<std::pair<uint32_t, Mode>> unknown;  // of which nothing is known yet
   for (const PlannedShape& planned : plan.order) {
     const ShapeToRecord& shape = planned.shape;
-    const bool has_failed =
-        std::any_of(work->result.left_out.begin(), work->result.left_out.end(),
-                    [&](const OmittedShape& one) { return AreSame(one.shape, shape); });
+    const bool has_failed = absl::c_any_of(
+        work->result.left_out, [&](const OmittedShape& one) { return one.shape == shape; });
     if (has_failed || !Fits(planned, work)) continue;
     const bool looks = !planned.takes.pool.is_known() &&
                        unknown.insert({shape.program.index, shape.mode}).second;

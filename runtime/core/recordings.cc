@@ -21,12 +21,7 @@ absl::Status Recordings::MayRecord(ProgramState& program, Stream& stream) const 
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("'", program.name(), "' was recorded")));
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(program, stream));
-  // Also by the caller, on the native stream, which the device does not count.
-  if (stream.IsCapturing()) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("'", program.name(), "' was recorded on a stream that captures"));
-  }
-  return absl::OkStatus();
+  return CheckNoCapture(stream, absl::StrCat("'", program.name(), "' was recorded"));
 }
 
 absl::Status Recordings::Record(ProgramState& program, Stream& stream) {

@@ -100,6 +100,11 @@ absl::Status CheckStream(ProgramState& program, Stream& stream) {
                    "on another stream, or after the capture"));
 }
 
+absl::Status CheckNoCapture(Stream& stream, absl::string_view what) {
+  if (!stream.IsCapturing()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(what, " on a stream that captures"));
+}
+
 absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream) {
   ShapeState* shape = nullptr;

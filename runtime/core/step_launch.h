@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "device/stream.h"
 #include "graphs/tensor.h"
 #include "runtime/core/open_step.h"
@@ -25,6 +26,9 @@ namespace graphtree {
 
 // An error if the stream is not of the program's device, or captures: Stream::BeginCapture.
 absl::Status CheckStream(ProgramState& program, Stream& stream);
+// An error if the stream captures, also by the caller, on the native stream, which the device does
+// not count: "`what` on a stream that captures". For calls that record; steps need not ask twice.
+absl::Status CheckNoCapture(Stream& stream, absl::string_view what);
 // The lane's step, for the shape that was chosen or for an eager run. REQUIRES: the lane is taken.
 absl::StatusOr<OpenStep*> OpenOn(ProgramState& program, const Choice& choice, const Key& key,
                                  Stream& stream);
