@@ -21,6 +21,7 @@
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
 #include "runtime/core/runtime_core.h"
+#include "runtime/core/serving_steps.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/watch/explain_watch.h"
 #include "runtime/watch/watch.h"
@@ -99,7 +100,7 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(absl::Span<Device* cons
     all.push_back(device);
   }
   auto core = std::make_unique<RuntimeCore>(std::move(all), options);
-  GRAPHTREE_RETURN_IF_ERROR(core->SetServing(options.serving));
+  GRAPHTREE_RETURN_IF_ERROR(core->serving().Set(options.serving));
   return std::unique_ptr<Runtime>(new Runtime(std::move(core)));
 }
 
@@ -123,12 +124,13 @@ absl::Status Runtime::RemoveProgram(ProgramId program) { return core_->RemovePro
 
 absl::Status Runtime::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, core_->programs().Find(id));
-  const Serving serving = core_->serving().serving;
-  if (ServesGraphs(serving)) return core_->recordings().Record(*program, stream);
+  ServingSteps& serving = core_->serving();
+  if (serving.serves_graphs()) return core_->recordings().Record(*program, stream);
   GRAPHTREE_RETURN_IF_ERROR(core_->recordings().MayRecord(*program, stream));
-  core_->teller().WarnOnce(
-      absl::StrCat("record ", ServingName(serving)),
-      absl::StrCat("nothing is recorded, as the mode is ", ServingName(serving),
+  const char* const mode = ServingName(serving.mode().serving);
+  serving.teller().WarnOnce(
+      absl::StrCat("record ", mode),
+      absl::StrCat("nothing is recorded, as the mode is ", mode,
                    "; the first program that was to be is '", program->name(), "'"));
   return absl::OkStatus();
 }
@@ -153,9 +155,9 @@ const PlanResult* Runtime::last_plan() const {
   const std::optional<PlanResult>& last = core_->plan_runner().last();
   return last.has_value() ? &*last : nullptr;
 }
-absl::Status Runtime::SetServing(const ServingMode& mode) { return core_->SetServing(mode); }
+absl::Status Runtime::SetServing(const ServingMode& mode) { return core_->serving().Set(mode); }
 
-ServingMode Runtime::serving() const { return core_->serving(); }
+ServingMode Runtime::serving() const { return core_->serving().mode(); }
 
 absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {
   return core_->dependencies().Declare(std::move(name), std::nullopt);
@@ -183,7 +185,7 @@ absl::Status Runtime::Commit(uint64_t epoch) { return core_->recordings().Commit
 
 absl::StatusOr<Choice> Runtime::Choose(ProgramId id, const Key& key, Modes allowed) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return core_->ChooseFor(*program, key, allowed);
+  return core_->serving().Choose(*program, key, allowed);
 }
 
 absl::StatusOr<Step> Runtime::Begin(ProgramId program, const Key& key, Stream& stream,
@@ -205,13 +207,13 @@ absl::Status Runtime::CheckAloneInLane(ProgramId id) const {
 absl::StatusOr<Vote> Runtime::MakeVote(ProgramId id, const Key& key, Modes allowed,
                                        uint32_t round) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return program->MakeVote(key, core_->VotedModes(allowed), round);
+  return program->MakeVote(key, core_->serving().Voted(allowed), round);
 }
 
 absl::StatusOr<Agreement> Runtime::Agree(ProgramId id, const Key& key, Modes allowed,
                                          uint32_t round, absl::Span<const Vote> votes) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
-  return program->Agree(key, core_->VotedModes(allowed), round, votes);
+  return program->Agree(key, core_->serving().Voted(allowed), round, votes);
 }
 
 bool Runtime::CancelStep(uint32_t number, uint32_t device) {
@@ -244,7 +246,7 @@ absl::StatusOr<CapturedPointers> Runtime::Pointers(ProgramId id, const Key& key,
 }
 
 std::vector<Setting> Runtime::Settings() const {
-  return SettingsOf(core_->options(), core_->serving());
+  return SettingsOf(core_->options(), core_->serving().mode());
 }
 
 RuntimeStats Runtime::stats() const {
@@ -261,7 +263,7 @@ Explanation Runtime::Explain(const ExplainOptions& options) const {
 
 Metrics Runtime::metrics() const {
   Metrics metrics = CollectMetrics(core_->watch(), core_->dependencies(), core_->options());
-  metrics.serving = core_->serving().serving;
+  metrics.serving = core_->serving().mode().serving;
   return metrics;
 }
 

@@ -36,8 +36,7 @@ LaneMetrics LaneOf(const WatchedLane& watched) {
 }
 
 ProgramMetrics ProgramOf(const ProgramWatch& watch, const std::vector<LaunchCost>& costs) {
-  const LaunchCost* const cost = watch.device < costs.size() ? &costs[watch.device] : nullptr;
-  return {.counts = ExplainProgram(watch, cost),
+  return {.counts = ExplainProgram(watch, costs),
           .slot_bytes = watch.slot_bytes.get(),
           .staging_bytes = watch.staging_bytes.get(),
           .staging_waits = watch.staging_waits.get(),

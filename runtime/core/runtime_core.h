@@ -12,7 +12,7 @@
 //   plan_maker.h     plans of what is to be recorded; plan_runner.h records them
 //   idle_recorder.h  records between steps what these want most
 //   describe.h       steps and statistics, for people and programs
-//   serving_steps.cc what the mode of serving makes of steps
+//   serving_steps.h  what the mode of serving makes of steps
 //   watch/watch.h    what steps have noted, for readers on any thread
 //
 // Here is only what needs several of these at once.
@@ -39,14 +39,11 @@
 #include "runtime/core/plan_runner.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
-#include "runtime/core/serving_state.h"
-#include "runtime/core/teller.h"
+#include "runtime/core/serving_steps.h"
 #include "runtime/program.h"
 #include "runtime/runtime_options.h"
-#include "runtime/serving.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
-#include "runtime/shapes/shape_table.h"
 #include "runtime/watch/watch.h"
 
 namespace graphtree {
@@ -71,21 +68,6 @@ class RuntimeCore {
   // REQUIRES: the step is open.
   absl::Status Run(OpenStep& step, Values* outputs);
 
-  // serving_steps.cc
-  absl::Status SetServing(const ServingMode& mode);
-  ServingMode serving() const { return serving_.get(); }
-  // What Begin would choose in that mode.
-  Choice ChooseFor(const ProgramState& program, const Key& key, Modes allowed,
-                   Serving serving) const;
-  Choice ChooseFor(const ProgramState& program, const Key& key, Modes allowed) const {
-    return ChooseFor(program, key, allowed, serving_.serving());
-  }
-  // Ranks agree on no graph where this one serves none.
-  Modes VotedModes(Modes allowed) const {
-    return ServesGraphs(serving_.serving()) ? allowed : Modes::None();
-  }
-  Teller& teller() { return teller_; }
-
   const Lanes& lanes() const { return lanes_; }
   const Programs& programs() const { return programs_; }
   Dependencies& dependencies() { return dependencies_; }
@@ -94,22 +76,16 @@ class RuntimeCore {
   const Recordings& recordings() const { return recordings_; }
   PlanMaker& plan_maker() { return plan_maker_; }
   PlanRunner& plan_runner() { return plan_runner_; }
-  const Watch& watch() const { return watch_; }
-  const RuntimeOptions& options() const { return options_; }
   IdleRecorder& idle_recorder() { return idle_recorder_; }
   const IdleRecorder& idle_recorder() const { return idle_recorder_; }
+  ServingSteps& serving() { return serving_; }
+  const ServingSteps& serving() const { return serving_; }
+  const Watch& watch() const { return watch_; }
+  const RuntimeOptions& options() const { return options_; }
 
  private:
   // Adds the lane if there is none, which is `is_new`.
   absl::StatusOr<Lane*> LaneFor(Lanes::Place place, bool* is_new);
-  // Strict: an error if the step would run eagerly, as far as that is known before it runs.
-  absl::Status CheckStrict(ProgramState& program, const Key& key, const Choice& choice);
-  // Strict: the tree would have run the step eagerly. Says why.
-  absl::Status RefuseInRun(OpenStep& step);
-  // A replay that is to be compared.
-  bool IsCompared(Lane& lane, const Choice& choice) const;
-  void NoteServing(const OpenStep& step, uint64_t ran_ns);
-  void NoteParity(const OpenStep& step);
   // The step was run: counts it, with the reason why it ran as it did. `began_ns` is the watch's.
   void Note(OpenStep& step, const absl::Status& status, int64_t began_ns);
 
@@ -121,10 +97,9 @@ class RuntimeCore {
   Recordings recordings_;
   PlanMaker plan_maker_;
   PlanRunner plan_runner_;
-  Watch watch_;
   IdleRecorder idle_recorder_;
-  ServingState serving_;
-  Teller teller_;
+  Watch watch_;
+  ServingSteps serving_;
 };
 
 }  // namespace graphtree

@@ -1,28 +1,23 @@
-// What the mode of serving makes of a step: which shape it may have, whether it is refused, and
-// what is noted of it beside its reason.
-#include <optional>
+// Measures for shadow, refuses for strict, and puts what parity finds into words.
+#include "runtime/core/serving_steps.h"
+
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/describe.h"
+#include "runtime/core/lane.h"
 #include "runtime/core/launch_cost.h"
-#include "runtime/core/program_state.h"
-#include "runtime/core/runtime_core.h"
-#include "runtime/shapes/shape_table.h"
 #include "runtime/watch/lane_watch.h"
 #include "runtime/watch/step_log.h"
-#include "runtime/why.h"
 
 namespace graphtree {
 namespace {
 
-// Why a step whose shape is recorded would be no replay now.
-Why WhyNoReplay(const OpenStep& step, const Dependencies& dependencies) {
-  if (!dependencies.TouchedSince(*step.program, *step.shape).empty()) {
-    return Why::kStaleDependency;
-  }
+// Why a step whose shape is recorded would be no replay now. REQUIRES: `touched` is set.
+Why WhyNoReplay(const OpenStep& step) {
+  if (!step.touched.empty()) return Why::kStaleDependency;
   return step.shape->life.is_recorded() ? Why::kEvicted : Why::kNotRecorded;
 }
 
@@ -33,7 +28,7 @@ uint32_t ShapeOf(const Choice& choice) {
 
 }  // namespace
 
-absl::Status RuntimeCore::SetServing(const ServingMode& mode) {
+absl::Status ServingSteps::Set(const ServingMode& mode) {
   GRAPHTREE_RETURN_IF_ERROR(CheckServing(mode));
   GRAPHTREE_RETURN_IF_ERROR(
       lanes_.CheckNoStep(absl::StrCat("the mode was changed to ", ServingName(mode.serving))));
@@ -50,21 +45,21 @@ absl::Status RuntimeCore::SetServing(const ServingMode& mode) {
     }
     watch_.SetLaunchCosts(std::move(costs));
   }
-  serving_.Set(mode);
+  state_.Set(mode);
   return absl::OkStatus();
 }
 
-Choice RuntimeCore::ChooseFor(const ProgramState& program, const Key& key, Modes allowed,
-                              Serving serving) const {
+Choice ServingSteps::Choose(const ProgramState& program, const Key& key, Modes allowed) const {
+  const Serving serving = state_.serving();
   if (serving == Serving::kOff) return {.why = Why::kOff, .key = key};
   Choice choice = program.table().Choose(key, allowed);
   if (serving != Serving::kShadow) return choice;
   return {.why = Why::kShadow, .better = ShapeOf(choice), .key = key};
 }
 
-absl::Status RuntimeCore::CheckStrict(ProgramState& program, const Key& key,
+absl::Status ServingSteps::CheckStrict(ProgramState& program, const Key& key,
                                       const Choice& choice) {
-  if (serving_.serving() != Serving::kStrict) return absl::OkStatus();
+  if (state_.serving() != Serving::kStrict) return absl::OkStatus();
   Choice found = choice;
   if (IsReplay(choice.why)) {
     if (program.shape(choice.index).life.is_recorded()) return absl::OkStatus();
@@ -84,9 +79,9 @@ absl::Status RuntimeCore::CheckStrict(ProgramState& program, const Key& key,
                    ") was refused, since the mode is strict and it would run eagerly: ", why));
 }
 
-absl::Status RuntimeCore::RefuseInRun(OpenStep& step) {
-  step.choice.why = WhyNoReplay(step, dependencies_);
+absl::Status ServingSteps::RefuseInRun(OpenStep& step) {
   step.touched = dependencies_.TouchedSince(*step.program, *step.shape);
+  step.choice.why = WhyNoReplay(step);
   step.program->lane().watch->NoteRefused({.key = step.key,
                                            .why = step.choice.why,
                                            .program = step.program->number(),
@@ -96,26 +91,30 @@ absl::Status RuntimeCore::RefuseInRun(OpenStep& step) {
                    Describe(step, dependencies_)));
 }
 
-bool RuntimeCore::IsCompared(Lane& lane, const Choice& choice) const {
-  const uint32_t every = serving_.parity_every();
+bool ServingSteps::IsCompared(Lane& lane, const Choice& choice) const {
+  const uint32_t every = state_.parity_every();
   if (every == 0 || !IsReplay(choice.why)) return false;
   if (++lane.since_compared < every) return false;
   lane.since_compared = 0;
   return true;
 }
 
-void RuntimeCore::NoteServing(const OpenStep& step, uint64_t ran_ns) {
-  if (step.choice.why == Why::kShadow && step.choice.better != kNoShape) {
-    ShadowCounts& shadow = step.program->shape(step.choice.better).watch->shadow;
-    ++shadow.steps;
-    shadow.eager_ns.Add(ran_ns);
-    shadow.ops.Set(step.shape->ops);
-    shadow.asked_bytes.Set(step.shape->asked_bytes);
-  }
-  if (step.is_compared) NoteParity(step);
+void ServingSteps::Mark(OpenStep& step) const {
+  step.is_strict = state_.serving() == Serving::kStrict;
+  step.is_compared = IsCompared(step.program->lane(), step.choice);
+  step.tolerance = state_.tolerance();
 }
 
-void RuntimeCore::NoteParity(const OpenStep& step) {
+void ServingSteps::NoteShadow(const OpenStep& step, uint64_t ran_ns) {
+  if (step.choice.better == kNoShape) return;
+  ShadowCounts& shadow = step.program->shape(step.choice.better).watch->shadow;
+  ++shadow.steps;
+  shadow.eager_ns.Add(ran_ns);
+  shadow.ops.Set(step.shape->ops);
+  shadow.asked_bytes.Set(step.shape->asked_bytes);
+}
+
+void ServingSteps::NoteParity(const OpenStep& step) {
   LaneWatch& watch = *step.program->lane().watch;
   ParityWatch& shape = step.shape->watch->parity;
   const std::string where =

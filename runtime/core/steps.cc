@@ -41,10 +41,10 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
         "a step of '", program->name(), "' was begun while one is under way in lane ", lane.number,
         "; run or cancel that one first, or wait for its body, or for the thread that has it"));
   }
-  Choice choice = ChooseFor(*program, key, options.modes);
+  Choice choice = serving_.Choose(*program, key, options.modes);
   const bool may_have_graph = choice.why != Why::kOff && choice.why != Why::kShadow;
   if (options.is_voted_down && may_have_graph) choice = {.why = Why::kVotedDown, .key = key};
-  const absl::Status strict = CheckStrict(*program, key, choice);
+  const absl::Status strict = serving_.CheckStrict(*program, key, choice);
   absl::StatusOr<OpenStep*> step =
       strict.ok() ? OpenOn(*program, choice, key, stream) : absl::StatusOr<OpenStep*>(strict);
   if (!step.ok()) {
@@ -53,9 +53,7 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
   }
   (*step)->is_open = true;
   (*step)->continues = options.continues;
-  (*step)->is_strict = serving_.serving() == Serving::kStrict;
-  (*step)->is_compared = IsCompared(lane, choice);
-  (*step)->tolerance = serving_.tolerance();
+  serving_.Mark(**step);
   return step;
 }
 
@@ -67,7 +65,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
     const int64_t began_ns = step.program->lane().watch->BeginTiming(ExpectsReplay(step));
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
-      status = RefuseInRun(step);
+      status = serving_.RefuseInRun(step);
       is_launched = false;
     } else {
       Note(step, status, began_ns);
@@ -92,7 +90,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
     lane.history.Record({step.program->fingerprint(), lane.done++, shape, key});
   }
   step.shape->wanted += step.choice.better == kNoShape;
-  if (ServesGraphs(serving_.serving())) Recordings::NoteWithout(step);
+  if (serving_.serves_graphs()) Recordings::NoteWithout(step);
   LastCall last = {.route = CallRoute::kRanEagerly};
   if (!status.ok()) {
     step.choice.why = Why::kFailed;
@@ -115,7 +113,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
                        .program = step.program->number(),
                        .shape = ShapeIdOf(step, has_shape)};
   lane.watch->Note(logged, began_ns, static_cast<uint64_t>(padded), *step.shape->watch);
-  if (step.is_compared || step.choice.why == Why::kShadow) NoteServing(step, logged.ran_ns);
+  serving_.Note(step, logged.ran_ns);
 }
 
 }  // namespace graphtree

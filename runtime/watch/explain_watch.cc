@@ -68,7 +68,7 @@ Drafts DraftsOf(const Watch& watch) {
     ExplainedProgram& draft = drafts[program.number].program;
     draft.name = program.name;
     if (program.watch == nullptr) continue;
-    draft = ExplainProgram(*program.watch, CostOf(*program.watch, costs));
+    draft = ExplainProgram(*program.watch, costs);
   }
   return drafts;
 }
@@ -107,7 +107,9 @@ ExplainedStep StepOf(const WatchedLane& lane, const LoggedStep& logged, const Dr
 
 }  // namespace
 
-ExplainedProgram ExplainProgram(const ProgramWatch& watch, const LaunchCost* cost) {
+ExplainedProgram ExplainProgram(const ProgramWatch& watch,
+                                const std::vector<LaunchCost>& costs) {
+  const LaunchCost* const cost = CostOf(watch, costs);
   ExplainedProgram program{.name = watch.name, .device = watch.device, .lane = watch.lane};
   WhyCounts all = {};
   for (const std::shared_ptr<ShapeWatch>& shape : watch.shapes()) {

@@ -4,13 +4,15 @@
 #ifndef GRAPHTREE_RUNTIME_WATCH_EXPLAIN_WATCH_H_
 #define GRAPHTREE_RUNTIME_WATCH_EXPLAIN_WATCH_H_
 
+#include <vector>
+
 #include "runtime/explain.h"
 #include "runtime/watch/watch.h"
 
 namespace graphtree {
 
-// One program, without advice. `cost` may be null: nobody has measured it.
-ExplainedProgram ExplainProgram(const ProgramWatch& watch, const LaunchCost* cost);
+// One program, without advice. `costs` are Watch::launch_costs.
+ExplainedProgram ExplainProgram(const ProgramWatch& watch, const std::vector<LaunchCost>& costs);
 Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options);
 
 }  // namespace graphtree
