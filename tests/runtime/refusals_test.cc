@@ -46,6 +46,8 @@ TEST_P(RefusalsTest, ANameThatIsTaken) {
 
 TEST_P(RefusalsTest, ABodyThatClosesItsOwnRuntime) {
   if (!device().info().checks_accesses) GTEST_SKIP() << "a process with CUDA cannot be forked";
+  // A fork has none of the device's threads, and would wait for them in the body.
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
   ProgramOptions options = DoubleOptions("closes");
   bool closes = false;
   options.body = [&](Launcher& on, const ProgramInputs& in) {
