@@ -147,6 +147,7 @@ TEST_F(StorageHomeTest, IsNotStaleForAPartThatHasItsBytesRemade) {
     std::thread([&tensor] { EXPECT_TRUE(tensor.storage()->stale()); }).join();
   }
   EXPECT_TRUE(tensor.storage()->stale());
+  home_->Close();
 }
 
 TEST_F(StorageHomeTest, HandlesMayOutliveTheHomesOwner) {
