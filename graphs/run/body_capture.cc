@@ -371,7 +371,8 @@ absl::Status BodyCapture::ContinueOnCallers() {
 absl::Status BodyCapture::LaunchEndedSection() {
   Node* node = draft_.node.get();
   Section* section = &node->last();
-  if (section->executable == nullptr) return absl::OkStatus();
+  // The parts before and after it work on the stream all the same.
+  if (section->executable == nullptr) return needs_.ground.NoteWorkOn(call_.stream);
   return needs_.launcher.LaunchFresh(*node, section_number(), section, originals_, &taken_,
                                      call_.stream);
 }

@@ -61,7 +61,8 @@ absl::Status CutReplay::UndoEffects() {
 }
 
 absl::Status CutReplay::LaunchSection(size_t number, Section* section) {
-  if (section->executable == nullptr) return absl::OkStatus();
+  // The parts before and after it work on the stream all the same.
+  if (section->executable == nullptr) return ground_.NoteWorkOn(call_.stream);
   return launcher_.Launch(*node_, number, section, call_.inputs, &taken_, call_.stream);
 }
 

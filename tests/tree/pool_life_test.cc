@@ -49,6 +49,66 @@ TEST_P(TreePoolTest, ParkedAfterAnEagerRunOnAnotherStream) {
   }
 }
 
+// The pool hears of the stream by the part alone: nothing is launched or saved before it.
+TEST_P(TreePoolTest, ParkedAfterAPartOnAStreamOfItsOwn) {
+  const FunctionId sums =
+      Register("sums", {.static_inputs = {0}}, [](Launcher& on, Values& inputs) {
+        const Tensor out = on.Empty(inputs[0].layout());
+        if (!on.ok()) return Values{};
+        on.Break("sums", {In(Tensor::From(inputs[0])), Out(out)},
+                 [](Launcher& part, absl::Span<const Tensor> tensors) {
+                   part.Copy(tensors[1], tensors[0]);
+                   for (int i = 0; i < 20; ++i) Bump(part, tensors[1], 1);
+                 });
+        return Values{out};
+      });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 6; ++step) {
+    const auto stream = *device().NewStream();
+    NewStep();
+    Values inputs = {x}, outputs;
+    ASSERT_THAT(tree().Run(sums, absl::MakeSpan(inputs), *stream, &outputs), IsOk());
+    ASSERT_THAT(Park(ParkContents::kToHost), IsOk());
+    ASSERT_THAT(Wake(), IsOk());
+    ASSERT_EQ(Read(outputs[0]), Plus(PatternOf(1), Words(kWords, 20))) << "step " << step;
+  }
+  EXPECT_GT(replays(), 0u);
+  EXPECT_THAT(device().health(), IsOk());
+}
+
+// The recording takes new memory and gives it back, under work of the part that it has run.
+TEST_P(TreePoolTest, ARecordingIsGivenUpWhileItsPartsWorkIsUnderWay) {
+  const int64_t words = static_cast<int64_t>(2 * granularity() / sizeof(uint32_t));
+  const FunctionId sums =
+      Register("sums", {.static_inputs = {0}}, [words](Launcher& on, Values& inputs) {
+        const Tensor large = on.Empty(WordsLayout(words));
+        if (!on.ok()) return Values{};
+        const Tensor corner = Slice(large, words - kWords, kWords);
+        on.Break("sums", {In(Tensor::From(inputs[0])), Out(corner)},
+                 [](Launcher& part, absl::Span<const Tensor> tensors) {
+                   part.Copy(tensors[1], tensors[0]);
+                   for (int i = 0; i < 20; ++i) Bump(part, tensors[1], 1);
+                 });
+        const Tensor out = Sum(on, corner, corner);
+        on.Fail(on.stream().Synchronize());
+        return Values{out};
+      });
+  const Tensor x = Given(1);
+  const Words expected = Times(Plus(PatternOf(1), Words(kWords, 20)), 2);
+  for (int step = 0; step < 4; ++step) {
+    const auto stream = *device().NewStream();
+    NewStep();
+    Values inputs = {x}, outputs;
+    ASSERT_THAT(tree().Run(sums, absl::MakeSpan(inputs), *stream, &outputs), IsOk());
+    ASSERT_THAT(stream->Synchronize(), IsOk());
+    EXPECT_EQ(Read(outputs[0]), expected) << "step " << step;
+    outputs.clear();
+    tree().Inspect([&] { EXPECT_THAT(tree().pool().memory().Trim(0).status(), IsOk()); });
+  }
+  EXPECT_GT(reasons(Reason::kForbiddenCall), 0u);
+  EXPECT_THAT(device().health(), IsOk());
+}
+
 // Mapped when the tree is made, and enough: what is recorded maps nothing more.
 TEST_P(TreePoolTest, InitialBytes) {
   const uint64_t initial = 4 * granularity();
