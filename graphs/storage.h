@@ -62,6 +62,9 @@ class StorageOwner {
   // Whether the memory is parked: nobody may use the storages' bytes until it is woken. Called on
   // any thread.
   virtual bool is_parked() const { return false; }
+  // While the answer lives the memory is not parked, whoever asks for that, since a call of another
+  // tree uses it; and the owner lives. Called on any thread, which holds a storage.
+  virtual std::shared_ptr<void> KeepAwake() { return nullptr; }
   // The device that the storages lie on; empty for those that lie on none.
   virtual std::string DeviceName() const { return ""; }
 };

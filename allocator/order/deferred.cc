@@ -7,26 +7,25 @@
 
 namespace graphtree {
 
-absl::Status DeferredQueue::Do(absl::string_view what, Work work) {
+absl::Status DeferredQueue::Do(Item item) {
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (must_wait() || !items_.empty()) {
-      items_.push_back({std::string(what), std::move(work)});
+    if (MustWait(item) || !items_.empty()) {
+      items_.push_back(std::exchange(item, {}));
       pending_.store(static_cast<uint32_t>(items_.size()), std::memory_order_relaxed);
       ++deferred_total_;
-      work = nullptr;
     }
   }
-  return work != nullptr ? work() : Drain();
+  return item.work != nullptr ? item.work() : Drain();
 }
 
 absl::Status DeferredQueue::Drain() {
   absl::Status first;
-  while (!must_wait()) {
+  for (;;) {
     Item item;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (items_.empty()) break;
+      if (items_.empty() || MustWait(items_.front())) break;
       item = std::move(items_.front());
       items_.pop_front();
       pending_.store(static_cast<uint32_t>(items_.size()), std::memory_order_relaxed);

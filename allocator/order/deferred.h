@@ -8,6 +8,9 @@
 // from. Whoever is about to capture, or to launch a graph just captured, holds the queue as if a
 // capture were open.
 //
+// Parking takes memory away that is in use by calls. Such a call forbids it for as long as it runs:
+// then the queue does its work up to the first park, which waits with all that comes after it.
+//
 // Threads: safe from several; work runs on the thread that calls Do or Drain.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_DEFERRED_H_
 #define GRAPHTREE_ALLOCATOR_ORDER_DEFERRED_H_
@@ -41,6 +44,20 @@ class DeferredQueue {
     DeferredQueue& queue_;
   };
 
+  // Parks wait for as long as the NoParking lives.
+  class NoParking {
+   public:
+    explicit NoParking(DeferredQueue& queue) : queue_(queue) {
+      queue_.no_parking_.fetch_add(1, std::memory_order_relaxed);
+    }
+    ~NoParking() { queue_.no_parking_.fetch_sub(1, std::memory_order_relaxed); }
+    NoParking(const NoParking&) = delete;
+    NoParking& operator=(const NoParking&) = delete;
+
+   private:
+    DeferredQueue& queue_;
+  };
+
   explicit DeferredQueue(Device* device) : device_(*device) {}
   DeferredQueue(const DeferredQueue&) = delete;
   DeferredQueue& operator=(const DeferredQueue&) = delete;
@@ -58,22 +75,36 @@ class DeferredQueue {
 
   // Does `work` now, after the work queued before; or queues it, and returns OK, while a capture is
   // open. `what` names it in errors.
-  absl::Status Do(absl::string_view what, Work work);
-  // Does the queued work, if no capture is open. Goes on after a failure, and returns the first
-  // one, with the name of the work that failed.
+  absl::Status Do(absl::string_view what, Work work) { return Do({std::string(what), {}, work}); }
+  // The same for work that parks memory.
+  absl::Status Park(absl::string_view what, Work work) {
+    return Do({std::string(what), Kind::kPark, work});
+  }
+  // Does the queued work that need not wait. Goes on after a failure, and returns the first one,
+  // with the name of the work that failed.
   absl::Status Drain();
 
   size_t size() const;
   uint64_t deferred_total() const;
 
  private:
+  enum class Kind : uint8_t { kAny, kPark };
   struct Item {
     std::string what;
+    Kind kind = Kind::kAny;
     Work work;
   };
 
+  absl::Status Do(Item item);
+  bool MustWait(const Item& item) const {
+    const bool is_forbidden =
+        item.kind == Kind::kPark && no_parking_.load(std::memory_order_relaxed) > 0;
+    return is_forbidden || must_wait();
+  }
+
   Device& device_;
   std::atomic<int> holds_{0};
+  std::atomic<int> no_parking_{0};
   std::atomic<uint32_t> pending_{0};  // size(), without the lock
   mutable std::mutex mutex_;
   std::deque<Item> items_;       // guarded by mutex_

@@ -49,7 +49,7 @@ absl::Status Parking::Park(ParkContents contents, absl::Span<const AddressRange>
   }
   std::vector<AddressRange> parts = JoinedRanges({ranges.begin(), ranges.end()});
   door_.SetParkWaits(true);
-  return door_.waiting().deferred().Do(
+  return door_.waiting().deferred().Park(
       "park the pool", [this, contents, parts = std::move(parts)] {
         return ParkNow(contents, parts);
       });
@@ -260,7 +260,8 @@ absl::Status Parking::Wake() {
   if (door_.is_asking()) return door_.NotWhileAsking("wake");
   if (door_.waiting().deferred().is_pending()) {
     return absl::FailedPreconditionError(
-        "the pool is to be parked once a capture has ended; wake it after that");
+        "the pool is to be parked once a capture, or a call that uses its memory, has ended; wake "
+        "it after that");
   }
   BytesToWake();  // gives up what nobody needs any more
   if (!MustWriteToWake()) return WakeAll();

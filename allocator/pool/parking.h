@@ -14,7 +14,8 @@
 // A pool that is parked as a whole refuses use until it is woken. Where only parts are parked,
 // blocks in the other pieces stay usable. (A tree does not know which of its recordings need which
 // pieces, and refuses use in both cases.) Parking waits for all work and then unmaps, so it is
-// queued while a capture is open.
+// queued while a capture is open, and while a call is under way that uses the memory: a call of the
+// tree that has the pool, or of another tree that has a tensor of it.
 //
 // Threads: as the pool.
 #ifndef GRAPHTREE_ALLOCATOR_POOL_PARKING_H_
@@ -49,13 +50,14 @@ class Parking {
   //
   // Gives the physical memory back and keeps the addresses: of the whole pool, which then refuses
   // use until Wake, or of the pieces under the ranges. Pinned pieces stay, and so do pieces in
-  // which a live block has bytes outside of the ranges. Queued while a capture is open.
+  // which a live block has bytes outside of the ranges. Queued while a capture is open, or a call
+  // that uses the memory is under way.
   absl::Status Park(ParkContents contents, absl::Span<const AddressRange> ranges = {});
   // All or nothing: after a failure everything is parked as it was. While a capture is open a wake
   // that has to write (contents, canaries) is queued.
   absl::Status Wake();
   bool is_parked() const { return door_.is_parked(); }
-  // Parks now where that has waited for a capture, and none is open any more.
+  // Parks now where that has waited, and need not wait any more.
   void ParkIfDue();
 
   // For the pool's other parts, inside of a call.

@@ -14,6 +14,18 @@
 
 namespace graphtree {
 
+namespace {
+
+// A pool that is not parked while this object lives.
+struct AwakePool {
+  explicit AwakePool(std::shared_ptr<Pool> kept)
+      : pool(std::move(kept)), no_parking(pool->deferred()) {}
+  const std::shared_ptr<Pool> pool;
+  const DeferredQueue::NoParking no_parking;
+};
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, uint64_t bytes,
                                                                uint64_t initial_bytes,
                                                                StorageHome::Explainer explain) {
@@ -44,8 +56,9 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   };
   const AddressRange step = pool->arena().range_of(Region::kStep);
   const auto is_parked = [pool] { return pool->has_parked(); };
-  StorageHome* home = StorageHome::Make(release, std::move(explain),
-                                        {DevicePlaceOf(device), step, used, is_parked});
+  const auto keep_awake = [pool] { return std::make_shared<AwakePool>(pool); };
+  StorageHome* home = StorageHome::Make(
+      release, std::move(explain), {DevicePlaceOf(device), step, used, is_parked, keep_awake});
   return std::unique_ptr<StepMemory>(
       new StepMemory(std::move(pool), home, std::move(caller)));
 }
@@ -54,6 +67,19 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
 StepMemory::~StepMemory() {
   pool_->streams().WaitAndForget().IgnoreError();
   home_->Close();
+}
+
+StepMemory::StaysAwake::StaysAwake(StepMemory& memory, absl::Span<const Value> inputs)
+    : memory_(memory), no_parking_(memory.pool_->deferred()) {
+  memory.KeepAwake(inputs);
+}
+
+StepMemory::StaysAwake::~StaysAwake() { memory_.caller_->awake.Clear(); }
+
+void StepMemory::KeepAwake(absl::Span<const Value> used) {
+  for (const Value& value : used) {
+    if (value.storage() != nullptr) KeepAwake(*value.storage());
+  }
 }
 
 StepMemory::Recording::Recording(StepMemory& memory) : memory_(memory) {
@@ -187,6 +213,7 @@ absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
 void StepMemory::HoldOfOthers(const Tensor& tensor, Values* held) const {
   const Storage* const storage = tensor.storage();
   if (storage == nullptr || !IsOthers(*storage)) return;
+  KeepAwake(*storage);
   if (HandlesIn(*held, storage) == 0) held->push_back(tensor);
 }
 
@@ -206,6 +233,7 @@ void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) cons
 // one that the graph will run on.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   if (!memory_->IsOthers(storage)) return;
+  memory_->KeepAwake(storage);
   if (stream.IsCapturing()) return;
   storage.owner()->NoteUsedOn(stream.life());
 }

@@ -21,10 +21,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "allocator/order/deferred.h"
 #include "allocator/pool.h"
 #include "device/device.h"
 #include "graphs/launcher.h"
 #include "graphs/match/match.h"
+#include "graphs/memory/awake_memory.h"
 #include "graphs/memory/other_users.h"
 #include "graphs/memory/storage_home.h"
 #include "graphs/tensor.h"
@@ -55,6 +58,20 @@ class StepMemory {
    private:
     std::atomic<std::thread::id>& caller_;
     const std::thread::id before_;
+  };
+
+  // While a StaysAwake lives a call runs, and the memory that it uses is not parked: this tree's,
+  // and that of other trees (awake_memory.h).
+  class StaysAwake {
+   public:
+    StaysAwake(StepMemory& memory, absl::Span<const Value> inputs);
+    ~StaysAwake();
+    StaysAwake(const StaysAwake&) = delete;
+    StaysAwake& operator=(const StaysAwake&) = delete;
+
+   private:
+    StepMemory& memory_;
+    const DeferredQueue::NoParking no_parking_;
   };
 
   // While a Recording lives, blocks that were made before it and whose storages die stay live in
@@ -109,7 +126,13 @@ class StepMemory {
   const StorageOwner* owner() const { return home_; }
   // Whether another tree owns the storage.
   bool IsOthers(const Storage& storage) const { return storage.owner() != home_; }
-  // Adds a tensor that another tree owns, if it is not among those that are held already.
+  // Keeps memory of other trees awake until the call is over. REQUIRES: a StaysAwake lives.
+  void KeepAwake(absl::Span<const Value> used);
+  void KeepAwake(const Storage& used) const {
+    if (IsOthers(used)) caller_->awake.Add(*used.owner());
+  }
+  // Adds a tensor that another tree owns, if it is not among those that are held already, and keeps
+  // that tree's memory awake.
   void HoldOfOthers(const Tensor& tensor, Values* held) const;
   // Tells other trees, which own tensors among the values, that work on the stream uses these:
   // their memory may leave, or be given away, only after all work that is on the stream when its
@@ -128,6 +151,7 @@ class StepMemory {
     std::atomic<std::thread::id> thread;  // of the call; while an InCall lives
     OtherUsers others;
     // Used by the thread of the call only, and so inside of a call only.
+    AwakeMemory awake;
     bool records = false;
     absl::flat_hash_set<uint64_t> fresh;  // blocks that the recording made
     std::vector<BlockId> waiting;         // older ones, which died meanwhile

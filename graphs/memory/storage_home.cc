@@ -76,6 +76,16 @@ void StorageHome::Reclaim(Storage* storage, Dropped dropped) {
   LetGo();
 }
 
+std::shared_ptr<void> StorageHome::KeepAwake() {
+  if (ground_.keep_awake == nullptr) return nullptr;
+  holders_.fetch_add(1, std::memory_order_relaxed);
+  const auto let_go = [this, awake = ground_.keep_awake()](void*) mutable {
+    awake = nullptr;
+    LetGo();
+  };
+  return std::shared_ptr<void>(this, let_go);
+}
+
 std::string StorageHome::WhyStale(const Storage& storage) const { return explain_(storage); }
 
 }  // namespace graphtree

@@ -42,6 +42,8 @@ class StorageHome : public StorageOwner {
     std::function<void(const std::shared_ptr<StreamLife>& stream)> used;
     // Whether the memory is parked. May be empty: never.
     std::function<bool()> is_parked;
+    // Keeps the memory from being parked (StorageOwner::KeepAwake). May be empty.
+    std::function<std::shared_ptr<void>()> keep_awake;
   };
 
   // The home deletes itself once it is closed and its last storage has come back. All functions
@@ -71,6 +73,7 @@ class StorageHome : public StorageOwner {
     return storage.state() != StorageState::kOwning || ground_.step.Contains(storage.range());
   }
   bool is_parked() const override { return ground_.is_parked != nullptr && ground_.is_parked(); }
+  std::shared_ptr<void> KeepAwake() override;
   std::string WhyStale(const Storage& storage) const override;
   std::string DeviceName() const override { return ground_.place.name; }
 
@@ -85,7 +88,8 @@ class StorageHome : public StorageOwner {
   const Ground ground_;
   std::atomic<Storage*> returned_{nullptr};
   std::atomic<uint64_t> kept_bytes_{0};
-  // How many storages have handles, plus one while the home is open.
+  // How many storages have handles, plus those who keep the memory awake, plus one while the home
+  // is open.
   std::atomic<int64_t> holders_{1};
 
   // Tree thread only.

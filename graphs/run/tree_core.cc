@@ -144,9 +144,9 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
-  std::optional<DeferredQueue::Holding> no_park;
+  std::optional<StepMemory::StaysAwake> awake;
   if (ground_->memory->pool().has_parked_or_will() || outputs == nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, outputs, &no_park));
+    GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, inputs, outputs, &awake));
   }
   if (CloneWatch::any()) {
     GRAPHTREE_RETURN_IF_ERROR(CloneWatch::MayCall(function->name, inputs));
@@ -168,11 +168,13 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     status = routes_.replayer().Replay(hit, call);
     if (!status.ok()) {
       const DoorMark door(frame);
+      if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
       status = AfterFailedReplay(*hit, call, std::move(status));
     } else if (closed_inside_ == nullptr) {
       return status;
     }
   } else {
+    if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
     status = RunInside(frame, hit, call, compared);
   }
   // The call's inputs are its caller's again, who may let go of them while work that reads them, or
@@ -192,8 +194,9 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
   Values outputs;
-  std::optional<DeferredQueue::Holding> no_park;
-  GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, &outputs, &no_park));
+  std::optional<StepMemory::StaysAwake> awake;
+  GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, inputs, &outputs, &awake));
+  if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
   Call call{*function, nullptr, absl::MakeSpan(inputs), stream, &outputs};
   call.launches = false;
   const DoorMark door(frame);
@@ -244,8 +247,9 @@ absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision
   }
 }
 
-absl::Status TreeCore::MayBegin(const Function& function, const Values* outputs,
-                                std::optional<DeferredQueue::Holding>* no_park) {
+absl::Status TreeCore::MayBegin(const Function& function, absl::Span<const Value> inputs,
+                                const Values* outputs,
+                                std::optional<StepMemory::StaysAwake>* awake) {
   if (outputs == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("'", function.name, "' was called without a place for its outputs"));
@@ -258,8 +262,8 @@ absl::Status TreeCore::MayBegin(const Function& function, const Values* outputs,
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function.name, "' was called while ", part, "the tree's memory is parked. Wake it."));
   }
-  // The capture may end in the middle of this call.
-  no_park->emplace(pool.deferred());
+  // What the park waits for may end in the middle of this call.
+  awake->emplace(*ground_->memory, inputs);
   return absl::OkStatus();
 }
 

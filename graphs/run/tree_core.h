@@ -29,9 +29,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "allocator/order/deferred.h"
 #include "device/device.h"
 #include "graphs/match/function.h"
+#include "graphs/memory/step_memory.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/books.h"
 #include "graphs/run/call.h"
@@ -88,9 +88,9 @@ class TreeCore {
   // Of a call that is to be recorded only, and is decided otherwise.
   static absl::Status WhyNotRecorded(const Call& call, const Decision& decision);
   // An error for a call without a place for its outputs, or while memory is parked. A park that
-  // waits for a capture waits for this call, too, for as long as `no_park` lives.
-  absl::Status MayBegin(const Function& function, const Values* outputs,
-                        std::optional<DeferredQueue::Holding>* no_park);
+  // waits waits for this call, too, for as long as `awake` lives.
+  absl::Status MayBegin(const Function& function, absl::Span<const Value> inputs,
+                        const Values* outputs, std::optional<StepMemory::StaysAwake>* awake);
   // The recording that would serve a call, on the path in force or as a step's first; or null.
   const Node* FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
   // A call that may take a stack, or run code of the program's. `hit` may be null.

@@ -2,6 +2,7 @@
 // the other tree's step, and memory of the other tree that is parked.
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <thread>
 #include <utility>
 
@@ -281,6 +282,106 @@ TEST_P(ParkedTreeTest, ATensorThatAPartKnows) {
     return Values{out};
   });
   ExpectRefusedWhileParked(uses, Given(2), Plus(PatternOf(2), Times(PatternOf(1), 2)));
+  EXPECT_GT(replays(), 0u);
+}
+
+// A park of the other tree's memory is due: it has waited for a capture, which has ended. Whoever
+// enters that tree's pool does it, but for a part of a call that uses the memory.
+class DueParkTest : public ParkedTreeTest {
+ protected:
+  enum class Enters { kByACall, kByTrimming, kByParking };
+
+  void SetUp() override {
+    ParkedTreeTest::SetUp();
+    if (!IsSkipped()) makes_ = other().Register("makes", {.kept_outputs = {0}}, Twice);
+  }
+  void LetParkBeDue() {
+    ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    ASSERT_THAT(other().pool().parking().Park(ParkContents::kToHost), IsOk());
+    ASSERT_THAT(b().EndCapture().status(), IsOk());
+  }
+  void Enter(Enters how) {
+    switch (how) {
+      case Enters::kByACall:
+        FromOther(makes_, 77);
+        return;
+      case Enters::kByTrimming:
+        EXPECT_THAT(other().pool().memory().Trim(0).status(), IsOk());
+        return;
+      case Enters::kByParking:
+        EXPECT_THAT(other().pool().parking().Park(ParkContents::kToHost), IsOk());
+        other().pool().parking().ParkIfDue();
+    }
+  }
+  bool fails_ = false;
+  // Calls `uses` with a park due, or none if the part itself asks for it; afterwards the memory is
+  // parked, and what it holds is there when it is awake.
+  void ExpectParkedAfter(FunctionId uses, Enters how, const Values& inputs, absl::StatusCode code,
+                         const std::function<Words()>& expected) {
+    for (int step = 0; step < 5; ++step) {
+      if (how != Enters::kByParking) LetParkBeDue();
+      NewStep();
+      Values given = inputs, outputs;
+      const absl::Status status = tree().Run(uses, absl::MakeSpan(given), a(), &outputs);
+      ASSERT_EQ(status.code(), code) << status;
+      other().pool().parking().ParkIfDue();
+      ASSERT_TRUE(other().pool().is_parked()) << "step " << step;
+      ASSERT_THAT(other().pool().parking().Wake(), IsOk());
+      ASSERT_EQ(Read(known_), expected()) << "step " << step;
+      ASSERT_THAT(device().health(), IsOk());
+    }
+  }
+};
+GRAPHTREE_ON_EVERY_DEVICE(DueParkTest);
+
+TEST_P(DueParkTest, WaitsForACallThatPutsBackWhatAPartWrote) {
+  for (const Enters how : {Enters::kByACall, Enters::kByTrimming, Enters::kByParking}) {
+    for (const bool exclude : {false, true}) {
+      known_ = FromOther(makes_, 1);
+      const FunctionId fails = Register(
+          "fails", {.static_inputs = {0}, .exclude = exclude},
+          [this, how](Launcher& on, Values& inputs) {
+            if (!on.ok()) return Values{};
+            on.Break("fails", {InOut(Tensor::From(inputs[0]))},
+                     [this, how](Launcher& part, absl::Span<const Tensor> tensors) {
+                       Bump(part, tensors[0], 1);
+                       if (!fails_) return;
+                       Enter(how);
+                       part.Fail(absl::UnavailableError("the disk is full"));
+                     });
+            return Values{};
+          });
+      fails_ = false;
+      CallInSteps(3, fails, {known_});  // from now on it is known that the body breaks
+      fails_ = true;
+      const Words before = Read(known_);
+      ExpectParkedAfter(fails, how, {known_}, StatusCode::kUnavailable, [&] { return before; });
+    }
+  }
+}
+
+TEST_P(DueParkTest, WaitsForACallThatReadsATensorAfterAPart) {
+  for (const Enters how : {Enters::kByACall, Enters::kByTrimming, Enters::kByParking}) {
+    for (const bool is_given : {false, true}) {
+      known_ = FromOther(makes_, 1);
+      const FunctionId bumps = Register(
+          "bumps", {.static_inputs = {0}},
+          [this, how, is_given](Launcher& on, Values& inputs) {
+            const Value x = is_given ? inputs[0] : known_;
+            Bump(on, x, 1);
+            if (!on.ok()) return Values{};
+            on.Break("enters", {}, [this, how](Launcher&, absl::Span<const Tensor>) {
+              Enter(how);
+            });
+            Bump(on, x, 1);
+            return Values{};
+          });
+      Words expected = Times(PatternOf(1), 2);
+      ExpectParkedAfter(bumps, how, is_given ? Values{known_} : Values{Given(2)},
+                        StatusCode::kOk,
+                        [&expected] { return expected = Plus(expected, Words(kWords, 2)); });
+    }
+  }
   EXPECT_GT(replays(), 0u);
 }
 
