@@ -53,10 +53,39 @@ absl::Status StreamLife::WhyUnordered() const {
       "before cannot be waited for. End captures before their streams.");
 }
 
+absl::StatusOr<std::shared_ptr<StreamLife>> StreamLife::OfWorkSoFar(
+    Stream& stream, std::unique_ptr<Event> event) {
+  auto work = std::make_shared<StreamLife>(&stream);
+  work->End([&event] { return std::move(event); });
+  GRAPHTREE_RETURN_IF_ERROR(work->unordered_);
+  return work;
+}
+
+// The stream's own thread may begin a capture at any time. So it is asked after the event was
+// recorded: if it does not capture then, the event is of no capture that is open.
+absl::Status StreamLife::RecordFor(Stream* behind, Event& event) {
+  GRAPHTREE_RETURN_IF_ERROR(stream_->Record(event));
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo own, stream_->Capture());
+  if (own.state == CaptureState::kNone) return absl::OkStatus();
+  if (behind != nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo other, behind->Capture());
+    if (own.id == other.id) return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      "a stream captures now, so what was put on it before cannot be waited for: whoever waited "
+      "would become a part of that capture. End the capture first");
+}
+
+absl::Status StreamLife::Record(Event& event) {
+  const std::shared_lock<std::shared_mutex> lock(mutex_);
+  if (stream_ == nullptr) return absl::FailedPreconditionError("the stream was destroyed");
+  return RecordFor(nullptr, event);
+}
+
 absl::Status StreamLife::Await(Event& event, Stream& behind) {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
   if (stream_ != nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(stream_->Record(event));
+    GRAPHTREE_RETURN_IF_ERROR(RecordFor(&behind, event));
     return behind.Wait(event);
   }
   GRAPHTREE_RETURN_IF_ERROR(unordered_);

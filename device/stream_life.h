@@ -13,6 +13,11 @@
 // asking for that is an error. Where no event can be recorded after its work, the stream's
 // destructor waits for the work; where that fails too, every Await returns that failure.
 //
+// A holder on another thread than the stream's may come while the stream captures, for the graph of
+// somebody else. Await is refused then: the holder's stream would become a part of that capture.
+// Whose streams capture at any time hands out the life of the work so far instead (OfWorkSoFar),
+// which stands for an event and never touches the stream.
+//
 // Threads: safe from all. A stream's destructor waits for calls that use the stream through its
 // life.
 #ifndef GRAPHTREE_DEVICE_STREAM_LIFE_H_
@@ -47,9 +52,18 @@ class StreamLife {
   // The capture that the stream was in when it ended; 0 if it has not ended, or was in none.
   uint64_t ended_in() const { return ended_in_.load(std::memory_order_acquire); }
 
+  // A life that has ended, of all that was put on the stream so far: `event`, recorded now. Called
+  // where the stream does not capture.
+  static absl::StatusOr<std::shared_ptr<StreamLife>> OfWorkSoFar(Stream& stream,
+                                                                 std::unique_ptr<Event> event);
+
   // `behind` goes on after all that was put on the stream so far. `event` is any event of the
-  // caller's: it is recorded on the stream, if the stream has not ended.
+  // caller's: it is recorded on the stream, if the stream has not ended. Fails, and leaves `behind`
+  // as it was, if the stream is in a capture and `behind` is not in the same one.
   absl::Status Await(Event& event, Stream& behind);
+  // Records the event on the stream. Fails if the stream has ended, or if it captures: the event
+  // may then be the capture's, and stands for nothing.
+  absl::Status Record(Event& event);
   absl::Status Synchronize();
   absl::StatusOr<bool> IsDone();
   // No capture if the stream has ended.
@@ -64,6 +78,9 @@ class StreamLife {
   // call EndLife.
   void EndUntold();
   absl::Status KeepEvent(NewEvent new_event);
+  // Records the event on the stream, which has not ended. If the stream captures it must be in the
+  // same capture as `behind`, which may be null.
+  absl::Status RecordFor(Stream* behind, Event& event);
   absl::Status WhyUnordered() const;
 
   std::shared_mutex mutex_;  // held shared while the stream, or its event, is used

@@ -447,11 +447,22 @@ void Launcher::Writes(const Tensor& tensor) {
   if (observer_ != nullptr) observer_->Accessed(Access::kWrite, tensor, -1);
 }
 
-absl::Status Launcher::Order(StreamLife& earlier, Stream& later) {
-  if (order_ == nullptr) {
-    GRAPHTREE_ASSIGN_OR_RETURN(order_, stream_.device().NewEvent({}));
-  }
-  return earlier.Await(*order_, later);
+absl::Status Launcher::MakeOrder() {
+  if (order_ != nullptr) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(order_, stream_.device().NewEvent({}));
+  return absl::OkStatus();
+}
+
+// In a recording the side joins the capture.
+absl::Status Launcher::LetJoin(Stream& side) {
+  GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+  GRAPHTREE_RETURN_IF_ERROR(stream_.Record(*order_));
+  return side.Wait(*order_);
+}
+
+absl::Status Launcher::GoOnAfter(StreamLife& side) {
+  GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+  return side.Await(*order_, stream_);
 }
 
 void Launcher::Fork(Stream& side) {
@@ -461,7 +472,7 @@ void Launcher::Fork(Stream& side) {
                               &side == &stream_ ? "the body's own stream was forked off itself"
                                                 : "a stream of another device was forked off"));
   }
-  const absl::Status ordered = Order(*stream_.life(), side);
+  const absl::Status ordered = LetJoin(side);
   if (!ordered.ok()) return FailAt("fork", ordered);
   if (!absl::c_linear_search(forks_, side.life())) forks_.push_back(side.life());
 }
@@ -470,7 +481,7 @@ void Launcher::Fork(Stream& side) {
 void Launcher::JoinForks() {
   if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
-    const absl::Status joined = Order(*side, stream_);
+    const absl::Status joined = GoOnAfter(*side);
     if (!joined.ok() && !side->Synchronize().ok()) Fail(joined);
   }
 }

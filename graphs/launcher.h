@@ -300,8 +300,10 @@ class Launcher {
   // An op was launched that uses the tensor, or those among the arguments.
   void NoteUse(const Tensor& tensor);
   void NoteUses(std::initializer_list<Arg> arguments);
-  // `later` goes on after the work that is on `earlier` now.
-  absl::Status Order(StreamLife& earlier, Stream& later);
+  absl::Status MakeOrder();
+  // The side goes on after the work that is on the body's stream now, and the other way round.
+  absl::Status LetJoin(Stream& side);
+  absl::Status GoOnAfter(StreamLife& side);
   bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
   // Launch, without its mark.
   void Issue(const Kernel& kernel, const LaunchShape& shape,

@@ -28,7 +28,7 @@ bool Graveyard::Mark(StreamLife& last) {
     if (!event.ok()) return false;
     event_ = *std::move(event);
   }
-  return last.Use([this](Stream& stream) { return stream.Record(*event_); }).ok();
+  return last.Record(*event_).ok();
 }
 
 void Graveyard::Tidy(StreamLife* last) {

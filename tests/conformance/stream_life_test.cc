@@ -1,6 +1,7 @@
 // Streams that are destroyed while their work is under way: it is done all the same, and whoever
 // held the stream's life can order work after it, wait for it, and ask for it.
 #include <memory>
+#include <thread>
 #include <utility>
 
 #include "device/stream_life.h"
@@ -90,7 +91,8 @@ TEST_P(StreamLifeTest, AForkThatIsGoneIsAwaitedInItsCapture) {
   std::shared_ptr<StreamLife> life;
   const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
     std::unique_ptr<Stream> fork = NewStream();
-    ASSERT_THAT(a().life()->Await(event(), *fork), IsOk());
+    ASSERT_THAT(a().Record(event()), IsOk());
+    ASSERT_THAT(fork->Wait(event()), IsOk());
     ASSERT_THAT(Append(*fork, log, 1), IsOk());
     life = fork->life();
     fork = nullptr;
@@ -104,6 +106,51 @@ TEST_P(StreamLifeTest, AForkThatIsGoneIsAwaitedInItsCapture) {
   EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
   EXPECT_THAT(life->Await(event(), b()),
               FailsWith(absl::StatusCode::kFailedPrecondition, "within a capture"));
+}
+
+// Neither the one who waits nor the capture is harmed.
+TEST_P(StreamLifeTest, AStreamThatCapturesTakesNobodyIntoItsCapture) {
+  const AddressRange log = NewLog();
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    ASSERT_THAT(Append(a(), log, 1), IsOk());
+    std::thread([&] {
+      EXPECT_THAT(a().life()->Await(event(), b()),
+                  FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+      EXPECT_THAT(a().life()->Record(event()),
+                  FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+      EXPECT_FALSE(b().IsCapturing());
+      EXPECT_THAT(Append(b(), log, 2), IsOk());
+      EXPECT_THAT(b().Synchronize(), IsOk());
+    }).join();
+  });
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  Replay(*executable);
+  EXPECT_EQ(ReadLog(log), LogOf({2, 1}));
+}
+
+// Its own stream goes on, and may capture.
+TEST_P(StreamLifeTest, OfWorkSoFarKnowsNothingOfLaterWork) {
+  const AddressRange log = NewLog();
+  ASSERT_THAT(Delay(a(), kDelayMicroseconds), IsOk());
+  ASSERT_THAT(Append(a(), log, 1), IsOk());
+  ASSERT_OK_AND_ASSIGN(std::unique_ptr<Event> mark, device().NewEvent({}));
+  ASSERT_OK_AND_ASSIGN(const std::shared_ptr<StreamLife> work,
+                       StreamLife::OfWorkSoFar(a(), std::move(mark)));
+  EXPECT_TRUE(work->has_ended());
+  EXPECT_EQ(work->ended_in(), 0u);
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    ASSERT_THAT(Append(a(), log, 3), IsOk());
+    std::thread([&] {
+      EXPECT_THAT(work->Await(event(), b()), IsOk());
+      EXPECT_FALSE(b().IsCapturing());
+      EXPECT_THAT(Append(b(), log, 2), IsOk());
+      EXPECT_THAT(b().Synchronize(), IsOk());
+    }).join();
+  });
+  ASSERT_NE(graph, nullptr);
+  EXPECT_THAT(work->Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
 }
 
 }  // namespace
