@@ -15,9 +15,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "allocator/books/block_record.h"
-#include "device/stream.h"
+#include "allocator/order/stream_users.h"
+#include "device/device.h"
 #include "device/stream_life.h"
 
 namespace graphtree {
@@ -29,18 +29,22 @@ class QueuedFrees {
     StreamLives users;
   };
 
+  explicit QueuedFrees(Device* device) : users_(device) {}
+
   // False after Stop: nobody calls the pool any more.
   bool Add(BlockId block) {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (stopped_) return false;
-    queued_.blocks.push_back(block);
+    blocks_.push_back(block);
     any_.store(true, std::memory_order_release);
     return true;
   }
   void AddUser(const std::shared_ptr<StreamLife>& stream) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (stopped_ || absl::c_linear_search(queued_.users, stream)) return;
-    queued_.users.push_back(stream);
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (stopped_) return;
+    }
+    users_.Add(stream);
     any_.store(true, std::memory_order_release);
   }
   void Stop() {
@@ -52,24 +56,29 @@ class QueuedFrees {
   // The streams alone; the blocks stay queued.
   StreamLives TakeUsers() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    any_.store(!queued_.blocks.empty(), std::memory_order_relaxed);
-    return std::exchange(queued_.users, {});
+    any_.store(!blocks_.empty(), std::memory_order_relaxed);
+    return users_.Take();
   }
+  // Whoever queues a block has named its streams before, so the blocks are taken first.
   Taken Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     any_.store(false, std::memory_order_relaxed);
-    return std::exchange(queued_, {});
+    Taken taken;
+    taken.blocks = std::exchange(blocks_, {});
+    taken.users = users_.Take();
+    return taken;
   }
   std::vector<BlockId> blocks() const {
     const std::lock_guard<std::mutex> lock(mutex_);
-    return queued_.blocks;
+    return blocks_;
   }
 
  private:
   std::atomic<bool> any_{false};
   mutable std::mutex mutex_;
-  bool stopped_ = false;
-  Taken queued_;
+  bool stopped_ = false;         // guarded by mutex_
+  std::vector<BlockId> blocks_;  // guarded by mutex_
+  StreamUsers users_;
 };
 
 }  // namespace graphtree

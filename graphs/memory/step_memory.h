@@ -23,12 +23,12 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "allocator/order/deferred.h"
+#include "allocator/order/stream_users.h"
 #include "allocator/pool.h"
 #include "device/device.h"
 #include "graphs/launcher.h"
 #include "graphs/match/match.h"
 #include "graphs/memory/awake_memory.h"
-#include "graphs/memory/other_users.h"
 #include "graphs/memory/storage_home.h"
 #include "graphs/tensor.h"
 
@@ -139,7 +139,7 @@ class StepMemory {
   // tree goes on. A tree that goes on in the middle of a run forgets the stream, so they are told
   // once more at the end of the run.
   void TellOwners(absl::Span<const Value> values, Stream& stream) const;
-  OtherUsers& other_users() { return caller_->others; }
+  StreamUsers& other_users() { return caller_->others; }
   Pool& pool() { return *pool_; }
   const std::shared_ptr<Pool>& shared_pool() const { return pool_; }
 
@@ -147,9 +147,10 @@ class StepMemory {
   // What a storage that dies has to know: the call that runs, if any, and the streams of other
   // trees in whose calls it died. Storages share it, as they outlive this object.
   struct Caller {
+    explicit Caller(Device* device) : others(device) {}
     // Used by any thread.
     std::atomic<std::thread::id> thread;  // of the call; while an InCall lives
-    OtherUsers others;
+    StreamUsers others;
     // Used by the thread of the call only, and so inside of a call only.
     AwakeMemory awake;
     bool records = false;

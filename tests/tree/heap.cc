@@ -188,6 +188,29 @@ TEST_F(HeapOfTreeTest, EagerRunsAndParts) {
   });
 }
 
+// Nobody calls the tree that has made the tensor, so it does not go on after those streams.
+TEST_F(HeapOfTreeTest, AStreamForEachRequestUsesATensorOfAnIdleTree) {
+  if (IsSkipped()) return;
+  const std::unique_ptr<Tree> idle = Made(Tree::Create(*device_, {}));
+  const FunctionId makes = idle->Register("makes", {.kept_outputs = {0}}, Twice);
+  Value input = Tensor::Foreign(buffer_->range().base, WordsLayout(16));
+  Values made;
+  ASSERT_THAT(idle->Run(makes, absl::MakeSpan(&input, 1), stream(0), &made), IsOk());
+  ASSERT_THAT(stream(0).Synchronize(), IsOk());
+  int round = 0;
+  ExpectFlat([&] {
+    const std::unique_ptr<Stream> mine = Made(device_->NewStream());
+    tree_->BeginStep();
+    Values inputs = {made[0]};
+    ASSERT_THAT(tree_->Run(first_, absl::MakeSpan(inputs), *mine, &outputs_), IsOk());
+    if (++round % 16 == 0) {
+      ASSERT_THAT(mine->Synchronize(), IsOk());
+    }
+  });
+  outputs_.clear();
+  made.clear();
+}
+
 // A size that is not recorded is warmed up, again and again.
 TEST_F(HeapOfTreeTest, WarmUps) {
   if (IsSkipped()) return;

@@ -1,0 +1,141 @@
+// What an idle owner has been told of stays small, and nothing is forgotten that is not done.
+#include "allocator/order/stream_users.h"
+
+#include <cstddef>
+#include <future>
+#include <memory>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "allocator/order/queued_frees.h"
+#include "device/base/status_matchers.h"
+#include "device/device.h"
+#include "device/host/host_device.h"
+#include "device/host/host_options.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+constexpr size_t kMany = 10'000;
+constexpr size_t kFew = 64;
+
+class StreamUsersTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = *OpenHostDevice({});
+    users_ = std::make_unique<StreamUsers>(device_.get());
+  }
+  std::unique_ptr<Stream> NewStream() { return *device_->NewStream(); }
+  std::unique_ptr<Event> NewEvent() { return *device_->NewEvent({}); }
+  // Of a stream that has ended, and whose work is done.
+  void AddDone() {
+    const std::unique_ptr<Stream> stream = NewStream();
+    users_->Add(stream->life());
+    ASSERT_THAT(stream->Synchronize(), IsOk());
+  }
+
+  std::unique_ptr<Device> device_;
+  std::unique_ptr<StreamUsers> users_;
+};
+
+TEST_F(StreamUsersTest, EachStreamIsNamedOnce) {
+  EXPECT_FALSE(users_->any());
+  const auto one = NewStream(), two = NewStream();
+  for (int i = 0; i < 3; ++i) {
+    users_->Add(one->life());
+    users_->Add(two->life());
+  }
+  EXPECT_TRUE(users_->any());
+  EXPECT_EQ(users_->Take(), (StreamLives{one->life(), two->life()}));
+  EXPECT_FALSE(users_->any());
+  EXPECT_EQ(users_->size(), 0u);
+}
+
+TEST_F(StreamUsersTest, StreamsThatAreDoneAreForgotten) {
+  for (size_t i = 0; i < kMany; ++i) {
+    AddDone();
+    ASSERT_LE(users_->size(), kFew) << "after " << i;
+  }
+  EXPECT_TRUE(users_->any());
+}
+
+TEST_F(StreamUsersTest, LivingStreamsStayAmongThem) {
+  std::vector<std::unique_ptr<Stream>> living;
+  for (size_t i = 0; i < kMany; ++i) {
+    AddDone();
+    if (i % 100 != 0) continue;
+    living.push_back(NewStream());
+    users_->Add(living.back()->life());
+  }
+  EXPECT_LE(users_->size(), 2 * living.size() + kFew);
+  const StreamLives taken = users_->Take();
+  for (const std::unique_ptr<Stream>& stream : living) {
+    EXPECT_EQ(absl::c_count(taken, stream->life()), 1);
+  }
+}
+
+// Their work waits for that of a stream that has not come to its end.
+TEST_F(StreamUsersTest, WhatIsUnderWayStays) {
+  constexpr size_t kUnderWay = 50;
+  users_ = nullptr;
+  device_ = *OpenHostDevice({.scheduler = HostScheduler::kThreads});
+  users_ = std::make_unique<StreamUsers>(device_.get());
+  std::promise<void> gate;
+  const auto busy = NewStream();
+  const auto event = NewEvent();
+  ASSERT_THAT(busy->CallHost([&gate] { gate.get_future().wait(); }), IsOk());
+  ASSERT_THAT(busy->Record(*event), IsOk());
+  for (size_t i = 0; i < kUnderWay; ++i) {
+    const std::unique_ptr<Stream> stream = NewStream();
+    users_->Add(stream->life());
+    ASSERT_THAT(stream->Wait(*event), IsOk());
+  }
+  EXPECT_EQ(users_->size(), kUnderWay);
+  gate.set_value();
+  ASSERT_THAT(busy->Synchronize(), IsOk());
+  for (const std::shared_ptr<StreamLife>& stream : users_->Take()) {
+    ASSERT_THAT(stream->Synchronize(), IsOk());
+    users_->Add(stream);
+  }
+  EXPECT_LE(users_->size(), kUnderWay / 2);
+}
+
+// An event must not be asked then.
+TEST_F(StreamUsersTest, NothingIsAskedWhileACaptureIsOpen) {
+  const auto capturing = NewStream();
+  ASSERT_THAT(capturing->BeginCapture(CaptureMode::kGlobal), IsOk());
+  StreamLives gone;
+  for (size_t i = 0; i < kMany / 100; ++i) {
+    const std::unique_ptr<Stream> stream = NewStream();
+    gone.push_back(stream->life());
+    users_->Add(stream->life());
+  }
+  EXPECT_EQ(users_->size(), gone.size());
+  EXPECT_THAT(capturing->EndCapture(), IsOk());
+  for (size_t i = 0; i < kMany / 100; ++i) AddDone();
+  EXPECT_LE(users_->size(), kFew);
+}
+
+// A pool has them beside the blocks that wait to be freed.
+TEST_F(StreamUsersTest, OfAPoolThatNobodyCalls) {
+  QueuedFrees frees(device_.get());
+  ASSERT_TRUE(frees.Add({1, 1}));
+  for (size_t i = 0; i < kMany; ++i) frees.AddUser(NewStream()->life());
+  EXPECT_TRUE(frees.any());
+  const auto last = NewStream();
+  frees.AddUser(last->life());
+  const QueuedFrees::Taken taken = frees.Take();
+  EXPECT_EQ(taken.blocks.size(), 1u);
+  EXPECT_LE(taken.users.size(), kFew);
+  EXPECT_EQ(absl::c_count(taken.users, last->life()), 1);
+  EXPECT_FALSE(frees.any());
+  frees.Stop();
+  EXPECT_FALSE(frees.Add({2, 1}));
+  frees.AddUser(last->life());
+  EXPECT_FALSE(frees.any());
+}
+
+}  // namespace
+}  // namespace graphtree
