@@ -108,6 +108,12 @@ absl::Status StreamTable::Carry(StreamLife& life) {
   return Await(life, *courier_);
 }
 
+absl::Status StreamTable::UsedEverywhereBy(StreamLife& ended) {
+  GRAPHTREE_RETURN_IF_ERROR(Carry(ended));
+  UsedEverywhereOn(NumberOf(*courier_));
+  return absl::OkStatus();
+}
+
 absl::Status StreamTable::Forget(Stream& stream) {
   const std::shared_ptr<StreamLife> life = stream.life();
   for (uint32_t number = 0; number < slots_.size(); ++number) {

@@ -17,7 +17,8 @@
 // A stream of the table's own, the courier, waits for the work of every stream that is forgotten,
 // and is awaited in its place. The forgotten stream's bit goes to the next stream that needs one. A
 // destroyed stream is forgotten when the next new one comes; until then its life orders its work
-// (device/stream_life.h).
+// (device/stream_life.h). For a stream that had ended before the table heard of it the courier has
+// a bit as well.
 //
 // Threads: none of its own. There are 32 bits, and further streams share one. Whatever carries a
 // shared bit counts as another stream's, which costs a wait too many and never one too few.
@@ -96,6 +97,9 @@ class StreamTable {
     everywhere_ |= 1u << number;
     everywhere_at_[number] = clock_;
   }
+
+  // The same for a stream that has ended. The host does not wait.
+  absl::Status UsedEverywhereBy(StreamLife& ended);
 
   // Called before a capture begins.
   void EnterCapture();

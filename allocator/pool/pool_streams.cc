@@ -78,8 +78,8 @@ void PoolStreams::NoteUsers(const StreamLives& users) {
       table_.UsedEverywhereOn(table_.NumberOf(stream));
       return absl::OkStatus();
     });
-    // The stream is gone, or another device object's.
-    if (!noted.ok()) user->Synchronize().IgnoreError();
+    if (noted.ok() || (user->has_ended() && table_.UsedEverywhereBy(*user).ok())) continue;
+    user->Synchronize().IgnoreError();  // the stream is another device object's
   }
 }
 

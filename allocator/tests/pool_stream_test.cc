@@ -162,6 +162,32 @@ TEST_F(PoolStreamTest, ANewStreamAtTheAddressOfOneThatIsGone) {
   EverythingIsInOrder();
 }
 
+// Another thread names it when it frees the block. The next user comes after it, and the host waits
+// for nothing.
+TEST_F(PoolStreamTest, AStreamThatIsGoneWhenThePoolHearsOfIt) {
+  for (int i = 0; i < 40; ++i) {
+    const Block block = *pool_->Allocate(kMiB, *stream_);
+    ASSERT_THAT(stream_->Synchronize(), IsOk());
+    bool has_run = false;
+    {
+      const std::unique_ptr<Stream> stranger = *device_->NewStream();
+      ASSERT_THAT(stranger->CallHost([&has_run] { has_run = true; }), IsOk());
+      ASSERT_THAT(FillOn(*stranger, block), IsOk());
+      pool_->UsedLaterOn(stranger->life());
+    }
+    ASSERT_THAT(pool_->FreeLater(block.id), IsOk());
+    const Block next = *pool_->Allocate(kMiB, i % 2 == 0 ? *stream_ : New());
+    EXPECT_EQ(next.range, block.range);
+    EXPECT_FALSE(has_run);
+    Stream& user = i % 2 == 0 ? *stream_ : *streams_.back();
+    ASSERT_THAT(FillOn(user, next), IsOk());
+    ASSERT_THAT(user.Synchronize(), IsOk());
+    EXPECT_TRUE(has_run);
+    ASSERT_THAT(pool_->Free(next.id), IsOk());
+  }
+  EverythingIsInOrder();
+}
+
 TEST_F(PoolStreamTest, LiveBlocksOfStreamsThatAreGone) {
   std::vector<Block> blocks;
   for (int i = 0; i < 100; ++i) {
