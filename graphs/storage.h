@@ -54,7 +54,8 @@ class StorageOwner {
   // Why `storage` may not be used: who made it, when, and who overwrote it.
   virtual std::string WhyStale(const Storage& storage) const = 0;
   // Work on a stream of another tree uses a storage whose last handle may go now: its bytes may be
-  // given away only after that work. Called on any thread.
+  // given away only after that work. The stream is one that its tree does not capture, or has
+  // ended. Called on any thread.
   virtual void NoteUsedOn(const std::shared_ptr<StreamLife>& stream) {}
   // Whether somebody else gets the bytes of a storage that is still held, after a step of the
   // owner's ends. The answer stays the same while the storage is held and not stale.

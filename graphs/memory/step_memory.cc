@@ -199,11 +199,16 @@ void StepAllocator::EndScratch(Storage* scratch) {
 }
 
 // A storage that owns no block needs nothing: the owner of the memory orders the work. Another
-// tree's storage is given away by that tree.
+// tree's storage is given away by that tree, which is told of the work so far: in the recording
+// that follows the body forks the same stream off, and it captures.
 absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   if (storage == nullptr) return absl::OkStatus();
   if (memory_->IsOthers(*storage)) {
-    NoteUse(*storage, stream);
+    if (stream.IsCapturing()) return absl::OkStatus();
+    GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, stream.device().NewEvent({}));
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::shared_ptr<StreamLife> work,
+                               StreamLife::OfWorkSoFar(stream, std::move(event)));
+    storage->owner()->NoteUsedOn(work);
     return absl::OkStatus();
   }
   if (storage->state() != StorageState::kOwning) return absl::OkStatus();

@@ -42,7 +42,7 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       originals_(originals),
       given_(given),
       scope_(scope),
-      side_(*needs.ground.side),
+      capture_stream_(*needs.ground.capture_stream),
       allocator_(needs.ground.MemoryFor(call.function, Region::kStep)),
       words_(MostGenerators(*call.variant)),
       random_([this] { return words_.Next(); }),
@@ -94,7 +94,7 @@ std::vector<const Storage*> BodyCapture::Pinned() const {
 
 void BodyCapture::Run(InputPlan plan, Values to_body) {
   StartNode(std::move(plan));
-  draft_.status = words_.Allocate(&allocator_, side_);
+  draft_.status = words_.Allocate(&allocator_, capture_stream_);
   if (!draft_.status.ok()) {
     draft_.reason = Reason::kOutOfPool;
     return;
@@ -117,7 +117,7 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
                          .sites = needs_.checks.Applies(call_.function),
                          .on_write = [this](const Tensor& tensor) { writes_.Note(tensor); },
                          .refuse = [this](absl::Status why) { on_->Fail(std::move(why)); }});
-  Launcher on(side_, allocator_, listeners_->first(), &random_);
+  Launcher on(capture_stream_, allocator_, listeners_->first(), &random_);
   on.SetCutter(this);
   on.UseRoom(&call_.variant->room, needs_.ground.options.pad_room_bytes, false);
   on_ = &on;
@@ -244,23 +244,24 @@ absl::Status BodyCapture::BeginSection() {
       section->ingest.push_back({std::move(plan), 0, {}});
     }
   }
-  GRAPHTREE_RETURN_IF_ERROR(side_.BeginCapture(CaptureMode::kThreadLocal));
+  GRAPHTREE_RETURN_IF_ERROR(capture_stream_.BeginCapture(CaptureMode::kThreadLocal));
   capturing_ = true;
   if (needs_.journal.is_watched()) {
-    needs_.journal.Say(GraphMoment::kCaptureBegin, *node, section_number(), &side_);
+    needs_.journal.Say(GraphMoment::kCaptureBegin, *node, section_number(), &capture_stream_);
   }
   tokens_.clear();
-  return LaunchIngest(*section, side_, &tokens_);
+  return LaunchIngest(*section, capture_stream_, &tokens_);
 }
 
 absl::Status BodyCapture::EndSection(const absl::Status& body) {
   Node* node = draft_.node.get();
   Section* section = &node->last();
   capturing_ = false;
-  absl::StatusOr<std::unique_ptr<Graph>> graph = side_.EndCapture();
+  absl::StatusOr<std::unique_ptr<Graph>> graph = capture_stream_.EndCapture();
   const absl::Status status = body.ok() ? graph.status() : body;
   if (needs_.journal.is_watched()) {
-    needs_.journal.Say(GraphMoment::kCaptureEnd, *node, section_number(), &side_, status.ok());
+    needs_.journal.Say(GraphMoment::kCaptureEnd, *node, section_number(), &capture_stream_,
+                       status.ok());
   }
   GRAPHTREE_RETURN_IF_ERROR(status);
   section->graph = *std::move(graph);
@@ -291,7 +292,7 @@ bool BodyCapture::FinishGraph() {
 
 // The names of the ops of the open capture that no other op waits for.
 std::string BodyCapture::OpenEnds() {
-  const absl::StatusOr<std::vector<Op>> ops = side_.CapturedOps();
+  const absl::StatusOr<std::vector<Op>> ops = capture_stream_.CapturedOps();
   if (!ops.ok()) return "";
   std::vector<bool> awaited(ops->size(), false);
   for (const Op& op : *ops) {

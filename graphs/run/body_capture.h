@@ -110,7 +110,7 @@ class BodyCapture : public Cutter {
   const Values& originals_;
   GivenInputs& given_;
   CaptureScope& scope_;
-  Stream& side_;
+  Stream& capture_stream_;
 
   // What the path held before this recording, by the serial of the storage.
   std::vector<std::pair<uint64_t, OutputRef>> held_before_;

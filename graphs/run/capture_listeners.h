@@ -41,7 +41,8 @@ class CaptureListeners {
     HoldLog::Refuse refuse;
   };
   CaptureListeners(Ground& ground, Wishes wishes)
-      : pointers_(*ground.side, wishes.inputs, std::move(wishes.marked), wishes.follows_outputs),
+      : pointers_(*ground.capture_stream, wishes.inputs, std::move(wishes.marked),
+                  wishes.follows_outputs),
         ops_(&pointers_, &ground.history->stacks()),
         holds_(wishes.sites ? static_cast<AccessObserver*>(&ops_) : &pointers_, *ground.memory,
                std::move(wishes.pinned), std::move(wishes.refuse)),

@@ -22,7 +22,7 @@ absl::Status Executables::Make(const Node& node, size_t number, Section* section
   GRAPHTREE_RETURN_IF_ERROR(made.status());
   section->executable = *std::move(made);
   if (journal_.is_watched())
-    journal_.Say(GraphMoment::kInstantiate, node, number, ground_.side.get());
+    journal_.Say(GraphMoment::kInstantiate, node, number, ground_.capture_stream.get());
   return absl::OkStatus();
 }
 
@@ -76,7 +76,7 @@ void Executables::AddSpare(const Node& node, size_t number, Section* section) {
   ++journal_.stats().spares;
   if (journal_.is_watched()) {
     journal_.Say(GraphMoment::kInstantiate, node, number, spare->executable.get(),
-                 ground_.side.get(), true);
+                 ground_.capture_stream.get(), true);
   }
   section->spare = std::move(spare);
 }

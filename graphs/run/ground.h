@@ -2,10 +2,15 @@
 //
 //   device, options          as the caller gave them
 //   memory, foreign          the pool as the tree uses it, and the memory of foreign code
-//   side, order              the tree's own stream, and the order of its work on all streams
+//   side, capture_stream     the tree's own streams: for runs at once, and for recordings
+//   order                    the order of the tree's work on all streams
 //   history                  who ran when, for error messages
 //   home                     which addresses lie on the tree's device
 //   workspaces               memory of libraries
+//
+// There are two own streams as other trees, on other threads, may have to go on after work on the
+// first at any time, and of a stream that captures nobody can. What is captured is nobody's to wait
+// for.
 //
 // Threads: the tree's caller, where the header of a member does not allow more.
 #ifndef GRAPHTREE_GRAPHS_RUN_GROUND_H_
@@ -43,7 +48,7 @@ struct Ground {
   }
   // Memory for one run of the function's body, or of a part of it.
   StepAllocator MemoryFor(const Function& function, Region region);
-  // Work that is put on the tree's own stream next runs after the caller's work on `stream`.
+  // Work that is put on `side` next runs after the caller's work on `stream`.
   absl::Status SideAfter(Stream& stream);
   // Tells the pool that work on the stream uses bytes which may be free in its books: the next user
   // of such bytes then waits for the work.
@@ -64,14 +69,16 @@ struct Ground {
   const std::shared_ptr<StepHistory> history;
   const std::unique_ptr<StepMemory> memory;
   const ForeignMemory::Ptr foreign;  // outlives the recordings, which hold its blocks
-  const std::unique_ptr<Stream> side;
+  const std::unique_ptr<Stream> side;            // never captures
+  const std::unique_ptr<Stream> capture_stream;  // known to this tree alone
   StreamOrder order;
   Workspaces workspaces;
 
  private:
   Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
          std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
-         std::unique_ptr<Event> event, std::function<bool()> is_used_elsewhere);
+         std::unique_ptr<Stream> capture_stream, std::unique_ptr<Event> event,
+         std::function<bool()> is_used_elsewhere);
 };
 
 }  // namespace graphtree

@@ -111,7 +111,7 @@ absl::Status KeptOutputs::Capture(const Values& originals, Draft* draft) {
     node->kept.push_back({block, storage->serial, bytes});
     node->places.emplace_back();
     if (!node->variant->keeps_by_copy) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(node->places.back(), New(function, bytes, *ground_.side));
+    GRAPHTREE_ASSIGN_OR_RETURN(node->places.back(), New(function, bytes, *ground_.capture_stream));
     copies.push_back({node->places.back().word(), block.base, bytes});
   }
   return CaptureCopies(copies, draft);
@@ -123,13 +123,14 @@ bool KeptOutputs::IsNoted(const Node& node, const Storage& storage) const {
 }
 
 absl::Status KeptOutputs::CaptureCopies(const std::vector<IngestCopy>& copies, Draft* draft) {
+  Stream& on = *ground_.capture_stream;
   for (IngestPlan& plan : IngestPlan::For(copies, {})) {
     std::vector<uint32_t> served;
     for (size_t i = 0; i < plan.copies(); ++i) served.push_back(plan.first_copy() + i);
     const Argument table = plan.Table();
     GRAPHTREE_RETURN_IF_ERROR(
-        ground_.side->Launch(plan.kernel(), plan.shape(), absl::MakeSpan(&table, 1)));
-    GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<OpToken> last, ground_.side->CaptureFrontier());
+        on.Launch(plan.kernel(), plan.shape(), absl::MakeSpan(&table, 1)));
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<OpToken> last, on.CaptureFrontier());
     draft->copies_out.push_back(last.front());
     draft->node->last().egress.push_back({std::move(plan), 0, std::move(served)});
   }

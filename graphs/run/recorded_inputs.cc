@@ -29,7 +29,7 @@ Storage* StandInFor(Ground& ground, uint32_t input, const Value& value, Draft* d
   const Node& node = *draft->node;
   if (node.roles[input] == InputRole::kPatched) return ground.memory->View(bytes);
   absl::StatusOr<Storage*> buffer = allocator->AllocateAligned(
-      bytes.bytes, node.variant->function->AlignmentOf(input), *ground.side);
+      bytes.bytes, node.variant->function->AlignmentOf(input), *ground.capture_stream);
   if (buffer.ok()) return *buffer;
   draft->status = buffer.status();
   draft->reason = Reason::kOutOfPool;

@@ -80,12 +80,13 @@ class RecordingCallsTest : public testing::Test {
       calls = Since(before);
     }
     // Who comes after whom, among streams, and who captures: few calls, however many ops there are.
+    // The bytes that a recording gets were used by runs at once, on the tree's other stream.
     uint64_t order = 0;
     for (const char* name : {"Device.NewEvent", "Stream.Capture", "Stream.Record", "Stream.Wait"}) {
       order += calls[name];
       calls.erase(name);
     }
-    EXPECT_LE(order, 9u);
+    EXPECT_LE(order, 15u);
     return calls;
   }
   void Call(FunctionId function, Values inputs) {
