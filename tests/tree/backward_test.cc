@@ -63,8 +63,8 @@ class BackwardTest : public TreeTest {
 };
 GRAPHTREE_ON_EVERY_DEVICE(BackwardTest);
 
-// Row 81. Every block that a recording made belongs to one stream, whatever the caller uses. Nothing
-// runs on that stream.
+// Row 81. Every block that a recording made belongs to one stream, whatever the caller uses.
+// Nothing runs on that stream.
 TEST_P(BackwardTest, SingleStreamUse) {
   std::set<const Stream*> captured, ran;
   const auto noting = [&captured, &ran](const Body& body) -> Body {
