@@ -106,7 +106,10 @@ class Tree {
   FunctionId Register(std::string name, FunctionOptions options, Body body);
   // Destroys the function's recordings and those made after them on their paths, its shapes, and
   // what its body and its recordings keep alive: at once, or, where the path in force or work under
-  // way needs them, when the step ends and the work is over. Outputs that the function handed out
+  // way needs them, when the step ends and the work is over: in a later call, step or Unregister of
+  // the tree, or when it is closed. What the body has captured counts as needed until the work that
+  // the tree's calls have put on their streams is over; work that a body hands to a stream which
+  // the call's own does not wait for is the body's to await. Outputs that the function handed out
   // stay good until their step ends, or for as long as they are kept. Later calls of the function
   // are errors that name it; its id is given to no other one. Waits for a call that another thread
   // is in. Inside of a body, or of Inspect, it is an error.

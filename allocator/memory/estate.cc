@@ -1,4 +1,4 @@
-// Gives back in the order that lets a failure be tried again: graphs, work, memory.
+// Gives back in the order that lets a failure be tried again: work, graphs and objects, memory.
 #include "allocator/memory/estate.h"
 
 #include "device/base/status_macros.h"
@@ -6,7 +6,10 @@
 namespace graphtree {
 
 absl::Status Estate::GiveBack() {
+  if (last != nullptr) GRAPHTREE_RETURN_IF_ERROR(last->Synchronize());
+  last = nullptr;
   graphs.clear();
+  objects.clear();
   for (std::unique_ptr<Stream>& stream : streams) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }

@@ -1,6 +1,7 @@
 // Records the event on the last stream, asks it, and destroys what it has passed.
 #include "graphs/budget/graveyard.h"
 
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -10,13 +11,16 @@
 namespace graphtree {
 
 // Executables come first, as they were made from the graphs.
-void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs) {
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs,
+                std::vector<std::shared_ptr<void>>* objects) {
   node->VisitSections([graphs](Section& section) {
     if (section.executable != nullptr) graphs->push_back(std::move(section.executable));
     if (section.spare != nullptr) graphs->push_back(std::move(section.spare->executable));
     section.spare = nullptr;
     if (section.graph != nullptr) graphs->push_back(std::move(section.graph));
   });
+  for (std::shared_ptr<void>& object : node->keep_alive) objects->push_back(std::move(object));
+  node->keep_alive.clear();
 }
 
 // A stream that its owner is capturing must not be touched: the event would go into the capture.
@@ -37,34 +41,42 @@ void Graveyard::Tidy(StreamLife* last) {
   if (!marked_.empty()) {
     const absl::StatusOr<bool> done = event_->IsDone();
     if (!done.ok() || !*done) return;
-    marked_ = Plot();
+    Destroy(&marked_);
   }
   if (waiting_.empty()) return;
   if (last->has_ended()) {
     // The stream left an event of its own after the tree's last work.
     const absl::StatusOr<bool> done = last->IsDone();
-    if (done.ok() && *done) waiting_ = Plot();
+    if (done.ok() && *done) Destroy(&waiting_);
     return;
   }
   if (!Mark(*last)) return;
   marked_ = std::exchange(waiting_, Plot());
 }
 
-void Graveyard::TakeGraphs(std::vector<std::shared_ptr<void>>* graphs) {
+void Graveyard::TakeAll(std::vector<std::shared_ptr<void>>* graphs,
+                        std::vector<std::shared_ptr<void>>* objects) {
   for (Plot* plot : {&marked_, &waiting_}) {
     for (std::unique_ptr<Executable>& executable : plot->executables) {
       graphs->push_back(std::move(executable));
     }
     for (const std::unique_ptr<Node>& node : plot->nodes) {
-      graphtree::TakeGraphs(node.get(), graphs);
+      TakeGraphs(node.get(), graphs, objects);
     }
+    for (std::shared_ptr<void>& object : plot->objects) objects->push_back(std::move(object));
+    for (Body& body : plot->bodies) objects->push_back(std::make_shared<Body>(std::move(body)));
+    *plot = Plot();
   }
-  DestroyAll();
+}
+
+void Graveyard::Destroy(Plot* plot) {
+  std::move(plot->bodies.begin(), plot->bodies.end(), std::back_inserter(done_));
+  *plot = Plot();
 }
 
 void Graveyard::DestroyAll() {
-  marked_ = Plot();
-  waiting_ = Plot();
+  Destroy(&marked_);
+  Destroy(&waiting_);
 }
 
 }  // namespace graphtree

@@ -6,6 +6,10 @@
 //
 // One event serves all: what is evicted while the event is under way waits for the next one.
 //
+// The bodies of functions that were unregistered wait here, too, since queued work of their calls
+// may use what they have captured. They are not destroyed but handed out (TakeBodies), as objects
+// of theirs may call the tree at their end: that is for when nobody is in the tree any more.
+//
 // Threads: the tree's caller only.
 #ifndef GRAPHTREE_GRAPHS_BUDGET_GRAVEYARD_H_
 #define GRAPHTREE_GRAPHS_BUDGET_GRAVEYARD_H_
@@ -16,12 +20,15 @@
 #include <vector>
 
 #include "device/device.h"
+#include "graphs/function_options.h"
 #include "graphs/recording/node.h"
 
 namespace graphtree {
 
-// Moves the node's graphs and executables to `graphs`. The node can launch nothing after it.
-void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs);
+// Moves the node's graphs and executables to `graphs`, and what their launches need to `objects`.
+// The node can launch nothing after it.
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs,
+                std::vector<std::shared_ptr<void>>* objects);
 
 class Graveyard {
  public:
@@ -36,32 +43,41 @@ class Graveyard {
   void Add(std::vector<std::shared_ptr<void>> objects) {
     for (std::shared_ptr<void>& object : objects) waiting_.objects.push_back(std::move(object));
   }
-  bool empty() const { return waiting_.empty() && marked_.empty(); }
-  size_t size() const { return waiting_.size() + marked_.size(); }
+  void Add(Body body) { waiting_.bodies.push_back(std::move(body)); }
+  bool empty() const { return waiting_.empty() && marked_.empty() && done_.empty(); }
+  size_t size() const { return waiting_.size() + marked_.size() + done_.size(); }
 
   // Destroys what may be destroyed by now. `last` is the stream with the tree's last work, or null.
   void Tidy(StreamLife* last);
   // REQUIRES: all work of the tree is over.
   void DestroyAll();
-  // Moves all graphs and executables to `graphs`: a capture is open, so they must outlive the
-  // graveyard. REQUIRES: likewise.
-  void TakeGraphs(std::vector<std::shared_ptr<void>>* graphs);
+  // The bodies that no work needs any more.
+  std::vector<Body> TakeBodies() { return std::exchange(done_, {}); }
+  // Moves all graphs and executables to `graphs`, and all else that work may need to `objects`: a
+  // capture is open, so they must outlive the graveyard.
+  void TakeAll(std::vector<std::shared_ptr<void>>* graphs,
+               std::vector<std::shared_ptr<void>>* objects);
 
  private:
   struct Plot {
     std::vector<std::unique_ptr<Node>> nodes;
     std::vector<std::unique_ptr<Executable>> executables;
     std::vector<std::shared_ptr<void>> objects;
-    bool empty() const { return nodes.empty() && executables.empty() && objects.empty(); }
-    size_t size() const { return nodes.size() + executables.size() + objects.size(); }
+    std::vector<Body> bodies;
+    bool empty() const { return size() == 0; }
+    size_t size() const {
+      return nodes.size() + executables.size() + objects.size() + bodies.size();
+    }
   };
 
   bool Mark(StreamLife& last);
+  void Destroy(Plot* plot);
 
   Device& device_;
   std::unique_ptr<Event> event_;
   Plot waiting_;
   Plot marked_;
+  std::vector<Body> done_;
 };
 
 }  // namespace graphtree

@@ -118,10 +118,14 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
   graveyard_.Add(std::move(executable));
 }
 
-void Keeper::LeaveGraphsBehind() {
+void Keeper::LeaveBehind(std::shared_ptr<StreamLife> last, std::vector<Body> bodies) {
   auto estate = std::make_unique<Estate>(device_);
-  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs);
-  graveyard_.TakeGraphs(&estate->graphs);
+  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs, &estate->objects);
+  graveyard_.TakeAll(&estate->graphs, &estate->objects);
+  for (Body& body : bodies) {
+    estate->objects.push_back(std::make_shared<Body>(std::move(body)));
+  }
+  estate->last = std::move(last);
   device_.LeaveBehind(std::move(estate));
 }
 

@@ -36,6 +36,7 @@ class StreamOrder {
   void AwaitLast();
   // The stream that has the tree's last work; null if there was none.
   StreamLife* last() const { return last_.get(); }
+  const std::shared_ptr<StreamLife>& life_of_last() const { return last_; }
 
  private:
   absl::Status Switch(Stream& stream);

@@ -69,6 +69,7 @@ class Entrance {
 
   // Whether the next call is refused, and with which error (pending_errors.h).
   bool has_pending_error() const { return pending_errors_.any(); }
+  bool is_lost() { return pending_errors_.any() && pending_errors_.is_lost(); }
   absl::Status TakePendingError() { return pending_errors_.Take(); }
   // The error of a call of the function that could not enter.
   absl::Status WhyBusy(FunctionId id) const;

@@ -67,12 +67,17 @@ absl::Status Functions::NotRegistered(FunctionId id) const {
                    "id that it gets then"));
 }
 
-Body Functions::Retire(Function* function) {
-  Body body = std::move(function->body);
+void Functions::Retire(Function* function) {
+  keeper_.graveyard().Add(std::move(function->body));
   table_.Retire(function);
   if (function->options.check) --checked_;
   LetLeave();
-  return body;
+}
+
+std::vector<Body> Functions::TakeBodies() {
+  std::vector<Body> bodies;
+  for (Function* function : table_.Registered()) bodies.push_back(std::move(function->body));
+  return bodies;
 }
 
 void Functions::LetLeave() {

@@ -53,8 +53,11 @@ class Functions {
   // Null if no function has this id, or if the one that had it was unregistered.
   Function* Find(FunctionId id) const { return table_.Find(id); }
   absl::Status NotRegistered(FunctionId id) const;
-  // Unregisters the function. Returns its body, so that the caller chooses when its objects go.
-  Body Retire(Function* function);
+  // Unregisters the function. Its body waits for the tree's work (graveyard.h), which may use what
+  // the body has captured.
+  void Retire(Function* function);
+  // The bodies of all functions, for a tree that goes before its work is done.
+  std::vector<Body> TakeBodies();
   // Evicts the functions that are leaving, as far as the path does not need them.
   void LetLeave();
   bool anyone_leaves() const { return !table_.leaving().empty(); }

@@ -32,6 +32,10 @@ class PendingErrors {
     if (lost_.ok()) lost_ = why;
     any_.store(true, std::memory_order_relaxed);
   }
+  bool is_lost() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return !lost_.ok();
+  }
   // The error that the next call returns, or OK.
   absl::Status Take() {
     const std::lock_guard<std::mutex> lock(mutex_);

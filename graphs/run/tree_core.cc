@@ -3,6 +3,7 @@
 
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
@@ -77,7 +78,8 @@ TreeCore::~TreeCore() {
   }
   ground_->order.AwaitLast();
   journal_.SayAllDestroyed(books_.root());
-  if (ground_->device.open_captures() > 0) functions_.keeper().LeaveGraphsBehind();
+  if (ground_->device.open_captures() == 0) return;
+  functions_.keeper().LeaveBehind(ground_->order.life_of_last(), functions_.TakeBodies());
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
@@ -85,10 +87,11 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
   return functions_.Register(std::move(name), std::move(options), std::move(body));
 }
 
-// The body is destroyed after the gate is open again: destructors of its objects may call the tree.
+// Bodies are destroyed after the gate is open again: destructors of their objects may call the
+// tree.
 absl::Status TreeCore::Unregister(FunctionId id) {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the function held
-  Body body;
+  std::vector<Body> done;
   const Changing changing(gate());
   if (!changing.is_outermost()) {
     return absl::FailedPreconditionError(
@@ -99,31 +102,33 @@ absl::Status TreeCore::Unregister(FunctionId id) {
   if (function == nullptr) return functions_.NotRegistered(id);
   ground_->foreign->AwaitAllocations();
   const StepMemory::InCall in_call(*ground_->memory);
-  body = functions_.Retire(function);
+  functions_.Retire(function);
   if (functions_.anyone_leaves() && books_.path().ForgetDead().empty()) EndPathIfDead();
-  Graveyard& graveyard = functions_.keeper().graveyard();
-  // The first Tidy marks, the second one destroys: so where no work is under way all goes now.
-  graveyard.Tidy(ground_->order.last());
-  graveyard.Tidy(ground_->order.last());
+  // The first one marks, the second one destroys: so where no work is under way all goes now.
+  Bury();
+  Bury();
+  done = functions_.keeper().graveyard().TakeBodies();
   closed = std::move(closed_inside_);
   return absl::OkStatus();
 }
 
 void TreeCore::GiveUp(const Share& beyond) {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that a recording held
+  std::vector<Body> done;
   const Changing changing(gate());
   if (!changing.is_outermost()) return;
   ground_->foreign->AwaitAllocations();
   const StepMemory::InCall in_call(*ground_->memory);
   functions_.keeper().GiveUp(beyond);
-  Graveyard& graveyard = functions_.keeper().graveyard();
-  graveyard.Tidy(ground_->order.last());
-  graveyard.Tidy(ground_->order.last());
+  Bury();
+  Bury();
+  done = functions_.keeper().graveyard().TakeBodies();
   closed = std::move(closed_inside_);
 }
 
 void TreeCore::BeginStep(const void* frame) {
   std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the step let go
+  std::vector<Body> done;
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->NoteMissedStep();
   StepHistory& history = *ground_->history;
@@ -132,13 +137,17 @@ void TreeCore::BeginStep(const void* frame) {
   if (functions_.anyone_leaves()) ground_->foreign->AwaitAllocations();
   functions_.LetLeave();
   Graveyard& graveyard = functions_.keeper().graveyard();
-  if (!graveyard.empty()) graveyard.Tidy(ground_->order.last());
+  if (!graveyard.empty()) {
+    Bury();
+    done = graveyard.TakeBodies();
+  }
   closed = std::move(closed_inside_);
 }
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs, const void* frame, const CompareWith* compared) {
   std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
+  std::vector<Body> done;            // likewise
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
@@ -176,6 +185,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   } else {
     if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
     status = RunInside(frame, hit, call, compared);
+    done = functions_.keeper().graveyard().TakeBodies();
   }
   // The call's inputs are its caller's again, who may let go of them while work that reads them, or
   // puts their bytes back, is under way. A stream that the call was refused on has no such work.
@@ -188,6 +198,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
 
 absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, const void* frame) {
   std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
+  std::vector<Body> done;            // likewise
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
@@ -202,6 +213,7 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   const DoorMark door(frame);
   ground_->foreign->AwaitAllocations();
   absl::Status status = RunMiss(call);
+  done = functions_.keeper().graveyard().TakeBodies();
   if (closed_inside_ == nullptr) return status;
   closed = std::move(closed_inside_);
   return Entrance::ClosedInside(call.function);
@@ -362,6 +374,11 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
       journal_.NoteRoute(CallRoute::kRanEagerly, recorded.reason);
       return routes_.eager().Run(call, recorded.reason, miss->roles.chosen, recorded.detail);
   }
+}
+
+void TreeCore::Bury() {
+  if (entrance_->is_lost()) return;
+  functions_.keeper().graveyard().Tidy(ground_->order.last());
 }
 
 void TreeCore::EndPathIfDead() {

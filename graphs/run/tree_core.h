@@ -104,6 +104,9 @@ class TreeCore {
   absl::Status AfterFailedReplay(const Node& node, Call& call, absl::Status status);
   // Ends the path if nothing of it is held; functions that waited for that leave.
   void EndPathIfDead();
+  // Destroys what was evicted and is needed no more. Of a lost tree nobody knows when its work
+  // ends.
+  void Bury();
 
   // The tree itself, once a body of it has closed it: the call takes it out at its end.
   std::unique_ptr<TreeCore> closed_inside_;

@@ -49,7 +49,8 @@ uint64_t FingerprintOf(absl::string_view name) {
 
 ProgramState::ProgramState(Lane& lane, ProgramOptions options, bool records_while_serving)
     : lane_(lane),
-      options_(std::move(options)),
+      kept_options_(std::make_shared<const ProgramOptions>(std::move(options))),
+      options_(*kept_options_),
       records_while_serving_(records_while_serving),
       fingerprint_(FingerprintOf(options_.name)),
       watch_(std::make_shared<ProgramWatch>(options_.name, lane.device_number, lane.number)) {
@@ -101,7 +102,9 @@ FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool
   options.recorded_apart = options_.needs_commit;
   options.input_names = {"staged"};
   return lane_.tree->Register(std::move(name), std::move(options),
-                              [this, shape](Launcher& on, Values&) { return RunBody(shape, on); });
+                              [this, shape, kept = kept_options_](Launcher& on, Values&) {
+                                return RunBody(shape, on);
+                              });
 }
 
 // Whoever has the tree can call its functions by number. Without a step nothing is staged.

@@ -175,7 +175,10 @@ class ProgramState {
   static void CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on);
 
   Lane& lane_;
-  const ProgramOptions options_;
+  // The functions have it, too: queued work may use what the program's bodies have captured, and
+  // the tree knows when that is over (graphs/budget/graveyard.h).
+  const std::shared_ptr<const ProgramOptions> kept_options_;
+  const ProgramOptions& options_;
   const bool records_while_serving_;
   const uint64_t fingerprint_;
   const std::shared_ptr<ProgramWatch> watch_;

@@ -1,4 +1,6 @@
 // What a program's body returns, and slots that kernels fill.
+#include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -150,6 +152,40 @@ TEST_P(BodiesTest, ARecordingThatHadToMakeRoomSaysSo) {
   const Why why = StepWith(program, IdsFrom(1, 4));
   EXPECT_EQ(why, Why::kEvicted) << LastDescription();
   EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, 4), 4));
+}
+
+// Work that a step has queued, and an object that the program's body has captured: was it there
+// still when the work ran?
+TEST_P(BodiesTest, WhatABodyCapturedOutlivesARemovedProgramUntilItsWorkIsDone) {
+  for (const bool has_slots : {false, true}) {
+    for (const bool has_shape : {false, true}) {
+      auto captured = std::make_shared<int>(1);
+      const std::weak_ptr<int> seen = captured;
+      std::atomic<bool> was_there = false;
+      ProgramOptions options = DoubleOptions();
+      if (!has_slots) options.slots.clear();
+      options.body = [captured = std::move(captured), seen, &was_there](
+                         Launcher& on, const ProgramInputs&) -> Values {
+        on.Fail(on.stream().CallHost([seen, &was_there] { was_there = !seen.expired(); }));
+        return {};
+      };
+      std::vector<Key> keys;
+      if (has_shape) keys.push_back({.tokens = 8});
+      const ProgramId program = Add(std::move(options), keys);
+      ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 8}, a()));
+      if (has_slots) {
+        ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+      }
+      Values outputs;
+      ASSERT_THAT(step.Run(&outputs), IsOk());
+      ASSERT_THAT(runtime().RemoveProgram(program), IsOk());
+      ASSERT_THAT(a().Synchronize(), IsOk());
+      EXPECT_TRUE(was_there);
+      runtime().tree()->BeginStep();
+      runtime().tree()->BeginStep();
+      EXPECT_TRUE(seen.expired());
+    }
+  }
 }
 
 }  // namespace

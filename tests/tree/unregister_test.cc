@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "device/observer.h"
+#include "device/stream.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -222,8 +223,136 @@ TEST_P(UnregisterTest, ABodysEndMayCallTheTree) {
   });
   calls.reset();
   EXPECT_THAT(at_the_end, FailsWith(StatusCode::kUnknown, "never"));
+  ASSERT_THAT(a().Synchronize(), IsOk());
   Unregister(goes);
   EXPECT_THAT(at_the_end, IsOk());
+}
+
+// Work that a call has queued, and an object that the call's body has captured: was it there still
+// when the work ran?
+class CapturedTest : public UnregisterTest {
+ protected:
+  FunctionId RegisterWatched(FunctionOptions options) {
+    auto captured = std::make_shared<int>(1);
+    captured_ = captured;
+    was_there_ = false;
+    return Register("goes", std::move(options),
+                    [this, captured = std::move(captured)](Launcher& on, Values& inputs) {
+                      on.Fail(on.stream().CallHost(
+                          [this, seen = captured_] { was_there_ = !seen.expired(); }));
+                      return Values{Sum(on, inputs[0], inputs[0])};
+                    });
+  }
+  // As a warm-up, and outside of the tree's recordings.
+  template <typename Check>
+  void InBothKindsOfRun(const Check& check) {
+    for (const bool is_excluded : {false, true}) check(RegisterWatched({.exclude = is_excluded}));
+  }
+
+  std::weak_ptr<int> captured_;
+  std::atomic<bool> was_there_{false};
+};
+GRAPHTREE_ON_EVERY_DEVICE(CapturedTest);
+
+TEST_P(CapturedTest, ItLivesUntilTheWorkOfItsCallsIsDone) {
+  const Tensor x = Given(1);
+  InBothKindsOfRun([&](FunctionId goes) {
+    const Values out = Call(goes, {x});
+    Unregister(goes);
+    EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+    EXPECT_TRUE(was_there_);
+    Settle();
+    EXPECT_TRUE(captured_.expired());
+  });
+}
+
+TEST_P(CapturedTest, ItGoesAtOnceWhereNoWorkIsUnderWay) {
+  const Tensor x = Given(1);
+  InBothKindsOfRun([&](FunctionId goes) {
+    Call(goes, {x});
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    Unregister(goes);
+    EXPECT_TRUE(captured_.expired());
+  });
+}
+
+TEST_P(CapturedTest, ItOutlivesTheStreamOfTheCall) {
+  const Tensor x = Given(1);
+  InBothKindsOfRun([&](FunctionId goes) {
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> stream, device().NewStream());
+    ASSERT_THAT(tree().Run(goes, {x}, *stream).status(), IsOk());
+    Unregister(goes);
+    stream = nullptr;
+    NewStep();
+    Call(Register("later", {}, Twice), {x});
+    Settle();
+    EXPECT_TRUE(was_there_);
+    EXPECT_TRUE(captured_.expired());
+  });
+}
+
+// Nobody may wait, or ask an event, while a capture is open.
+TEST_P(CapturedTest, UnderACaptureItWaitsForTheEndOfThat) {
+  const Tensor x = Given(1);
+  InBothKindsOfRun([&](FunctionId goes) {
+    Call(goes, {x});
+    ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    Unregister(goes);
+    NewStep();
+    EXPECT_FALSE(captured_.expired());
+    ASSERT_THAT(b().EndCapture().status(), IsOk());
+    Settle();
+    EXPECT_TRUE(was_there_);
+    EXPECT_TRUE(captured_.expired());
+  });
+}
+
+// The tree cannot wait for work on a stream that captures when it is closed.
+TEST_P(CapturedTest, ATreeThatIsClosedUnderACaptureLeavesItToTheDevice) {
+  for (const bool is_unregistered : {false, true}) {
+    OpenTree({});
+    const Tensor x = Given(1);
+    const FunctionId goes = RegisterWatched({.exclude = true});
+    Call(goes, {x});
+    ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    if (is_unregistered) Unregister(goes);
+    CloseTree();
+    EXPECT_FALSE(captured_.expired());
+    ASSERT_THAT(a().EndCapture().status(), IsOk());
+    ASSERT_THAT(device().GiveBackLeftovers(), IsOk());
+    EXPECT_TRUE(was_there_);
+    EXPECT_TRUE(captured_.expired());
+  }
+  OpenTree({});
+}
+
+// Also where it has waited for work: then a later step, or a later call, lets it go.
+TEST_P(CapturedTest, ItsEndMayCallTheTree) {
+  const Tensor x = Given(1);
+  const FunctionId other = Recorded("other", Twice, x);
+  for (const bool by_step : {false, true}) {
+    absl::Status at_the_end = absl::UnknownError("never");
+    int anything = 0;
+    std::shared_ptr<int> calls(&anything, [&](int*) {
+      at_the_end = Refusal(other, {x});
+      at_the_end.Update(tree().Unregister(Register("made at the end", {}, Twice)));
+    });
+    const FunctionId goes = Register("goes", {}, [calls](Launcher& on, Values& inputs) {
+      return Values{Sum(on, inputs[0], inputs[0])};
+    });
+    calls.reset();
+    Call(goes, {x});
+    ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    Unregister(goes);
+    ASSERT_THAT(b().EndCapture().status(), IsOk());
+    EXPECT_THAT(at_the_end, FailsWith(StatusCode::kUnknown, "never"));
+    for (int round = 0; round < 3; ++round) {
+      if (by_step) NewStep();
+      if (!by_step) Call(Register("new", {}, Thrice), {x});
+      ASSERT_THAT(a().Synchronize(), IsOk());
+    }
+    EXPECT_THAT(at_the_end, IsOk());
+  }
 }
 
 class Destructions : public Observer {
