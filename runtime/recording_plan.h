@@ -106,7 +106,8 @@ struct PlanResult {
 };
 
 // Called when a plan's shapes are recorded, on the thread that records, with no step under way. It
-// may add programs and call the runtime. An exception of it is an error of RecordPlan.
+// may add programs and call the runtime. An exception of it is an error of RecordPlan, which names
+// it; the result stays in Runtime::last_plan.
 using AfterPlan = std::function<void(const PlanResult&)>;
 
 }  // namespace graphtree

@@ -36,7 +36,8 @@ struct RuntimeOptions {
   // TreeOptions::warn is set. Called on the thread that acts; an exception of it is caught.
   std::function<void(LogLevel, const std::string&)> log = {};
   // Nanoseconds of a clock that never goes back, which all times are taken from; empty: the
-  // system's steady clock. Any thread may call it.
+  // system's steady clock. Any thread may call it. An exception of it is an error of the call that
+  // looked at it, which names it: before a step has run, or after it, which the error says.
   std::function<int64_t()> clock_ns = {};
   // False: steps are counted, and neither timed nor kept for Explain.
   bool watches_steps = true;

@@ -7,14 +7,17 @@
 
 namespace graphtree {
 
-absl::Status Guarded(absl::FunctionRef<void()> call) {
+absl::Status Guarded(absl::FunctionRef<void()> call) { return GuardedBy("it", call); }
+
+absl::Status GuardedBy(absl::string_view callback, absl::FunctionRef<void()> call) {
   try {
     call();
     return absl::OkStatus();
   } catch (const std::exception& thrown) {
-    return absl::UnknownError(absl::StrCat("it threw an exception: ", thrown.what()));
+    return absl::UnknownError(absl::StrCat(callback, " threw an exception: ", thrown.what()));
   } catch (...) {
-    return absl::UnknownError("it threw an exception that is no std::exception");
+    return absl::UnknownError(
+        absl::StrCat(callback, " threw an exception that is no std::exception"));
   }
 }
 

@@ -19,11 +19,14 @@
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 
 namespace graphtree {
 
 // Returns an Unknown error, with the exception's what() if it has one, if `call` threw.
 absl::Status Guarded(absl::FunctionRef<void()> call);
+// The same, and the error names who was called: "Options::clock threw an exception: out of luck".
+absl::Status GuardedBy(absl::string_view callback, absl::FunctionRef<void()> call);
 
 // The same for a callback whose exception its caller should get: Caught keeps the exception, and
 // ThrowOn throws it again where nothing of ours is left to do.

@@ -12,6 +12,7 @@
 #include "runtime/core/open_step.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/shapes/cover_index.h"
+#include "runtime/watch/clock.h"
 
 namespace graphtree {
 namespace {
@@ -131,8 +132,8 @@ absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
                                           ProgressReport* report) {
   ProgramState& program = *wanted.program;
   Lane& lane = program.lane();
+  GRAPHTREE_ASSIGN_OR_RETURN(const int64_t begin, LookAt(options_.clock_ns));
   if (!lane.Take(&program)) return false;
-  const int64_t begin = options_.clock_ns();
   absl::StatusOr<bool> recorded = false;
   {
     const LastStep last(lane.step);
@@ -144,15 +145,16 @@ absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
   ++report->runs;
   report->recorded += recorded.ok() && *recorded;
   report->failed += !recorded.ok();
-  auto& [before, last] = took_[&program];
-  before = std::exchange(last, options_.clock_ns() - begin);
   GRAPHTREE_RETURN_IF_ERROR(lane.device.health());
+  GRAPHTREE_ASSIGN_OR_RETURN(const int64_t end, LookAt(options_.clock_ns));
+  auto& [before, last] = took_[&program];
+  before = std::exchange(last, end - begin);
   return true;
 }
 
 absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
                                                       const ProgressOptions& options) {
-  const int64_t begin = options_.clock_ns();
+  GRAPHTREE_ASSIGN_OR_RETURN(const int64_t begin, LookAt(options_.clock_ns));
   const ProgramsOfLanes lanes = ProgramsOn(stream, options.lanes);
   for (const auto& [lane, programs] : lanes) {
     GRAPHTREE_RETURN_IF_ERROR(CheckStream(*programs[0].second, stream));
@@ -165,8 +167,8 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
     if (!wanted.has_value()) break;
     if (report.runs > 0) {
       const auto& [before, last] = took_[wanted->program];
-      const int64_t spent = options_.clock_ns() - begin;
-      if (spent + std::max(before, last) > options.budget_ns) break;
+      GRAPHTREE_ASSIGN_OR_RETURN(const int64_t now, LookAt(options_.clock_ns));
+      if (now - begin + std::max(before, last) > options.budget_ns) break;
     }
     GRAPHTREE_ASSIGN_OR_RETURN(const bool ran, RunOne(*wanted, stream, &report));
     if (!ran) break;
@@ -176,7 +178,8 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
     }
   }
   if (report.runs == 0) NoteWaited(lanes);
-  report.spent_ns = options_.clock_ns() - begin;
+  GRAPHTREE_ASSIGN_OR_RETURN(const int64_t end, LookAt(options_.clock_ns));
+  report.spent_ns = end - begin;
   return report;
 }
 

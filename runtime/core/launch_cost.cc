@@ -29,10 +29,10 @@ absl::StatusOr<double> MedianNs(Tree& tree, int ops, Stream& stream, const Clock
   Values outputs;
   for (int i = 0; i < kReplays + 2; ++i) {
     GRAPHTREE_RETURN_IF_ERROR(stream.Synchronize());
-    const int64_t began = clock();
+    GRAPHTREE_ASSIGN_OR_RETURN(const int64_t began, LookAt(clock));
     tree.BeginStep();
     GRAPHTREE_RETURN_IF_ERROR(tree.Run(function, {}, stream, &outputs));
-    const int64_t ended = clock();
+    GRAPHTREE_ASSIGN_OR_RETURN(const int64_t ended, LookAt(clock));
     if (tree.last_call().route == CallRoute::kReplayed) {
       times.push_back(static_cast<double>(ended - began));
     }

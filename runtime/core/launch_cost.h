@@ -9,7 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "device/device.h"
-#include "runtime/watch/lane_watch.h"
+#include "runtime/watch/clock.h"
 #include "runtime/watch/watch.h"
 
 namespace graphtree {

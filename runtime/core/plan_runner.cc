@@ -17,6 +17,7 @@
 #include "runtime/core/ledger_rows.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/watch/clock.h"
 
 namespace graphtree {
 
@@ -219,7 +220,7 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   if (shapes.empty()) return absl::InvalidArgumentError("a plan without shapes was recorded");
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const any, programs_.Find(shapes[0].program));
   const uint32_t device = any->lane().device_number;
-  const int64_t begin = options_.clock_ns();
+  GRAPHTREE_ASSIGN_OR_RETURN(const int64_t begin, LookAt(options_.clock_ns));
   Work work = {.stream = stream,
                .taken = TakenBytes(lanes_, dependencies_, stream.device(), device),
                .budget = plan.budget,
@@ -237,9 +238,11 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   GRAPHTREE_RETURN_IF_ERROR(RecordStale(&work));
   for (OmittedShape& omitted : work.no_room) work.result.left_out.push_back(std::move(omitted));
   Measure(held_before, all.Look(), &work);
-  work.result.nanoseconds = options_.clock_ns() - begin;
-  last_ = work.result;
-  if (after) GRAPHTREE_RETURN_IF_ERROR(Guarded([&] { after(*last_); }));
+  const absl::StatusOr<int64_t> end = LookAt(options_.clock_ns);
+  if (end.ok()) work.result.nanoseconds = *end - begin;
+  last_ = std::move(work.result);
+  if (after) GRAPHTREE_RETURN_IF_ERROR(GuardedBy("`after` of RecordPlan", [&] { after(*last_); }));
+  GRAPHTREE_RETURN_IF_ERROR(end.status());
   return *last_;
 }
 

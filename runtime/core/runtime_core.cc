@@ -10,6 +10,7 @@
 #include "device/base/status_macros.h"
 #include "runtime/core/program_state.h"
 #include "runtime/shapes/shape_table.h"
+#include "runtime/watch/clock.h"
 #include "runtime/watch/lane_watch.h"
 
 namespace graphtree {

@@ -59,10 +59,15 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
 
 absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   step.is_open = false;  // also for a body that has the handle
+  LaneWatch& watch = *step.program->lane().watch;
   absl::Status status = CheckRunnable(step, outputs);
+  int64_t began_ns = LaneWatch::kNotTimed;
+  if (status.ok()) {
+    began_ns = watch.BeginTiming(ExpectsReplay(step));
+    status = watch.TakeClockFailure();
+  }
   bool is_launched = status.ok();
   if (is_launched) {
-    const int64_t began_ns = step.program->lane().watch->BeginTiming(ExpectsReplay(step));
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
       status = serving_.RefuseInRun(step);
@@ -75,6 +80,11 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
     if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().counts.steps;
   }
   CloseStep(step, is_launched);
+  if (const absl::Status failure = watch.TakeClockFailure(); !failure.ok() && status.ok()) {
+    status = absl::Status(
+        failure.code(),
+        absl::StrCat("it has run, and its outputs are there, but ", failure.message()));
+  }
   return status.ok() ? status : InStep(step, "running", status);
 }
 

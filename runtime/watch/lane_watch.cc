@@ -1,14 +1,18 @@
 // Adds up.
 #include "runtime/watch/lane_watch.h"
 
-#include <chrono>
+#include "absl/status/statusor.h"
 
 namespace graphtree {
 
-int64_t SteadyClockNs() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
+void LaneWatch::Look() {
+  const absl::StatusOr<int64_t> now = LookAt(clock_);
+  has_looked_ = now.ok();
+  if (now.ok()) {
+    now_ns_ = *now;
+  } else {
+    clock_failure_ = now.status();
+  }
 }
 
 uint64_t LaneWatch::count(Why why) const {

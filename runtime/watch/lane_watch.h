@@ -5,7 +5,8 @@
 //
 // A look at the clock costs as much as all the rest of it, so steps that are expected to replay are
 // timed now and then: after 8 to 23 others, in an order that no rhythm of the caller's follows. All
-// others are timed, because they take so long that it does not matter.
+// others are timed, because they take so long that it does not matter. A clock that throws is an
+// error of the step, which TakeClockFailure has.
 //
 // Threads: the lane's thread notes, any thread reads. Fixed memory, no lock. Cost: below 20 ns a
 // step, the clock included.
@@ -15,10 +16,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "graphs/tree_stats.h"
+#include "runtime/watch/clock.h"
 #include "runtime/watch/counter.h"
 #include "runtime/watch/durations.h"
 #include "runtime/watch/shape_watch.h"
@@ -26,11 +28,6 @@
 #include "runtime/why.h"
 
 namespace graphtree {
-
-// Nanoseconds of a clock that never goes back.
-using ClockNs = std::function<int64_t()>;
-
-int64_t SteadyClockNs();
 
 struct LaneCounts {
   Counter steps;
@@ -57,14 +54,15 @@ class LaneWatch {
     if ((expects_replay && --until_timed_ > 0) || !is_on_) return kNotTimed;
     mix_ = mix_ * 6364136223846793005 + 1442695040888963407;
     until_timed_ = 8 + static_cast<int32_t>(mix_ >> 60);
-    return now_ns_ = clock_();
+    Look();
+    return has_looked_ ? now_ns_ : kNotTimed;
   }
   // The step has run; of `step` when and how long is set here. `padded_tokens`: how many more than
   // the caller's it was run for.
   void Note(LoggedStep& step, int64_t began_ns, uint64_t padded_tokens, ShapeWatch& shape) {
     step.ran_ns = 0;
-    if (began_ns != kNotTimed) {
-      now_ns_ = clock_();
+    if (began_ns != kNotTimed) Look();
+    if (began_ns != kNotTimed && has_looked_) {
       step.ran_ns = now_ns_ > began_ns ? static_cast<uint64_t>(now_ns_ - began_ns) : 1;
       times_[static_cast<size_t>(step.route)].Add(step.ran_ns);
     }
@@ -73,6 +71,12 @@ class LaneWatch {
     if (padded_tokens > 0) padded_tokens_.Add(padded_tokens);
     shape.Note(step.why, step.route, step.ran_ns);
     if (is_on_) log_.Note(step);
+  }
+
+  // That the clock has thrown since the last time; OK if it has not. By the lane's thread.
+  absl::Status TakeClockFailure() {
+    return clock_failure_.ok() ? absl::OkStatus()
+                               : std::exchange(clock_failure_, absl::OkStatus());
   }
 
   // Strict has refused the step: it is kept, and no step that ran.
@@ -97,11 +101,15 @@ class LaneWatch {
   LaneCounts counts;  // by the lane's thread
 
  private:
+  void Look();
+
   const ClockNs clock_;
   const bool is_on_;
   int32_t until_timed_ = 0;
   uint64_t mix_ = 1;
   int64_t now_ns_ = 0;  // when the clock was last looked at
+  bool has_looked_ = false;  // the last look went well
+  absl::Status clock_failure_;
   std::array<std::array<Counter, kWhyCount>, kRouteCount> counts_;
   std::array<Counter, kWhyCount> refused_;
   Counter padded_tokens_;

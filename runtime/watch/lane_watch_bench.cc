@@ -8,6 +8,7 @@
 #include "graphs/tree_stats.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
+#include "runtime/watch/clock.h"
 #include "runtime/watch/lane_watch.h"
 #include "runtime/watch/shape_watch.h"
 #include "runtime/watch/step_log.h"

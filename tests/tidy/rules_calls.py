@@ -23,7 +23,7 @@ def _tests(file):
 
 # Where exceptions of other people's code end, and the test of it.
 _WITH_EXCEPTIONS = ("device/base/guarded_call.cc", "tests/outsider/throws.cc",
-                    "tests/tree/throws.cc")
+                    "tests/runtime/throws.cc", "tests/tree/throws.cc")
 
 
 def _without_exceptions(file):
