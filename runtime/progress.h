@@ -18,6 +18,9 @@
 // run of a call is always made, so that each call gets further; another one only if what its
 // program took lately still fits.
 //
+// In modes off and shadow (serving.h) nothing is recorded, as by Runtime::Record: a call runs
+// nothing and says that it is done.
+//
 // Progress runs bodies on slots of padding, as Record does, in steps of its own. Such a step ends
 // the lane's last one, so a lane in which outputs of the last step are held is passed over, unless
 // the caller allows that (`ends_steps`).

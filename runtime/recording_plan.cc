@@ -11,6 +11,8 @@ const char* LeftOutName(LeftOut why) {
       return "excluded";
     case LeftOut::kFailed:
       return "failed";
+    case LeftOut::kMode:
+      return "mode";
   }
   return "?";
 }

@@ -10,6 +10,9 @@
 //   learned       `-- estimate          `-- the same plan again, now with an estimate
 //                                            `-- the rest, the largest first; then the truth
 //
+// In modes off and shadow (serving.h) nothing is recorded, as by Runtime::Record: the result says
+// that all of it was left out.
+//
 // What nobody has recorded yet nobody can tell: a first plan says so in words. RecordPlan then
 // records up to three shapes of each program, and plans the rest with what these took. Where there
 // is a budget, these are of the smaller half, as nobody knows whether the largest fits.
@@ -49,6 +52,7 @@ enum class LeftOut : uint8_t {
   kBudget,    // others are worth more, and it does not fit beside them
   kExcluded,  // the caller excluded it
   kFailed,    // its recording failed
+  kMode,      // in the mode of serving nothing is recorded
 };
 // "budget": for counters and scripts.
 const char* LeftOutName(LeftOut why);

@@ -124,15 +124,11 @@ absl::Status Runtime::RemoveProgram(ProgramId program) { return core_->RemovePro
 
 absl::Status Runtime::Record(ProgramId id, Stream& stream) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, core_->programs().Find(id));
-  ServingSteps& serving = core_->serving();
-  if (serving.serves_graphs()) return core_->recordings().Record(*program, stream);
   GRAPHTREE_RETURN_IF_ERROR(core_->recordings().MayRecord(*program, stream));
-  const char* const mode = ServingName(serving.mode().serving);
-  serving.teller().WarnOnce(
-      absl::StrCat("record ", mode),
-      absl::StrCat("nothing is recorded, as the mode is ", mode,
-                   "; the first program that was to be is '", program->name(), "'"));
-  return absl::OkStatus();
+  if (!core_->serving().MayRecord(absl::StrCat("Record of '", program->name(), "'"))) {
+    return absl::OkStatus();
+  }
+  return core_->recordings().Record(*program, stream);
 }
 
 absl::StatusOr<RecordingPlan> Runtime::Plan(absl::Span<const ShapeToRecord> shapes,

@@ -6,6 +6,9 @@
 //   replay     is replayed                      runs eagerly        by Record, and by steps
 //   strict     is replayed                      is an error         by Record
 //
+// What holds for Record here holds for plans and for recording in idle slots, too
+// (recording_plan.h, progress.h).
+//
 // Shadow tells what replaying would bring before anything is recorded: which shapes would have
 // served which steps, the time that would have been saved, and the memory that it would take
 // (ExplainedShape::shadow).

@@ -161,6 +161,11 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
   }
   GRAPHTREE_RETURN_IF_ERROR(CheckNoCapture(stream, "Progress was called"));
   ProgressReport report;
+  if (!lanes.empty() && !serving_.MayRecord("Progress")) {
+    MostWanted(lanes, options, &report);
+    report.is_done = true;
+    return report;
+  }
   while (true) {
     const std::optional<Wanted> wanted = MostWanted(lanes, options, &report);
     report.is_done = !wanted.has_value();

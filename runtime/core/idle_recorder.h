@@ -26,6 +26,7 @@
 #include "runtime/core/program_state.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
+#include "runtime/core/serving_steps.h"
 #include "runtime/progress.h"
 #include "runtime/runtime_options.h"
 
@@ -35,11 +36,12 @@ class IdleRecorder {
  public:
   // All of them outlive it.
   IdleRecorder(Lanes& lanes, const Programs& programs, const Dependencies& dependencies,
-               Recordings& recordings, const RuntimeOptions& options)
+               Recordings& recordings, ServingSteps& serving, const RuntimeOptions& options)
       : lanes_(lanes),
         programs_(programs),
         dependencies_(dependencies),
         recordings_(recordings),
+        serving_(serving),
         options_(options) {}
   IdleRecorder(const IdleRecorder&) = delete;
   IdleRecorder& operator=(const IdleRecorder&) = delete;
@@ -78,6 +80,7 @@ class IdleRecorder {
   const Programs& programs_;
   const Dependencies& dependencies_;
   Recordings& recordings_;
+  ServingSteps& serving_;
   const RuntimeOptions& options_;
   std::atomic<bool> is_running_{false};
   // By program: how long its last two runs took.

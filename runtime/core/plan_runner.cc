@@ -179,6 +179,13 @@ absl::Status PlanRunner::RecordStale(Work* work) {
       "dependency that other recordings have; those that are stale are made again by steps"));
 }
 
+void PlanRunner::LeaveAllOut(const RecordingPlan& plan, Work* work) const {
+  work->result.estimate = plan.estimate;
+  for (const PlannedShape& planned : plan.order) {
+    work->result.left_out.push_back({planned.shape, LeftOut::kMode, serving_.WhyNotRecorded()});
+  }
+}
+
 uint64_t PlanRunner::HeldBefore(const TakenBytes& taken, uint32_t device) const {
   const TakenBytes::Held held = taken.HeldNow();
   uint64_t bytes = held.pools + held.executables;
@@ -208,6 +215,20 @@ void PlanRunner::Measure(uint64_t held_before, const std::optional<TakenBytes::S
   }
 }
 
+absl::Status PlanRunner::RecordAll(const RecordingPlan& plan, uint32_t device, Work* work) {
+  GRAPHTREE_RETURN_IF_ERROR(RecordFirst(plan, work));
+  work->taken.Look().reset();
+  GRAPHTREE_RETURN_IF_ERROR(RecordRest(work));
+  if (const auto since = work->taken.Look(); since.has_value() && since->executables > 0) {
+    maker_.driver(device).LearnExecutables(since->executables, since->beside_pools);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(RecordStale(work));
+  for (OmittedShape& omitted : work->no_room) {
+    work->result.left_out.push_back(std::move(omitted));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& stream,
                                            const AfterPlan& after) {
   std::vector<ShapeToRecord> shapes = plan.recorded;
@@ -229,14 +250,11 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   const uint64_t held_before = HeldBefore(work.taken, device);
   TakenBytes all = work.taken;
   all.Look().reset();
-  GRAPHTREE_RETURN_IF_ERROR(RecordFirst(plan, &work));
-  work.taken.Look().reset();
-  GRAPHTREE_RETURN_IF_ERROR(RecordRest(&work));
-  if (const auto since = work.taken.Look(); since.has_value() && since->executables > 0) {
-    maker_.driver(device).LearnExecutables(since->executables, since->beside_pools);
+  if (serving_.MayRecord("a plan")) {
+    GRAPHTREE_RETURN_IF_ERROR(RecordAll(plan, device, &work));
+  } else {
+    LeaveAllOut(plan, &work);
   }
-  GRAPHTREE_RETURN_IF_ERROR(RecordStale(&work));
-  for (OmittedShape& omitted : work.no_room) work.result.left_out.push_back(std::move(omitted));
   Measure(held_before, all.Look(), &work);
   const absl::StatusOr<int64_t> end = LookAt(options_.clock_ns);
   if (end.ok()) work.result.nanoseconds = *end - begin;

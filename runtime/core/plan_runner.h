@@ -8,6 +8,8 @@
 //   the stale      again, where a body has made a workspace grow
 //   the truth      against the estimate; then whoever waits is told what is left
 //
+// In modes that serve no graphs there is the truth alone.
+//
 // Threads: as Runtime::Record.
 #ifndef GRAPHTREE_RUNTIME_CORE_PLAN_RUNNER_H_
 #define GRAPHTREE_RUNTIME_CORE_PLAN_RUNNER_H_
@@ -25,6 +27,7 @@
 #include "runtime/core/program_state.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
+#include "runtime/core/serving_steps.h"
 #include "runtime/core/taken_bytes.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
@@ -35,12 +38,14 @@ class PlanRunner {
  public:
   // All of them outlive it.
   PlanRunner(Lanes& lanes, const Programs& programs, const Dependencies& dependencies,
-             Recordings& recordings, PlanMaker& maker, const RuntimeOptions& options)
+             Recordings& recordings, PlanMaker& maker, ServingSteps& serving,
+             const RuntimeOptions& options)
       : lanes_(lanes),
         programs_(programs),
         dependencies_(dependencies),
         recordings_(recordings),
         maker_(maker),
+        serving_(serving),
         options_(options) {}
   PlanRunner(const PlanRunner&) = delete;
   PlanRunner& operator=(const PlanRunner&) = delete;
@@ -69,6 +74,8 @@ class PlanRunner {
   absl::Status RecordRest(Work* work);
   void RecordAsPlanned(const RecordingPlan& plan, Work* work);
   absl::Status RecordStale(Work* work);
+  absl::Status RecordAll(const RecordingPlan& plan, uint32_t device, Work* work);
+  void LeaveAllOut(const RecordingPlan& plan, Work* work) const;
   bool Fits(const PlannedShape& planned, Work* work) const;
   // An error is one of the shape's, which is left out then.
   absl::Status RecordOne(const ShapeToRecord& shape, bool looks, Work* work);
@@ -82,6 +89,7 @@ class PlanRunner {
   const Dependencies& dependencies_;
   Recordings& recordings_;
   PlanMaker& maker_;
+  ServingSteps& serving_;
   const RuntimeOptions& options_;
   std::optional<PlanResult> last_;
 };

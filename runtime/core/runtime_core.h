@@ -96,10 +96,10 @@ class RuntimeCore {
   Dependencies dependencies_;
   Recordings recordings_;
   PlanMaker plan_maker_;
-  PlanRunner plan_runner_;
-  IdleRecorder idle_recorder_;
   Watch watch_;
   ServingSteps serving_;
+  PlanRunner plan_runner_;
+  IdleRecorder idle_recorder_;
 };
 
 }  // namespace graphtree

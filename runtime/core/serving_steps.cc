@@ -49,6 +49,17 @@ absl::Status ServingSteps::Set(const ServingMode& mode) {
   return absl::OkStatus();
 }
 
+bool ServingSteps::MayRecord(absl::string_view who) {
+  if (serves_graphs()) return true;
+  teller_.WarnOnce(absl::StrCat("record ", ServingName(state_.serving())),
+                   absl::StrCat(WhyNotRecorded(), "; the first to ask for it was ", who));
+  return false;
+}
+
+std::string ServingSteps::WhyNotRecorded() const {
+  return absl::StrCat("nothing is recorded, as the mode is ", ServingName(state_.serving()));
+}
+
 Choice ServingSteps::Choose(const ProgramState& program, const Key& key, Modes allowed) const {
   const Serving serving = state_.serving();
   if (serving == Serving::kOff) return {.why = Why::kOff, .key = key};

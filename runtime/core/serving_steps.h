@@ -12,8 +12,10 @@
 #define GRAPHTREE_RUNTIME_CORE_SERVING_STEPS_H_
 
 #include <cstdint>
+#include <string>
 
 #include "absl/status/status.h"
+#include "absl/strings/string_view.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/open_step.h"
@@ -47,6 +49,11 @@ class ServingSteps {
   absl::Status Set(const ServingMode& mode);
   ServingMode mode() const { return state_.get(); }
   bool serves_graphs() const { return ServesGraphs(state_.serving()); }
+  // Whether recordings are made now: by Record, by a plan, in idle slots. If not, says so once,
+  // with who asked first ("a plan").
+  bool MayRecord(absl::string_view who);
+  // Why not, for people: "nothing is recorded, as the mode is off".
+  std::string WhyNotRecorded() const;
   // What Begin would choose.
   Choice Choose(const ProgramState& program, const Key& key, Modes allowed) const;
   // Ranks agree on no graph where this one serves none.

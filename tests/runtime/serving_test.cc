@@ -79,6 +79,97 @@ TEST_P(ServingTest, OffRunsEagerlyAndRecordsNothing) {
   EXPECT_EQ(StepWith(program, IdsFrom(0, 8)), Why::kWarmingUp);
 }
 
+// Record, a plan and idle slots, all alike: only modes in which graphs serve have them made.
+TEST_P(ServingTest, EveryWayToRecordRespectsEveryMode) {
+  for (const Serving serving : kAllModes) {
+    OpenRuntime({});
+    const ProgramId program = AddDouble({8, 16, 32});
+    ASSERT_OK_AND_ASSIGN(const RecordingPlan plan, runtime().Plan({{program, {.tokens = 16}}}, 0));
+    ASSERT_THAT(runtime().SetServing({.serving = serving}), IsOk());
+    const bool records = ServesGraphs(serving);
+    const std::string mode = ServingName(serving);
+    int told = 0;
+    ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                         runtime().RecordPlan(plan, a(), [&](const PlanResult&) { ++told; }));
+    EXPECT_EQ(told, 1) << mode;
+    EXPECT_EQ(result.recorded, records ? 1u : 0u) << mode;
+    ASSERT_EQ(result.left_out.size(), records ? 0u : 1u) << mode;
+    if (!records) {
+      EXPECT_STREQ(LeftOutName(result.left_out[0].why), "mode");
+      EXPECT_EQ(result.left_out[0].shape.key.tokens, 16);
+      EXPECT_THAT(result.left_out[0].words, HasSubstr("mode is " + mode));
+    }
+    ASSERT_NE(runtime().last_plan(), nullptr);
+    ASSERT_OK_AND_ASSIGN(ProgressReport report, runtime().Progress(a()));
+    EXPECT_EQ(report.runs, records ? 1u : 0u) << mode;
+    EXPECT_EQ(report.is_done, !records) << mode << ": nobody waits for what nobody records";
+    EXPECT_EQ(report.readiness.shapes, 3u);
+    EXPECT_EQ(report.readiness.ready, records ? 1u : 0u) << mode;
+    ASSERT_THAT(runtime().Record(program, a()), IsOk());
+    EXPECT_EQ(runtime().tree()->stats().nodes, records ? 3u : 0u) << mode;
+    EXPECT_EQ(runtime().readiness().ready, records ? 3u : 0u) << mode;
+    if (records) {
+      EXPECT_TRUE(warnings().empty());
+    } else {
+      EXPECT_THAT(warnings(),
+                  ElementsAre(HasSubstr("nothing is recorded, as the mode is " + mode)));
+    }
+    // What is no use in any mode is an error in all of them.
+    EXPECT_FALSE(runtime().RecordPlan({}, a()).ok()) << mode;
+    ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    EXPECT_FALSE(runtime().RecordPlan(plan, a()).ok()) << mode;
+    EXPECT_FALSE(runtime().Progress(a()).ok()) << mode;
+    EXPECT_FALSE(runtime().Record(program, a()).ok()) << mode;
+    ASSERT_THAT(a().EndCapture().status(), IsOk());
+  }
+}
+
+// The mode changes between steps, plans and runs in idle slots: each goes by the mode of its own.
+TEST_P(ServingTest, ModesMayChangeWhileGraphsAreRecordedInEveryWay) {
+  for (uint32_t seed = 1; seed <= 6; ++seed) {
+    std::mt19937 random(seed);
+    OpenRuntime({.records_while_serving = seed % 2 == 0});
+    const ProgramId program = AddDouble({4, 8, 16, 32});
+    for (int turn = 0; turn < 40; ++turn) {
+      const Serving serving = kAllModes[random() % 4];
+      ASSERT_THAT(runtime().SetServing({.serving = serving}), IsOk());
+      const uint64_t before = runtime().stats().recordings;
+      const uint64_t runs = runtime().tree()->stats().warm_ups;
+      const int32_t tokens = 1 + static_cast<int32_t>(random() % 32);
+      switch (random() % 4) {
+        case 0: {
+          ASSERT_OK_AND_ASSIGN(const RecordingPlan plan,
+                               runtime().Plan({{program, {.tokens = 4 << (random() % 4)}}}, 0));
+          ASSERT_THAT(runtime().RecordPlan(plan, a()).status(), IsOk());
+          break;
+        }
+        case 1:
+          ASSERT_THAT(runtime().Progress(a(), {.ends_steps = true}).status(), IsOk());
+          break;
+        default: {
+          const Ids ids = IdsFrom(turn, tokens);
+          const absl::Status ran = TryStep(program, ids);
+          EXPECT_TRUE(ran.ok() || serving == Serving::kStrict) << ran << ", seed " << seed;
+        }
+      }
+      if (ServesGraphs(serving)) continue;
+      EXPECT_EQ(runtime().stats().recordings, before) << ServingName(serving) << ", seed " << seed;
+      EXPECT_EQ(runtime().tree()->stats().warm_ups, runs) << ServingName(serving);
+    }
+    ASSERT_THAT(runtime().SetServing({}), IsOk());
+    for (int call = 0; call < 20; ++call) {
+      ASSERT_OK_AND_ASSIGN(const ProgressReport report,
+                           runtime().Progress(a(), {.ends_steps = true}));
+      if (report.is_done) break;
+    }
+    ASSERT_THAT(runtime().SetServing({.serving = Serving::kStrict}), IsOk());
+    for (const int32_t tokens : {4, 8, 16, 32}) {
+      EXPECT_EQ(StepWith(program, IdsFrom(1, tokens)), Why::kHit) << tokens << ", seed " << seed;
+      EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, tokens), tokens));
+    }
+  }
+}
+
 TEST_P(ServingTest, RecordingsStayWhileTheModeIsAnother) {
   const ProgramId program = AddDouble({8});
   ASSERT_THAT(runtime().Record(program, a()), IsOk());
