@@ -13,6 +13,12 @@ const char* LeftOutName(LeftOut why) {
       return "failed";
     case LeftOut::kMode:
       return "mode";
+    case LeftOut::kNodes:
+      return "nodes";
+    case LeftOut::kEvicted:
+      return "evicted";
+    case LeftOut::kStale:
+      return "stale";
   }
   return "?";
 }

@@ -53,6 +53,9 @@ enum class LeftOut : uint8_t {
   kExcluded,  // the caller excluded it
   kFailed,    // its recording failed
   kMode,      // in the mode of serving nothing is recorded
+  kNodes,     // trees may not hold so many recordings, and others are worth more
+  kEvicted,   // it was recorded, and has made room for others since
+  kStale,     // it was recorded, and bodies have moved or touched what it depends on since
 };
 // "budget": for counters and scripts.
 const char* LeftOutName(LeftOut why);
@@ -90,9 +93,10 @@ struct RecordingPlan {
 
 // What a plan came to.
 struct PlanResult {
-  uint64_t recorded = 0;
+  uint64_t recorded = 0;  // by this plan, and there now
   std::vector<OmittedShape> left_out;
-  absl::Status first_failure;  // of a shape, which is then left out
+  // Of a shape, which is then left out. Also where recordings are stale in the end.
+  absl::Status first_failure;
   // As it was before the rest was recorded, and what the device has given in the end.
   PlanEstimate estimate;
   uint64_t device_bytes = 0;

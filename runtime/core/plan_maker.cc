@@ -13,6 +13,7 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/ledger_rows.h"
 #include "runtime/core/program_state.h"
+#include "runtime/plan/places.h"
 #include "runtime/shapes/cover_index.h"
 #include "runtime/shapes/shape_table.h"
 
@@ -257,6 +258,55 @@ void PlanMaker::Choose(const Known& known, RecordingPlan* plan, std::vector<Row>
   rows->swap(chosen);
 }
 
+// What others have recorded stays. REQUIRES: the largest rows come first, as they cover the others.
+void PlanMaker::ChooseByNodes(const Known& known, RecordingPlan* plan,
+                              std::vector<Row>* rows) const {
+  if (rows->empty()) return;
+  const uint32_t device = (*rows)[0].program->lane().device_number;
+  std::set<std::pair<uint32_t, uint32_t>> planned;  // program and shape
+  for (const Row& row : *rows) planned.insert({row.shape.program.index, row.index});
+  const auto or_none = [](uint64_t limit) {
+    return limit > 0 ? limit : std::numeric_limits<uint64_t>::max();
+  };
+  Places places = {{}, or_none(options_.shared.nodes)};
+  for (const LedgerInput::Lane& lane : known.input.lanes) {
+    if (lane.device == device) places.of_lane[lane.number] = options_.tree.budget.nodes;
+  }
+  const auto take_one = [](uint64_t* places) { *places -= *places > 0 ? 1 : 0; };
+  for (const LedgerInput::Recording& one : known.input.recordings) {
+    const LedgerInput::Lane& lane = known.input.lanes[one.lane];
+    const bool is_planned = one.program != LedgerInput::kNoProgram &&
+                            planned.contains({known.programs[one.program].index, one.shape});
+    if (lane.device != device || is_planned) continue;
+    take_one(&places.of_lane[lane.number]);
+    take_one(&places.of_all);
+  }
+  std::vector<PlaceWanted> wanted;
+  for (const Row& row : *rows) {
+    wanted.push_back({.lane = row.program->lane().number,
+                      .worth = row.program->shape(row.index).wanted,
+                      .is_there = row.is_recorded});
+  }
+  const std::vector<bool> has_place = GivePlaces(wanted, places);
+  std::vector<Row> chosen;
+  for (size_t i = 0; i < rows->size(); ++i) {
+    const Row& row = (*rows)[i];
+    if (has_place[i]) {
+      chosen.push_back(row);
+      continue;
+    }
+    std::string words = absl::StrCat("the tree of its lane may hold ", options_.tree.budget.nodes,
+                                     " recordings (TreeBudget::nodes)");
+    if (options_.shared.nodes > 0) {
+      absl::StrAppend(&words, ", all trees of the device ", options_.shared.nodes,
+                      " (RuntimeOptions::shared)");
+    }
+    absl::StrAppend(&words, ", and what is recorded or worth more takes these");
+    plan->left_out.push_back({row.shape, LeftOut::kNodes, std::move(words)});
+  }
+  rows->swap(chosen);
+}
+
 absl::StatusOr<RecordingPlan> PlanMaker::Make(absl::Span<const ShapeToRecord> shapes,
                                               uint64_t budget) {
   std::vector<ShapeToRecord> all;
@@ -280,6 +330,7 @@ absl::StatusOr<RecordingPlan> PlanMaker::Make(absl::Span<const ShapeToRecord> sh
   std::stable_sort(chosen.begin(), chosen.end(), [](const Row& a, const Row& b) {
     return CostsLess(b.shape.key, a.shape.key);
   });
+  ChooseByNodes(known, &plan, &chosen);
   for (const Row& row : chosen) {
     if (row.is_recorded) {
       plan.recorded.push_back(row.shape);

@@ -5,6 +5,7 @@
 //        |  plan/estimate.h: a line for each program and mode
 //        v
 //   a guess for each shape   -- plan/selection.h, within the budget -->  order, left out, estimate
+//                               plan/places.h, as many as trees may hold
 //
 // What is known of the driver (executables, code) is kept here from one plan to the next, since
 // only the runs of the past have shown that.
@@ -31,6 +32,7 @@
 #include "runtime/plan/line_fit.h"
 #include "runtime/plan/selection.h"
 #include "runtime/recording_plan.h"
+#include "runtime/runtime_options.h"
 
 namespace graphtree {
 
@@ -41,11 +43,12 @@ class PlanMaker {
 
   // All of them outlive it.
   PlanMaker(const Lanes& lanes, const Programs& programs, const Dependencies& dependencies,
-            const Recordings& recordings)
+            const Recordings& recordings, const RuntimeOptions& options)
       : lanes_(lanes),
         programs_(programs),
         dependencies_(dependencies),
-        recordings_(recordings) {}
+        recordings_(recordings),
+        options_(options) {}
   PlanMaker(const PlanMaker&) = delete;
   PlanMaker& operator=(const PlanMaker&) = delete;
 
@@ -84,6 +87,7 @@ class PlanMaker {
   Known Learn() const;
   void Price(const Known& known, Row* row);
   void Choose(const Known& known, RecordingPlan* plan, std::vector<Row>* rows) const;
+  void ChooseByNodes(const Known& known, RecordingPlan* plan, std::vector<Row>* rows) const;
   absl::Status CheckNeeds(const std::vector<Row>& rows, uint64_t budget) const;
   // A lane of the plan's device, as it is.
   struct LaneNow {
@@ -101,6 +105,7 @@ class PlanMaker {
   const Programs& programs_;
   const Dependencies& dependencies_;
   const Recordings& recordings_;
+  const RuntimeOptions& options_;
   std::map<uint32_t, DriverModel> drivers_;
   std::map<uint32_t, DriverModel> codes_;
   std::map<uint32_t, LineFit> workspaces_;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -156,27 +157,70 @@ absl::Status PlanRunner::RecordRest(Work* work) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::vector<ShapeToRecord>> PlanRunner::Stale(const Work& work) const {
+  std::vector<ShapeToRecord> stale;
+  for (const std::vector<ShapeToRecord>* shapes : {&work.recorded, &work.already}) {
+    for (const ShapeToRecord& shape : *shapes) {
+      GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
+      const uint32_t index = program->FindShape(shape.key, shape.mode);
+      if (index == kNoShape) continue;
+      const ShapeState& state = program->shape(index);
+      if (state.life.is_excluded() || !state.life.is_recorded_first()) continue;
+      if (!dependencies_.TouchedSince(*program, state).empty()) stale.push_back(shape);
+    }
+  }
+  return stale;
+}
+
 // A body that made a workspace grow has made earlier recordings stale.
 absl::Status PlanRunner::RecordStale(Work* work) {
   constexpr int kMostPasses = 3;
   for (int pass = 0; pass < kMostPasses; ++pass) {
-    std::vector<ShapeToRecord> stale;
-    for (const std::vector<ShapeToRecord>* shapes : {&work->recorded, &work->already}) {
-      for (const ShapeToRecord& shape : *shapes) {
-        GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
-        const uint32_t index = program->FindShape(shape.key, shape.mode);
-        if (index == kNoShape) continue;
-        const ShapeState& state = program->shape(index);
-        if (state.life.is_excluded() || !state.life.is_recorded_first()) continue;
-        if (!dependencies_.TouchedSince(*program, state).empty()) stale.push_back(shape);
-      }
-    }
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<ShapeToRecord> stale, Stale(*work));
     if (stale.empty()) return absl::OkStatus();
     for (const ShapeToRecord& shape : stale) RecordOne(shape, /*looks=*/false, work).IgnoreError();
   }
-  return absl::FailedPreconditionError(absl::StrCat(
-      "a plan was recorded ", kMostPasses, " times, and each time a body moved or touched a "
-      "dependency that other recordings have; those that are stale are made again by steps"));
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::vector<ShapeToRecord> stale, Stale(*work));
+  if (stale.empty()) return absl::OkStatus();
+  const std::string words = absl::StrCat(
+      "it was recorded ", kMostPasses, " times more, and each time a body moved or touched a "
+      "dependency that it has; it is made again by a step");
+  for (const ShapeToRecord& shape : stale) {
+    work->result.left_out.push_back({shape, LeftOut::kStale, words});
+  }
+  work->result.first_failure.Update(absl::FailedPreconditionError(absl::StrCat(
+      "of a plan ", stale.size(), " recordings are stale: each was recorded ", kMostPasses,
+      " times more, and each time a body moved or touched a dependency that others of them have; "
+      "they are made again by steps")));
+  return absl::OkStatus();
+}
+
+absl::Status PlanRunner::LeaveOutEvicted(Work* work) const {
+  // One that was evicted may have found no room since.
+  const auto is_left_out = [work](const ShapeToRecord& shape) {
+    const auto is_it = [&](const OmittedShape& one) { return one.shape == shape; };
+    return absl::c_any_of(work->result.left_out, is_it) || absl::c_any_of(work->no_room, is_it);
+  };
+  std::vector<ShapeToRecord> there;
+  for (const std::vector<ShapeToRecord>* shapes : {&work->recorded, &work->already}) {
+    for (const ShapeToRecord& shape : *shapes) {
+      if (is_left_out(shape)) continue;
+      GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
+      const uint32_t index = program->FindShape(shape.key, shape.mode);
+      if (index == kNoShape) continue;
+      if (!program->lane().tree->RecordingsOf(program->shape(index).function).empty()) {
+        if (shapes == &work->recorded) there.push_back(shape);
+        continue;
+      }
+      work->result.left_out.push_back(
+          {shape, LeftOut::kEvicted,
+           absl::StrCat("its recording has made room for others: the tree of its lane holds ",
+                        program->lane().tree->stats().nodes, " of at most ",
+                        options_.tree.budget.nodes, " recordings (TreeBudget)")});
+    }
+  }
+  work->recorded.swap(there);
+  return absl::OkStatus();
 }
 
 void PlanRunner::LeaveAllOut(const RecordingPlan& plan, Work* work) const {
@@ -223,6 +267,7 @@ absl::Status PlanRunner::RecordAll(const RecordingPlan& plan, uint32_t device, W
     maker_.driver(device).LearnExecutables(since->executables, since->beside_pools);
   }
   GRAPHTREE_RETURN_IF_ERROR(RecordStale(work));
+  GRAPHTREE_RETURN_IF_ERROR(LeaveOutEvicted(work));
   for (OmittedShape& omitted : work->no_room) {
     work->result.left_out.push_back(std::move(omitted));
   }
@@ -233,9 +278,10 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
                                            const AfterPlan& after) {
   std::vector<ShapeToRecord> shapes = plan.recorded;
   for (const PlannedShape& planned : plan.order) shapes.push_back(planned.shape);
-  // Of what was left out for lack of bytes the first recordings may show that it fits.
+  // Of what was left out for lack of room the first recordings may show that it fits.
   for (const OmittedShape& omitted : plan.left_out) {
-    if (omitted.why == LeftOut::kBudget) shapes.push_back(omitted.shape);
+    const bool may_fit = omitted.why == LeftOut::kBudget || omitted.why == LeftOut::kNodes;
+    if (may_fit) shapes.push_back(omitted.shape);
   }
   GRAPHTREE_RETURN_IF_ERROR(Check(shapes, stream));
   if (shapes.empty()) return absl::InvalidArgumentError("a plan without shapes was recorded");

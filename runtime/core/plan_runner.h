@@ -6,7 +6,8 @@
 //   the plan anew  with an estimate now
 //   the rest       the largest first, as far as the budget goes; anew while that makes room
 //   the stale      again, where a body has made a workspace grow
-//   the truth      against the estimate; then whoever waits is told what is left
+//   the truth      what is there in the end; against the estimate; then whoever waits is told what
+//                  is left
 //
 // In modes that serve no graphs there is the truth alone.
 //
@@ -73,9 +74,13 @@ class PlanRunner {
   absl::Status RecordFirst(const RecordingPlan& plan, Work* work);
   absl::Status RecordRest(Work* work);
   void RecordAsPlanned(const RecordingPlan& plan, Work* work);
+  // Those that are stale still, as each pass has made others stale: left out, and an error says so.
   absl::Status RecordStale(Work* work);
+  absl::StatusOr<std::vector<ShapeToRecord>> Stale(const Work& work) const;
   absl::Status RecordAll(const RecordingPlan& plan, uint32_t device, Work* work);
   void LeaveAllOut(const RecordingPlan& plan, Work* work) const;
+  // What was recorded and made room for others since is left out, too.
+  absl::Status LeaveOutEvicted(Work* work) const;
   bool Fits(const PlannedShape& planned, Work* work) const;
   // An error is one of the shape's, which is left out then.
   absl::Status RecordOne(const ShapeToRecord& shape, bool looks, Work* work);

@@ -92,7 +92,11 @@ absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream&
     if (after_run != nullptr) after_run(program.lane().tree->last_call().route);
     if (is_recorded) break;
   }
-  return absl::OkStatus();
+  const ShapeState& shape = program.shape(index);
+  if (shape.life.is_recorded()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", program.name(), "' (", ToString(shape.key), ") was run ", most_runs,
+                   " times to be recorded, and its body asked for another warm-up each time"));
 }
 
 absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, Stream& stream,
@@ -138,8 +142,10 @@ absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
   }
   if (last.route != CallRoute::kRanEagerly) return absl::OkStatus();
   *why = WhyOfRoute(step.choice.why, last, Before::kNothing);
-  return absl::InternalError(absl::StrCat(
-      "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown"));
+  const std::string words = absl::StrCat(
+      "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown");
+  return *why == Why::kNoMemory ? absl::ResourceExhaustedError(words)
+                                : absl::InternalError(words);
 }
 
 LastCall Recordings::NoteRoute(OpenStep& step) {

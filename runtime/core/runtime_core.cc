@@ -42,7 +42,7 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
       programs_(number_),
       dependencies_(number_, lanes_, programs_, options_),
       recordings_(lanes_, programs_, dependencies_, options_),
-      plan_maker_(lanes_, programs_, dependencies_, recordings_),
+      plan_maker_(lanes_, programs_, dependencies_, recordings_, options_),
       serving_(lanes_, dependencies_, watch_, options_),
       plan_runner_(lanes_, programs_, dependencies_, recordings_, plan_maker_, serving_, options_),
       idle_recorder_(lanes_, programs_, dependencies_, recordings_, serving_, options_) {}

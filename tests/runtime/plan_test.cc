@@ -285,6 +285,116 @@ TEST_P(PlanTest, AWorkspaceThatGrowsIsInTheEstimateAndLeavesNothingStale) {
   }
 }
 
+// The trees of a plan may hold fewer recordings than it has shapes: it knows that, and what it
+// records stays.
+TEST_P(PlanTest, ABudgetOfNodesIsForeseen) {
+  for (const uint64_t nodes : {1, 2, 3, 5}) {
+    for (const uint64_t budget : {uint64_t{0}, 300 * kMiB}) {
+      for (const bool are_shared : {false, true}) {
+        RuntimeOptions options;
+        (are_shared ? options.shared.nodes : options.tree.budget.nodes) = nodes;
+        Open(options);
+        const ProgramId hungry = AddHungry("hungry");
+        const RecordingPlan plan = MustPlan(budget);
+        EXPECT_EQ(plan.order.size(), nodes);
+        ASSERT_EQ(plan.left_out.size(), std::size(kTokens) - nodes);
+        EXPECT_EQ(plan.left_out[0].why, LeftOut::kNodes);
+        EXPECT_THAT(plan.left_out[0].words,
+                    HasSubstr(absl::StrCat(are_shared ? "all trees of the device " : "may hold ",
+                                           nodes)));
+        const PlanResult result = MustRecord(plan);
+        EXPECT_THAT(result.first_failure, IsOk());
+        EXPECT_EQ(result.recorded, nodes);
+        EXPECT_EQ(result.left_out.size(), std::size(kTokens) - nodes);
+        EXPECT_EQ(runtime().tree()->stats().nodes, nodes);
+        EXPECT_EQ(runtime().stats().recordings, nodes) << "nothing was recorded in vain";
+        uint64_t hits = 0;
+        const RecordingPlan again = MustPlan(budget);
+        EXPECT_EQ(again.recorded.size(), nodes);
+        EXPECT_TRUE(again.order.empty());
+        for (const ShapeToRecord& shape : again.recorded) {
+          hits += StepWith(hungry, IdsFrom(1, shape.key.tokens)) == Why::kHit;
+        }
+        EXPECT_EQ(hits, nodes);
+      }
+    }
+  }
+}
+
+// What is recorded beside the plan stays, and what is wanted most comes first.
+TEST_P(PlanTest, PlacesGoToWhatIsWantedAndOthersKeepTheirs) {
+  RuntimeOptions options;
+  options.tree.budget.nodes = 3;
+  options.records_while_serving = false;
+  Open(options);
+  const ProgramId other = AddDouble({8}, "other");
+  ASSERT_THAT(runtime().Record(other, a()), IsOk());
+  const ProgramId hungry = AddHungry("hungry");
+  for (int i = 0; i < 3; ++i) StepWith(hungry, IdsFrom(1, 2));
+  std::vector<ShapeToRecord> shapes;
+  for (const int32_t tokens : kTokens) shapes.push_back({hungry, {.tokens = tokens}});
+  const PlanResult result = MustRecord(MustPlan(0, shapes));
+  EXPECT_EQ(result.recorded, 2u);
+  EXPECT_EQ(StepWith(other, IdsFrom(1, 8)), Why::kHit);
+  EXPECT_EQ(StepWith(hungry, IdsFrom(1, 2)), Why::kHit);
+  EXPECT_EQ(StepWith(hungry, IdsFrom(1, 32)), Why::kHit);
+}
+
+// A recording that goes while the plan is recorded is told as that, and the result is there.
+TEST_P(PlanTest, WhatIsEvictedMeanwhileIsToldAndNothingIsLost) {
+  RuntimeOptions options;
+  options.tree.budget.nodes = 4;
+  Open(options);
+  const ProgramId hungry = AddHungry("hungry");
+  const RecordingPlan plan = MustPlan(0, {{hungry, {.tokens = 8}}, {hungry, {.tokens = 16}}});
+  ASSERT_EQ(plan.order.size(), 2u);
+  // Others fill the tree after the plan was made, and are worth more.
+  const ProgramId other = AddDouble({1, 2, 3, 4}, "other");
+  ASSERT_THAT(runtime().Record(other, a()), IsOk());
+  for (int i = 0; i < 20; ++i) {
+    for (const int32_t tokens : {1, 2, 3, 4}) StepWith(other, IdsFrom(1, tokens));
+  }
+  int told = 0;
+  ASSERT_OK_AND_ASSIGN(const PlanResult result,
+                       runtime().RecordPlan(plan, a(), [&](const PlanResult&) { ++told; }));
+  EXPECT_EQ(told, 1);
+  EXPECT_THAT(result.first_failure, IsOk());
+  EXPECT_EQ(result.recorded + result.left_out.size(), 2u);
+  for (const OmittedShape& omitted : result.left_out) {
+    const bool is_for_nodes = omitted.why == LeftOut::kNodes || omitted.why == LeftOut::kEvicted;
+    EXPECT_TRUE(is_for_nodes) << LeftOutName(omitted.why);
+    EXPECT_THAT(omitted.words, HasSubstr("TreeBudget"));
+  }
+  EXPECT_FALSE(result.left_out.empty());
+  ASSERT_NE(runtime().last_plan(), nullptr);
+}
+
+// Bodies that each move the workspace to where it is theirs: nothing can be done about that, and
+// the result says so.
+TEST_P(PlanTest, RecordingsThatStayStaleAreLeftOutAndTheResultIsThere) {
+  ASSERT_OK_AND_ASSIGN(const DepId scratch, runtime().DeclareWorkspace("scratch", {}));
+  const AddressRange memory = NewWords(64 * 16);
+  ProgramOptions options = DoubleOptions("library");
+  options.deps = {scratch};
+  options.body = [this, scratch, memory](Launcher& on, const ProgramInputs& in) -> Values {
+    const auto tokens = static_cast<uint64_t>(in.key().tokens);
+    on.Fail(runtime().MoveWorkspace(scratch, {memory.base + 64 * tokens, 64}));
+    return on.ok() ? DoubleBody(on, in) : Values();
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId library, runtime().AddProgram(options));
+  ASSERT_THAT(runtime().AddShapes(library, {{.tokens = 4}, {.tokens = 8}}), IsOk());
+  int told = 0;
+  ASSERT_OK_AND_ASSIGN(
+      const PlanResult result,
+      runtime().RecordPlan(MustPlan(0), a(), [&](const PlanResult&) { ++told; }));
+  EXPECT_EQ(told, 1);
+  EXPECT_EQ(result.recorded, 1u);
+  ASSERT_EQ(result.left_out.size(), 1u);
+  EXPECT_EQ(result.left_out[0].why, LeftOut::kStale);
+  EXPECT_THAT(result.first_failure,
+              FailsWith(StatusCode::kFailedPrecondition, "moved or touched a dependency"));
+}
+
 // One device call of a whole plan fails: nothing is lost, and the same plan works afterwards.
 void PlanWithAFault(FaultDevice& device) {
   const auto worked = [&device](const auto& result) {

@@ -58,7 +58,15 @@ absl::Status World::RecordByPlan(Program& program, uint32_t stream, bool* is_who
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const RecordingPlan plan, runtime_->Plan(shapes, 0));
   const size_t told = plan.order.size() + plan.recorded.size() + plan.left_out.size();
-  if (told != shapes.size() || plan.left_out.size() != excluded || plan.words.empty()) {
+  size_t told_excluded = 0;
+  for (const OmittedShape& omitted : plan.left_out) {
+    told_excluded += omitted.why == LeftOut::kExcluded;
+    if (omitted.why == LeftOut::kExcluded) continue;
+    if (omitted.why != LeftOut::kNodes || !script_.is_small) {
+      return absl::UnknownError(absl::StrCat("a plan leaves a shape out: ", omitted.words));
+    }
+  }
+  if (told != shapes.size() || told_excluded != excluded || plan.words.empty()) {
     return absl::UnknownError(absl::StrCat("of ", shapes.size(), " shapes, ", excluded,
                                            " of them excluded, a plan says: ", plan.words));
   }
