@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/estate.h"
 #include "device/base/guarded_call.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -19,6 +20,11 @@ uint32_t SaltOf(uint64_t serial) {
   uint32_t salt = 0;
   for (int bit = 0; bit < 32; ++bit) salt |= static_cast<uint32_t>(serial >> bit & 1) << (31 - bit);
   return salt;
+}
+
+absl::Status NoSuchRegion(uint64_t bytes, Region region) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("a block of ", bytes, " bytes in ", NotKnown("region", region)));
 }
 
 uint32_t QuantaOf(uint64_t bytes) { return static_cast<uint32_t>(bytes / kQuantum); }
@@ -169,6 +175,7 @@ absl::StatusOr<Block> Pool::Allocate(uint64_t bytes, Stream& stream, const Block
   const Door::Entry entry(door_.guard());
   if (door_.IsUnusual(entry)) GRAPHTREE_RETURN_IF_ERROR(door_.EnterUnusual(entry));
   if (door_.is_parked()) return door_.UsedWhileParked("allocate");
+  if (!IsKnown(options.region, Region::kLasting)) return NoSuchRegion(bytes, options.region);
   StreamTable& table = streams_.table();
   if (!table.IsLast(stream)) GRAPHTREE_RETURN_IF_ERROR(streams_.Check(stream));
   const uint32_t number = table.NumberOf(stream);

@@ -54,5 +54,14 @@ TEST(GraphExportTest, GraphvizDrawsProgrammaticEdgesDashed) {
             "}\n");
 }
 
+TEST(GraphExportTest, LabelsAreUtf8WithoutControlCharacters) {
+  std::vector<Op> ops(1);
+  ops[0].kind = OpKind::kHost;
+  ops[0].name = "call\x01\xff";
+  const std::string text = OpsAsGraphviz("graph\x1b\xc3", ops);
+  EXPECT_NE(text.find(R"(label="graph\\x1b\\xc3")"), std::string::npos) << text;
+  EXPECT_NE(text.find(R"(label="0 call\\x01\\xff")"), std::string::npos) << text;
+}
+
 }  // namespace
 }  // namespace graphtree

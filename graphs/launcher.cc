@@ -221,7 +221,13 @@ bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> argument
     switch (argument.access()) {
       case Access::kRead: arguments_.push_back(Argument::In(range)); break;
       case Access::kWrite: arguments_.push_back(Argument::Out(range)); break;
-      default: arguments_.push_back(Argument::InOut(range)); break;
+      case Access::kReadWrite: arguments_.push_back(Argument::InOut(range)); break;
+      default:
+        FailAt(kernel.name(), absl::InvalidArgumentError(absl::StrCat(
+                                  kernel.name(), " is given a tensor with access ",
+                                  static_cast<int>(argument.access()),
+                                  ", and a tensor is read (1), written (2), or both (3)")));
+        return false;
     }
   }
   return true;

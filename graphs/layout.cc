@@ -10,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "device/base/known_enum.h"
 
 namespace graphtree {
 namespace {
@@ -58,6 +59,9 @@ struct Extent {
 // too large.
 absl::StatusOr<Extent> ExtentOf(DType type, absl::Span<const int64_t> sizes,
                                 absl::Span<const int64_t> strides) {
+  if (!IsKnown(type, DType::kF64)) {
+    return absl::InvalidArgumentError(NotKnown("has element type", type));
+  }
   if (sizes.size() != strides.size()) {
     return absl::InvalidArgumentError(
         absl::StrCat("has ", sizes.size(), " sizes and ", strides.size(), " strides"));

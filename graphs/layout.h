@@ -4,9 +4,10 @@
 //   const Layout* row_major = Layout::Of(DType::kF32, {4, 256});
 //   const Layout* every_other = Layout::Strided(DType::kF32, {4, 128}, {256, 2});
 //
-// Sizes that no tensor can have (a negative one, more bytes than there are addresses) make a layout
-// all the same. It has no bytes and is marked as impossible: a launcher or a call of a tree that is
-// given one returns an error that says what is wrong with it.
+// Sizes that no tensor can have (a negative one, more bytes than there are addresses), and a number
+// that is no element type, make a layout all the same. It has no bytes and is marked as impossible:
+// a launcher or a call of a tree that is given one returns an error that says what is wrong with
+// it.
 //
 // Layouts are never freed: a program has as many as it has distinct shapes. Looking one up takes a
 // lock and a hash; a replayed call looks none up.

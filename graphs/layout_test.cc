@@ -84,5 +84,15 @@ TEST(LayoutTest, TheLargestThereAreArePossible) {
   EXPECT_EQ(expanded->extent_bytes(), 16u);
 }
 
+TEST(LayoutTest, ANumberThatIsNoElementTypeIsSaid) {
+  const Layout* const layout = Layout::Of(static_cast<DType>(77), {4});
+  EXPECT_FALSE(layout->possible());
+  EXPECT_EQ(layout->extent_bytes(), 0u);
+  EXPECT_EQ(layout->Check().message(),
+            "a tensor of ?[4] has element type 77, and there is none with that number");
+  EXPECT_FALSE(CheckSizes(static_cast<DType>(8), {1}).ok());
+  EXPECT_TRUE(CheckSizes(DType::kF64, {1}).ok());
+}
+
 }  // namespace
 }  // namespace graphtree

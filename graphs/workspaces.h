@@ -40,10 +40,15 @@ struct WorkspaceUse {
 class Workspaces {
  public:
   WorkspaceId Register(std::string name, AddressRange memory);
-  // The library has other memory now. The same memory again changes nothing.
+  // The library has other memory now. The same memory again changes nothing. An error, and nothing
+  // changes, if the memory goes beyond the last address; memory that was registered so is found
+  // nowhere.
   absl::Status Move(WorkspaceId id, AddressRange memory);
   // What is there is another thing now.
   absl::Status Touch(WorkspaceId id);
+
+  // OK if there can be such memory.
+  static absl::Status CheckMemory(const std::string& name, AddressRange memory);
 
   struct Found {
     AddressRange memory;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/known_enum.h"
 
 namespace graphtree {
 namespace {
@@ -44,6 +45,9 @@ std::string ToString(const ServingMode& mode) {
 }
 
 absl::Status CheckServing(const ServingMode& mode) {
+  if (!IsKnown(mode.serving, Serving::kStrict)) {
+    return absl::InvalidArgumentError(NotKnown("a mode of serving,", mode.serving));
+  }
   if (mode.parity_every > 0 && !ServesGraphs(mode.serving)) {
     return absl::InvalidArgumentError(
         absl::StrCat("mode ", ServingName(mode.serving), " with parity 1 in ", mode.parity_every,

@@ -44,5 +44,10 @@ TEST(WhyTest, OnlyHitAndCoverAreReplays) {
   }
 }
 
+TEST(WhyTest, ANumberThatIsNoneIsToldAndEndsNothing) {
+  EXPECT_STREQ(WhyName(static_cast<Why>(200)), "unknown");
+  EXPECT_STREQ(WhySentence(static_cast<Why>(kWhyCount)), "there is no reason with its number");
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/placement/placement.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -31,6 +32,10 @@ absl::StatusOr<uint64_t> MemoryBudget::ReserveAhead(uint64_t bytes, Region regio
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
   if (door_.is_parked()) return door_.UsedWhileParked("reserving");
+  if (!IsKnown(region, Region::kLasting)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("reserving ", bytes, " bytes in ", NotKnown("region", region)));
+  }
   const uint64_t begin = uint64_t{ledger_.placement(region).end()} * kQuantum;
   const uint64_t end = begin + std::min(bytes, arena_.region_bytes() - begin);
   uint64_t had = begin;

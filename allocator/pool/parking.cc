@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/joined_ranges.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -43,6 +44,10 @@ absl::Status Parking::Park(ParkContents contents, absl::Span<const AddressRange>
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));
   if (door_.is_asking()) return door_.NotWhileAsking("park");
+  if (!IsKnown(contents, ParkContents::kToHost)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a pool is parked with ", NotKnown("contents", contents)));
+  }
   if (door_.is_parked()) return absl::OkStatus();
   for (const AddressRange& range : ranges) {
     GRAPHTREE_RETURN_IF_ERROR(arena_.CheckIsMine(range));

@@ -77,8 +77,22 @@ absl::Status PoolDebugger::CheckCanaries(const std::vector<Guard>& guards, Strea
   if (guards.empty()) return absl::OkStatus();
   auto counts = std::make_unique<Counts>(&device_.memory(), stream);
   const uint64_t bytes = guards.size() * sizeof(uint32_t);
-  GRAPHTREE_RETURN_IF_ERROR(counts->on_device.Map(bytes));
-  GRAPHTREE_ASSIGN_OR_RETURN(counts->on_host, device_.memory().AllocateHost(bytes));
+  const auto unchecked = [&](const char* where, const absl::Status& why) {
+    absl::Status said(why.code(), absl::StrCat("checking ", guards.size(), " guards needs ", bytes,
+                                               " bytes of ", where,
+                                               " beside the pool, and none was checked: ",
+                                               why.message()));
+    why.ForEachPayload([&said](absl::string_view url, const absl::Cord& payload) {
+      said.SetPayload(url, payload);
+    });
+    return said;
+  };
+  if (const absl::Status mapped = counts->on_device.Map(bytes); !mapped.ok()) {
+    return unchecked("device memory", mapped);
+  }
+  absl::StatusOr<std::unique_ptr<HostBuffer>> on_host = device_.memory().AllocateHost(bytes);
+  if (!on_host.ok()) return unchecked("page-locked memory", on_host.status());
+  counts->on_host = *std::move(on_host);
   const absl::Status queued = QueueCounts(guards, *counts, stream);
   const absl::Status done = stream.Synchronize();
   if (!done.ok()) {

@@ -3,10 +3,12 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "allocator/pool.h"
 #include "allocator/pool_types.h"
 #include "device/base/status_matchers.h"
+#include "device/error.h"
 #include "device/host/host_device.h"
 #include "device/stream.h"
 #include "gtest/gtest.h"
@@ -196,6 +198,42 @@ TEST_F(PoolDebugTest, DeadMemoryIsInaccessibleUntilItIsAllocatedAgain) {
   EXPECT_FALSE(stream_->Fill(again.range.end() - 512, 1, 1, 512).ok() &&
                stream_->Synchronize().ok());
   EXPECT_FALSE(device_->health().ok());
+}
+
+// Counting needs memory beside the pool. What is there stays, and is checked once there is room.
+TEST_F(PoolDebugTest, AFullDeviceIsToldAndNothingIsLost) {
+  Open({.canaries = true});
+  const Block block = Allocate(1000);
+  std::memset(PointerTo(block.range.end() + 24), 7, 5);
+  std::vector<std::unique_ptr<PhysicalMemory>> all;
+  const uint64_t unit = device_->memory().granularity();
+  for (auto piece = device_->memory().Create(unit); piece.ok();
+       piece = device_->memory().Create(unit)) {
+    all.push_back(*std::move(piece));
+  }
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
+                FailsWith(StatusCode::kResourceExhausted,
+                          "checking 2 guards needs 8 bytes of device memory beside the pool, and "
+                          "none was checked: "));
+  }
+  EXPECT_EQ(ErrorCodeOf(pool_->watchers().CheckCanaries(*stream_)), ErrorCode::kOutOfMemory);
+  all.clear();
+  EXPECT_THAT(pool_->watchers().CheckCanaries(*stream_),
+              FailsWith(StatusCode::kDataLoss, "over: 5 bytes behind"));
+}
+
+TEST_F(PoolDebugTest, NumbersThatAreNoneAreSaid) {
+  Open({});
+  EXPECT_THAT(pool_->Allocate(64, *stream_, {.region = static_cast<Region>(5)}).status(),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "a block of 64 bytes in region 5, and there is none with that number"));
+  EXPECT_THAT(pool_->memory().ReserveAhead(64, static_cast<Region>(5)).status(),
+              FailsWith(StatusCode::kInvalidArgument, "region 5"));
+  EXPECT_THAT(pool_->parking().Park(static_cast<ParkContents>(2)),
+              FailsWith(StatusCode::kInvalidArgument, "contents 2"));
+  EXPECT_FALSE(pool_->is_parked());
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
 }
 
 }  // namespace

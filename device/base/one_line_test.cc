@@ -13,5 +13,12 @@ TEST(OneLineTest, EscapesControlCharactersAndNothingElse) {
   EXPECT_EQ(OneLine(""), "");
 }
 
+TEST(OneLineTest, EscapesBytesThatAreNoUtf8) {
+  EXPECT_EQ(OneLine("a\xff" "b"), R"(a\xffb)");
+  EXPECT_EQ(OneLine("\xC3"), R"(\xc3)") << "half a character";
+  EXPECT_EQ(OneLine("\xC3\xA9\xA9\xE2\x82\xAC"), "\xC3\xA9" R"(\xa9)" "\xE2\x82\xAC");
+  EXPECT_EQ(OneLine("\xF0\x9F\x98\x80\n"), "\xF0\x9F\x98\x80" R"(\n)");
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/cuda_graph.h"
 #include "device/cuda/cuda_status.h"
@@ -65,6 +66,11 @@ absl::StatusOr<CudaStream::OpenCapture> CudaStream::ActiveCapture(const char* wh
 
 absl::Status CudaStream::BeginCapture(CaptureMode mode) {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
+  if (!IsKnown(mode, CaptureMode::kRelaxed)) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("beginning a capture on ", Name(), " in ",
+                                    NotKnown("mode", mode)));
+  }
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);
   GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture before, LookAtCapture());

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/cuda_status.h"
 #include "device/error.h"
@@ -195,6 +196,11 @@ absl::Status CudaMemory::Unmap(AddressRange range) {
 
 absl::Status CudaMemory::SetAccess(AddressRange range, MemoryAccess access) {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
+  if (!IsKnown(access, MemoryAccess::kReadWrite)) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("setting ", NotKnown("access", access), ", on ",
+                                    ToString(range)));
+  }
   CUmemAccessDesc wanted = {};
   wanted.location = Properties(context_->primary().ordinal()).location;
   wanted.flags = AccessFlags(access);

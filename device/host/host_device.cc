@@ -2,6 +2,7 @@
 #include "device/host/host_device.h"
 
 #include "absl/strings/str_cat.h"
+#include "device/base/known_enum.h"
 #include "device/error.h"
 #include "device/host/objects/device_impl.h"
 
@@ -12,6 +13,11 @@ absl::StatusOr<std::unique_ptr<Device>> OpenHostDevice(const HostOptions& option
     return DeviceError(ErrorCode::kInvalidValue,
                        absl::StrCat("opening a host device of ", options.memory_bytes,
                                     " bytes with queues of ", options.queue_limit, " ops"));
+  }
+  if (!IsKnown(options.scheduler, HostScheduler::kThreads)) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("opening a host device with ",
+                                    NotKnown("scheduler", options.scheduler)));
   }
   return std::make_unique<host::HostDevice>(options);
 }

@@ -7,7 +7,10 @@
 #include <thread>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "device/error.h"
+#include "device/host/host_device.h"
 #include "device/host/host_test_device.h"
 
 namespace graphtree::host {
@@ -199,6 +202,17 @@ TEST(SchedulerTest, SeveralThreadsIssueAndWaitAtOnce) {
     }
     for (std::thread& thread : threads) thread.join();
   }
+}
+
+TEST(HostSchedulerTest, ANumberThatIsNoneIsAnError) {
+  HostOptions options;
+  options.scheduler = static_cast<HostScheduler>(3);
+  const absl::StatusOr<std::unique_ptr<Device>> device = OpenHostDevice(options);
+  ASSERT_FALSE(device.ok());
+  EXPECT_EQ(ErrorCodeOf(device.status()), ErrorCode::kInvalidValue);
+  EXPECT_NE(device.status().message().find("scheduler 3, and there is none with that number"),
+            std::string::npos)
+      << device.status();
 }
 
 }  // namespace

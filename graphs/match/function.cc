@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/base/check.h"
+#include "device/base/known_enum.h"
 
 namespace graphtree {
 namespace {
@@ -42,6 +43,9 @@ absl::Status CheckOptions(const Function& function) {
   };
   if (!function.body) return wrong("was registered without a body");
   const FunctionOptions& options = function.options;
+  if (!IsKnown(options.moving, Moving::kEager)) {
+    return wrong("was registered with ", NotKnown("FunctionOptions::moving", options.moving));
+  }
   for (const std::vector<uint32_t>* inputs : {&options.static_inputs, &options.mutated_inputs}) {
     for (uint32_t input : *inputs) {
       if (input >= kMostInputs) return wrong("was registered with options for input ", input);

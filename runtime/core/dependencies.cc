@@ -7,8 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "device/base/guarded_call.h"
+#include "device/base/one_line.h"
 #include "device/base/status_macros.h"
 #include "graphs/tree.h"
+#include "graphs/workspaces.h"
 #include "runtime/shapes/key.h"
 #include "runtime/slots/planted_bug.h"
 
@@ -18,8 +20,9 @@ namespace {
 std::string WordsOf(const std::string& name, AddressRange from, AddressRange to,
                     const std::string& who, const std::vector<std::string>& stale) {
   const char* const what = to.bytes > from.bytes ? "grew" : "moved";
-  return absl::StrCat("workspace '", name, "' ", what, " from ", from.bytes, " to ", to.bytes,
-                      " bytes ", who, ", and was recorded before: ", absl::StrJoin(stale, ", "),
+  return absl::StrCat("workspace '", OneLine(name), "' ", what, " from ", from.bytes, " to ",
+                      to.bytes, " bytes ", who, ", and was recorded before: ",
+                      absl::StrJoin(stale, ", "),
                       ". These recordings are not replayed again, but made again, by Record or by "
                       "their next steps. Record first what needs the most of a workspace");
 }
@@ -29,6 +32,7 @@ std::string WordsOf(const std::string& name, AddressRange from, AddressRange to,
 absl::StatusOr<DepId> Dependencies::Declare(std::string name,
                                             std::optional<AddressRange> memory) {
   if (name.empty()) return absl::InvalidArgumentError("a dependency has no name");
+  if (memory.has_value()) GRAPHTREE_RETURN_IF_ERROR(Workspaces::CheckMemory(name, *memory));
   if (table_.Has(name)) {
     return absl::AlreadyExistsError(
         absl::StrCat("there is a dependency '", name, "' already; names are unique"));
@@ -71,6 +75,7 @@ absl::Status Dependencies::Move(DepId workspace, AddressRange memory) {
     return absl::InvalidArgumentError(
         "what was moved is no workspace that DeclareWorkspace of this runtime returned");
   }
+  GRAPHTREE_RETURN_IF_ERROR(Workspaces::CheckMemory(table_.name(index), memory));
   const AddressRange before = table_.memory(index);
   if (before == memory) return absl::OkStatus();
   const std::vector<std::string> stale = RecordedWith(index);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "device/base/one_line.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/program_state.h"
 #include "runtime/program.h"
@@ -19,7 +20,7 @@ namespace {
 std::string DescribeStale(const OpenStep& step, const Dependencies& dependencies) {
   std::vector<std::string> names;
   for (uint32_t dep : step.touched) {
-    names.push_back(absl::StrCat("'", dependencies.name(dep), "'"));
+    names.push_back(absl::StrCat("'", OneLine(dependencies.name(dep)), "'"));
   }
   return absl::StrCat(WhyName(Why::kStaleDependency), ": ", ToString(step.key), "; touched since ",
                       "its recording: ", absl::StrJoin(names, ", "), ". ",

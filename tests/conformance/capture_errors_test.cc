@@ -271,5 +271,12 @@ TEST_P(CaptureErrorsTest, OneBrokenCaptureLeavesAnotherIntact) {
   ExpectIntact(a());
 }
 
+TEST_P(CaptureErrorsTest, BeginningOneInAModeThatIsNone) {
+  EXPECT_THAT(a().BeginCapture(static_cast<CaptureMode>(3)),
+              HasError(ErrorCode::kInvalidValue, "in mode 3, and there is none with that number"));
+  EXPECT_EQ(device().open_captures(), 0);
+  ExpectWorks(a());
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -159,5 +159,11 @@ TEST_P(MemoryRefusalsTest, MappingAnotherDevicesMemory) {
   EXPECT_THAT(other->Close(), IsOk());
 }
 
+TEST_P(MemoryRefusalsTest, AnAccessThatIsNone) {
+  EXPECT_THAT(memory().SetAccess(mapped(), static_cast<MemoryAccess>(9)),
+              HasError(ErrorCode::kInvalidValue,
+                       "setting access 9, and there is none with that number, on "));
+}
+
 }  // namespace
 }  // namespace graphtree

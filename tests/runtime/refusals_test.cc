@@ -237,5 +237,62 @@ TEST_P(RefusalsTest, ABodyThatFailsFailsItsStepAndNoOther) {
   ExpectFine();
 }
 
+TEST_P(RefusalsTest, NumbersThatAreNoValueOfTheirEnum) {
+  EXPECT_THAT(SaidOf(runtime().SetServing({.serving = static_cast<Serving>(9)})),
+              HasSubstr("a mode of serving, 9, and there is none with that number"));
+  EXPECT_EQ(runtime().serving().serving, Serving::kReplay);
+  EXPECT_FALSE(runtime().AddShapes(program_, {{.tokens = 4}}, static_cast<Mode>(7)).ok());
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program_, {.tokens = 8}, a()));
+  const Ids ids = IdsFrom(0, 8);
+  EXPECT_FALSE(step.Stage(0, HostRows{ids.data(), static_cast<DType>(99), 8}).ok());
+  step.Cancel();
+  ExpectFine();
+}
+
+TEST_P(RefusalsTest, AWorkspaceBeyondTheLastAddress) {
+  constexpr AddressRange kWraps = {~uint64_t{0} - 15, 32};
+  EXPECT_THAT(SaidOf(runtime().DeclareWorkspace("scratch", kWraps).status()),
+              HasSubstr("workspace 'scratch' is said to lie at 0xfffffffffffffff0 with 32 bytes"));
+  ASSERT_OK_AND_ASSIGN(const DepId scratch, runtime().DeclareWorkspace("scratch", NewWords(4)));
+  const uint64_t touches = runtime().touches();
+  EXPECT_THAT(SaidOf(runtime().MoveWorkspace(scratch, kWraps)), HasSubstr("beyond the last"));
+  EXPECT_EQ(runtime().touches(), touches);
+  ExpectFine();
+}
+
+// A name of the caller's is one line of UTF-8 wherever people read it.
+TEST_P(RefusalsTest, NamesWithControlCharacters) {
+  ASSERT_OK_AND_ASSIGN(const DepId dep, runtime().DeclareDep("we\nights\x1b\xff"));
+  ProgramOptions options = DoubleOptions("other");
+  options.deps = {dep};
+  ASSERT_OK_AND_ASSIGN(const ProgramId other, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(other, {{.tokens = 8}}), IsOk());
+  ASSERT_THAT(runtime().Record(other, a()), IsOk());
+  ASSERT_THAT(runtime().Touch(dep), IsOk());
+  EXPECT_EQ(StepWith(other, IdsFrom(0, 8)), Why::kStaleDependency);
+  EXPECT_THAT(LastDescription(), HasSubstr(R"('we\nights\x1b\xff')"));
+  ExpectFine();
+}
+
+// A recording that its tree's budget has no room for is a lack of something, and no bug.
+TEST_P(RefusalsTest, ARecordingThatTheBudgetHasNoRoomFor) {
+  RuntimeOptions small;
+  small.tree.budget.executables = 1;
+  OpenRuntime(small);
+  ProgramOptions options = DoubleOptions("broken");
+  options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    on.Break("a look", {In(in.slot(0))}, [](Launcher&, absl::Span<const Tensor>) {});
+    return on.ok() ? DoubleBody(on, in) : Values{};
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId broken, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(broken, {{.tokens = 8}}, Mode::kSegmented), IsOk());
+  EXPECT_THAT(runtime().Record(broken, a()),
+              FailsWith(absl::StatusCode::kResourceExhausted, "budget has no room for it"));
+  EXPECT_EQ(StepWith(broken, IdsFrom(0, 8)), Why::kNoMemory);
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(0, 8), 8));
+  program_ = AddDouble({8});
+  ExpectFine();
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "tests/kernels/kernels.h"
+#include "tests/kernels/launches.h"
 #include "tests/tree/tree_fixture.h"
 
 namespace graphtree {
@@ -163,6 +165,47 @@ TEST_P(MisuseTest, APartThatClosesItsOwnTree) {
     EXPECT_THAT(Refusal(function, {x}),
                 FailsWith(StatusCode::kFailedPrecondition, "closed its own tree"));
   }
+}
+
+TEST_P(MisuseTest, NumbersThatAreNoValueOfTheirEnum) {
+  const Tensor x = Given(1);
+  const FunctionId moves = Register("moves", {.moving = static_cast<Moving>(3)}, Twice);
+  EXPECT_THAT(Refusal(moves, {x}),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "'moves' was registered with FunctionOptions::moving 3, and there is none "
+                        "with that number"));
+  const FunctionId access = Register("access", {}, [](Launcher& on, Values& inputs) {
+    const Tensor in = Tensor::From(inputs[0]);
+    on.Launch(IncrementKernel(), TestShape(),
+              {Arg(static_cast<Access>(4), in), Val(1u), Val(uint32_t{kWords})});
+    return Values{};
+  });
+  EXPECT_THAT(Refusal(access, {x}),
+              FailsWith(StatusCode::kInvalidArgument, "given a tensor with access 4"));
+  EXPECT_STREQ(ReasonName(static_cast<Reason>(250)), "unknown");
+  EXPECT_EQ(Read(x), PatternOf(1));
+}
+
+TEST_P(MisuseTest, AWorkspaceBeyondTheLastAddress) {
+  constexpr AddressRange kWraps = {~uint64_t{0} - 15, 32};
+  const AddressRange fine = NewWords(16);
+  const WorkspaceId scratch = tree().RegisterWorkspace("scratch", fine);
+  EXPECT_THAT(tree().MoveWorkspace(scratch, kWraps),
+              FailsWith(StatusCode::kInvalidArgument,
+                        "workspace 'scratch' is said to lie at 0xfffffffffffffff0 with 32 bytes, "
+                        "which go beyond the last address"));
+  const WorkspaceId wrong = tree().RegisterWorkspace("wrong", kWraps);
+  AddressRange found;
+  const auto uses = [&](WorkspaceId id) {
+    return Register("uses", {}, [&found, id](Launcher& on, Values& inputs) {
+      found = on.Workspace(id);
+      return on.ok() ? Values{Sum(on, inputs[0], inputs[0])} : Values{};
+    });
+  };
+  CallInSteps(1, uses(scratch), {Given(1)});
+  EXPECT_EQ(found, fine) << "as it was";
+  EXPECT_THAT(Refusal(uses(wrong), {Given(1)}),
+              FailsWith(StatusCode::kInvalidArgument, "workspace 'wrong' is said to lie"));
 }
 
 }  // namespace

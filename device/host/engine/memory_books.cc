@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 #include "device/error.h"
 
@@ -192,6 +193,11 @@ absl::Status MemoryBooks::Unmap(AddressRange range) {
 
 absl::Status MemoryBooks::SetAccess(AddressRange range, MemoryAccess access) {
   GRAPHTREE_RETURN_IF_ERROR(map_.MayAccess(range));
+  if (!IsKnown(access, MemoryAccess::kReadWrite)) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("setting ", NotKnown("access", access), ", on ",
+                                    ToString(range)));
+  }
   if (mprotect(PointerTo<>(range.base), range.bytes, ProtectionOf(access)) != 0) {
     return SystemError(ErrorCode::kInvalidValue,
                        absl::StrCat("setting the access of ", ToString(range)));

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
+#include "device/base/known_enum.h"
 #include "device/error.h"
 
 namespace graphtree::host {
@@ -61,6 +62,11 @@ absl::Status Captures::Begin(CapturePart& part, CaptureMode mode, std::thread::i
                              bool ours) {
   if (part.legacy) {
     return DeviceError(ErrorCode::kCaptureUnsupported, "beginning a capture on the legacy stream");
+  }
+  if (!IsKnown(mode, CaptureMode::kRelaxed)) {
+    return DeviceError(ErrorCode::kInvalidValue,
+                       absl::StrCat("beginning a capture on ", part.stream_name, " in ",
+                                    NotKnown("mode", mode)));
   }
   if (part.capture != nullptr) {
     return DeviceError(ErrorCode::kIllegalState,
