@@ -3,6 +3,7 @@
 #define GRAPHTREE_GRAPHS_FUNCTION_OPTIONS_H_
 
 #include <cstddef>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -98,6 +99,9 @@ struct FunctionOptions {
   std::vector<std::string> input_names = {};
   // Look for undeclared writes and dead memory in this function's calls; see TreeOptions::check.
   bool check = false;
+  // For a function that its owner alone may call, around whose calls this is true: any other call
+  // is an error, also one that a recording would serve. It outlives the function. Null: all may.
+  const std::atomic<bool>* calls_are_owners = nullptr;
 };
 
 }  // namespace graphtree

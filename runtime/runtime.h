@@ -261,7 +261,9 @@ class Runtime {
   // (free_events.h). An error if the program does not tell, was removed, or is another runtime's.
   absl::StatusOr<FreeEvents> WhenFree(ProgramId program) const;
   // The whole slot, as it lies for as long as the program is there: for work of the caller's own
-  // that fills a slot in place of Stage (SlotSpec::may_be_left_out), once the slots are free.
+  // that fills a slot in place of Stage (SlotSpec::may_be_left_out), once the slots are free. It is
+  // memory of the caller's like any other (Tensor::Foreign): the tensor does not know when the
+  // program is removed, and its bytes are gone then. Ask for it again rather than keep it.
   absl::StatusOr<Tensor> SlotWhole(ProgramId program, SlotId slot) const;
 
   // Where the recordings of a shape hold addresses in `range`, such as memory that its body has
@@ -284,7 +286,8 @@ class Runtime {
   // "lane": ..., "outline": ...}]}. On any thread, likewise.
   std::string DebugJson(const ExplainOptions& options = {}) const;
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
-  // Calling a program's own function there is an error. Null if no program lies in that lane.
+  // Calling a program's own function there is an error, whether it is recorded or not. Null if no
+  // program lies in that lane.
   Tree* tree(uint32_t lane = 0, uint32_t device = 0);
 
  private:

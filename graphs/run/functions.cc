@@ -67,6 +67,13 @@ absl::Status Functions::NotRegistered(FunctionId id) const {
                    "id that it gets then"));
 }
 
+absl::Status Functions::NotTheOwner(const Function& function) {
+  return absl::FailedPreconditionError(
+      absl::StrCat("'", function.name, "' was called by somebody else than its owner, who alone "
+                   "may call it (FunctionOptions::calls_are_owners): a shape of a program runs in "
+                   "steps alone (Runtime::Begin)"));
+}
+
 void Functions::Retire(Function* function) {
   keeper_.graveyard().Add(std::move(function->body));
   table_.Retire(function);

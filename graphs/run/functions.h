@@ -14,6 +14,7 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
 #define GRAPHTREE_GRAPHS_RUN_FUNCTIONS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -53,6 +54,12 @@ class Functions {
   // Null if no function has this id, or if the one that had it was unregistered.
   Function* Find(FunctionId id) const { return table_.Find(id); }
   absl::Status NotRegistered(FunctionId id) const;
+  // Whether the function may be called now (FunctionOptions::calls_are_owners).
+  static bool MayBeCalled(const Function& function) {
+    const std::atomic<bool>* const are_owners = function.options.calls_are_owners;
+    return are_owners == nullptr || are_owners->load(std::memory_order_relaxed);
+  }
+  static absl::Status NotTheOwner(const Function& function);
   // Unregisters the function. Its body waits for the tree's work (graveyard.h), which may use what
   // the body has captured.
   void Retire(Function* function);

@@ -153,6 +153,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
+  if (!Functions::MayBeCalled(*function)) return Functions::NotTheOwner(*function);
   std::optional<StepMemory::StaysAwake> awake;
   if (ground_->memory->pool().has_parked_or_will() || outputs == nullptr) {
     GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, inputs, outputs, &awake));
@@ -204,6 +205,7 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   if (entrance_->has_pending_error()) return entrance_->TakePendingError();
   Function* const function = functions_.Find(id);
   if (function == nullptr) return functions_.NotRegistered(id);
+  if (!Functions::MayBeCalled(*function)) return Functions::NotTheOwner(*function);
   Values outputs;
   std::optional<StepMemory::StaysAwake> awake;
   GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, inputs, &outputs, &awake));
@@ -225,7 +227,7 @@ const Node* TreeCore::FindFor(FunctionId id, absl::Span<Value> inputs, Stream& s
   if (!pass.entered() || entrance_->has_pending_error()) return nullptr;
   Function* const function = functions_.Find(id);
   if (function == nullptr || ground_->memory->pool().has_parked_or_will()) return nullptr;
-  if (functions_.IsLeaving(*function)) return nullptr;
+  if (functions_.IsLeaving(*function) || !Functions::MayBeCalled(*function)) return nullptr;
   Call call{*function, nullptr, inputs, stream, nullptr};
   if (ground_->device.open_captures() > 0 && !CheckStream(*ground_, call).ok()) return nullptr;
   if (!begins_step) return matcher_.FindHit(call);

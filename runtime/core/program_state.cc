@@ -101,13 +101,14 @@ FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool
   options.exclude = is_eager;
   options.recorded_apart = options_.needs_commit;
   options.input_names = {"staged"};
+  options.calls_are_owners = &lane_.calls_tree;
   return lane_.tree->Register(std::move(name), std::move(options),
                               [this, shape, kept = kept_options_](Launcher& on, Values&) {
                                 return RunBody(shape, on);
                               });
 }
 
-// Whoever has the tree can call its functions by number. Without a step nothing is staged.
+// The tree lets nobody but us call it, and we may be in a call of another of the lane's functions.
 bool ProgramState::IsStepOf(const ShapeState* shape) const {
   return lane_.under_way.load(std::memory_order_relaxed) == this && lane_.step.shape == shape;
 }

@@ -61,6 +61,7 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
   if (step.tensors.any()) {
     GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
   }
+  const Lane::Calling calling(step.program->lane());
   if (step.is_strict && !tree.WouldReplay(step.shape->function, inputs, *step.stream,
                                           /*begins_step=*/!step.continues)) {
     step.is_refused = true;
@@ -169,6 +170,7 @@ absl::Status LaunchStep(OpenStep& step, Values* outputs) {
 
 absl::Status RecordApart(OpenStep& step) {
   Tree& tree = *step.program->lane().tree;
+  const Lane::Calling calling(step.program->lane());
   step.shape->is_by_cursor = false;
   Values inputs;
   if (step.memory != nullptr) {

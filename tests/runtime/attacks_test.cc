@@ -124,6 +124,32 @@ TEST_P(AttacksTest, AFunctionOfAProgramIsCalledByStepsAlone) {
   EXPECT_THAT(device().health(), IsOk());
 }
 
+// Also where it is recorded and the block looks like a step's: a replay runs no body that could say
+// so, and would unpack whatever lies there.
+TEST_P(AttacksTest, ARecordedFunctionOfAProgramIsReplayedByStepsAlone) {
+  const ProgramId program = Add(DoubleOptions(), {{.tokens = 8}});
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(StepWith(program, IdsFrom(1, 8)), Why::kHit);
+  const uint64_t replays = runtime().tree()->stats().replays;
+  const AddressRange words = NewWords(64);
+  for (FunctionId function = 1; function < 5; ++function) {
+    for (int64_t bytes = 16; bytes <= 256; bytes += 16) {
+      for (const DType type : {DType::kU8, DType::kI32}) {
+        Values outputs;
+        const int64_t size = bytes / BytesOf(type);
+        Values inputs = {Tensor::Foreign(words.base, Layout::Of(type, {size}))};
+        EXPECT_THAT(runtime().tree()->Run(function, absl::MakeSpan(inputs), a(), &outputs),
+                    testing::Not(IsOk()))
+            << function << ", " << bytes;
+      }
+    }
+  }
+  EXPECT_EQ(runtime().tree()->stats().replays, replays);
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(1, 8), 8));
+  EXPECT_EQ(StepWith(program, IdsFrom(2, 8)), Why::kHit);
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(2, 8), 8));
+}
+
 TEST_P(AttacksTest, ABodyThatUsesItsRuntimeIsRefusedAndNothingIsLost) {
   const ProgramId other = AddDouble({8}, "other");
   std::vector<absl::Status> said;

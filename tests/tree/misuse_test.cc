@@ -1,5 +1,6 @@
 // Options, arguments and callbacks that cannot be right: an error says so, nothing ends the
 // process, and the tree works on.
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -206,6 +207,27 @@ TEST_P(MisuseTest, AWorkspaceBeyondTheLastAddress) {
   EXPECT_EQ(found, fine) << "as it was";
   EXPECT_THAT(Refusal(uses(wrong), {Given(1)}),
               FailsWith(StatusCode::kInvalidArgument, "workspace 'wrong' is said to lie"));
+}
+
+// Of a function that its owner alone may call, not even a recording serves others.
+TEST_P(MisuseTest, AFunctionThatItsOwnerAloneMayCall) {
+  std::atomic<bool> is_owner = true;
+  const FunctionId owned = Register("owned", {.calls_are_owners = &is_owner}, Twice);
+  const Tensor x = Given(1);
+  CallInSteps(3, owned, {x});
+  const uint64_t before = replays();
+  is_owner = false;
+  NewStep();
+  EXPECT_THAT(Refusal(owned, {x}),
+              FailsWith(StatusCode::kFailedPrecondition, "'owned' was called by somebody else"));
+  EXPECT_THAT(tree().Record(owned, {x}, a()),
+              FailsWith(StatusCode::kFailedPrecondition, "'owned' was called by somebody else"));
+  Values inputs = {x};
+  EXPECT_FALSE(tree().WouldReplay(owned, absl::MakeSpan(inputs), a(), true));
+  EXPECT_EQ(replays(), before);
+  is_owner = true;
+  EXPECT_EQ(Read(CallInSteps(1, owned, {x})[0]), Times(PatternOf(1), 2));
+  EXPECT_EQ(replays(), before + 1);
 }
 
 }  // namespace
