@@ -24,6 +24,7 @@ enum class RuntimeBug : uint8_t {
   kFreesSlotsEarly,   // the event of the slots is set before the body
   kMovesInOneLane,    // the trees of other lanes do not hear that a workspace has moved
   kTrustsPlans,       // what was prepared ahead is used, whatever was touched since
+  kStrictLetsRun,     // strict does not ask the tree whether it would replay the step
   kForgetsPlanOrder,  // who uses what was prepared ahead does not wait for the side stream
 };
 

@@ -49,6 +49,7 @@ constexpr Planted kPlanted[] = {
     {"FreesSlotsEarly", RuntimeBug::kFreesSlotsEarly},
     {"MovesInOneLane", RuntimeBug::kMovesInOneLane},
     {"TrustsPlans", RuntimeBug::kTrustsPlans},
+    {"StrictLetsRun", RuntimeBug::kStrictLetsRun},
     {"ForgetsPlanOrder", RuntimeBug::kForgetsPlanOrder},
 };
 

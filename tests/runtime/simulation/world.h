@@ -6,6 +6,7 @@
 //                  \---> ProgramModel   world_checks.cc: what is compared
 //                                       world_workspaces.cc: dependencies that move and grow
 //                                       world_plan.cc: plans, and recording in idle slots
+//                                       world_modes.cc: other modes of serving
 //                                       world_free.cc: work behind a step's free events
 //                                       world_ahead.cc: programs that run ahead of others' steps
 #ifndef GRAPHTREE_TESTS_RUNTIME_SIMULATION_WORLD_H_
@@ -157,8 +158,16 @@ class World {
   absl::Status Vote(const Action& action);
   absl::Status Pair(const Action& action);
 
-  // world_steps.cc
+  // world_modes.cc
   absl::Status InMode(const Action& action);
+  absl::Status RecordInMode(Program& program, uint32_t pick);
+  // Whether strict did not let the step begin (`said`). An error if it had to, or must not.
+  absl::StatusOr<bool> IsRefusedByStrict(const Open& open, bool has_shape,
+                                         const absl::Status& said);
+  // Whether strict refused the step when it ran: then nothing has happened. Likewise.
+  absl::StatusOr<bool> CheckStrict(const Open& open, const absl::Status& said);
+
+  // world_steps.cc
   absl::Status DoStep(const StepSpec& spec);
   absl::Status Begin(const StepSpec& spec, const Key& call, Modes modes, bool is_voted_down,
                      Open* open);

@@ -24,19 +24,6 @@ absl::Status World::DoStep(const StepSpec& spec) {
   return Finish(open);
 }
 
-absl::Status World::InMode(const Action& action) {
-  constexpr ServingMode kModes[] = {{.serving = Serving::kOff},
-                                    {.serving = Serving::kShadow},
-                                    {.parity_every = 1},
-                                    {.parity_every = 2}};
-  mode_ = kModes[action.pick / 8 % 4];
-  absl::Status status = runtime_->SetServing(mode_);
-  for (int i = 0; i < 2 && status.ok() && !done_; ++i) status = DoStep(action.steps[0]);
-  mode_ = {};
-  status.Update(runtime_->SetServing({}));
-  return status;
-}
-
 absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bool is_voted_down,
                           Open* open) {
   Program& program = programs_[spec.program];
@@ -64,6 +51,10 @@ absl::Status World::Begin(const StepSpec& spec, const Key& call, Modes modes, bo
     Count("calls that slots cannot hold");
     return ShouldFail("a call that the slots cannot hold", step.status());
   }
+  GRAPHTREE_ASSIGN_OR_RETURN(
+      const bool is_refused,
+      IsRefusedByStrict(*open, has_shape, step.ok() ? absl::OkStatus() : step.status()));
+  if (is_refused) return absl::OkStatus();
   if (!step.ok()) return MayFail(step.status()) ? absl::OkStatus() : step.status();
   open->step = *step;
   Choose(step->choice(), has_shape, open);
@@ -143,6 +134,10 @@ absl::Status World::Finish(Open& open) {
   if (is_refused) return CheckRefused(said, open);
   open.why = step.why();
   open.words = step.Describe();
+  if (mode_.serving == Serving::kStrict) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const bool is_refused_now, CheckStrict(open, said));
+    if (is_refused_now) return absl::OkStatus();
+  }
   if (!absl::StrContains(open.words, WhyName(open.why))) {
     return Wrong("it does not say why", open.words);
   }
