@@ -204,6 +204,7 @@ TEST_F(PoolDebugTest, DeadMemoryIsInaccessibleUntilItIsAllocatedAgain) {
 TEST_F(PoolDebugTest, AFullDeviceIsToldAndNothingIsLost) {
   Open({.canaries = true});
   const Block block = Allocate(1000);
+  ASSERT_THAT(pool_->watchers().CheckCanaries(*stream_), IsOk());
   std::memset(PointerTo(block.range.end() + 24), 7, 5);
   std::vector<std::unique_ptr<PhysicalMemory>> all;
   const uint64_t unit = device_->memory().granularity();
