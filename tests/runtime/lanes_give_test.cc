@@ -122,7 +122,7 @@ GRAPHTREE_ON_EVERY_DEVICE(LanesGiveTest);
 
 TEST_P(LanesGiveTest, KeptOutputsWhileAllRecord) {
   ASSERT_OK_AND_ASSIGN(const auto third, device().NewStream());
-  for (int round = 0; round < 20 && failure().ok(); ++round) {
+  for (int round = 0; round < 5 && failure().ok(); ++round) {
     OpenRuntime({});
     gives_ = true;
     const std::vector<ProgramId> programs = {AddSlow(0), AddSlow(1), AddSlow(2)};
