@@ -19,6 +19,7 @@
 #include "allocator/snapshot/byte_sink.h"
 #include "allocator/snapshot/dict_maker.h"
 #include "allocator/snapshot/json_format.h"
+#include "allocator/snapshot/pickle_writer.h"
 #include "allocator/snapshot/words.h"
 #include "allocator/snapshot/write.h"
 #include "device/base/guarded_call.h"
@@ -30,6 +31,8 @@ namespace {
 namespace words = snapshot::words;
 using snapshot::DictMaker;
 using snapshot::Value;
+
+constexpr int kPickleProtocol = 4;
 
 // Bytes [begin, end) of a region, all mapped or parked.
 struct Extent {
@@ -347,6 +350,14 @@ absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptio
   return json;
 }
 
+absl::StatusOr<std::string> PoolSnapshotPickle(const snapshot::Snapshot& rows) {
+  std::string bytes;
+  const std::unique_ptr<snapshot::ByteSink> sink = snapshot::ByteSink::To(&bytes);
+  GRAPHTREE_RETURN_IF_ERROR(snapshot::WritePickle(rows, kPickleProtocol, *sink));
+  GRAPHTREE_RETURN_IF_ERROR(sink->Commit());
+  return bytes;
+}
+
 absl::Status WritePoolSnapshot(Pool& pool, const std::string& path,
                                const PoolSnapshotOptions& options) {
   const std::optional<snapshot::FileKind> kind = snapshot::FileKindOf(path);
@@ -355,8 +366,7 @@ absl::Status WritePoolSnapshot(Pool& pool, const std::string& path,
         absl::StrCat("\"", path, "\": a snapshot's file ends in .pickle, .json or .sqlite"));
   }
   GRAPHTREE_ASSIGN_OR_RETURN(const auto snapshot, TakePoolSnapshot(pool, options));
-  constexpr int kProtocol = 4;
-  return snapshot::WriteSnapshot(*snapshot, *kind, kProtocol, path);
+  return snapshot::WriteSnapshot(*snapshot, *kind, kPickleProtocol, path);
 }
 
 }  // namespace graphtree

@@ -51,6 +51,9 @@ absl::StatusOr<std::string> PoolSnapshotJson(Pool& pool, const PoolSnapshotOptio
 absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> TakePoolSnapshot(
     Pool& pool, const PoolSnapshotOptions& options = {});
 
+// The bytes of a pickle of protocol 4 with these rows. Needs the pool no more.
+absl::StatusOr<std::string> PoolSnapshotPickle(const snapshot::Snapshot& rows);
+
 // Into a file; its ending chooses the form (.pickle, .json, .sqlite). Pickles are of protocol 4,
 // which every viewer reads.
 absl::Status WritePoolSnapshot(Pool& pool, const std::string& path,

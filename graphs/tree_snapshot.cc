@@ -1,10 +1,13 @@
 // Writes the pool's snapshot together with the tree's nodes.
 #include "graphs/tree_snapshot.h"
 
+#include <memory>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "allocator/pool_snapshot.h"
 #include "allocator/snapshot_nodes.h"
+#include "device/base/status_macros.h"
 
 namespace graphtree {
 
@@ -18,6 +21,18 @@ absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path) {
     status = WritePoolSnapshot(tree.pool(), path, options);
   });
   return status;
+}
+
+absl::StatusOr<std::string> TreeSnapshotPickle(Tree& tree) {
+  absl::StatusOr<std::unique_ptr<snapshot::Snapshot>> rows;
+  tree.Inspect([&] {
+    const std::vector<SnapshotNode> nodes = tree.memory_of_nodes();
+    PoolSnapshotOptions options;
+    options.nodes = &nodes;
+    rows = TakePoolSnapshot(tree.pool(), options);
+  });
+  GRAPHTREE_RETURN_IF_ERROR(rows.status());
+  return PoolSnapshotPickle(**rows);
 }
 
 }  // namespace graphtree

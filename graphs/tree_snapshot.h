@@ -12,6 +12,7 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graphs/tree.h"
 
 namespace graphtree {
@@ -19,6 +20,9 @@ namespace graphtree {
 // The file's ending chooses the form: .pickle, .json or .sqlite. Changes nothing in the tree; the
 // pool's history gets an entry. Threads: any; calls wait meanwhile.
 absl::Status WriteTreeSnapshot(Tree& tree, const std::string& path);
+
+// The same as the bytes of a .pickle. Calls wait for its rows alone, not for its bytes.
+absl::StatusOr<std::string> TreeSnapshotPickle(Tree& tree);
 
 }  // namespace graphtree
 

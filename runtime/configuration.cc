@@ -91,10 +91,16 @@ absl::Status ReadServing(absl::string_view text, Serving* value) {
   return absl::OkStatus();
 }
 
+absl::Status ReadText(absl::string_view text, std::string* value) {
+  *value = std::string(text);
+  return absl::OkStatus();
+}
+
 std::string Write(bool value) { return value ? "on" : "off"; }
 std::string Write(uint64_t value) { return absl::StrCat(value); }
 std::string Write(uint32_t value) { return absl::StrCat(value); }
 std::string Write(double value) { return absl::StrCat(value); }
+std::string Write(const std::string& value) { return value; }
 std::string Write(Serving value) { return ServingName(value); }
 
 struct Row {
@@ -126,6 +132,8 @@ const Row kRows[] = {
                       "whether steps record shapes that were not recorded ahead"),
     GRAPHTREE_SETTING("WATCHES_STEPS", ReadBool, watches_steps,
                       "whether steps are timed and the last thousand kept"),
+    GRAPHTREE_SETTING("DOOR", ReadText, door,
+                      "path of a Unix socket for tools, such as graphtree top; empty: none"),
     GRAPHTREE_SETTING("POOL_BYTES", ReadBytes, pool_bytes,
                       "memory that the trees of one device may take together; 0: no limit"),
     GRAPHTREE_SETTING("LANE_POOL_BYTES", ReadBytes, tree.pool_bytes,

@@ -16,21 +16,33 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "allocator/pool_types.h"
 #include "graphs/tree_stats.h"
 #include "runtime/explain.h"
+#include "runtime/recording_plan.h"
 #include "runtime/serving.h"
+#include "runtime/shapes/key.h"
 #include "runtime/watch/durations.h"
 #include "runtime/why.h"
 
 namespace graphtree {
 
+// What a lane does at this moment.
+struct LaneNow {
+  std::string program;
+  std::optional<Key> shape = std::nullopt;  // none: it runs eagerly, for a size that no shape has
+  bool records = false;                     // a warm-up, too
+};
+
 struct LaneMetrics {
   uint32_t device = 0;
   uint32_t lane = 0;
+  std::optional<LaneNow> now = std::nullopt;  // none: between steps
   uint64_t steps = 0;
   uint64_t recordings = 0;
   uint64_t failed_recordings = 0;
@@ -68,6 +80,8 @@ struct Metrics {
   // Shapes that are recorded, and all that are not excluded.
   uint64_t ready_shapes = 0;
   uint64_t wanted_shapes = 0;
+  // What the last plan that was recorded came to. Null if there was none.
+  std::shared_ptr<const PlanResult> plan = nullptr;
 
   double ready_ratio() const {
     return wanted_shapes == 0 ? 1 : static_cast<double>(ready_shapes) / wanted_shapes;
@@ -76,6 +90,9 @@ struct Metrics {
 
 // Of each program, shapes that have a series of their own.
 inline constexpr size_t kMostLabelledShapes = 16;
+
+// "runs decode, tokens=8", "records decode, tokens=64".
+std::string ToString(const LaneNow& now);
 
 // Text format 0.0.4.
 std::string MetricsAsPrometheus(const Metrics& metrics);

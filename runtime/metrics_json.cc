@@ -1,4 +1,5 @@
 // The same figures as the struct's, by name.
+#include "absl/strings/str_cat.h"
 #include "device/base/json_writer.h"
 #include "graphs/reason.h"
 #include "runtime/metrics.h"
@@ -24,6 +25,8 @@ void WriteTree(const LaneMetrics& lane, JsonWriter& json) {
 
 void WriteLane(const LaneMetrics& lane, JsonWriter& json) {
   json.BeginObject().Key("device").Unsigned(lane.device).Key("lane").Unsigned(lane.lane);
+  json.Key("now");
+  lane.now.has_value() ? json.String(ToString(*lane.now)) : json.Null();
   json.Key("steps").Unsigned(lane.steps).Key("recordings").Unsigned(lane.recordings);
   json.Key("failed_recordings").Unsigned(lane.failed_recordings);
   json.Key("padded_tokens").Unsigned(lane.padded_tokens);
@@ -45,6 +48,11 @@ void WriteLane(const LaneMetrics& lane, JsonWriter& json) {
 }
 
 }  // namespace
+
+std::string ToString(const LaneNow& now) {
+  return absl::StrCat(now.records ? "records " : "runs ", now.program,
+                      now.shape.has_value() ? absl::StrCat(", ", ToString(*now.shape)) : "");
+}
 
 std::string MetricsAsJson(const Metrics& metrics) {
   JsonWriter json;

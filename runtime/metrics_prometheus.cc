@@ -6,6 +6,7 @@
 #include "absl/strings/string_view.h"
 #include "graphs/reason.h"
 #include "runtime/metrics.h"
+#include "runtime/metrics_estimates.h"
 #include "runtime/watch/prometheus_text.h"
 
 namespace graphtree {
@@ -132,6 +133,15 @@ void AddLanes(const Metrics& metrics, PrometheusText* text) {
       if (lane.refused[i] == 0) continue;
       text->Sample(With(lane, "reason", WhyName(static_cast<Why>(i))), lane.refused[i]);
     }
+  }
+  text->Family("graphtree_lane_now", "gauge",
+               "1 for what a lane does at the moment; nothing between steps.");
+  for (const LaneMetrics& lane : metrics.lanes) {
+    if (!lane.now.has_value()) continue;
+    Labels labels = With(lane, "doing", lane.now->records ? "record" : "run");
+    labels.emplace_back("program", lane.now->program);
+    labels.emplace_back("shape", lane.now->shape.has_value() ? ToString(*lane.now->shape) : "");
+    text->Sample(labels, uint64_t{1});
   }
   text->Family("graphtree_pool_bytes", "gauge",
                "Physical memory of the pool: live in its books, mapped beside that, or parked.");
@@ -280,6 +290,7 @@ std::string MetricsAsPrometheus(const Metrics& metrics) {
   AddLanes(metrics, &text);
   AddReasons(metrics, &text);
   AddPrograms(metrics, &text);
+  AddEstimates(metrics, &text);
   return text.text();
 }
 

@@ -15,6 +15,7 @@
 #include "runtime/core/idle_recorder.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
+#include "runtime/core/ledger_rows.h"
 #include "runtime/core/plan_maker.h"
 #include "runtime/core/plan_runner.h"
 #include "runtime/core/program_state.h"
@@ -23,6 +24,9 @@
 #include "runtime/core/runtime_core.h"
 #include "runtime/core/serving_steps.h"
 #include "runtime/core/step_launch.h"
+#include "runtime/door/server.h"
+#include "runtime/ledger_text.h"
+#include "runtime/runtime_pages.h"
 #include "runtime/watch/explain_watch.h"
 #include "runtime/watch/watch.h"
 #include "runtime/watch_json.h"
@@ -101,12 +105,18 @@ absl::StatusOr<std::unique_ptr<Runtime>> Runtime::Create(absl::Span<Device* cons
   }
   auto core = std::make_unique<RuntimeCore>(std::move(all), options);
   GRAPHTREE_RETURN_IF_ERROR(core->serving().Set(options.serving));
-  return std::unique_ptr<Runtime>(new Runtime(std::move(core)));
+  std::unique_ptr<Runtime> runtime(new Runtime(std::move(core)));
+  if (!options.door.empty()) GRAPHTREE_RETURN_IF_ERROR(runtime->OpenDoor(options.door));
+  return runtime;
 }
 
 Runtime::Runtime(std::unique_ptr<RuntimeCore> core) : core_(std::move(core)) {}
 
-Runtime::~Runtime() = default;
+// The door may wait for a call that runs, so that is looked at first.
+Runtime::~Runtime() {
+  core_->CheckNothingRuns();
+  CloseDoor();
+}
 
 absl::StatusOr<ProgramId> Runtime::AddProgram(ProgramOptions options) {
   return core_->AddProgram(std::move(options));
@@ -138,7 +148,12 @@ absl::StatusOr<RecordingPlan> Runtime::Plan(absl::Span<const ShapeToRecord> shap
 
 absl::StatusOr<PlanResult> Runtime::RecordPlan(const RecordingPlan& plan, Stream& stream,
                                                const AfterPlan& after) {
-  return core_->plan_runner().Run(plan, stream, after);
+  // `after` may ask for the ledger.
+  const auto show = [&](const PlanResult& result) {
+    core_->watch().SetPlan(result, core_->plan_maker().drivers());
+    if (after) after(result);
+  };
+  return core_->plan_runner().Run(plan, stream, show);
 }
 
 absl::StatusOr<ProgressReport> Runtime::Progress(Stream& stream, const ProgressOptions& options) {
@@ -250,7 +265,7 @@ RuntimeStats Runtime::stats() const {
 }
 
 MemoryLedger Runtime::ledger() const {
-  return core_->plan_maker().Ledger();
+  return LedgerOfWatch(core_->watch(), core_->dependencies().workspace_bytes());
 }
 
 Explanation Runtime::Explain(const ExplainOptions& options) const {
@@ -265,8 +280,12 @@ Metrics Runtime::metrics() const {
 
 std::string Runtime::DebugJson(const ExplainOptions& options) const {
   JsonWriter json;
-  json.BeginObject().Key("metrics").Raw(MetricsAsJson(metrics()));
+  json.BeginObject().Key("settings").BeginObject();
+  for (const Setting& setting : Settings()) json.Key(setting.name).String(setting.value);
+  json.EndObject().Key("metrics").Raw(MetricsAsJson(metrics()));
   json.Key("explanation").Raw(ExplanationAsJson(Explain(options)));
+  json.Key("plan").Raw(PlanAsJson(core_->watch().plan().get()));
+  json.Key("ledger").Raw(LedgerAsJson(ledger()));
   json.Key("trees").BeginArray();
   for (const WatchedLane& lane : core_->watch().lanes()) {
     json.BeginObject().Key("device").Unsigned(lane.device).Key("lane").Unsigned(lane.lane);
@@ -275,6 +294,18 @@ std::string Runtime::DebugJson(const ExplainOptions& options) const {
   json.EndArray().EndObject();
   return json.text();
 }
+
+absl::Status Runtime::OpenDoor(const std::string& path) {
+  if (door_ != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("a door was to be opened at ", path, " while another one is open at ",
+                     door_->path(), "; a runtime has one"));
+  }
+  GRAPHTREE_ASSIGN_OR_RETURN(door_, DoorServer::Open(path, PagesOf(*this, *core_)));
+  return absl::OkStatus();
+}
+
+void Runtime::CloseDoor() { door_ = nullptr; }
 
 Tree* Runtime::tree(uint32_t number, uint32_t device) {
   Lane* const lane = core_->lanes().Find({device, number});

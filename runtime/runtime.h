@@ -55,7 +55,8 @@
 // Threads: one thread at a time in each lane. A step that a second thread begins while the first
 // one's is under way is refused. Programs, shapes and dependencies are added, and epochs committed,
 // while no step is under way in any lane. Statistics may be read on the thread that steps, while no
-// other one does. No hidden threads, no state of the process.
+// other one does. No hidden threads, but for those of a door for tools that the program opens
+// (OpenDoor); no state of the process.
 #ifndef GRAPHTREE_RUNTIME_RUNTIME_H_
 #define GRAPHTREE_RUNTIME_RUNTIME_H_
 
@@ -96,6 +97,7 @@
 
 namespace graphtree {
 
+class DoorServer;
 class RuntimeCore;
 struct OpenStep;
 
@@ -274,7 +276,8 @@ class Runtime {
   // What is in force, and where it came from (configuration.h). On any thread, at any time.
   std::vector<Setting> Settings() const;
   RuntimeStats stats() const;
-  // Who holds the memory: by recording, shape and program (plan/ledger.h).
+  // Who holds the memory: by recording, shape and program (plan/ledger.h). On any thread, as
+  // metrics; it waits for the calls that run in its trees.
   MemoryLedger ledger() const;
   // Why steps ran as they did (explain.h). On any thread, at any time but while the runtime is
   // closed; it makes no step wait but for ExplainOptions::trees.
@@ -282,9 +285,18 @@ class Runtime {
   // What it counts and holds (metrics.h). On any thread, likewise; it waits for the calls that run
   // in its trees.
   Metrics metrics() const;
-  // All of it as one JSON text: {"metrics": ..., "explanation": ..., "trees": [{"device": ...,
-  // "lane": ..., "outline": ...}]}. On any thread, likewise.
+  // All of it as one JSON text: {"settings": ..., "metrics": ..., "explanation": ..., "plan": ...,
+  // "ledger": ..., "trees": [{"device": ..., "lane": ..., "outline": ...}]}. On any thread,
+  // likewise.
   std::string DebugJson(const ExplainOptions& options = {}) const;
+  // Opens a door for tools at this path: a Unix socket that speaks HTTP, to this process's user
+  // alone (door/server.h; runtime_pages.h has the list of pages, and the door shows it). `graphtree
+  // top PATH` and `curl --unix-socket PATH http://localhost/metrics` look in. Two threads serve it,
+  // and no step waits for them but for as long as they look into its tree. An error, and nothing is
+  // opened, if a door is open already, if the path is taken, too long, or where others could reach
+  // it. It is closed with the runtime. Not while another thread opens or closes it.
+  absl::Status OpenDoor(const std::string& path);
+  void CloseDoor();
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
   // Calling a program's own function there is an error, whether it is recorded or not. Null if no
   // program lies in that lane.
@@ -293,6 +305,7 @@ class Runtime {
  private:
   explicit Runtime(std::unique_ptr<RuntimeCore> core);
   std::unique_ptr<RuntimeCore> core_;
+  std::unique_ptr<DoorServer> door_;  // goes before the core
 };
 
 }  // namespace graphtree

@@ -41,6 +41,8 @@ struct RuntimeOptions {
   std::function<int64_t()> clock_ns = {};
   // False: steps are counted, and neither timed nor kept for Explain.
   bool watches_steps = true;
+  // Where a door for tools is opened with the runtime (Runtime::OpenDoor); empty: none is.
+  std::string door = {};
   // For people: the settings that came from the environment (configuration.h).
   std::vector<std::string> from_environment = {};
 };

@@ -1,6 +1,11 @@
 // Copies counters and figures.
 #include "runtime/core/collect_metrics.h"
 
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
 #include "allocator/pool.h"
 #include "graphs/tree.h"
 #include "runtime/watch/explain_watch.h"
@@ -8,10 +13,25 @@
 namespace graphtree {
 namespace {
 
-LaneMetrics LaneOf(const WatchedLane& watched) {
+std::optional<LaneNow> NowOf(const LaneWatch& lane, const std::vector<WatchedProgram>& programs) {
+  const LaneDoing doing = lane.doing();
+  if (doing.kind == LaneDoing::Kind::kNothing) return std::nullopt;
+  for (const WatchedProgram& program : programs) {
+    if (program.number != doing.program) continue;
+    LaneNow now = {.program = program.name, .records = doing.kind == LaneDoing::Kind::kRecording};
+    if (program.watch == nullptr) return now;
+    const ProgramWatch::Shapes shapes = program.watch->shapes();
+    if (doing.shape < shapes.size()) now.shape = shapes[doing.shape]->key;
+    return now;
+  }
+  return std::nullopt;
+}
+
+LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>& programs) {
   const LaneWatch& watch = *watched.watch;
   LaneMetrics lane{.device = watched.device,
                    .lane = watched.lane,
+                   .now = NowOf(watch, programs),
                    .steps = watch.counts.steps.get(),
                    .recordings = watch.counts.recordings.get(),
                    .failed_recordings = watch.counts.failed_recordings.get(),
@@ -45,6 +65,16 @@ ProgramMetrics ProgramOf(const ProgramWatch& watch, const std::vector<LaunchCost
 
 }  // namespace
 
+std::vector<LaneAtWork> LanesAtWork(const Watch& watch) {
+  std::vector<LaneAtWork> lanes;
+  const std::vector<WatchedProgram> programs = watch.programs();
+  for (const WatchedLane& lane : watch.lanes()) {
+    std::optional<LaneNow> now = NowOf(*lane.watch, programs);
+    if (now.has_value()) lanes.push_back({lane.device, lane.lane, *std::move(now)});
+  }
+  return lanes;
+}
+
 Metrics CollectMetrics(const Watch& watch, const Dependencies& dependencies,
                        const RuntimeOptions& options) {
   Metrics metrics{.touches = dependencies.touches(),
@@ -53,9 +83,11 @@ Metrics CollectMetrics(const Watch& watch, const Dependencies& dependencies,
                   .workspace_bytes = dependencies.workspace_bytes(),
                   .pool_budget_bytes = options.pool_bytes,
                   .executable_budget_bytes = options.shared.executable_bytes};
-  for (const WatchedLane& lane : watch.lanes()) metrics.lanes.push_back(LaneOf(lane));
+  metrics.plan = watch.plan();
+  const std::vector<WatchedProgram> programs = watch.programs();
+  for (const WatchedLane& lane : watch.lanes()) metrics.lanes.push_back(LaneOf(lane, programs));
   const std::vector<LaunchCost> costs = watch.launch_costs();
-  for (const WatchedProgram& program : watch.programs()) {
+  for (const WatchedProgram& program : programs) {
     if (program.watch == nullptr) continue;
     metrics.programs.push_back(ProgramOf(*program.watch, costs));
     for (const ExplainedShape& shape : metrics.programs.back().counts.shapes) {

@@ -81,6 +81,9 @@ absl::Status Dependencies::Move(DepId workspace, AddressRange memory) {
   const std::vector<std::string> stale = RecordedWith(index);
   table_.Move(index, memory);
   workspace_bytes_.Set(workspace_bytes_.get() - before.bytes + memory.bytes);
+  programs_.ForEach([&](ProgramId, ProgramState& program) {
+    program.watch()->workspace_bytes.Set(WorkspaceBytes(program));
+  });
   ++touches_;
   absl::Status first;
   lanes_.ForEach([&](Lane& lane) {

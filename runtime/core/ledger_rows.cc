@@ -1,22 +1,21 @@
-// Walks over lanes, programs and shapes.
+// Looks into each lane once, so that its figures are of one moment.
 #include "runtime/core/ledger_rows.h"
 
+#include <cmath>
 #include <cstdint>
+#include <iterator>
 #include <map>
-#include <string>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "allocator/ids.h"
 #include "allocator/pool.h"
 #include "allocator/snapshot_nodes.h"
 #include "graphs/host_bytes.h"
 #include "graphs/outline.h"
-#include "runtime/core/lane.h"
-#include "runtime/core/program_state.h"
-#include "runtime/program.h"
-#include "runtime/slots/staging_ring.h"
+#include "runtime/plan/guess.h"
+#include "runtime/watch/shape_watch.h"
 
 namespace graphtree {
 namespace {
@@ -24,15 +23,32 @@ namespace {
 // Whose a lane's recordings are, by their ids in its tree: program and shape.
 using Owners = absl::flat_hash_map<uint64_t, std::pair<uint32_t, uint32_t>>;
 
-void AddRecordings(const Lane& lane, uint32_t place, const Owners& owners, LedgerInput* input) {
+struct LaneProgram {
+  uint32_t place = 0;  // in LedgerInput::programs
+  ProgramWatch::Shapes shapes;
+};
+
+Owners OwnersOf(const Tree& tree, const std::vector<LaneProgram>& programs) {
+  Owners owners;
+  for (const LaneProgram& program : programs) {
+    for (const std::shared_ptr<ShapeWatch>& shape : program.shapes) {
+      for (const uint64_t id : tree.RecordingsOf(shape->function)) {
+        owners[id] = {program.place, shape->id};
+      }
+    }
+  }
+  return owners;
+}
+
+void AddRecordings(Tree& tree, uint32_t lane, const Owners& owners, LedgerInput* input) {
   absl::flat_hash_map<uint64_t, uint64_t> ops;
-  for (const OutlineNode& node : lane.tree->outline()) ops[node.id] = node.ops;
-  for (SnapshotNode& node : lane.tree->memory_of_nodes()) {
+  for (const OutlineNode& node : tree.outline()) ops[node.id] = node.ops;
+  for (SnapshotNode& node : tree.memory_of_nodes()) {
     const auto found = owners.find(node.id);
     const auto [program, shape] =
         found == owners.end() ? std::pair(LedgerInput::kNoProgram, 0u) : found->second;
     input->recordings.push_back(
-        {.lane = place,
+        {.lane = lane,
          .program = program,
          .shape = shape,
          .function = std::move(node.function),
@@ -41,6 +57,20 @@ void AddRecordings(const Lane& lane, uint32_t place, const Owners& owners, Ledge
          .executable_bytes = node.executable_bytes,
          .host_bytes = RecordingHostBytes(ops[node.id])});
   }
+}
+
+void AddLane(const WatchedLane& lane, const std::vector<LaneProgram>& programs,
+             LedgerInput* input) {
+  Tree& tree = *lane.tree;
+  tree.Inspect([&] {
+    const PoolBytes pool = PoolBytesOf(tree);
+    const auto place = static_cast<uint32_t>(input->lanes.size());
+    input->lanes.push_back({.device = lane.device,
+                            .number = lane.lane,
+                            .mapped_bytes = pool.mapped,
+                            .lasting_bytes = pool.lasting});
+    AddRecordings(tree, place, OwnersOf(tree, programs), input);
+  });
 }
 
 }  // namespace
@@ -54,37 +84,42 @@ PoolBytes PoolBytesOf(Tree& tree) {
   return bytes;
 }
 
-LedgerInput CollectLedger(const Lanes& lanes, const Programs& programs,
-                          const Dependencies& dependencies) {
-  LedgerInput input;
-  std::map<const Lane*, uint32_t> places;
-  lanes.ForEach([&](const Lane& lane) {
-    places[&lane] = static_cast<uint32_t>(input.lanes.size());
-    const PoolBytes pool = PoolBytesOf(*lane.tree);
-    input.lanes.push_back({.device = lane.device_number,
-                           .number = lane.number,
-                           .mapped_bytes = pool.mapped,
-                           .lasting_bytes = pool.lasting});
-  });
-  std::vector<Owners> owners(input.lanes.size());
-  programs.ForEach([&](ProgramId, ProgramState& program) {
-    const uint32_t place = places.at(&program.lane());
-    const auto number = static_cast<uint32_t>(input.programs.size());
-    for (uint32_t i = 0; i < program.table().size(); ++i) {
-      for (const uint64_t id : program.lane().tree->RecordingsOf(program.shape(i).function)) {
-        owners[place][id] = {number, i};
-      }
-    }
-    input.programs.push_back({.name = program.name(),
-                              .lane = place,
-                              .slot_bytes = program.mapped_slot_bytes(),
-                              .staging_bytes = program.ring().memory().bytes,
-                              .code_bytes = program.code_bytes(),
-                              .workspace_bytes = dependencies.WorkspaceBytes(program)});
-  });
-  for (const auto& [lane, place] : places) AddRecordings(*lane, place, owners[place], &input);
-  input.workspace_bytes = dependencies.workspace_bytes();
+LedgerInput CollectLedger(const Watch& watch, uint64_t workspace_bytes) {
+  LedgerInput input = {.workspace_bytes = workspace_bytes};
+  // A program's lane is there before the program is, so lanes are asked for last.
+  const std::vector<WatchedProgram> programs = watch.programs();
+  std::map<std::pair<uint32_t, uint32_t>, WatchedLane> lanes;
+  for (WatchedLane& lane : watch.lanes()) lanes[{lane.device, lane.lane}] = std::move(lane);
+  std::map<std::pair<uint32_t, uint32_t>, std::vector<LaneProgram>> programs_of;
+  for (const WatchedProgram& one : programs) {
+    if (one.watch == nullptr) continue;
+    const ProgramWatch& program = *one.watch;
+    const auto lane = lanes.find({program.device, program.lane});
+    programs_of[lane->first].push_back(
+        {static_cast<uint32_t>(input.programs.size()), program.shapes()});
+    input.programs.push_back(
+        {.name = program.name,
+         .lane = static_cast<uint32_t>(std::distance(lanes.begin(), lane)),
+         .slot_bytes = program.mapped_slot_bytes.get(),
+         .staging_bytes = program.staging_bytes.get(),
+         .code_bytes = program.code_bytes.get(),
+         .workspace_bytes = program.workspace_bytes.get()});
+  }
+  for (const auto& [place, lane] : lanes) AddLane(lane, programs_of[place], &input);
   return input;
+}
+
+MemoryLedger LedgerOfWatch(const Watch& watch, uint64_t workspace_bytes) {
+  LedgerInput input = CollectLedger(watch, workspace_bytes);
+  const std::map<uint32_t, DriverModel> drivers = watch.drivers();
+  for (LedgerInput::Recording& one : input.recordings) {
+    const auto model = drivers.find(input.lanes[one.lane].device);
+    if (model == drivers.end()) continue;
+    const Guess said = Guess::Exactly(static_cast<double>(one.executable_bytes));
+    one.executable_bytes =
+        static_cast<uint64_t>(std::llround(model->second.Executables(said).bytes));
+  }
+  return LedgerOf(input);
 }
 
 }  // namespace graphtree

@@ -1,18 +1,16 @@
 // Collects what a runtime's ledger is made of (plan/ledger.h): asks each lane's tree for its
-// recordings and their memory, and each program for its slots.
+// recordings and their memory, and takes the rest from what programs have noted (watch/watch.h).
 //
-// Threads: as statistics in runtime.h. Cost: copies each recording's ranges, so it is for people
-// and for whoever plans, and not for each step.
+// Threads: any, at any time; calls in a tree wait while it is looked at. Cost: copies each
+// recording's ranges, so it is for people and for whoever plans, and not for each step.
 #ifndef GRAPHTREE_RUNTIME_CORE_LEDGER_ROWS_H_
 #define GRAPHTREE_RUNTIME_CORE_LEDGER_ROWS_H_
 
 #include <cstdint>
 
 #include "graphs/tree.h"
-#include "runtime/core/dependencies.h"
-#include "runtime/core/lanes.h"
-#include "runtime/core/programs.h"
 #include "runtime/plan/ledger.h"
+#include "runtime/watch/watch.h"
 
 namespace graphtree {
 
@@ -23,9 +21,12 @@ struct PoolBytes {
 };
 PoolBytes PoolBytesOf(Tree& tree);
 
-// Recordings stand by lane, each lane's in the order in which its tree shows them.
-LedgerInput CollectLedger(const Lanes& lanes, const Programs& programs,
-                          const Dependencies& dependencies);
+// Recordings stand by lane, each lane's in the order in which its tree shows them; programs in the
+// order of their numbers, and a recording's shape is one's id. `workspace_bytes`: of all together.
+LedgerInput CollectLedger(const Watch& watch, uint64_t workspace_bytes);
+
+// With executables as the drivers hold them, as far as that is known.
+MemoryLedger LedgerOfWatch(const Watch& watch, uint64_t workspace_bytes);
 
 }  // namespace graphtree
 

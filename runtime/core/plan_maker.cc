@@ -71,15 +71,17 @@ absl::StatusOr<std::vector<PlanMaker::Row>> PlanMaker::Resolve(
 
 PlanMaker::Known PlanMaker::Learn() const {
   Known known;
-  known.input = CollectLedger(lanes_, programs_, dependencies_);
+  known.input = CollectLedger(watch_, dependencies_.workspace_bytes());
   known.ledger = LedgerOf(known.input);
   programs_.ForEach([&](ProgramId id, const ProgramState&) { known.programs.push_back(id); });
   for (size_t i = 0; i < known.input.recordings.size(); ++i) {
-    const LedgerInput::Recording& one = known.input.recordings[i];
+    LedgerInput::Recording& one = known.input.recordings[i];
     if (one.program == LedgerInput::kNoProgram) continue;
     const ProgramId id = known.programs[one.program];
     const absl::StatusOr<ProgramState*> program = programs_.Find(id);
-    if (!program.ok() || one.executable_bytes == 0) continue;  // evicted: nobody knows how many
+    if (!program.ok()) continue;
+    one.shape = (*program)->table().IndexOf(one.shape);  // from here on by the table's order
+    if (one.executable_bytes == 0) continue;             // evicted: nobody knows how many
     const ShapeState& shape = (*program)->shape(one.shape);
     const LedgerBytes& bytes = known.ledger.recordings[i].bytes;
     known.costs[{id.index, shape.mode}].Learn(
@@ -341,18 +343,6 @@ absl::StatusOr<RecordingPlan> PlanMaker::Make(absl::Span<const ShapeToRecord> sh
   plan.estimate = Estimate(known, chosen);
   plan.words = Words(plan, chosen);
   return plan;
-}
-
-MemoryLedger PlanMaker::Ledger() const {
-  LedgerInput input = CollectLedger(lanes_, programs_, dependencies_);
-  for (LedgerInput::Recording& one : input.recordings) {
-    const auto model = drivers_.find(input.lanes[one.lane].device);
-    if (model == drivers_.end()) continue;
-    const Guess said = Guess::Exactly(static_cast<double>(one.executable_bytes));
-    one.executable_bytes =
-        static_cast<uint64_t>(std::llround(model->second.Executables(said).bytes));
-  }
-  return LedgerOf(input);
 }
 
 }  // namespace graphtree

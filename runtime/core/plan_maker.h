@@ -24,7 +24,6 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "runtime/core/dependencies.h"
-#include "runtime/core/lanes.h"
 #include "runtime/core/programs.h"
 #include "runtime/core/recordings.h"
 #include "runtime/plan/estimate.h"
@@ -33,6 +32,7 @@
 #include "runtime/plan/selection.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime_options.h"
+#include "runtime/watch/watch.h"
 
 namespace graphtree {
 
@@ -42,9 +42,9 @@ class PlanMaker {
   static constexpr uint64_t kPiece = 2 << 20;
 
   // All of them outlive it.
-  PlanMaker(const Lanes& lanes, const Programs& programs, const Dependencies& dependencies,
+  PlanMaker(const Watch& watch, const Programs& programs, const Dependencies& dependencies,
             const Recordings& recordings, const RuntimeOptions& options)
-      : lanes_(lanes),
+      : watch_(watch),
         programs_(programs),
         dependencies_(dependencies),
         recordings_(recordings),
@@ -55,11 +55,10 @@ class PlanMaker {
   // No shapes: all of the runtime's. An error if one is not there, if they lie on several devices,
   // or if the budget is less than what a program needs.
   absl::StatusOr<RecordingPlan> Make(absl::Span<const ShapeToRecord> shapes, uint64_t budget);
-  // With executables as the driver holds them, as far as that is known.
-  MemoryLedger Ledger() const;
 
   // What was seen of the device with that number, and of a program's code and workspaces.
   DriverModel& driver(uint32_t device) { return drivers_[device]; }
+  const std::map<uint32_t, DriverModel>& drivers() const { return drivers_; }
   DriverModel& code(ProgramId program) { return codes_[program.index]; }
   LineFit& workspaces(ProgramId program) { return workspaces_[program.index]; }
 
@@ -101,7 +100,7 @@ class PlanMaker {
   Guess Workspaces(const std::vector<Row>& chosen);
   std::string Words(const RecordingPlan& plan, const std::vector<Row>& chosen) const;
 
-  const Lanes& lanes_;
+  const Watch& watch_;
   const Programs& programs_;
   const Dependencies& dependencies_;
   const Recordings& recordings_;

@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Lane& lane,
   }
   GRAPHTREE_ASSIGN_OR_RETURN(program->table_, ShapeTable::Make(program->options_.rules, {}));
   program->watch_->slot_bytes.Set(program->slot_bytes());
+  program->watch_->mapped_slot_bytes.Set(program->memory_->mapped_bytes());
   program->watch_->staging_bytes.Set(program->ring_->memory().bytes);
   program->eager_.mode = Mode::kEager;
   program->eager_.function = program->RegisterShape(&program->eager_, name, /*is_eager=*/true);
@@ -218,6 +219,7 @@ absl::Status ProgramState::AddShapes(absl::Span<const Key> keys, Mode mode) {
     shape->function = RegisterShape(shape.get(), std::move(called), /*is_eager=*/false);
     shape->watch = std::make_shared<ShapeWatch>(static_cast<uint32_t>(shapes_.size()), shape->key,
                                                 shape->mode);
+    shape->watch->function = shape->function;
     watch_->AddShape(shape->watch);
     shapes_.push_back(std::move(shape));
   }

@@ -109,11 +109,9 @@ class ProgramState {
   // None if the program does not tell.
   const FreeEvents& free_events() const { return free_events_; }
   uint64_t slot_bytes() const { return arena_.bytes; }
-  // The slots' memory as the device gave it, in whole pieces.
-  uint64_t mapped_slot_bytes() const { return memory_->mapped_bytes(); }
   // That the driver took when its shapes ran first, as far as somebody looked.
-  uint64_t code_bytes() const { return code_bytes_; }
-  void NoteCode(uint64_t bytes) { code_bytes_ += bytes; }
+  uint64_t code_bytes() const { return watch_->code_bytes.get(); }
+  void NoteCode(uint64_t bytes) { watch_->code_bytes.Add(bytes); }
   const std::shared_ptr<ProgramWatch>& watch() const { return watch_; }
   // Tells the watch what the ring has counted.
   void TellWatch() {
@@ -187,7 +185,6 @@ class ProgramState {
   FreeEvents free_events_;
   std::unique_ptr<SlotMemory> memory_;
   std::unique_ptr<StagingRing> ring_;  // goes before the memory, and waits for the last step
-  uint64_t code_bytes_ = 0;
   ShapeState eager_;
   std::vector<std::unique_ptr<ShapeState>> shapes_;
   std::optional<ShapeTable> table_;  // set by Create

@@ -14,6 +14,7 @@
 #include "runtime/core/step_launch.h"
 #include "runtime/core/why_route.h"
 #include "runtime/slots/planted_bug.h"
+#include "runtime/watch/lane_watch.h"
 
 namespace graphtree {
 
@@ -104,6 +105,9 @@ absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, 
   const Choice choice = {
       .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
   GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
+  const LaneWatch::Doing doing(
+      *program.lane().watch,
+      {LaneDoing::Kind::kRecording, program.number(), step->shape->watch->id});
   step->block.StagePadding();
   const absl::Status status = RunToRecord(*step, why);
   const LastCall last = program.lane().tree->last_call();

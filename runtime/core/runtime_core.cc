@@ -42,16 +42,20 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
       programs_(number_),
       dependencies_(number_, lanes_, programs_, options_),
       recordings_(lanes_, programs_, dependencies_, options_),
-      plan_maker_(lanes_, programs_, dependencies_, recordings_, options_),
+      plan_maker_(watch_, programs_, dependencies_, recordings_, options_),
       serving_(lanes_, dependencies_, watch_, options_),
       plan_runner_(lanes_, programs_, dependencies_, recordings_, plan_maker_, serving_, options_),
       idle_recorder_(lanes_, programs_, dependencies_, recordings_, serving_, options_) {}
 
-// Trees close first and wait for their work, as programs own the memory that it uses.
-RuntimeCore::~RuntimeCore() {
+void RuntimeCore::CheckNothingRuns() const {
   GRAPHTREE_CHECK(!lanes_.AnyRuns())
       << "a runtime was closed " << lanes_.WhoRuns()
       << ": its memory is in use. Close it once Step::Run or Record has returned";
+}
+
+// Trees close first and wait for their work, as programs own the memory that it uses.
+RuntimeCore::~RuntimeCore() {
+  CheckNothingRuns();
   lanes_.CloseTrees();
   programs_.LeaveBehind();
 }
@@ -89,7 +93,8 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
     if (is_new) lanes_.Remove(place);
     return program.status();
   }
-  const std::shared_ptr<const ProgramWatch> watch = (*program)->watch();
+  const std::shared_ptr<ProgramWatch> watch = (*program)->watch();
+  watch->workspace_bytes.Set(dependencies_.WorkspaceBytes(**program));
   const ProgramId id = programs_.Add(*std::move(program));
   if (is_new) watch_.AddLane({place.first, place.second, lane->watch, lane->tree.get()});
   watch_.AddProgram(id.index, watch);

@@ -57,6 +57,8 @@ class RuntimeCore {
   RuntimeCore& operator=(const RuntimeCore&) = delete;
 
   // runtime_core.cc
+  // A runtime that is closed now takes memory from under a step: ends the process, if one runs.
+  void CheckNothingRuns() const;
   absl::StatusOr<ProgramId> AddProgram(ProgramOptions options);
   absl::Status AddShapes(ProgramId program, absl::Span<const Key> keys, Mode mode);
   absl::Status Exclude(ProgramId program, const Key& key, bool excluded);
@@ -80,6 +82,7 @@ class RuntimeCore {
   const IdleRecorder& idle_recorder() const { return idle_recorder_; }
   ServingSteps& serving() { return serving_; }
   const ServingSteps& serving() const { return serving_; }
+  Watch& watch() { return watch_; }
   const Watch& watch() const { return watch_; }
   const RuntimeOptions& options() const { return options_; }
 

@@ -28,6 +28,14 @@ uint32_t ShapeIdOf(const OpenStep& step, bool has_shape) {
   return static_cast<uint32_t>(step.program->IdOf(step.choice.better));
 }
 
+// A step that is to have a graph, and has none yet, warms up or records.
+LaneDoing DoingOf(const OpenStep& step) {
+  const bool has_shape = IsReplay(step.choice.why);
+  const bool records = has_shape && !step.shape->life.is_recorded();
+  return {records ? LaneDoing::Kind::kRecording : LaneDoing::Kind::kStep, step.program->number(),
+          ShapeIdOf(step, has_shape)};
+}
+
 }  // namespace
 
 absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Stream& stream,
@@ -68,6 +76,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   }
   bool is_launched = status.ok();
   if (is_launched) {
+    const LaneWatch::Doing doing(watch, DoingOf(step));
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
       status = serving_.RefuseInRun(step);

@@ -79,7 +79,7 @@ class Loop {
     return absl::OkStatus();
   }
 
-  int listening_fd() const { return socket_->fd(); }
+  const SocketFile& socket() const { return *socket_; }
 
  private:
   using Connections = std::map<uint64_t, std::unique_ptr<Connection>>;
@@ -266,9 +266,11 @@ class LoopServer : public DoorServer {
     if (getpid() == owner_) return;
     // The threads are the parent's, and may have had any lock when it forked: nothing of theirs can
     // be touched here. What the child has is a way in that nobody answers.
-    close(loop_->listening_fd());
+    close(loop_->socket().fd());
     (void)loop_.release();
   }
+
+  const std::string& path() const override { return loop_->socket().path(); }
 
  private:
   std::unique_ptr<Loop> loop_;

@@ -64,6 +64,8 @@ class DoorServer {
   // Waits for the page that is being made, and for nothing else.
   virtual ~DoorServer() = default;
 
+  virtual const std::string& path() const = 0;
+
  protected:
   DoorServer() = default;
 };

@@ -40,6 +40,14 @@ struct LaneCounts {
   Counter parity_skipped;
 };
 
+// What a lane does at this moment.
+struct LaneDoing {
+  enum class Kind : uint8_t { kNothing, kStep, kRecording };  // a warm-up is part of a recording
+  Kind kind = Kind::kNothing;
+  uint32_t program = 0;                   // its number among the watched (watch.h)
+  uint32_t shape = ShapeWatch::kEagerId;  // by id
+};
+
 class LaneWatch {
  public:
   static constexpr int64_t kNotTimed = -1;
@@ -48,6 +56,26 @@ class LaneWatch {
   LaneWatch(ClockNs clock, bool is_on) : clock_(std::move(clock)), is_on_(is_on) {}
   LaneWatch(const LaneWatch&) = delete;
   LaneWatch& operator=(const LaneWatch&) = delete;
+
+  // Says what the lane does, for as long as it lives.
+  class Doing {
+   public:
+    Doing(LaneWatch& watch, LaneDoing doing) : doing_(watch.doing_) {
+      doing_.Set(uint64_t{doing.shape} << 32 | uint64_t{doing.program} << 2 |
+                 static_cast<uint64_t>(doing.kind));
+    }
+    ~Doing() { doing_.Set(0); }
+    Doing(const Doing&) = delete;
+    Doing& operator=(const Doing&) = delete;
+
+   private:
+    Counter& doing_;
+  };
+  LaneDoing doing() const {
+    const uint64_t word = doing_.get();
+    return {static_cast<LaneDoing::Kind>(word & 3), static_cast<uint32_t>(word) >> 2,
+            static_cast<uint32_t>(word >> 32)};
+  }
 
   // When the step began, or kNotTimed. `expects_replay`: it is timed only now and then.
   int64_t BeginTiming(bool expects_replay) {
@@ -114,6 +142,7 @@ class LaneWatch {
   std::array<Counter, kWhyCount> refused_;
   Counter padded_tokens_;
   std::array<Durations, kRouteCount> times_;
+  Counter doing_;  // a LaneDoing
   StepLog log_;
 };
 

@@ -16,6 +16,7 @@
 #include <mutex>
 #include <string>
 
+#include "graphs/function_options.h"
 #include "graphs/tree_stats.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
@@ -74,6 +75,7 @@ struct ShapeWatch {
   const uint32_t id;  // among the program's shapes, or kEagerId
   const Key key;      // of what runs eagerly: empty
   const Mode mode;
+  FunctionId function = 0;  // of the lane's tree; set before the shape is shown
   std::array<Counter, kWhyCount> why;
   std::array<Time, kRouteCount> times;  // of the steps that were timed
   std::atomic<Why> usable{Why::kNotRecorded};  // as the shape table has it

@@ -31,6 +31,23 @@ std::vector<LaunchCost> Watch::launch_costs() const {
   return launch_costs_;
 }
 
+void Watch::SetPlan(const PlanResult& plan, std::map<uint32_t, DriverModel> drivers) {
+  auto shown = std::make_shared<const PlanResult>(plan);
+  const std::lock_guard<std::mutex> lock(mutex_);
+  plan_ = std::move(shown);
+  drivers_ = std::move(drivers);
+}
+
+std::shared_ptr<const PlanResult> Watch::plan() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return plan_;
+}
+
+std::map<uint32_t, DriverModel> Watch::drivers() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return drivers_;
+}
+
 std::vector<WatchedLane> Watch::lanes() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return lanes_;

@@ -12,6 +12,7 @@
 #define GRAPHTREE_RUNTIME_WATCH_WATCH_H_
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,6 +20,8 @@
 #include <vector>
 
 #include "graphs/tree.h"
+#include "runtime/plan/estimate.h"
+#include "runtime/recording_plan.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/watch/counter.h"
@@ -49,8 +52,11 @@ class ProgramWatch {
   const std::string name;
   const uint32_t device;
   const uint32_t lane;
-  // As RuntimeStats has them, and set by the lane's thread.
+  // As RuntimeStats and the ledger have them; set by the lane's thread.
   Counter slot_bytes;
+  Counter mapped_slot_bytes;  // in whole pieces, as the device gave it
+  Counter code_bytes;         // that the driver took when its shapes ran first
+  Counter workspace_bytes;    // of the workspaces that it depends on
   Counter staging_bytes;
   Counter staging_waits;
   Counter staging_told;
@@ -104,11 +110,19 @@ class Watch {
   // In the order of their numbers.
   std::vector<WatchedProgram> programs() const;
 
+  // A plan was recorded, and so much is known of the drivers, by device.
+  void SetPlan(const PlanResult& plan, std::map<uint32_t, DriverModel> drivers);
+  // The last one. Null if there was none.
+  std::shared_ptr<const PlanResult> plan() const;
+  std::map<uint32_t, DriverModel> drivers() const;
+
  private:
   mutable std::mutex mutex_;
   std::vector<WatchedLane> lanes_;
   std::vector<WatchedProgram> programs_;
   std::vector<LaunchCost> launch_costs_;
+  std::shared_ptr<const PlanResult> plan_;
+  std::map<uint32_t, DriverModel> drivers_;
 };
 
 }  // namespace graphtree
