@@ -6,6 +6,7 @@
 #include "tools/verbs/devices.h"
 #include "tools/verbs/shell.h"
 #include "tools/verbs/version.h"
+#include "tools/watch/verbs.h"
 
 namespace graphtree {
 
@@ -15,6 +16,7 @@ cli::Registry AllVerbs() {
   registry.Add(DevicesVerb());
   registry.Add(VersionVerb());
   registry.Add(memory::MemoryVerbs());
+  registry.Add(watch::WatchVerbs());
   registry.Add(CompletionVerb([] { return AllVerbs().verbs(); }));
   registry.Add(ManVerb([] { return AllVerbs().verbs(); }));
   return registry;
