@@ -88,7 +88,9 @@ absl::Status RunAll(Stage& stage, Comparison* comparison) {
                               {.ladder = comparison->ladder,
                                .budget_bytes = stage.options.budget_bytes,
                                .records_ahead = stage.options.records_ahead,
-                               .records_idle = stage.options.records_idle});
+                               .records_idle = stage.options.records_idle,
+                               .serving = stage.options.serving,
+                               .door = stage.options.door});
   };
   const auto at_the_end = [&](Way& way) {
     Runtime& runtime = static_cast<RuntimeWay&>(way).runtime();
@@ -96,6 +98,7 @@ absl::Status RunAll(Stage& stage, Comparison* comparison) {
       comparison->idle = static_cast<RuntimeWay&>(way).idle_recordings();
     }
     comparison->runtime = runtime.stats();
+    comparison->explanation = runtime.Explain({.steps = 0, .trees = false});
     comparison->tree = runtime.tree()->stats();
     comparison->outline = runtime.tree()->outline();
     return stage.options.at_the_end(*runtime.tree());
@@ -181,6 +184,7 @@ absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options) {
   comparison.most_requests = options.most_requests;
   comparison.budget_bytes = options.budget_bytes;
   comparison.records_ahead = options.records_ahead;
+  comparison.serving = options.serving;
   comparison.ladder = LadderUnder(options.budget_bytes, options.most_requests);
   Stage stage = {device, options, nullptr, nullptr, nullptr};
   GRAPHTREE_RETURN_IF_ERROR(stage.Set());

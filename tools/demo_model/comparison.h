@@ -20,7 +20,9 @@
 #include "device/device.h"
 #include "graphs/outline.h"
 #include "graphs/tree.h"
+#include "runtime/explain.h"
 #include "runtime/runtime_options.h"
+#include "runtime/serving.h"
 #include "tools/demo_model/day.h"
 #include "tools/demo_model/kernels/dims.h"
 #include "tools/demo_model/ladder.h"
@@ -41,6 +43,8 @@ struct DemoOptions {
   uint64_t budget_bytes = kDefaultBudget;  // that graphs may hold, in each way
   bool records_ahead = false;              // graphtree does, before the first request
   bool records_idle = false;               // or between steps
+  ServingMode serving = {};                // of graphtree
+  std::string door = {};                   // where tools may look into graphtree; empty: nowhere
   // Which way is running, and the steps that it has done.
   std::function<void(const char* way, int step)> progress = [](const char*, int) {};
   // Called while the runtime is still open, behind its last step.
@@ -63,6 +67,8 @@ struct Comparison {
   uint64_t budget_bytes = 0;
   bool records_ahead = false;
   std::optional<IdleRecordings> idle;  // if it recorded between steps
+  ServingMode serving = {};
+  Explanation explanation;  // of graphtree, without trees and single steps
   std::vector<Rung> ladder;
   uint64_t weight_bytes = 0;
   uint64_t cache_bytes = 0;

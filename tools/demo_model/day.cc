@@ -80,6 +80,7 @@ absl::StatusOr<Day> RunDay(Stream& stream, Weights& weights, const WayMaker& mak
     day.steps.push_back(std::move(record));
     GRAPHTREE_RETURN_IF_ERROR(way->Idle());
     options.progress(static_cast<int>(day.steps.size()));
+    if (options.ends()) break;
   }
   day.graphs = way->graphs();
   GRAPHTREE_RETURN_IF_ERROR(options.at_the_end(*way));

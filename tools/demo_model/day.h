@@ -56,6 +56,8 @@ struct DayOptions {
   int most_requests = 0;
   // Called after each step with the steps done so far.
   std::function<void(int)> progress = [](int) {};
+  // Asked after each step: true ends the day early.
+  std::function<bool()> ends = [] { return false; };
   // Called with the way still open, behind the last step.
   std::function<absl::Status(Way& way)> at_the_end = [](Way&) { return absl::OkStatus(); };
 };

@@ -29,6 +29,7 @@ void WriteDay(const Comparison& comparison, JsonWriter& json) {
 
 void WriteLadder(const Comparison& comparison, JsonWriter& json) {
   json.Key("budget_bytes").Unsigned(comparison.budget_bytes);
+  json.Key("mode").String(ToString(comparison.serving));
   json.Key("records_ahead").Bool(comparison.records_ahead);
   if (comparison.idle.has_value()) {
     json.Key("ready_ratio").BeginArray();

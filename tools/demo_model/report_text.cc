@@ -13,6 +13,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "runtime/serving.h"
 #include "runtime/why.h"
 #include "tools/cli/wrap.h"
 #include "tools/demo_model/kernels/dims.h"
@@ -116,6 +117,21 @@ std::string Table(const Comparison& comparison) {
   return text;
 }
 
+std::string HowRecorded(const Comparison& comparison) {
+  const ServingMode& mode = comparison.serving;
+  if (!ServesGraphs(mode.serving)) {
+    return absl::StrCat("It served in mode ", ToString(mode), ": every step ran eagerly.");
+  }
+  const char* const when =
+      comparison.records_ahead     ? "All shapes were recorded before the first request."
+      : comparison.idle.has_value() ? "Shapes are recorded between steps."
+                                    : "Shapes are recorded while serving, by the second step that "
+                                      "needs them.";
+  const bool is_plain = mode.serving == Serving::kReplay && mode.parity_every == 0;
+  if (is_plain) return when;
+  return absl::StrCat(when, " It served in mode ", ToString(mode), ".");
+}
+
 std::string Legend(const Comparison& comparison) {
   std::string text = "\n";
   const auto say = [&](const char* name, absl::string_view words) {
@@ -128,12 +144,7 @@ std::string Legend(const Comparison& comparison) {
       "before the first request.");
   say("graphtree", absl::StrCat("the runtime: inputs, preparation, layers and picking are one "
                                 "launch. ",
-                                comparison.records_ahead
-                                    ? "All shapes were recorded before the first request."
-                                : comparison.idle.has_value()
-                                    ? "Shapes are recorded between steps."
-                                    : "Shapes are recorded while serving, by the second step that "
-                                      "needs them."));
+                                HowRecorded(comparison)));
   say("times",
       "medians over the steps that graphtree replayed. Host time is what the calling thread pays "
       "to submit a step. The cold first token counts from the start, and includes what is "
@@ -311,7 +322,8 @@ std::string Ranges(const std::vector<size_t>& numbers) {
 std::string ReportText(const Comparison& comparison) {
   return absl::StrCat(Heading(comparison), Table(comparison), TokensText(comparison),
                       RatioText(comparison), Legend(comparison), LadderText(comparison),
-                      IdleText(comparison), ReasonsText(comparison));
+                      IdleText(comparison), ReasonsText(comparison),
+                      AdviceText(comparison.explanation));
 }
 
 }  // namespace graphtree::demo

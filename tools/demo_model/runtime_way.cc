@@ -59,6 +59,8 @@ absl::StatusOr<std::unique_ptr<RuntimeWay>> RuntimeWay::Create(Device& device, S
   RuntimeOptions runtime_options;
   runtime_options.tree.budget.executable_bytes = options.budget_bytes;
   runtime_options.records_while_serving = !options.records_idle;
+  runtime_options.serving = options.serving;
+  runtime_options.door = options.door;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Runtime> runtime,
                              Runtime::Create(device, runtime_options));
   std::unique_ptr<RuntimeWay> way(

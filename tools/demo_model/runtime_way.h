@@ -25,6 +25,7 @@
 #include "graphs/tensor.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime.h"
+#include "runtime/serving.h"
 #include "tools/demo_model/ladder.h"
 #include "tools/demo_model/way.h"
 #include "tools/demo_model/weights.h"
@@ -38,6 +39,8 @@ struct RuntimeWayOptions {
   bool records_ahead = false;
   // Or between steps.
   bool records_idle = false;
+  ServingMode serving = {};
+  std::string door = {};  // where tools may look in; empty: nowhere
 };
 
 // What came of recording between steps.

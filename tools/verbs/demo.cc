@@ -18,6 +18,7 @@
 #include "graphs/outline.h"
 #include "graphs/tree.h"
 #include "graphs/tree_snapshot.h"
+#include "runtime/serving.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/input_file.h"
 #include "tools/cli/output_file.h"
@@ -29,15 +30,16 @@
 #include "tools/demo_model/report.h"
 #include "tools/demo_model/trace.h"
 #include "tools/verbs/cuda_environment.h"
+#include "tools/verbs/demo_serve.h"
 
 namespace graphtree {
 namespace {
 
-constexpr int64_t kMostSteps = 1'000'000;
 constexpr int64_t kSteps = 300;
 
 // The first GPU where there is one.
-std::string DefaultDevice() {
+std::string DeviceOption(const cli::Arguments& arguments) {
+  if (arguments.Has("--device")) return arguments.Text("--device");
   for (const DeviceListing& device : ListDevices(CudaOptionsOfEnvironment())) {
     if (device.status.ok() && device.name != "host") return device.name;
   }
@@ -91,6 +93,22 @@ absl::Status SnapshotOption(const cli::Arguments& arguments, demo::DemoOptions* 
   return absl::OkStatus();
 }
 
+absl::StatusOr<ServingMode> ModeOption(const cli::Arguments& arguments) {
+  ServingMode mode;
+  GRAPHTREE_ASSIGN_OR_RETURN(mode.serving, ServingFrom(arguments.Text("--mode", "replay")));
+  GRAPHTREE_ASSIGN_OR_RETURN(const int every,
+                             InRange(arguments, "--parity", 0, arguments.Has("--parity") ? 1 : 0,
+                                     1'000'000));
+  mode.parity_every = static_cast<uint32_t>(every);
+  if (mode.serving == Serving::kStrict && !arguments.Has("--record-ahead")) {
+    return absl::InvalidArgumentError(
+        "--mode strict makes an eager step an error, and without --record-ahead the first one is "
+        "eager, as nothing is recorded yet; give both");
+  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckServing(mode));
+  return mode;
+}
+
 absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
                                               cli::ProgressLine& progress) {
   GRAPHTREE_RETURN_IF_ERROR(FilesDiffer(arguments));
@@ -112,6 +130,8 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
         "--record-ahead records all shapes before the first request, and --record-idle between "
         "steps; give one of them");
   }
+  GRAPHTREE_ASSIGN_OR_RETURN(options.serving, ModeOption(arguments));
+  options.door = arguments.Text("--door");
   GRAPHTREE_RETURN_IF_ERROR(SnapshotOption(arguments, &options));
   if (!arguments.Has("--quiet")) {
     options.progress = [&progress](const char* way, int step) {
@@ -124,6 +144,7 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
 // Of the built-in trace; a file says everything by itself.
 absl::StatusOr<std::vector<demo::Request>> BuiltInTrace(const cli::Arguments& arguments,
                                                         int most_requests) {
+  constexpr int64_t kMostSteps = 1'000'000;
   for (const char* option : {"--steps", "--seed"}) {
     if (!arguments.Has("--trace") || !arguments.Has(option)) continue;
     return absl::InvalidArgumentError(
@@ -140,6 +161,41 @@ absl::StatusOr<std::vector<demo::Request>> TraceFromFile(const std::string& path
   absl::StatusOr<std::vector<demo::Request>> requests = demo::ParseTrace(text);
   if (requests.ok()) return requests;
   return absl::InvalidArgumentError(absl::StrCat(path, ": ", requests.status().message()));
+}
+
+int WrongUse(const absl::Status& status, cli::Console& console) {
+  console.err << "graphtree demo: " << status.message() << "\n";
+  return cli::kWrongUse;
+}
+
+// --steps is about so many in each day, --seed that of the first.
+int ServeDemo(const cli::Arguments& arguments, demo::DemoOptions options,
+              cli::Console& console) {
+  for (const char* option : kFileOptions) {
+    if (!arguments.Has(option)) continue;
+    return WrongUse(absl::InvalidArgumentError(absl::StrCat(
+                        option, " is for a day that ends, and --serve has none; `graphtree top` "
+                                "and its kin look into a server that runs")),
+                    console);
+  }
+  if (arguments.Has("--trace")) {
+    absl::StatusOr<std::vector<demo::Request>> read = TraceFromFile(arguments.Text("--trace"));
+    if (!read.ok()) return cli::BadInput(console, "demo", read.status());
+    options.requests = *std::move(read);
+  }
+  const auto steps = static_cast<int>(arguments.Integer("--steps", kSteps));
+  const auto seed = static_cast<uint64_t>(arguments.Integer("--seed", 1));
+  const auto requests = [&](int day) {
+    const bool repeats = day == 0 || arguments.Has("--trace");
+    std::vector<demo::Request> of_day =
+        repeats ? options.requests
+                : demo::MakeTrace(seed + static_cast<uint64_t>(day), steps, options.most_requests);
+    for (demo::Request& request : of_day) {
+      if (arguments.Has("--greedy")) request.temperature = 0;
+    }
+    return of_day;
+  };
+  return ServeUntilInterrupted(DeviceOption(arguments), requests, options, console);
 }
 
 absl::StatusOr<demo::Comparison> RunOn(const std::string& name, const demo::DemoOptions& options) {
@@ -177,12 +233,7 @@ absl::StatusOr<demo::Comparison> RunDay(const cli::Arguments& arguments,
     GRAPHTREE_RETURN_IF_ERROR(cli::WriteOutput(arguments.Text("--save-trace"),
                                                demo::TraceText(options.requests), console));
   }
-  return RunOn(arguments.Has("--device") ? arguments.Text("--device") : DefaultDevice(), options);
-}
-
-int WrongUse(const absl::Status& status, cli::Console& console) {
-  console.err << "graphtree demo: " << status.message() << "\n";
-  return cli::kWrongUse;
+  return RunOn(DeviceOption(arguments), options);
 }
 
 int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
@@ -193,6 +244,11 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
       BuiltInTrace(arguments, options->most_requests);
   if (!trace.ok()) return WrongUse(trace.status(), console);
   options->requests = *std::move(trace);
+  if (arguments.Has("--serve")) return ServeDemo(arguments, *std::move(options), console);
+  if (!options->door.empty()) {
+    console.err << "graphtree demo: while graphtree serves its day, tools may look in at "
+                << options->door << "; --serve makes it stay\n";
+  }
   const absl::StatusOr<demo::Comparison> comparison =
       RunDay(arguments, *std::move(options), console);
   progress.Clear();
@@ -238,6 +294,21 @@ std::vector<cli::Option> Options() {
           {.name = "--record-idle",
            .help = "Graphtree records shapes between steps, those that steps wanted most first, "
                    "and tells how soon they were ready."},
+          {.name = "--mode",
+           .kind = cli::ValueKind::kChoice,
+           .help = "How graphtree serves: off and shadow run every step eagerly, and shadow tells "
+                   "what replaying would bring; strict makes an eager step an error. replay.",
+           .choices = {"off", "shadow", "replay", "strict"}},
+          NumberOption("--parity",
+                       "Graphtree compares one replay in N with runs of its body; none."),
+          {.name = "--door",
+           .kind = cli::ValueKind::kText,
+           .value_name = "PATH",
+           .help = "A socket at which `graphtree top`, `explain` and `memory watch` may look in "
+                   "while graphtree serves."},
+          {.name = "--serve",
+           .help = "Graphtree alone serves day after day, with its door open, until it is "
+                   "interrupted."},
           {.name = "--quiet", .help = "Show no progress; a terminal is shown some."},
           FileOption("--snapshot",
                      "Write the memory of the pool and of each recording: .pickle, .json or "
@@ -264,6 +335,9 @@ cli::Verb DemoVerb() {
                        {"graphtree demo --budget 1M --json figures.json", "fewer graphs; figures "
                                                                            "for a script"},
                        {"graphtree demo --record-idle", "graphs are recorded between steps"},
+                       {"graphtree demo --mode shadow", "what would graphs bring?"},
+                       {"graphtree demo --serve --record-idle",
+                        "a server to look into; it says how"},
                        {"graphtree demo --snapshot day.pickle",
                         "then `graphtree memory nodes day.pickle`"}},
           .run = RunDemo};

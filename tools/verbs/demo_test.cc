@@ -1,9 +1,14 @@
 // The demo verb: a short day on the host device, its files, and what it refuses.
 #include "tools/verbs/demo.h"
 
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "runtime/door/test_client.h"
 #include "tools/cli/registry.h"
 
 namespace graphtree {
@@ -102,6 +108,87 @@ TEST(DemoTest, RecordedBetweenStepsNoStepRecords) {
   EXPECT_GT(replayed, steps / 3) << outcome.out;
   EXPECT_THAT(Content(json), HasSubstr(R"("ready_ratio":[)"));
   EXPECT_EQ(RunDemo({"demo", "--record-idle", "--record-ahead"}).code, cli::kWrongUse);
+}
+
+TEST(DemoTest, ModesAndTheirFindings) {
+  const Outcome shadow = RunDemo({"demo", "--device=host", "--steps=30", "--mode=shadow"});
+  EXPECT_EQ(shadow.code, cli::kFine) << shadow.err;
+  EXPECT_EQ(Replayed(shadow.out).first, 0);
+  EXPECT_THAT(shadow.out, HasSubstr("in mode shadow: every step ran eagerly"));
+  EXPECT_THAT(shadow.out, HasSubstr("What replaying would bring:\n    decode: graphs would have"));
+  ExpectFitsATerminal(shadow.out);
+  const Outcome parity =
+      RunDemo({"demo", "--device=host", "--steps=60", "--parity=3", "--mode=replay"});
+  EXPECT_EQ(parity.code, cli::kFine) << parity.err;
+  EXPECT_THAT(parity.out, HasSubstr("compared with runs of their bodies, 0"));
+  ExpectFitsATerminal(parity.out);
+  const Outcome off = RunDemo({"demo", "--device=host", "--steps=20", "--mode=off"});
+  EXPECT_EQ(off.code, cli::kFine) << off.err;
+  EXPECT_THAT(off.out, HasSubstr("off: "));
+}
+
+TEST(DemoTest, ModesThatMakeNoSense) {
+  EXPECT_THAT(RunDemo({"demo", "--mode=strict"}).err, HasSubstr("give both"));
+  EXPECT_THAT(RunDemo({"demo", "--mode=off", "--parity=5"}).err, HasSubstr("nothing is replayed"));
+  EXPECT_THAT(RunDemo({"demo", "--parity=0"}).err, HasSubstr("--parity 0 is not between 1 and"));
+  EXPECT_EQ(RunDemo({"demo", "--mode=fast"}).code, cli::kWrongUse);
+}
+
+class DemoDoorTest : public ::testing::Test {
+ protected:
+  ~DemoDoorTest() override { EXPECT_EQ(rmdir(folder_.c_str()), 0) << "the socket is there"; }
+  const std::string folder_ = NewFolder();
+  const std::string door_ = folder_ + "/door";
+};
+
+TEST_F(DemoDoorTest, IsOpenWhileGraphtreeServes) {
+  std::atomic<bool> is_over{false};
+  std::string seen;
+  std::thread reader([&] {
+    while (!is_over && seen.empty()) seen = BodyOf(Get(door_, "/debug/explain"));
+  });
+  const Outcome outcome = RunDemo({"demo", "--device=host", "--steps=100", "--door", door_});
+  is_over = true;
+  reader.join();
+  EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+  EXPECT_THAT(outcome.err, HasSubstr("tools may look in at " + door_));
+  EXPECT_FALSE(seen.empty());
+}
+
+TEST_F(DemoDoorTest, AServerStaysUntilItIsInterrupted) {
+  Outcome outcome;
+  std::thread server([&] {
+    outcome = RunDemo({"demo", "--device=host", "--steps=20", "--serve", "--record-idle", "--door",
+                       door_});
+  });
+  // Until it has served more than the first day.
+  int days = 0;
+  std::string page;
+  while (days < 3) {
+    page = BodyOf(Get(door_, "/metrics"));
+    std::string steps = "\ngraphtree_program_steps_total{program=\"decode\"";
+    const size_t at = page.find(steps);
+    const size_t value = at == page.npos ? at : page.find("} ", at);
+    int count = 0;
+    if (value == page.npos) continue;
+    const absl::string_view line = absl::string_view(page).substr(value + 2);
+    EXPECT_TRUE(absl::SimpleAtoi(line.substr(0, line.find('\n')), &count));
+    days = count / 20;
+  }
+  kill(getpid(), SIGTERM);
+  server.join();
+  EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("graphtree top " + door_));
+  EXPECT_THAT(outcome.out, HasSubstr(" days.\ndecode, device 0 lane 0: "));
+}
+
+TEST_F(DemoDoorTest, WhatAServerRefuses) {
+  const Outcome json = RunDemo({"demo", "--device=host", "--serve", "--json", "-"});
+  EXPECT_EQ(json.code, cli::kWrongUse);
+  EXPECT_THAT(json.err, HasSubstr("--json is for a day that ends"));
+  const Outcome far = RunDemo({"demo", "--device=host", "--serve", "--door", "/nowhere/door"});
+  EXPECT_EQ(far.code, cli::kBadInput);
+  EXPECT_THAT(far.err, HasSubstr("/nowhere: No such file"));
 }
 
 TEST(DemoTest, FilesHaveTheSameForMachines) {
