@@ -86,8 +86,13 @@ std::string LedgerAsPrometheus(const MemoryLedger& ledger) {
   text.Family("graphtree_ledger_bytes", "gauge",
               "Memory of each recorded function; shared bytes are others', too.");
   for (const LedgerRow& row : ledger.functions) {
+    const LaneLedger& lane = ledger.lanes[row.lane];
     for (const Kind& kind : kKinds) {
-      text.Sample({{"program", row.program}, {"function", row.function}, {"kind", kind.name}},
+      text.Sample({{"program", row.program},
+                   {"device", absl::StrCat(lane.device)},
+                   {"lane", absl::StrCat(lane.number)},
+                   {"function", row.function},
+                   {"kind", kind.name}},
                   row.bytes.*kind.bytes);
     }
   }

@@ -2,7 +2,7 @@
 // JSON, and Prometheus' format on a page of its own, since a ledger has a row for each function and
 // costs more to collect than all other metrics.
 //
-//   graphtree_ledger_bytes{program="decode",function="decode[tokens=8]",kind="alone"} 2097152
+//   graphtree_ledger_bytes{program="decode",...,function="decode[tokens=8]",kind="alone"} 2097152
 //   graphtree_ledger_lane_bytes{device="0",lane="0",kind="idle"} 1048576
 //   graphtree_ledger_device_bytes 7340032
 //

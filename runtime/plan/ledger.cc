@@ -144,8 +144,8 @@ std::string Mib(uint64_t bytes) {
   return absl::StrFormat("%10.2f", static_cast<double>(bytes) / (1 << 20));
 }
 
-std::string RowText(const std::string& name, const LedgerBytes& bytes) {
-  return absl::StrFormat("%-36s", name) + Mib(bytes.alone) + Mib(bytes.shared) +
+std::string RowText(int width, const std::string& name, const LedgerBytes& bytes) {
+  return absl::StrFormat("%-*s", width, name) + Mib(bytes.alone) + Mib(bytes.shared) +
          Mib(bytes.executables) + Mib(bytes.code) + Mib(bytes.workspace) + Mib(bytes.host) + "\n";
 }
 
@@ -185,15 +185,23 @@ MemoryLedger LedgerOf(const LedgerInput& input) {
 }
 
 std::string LedgerText(const MemoryLedger& ledger) {
-  std::string text = absl::StrFormat("%-36s%10s%10s%10s%10s%10s%10s\n", "MiB", "alone", "shared",
-                                     "execs", "code", "workspace", "host");
+  int width = 0;
+  for (const LedgerRow& row : ledger.functions) {
+    width = std::max(width, 2 + static_cast<int>(row.function.size()));
+  }
+  for (const LedgerRow& row : ledger.programs) {
+    width = std::max(width, static_cast<int>(row.program.size()));
+  }
+  std::string text = absl::StrFormat("%-*s%10s%10s%10s%10s%10s%10s\n", width, "MiB", "alone",
+                                     "shared", "execs", "code", "workspace", "host");
   const auto functions_of = [&](const std::string& program) {
     for (const LedgerRow& row : ledger.functions) {
-      if (row.program == program) absl::StrAppend(&text, RowText("  " + row.function, row.bytes));
+      if (row.program != program) continue;
+      absl::StrAppend(&text, RowText(width, "  " + row.function, row.bytes));
     }
   };
   for (const LedgerRow& program : ledger.programs) {
-    absl::StrAppend(&text, RowText(program.program, program.bytes));
+    absl::StrAppend(&text, RowText(width, program.program, program.bytes));
     functions_of(program.program);
   }
   functions_of("");

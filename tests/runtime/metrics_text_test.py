@@ -24,9 +24,12 @@ class MetricsTextTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        written = subprocess.run([WRITER], check=True, stdout=subprocess.PIPE).stdout.decode()
-        cls.text, _, tail = written.partition("----\n")
-        cls.json = json.loads(tail)
+        def page(name):
+            done = subprocess.run([WRITER, name], check=True, stdout=subprocess.PIPE)
+            return done.stdout.decode()
+
+        cls.text = page("metrics") + page("memory")
+        cls.json = json.loads(page("json"))
         cls.families = {family.name: family
                         for family in parser.text_string_to_metric_families(cls.text)}
 
@@ -93,6 +96,23 @@ class MetricsTextTest(unittest.TestCase):
         # All but replays are timed.
         timed = sum(value for key, value in counts.items() if ("mode", "replay") not in key)
         self.assertEqual(timed, PROGRAMS * (STEPS - REPLAYS))
+
+    def test_the_ledger_adds_up(self):
+        device = self.samples("graphtree_ledger_device_bytes")[0].value
+        lanes = sum(sample.value for sample in self.samples("graphtree_ledger_lane_bytes"))
+        sums = {s.labels["kind"]: s.value for s in self.samples("graphtree_ledger_sum_bytes")}
+        self.assertEqual(device, lanes + sums["slots"] + sums["executables"] + sums["code"])
+        functions = self.samples("graphtree_ledger_bytes")
+        self.assertEqual(sums["executables"],
+                         sum(s.value for s in functions if s.labels["kind"] == "executables"))
+
+    def test_the_plan_and_what_it_came_to(self):
+        told = {s.labels["of"]: s.value for s in self.samples("graphtree_plan_estimated_bytes")}
+        given = self.samples("graphtree_plan_device_bytes")[0].value
+        error = self.samples("graphtree_plan_error_ratio")[0].value
+        sum_told = sum(told[of] for of in ("pool_alone", "pool_shared", "executables", "code"))
+        self.assertAlmostEqual(error, abs(sum_told - given) / given)
+        self.assertEqual(self.json["plan"]["device_bytes"], given)
 
     def test_json_has_the_same(self):
         lane = self.json["metrics"]["lanes"][0]

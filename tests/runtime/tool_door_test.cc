@@ -63,7 +63,7 @@ TEST_P(ToolDoorTest, ShowsWhatTheRuntimeKnows) {
                     HasSubstr("graphtree_serving_mode{mode=\"replay\"} 1\n"),
                     Not(HasSubstr("graphtree_lane_now{"))));
   EXPECT_THAT(Body("/metrics/memory"),
-              AllOf(HasSubstr("graphtree_ledger_bytes{program=\"double\","
+              AllOf(HasSubstr("graphtree_ledger_bytes{program=\"double\",device=\"0\",lane=\"0\","
                               "function=\"double[tokens=8]\",kind=\"alone\"} "),
                     HasSubstr("graphtree_ledger_lane_bytes{device=\"0\",lane=\"0\","
                               "kind=\"idle\"} "),

@@ -1,14 +1,16 @@
-// Serves a few steps on the host device, and writes what a scraper would get, then a line of
-// dashes, then the same figures as JSON: for metrics_text_test.py.
+// Serves a few steps on the host device, records a plan, and writes a page of what is known then:
+// "metrics" and "memory" for a scraper, or "json". For metrics_text_test.py and dashboard_test.py.
 #include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/strings/string_view.h"
 #include "device/base/check.h"
 #include "device/host/host_device.h"
 #include "graphs/launcher.h"
 #include "graphs/tensor.h"
+#include "runtime/ledger_text.h"
 #include "runtime/runtime.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
@@ -47,18 +49,27 @@ void Serve(Runtime& runtime, Stream& stream) {
   }
 }
 
-int Main() {
+// Some shapes are recorded already, and the estimate is learned from these.
+void RecordPlan(Runtime& runtime, Stream& stream) {
+  const RecordingPlan plan = runtime.Plan({}, 0).value();
+  GRAPHTREE_CHECK(runtime.RecordPlan(plan, stream).ok());
+}
+
+int Main(absl::string_view page) {
   const std::unique_ptr<Device> device = *OpenHostDevice();
   const std::unique_ptr<Stream> stream = *device->NewStream();
   RuntimeOptions options;
   options.tree.pool_bytes = 16 << 20;
   const std::unique_ptr<Runtime> runtime = *Runtime::Create(*device, options);
   Serve(*runtime, *stream);
-  std::cout << MetricsAsPrometheus(runtime->metrics()) << "----\n" << runtime->DebugJson() << "\n";
+  RecordPlan(*runtime, *stream);
+  if (page != "json" && page != "memory") std::cout << MetricsAsPrometheus(runtime->metrics());
+  if (page == "memory") std::cout << LedgerAsPrometheus(runtime->ledger());
+  if (page == "json") std::cout << runtime->DebugJson() << "\n";
   return 0;
 }
 
 }  // namespace
 }  // namespace graphtree
 
-int main() { return graphtree::Main(); }
+int main(int argc, char** argv) { return graphtree::Main(argc > 1 ? argv[1] : ""); }
