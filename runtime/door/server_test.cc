@@ -268,6 +268,27 @@ TEST_F(DoorServerTest, AChildThatWasForkedLeavesTheParentsDoorOpen) {
   EXPECT_EQ(GetBody("/quick?text=a"), "a");
 }
 
+// Even where somebody has given others a right to the socket.
+TEST_F(DoorServerTest, AnotherUserIsToldThatItIsNotForHim) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  Open();
+  ASSERT_EQ(chmod(folder_.c_str(), 0711), 0);
+  ASSERT_EQ(chmod(path_.c_str(), 0666), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool is_other = setuid(65534) == 0;
+    const std::string answer = Get(path_, "/quick?text=secret");
+    const bool is_refused = CodeOf(answer) == 403 &&
+                            answer.find("for user 0 alone, and was asked by user 65534") !=
+                                std::string::npos;
+    _exit(is_other && is_refused && answer.find("secret") == std::string::npos ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(quick_, 0);
+}
+
 std::atomic<int> handled{0};
 
 TEST_F(DoorServerTest, ItsThreadsTakeNoSignals) {

@@ -18,6 +18,7 @@
 #include "graphs/outline.h"
 #include "graphs/tree.h"
 #include "graphs/tree_snapshot.h"
+#include "runtime/door/socket_file.h"
 #include "runtime/serving.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/input_file.h"
@@ -246,6 +247,9 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
   options->requests = *std::move(trace);
   if (arguments.Has("--serve")) return ServeDemo(arguments, *std::move(options), console);
   if (!options->door.empty()) {
+    // Opened and closed at once: what stands against it is told before the day is run.
+    const absl::Status opens = SocketFile::Listen(options->door).status();
+    if (!opens.ok()) return cli::BadInput(console, "demo", opens);
     console.err << "graphtree demo: while graphtree serves its day, tools may look in at "
                 << options->door << "; --serve makes it stay\n";
   }

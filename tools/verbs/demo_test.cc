@@ -189,6 +189,10 @@ TEST_F(DemoDoorTest, WhatAServerRefuses) {
   const Outcome far = RunDemo({"demo", "--device=host", "--serve", "--door", "/nowhere/door"});
   EXPECT_EQ(far.code, cli::kBadInput);
   EXPECT_THAT(far.err, HasSubstr("/nowhere: No such file"));
+  const Outcome day = RunDemo({"demo", "--device=host", "--steps=2", "--door", "/nowhere/door"});
+  EXPECT_EQ(day.code, cli::kBadInput);
+  EXPECT_THAT(day.err, HasSubstr("/nowhere: No such file"));
+  EXPECT_EQ(day.out, "") << "the day was run";
 }
 
 TEST(DemoTest, FilesHaveTheSameForMachines) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -42,8 +43,14 @@ class Socket {
   const int fd_;
 };
 
+absl::Status Late(const std::string& path) {
+  return absl::DeadlineExceededError(absl::StrCat(
+      "the door at ", path, " gives no answer: its process may be stopped, or be no Graphtree"));
+}
+
 absl::Status WhyNotConnected(const std::string& path, int error) {
   struct stat about;
+  if (error == EAGAIN) return Late(path);
   if (error == ENOENT || lstat(path.c_str(), &about) != 0) {
     return absl::NotFoundError(absl::StrCat(
         "there is no door at ", path, ": ", std::strerror(error),
@@ -85,11 +92,6 @@ absl::Status Connect(int fd, const std::string& path) {
   return absl::PermissionDeniedError(
       absl::StrCat("the door at ", path, " is that of process ", peer.pid, " of user ", peer.uid,
                    ", and you are ", geteuid(), "; try: sudo -u '#", peer.uid, "' ..."));
-}
-
-absl::Status Late(const std::string& path) {
-  return absl::DeadlineExceededError(absl::StrCat(
-      "the door at ", path, " gives no answer: its process may be stopped, or be no Graphtree"));
 }
 
 absl::Status SendAll(int fd, absl::string_view bytes) {
@@ -156,6 +158,9 @@ absl::StatusOr<DoorAnswer> AskDoor(const std::string& path, absl::string_view ta
   if (socket.fd() < 0) {
     return absl::UnavailableError(absl::StrCat("cannot make a socket: ", std::strerror(errno)));
   }
+  // A process that is stopped takes a few callers, and lets the next ones wait.
+  const timeval wait = {patience.count() / 1000, patience.count() % 1000 * 1000};
+  setsockopt(socket.fd(), SOL_SOCKET, SO_SNDTIMEO, &wait, sizeof(wait));
   GRAPHTREE_RETURN_IF_ERROR(Connect(socket.fd(), path));
   GRAPHTREE_RETURN_IF_ERROR(SendAll(
       socket.fd(), absl::StrCat("GET ", target, " HTTP/1.1\r\nHost: localhost\r\n\r\n")));

@@ -6,8 +6,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <fstream>
+#include <future>
 #include <memory>
 #include <sstream>
 #include <string>
@@ -26,6 +28,7 @@
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tools/cli/registry.h"
+#include "tools/watch/door_client.h"
 
 namespace graphtree::watch {
 namespace {
@@ -185,6 +188,41 @@ TEST_F(WatchVerbsTest, PathsWithoutAServer) {
   told(path_, "what answers at " + path_ + " is no door of a Graphtree runtime");
   other.join();
   close(fd);
+}
+
+// Its process is there, and does nothing.
+TEST_F(WatchVerbsTest, ADoorThatNobodyServes) {
+  const int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path, path_.data(), path_.size());
+  ASSERT_EQ(bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(listen(fd, 0), 0);
+  const std::chrono::milliseconds patience(50);
+  for (int caller = 0; caller < 3; ++caller) {  // the first is taken, and later ones wait
+    EXPECT_THAT(AskDoor(path_, "/metrics", patience),
+                FailsWith(absl::StatusCode::kDeadlineExceeded, "gives no answer"));
+  }
+  close(fd);
+}
+
+TEST_F(WatchVerbsTest, AServerThatHangsIsToldOfAndExplained) {
+  Serve();
+  for (const int32_t tokens : {4, 4, 4}) Step(tokens);
+  std::promise<void> goes_on, hangs;
+  std::thread looker([&] {
+    runtime_->tree()->Inspect([&] {
+      hangs.set_value();
+      goes_on.get_future().wait();
+    });
+  });
+  hangs.get_future().wait();
+  const Outcome top = Ask({"top", path_});
+  EXPECT_EQ(top.code, cli::kFoundSomething);
+  EXPECT_THAT(top.err, HasSubstr("the runtime's trees are in use, and this page waits for them"));
+  EXPECT_THAT(Ask({"explain", path_}).out, HasSubstr("decode 1, device 0 lane 0: 3 steps"));
+  goes_on.set_value();
+  looker.join();
 }
 
 TEST_F(WatchVerbsTest, NumbersThatMakeNoSense) {
