@@ -26,6 +26,7 @@ class Noted {
   }
 
   void Step() {
+    const LaneWatch::Doing doing(watch_, {LaneDoing::Kind::kStep, 0, 3});
     const int64_t began_ns = watch_.BeginTiming(/*expects_replay=*/true);
     LoggedStep step = {.key = keys_[turn_++ % kKeys],
                        .why = Why::kCover,

@@ -32,6 +32,17 @@ TEST_F(LaneWatchTest, TimesWhatIsNoReplayAlways) {
   EXPECT_EQ(times.buckets[0], 100u) << "1000 ns are less than 1024";
 }
 
+TEST_F(LaneWatchTest, SaysWhatTheLaneDoesForAsLongAsItDoesIt) {
+  EXPECT_EQ(watch_.doing().kind, LaneDoing::Kind::kNothing);
+  {
+    const LaneWatch::Doing doing(watch_, {LaneDoing::Kind::kRecording, 0x3fffffff, 0xfffffffe});
+    EXPECT_EQ(watch_.doing().kind, LaneDoing::Kind::kRecording);
+    EXPECT_EQ(watch_.doing().program, 0x3fffffffu);
+    EXPECT_EQ(watch_.doing().shape, 0xfffffffeu);
+  }
+  EXPECT_EQ(watch_.doing().kind, LaneDoing::Kind::kNothing);
+}
+
 TEST_F(LaneWatchTest, TimesReplaysNowAndThenAndInNoRhythm) {
   std::vector<int> gaps;
   int since = 0;
