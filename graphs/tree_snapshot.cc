@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "allocator/pool_snapshot.h"
+#include "allocator/snapshot/snapshot.h"
 #include "allocator/snapshot_nodes.h"
 #include "device/base/status_macros.h"
 
