@@ -26,7 +26,8 @@ namespace {
 
 std::atomic<bool> is_interrupted{false};
 
-// While it lives the first signal is noted, and what was there before is back for the second.
+// While it lives the first signal is noted, and a second one ends the process. What the process
+// leaves alone, as under nohup, it goes on to leave alone.
 class Interrupts {
  public:
   Interrupts() {
@@ -34,7 +35,10 @@ class Interrupts {
     struct sigaction action = {};
     action.sa_handler = [](int) { is_interrupted = true; };
     action.sa_flags = static_cast<int>(SA_RESETHAND);
-    for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &action, &before_[i]);
+    for (size_t i = 0; i < std::size(kSignals); ++i) {
+      sigaction(kSignals[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
+    }
   }
   ~Interrupts() {
     for (size_t i = 0; i < std::size(kSignals); ++i) sigaction(kSignals[i], &before_[i], nullptr);
