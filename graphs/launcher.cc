@@ -7,13 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/algorithm/container.h"
 #include "absl/strings/cord.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/one_line.h"
 #include "device/base/status_macros.h"
-#include "device/device.h"
 #include "graphs/history/stack_marks.h"
 
 namespace graphtree {
@@ -163,6 +161,7 @@ bool Launcher::Usable(const Tensor& tensor, absl::string_view op) {
                    "given")));
     return false;
   }
+  if (tensor.storage() != nullptr) allocator_.WillUse(*tensor.storage());
   absl::StatusOr<AddressRange> bytes = tensor.bytes();
   if (!bytes.ok()) {
     FailAt(op,
@@ -451,52 +450,6 @@ void Launcher::Writes(const Tensor& tensor) {
   if (!ok() || !Usable(tensor, "opaque work")) return;
   allocator_.HoldUsed(tensor);
   if (observer_ != nullptr) observer_->Accessed(Access::kWrite, tensor, -1);
-}
-
-absl::Status Launcher::MakeOrder() {
-  if (order_ != nullptr) return absl::OkStatus();
-  GRAPHTREE_ASSIGN_OR_RETURN(order_, stream_.device().NewEvent({}));
-  return absl::OkStatus();
-}
-
-// In a recording the side joins the capture.
-absl::Status Launcher::LetJoin(Stream& side) {
-  GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
-  GRAPHTREE_RETURN_IF_ERROR(stream_.Record(*order_));
-  return side.Wait(*order_);
-}
-
-absl::Status Launcher::GoOnAfter(StreamLife& side) {
-  GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
-  return side.Await(*order_, stream_);
-}
-
-void Launcher::Fork(Stream& side) {
-  if (!ok()) return;
-  if (&side == &stream_ || &side.device() != &stream_.device()) {
-    return FailAt("fork", absl::InvalidArgumentError(
-                              &side == &stream_ ? "the body's own stream was forked off itself"
-                                                : "a stream of another device was forked off"));
-  }
-  const absl::Status ordered = LetJoin(side);
-  if (!ordered.ok()) return FailAt("fork", ordered);
-  if (!absl::c_linear_search(forks_, side.life())) forks_.push_back(side.life());
-}
-
-// Also after a failure: what is put back then is put back after the work on the sides.
-void Launcher::JoinForks() {
-  if (forks_.empty()) return;  // of most bodies and parts
-  for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
-    const absl::Status joined = GoOnAfter(*side);
-    if (!joined.ok() && !side->Synchronize().ok()) Fail(joined);
-  }
-}
-
-void Launcher::UsedOn(const Tensor& tensor, Stream& side) {
-  if (!ok() || !Usable(tensor, "opaque work on a side stream")) return;
-  if (observer_ != nullptr) observer_->UsedBeside(tensor);
-  made_.NoteBeside(tensor.storage());
-  Fail(allocator_.UseOn(tensor.storage(), side));
 }
 
 }  // namespace graphtree

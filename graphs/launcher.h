@@ -125,6 +125,8 @@ class BodyAllocator {
   virtual void EndScratch(Storage* scratch) = 0;
   // Work on `stream` uses the storage, too: whoever gets its bytes next waits for that work.
   virtual absl::Status UseOn(Storage* storage, Stream& stream) = 0;
+  // Somebody is about to ask whether the storage may be used, and then to use it.
+  virtual void WillUse(const Storage& storage) {}
   // Work that was put on `stream` uses the storage, whichever tree owns it. Called for every tensor
   // of every op, after its launch, and cheap where the storage is the allocator's own.
   virtual void NoteUse(const Storage& storage, Stream& stream) {}
