@@ -35,8 +35,12 @@ class Programs {
   // An error, with its name, if another program lies in this one's lane.
   absl::Status CheckAlone(const ProgramState& program) const;
   ProgramId Add(std::unique_ptr<ProgramState> program);
-  // REQUIRES: it is there, and has left its tree.
-  void Remove(ProgramId id) { rows_[id.index].program = nullptr; }
+  // Takes a program that is there out: nobody finds it any more, also who is called while it leaves
+  // its tree. PutBack is for one that could not leave.
+  std::unique_ptr<ProgramState> Take(ProgramId id) { return std::move(rows_[id.index].program); }
+  void PutBack(ProgramId id, std::unique_ptr<ProgramState> program) {
+    rows_[id.index].program = std::move(program);
+  }
   // Calls with each program's id, and the program.
   template <typename Call>
   void ForEach(const Call& call) const {

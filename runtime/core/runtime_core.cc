@@ -141,11 +141,15 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
         absl::StrCat("'", program->name(), "' was removed while a capture is open on ",
                      device.info().name, "; end that capture first"));
   }
-  GRAPHTREE_RETURN_IF_ERROR(program->Leave());
-  OpenStep& last = program->lane().step;
-  if (last.program == program) last.program = nullptr;
+  // Objects that its recordings hold end there, and may call the runtime.
+  std::unique_ptr<ProgramState> leaving = programs_.Take(id);
+  if (absl::Status left = leaving->Leave(); !left.ok()) {
+    programs_.PutBack(id, std::move(leaving));
+    return left;
+  }
+  OpenStep& last = leaving->lane().step;
+  if (last.program == leaving.get()) last.program = nullptr;
   watch_.RemoveProgram(id.index);
-  programs_.Remove(id);
   return absl::OkStatus();
 }
 

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -372,6 +373,39 @@ TEST_P(AttacksTest, AShapeForWhichThereWasNoMemorySaysSo) {
   EXPECT_EQ(small.why, Why::kHit);
   ASSERT_OK_AND_ASSIGN(const Choice large, runtime().Choose(program, {.tokens = 8}));
   EXPECT_EQ(large.why, Why::kNoMemory);
+}
+
+// What a recording keeps alive ends inside of RemoveProgram, and calls the runtime about that
+// program.
+TEST_P(AttacksTest, AnObjectThatEndsWithItsProgramCallsTheRuntime) {
+  using Calls = std::vector<std::function<absl::Status(ProgramId)>>;
+  const Calls calls = {
+      [this](ProgramId id) { return runtime().AddShapes(id, {{.tokens = 1}, {.tokens = 2}}); },
+      [this](ProgramId id) { return runtime().RemoveProgram(id); },
+      [this](ProgramId id) { return runtime().Begin(id, {.tokens = 8}, a()).status(); },
+      [this](ProgramId id) { return runtime().Record(id, a()); }};
+  for (const auto& call : calls) {
+    std::function<void()> at_end;
+    ProgramOptions options;
+    options.name = "ends";
+    options.body = [&at_end](Launcher& on, const ProgramInputs&) -> Values {
+      on.KeepAlive(std::shared_ptr<void>(nullptr, [&at_end](void*) {
+        if (at_end) std::exchange(at_end, nullptr)();
+      }));
+      return {on.Empty(DType::kI32, {4})};
+    };
+    options.unseen_writes = true;
+    const ProgramId program = Add(std::move(options), {{.tokens = 8}, {.tokens = 9}});
+    ASSERT_THAT(runtime().Record(program, a()), IsOk());
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    absl::Status said;
+    at_end = [&] { said = call(program); };
+    EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+    EXPECT_THAT(std::string(said.message()), HasSubstr("was removed"));
+  }
+  const ProgramId next = AddDouble({8});
+  for (int i = 0; i < 4; ++i) StepWith(next, IdsFrom(i, 8));
+  EXPECT_EQ(LastOutput(), Doubled(IdsFrom(3, 8), 8));
 }
 
 }  // namespace
