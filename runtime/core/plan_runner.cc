@@ -304,10 +304,12 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   Measure(held_before, all.Look(), &work);
   const absl::StatusOr<int64_t> end = LookAt(options_.clock_ns);
   if (end.ok()) work.result.nanoseconds = *end - begin;
-  last_ = std::move(work.result);
-  if (after) GRAPHTREE_RETURN_IF_ERROR(GuardedBy("`after` of RecordPlan", [&] { after(*last_); }));
+  // Its own, as `after` may record another plan.
+  PlanResult result = std::move(work.result);
+  last_ = result;
+  if (after) GRAPHTREE_RETURN_IF_ERROR(GuardedBy("`after` of RecordPlan", [&] { after(result); }));
   GRAPHTREE_RETURN_IF_ERROR(end.status());
-  return *last_;
+  return result;
 }
 
 }  // namespace graphtree

@@ -150,6 +150,22 @@ TEST_P(PlanTest, LearnsByItselfAndEveryShapeServesAfterwards) {
   EXPECT_EQ(MustRecord(again).recorded, 0u);
 }
 
+TEST_P(PlanTest, AnotherPlanMayBeRecordedAfterwards) {
+  const ProgramId first = AddHungry("first"), second = AddHungry("second", 1);
+  std::vector<ShapeToRecord> of_first, of_second = {{second, {.tokens = 1}}};
+  for (const int32_t tokens : kTokens) of_first.push_back({first, {.tokens = tokens}});
+  const RecordingPlan inner = MustPlan(0, of_second);
+  size_t told = 0;
+  const auto after = [&](const PlanResult& result) {
+    EXPECT_EQ(MustRecord(inner).recorded, 1u);
+    told = result.recorded;
+  };
+  ASSERT_OK_AND_ASSIGN(const PlanResult outer,
+                       runtime().RecordPlan(MustPlan(0, of_first), a(), after));
+  EXPECT_EQ(told, of_first.size());
+  EXPECT_EQ(outer.recorded, of_first.size());
+}
+
 TEST_P(PlanTest, ABudgetLeavesOutWhatDoesNotFit) {
   const ProgramId hungry = AddHungry("hungry");
   const uint64_t before = FreeBytes();
