@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "runtime/core/free_event_calls.h"
 #include "runtime/core/slot_outputs.h"
@@ -147,18 +148,22 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   for (size_t i = 0; i < shape->plan.layouts.size(); ++i) {
     slots.push_back(Tensor::Foreign(base + arena_.offsets[i], shape->plan.layouts[i]));
     const SlotFill& fill = options_.slots[i].fill;
-    if (fill != nullptr && on.ok()) fill(on, shape->key, slots.back());
+    if (fill == nullptr || !on.ok()) continue;
+    on.Fail(GuardedBy("`fill` of a slot", [&] { fill(on, shape->key, slots.back()); }));
   }
   ProgramInputs in(shape->key, shape->mode, std::move(slots));
   in.SetWorkspaces(std::move(workspaces));
   in.SetFreeEvents(free_events_);
-  if (options_.prepare != nullptr && on.ok()) in.SetPrepared(options_.prepare(on, in));
+  if (options_.prepare != nullptr && on.ok()) {
+    on.Fail(GuardedBy("`prepare`", [&] { in.SetPrepared(options_.prepare(on, in)); }));
+  }
   if (!on.ok()) return {};
   if (IsPlanted(RuntimeBug::kFreesSlotsEarly)) {
     in.SlotsAreFree(on);
     in.SetFreeEvents({});
   }
-  Values outputs = options_.body(on, in);
+  Values outputs;
+  on.Fail(Guarded([&] { outputs = options_.body(on, in); }));
   if (on.ok()) {
     const bool are_free = in.slots_are_free() && free_events_.are_told();
     CopySlotsAmong(memory_->range(), are_free, on, &outputs);

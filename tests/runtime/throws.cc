@@ -166,6 +166,49 @@ TEST_F(RuntimeThrowsTest, ABodyThatThrowsIsNamed) {
   }
 }
 
+// More often than its memory would last, and with events that the device would miss when it closes.
+TEST_F(RuntimeThrowsTest, WhatAStepHasMadeGoesWhereItsProgramThrows) {
+  std::string throws;
+  const auto may_throw = [&throws](const char* name) {
+    if (throws == name) throw std::runtime_error("out of luck");
+  };
+  ProgramOptions options;
+  options.name = "large";
+  options.tells_when_free = true;
+  options.slots = {{.name = "x",
+                    .type = DType::kI32,
+                    .sizes = {4},
+                    .fill = [&](Launcher& on, const Key&, const Tensor& slot) {
+                      on.Fill(slot, 1);
+                      may_throw("`fill` of a slot");
+                    }}};
+  options.prepare = [&](Launcher& on, const ProgramInputs&) -> Values {
+    const Tensor made = on.Empty(DType::kU8, {1 << 20});
+    on.Fill(made, 1);
+    may_throw("`prepare`");
+    return {made};
+  };
+  options.body = [&](Launcher&, const ProgramInputs& in) -> Values {
+    may_throw("it");
+    return in.prepared();
+  };
+  const ProgramId program = *runtime_->AddProgram(options);
+  const auto step = [&]() -> absl::Status {
+    absl::StatusOr<Step> begun = runtime_->Begin(program, {.tokens = 1}, *stream_);
+    return begun.ok() ? begun->Run(&outputs_) : begun.status();
+  };
+  for (const char* who : {"`fill` of a slot", "`prepare`", "it"}) {
+    throws = who;
+    for (int i = 0; i < 100; ++i) {
+      ASSERT_THAT(step(), FailsWith(StatusCode::kUnknown, "threw an exception: out of luck"));
+      ASSERT_THAT(step().message(), HasSubstr(who));
+    }
+    throws = "";
+    ASSERT_THAT(step(), IsOk()) << "after " << who;
+    ASSERT_THAT(stream_->Synchronize(), IsOk());
+  }
+}
+
 TEST_F(RuntimeThrowsTest, ALogThatThrowsChangesNothing) {
   log_throws_ = true;
   ASSERT_THAT(runtime_->SetServing({.serving = Serving::kOff}), IsOk());
