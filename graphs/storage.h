@@ -63,9 +63,11 @@ class StorageOwner {
   // Whether the memory is parked: nobody may use the storages' bytes until it is woken. Called on
   // any thread.
   virtual bool is_parked() const { return false; }
-  // While the answer lives the memory is not parked, whoever asks for that, since a call of another
-  // tree uses it; and the owner lives. Called on any thread, which holds a storage.
-  virtual std::shared_ptr<void> KeepAwake() { return nullptr; }
+  // A call of another tree uses the memory: it is not parked, whoever asks for that, and the owner
+  // lives, until LetSleep was called as often. Whoever does not see the memory parked after
+  // KeepAwake may use it. Called on any thread, which holds a storage.
+  virtual void KeepAwake() {}
+  virtual void LetSleep() {}
   // The device that the storages lie on; empty for those that lie on none.
   virtual std::string DeviceName() const { return ""; }
 };

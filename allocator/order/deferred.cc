@@ -7,16 +7,34 @@
 
 namespace graphtree {
 
+bool DeferredQueue::MayBegin(const Item& item) {
+  if (must_wait()) return false;
+  if (item.kind != Kind::kPark) return true;
+  if (no_parking_.load() > 0) return false;
+  is_parking_.store(true);
+  if (no_parking_.load() == 0) return true;
+  is_parking_.store(false);  // a call has come meanwhile
+  return false;
+}
+
+absl::Status DeferredQueue::DoNow(const Item& item) {
+  const absl::Status status = item.work();
+  if (item.kind == Kind::kPark) is_parking_.store(false);
+  return status;
+}
+
 absl::Status DeferredQueue::Do(Item item) {
+  bool is_queued = false;
   {
     std::lock_guard<std::mutex> lock(mutex_);
-    if (MustWait(item) || !items_.empty()) {
-      items_.push_back(std::exchange(item, {}));
+    is_queued = !items_.empty() || !MayBegin(item);
+    if (is_queued) {
+      items_.push_back(std::move(item));
       pending_.store(static_cast<uint32_t>(items_.size()), std::memory_order_relaxed);
       ++deferred_total_;
     }
   }
-  return item.work != nullptr ? item.work() : Drain();
+  return is_queued ? Drain() : DoNow(item);
 }
 
 absl::Status DeferredQueue::Drain() {
@@ -25,12 +43,12 @@ absl::Status DeferredQueue::Drain() {
     Item item;
     {
       std::lock_guard<std::mutex> lock(mutex_);
-      if (items_.empty() || MustWait(items_.front())) break;
+      if (items_.empty() || !MayBegin(items_.front())) break;
       item = std::move(items_.front());
       items_.pop_front();
       pending_.store(static_cast<uint32_t>(items_.size()), std::memory_order_relaxed);
     }
-    const absl::Status status = item.work();
+    const absl::Status status = DoNow(item);
     if (!status.ok() && first.ok()) {
       first = absl::Status(status.code(), absl::StrCat(item.what, ": ", status.message()));
     }

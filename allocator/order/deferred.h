@@ -8,8 +8,11 @@
 // from. Whoever is about to capture, or to launch a graph just captured, holds the queue as if a
 // capture were open.
 //
-// Parking takes memory away that is in use by calls. Such a call forbids it for as long as it runs:
-// then the queue does its work up to the first park, which waits with all that comes after it.
+// Parking takes memory away that calls use. A call forbids it for as long as it runs: then the
+// queue does its work up to the first park, which waits with all that comes after it. A call that
+// comes while the memory is being parked sees that, so one of the two always knows of the other:
+//
+//   call   ForbidParking, then asks is_parking        park   is_parking, then asks who forbids it
 //
 // Threads: safe from several; work runs on the thread that calls Do or Drain.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_DEFERRED_H_
@@ -47,10 +50,8 @@ class DeferredQueue {
   // Parks wait for as long as the NoParking lives.
   class NoParking {
    public:
-    explicit NoParking(DeferredQueue& queue) : queue_(queue) {
-      queue_.no_parking_.fetch_add(1, std::memory_order_relaxed);
-    }
-    ~NoParking() { queue_.no_parking_.fetch_sub(1, std::memory_order_relaxed); }
+    explicit NoParking(DeferredQueue& queue) : queue_(queue) { queue_.ForbidParking(); }
+    ~NoParking() { queue_.AllowParking(); }
     NoParking(const NoParking&) = delete;
     NoParking& operator=(const NoParking&) = delete;
 
@@ -72,6 +73,11 @@ class DeferredQueue {
   // work: the next Do or Drain does.
   void Hold() { holds_.fetch_add(1, std::memory_order_relaxed); }
   void LetGo() { holds_.fetch_sub(1, std::memory_order_relaxed); }
+  // Parks wait until AllowParking was called as often as ForbidParking. On any thread.
+  void ForbidParking() { no_parking_.fetch_add(1); }
+  void AllowParking() { no_parking_.fetch_sub(1); }
+  // Whether a park is being done: the memory goes, although nothing says yet that it has gone.
+  bool is_parking() const { return is_parking_.load(); }
 
   // Does `work` now, after the work queued before; or queues it, and returns OK, while a capture is
   // open. `what` names it in errors.
@@ -96,15 +102,14 @@ class DeferredQueue {
   };
 
   absl::Status Do(Item item);
-  bool MustWait(const Item& item) const {
-    const bool is_forbidden =
-        item.kind == Kind::kPark && no_parking_.load(std::memory_order_relaxed) > 0;
-    return is_forbidden || must_wait();
-  }
+  // Whether the work may be done now. If so, DoNow must follow.
+  bool MayBegin(const Item& item);
+  absl::Status DoNow(const Item& item);
 
   Device& device_;
   std::atomic<int> holds_{0};
   std::atomic<int> no_parking_{0};
+  std::atomic<bool> is_parking_{false};
   std::atomic<uint32_t> pending_{0};  // size(), without the lock
   mutable std::mutex mutex_;
   std::deque<Item> items_;       // guarded by mutex_

@@ -69,6 +69,25 @@ TEST_F(DeferredQueueTest, WhatComesAfterAParkThatMayNotBeWaitsWithIt) {
   EXPECT_EQ(done_, "pa");
 }
 
+// Who comes in the middle of a park sees it, and who has come before is waited for.
+TEST_F(DeferredQueueTest, AParkAndACallKnowOfEachOther) {
+  EXPECT_FALSE(queue_.is_parking());
+  EXPECT_TRUE(queue_
+                  .Park("p",
+                        [this] {
+                          const DeferredQueue::NoParking late(queue_);
+                          done_ += queue_.is_parking() ? "seen" : "not seen";
+                          return absl::OkStatus();
+                        })
+                  .ok());
+  EXPECT_EQ(done_, "seen");
+  EXPECT_FALSE(queue_.is_parking());
+  const DeferredQueue::NoParking no_parking(queue_);
+  EXPECT_TRUE(queue_.Park("p", Notes('p')).ok());
+  EXPECT_FALSE(queue_.is_parking());
+  EXPECT_EQ(done_, "seen");
+}
+
 TEST_F(DeferredQueueTest, WhatWasAskedForBeforeAParkIsDone) {
   const DeferredQueue::NoParking no_parking(queue_);
   {

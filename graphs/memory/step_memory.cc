@@ -14,18 +14,6 @@
 
 namespace graphtree {
 
-namespace {
-
-// A pool that is not parked while this object lives.
-struct AwakePool {
-  explicit AwakePool(std::shared_ptr<Pool> kept)
-      : pool(std::move(kept)), no_parking(pool->deferred()) {}
-  const std::shared_ptr<Pool> pool;
-  const DeferredQueue::NoParking no_parking;
-};
-
-}  // namespace
-
 absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, uint64_t bytes,
                                                                uint64_t initial_bytes,
                                                                StorageHome::Explainer explain) {
@@ -55,8 +43,10 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
     pool->UsedLaterOn(stream);
   };
   const AddressRange step = pool->arena().range_of(Region::kStep);
-  const auto is_parked = [pool] { return pool->has_parked(); };
-  const auto keep_awake = [pool] { return std::make_shared<AwakePool>(pool); };
+  const auto is_parked = [pool] { return pool->deferred().is_parking() || pool->has_parked(); };
+  const auto keep_awake = [pool](bool is_kept) {
+    is_kept ? pool->deferred().ForbidParking() : pool->deferred().AllowParking();
+  };
   StorageHome* home = StorageHome::Make(
       release, std::move(explain), {DevicePlaceOf(device), step, used, is_parked, keep_awake});
   return std::unique_ptr<StepMemory>(
@@ -218,7 +208,6 @@ absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
 void StepMemory::HoldOfOthers(const Tensor& tensor, Values* held) const {
   const Storage* const storage = tensor.storage();
   if (storage == nullptr || !IsOthers(*storage)) return;
-  KeepAwake(*storage);
   if (HandlesIn(*held, storage) == 0) held->push_back(tensor);
 }
 
@@ -238,7 +227,6 @@ void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) cons
 // one that the graph will run on.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   if (!memory_->IsOthers(storage)) return;
-  memory_->KeepAwake(storage);
   if (stream.IsCapturing()) return;
   storage.owner()->NoteUsedOn(stream.life());
 }

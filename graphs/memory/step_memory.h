@@ -131,8 +131,7 @@ class StepMemory {
   void KeepAwake(const Storage& used) const {
     if (IsOthers(used)) caller_->awake.Add(*used.owner());
   }
-  // Adds a tensor that another tree owns, if it is not among those that are held already, and keeps
-  // that tree's memory awake.
+  // Adds a tensor that another tree owns, if it is not among those that are held already.
   void HoldOfOthers(const Tensor& tensor, Values* held) const;
   // Tells other trees, which own tensors among the values, that work on the stream uses these:
   // their memory may leave, or be given away, only after all work that is on the stream when its
@@ -222,6 +221,7 @@ class StepAllocator : public BodyAllocator {
   absl::StatusOr<Storage*> Scratch(uint64_t bytes, Stream& stream) override;
   void EndScratch(Storage* scratch) override;
   absl::Status UseOn(Storage* storage, Stream& stream) override;
+  void WillUse(const Storage& storage) override { memory_->KeepAwake(storage); }
   void NoteUse(const Storage& storage, Stream& stream) override;
   void HoldUsed(const Tensor& tensor) override { memory_->HoldOfOthers(tensor, &held_); }
   absl::Status Pin(const Tensor& tensor) override;

@@ -76,14 +76,14 @@ void StorageHome::Reclaim(Storage* storage, Dropped dropped) {
   LetGo();
 }
 
-std::shared_ptr<void> StorageHome::KeepAwake() {
-  if (ground_.keep_awake == nullptr) return nullptr;
+void StorageHome::KeepAwake() {
   holders_.fetch_add(1, std::memory_order_relaxed);
-  const auto let_go = [this, awake = ground_.keep_awake()](void*) mutable {
-    awake = nullptr;
-    LetGo();
-  };
-  return std::shared_ptr<void>(this, let_go);
+  if (ground_.keep_awake != nullptr) ground_.keep_awake(true);
+}
+
+void StorageHome::LetSleep() {
+  if (ground_.keep_awake != nullptr) ground_.keep_awake(false);
+  LetGo();
 }
 
 std::string StorageHome::WhyStale(const Storage& storage) const { return explain_(storage); }

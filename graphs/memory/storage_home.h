@@ -42,8 +42,8 @@ class StorageHome : public StorageOwner {
     std::function<void(const std::shared_ptr<StreamLife>& stream)> used;
     // Whether the memory is parked. May be empty: never.
     std::function<bool()> is_parked;
-    // Keeps the memory from being parked (StorageOwner::KeepAwake). May be empty.
-    std::function<std::shared_ptr<void>()> keep_awake;
+    // Keeps the memory from being parked, or ends that (StorageOwner::KeepAwake). May be empty.
+    std::function<void(bool is_kept)> keep_awake;
   };
 
   // The home deletes itself once it is closed and its last storage has come back. All functions
@@ -73,7 +73,8 @@ class StorageHome : public StorageOwner {
     return storage.state() != StorageState::kOwning || ground_.step.Contains(storage.range());
   }
   bool is_parked() const override { return ground_.is_parked != nullptr && ground_.is_parked(); }
-  std::shared_ptr<void> KeepAwake() override;
+  void KeepAwake() override;
+  void LetSleep() override;
   std::string WhyStale(const Storage& storage) const override;
   std::string DeviceName() const override { return ground_.place.name; }
 

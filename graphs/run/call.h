@@ -17,6 +17,7 @@ struct Call {
   Stream& stream;
   Values* outputs;
   bool brings_storage = true;  // false only if no input is a tensor that a tree made
+  bool brings_others = false;  // true if a recording was found and another tree made an input
   bool launches = true;        // false: the function is to be recorded, and not to be run
   StackId from = 0;            // the caller's stack, taken in checked mode
 };

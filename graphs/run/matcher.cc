@@ -56,7 +56,9 @@ bool Matcher::Matches(const Node& node, Call& call) {
       if (storage == nullptr) continue;
       if (!IsPlanted(PlantedBug::kNoStaleChecks) && storage->stale()) return false;
       if (storage->IsElsewhere(ground_.home.place().id)) return false;
-      if (storage->owner() != own && storage->owner()->is_parked()) return false;
+      if (storage->owner() == own) continue;
+      call.brings_others = true;
+      if (storage->owner()->is_parked()) return false;
     }
   }
   for (const HeldOpaque& kept : node.variant->opaque) {

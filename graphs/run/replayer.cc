@@ -45,7 +45,7 @@ absl::Status Replayer::CheckWhatIsHeld(const Node& node, const Call& call) const
 }
 
 absl::Status Replayer::ReplayHolding(Node* node, Call& call) {
-  if (!node->cuts.empty()) needs_.ground.memory->KeepAwake(node->held);
+  needs_.ground.memory->KeepAwake(node->held);
   GRAPHTREE_RETURN_IF_ERROR(CheckWhatIsHeld(*node, call));
   needs_.ground.memory->TellOwners(node->held, call.stream);
   absl::Status status = ReplayChosen(node, call);

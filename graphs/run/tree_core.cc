@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
 #include "device/base/guarded_call.h"
@@ -165,7 +166,11 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
   if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
-  Node* const hit = matcher_.FindHit(call);
+  Node* hit = matcher_.FindHit(call);
+  if (hit != nullptr && (call.brings_others || !hit->held.empty())) {
+    if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
+    if (call.brings_others && AnyParked(inputs)) hit = nullptr;
+  }
   // After the match: another thread tells of a tensor's use before it drops the tensor, so whoever
   // sees the tensor dead is told.
   if (ground_->memory->other_users().any()) {
@@ -259,6 +264,13 @@ absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision
     default:
       return absl::OkStatus();  // a recording is there
   }
+}
+
+// Asked again once nobody can park them: another thread may have done so since the match.
+bool TreeCore::AnyParked(absl::Span<const Value> inputs) const {
+  return absl::c_any_of(inputs, [](const Value& input) {
+    return input.storage() != nullptr && input.storage()->owner()->is_parked();
+  });
 }
 
 absl::Status TreeCore::MayBegin(const Function& function, absl::Span<const Value> inputs,

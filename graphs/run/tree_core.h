@@ -91,6 +91,7 @@ class TreeCore {
   // waits waits for this call, too, for as long as `awake` lives.
   absl::Status MayBegin(const Function& function, absl::Span<const Value> inputs,
                         const Values* outputs, std::optional<StepMemory::StaysAwake>* awake);
+  bool AnyParked(absl::Span<const Value> inputs) const;
   // The recording that would serve a call, on the path in force or as a step's first; or null.
   const Node* FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
   // A call that may take a stack, or run code of the program's. `hit` may be null.

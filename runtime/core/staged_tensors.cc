@@ -35,6 +35,8 @@ void StagedTensors::ForEach(const Call& call) {
 absl::Status StagedTensors::Check(absl::Span<const SlotSpec> slots) {
   absl::Status first;
   ForEach([&](SlotId slot, const Tensor& tensor) {
+    if ((awake_ & uint32_t{1} << slot) == 0) tensor.storage()->owner()->KeepAwake();
+    awake_ |= uint32_t{1} << slot;
     const absl::Status may = MayBeUsed(*tensor.storage(), tensor.raw_bytes().bytes);
     if (may.ok()) return;
     first.Update(absl::Status(
@@ -58,6 +60,7 @@ absl::Status StagedTensors::Carry(Tree& tree, FunctionId carry, Stream& stream, 
     Values copy;
     carried = tree.Run(carry, absl::MakeSpan(&from, 1), stream, &copy);
     if (!carried.ok()) return;
+    LetSleep(slot);
     tensor = Tensor::From(copy[0]);
     block->MoveSource(slot, tensor.word());
   });
@@ -73,8 +76,17 @@ void StagedTensors::LetGoAfter(const Tree& tree, Stream& stream) {
 }
 
 void StagedTensors::LetGo() {
-  ForEach([](SlotId, Tensor& tensor) { tensor = {}; });
+  ForEach([this](SlotId slot, Tensor& tensor) {
+    LetSleep(slot);
+    tensor = {};
+  });
   has_ = 0;
+}
+
+void StagedTensors::LetSleep(SlotId slot) {
+  const uint32_t bit = uint32_t{1} << slot;
+  if ((awake_ & bit) != 0) tensors_[slot].storage()->owner()->LetSleep();
+  awake_ &= ~bit;
 }
 
 }  // namespace graphtree

@@ -2,6 +2,8 @@
 // them, or is known never to.
 //
 //   staged ---- Check ---- Carry, if the launch does not read them first ---- LetGoAfter
+//      |          |                                                              |
+//      |          `-- the memory of trees that made them is not parked ----------'
 //      |----------------------------------------------------------------------- LetGo: canceled
 //
 // A tensor may end with a step: of this lane, whose next run is given the tensor's memory, or of
@@ -37,6 +39,7 @@ class StagedTensors {
 
   // An error, with the slot's name, if one may not be used any more: its own step may have ended
   // since it was staged, in another lane or by its tree's owner.
+  // From here on their memory is not parked.
   absl::Status Check(absl::Span<const SlotSpec> slots);
   // Whether one ends with a step.
   bool AnyEnds();
@@ -52,9 +55,12 @@ class StagedTensors {
   // Calls with each slot and its tensor.
   template <typename Call>
   void ForEach(const Call& call);
+  // The slot's tensor goes, or another one takes its place.
+  void LetSleep(SlotId slot);
 
   std::array<Tensor, kMostSlots> tensors_;
-  uint32_t has_ = 0;  // a bit for each slot
+  uint32_t has_ = 0;    // a bit for each slot
+  uint32_t awake_ = 0;  // those whose memory is kept from being parked
 };
 
 // The function that Carry is given.

@@ -284,5 +284,44 @@ TEST_P(TensorsTest, AStepThatIsCanceledOrRefusedLetsItsTensorsGo) {
   EXPECT_LT(kept(), before);
 }
 
+// The tensor is another lane's, whose memory a part of the step asks to be parked, while the op
+// that reads the tensor may still wait in its stream.
+TEST_P(TensorsTest, MemoryOfAStagedTensorIsParkedAfterTheStep) {
+  ProgramOptions gives = DoubleOptions("gives");
+  gives.lane = 1;
+  gives.kept_outputs = {0};
+  const ProgramId giver = Add(std::move(gives), {4});
+  bool parks = false;
+  ProgramOptions takes = DoubleOptions("takes");
+  takes.body = [this, &parks](Launcher& on, const ProgramInputs& in) {
+    Values outputs = DoubleBody(on, in);
+    if (!on.ok()) return outputs;
+    on.Break("parks", {}, [this, &parks](Launcher& part, absl::Span<const Tensor>) {
+      if (parks) part.Fail(runtime().tree(1)->pool().parking().Park(ParkContents::kToHost));
+    });
+    return outputs;
+  };
+  const ProgramId taker = Add(std::move(takes), {4});
+  StepWith(giver, IdsFrom(1, 4));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(giver, {.tokens = 4}, a()));
+  const Ids ids = IdsFrom(1, 4);
+  ASSERT_THAT(step.Stage(0, HostRows{ids.data(), DType::kI32, 4}), IsOk());
+  Values given;
+  ASSERT_THAT(step.Run(&given), IsOk());
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  Why why{};
+  for (int i = 0; i < 6; ++i) {
+    parks = i > 0;
+    ASSERT_THAT(TensorStep(taker, 4, Tensor::From(given[0]), b(), &outputs_, &why), IsOk());
+    runtime().tree(1)->pool().parking().ParkIfDue();
+    EXPECT_EQ(runtime().tree(1)->pool().is_parked(), parks) << "step " << i;
+    ASSERT_THAT(runtime().tree(1)->pool().parking().Wake(), IsOk());
+    ASSERT_THAT(b().Synchronize(), IsOk());
+    EXPECT_EQ(ReadIds(outputs_[0]), Doubled(Doubled(ids, 4), 4)) << "step " << i;
+  }
+  EXPECT_EQ(why, Why::kHit);
+  EXPECT_THAT(device().health(), IsOk());
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -3,6 +3,7 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <string>
 #include <thread>
 #include <utility>
 
@@ -383,6 +384,49 @@ TEST_P(DueParkTest, WaitsForACallThatReadsATensorAfterAPart) {
     }
   }
   EXPECT_GT(replays(), 0u);
+}
+
+// Each call of this tree comes before a park of the other one's memory, or is refused.
+TEST_P(DueParkTest, OnAnotherThreadIsDoneBetweenCalls) {
+  constexpr int kCalls = 400;
+  known_ = FromOther(makes_, 1);
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  const Words expected = Times(PatternOf(1), 6);
+  for (const bool is_given : {false, true}) {
+    const FunctionId thrice =
+        Register("thrice", {}, [this, is_given](Launcher& on, Values& inputs) {
+          Values known = {known_};
+          return Thrice(on, is_given ? inputs : known);
+        });
+    const Value input = is_given ? known_ : Value(Given(2));
+    CallInSteps(3, thrice, {input});
+    std::atomic<bool> is_over{false};
+    std::thread parks([&] {
+      while (!is_over) {
+        other().Inspect([&] {
+          EXPECT_THAT(other().pool().parking().Park(ParkContents::kToHost), IsOk());
+        });
+        std::this_thread::yield();
+        other().Inspect([&] { other().pool().parking().Wake().IgnoreError(); });
+      }
+    });
+    for (int i = 0; i < kCalls; ++i) {
+      NewStep();
+      Values inputs = {input}, outputs;
+      const absl::Status status = tree().Run(thrice, absl::MakeSpan(inputs), a(), &outputs);
+      if (status.ok()) {
+        EXPECT_EQ(Read(outputs[0]), expected);
+      } else {
+        EXPECT_THAT(std::string(status.message()), HasSubstr("is parked"));
+      }
+    }
+    is_over = true;
+    parks.join();
+    other().pool().parking().ParkIfDue();
+    ASSERT_THAT(other().pool().parking().Wake(), IsOk());
+    EXPECT_EQ(Read(known_), Times(PatternOf(1), 2));
+    ASSERT_THAT(device().health(), IsOk());
+  }
 }
 
 }  // namespace
