@@ -119,6 +119,9 @@ absl::Status Tree::Record(FunctionId function, Values inputs, Stream& stream) {
   return core_->Record(function, std::move(inputs), stream, __builtin_frame_address(0));
 }
 
+Tree::Keeping::Keeping(Tree& tree) : tree_(tree) { tree_.core_->gate().Keep(); }
+Tree::Keeping::~Keeping() { tree_.core_->gate().LetGo(); }
+
 bool Tree::WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream) {
   return core_->WouldReplayFirst(function, inputs, stream);
 }

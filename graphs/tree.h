@@ -147,6 +147,19 @@ class Tree {
   bool WouldReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                    bool begins_step);
 
+  // While a Keeping lives what WouldReplay and WouldReplayFirst have said on its thread stays true
+  // for the call that follows: on other threads GiveUp and Unregister wait. The tree outlives it.
+  class Keeping {
+   public:
+    explicit Keeping(Tree& tree);
+    ~Keeping();
+    Keeping(const Keeping&) = delete;
+    Keeping& operator=(const Keeping&) = delete;
+
+   private:
+    Tree& tree_;
+  };
+
   // Evicts what is worth the least until the tree holds no more than that, as far as it may go now:
   // so that others have room which share a budget with the tree (shared_budget.h). Waits for a call
   // that another thread is in. Does nothing inside of a body, or of Inspect.

@@ -4,6 +4,11 @@
 #include <chrono>
 
 namespace graphtree {
+namespace {
+
+constexpr std::chrono::microseconds kPause(50);
+
+}  // namespace
 
 bool Gate::EnterAfterLook() {
   for (;;) {
@@ -18,8 +23,19 @@ bool Gate::EnterAfterLook() {
   }
 }
 
+// The keeper is asked for from inside: it comes in between its calls, so whoever came in before it
+// is seen by its next call, and whoever comes after it sees the keeper.
+bool Gate::Change() {
+  for (;;) {
+    if (!WaitFor(State::kChanged)) return false;
+    const std::thread::id keeper = keeper_.load();
+    if (keeper == std::thread::id() || keeper == std::this_thread::get_id()) return true;
+    Leave();
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
 bool Gate::WaitFor(State wanted) {
-  constexpr std::chrono::microseconds kPause(50);
   constexpr int kTriesInARow = 64;  // there is little time between two calls of a busy caller
   if (is_mine()) return false;
   for (int tries = 1;; ++tries) {

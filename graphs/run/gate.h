@@ -9,6 +9,9 @@
 //   Enter           waits; false on its thread   waits; false on the thread that is in
 //   Look, Change    waits; false on its thread   waits; false on the thread that is in
 //
+// A caller may make several calls of which each relies on what the one before has seen. Then it
+// keeps the tree: until it lets go, Change waits on other threads, also between those calls.
+//
 // So a thread that asks for figures makes no call fail, and no thread waits for itself.
 //
 // Threads: any. Cost: entering is one atomic operation.
@@ -39,7 +42,16 @@ class Gate {
   // For a thread that closes the tree: enters after the call that runs.
   bool Enter() { return WaitFor(State::kCalled); }
   bool Look() { return WaitFor(State::kLookedAt); }
-  bool Change() { return WaitFor(State::kChanged); }
+  bool Change();
+  // For the tree's caller, between calls. Does nothing if another thread keeps the tree.
+  void Keep() {
+    std::thread::id nobody;
+    keeper_.compare_exchange_strong(nobody, std::this_thread::get_id());
+  }
+  void LetGo() {
+    std::thread::id mine = std::this_thread::get_id();
+    keeper_.compare_exchange_strong(mine, std::thread::id());
+  }
   // REQUIRES: this thread has entered, or looks.
   void Leave() {
     thread_.store(std::thread::id(), std::memory_order_relaxed);
@@ -69,6 +81,19 @@ class Gate {
 
   std::atomic<State> state_{State::kFree};
   std::atomic<std::thread::id> thread_{};  // the thread that is in
+  std::atomic<std::thread::id> keeper_{};
+};
+
+// Keeps the tree for as long as it lives.
+class Keeping {
+ public:
+  explicit Keeping(Gate& gate) : gate_(gate) { gate_.Keep(); }
+  ~Keeping() { gate_.LetGo(); }
+  Keeping(const Keeping&) = delete;
+  Keeping& operator=(const Keeping&) = delete;
+
+ private:
+  Gate& gate_;
 };
 
 // Looks for as long as it lives. Does nothing if its thread is in the tree already.

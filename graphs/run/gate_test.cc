@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -101,6 +102,28 @@ TEST(GateTest, LooksAndCallsKeepApart) {
   }
   looker.join();
   EXPECT_EQ(turned_away, 0) << "looking makes no call fail";
+}
+
+// Between two calls of its keeper the tree is called and looked at, and not changed.
+TEST(GateTest, AChangeWaitsForWhoKeepsTheTree) {
+  Gate gate;
+  std::atomic<bool> changed{false};
+  std::optional<Keeping> keeping(gate);
+  std::thread changer([&] {
+    const Changing changing(gate);
+    changed = true;
+  });
+  for (int i = 0; i < 200; ++i) {
+    ASSERT_TRUE(gate.TryEnter());
+    std::this_thread::yield();
+    gate.Leave();
+  }
+  { const Looking looking(gate); }
+  { const Changing own(gate); }
+  EXPECT_FALSE(changed);
+  keeping.reset();
+  changer.join();
+  EXPECT_TRUE(changed);
 }
 
 TEST(GateTest, WhoeverClosesWaitsForTheCall) {

@@ -1,6 +1,7 @@
 // One launch for each step.
 #include "runtime/core/step_launch.h"
 
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -62,6 +63,9 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
     GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
   }
   const Lane::Calling calling(step.program->lane());
+  // From the question how the call is going to run up to the call.
+  std::optional<Tree::Keeping> keeping;
+  if (step.tensors.any() || step.is_strict) keeping.emplace(tree);
   const bool asks = step.is_strict && !IsPlanted(RuntimeBug::kStrictLetsRun);
   if (asks && !tree.WouldReplay(step.shape->function, inputs, *step.stream,
                                           /*begins_step=*/!step.continues)) {

@@ -1,6 +1,8 @@
 // Slots that are staged with tensors, above all with what the step before returned: a decode loop
 // that never comes to the host.
+#include <atomic>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -320,6 +322,44 @@ TEST_P(TensorsTest, MemoryOfAStagedTensorIsParkedAfterTheStep) {
     EXPECT_EQ(ReadIds(outputs_[0]), Doubled(Doubled(ids, 4), 4)) << "step " << i;
   }
   EXPECT_EQ(why, Why::kHit);
+  EXPECT_THAT(device().health(), IsOk());
+}
+
+// Two programs hand each other outputs that end with their steps, and another thread has recordings
+// evicted at any time: also between the question whether a step replays and the step.
+TEST_P(TensorsTest, RecordingsAreGivenUpOnAnotherThread) {
+  constexpr int kSteps = 1000;
+  const ProgramId programs[] = {Add(Decode("first"), {4}), Add(Decode("second"), {4})};
+  for (const ProgramId program : programs) ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  std::atomic<bool> is_over{false};
+  std::thread other([&] {
+    while (!is_over) {
+      runtime().tree()->GiveUp({});
+      std::this_thread::yield();
+    }
+  });
+  StepWith(programs[0], IdsFrom(1, 4));
+  ASSERT_OK_AND_ASSIGN(Step first, runtime().Begin(programs[1], {.tokens = 4}, a()));
+  ASSERT_THAT(first.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(first.Run(&outputs_), IsOk());
+  Ids expected(4, 2);
+  Why why{};
+  for (int i = 0; i < kSteps && !HasFailure(); ++i) {
+    Values outputs;
+    EXPECT_THAT(TensorStep(programs[i % 2], 4, Tensor::From(outputs_[0]), a(), &outputs, &why),
+                IsOk());
+    outputs_ = std::move(outputs);
+    for (int32_t& id : expected) id = static_cast<int32_t>(2 * static_cast<uint32_t>(id));
+    EXPECT_EQ(ReadIds(outputs_[0]), expected) << "step " << i;
+    if (expected[0] != 0) continue;
+    // Twice nothing is nothing: begins anew.
+    ASSERT_OK_AND_ASSIGN(Step anew, runtime().Begin(programs[1], {.tokens = 4}, a()));
+    EXPECT_THAT(anew.Stage(0, 1.0), IsOk());
+    EXPECT_THAT(anew.Run(&outputs_), IsOk());
+    expected = Ids(4, 2);
+  }
+  is_over = true;
+  other.join();
   EXPECT_THAT(device().health(), IsOk());
 }
 
