@@ -404,15 +404,18 @@ absl::Status BodyCapture::UndoEffects() {
   // Sections may have been launched, and what they use stays until they are over.
   if (listeners_ != nullptr) HoldUsed();
   taken_.GiveBack();
-  needs_.functions.keeper().graveyard().Add(std::exchange(asked_by_parts_.keep_alive, {}));
+  // Work of parts may be under way, and needs these objects: those of the node, too, which Finish
+  // may have gathered there.
+  Graveyard& graveyard = needs_.functions.keeper().graveyard();
+  graveyard.Add(std::exchange(asked_by_parts_.keep_alive, {}));
+  graveyard.Add(std::exchange(draft_.node->keep_alive, {}));
   const absl::Status undone = writes_.Restore();
   needs_.ground.memory->TellOwners(draft_.node->held, call_.stream);
   // Sections may still run. Memory that the parts hold is freed now, while the books know of it.
   for (graphtree::Cut& cut : draft_.node->cuts) cut.part.run = nullptr;
   ForgetPlaces(draft_.node.get());
   needs_.journal.SayDestroyed(*draft_.node);
-  if (draft_.node->executables() > 0)
-    needs_.functions.keeper().graveyard().Add(std::move(draft_.node));
+  if (draft_.node->executables() > 0) graveyard.Add(std::move(draft_.node));
   return Located(undone, "what the call had written before it failed could not be taken back");
 }
 

@@ -169,6 +169,44 @@ TEST_P(RequestsTest, APartAsksForItsBody) {
   EXPECT_EQ(gone, 6);
 }
 
+// The section before the part has no op, and the one after it finds no room for its executable.
+TEST_P(RequestsTest, WhatAPartKeepsAliveOutlivesARecordingThatFails) {
+  TreeOptions options;
+  options.budget.executable_bytes = 1000;
+  OpenTree(options);
+  int early = 0, gone = 0;
+  const FunctionId function =
+      Register("f", {.static_inputs = {0}}, [&](Launcher& on, Values& inputs) {
+        const Tensor out = on.Empty(inputs[0].layout());
+        if (!on.ok()) return Values{};
+        on.Break("sums", {In(Tensor::From(inputs[0])), Out(out)},
+                 [&](Launcher& part, absl::Span<const Tensor> tensors) {
+                   part.Copy(tensors[1], tensors[0]);
+                   for (int i = 0; i < 20; ++i) Bump(part, tensors[1], 1);
+                   const std::shared_ptr<Event> over = *device().NewEvent({});
+                   part.Fail(part.stream().Record(*over));
+                   part.KeepAlive(std::shared_ptr<void>(&gone, [&gone, &early, over](void*) {
+                     const absl::StatusOr<bool> done = over->IsDone();
+                     early += done.ok() && *done ? 0 : 1;
+                     ++gone;
+                   }));
+                 });
+        return Values{Sum(on, out, out)};
+      });
+  const Tensor x = Given(1);
+  for (int step = 0; step < 4; ++step) {
+    NewStep();
+    Values inputs = {x}, outputs;
+    ASSERT_THAT(tree().Run(function, absl::MakeSpan(inputs), a(), &outputs), IsOk());
+  }
+  EXPECT_GT(reasons(Reason::kOverBudget), 0u);
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  NewStep();
+  CloseTree();
+  EXPECT_GE(gone, 5) << "a warm-up, a recording that failed, and three runs at once";
+  EXPECT_EQ(early, 0);
+}
+
 TEST_P(RequestsTest, ANodeHoldsWhatItNeedsAsLongAsItMayBeReplayed) {
   std::weak_ptr<int> held;
   const FunctionId function = Register("keeps", {}, [&held](Launcher& on, Values& inputs) {
