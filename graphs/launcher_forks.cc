@@ -9,6 +9,18 @@
 #include "graphs/launcher.h"
 
 namespace graphtree {
+namespace {
+
+// A wait that failed once may work the next time.
+bool IsAwaited(StreamLife& side) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    if (side.Synchronize().ok()) return true;
+  }
+  return false;
+}
+
+}  // namespace
 
 absl::Status Launcher::MakeOrder() {
   if (order_ != nullptr) return absl::OkStatus();
@@ -45,7 +57,7 @@ void Launcher::JoinForks() {
   if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
     const absl::Status joined = GoOnAfter(*side);
-    if (!joined.ok() && !side->Synchronize().ok()) Fail(joined);
+    if (!joined.ok() && !IsAwaited(*side)) Fail(joined);
   }
 }
 

@@ -17,6 +17,7 @@
 #include "graphs/random/random_source.h"
 #include "graphs/random/uniform.h"
 #include "gtest/gtest.h"
+#include "tests/kernels/launches.h"
 #include "tests/tree/fault_caller.h"
 
 namespace graphtree {
@@ -139,6 +140,38 @@ TEST(FlightFaultTest, ATreeWhoseWorkCannotBeOrderedIsLost) {
 
 // Faults anywhere around a function that breaks and changes its caller's memory, on two streams, in
 // all routes. After each call its caller waits for its stream, looks, and writes anew.
+// The side's work still reads what the call made, and the next call is given that memory.
+TEST(FlightFaultTest, AForkThatCannotBeJoinedIsAwaitedOnTheHost) {
+  Flight flight;
+  const auto twice_on_side = [&flight](Launcher& on, Values& inputs) {
+    const Tensor x = Sum(on, inputs[0], inputs[0]);
+    const Tensor y = on.Empty(x.layout());
+    on.Reads(x);
+    on.Writes(y);
+    Stream& side = flight.stream(1);
+    on.Fork(side);
+    if (!on.ok()) return Values{};
+    on.Fail(Add(side, y.raw_bytes(), x.raw_bytes(), x.raw_bytes()));
+    flight.plan().FailCallOf("Stream.Record", 1, ErrorCode::kOutOfMemory);
+    flight.plan().FailCallOf("Stream.Synchronize", 1, ErrorCode::kOutOfMemory);
+    on.JoinForks();
+    flight.plan().Clear();
+    return Values{y};
+  };
+  const FunctionId forks = flight.tree().Register("forks", {.exclude = true}, twice_on_side);
+  const FunctionId next = flight.tree().Register("next", {.exclude = true}, Thrice);
+  for (int round = 0; round < 4; ++round) {
+    Values inputs = {flight.input()}, outputs;
+    EXPECT_THAT(flight.tree().Run(forks, absl::MakeSpan(inputs), flight.stream(), &outputs),
+                IsOk());
+    outputs.clear();
+    inputs = {flight.input()};
+    EXPECT_THAT(flight.tree().Run(next, absl::MakeSpan(inputs), flight.stream(), &outputs), IsOk());
+    EXPECT_THAT(flight.stream().Synchronize(), IsOk());
+  }
+  EXPECT_THAT(flight.device().health(), IsOk());
+}
+
 TEST(FlightFaultTest, NothingOfAFailedCallArrivesLate) {
   constexpr int kSeeds = 300;
   int failed = 0, recorded = 0, replayed = 0, lost = 0;
