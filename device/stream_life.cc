@@ -82,12 +82,23 @@ absl::Status StreamLife::Record(Event& event) {
   return RecordFor(nullptr, event);
 }
 
+// A capture of the stream's own thread may have begun before the event was recorded, and ended
+// before the stream was asked. The event is of that capture then, and is recorded once more.
+absl::Status StreamLife::AwaitLiving(Event& event, Stream& behind) {
+  constexpr int kAttempts = 3;
+  absl::Status first;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    GRAPHTREE_RETURN_IF_ERROR(RecordFor(&behind, event));
+    const absl::Status waits = behind.Wait(event);
+    if (waits.ok()) return waits;
+    first.Update(waits);
+  }
+  return first;
+}
+
 absl::Status StreamLife::Await(Event& event, Stream& behind) {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
-  if (stream_ != nullptr) {
-    GRAPHTREE_RETURN_IF_ERROR(RecordFor(&behind, event));
-    return behind.Wait(event);
-  }
+  if (stream_ != nullptr) return AwaitLiving(event, behind);
   GRAPHTREE_RETURN_IF_ERROR(unordered_);
   if (ended_in() != 0) {
     GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo capture, behind.Capture());

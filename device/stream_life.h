@@ -81,6 +81,7 @@ class StreamLife {
   // Records the event on the stream, which has not ended. If the stream captures it must be in the
   // same capture as `behind`, which may be null.
   absl::Status RecordFor(Stream* behind, Event& event);
+  absl::Status AwaitLiving(Event& event, Stream& behind);
   absl::Status WhyUnordered() const;
 
   std::shared_mutex mutex_;  // held shared while the stream, or its event, is used

@@ -15,6 +15,18 @@ absl::Status CannotAwait(const char* what) {
       "a stream that uses the pool is capturing, so it cannot be ", what, ". End the capture."));
 }
 
+// The id of the stream's capture; 0: none. A question that failed once may be answered the next
+// time, and a stream that ends in a capture must be known as one of that capture: else it would be
+// waited for after it, for ever in vain.
+uint64_t CaptureOf(Stream& stream) {
+  constexpr int kAttempts = 3;
+  for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const absl::StatusOr<CaptureInfo> info = stream.Capture();
+    if (info.ok()) return info->id;
+  }
+  return 0;
+}
+
 }  // namespace
 
 StreamTable::Known* StreamTable::Find(const StreamLife* life, uint32_t* number) {
@@ -31,10 +43,7 @@ uint32_t StreamTable::LookUp(Stream& stream) {
   uint32_t number = 0;
   Known* known = Find(life, &number);
   uint64_t capture = 0;
-  if (known == nullptr || device_.open_captures() > 0) {
-    const absl::StatusOr<CaptureInfo> info = stream.Capture();
-    if (info.ok()) capture = info->id;
-  }
+  if (known == nullptr || device_.open_captures() > 0) capture = CaptureOf(stream);
   if (known == nullptr) {
     ForgetEnded();
     number = SlotForNew();
