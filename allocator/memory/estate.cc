@@ -5,8 +5,21 @@
 
 namespace graphtree {
 
+namespace {
+
+// A wait that failed once may work the next time. Of a stream that ended within a capture nobody
+// can ever wait for what it had before.
+absl::Status AwaitLast(StreamLife& last) {
+  constexpr int kAttempts = 3;
+  absl::Status status = last.Synchronize();
+  for (int more = 1; more < kAttempts && !status.ok(); ++more) status = last.Synchronize();
+  return last.has_ended() ? absl::OkStatus() : status;
+}
+
+}  // namespace
+
 absl::Status Estate::GiveBack() {
-  if (last != nullptr) GRAPHTREE_RETURN_IF_ERROR(last->Synchronize());
+  if (last != nullptr) GRAPHTREE_RETURN_IF_ERROR(AwaitLast(*last));
   last = nullptr;
   graphs.clear();
   objects.clear();

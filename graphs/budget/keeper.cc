@@ -118,13 +118,12 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
   graveyard_.Add(std::move(executable));
 }
 
-void Keeper::LeaveBehind(std::shared_ptr<StreamLife> last, std::vector<Body> bodies) {
+void Keeper::LeaveBehind(std::shared_ptr<StreamLife> last) {
   auto estate = std::make_unique<Estate>(device_);
-  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs, &estate->objects);
-  graveyard_.TakeAll(&estate->graphs, &estate->objects);
-  for (Body& body : bodies) {
-    estate->objects.push_back(std::make_shared<Body>(std::move(body)));
-  }
+  // What else they held goes at the end of this function.
+  std::vector<std::shared_ptr<void>> objects;
+  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs, &objects);
+  graveyard_.TakeAll(&estate->graphs, &objects);
   estate->last = std::move(last);
   device_.LeaveBehind(std::move(estate));
 }

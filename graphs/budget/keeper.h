@@ -137,9 +137,9 @@ class Keeper {
 
   Graveyard& graveyard() { return graveyard_; }
   // The tree goes while a capture is open: leaves graphs and executables to be destroyed after it
-  // (device/leftovers.h), and what work on `last`, the stream with the tree's last work, may still
-  // use: what recordings hold, and `bodies`. `last` may be null.
-  void LeaveBehind(std::shared_ptr<StreamLife> last, std::vector<Body> bodies);
+  // (device/leftovers.h), and after the work on `last`, the stream with the tree's last work, which
+  // may be null. What else recordings hold goes now.
+  void LeaveBehind(std::shared_ptr<StreamLife> last);
 
  private:
   // By how much something is over a budget.

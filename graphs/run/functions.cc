@@ -81,12 +81,6 @@ void Functions::Retire(Function* function) {
   LetLeave();
 }
 
-std::vector<Body> Functions::TakeBodies() {
-  std::vector<Body> bodies;
-  for (Function* function : table_.Registered()) bodies.push_back(std::move(function->body));
-  return bodies;
-}
-
 void Functions::LetLeave() {
   const std::vector<Function*> leaving = table_.leaving();
   for (Function* function : leaving) {

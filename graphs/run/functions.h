@@ -63,8 +63,6 @@ class Functions {
   // Unregisters the function. Its body waits for the tree's work (graveyard.h), which may use what
   // the body has captured.
   void Retire(Function* function);
-  // The bodies of all functions, for a tree that goes before its work is done.
-  std::vector<Body> TakeBodies();
   // Evicts the functions that are leaving, as far as the path does not need them.
   void LetLeave();
   bool anyone_leaves() const { return !table_.leaving().empty(); }

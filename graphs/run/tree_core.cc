@@ -80,7 +80,7 @@ TreeCore::~TreeCore() {
   ground_->order.AwaitLast();
   journal_.SayAllDestroyed(books_.root());
   if (ground_->device.open_captures() == 0) return;
-  functions_.keeper().LeaveBehind(ground_->order.life_of_last(), functions_.TakeBodies());
+  functions_.keeper().LeaveBehind(ground_->order.life_of_last());
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {

@@ -307,25 +307,6 @@ TEST_P(CapturedTest, UnderACaptureItWaitsForTheEndOfThat) {
   });
 }
 
-// The tree cannot wait for work on a stream that captures when it is closed.
-TEST_P(CapturedTest, ATreeThatIsClosedUnderACaptureLeavesItToTheDevice) {
-  for (const bool is_unregistered : {false, true}) {
-    OpenTree({});
-    const Tensor x = Given(1);
-    const FunctionId goes = RegisterWatched({.exclude = true});
-    Call(goes, {x});
-    ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
-    if (is_unregistered) Unregister(goes);
-    CloseTree();
-    EXPECT_FALSE(captured_.expired());
-    ASSERT_THAT(a().EndCapture().status(), IsOk());
-    ASSERT_THAT(device().GiveBackLeftovers(), IsOk());
-    EXPECT_TRUE(was_there_);
-    EXPECT_TRUE(captured_.expired());
-  }
-  OpenTree({});
-}
-
 // Also where it has waited for work: then a later step, or a later call, lets it go.
 TEST_P(CapturedTest, ItsEndMayCallTheTree) {
   const Tensor x = Given(1);
