@@ -29,6 +29,7 @@ class Worlds {
       const Program& program = together.programs[t];
       threads_[t].world =
           std::make_unique<World>(device, &threads_[t].plan, program, OptionsFor(program));
+      threads_[t].world->SetBesideOthers();
     }
   }
 

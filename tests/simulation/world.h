@@ -41,6 +41,8 @@ class World {
 
   // Called before each action, with its number, and before each op of a body.
   void set_between(std::function<void(size_t action)> actions, std::function<void()> ops);
+  // Other threads use the device, too.
+  void SetBesideOthers() { is_alone_ = false; }
   // OK, or the first thing that the caller saw and should not have.
   absl::Status Run();
   // The tree's, when the program had been run to its end.
@@ -140,6 +142,7 @@ class World {
   std::string false_alarm_;  // a warning of a write that no function makes
   bool done_ = false;
   std::function<void(size_t)> between_ = [](size_t) {};
+  bool is_alone_ = true;
   Watcher watcher_;
   Witnesses witnesses_;
   std::unique_ptr<Stream> streams_[2];
