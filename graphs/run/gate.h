@@ -84,18 +84,6 @@ class Gate {
   std::atomic<std::thread::id> keeper_{};
 };
 
-// Keeps the tree for as long as it lives.
-class Keeping {
- public:
-  explicit Keeping(Gate& gate) : gate_(gate) { gate_.Keep(); }
-  ~Keeping() { gate_.LetGo(); }
-  Keeping(const Keeping&) = delete;
-  Keeping& operator=(const Keeping&) = delete;
-
- private:
-  Gate& gate_;
-};
-
 // Looks for as long as it lives. Does nothing if its thread is in the tree already.
 class Looking {
  public:

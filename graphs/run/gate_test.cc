@@ -3,7 +3,6 @@
 
 #include <atomic>
 #include <functional>
-#include <optional>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -108,7 +107,7 @@ TEST(GateTest, LooksAndCallsKeepApart) {
 TEST(GateTest, AChangeWaitsForWhoKeepsTheTree) {
   Gate gate;
   std::atomic<bool> changed{false};
-  std::optional<Keeping> keeping(gate);
+  gate.Keep();
   std::thread changer([&] {
     const Changing changing(gate);
     changed = true;
@@ -121,7 +120,7 @@ TEST(GateTest, AChangeWaitsForWhoKeepsTheTree) {
   { const Looking looking(gate); }
   { const Changing own(gate); }
   EXPECT_FALSE(changed);
-  keeping.reset();
+  gate.LetGo();
   changer.join();
   EXPECT_TRUE(changed);
 }
