@@ -3,25 +3,13 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "device/stream_life.h"
 #include "graphs/launcher.h"
 
 namespace graphtree {
-namespace {
-
-// A wait that failed once may work the next time.
-bool IsAwaited(StreamLife& side) {
-  constexpr int kAttempts = 3;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    if (side.Synchronize().ok()) return true;
-  }
-  return false;
-}
-
-}  // namespace
-
 absl::Status Launcher::MakeOrder() {
   if (order_ != nullptr) return absl::OkStatus();
   GRAPHTREE_ASSIGN_OR_RETURN(order_, stream_.device().NewEvent({}));
@@ -57,7 +45,8 @@ void Launcher::JoinForks() {
   if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
     const absl::Status joined = GoOnAfter(*side);
-    if (!joined.ok() && !IsAwaited(*side)) Fail(joined);
+    if (joined.ok() || Insist([&] { return side->Synchronize(); }).ok()) continue;
+    Fail(joined);
   }
 }
 

@@ -1,18 +1,16 @@
-// Gives back in the order that lets a failure be tried again: work, graphs and objects, memory.
+// Gives back in the order that lets a failure be tried again: work, graphs, memory.
 #include "allocator/memory/estate.h"
 
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
 
 namespace {
 
-// A wait that failed once may work the next time. Of a stream that ended within a capture nobody
-// can ever wait for what it had before.
+// Of a stream that ended within a capture nobody can ever wait for what it had before.
 absl::Status AwaitLast(StreamLife& last) {
-  constexpr int kAttempts = 3;
-  absl::Status status = last.Synchronize();
-  for (int more = 1; more < kAttempts && !status.ok(); ++more) status = last.Synchronize();
+  const absl::Status status = Insist([&] { return last.Synchronize(); });
   return last.has_ended() ? absl::OkStatus() : status;
 }
 
@@ -22,7 +20,6 @@ absl::Status Estate::GiveBack() {
   if (last != nullptr) GRAPHTREE_RETURN_IF_ERROR(AwaitLast(*last));
   last = nullptr;
   graphs.clear();
-  objects.clear();
   for (std::unique_ptr<Stream>& stream : streams) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }

@@ -6,23 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/check.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "graphs/inputs/pointer_slots.h"
 
 namespace graphtree {
-namespace {
-
-// Tries several times: a call that failed once may work the next time, and no later call does what
-// this one is for.
-template <typename Call>
-absl::Status Insist(const Call& call) {
-  constexpr int kAttempts = 3;
-  absl::Status status = call();
-  for (int more = 1; more < kAttempts && !status.ok(); ++more) status = call();
-  return status;
-}
-
-}  // namespace
 
 struct ForeignMemory::Holding {
   ForeignMemory* memory;

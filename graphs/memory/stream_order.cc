@@ -1,19 +1,16 @@
 // Orders streams by an event, and where that fails by waiting.
 #include "graphs/memory/stream_order.h"
 
+#include "device/base/insist.h"
+
 namespace graphtree {
 namespace {
 
-// Waits for the stream, unless it is being captured: that would break the capture. A wait that
-// failed once may work the next time.
+// Waits for the stream, unless it is being captured: that would break the capture.
 bool IsAwaited(StreamLife& stream) {
-  constexpr int kAttempts = 3;
   const absl::StatusOr<CaptureInfo> capture = stream.Capture();
   if (capture.ok() && capture->state != CaptureState::kNone) return false;
-  for (int i = 0; i < kAttempts; ++i) {
-    if (stream.Synchronize().ok()) return true;
-  }
-  return false;
+  return Insist([&] { return stream.Synchronize(); }).ok();
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -57,13 +58,6 @@ absl::Status FillAll(Device& device, Stream& stream, absl::Span<const SlotSpec> 
   return stream.Synchronize();
 }
 
-// For cleaning up, where nobody could be told: a call that failed once may work the next time.
-template <typename Call>
-void UntilItWorks(const Call& call) {
-  constexpr int kAttempts = 3;
-  for (int i = 0; i < kAttempts && !call().ok(); ++i) continue;
-}
-
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SlotMemory>> SlotMemory::Create(Device& device,
@@ -80,7 +74,7 @@ absl::StatusOr<std::unique_ptr<SlotMemory>> SlotMemory::Create(Device& device,
   if (absl::Status filled = FillAll(device, *stream, slots, plan, memory->range(), pieces);
       !filled.ok()) {
     // What was issued before the failure still writes the memory, and is done before that goes.
-    UntilItWorks([&stream] { return stream->Synchronize(); });
+    Insist([&stream] { return stream->Synchronize(); }).IgnoreError();
     return absl::Status(
         filled.code(), absl::StrCat("filling ", plan.bytes, " bytes of slots: ", filled.message()));
   }
@@ -97,9 +91,10 @@ absl::Status SlotMemory::Map() {
 }
 
 SlotMemory::~SlotMemory() {
-  if (is_mapped_) UntilItWorks([this] { return memory_.Unmap(reserved_); });
+  // Nobody could be told of a failure.
+  if (is_mapped_) Insist([this] { return memory_.Unmap(reserved_); }).IgnoreError();
   physical_ = nullptr;
-  if (!reserved_.empty()) UntilItWorks([this] { return memory_.Release(reserved_); });
+  if (!reserved_.empty()) Insist([this] { return memory_.Release(reserved_); }).IgnoreError();
 }
 
 }  // namespace graphtree
