@@ -1,6 +1,6 @@
 // The estate of a pool or tree that is destroyed while a capture is open: its memory, streams,
-// graphs and executables, and objects that queued work uses, wait with their device
-// (device/leftovers.h), as the owner's own queue of such work goes with the owner.
+// graphs and executables wait with their device (device/leftovers.h), as the owner's own queue of
+// such work goes with the owner.
 //
 // Threads: one at a time.
 #ifndef GRAPHTREE_ALLOCATOR_MEMORY_ESTATE_H_
@@ -31,8 +31,7 @@ struct Estate : Leftover {
   std::vector<PieceRow::Mapping> mappings;
   std::vector<std::unique_ptr<Stream>> streams;      // carry the last work on the memory
   std::vector<std::unique_ptr<HostBuffer>> buffers;  // that work may use these, too
-  std::vector<std::shared_ptr<void>> objects;        // that work on `last` may use
-  std::shared_ptr<StreamLife> last;                  // null: none does
+  std::shared_ptr<StreamLife> last;                  // has the graphs' last work; may be null
 };
 
 }  // namespace graphtree

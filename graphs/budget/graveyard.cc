@@ -11,16 +11,13 @@
 namespace graphtree {
 
 // Executables come first, as they were made from the graphs.
-void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs,
-                std::vector<std::shared_ptr<void>>* objects) {
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs) {
   node->VisitSections([graphs](Section& section) {
     if (section.executable != nullptr) graphs->push_back(std::move(section.executable));
     if (section.spare != nullptr) graphs->push_back(std::move(section.spare->executable));
     section.spare = nullptr;
     if (section.graph != nullptr) graphs->push_back(std::move(section.graph));
   });
-  for (std::shared_ptr<void>& object : node->keep_alive) objects->push_back(std::move(object));
-  node->keep_alive.clear();
 }
 
 // A stream that its owner is capturing must not be touched: the event would go into the capture.
@@ -54,19 +51,16 @@ void Graveyard::Tidy(StreamLife* last) {
   marked_ = std::exchange(waiting_, Plot());
 }
 
-void Graveyard::TakeAll(std::vector<std::shared_ptr<void>>* graphs,
-                        std::vector<std::shared_ptr<void>>* objects) {
+void Graveyard::TakeGraphs(std::vector<std::shared_ptr<void>>* graphs) {
   for (Plot* plot : {&marked_, &waiting_}) {
     for (std::unique_ptr<Executable>& executable : plot->executables) {
       graphs->push_back(std::move(executable));
     }
     for (const std::unique_ptr<Node>& node : plot->nodes) {
-      TakeGraphs(node.get(), graphs, objects);
+      graphtree::TakeGraphs(node.get(), graphs);
     }
-    for (std::shared_ptr<void>& object : plot->objects) objects->push_back(std::move(object));
-    for (Body& body : plot->bodies) objects->push_back(std::make_shared<Body>(std::move(body)));
-    *plot = Plot();
   }
+  DestroyAll();
 }
 
 void Graveyard::Destroy(Plot* plot) {

@@ -25,10 +25,8 @@
 
 namespace graphtree {
 
-// Moves the node's graphs and executables to `graphs`, and what their launches need to `objects`.
-// The node can launch nothing after it.
-void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs,
-                std::vector<std::shared_ptr<void>>* objects);
+// Moves the node's graphs and executables to `graphs`. The node can launch nothing after it.
+void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs);
 
 class Graveyard {
  public:
@@ -53,10 +51,9 @@ class Graveyard {
   void DestroyAll();
   // The bodies that no work needs any more.
   std::vector<Body> TakeBodies() { return std::exchange(done_, {}); }
-  // Moves all graphs and executables to `graphs`, and all else that work may need to `objects`: a
-  // capture is open, so they must outlive the graveyard.
-  void TakeAll(std::vector<std::shared_ptr<void>>* graphs,
-               std::vector<std::shared_ptr<void>>* objects);
+  // Moves all graphs and executables to `graphs`: a capture is open, so they must outlive the
+  // graveyard. Destroys all else but bodies.
+  void TakeGraphs(std::vector<std::shared_ptr<void>>* graphs);
 
  private:
   struct Plot {

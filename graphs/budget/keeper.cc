@@ -118,12 +118,10 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
   graveyard_.Add(std::move(executable));
 }
 
-void Keeper::LeaveBehind(std::shared_ptr<StreamLife> last) {
+void Keeper::LeaveGraphsBehind(std::shared_ptr<StreamLife> last) {
   auto estate = std::make_unique<Estate>(device_);
-  // What else they held goes at the end of this function.
-  std::vector<std::shared_ptr<void>> objects;
-  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs, &objects);
-  graveyard_.TakeAll(&estate->graphs, &objects);
+  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs);
+  graveyard_.TakeGraphs(&estate->graphs);
   estate->last = std::move(last);
   device_.LeaveBehind(std::move(estate));
 }

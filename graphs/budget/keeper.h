@@ -138,8 +138,8 @@ class Keeper {
   Graveyard& graveyard() { return graveyard_; }
   // The tree goes while a capture is open: leaves graphs and executables to be destroyed after it
   // (device/leftovers.h), and after the work on `last`, the stream with the tree's last work, which
-  // may be null. What else recordings hold goes now.
-  void LeaveBehind(std::shared_ptr<StreamLife> last);
+  // may be null.
+  void LeaveGraphsBehind(std::shared_ptr<StreamLife> last);
 
  private:
   // By how much something is over a budget.

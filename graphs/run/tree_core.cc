@@ -80,7 +80,7 @@ TreeCore::~TreeCore() {
   ground_->order.AwaitLast();
   journal_.SayAllDestroyed(books_.root());
   if (ground_->device.open_captures() == 0) return;
-  functions_.keeper().LeaveBehind(ground_->order.life_of_last());
+  functions_.keeper().LeaveGraphsBehind(ground_->order.life_of_last());
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
@@ -168,7 +168,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
   Node* hit = matcher_.FindHit(call);
   if (hit != nullptr && (call.brings_others || !hit->held.empty())) {
-    if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
+    StayAwake(inputs, &awake);
     if (call.brings_others && AnyParked(inputs)) hit = nullptr;
   }
   // After the match: another thread tells of a tensor's use before it drops the tensor, so whoever
@@ -183,13 +183,13 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
     status = routes_.replayer().Replay(hit, call);
     if (!status.ok()) {
       const DoorMark door(frame);
-      if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
+      StayAwake(inputs, &awake);
       status = AfterFailedReplay(*hit, call, std::move(status));
     } else if (closed_inside_ == nullptr) {
       return status;
     }
   } else {
-    if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
+    StayAwake(inputs, &awake);
     status = RunInside(frame, hit, call, compared);
     done = functions_.keeper().graveyard().TakeBodies();
   }
@@ -214,7 +214,7 @@ absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, cons
   Values outputs;
   std::optional<StepMemory::StaysAwake> awake;
   GRAPHTREE_RETURN_IF_ERROR(MayBegin(*function, inputs, &outputs, &awake));
-  if (!awake.has_value()) awake.emplace(*ground_->memory, inputs);
+  StayAwake(inputs, &awake);
   Call call{*function, nullptr, absl::MakeSpan(inputs), stream, &outputs};
   call.launches = false;
   const DoorMark door(frame);
@@ -266,6 +266,11 @@ absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision
   }
 }
 
+void TreeCore::StayAwake(absl::Span<const Value> inputs,
+                         std::optional<StepMemory::StaysAwake>* awake) {
+  if (!awake->has_value()) awake->emplace(*ground_->memory, inputs);
+}
+
 // Asked again once nobody can park them: another thread may have done so since the match.
 bool TreeCore::AnyParked(absl::Span<const Value> inputs) const {
   return absl::c_any_of(inputs, [](const Value& input) {
@@ -289,7 +294,7 @@ absl::Status TreeCore::MayBegin(const Function& function, absl::Span<const Value
         "'", function.name, "' was called while ", part, "the tree's memory is parked. Wake it."));
   }
   // What the park waits for may end in the middle of this call.
-  awake->emplace(*ground_->memory, inputs);
+  StayAwake(inputs, awake);
   return absl::OkStatus();
 }
 

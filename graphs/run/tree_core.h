@@ -88,9 +88,11 @@ class TreeCore {
   // Of a call that is to be recorded only, and is decided otherwise.
   static absl::Status WhyNotRecorded(const Call& call, const Decision& decision);
   // An error for a call without a place for its outputs, or while memory is parked. A park that
-  // waits waits for this call, too, for as long as `awake` lives.
+  // is queued also waits for this call, for as long as `awake` lives.
   absl::Status MayBegin(const Function& function, absl::Span<const Value> inputs,
                         const Values* outputs, std::optional<StepMemory::StaysAwake>* awake);
+  // Keeps the memory of the call from being parked, if `awake` does not do so already.
+  void StayAwake(absl::Span<const Value> inputs, std::optional<StepMemory::StaysAwake>* awake);
   bool AnyParked(absl::Span<const Value> inputs) const;
   // The recording that would serve a call, on the path in force or as a step's first; or null.
   const Node* FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
