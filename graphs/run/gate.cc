@@ -23,8 +23,9 @@ bool Gate::EnterAfterLook() {
   }
 }
 
-// The keeper is asked for from inside: it comes in between its calls, so whoever came in before it
-// is seen by its next call, and whoever comes after it sees the keeper.
+// This thread looks for a keeper after it has entered the gate. There are two cases:
+//   the keeper's call came first       then this thread sees the keeper here, and leaves
+//   this thread entered first          then the keeper's call waits, and sees what was changed
 bool Gate::Change() {
   for (;;) {
     if (!WaitFor(State::kChanged)) return false;

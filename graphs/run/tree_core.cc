@@ -166,11 +166,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
   if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
-  Node* hit = matcher_.FindHit(call);
-  if (hit != nullptr && (call.brings_others || !hit->held.empty())) {
-    StayAwake(inputs, &awake);
-    if (call.brings_others && AnyParked(inputs)) hit = nullptr;
-  }
+  Node* const hit = FindHit(call, &awake);
   // After the match: another thread tells of a tensor's use before it drops the tensor, so whoever
   // sees the tensor dead is told.
   if (ground_->memory->other_users().any()) {
@@ -271,11 +267,17 @@ void TreeCore::StayAwake(absl::Span<const Value> inputs,
   if (!awake->has_value()) awake->emplace(*ground_->memory, inputs);
 }
 
-// Asked again once nobody can park them: another thread may have done so since the match.
-bool TreeCore::AnyParked(absl::Span<const Value> inputs) const {
-  return absl::c_any_of(inputs, [](const Value& input) {
+// Another thread may park memory between the match and the moment from which it stays awake. So the
+// inputs are asked once more.
+Node* TreeCore::FindHit(Call& call, std::optional<StepMemory::StaysAwake>* awake) {
+  Node* const hit = matcher_.FindHit(call);
+  if (hit == nullptr || (!call.brings_others && hit->held.empty())) return hit;
+  StayAwake(call.inputs, awake);
+  if (!call.brings_others) return hit;
+  const bool is_any_parked = absl::c_any_of(call.inputs, [](const Value& input) {
     return input.storage() != nullptr && input.storage()->owner()->is_parked();
   });
+  return is_any_parked ? nullptr : hit;
 }
 
 absl::Status TreeCore::MayBegin(const Function& function, absl::Span<const Value> inputs,

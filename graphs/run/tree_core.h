@@ -93,7 +93,9 @@ class TreeCore {
                         const Values* outputs, std::optional<StepMemory::StaysAwake>* awake);
   // Keeps the memory of the call from being parked, if `awake` does not do so already.
   void StayAwake(absl::Span<const Value> inputs, std::optional<StepMemory::StaysAwake>* awake);
-  bool AnyParked(absl::Span<const Value> inputs) const;
+  // The recording that serves the call, or null. Memory of other trees that a replay uses stays
+  // awake from here on.
+  Node* FindHit(Call& call, std::optional<StepMemory::StaysAwake>* awake);
   // The recording that would serve a call, on the path in force or as a step's first; or null.
   const Node* FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
   // A call that may take a stack, or run code of the program's. `hit` may be null.
