@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/help.h"
+#include "tools/cli/run_verbs.h"
 #include "tools/cli/verb.h"
 
 namespace graphtree::cli {
@@ -33,21 +34,11 @@ Verb EchoVerb(const std::string& name) {
   return verb;
 }
 
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
-
 Outcome RunWords(const std::string& line) {
   Registry registry;
   registry.Add(EchoVerb("version"));
   registry.Add({EchoVerb("memory diff"), EchoVerb("memory leaks")});
-  std::istringstream in;
-  std::ostringstream out, err;
-  const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
-  const int code = registry.Run(words, {in, out, err});
-  return {code, out.str(), err.str()};
+  return RunVerbs(registry, absl::StrSplit(line, ' ', absl::SkipEmpty()));
 }
 
 TEST(RegistryTest, RunsTheVerbWithTheLongestNameAndPassesItsCodeOn) {

@@ -6,7 +6,6 @@
 
 #include <atomic>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -19,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "runtime/door/test_client.h"
 #include "tools/cli/registry.h"
+#include "tools/cli/run_verbs.h"
 
 namespace graphtree {
 namespace {
@@ -26,20 +26,12 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
+using cli::Outcome;
 
 Outcome RunDemo(const std::vector<std::string>& args) {
   cli::Registry registry;
   registry.Add(DemoVerb());
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int code = registry.Run(args, {in, out, err});
-  return {code, out.str(), err.str()};
+  return cli::RunVerbs(registry, args);
 }
 
 std::string Content(const std::string& path) {

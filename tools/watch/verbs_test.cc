@@ -11,7 +11,6 @@
 #include <fstream>
 #include <future>
 #include <memory>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,6 +27,7 @@
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tools/cli/registry.h"
+#include "tools/cli/run_verbs.h"
 #include "tools/watch/door_client.h"
 
 namespace graphtree::watch {
@@ -37,20 +37,12 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-struct Outcome {
-  int code;
-  std::string out;
-  std::string err;
-};
+using cli::Outcome;
 
 Outcome Ask(const std::vector<std::string>& args) {
   cli::Registry registry;
   registry.Add(WatchVerbs());
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int code = registry.Run(args, {in, out, err});
-  return {code, out.str(), err.str()};
+  return cli::RunVerbs(registry, args);
 }
 
 class WatchVerbsTest : public ::testing::Test {
