@@ -114,7 +114,6 @@ absl::Status ParityCheck::SaveWrites(const Node& node, const Call& call, Undo* u
 absl::Status ParityCheck::RunBody(
     const Node& node, const Values& given, uint8_t paint, Call& call, const After& after,
     const std::function<absl::Status(const LaunchTrace&, const Values&)>& read) {
-  GRAPHTREE_RETURN_IF_ERROR(ground_.order.ContinueOn(call.stream));
   StepAllocator allocator = ground_.MemoryFor(call.function, Region::kLasting);
   allocator.set_paint(paint);
   Values inputs = given;
@@ -208,6 +207,8 @@ absl::Status ParityCheck::Replay(Node* node, Call& call, const CompareWith& want
   const StepMemory::InCall in_call(*ground_.memory);
   wanted.result->text = WhyNot(*node, call);
   if (!wanted.result->text.empty()) return replayer_.Replay(node, call);
+  // What is saved first may still be written by the call before.
+  GRAPHTREE_RETURN_IF_ERROR(ground_.order.ContinueOn(call.stream));
   const Values given(call.inputs.begin(), call.inputs.end());
   return Compare(node, call, given, wanted);
 }

@@ -113,6 +113,27 @@ TEST_P(ParityTest, WhatTheBodyWritesIsWrittenOnce) {
   }
 }
 
+// The call before it may still write there, on a stream that nobody has waited for.
+TEST_P(ParityTest, WhatTheBodyWritesIsSavedBehindTheCallBefore) {
+  const Tensor cache = Given(7);
+  const FunctionId count = Register("count", {}, [&](Launcher& on, Values& inputs) {
+    on.Launch(IncrementKernel(), TestShape(), {InOut(cache), Val(3u), Val(uint32_t{kWords})});
+    return Values{Sum(on, cache, inputs[0])};
+  });
+  const Tensor x = Given(1);
+  Values out;
+  for (uint32_t calls = 4; calls < 40; calls += 4) {
+    CallInSteps(3, count, {x});
+    Values inputs = {x};
+    ParityResult result;
+    NewStep();
+    ASSERT_THAT(tree().RunCompared(count, absl::MakeSpan(inputs), b(), &out, {}, &result), IsOk());
+    EXPECT_EQ(result.parity, Parity::kSame) << result.text;
+    EXPECT_THAT(b().Synchronize(), IsOk());
+    EXPECT_EQ(Read(cache), Plus(PatternOf(7), 3 * calls));
+  }
+}
+
 TEST_P(ParityTest, MemoryThatMovedUnseenIsNamed) {
   Tensor weights = Given(3);
   const FunctionId add = Register("add", {}, [&](Launcher& on, Values& inputs) {

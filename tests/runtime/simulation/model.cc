@@ -156,9 +156,11 @@ bool ProgramModel::Exclude(const Key& key, bool excluded) {
     } else if (shape.is_waiting) {
       shape.usable = {Why::kNotCommitted};
       if (shape.is_unsure) shape.MayBe({Why::kHit});
-    } else if (shape.is_unsure && !records_while_serving_) {
-      // Recording it once more may have failed.
-      shape.usable = {Why::kHit, Why::kNotRecorded};
+    } else if (shape.is_unsure) {
+      // Recording it may have failed, or made what waits for a commit.
+      shape.usable = {Why::kHit};
+      if (!records_while_serving_) shape.MayBe({Why::kNotRecorded});
+      if (spec_.needs_commit) shape.MayBe({Why::kNotCommitted});
     } else {
       shape.usable = {shape.is_recorded || records_while_serving_ ? Why::kHit : Why::kNotRecorded};
     }
