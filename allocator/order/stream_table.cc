@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
@@ -38,6 +39,13 @@ StreamTable::Known* StreamTable::Find(const StreamLife* life, uint32_t* number) 
   return nullptr;
 }
 
+// From now on nothing that is freed has the last stream's bit unseen.
+void StreamTable::LeaveLast() {
+  if (last_stream_ == nullptr) return;
+  freed_at_[last_number_] = clock_;
+  last_stream_ = nullptr;
+}
+
 uint32_t StreamTable::LookUp(Stream& stream) {
   const StreamLife* const life = stream.life().get();
   uint32_t number = 0;
@@ -51,6 +59,7 @@ uint32_t StreamTable::LookUp(Stream& stream) {
     Refresh(number);
   }
   known->used_in = capture;
+  if (last_stream_ != life) LeaveLast();
   last_stream_ = life;
   return last_number_ = number;
 }
@@ -71,7 +80,7 @@ void StreamTable::ForgetEnded() {
         slot.streams.begin(), slot.streams.end(), [&](const Known& known) {
           if (!ForgetIfEnded(known)) return false;
           carried = carried || !known.was_of_capture();
-          if (last_stream_ == known.life.get()) last_stream_ = nullptr;
+          if (last_stream_ == known.life.get()) LeaveLast();
           return true;
         });
     if (gone == slot.streams.end()) continue;
@@ -101,6 +110,7 @@ void StreamTable::Refresh(uint32_t number) {
   shared_ = (shared_ & ~(1u << number)) | (is_shared ? 1u << number : 0);
   synced_[number].fill(0);
   synced_inside_[number].fill(0);
+  if (continues_on_ == number) continues_on_ = kNoSlot;
 }
 
 absl::Status StreamTable::Await(StreamLife& other, Stream& stream) {
@@ -136,7 +146,7 @@ absl::Status StreamTable::Forget(Stream& stream) {
     slot.streams.erase(at);
     slot.has_forgotten = true;
     Refresh(number);
-    if (last_stream_ == life.get()) last_stream_ = nullptr;
+    if (last_stream_ == life.get()) LeaveLast();
     return absl::OkStatus();
   }
   return absl::OkStatus();
@@ -194,7 +204,7 @@ absl::Status StreamTable::SynchronizeAndForget() {
     slots_[number].streams = std::move(left);
     Refresh(number);
   }
-  last_stream_ = nullptr;
+  LeaveLast();
   if (courier_ == nullptr) return first;
   const absl::Status carried = courier_->Synchronize();
   if (carried.ok()) AllCarriedIsDone();
@@ -220,6 +230,66 @@ bool StreamTable::IsUsedByCapture() const {
     }
   }
   return false;
+}
+
+void StreamTable::NoteFreedByBooks(uint32_t streams) {
+  for (uint32_t bits = streams & ~last_bit(); bits != 0; bits &= bits - 1) {
+    freed_at_[static_cast<uint32_t>(std::countr_zero(bits))] = clock_;
+  }
+}
+
+void StreamTable::NoteFreed(uint32_t streams, Quanta bytes) {
+  for (uint32_t bits = streams & ~last_bit(); bits != 0; bits &= bits - 1) {
+    const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
+    if (!aside_.Add(number, bytes)) freed_at_[number] = clock_;
+  }
+}
+
+void StreamTable::SettleAside() {
+  for (uint32_t bits = aside_.bits(); bits != 0; bits &= bits - 1) {
+    const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
+    if (IsCapturedElsewhere(slots_[number])) continue;
+    aside_.Drop(number);
+    freed_at_[number] = clock_;
+  }
+}
+
+// The capture of the stream that was asked about last; 0: none.
+uint64_t StreamTable::CaptureOfLast() const {
+  if (last_stream_ == nullptr) return 0;
+  for (const Known& known : slots_[last_number_].streams) {
+    if (known.life.get() == last_stream_) return known.used_in;
+  }
+  return 0;
+}
+
+bool StreamTable::IsCapturedElsewhere(const Slot& slot) const {
+  if (device_.open_captures() == 0) return false;
+  const uint64_t own = CaptureOfLast();
+  if (own != 0 && device_.open_captures() == 1) return false;
+  return std::any_of(slot.streams.begin(), slot.streams.end(), [own](const Known& known) {
+    const absl::StatusOr<CaptureInfo> info = known.life->Capture();
+    return info.ok() && info->id != 0 && info->id != own;
+  });
+}
+
+// Who waits for a stream has waited for all that this stream has waited for.
+void StreamTable::InheritWaits(uint32_t number, uint32_t other) {
+  for (uint32_t i = 0; i < kMostSlots; ++i) {
+    synced_[number][i] = std::max(synced_[number][i], synced_[other][i]);
+  }
+}
+
+// In a capture the wait is the graph's.
+void StreamTable::PassTo(uint32_t number) {
+  const uint32_t before = std::exchange(continues_on_, IsShared(number) ? kNoSlot : number);
+  if (before == kNoSlot || continues_on_ == kNoSlot) return;
+  if (slots_[number].streams[0].used_in != 0) {
+    continues_on_ = kNoSlot;
+    return;
+  }
+  InheritWaits(number, before);
+  synced_[number][before] = ++clock_;
 }
 
 bool StreamTable::HasUnordered(uint32_t number, uint32_t others, LastUse last_use) const {
@@ -257,13 +327,23 @@ absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slo
   return absl::OkStatus();
 }
 
-absl::StatusOr<uint32_t> StreamTable::OutOfReach(Stream& stream) const {
+// Whatever bytes they are.
+bool StreamTable::HasWaitedFor(uint32_t number, uint32_t other) const {
+  const LastUse latest = {.streams = 1u << other, .time = clock_};
+  return number != kNoSlot && !IsShared(number) &&
+         synced_[number][other] > UsedUntil(other, latest);
+}
+
+absl::StatusOr<uint32_t> StreamTable::OutOfReach(uint32_t number, Stream& stream) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo own, stream.Capture());
+  // Work of a capture comes where its graph is launched.
+  const uint32_t waiter = own.id == 0 ? number : continues_on_;
   uint32_t bits = 0;
-  for (uint32_t number = 0; number < slots_.size(); ++number) {
-    for (const Known& other : slots_[number].streams) {
-      GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, other.life->Capture());
-      if (info.id != 0 && info.id != own.id) bits |= 1u << number;
+  for (uint32_t other = 0; other < slots_.size(); ++other) {
+    for (const Known& known : slots_[other].streams) {
+      GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, known.life->Capture());
+      const bool is_elsewhere = info.id != 0 && info.id != own.id;
+      if (is_elsewhere && !HasWaitedFor(waiter, other)) bits |= 1u << other;
     }
   }
   return bits;
@@ -281,9 +361,9 @@ StreamTable::Matrix& StreamTable::SyncedIn(uint64_t capture) {
 
 absl::Status StreamTable::Order(uint32_t number, Stream& stream, LastUse last_use,
                                 uint32_t* users) {
-  const uint32_t all = OthersOf(number, last_use.streams | everywhere_);
+  const uint32_t all = OthersOf(number, UsersOf(last_use));
   if (all != 0) GRAPHTREE_RETURN_IF_ERROR(OrderAfter(all, number, stream, last_use, users));
-  NoteForLaunches(last_use.streams | everywhere_);
+  NoteForLaunches(UsersOf(last_use));
   return absl::OkStatus();
 }
 
@@ -295,11 +375,14 @@ absl::Status StreamTable::OrderAfter(uint32_t all, uint32_t number, Stream& stre
   for (uint32_t others = all; others != 0; others &= others - 1) {
     const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
     const uint32_t time = UsedUntil(other, last_use);
-    const bool is_known = synced[number][other] > time || synced_[number][other] > time;
-    if (is_known && !IsShared(number)) continue;
+    const bool is_known = !IsShared(number) && synced[number][other] > time;
+    // Launches come after all that was waited for on the stream where the tree goes on.
+    if (is_known || (info.id != 0 && HasWaitedFor(continues_on_, other))) continue;
     GRAPHTREE_RETURN_IF_ERROR(OrderAfter(stream, info.id, slots_[other]));
     ++clock_;
-    if (!IsShared(number)) synced[number][other] = clock_;
+    if (IsShared(number)) continue;
+    synced[number][other] = clock_;
+    if (info.id == 0 && !IsShared(other)) InheritWaits(number, other);
   }
   // Bit `number` stands for this stream alone now, and the stream has waited for those that shared
   // the bit before.
@@ -328,7 +411,9 @@ StreamLives StreamTable::AwaitedAtLaunch() const {
   StreamLives awaited;
   bool has_forgotten = false;
   for (uint32_t bits = awaited_.back(); bits != 0; bits &= bits - 1) {
-    const Slot& slot = slots_[static_cast<uint32_t>(std::countr_zero(bits))];
+    const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
+    if (HasWaitedFor(continues_on_, number)) continue;
+    const Slot& slot = slots_[number];
     for (const Known& known : slot.streams) {
       if (!known.was_of_capture()) awaited.push_back(known.life);
     }

@@ -8,7 +8,15 @@
 //   A  ---use---free(t=3)---------record----------
 //   B  ------------------allocate---\--wait--use--     and B knows A up to now: synced[B][A] = 4
 //
-// Bytes that stay on one stream need no order and cost nothing. Inside a capture the same two calls
+// Bytes that stay on one stream need no order and cost nothing. Graphs that are launched with a
+// pool's free memory are ordered by whoever launches them, so a launch on another stream than the
+// launch before it is such a wait, too.
+//
+// A stream that captures cannot be awaited. Bytes that it may still use are left alone then, and
+// others are taken; so bytes that were freed while another stream was the last one are known by
+// their ranges, until an allocation has to know in which order they come (set_aside.h).
+//
+// Inside a capture the same two calls
 // make an edge of the graph, which orders nothing outside of it. Work that was put on a stream
 // before the capture cannot be awaited from within it, nor is it known where the graph will be
 // launched: while a capture's scope is open the table notes all earlier users of the bytes that it
@@ -33,6 +41,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allocator/order/set_aside.h"
 #include "allocator/placement/run.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -49,6 +58,8 @@ class StreamTable {
   uint32_t NumberOf(Stream& stream) {
     return IsLast(stream) ? last_number_ : LookUp(stream);
   }
+  // The bit of the stream that NumberOf was asked about last; 0: none.
+  uint32_t last_bit() const { return last_stream_ == nullptr ? 0 : 1u << last_number_; }
   // Whether NumberOf was asked about this very stream last: no other check is needed then. While a
   // capture is open outside of the pool's scopes it is looked up each time, as that capture may use
   // the pool.
@@ -80,8 +91,8 @@ class StreamTable {
   // Whether Order has to be called. False in the usual case: the stream itself is the bytes' only
   // user, or has waited for the others.
   bool MustOrder(uint32_t number, LastUse last_use) const {
-    const uint32_t users = last_use.streams | everywhere_;
-    if ((users & untold_) != 0) return true;
+    const uint32_t users = UsersOf(last_use);
+    if ((users & (untold_ | aside_.bits())) != 0) return true;
     const uint32_t others = OthersOf(number, users);
     return others != 0 && HasUnordered(number, others, last_use);
   }
@@ -89,13 +100,28 @@ class StreamTable {
   // cannot express that order. Adds to `users` the bits that only the graph's launches will wait
   // for: until a launch has, whoever gets the bytes next has to wait for these, too.
   absl::Status Order(uint32_t number, Stream& stream, LastUse last_use, uint32_t* users);
-  // The bits of streams that `stream` cannot wait for now, because another capture has them.
-  absl::StatusOr<uint32_t> OutOfReach(Stream& stream) const;
-  // From here on any bytes may be in use on that stream: a graph that was launched there touches
-  // memory that is free in the books.
+  // The bits of streams that `stream` cannot wait for now, because another capture has them, and
+  // whose work it has not waited for.
+  absl::StatusOr<uint32_t> OutOfReach(uint32_t number, Stream& stream) const;
+  // These bytes are freed now by a call of the pool's user's, and until now these streams may have
+  // been given work that uses them. Needed only where they are not the last bit's alone.
+  void NoteFreed(uint32_t streams, Quanta bytes);
+  // The same for bytes that lie anywhere.
+  void NoteFreedByBooks(uint32_t streams);
+  // Called before Order. From then on only bytes of streams that another capture has are set aside.
+  void SettleAside();
+  // Which free bytes may not be had yet, wherever they lie.
+  const SetAside& aside() const { return aside_; }
+  // Who used bytes that may be free only in the books.
+  uint32_t UsersOf(LastUse last_use) const { return last_use.streams | everywhere_; }
+  // From here on any bytes may be in use on that stream.
   void UsedEverywhereOn(uint32_t number) {
     everywhere_ |= 1u << number;
     everywhere_at_[number] = clock_;
+  }
+  // That stream has waited for all that was put on the stream that was named before it.
+  void ContinuesOn(uint32_t number) {
+    if (number != continues_on_) PassTo(number);
   }
 
   // The same for a stream that has ended. The host does not wait.
@@ -111,6 +137,7 @@ class StreamTable {
 
  private:
   static constexpr uint32_t kMostSlots = 32;
+  static constexpr uint32_t kNoSlot = ~0u;
   // [waiter][awaited]: the clock just after the last wait.
   using Matrix = std::array<std::array<uint32_t, kMostSlots>, kMostSlots>;
   struct Known {
@@ -138,13 +165,22 @@ class StreamTable {
   // The time from which on one must have waited for the bit's streams to have the bytes.
   uint32_t UsedUntil(uint32_t other, LastUse last_use) const {
     const uint32_t bit = 1u << other;
-    const uint32_t freed = (last_use.streams & bit) != 0 ? last_use.time : 0;
+    // Free bytes that were joined have the time of the last of them, and the bits of all.
+    const uint32_t latest = bit == last_bit() ? last_use.time : freed_at_[other];
+    const uint32_t freed = (last_use.streams & bit) != 0 ? std::min(last_use.time, latest) : 0;
     return std::max(freed, (everywhere_ & bit) != 0 ? everywhere_at_[other] : 0);
   }
+  bool HasWaitedFor(uint32_t number, uint32_t other) const;
   bool HasUnordered(uint32_t number, uint32_t others, LastUse last_use) const;
   absl::Status OrderAfter(uint32_t all, uint32_t number, Stream& stream, LastUse last_use,
                           uint32_t* users);
   void NoteForLaunches(uint32_t streams);
+  void LeaveLast();
+  void PassTo(uint32_t number);
+  void InheritWaits(uint32_t number, uint32_t other);
+  uint64_t CaptureOfLast() const;
+  // By a capture that the stream that was asked about last is not in.
+  bool IsCapturedElsewhere(const Slot& slot) const;
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
   absl::Status Await(StreamLife& other, Stream& stream);
@@ -165,6 +201,9 @@ class StreamTable {
   uint64_t inside_ = 0;
   uint32_t everywhere_ = 0;  // bits of streams whose work may use any bytes
   std::array<uint32_t, kMostSlots> everywhere_at_ = {};  // when such work was put there last
+  std::array<uint32_t, kMostSlots> freed_at_ = {};  // when bytes with that bit were freed last
+  SetAside aside_;
+  uint32_t continues_on_ = kNoSlot;  // the number that ContinuesOn was told last
   std::vector<uint32_t> awaited_;  // by launches, for each open scope
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
   std::unique_ptr<Event> event_;

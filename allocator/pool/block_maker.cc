@@ -5,11 +5,19 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/order/set_aside.h"
 #include "allocator/placement/placement.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
+namespace {
+
+Quanta QuantaOf(const BlockRecord& record) {
+  return {record.offset, record.offset + record.length};
+}
+
+}  // namespace
 
 BlockMaker::BlockMaker(const Arena& arena, Door& door, Ledger& ledger, PoolStreams& streams,
                        Growth& growth, Journal& journal, Tally& tally, Watchers& watchers,
@@ -97,6 +105,12 @@ absl::Status BlockMaker::MakeReadyHere(Making* making) {
   StreamTable& table = streams_.table();
   const uint32_t number = table.NumberOf(making->stream);
   if (is_fresh || !table.MustOrder(number, making->last_use)) return absl::OkStatus();
+  table.SettleAside();
+  const BlockRecord& record = ledger_.record(making->block.index);
+  if (table.aside().EndOfOverlap(QuantaOf(record)) != 0) {
+    return absl::FailedPreconditionError(
+        "the bytes were freed while an open capture has a stream that used them. End the capture.");
+  }
   const uint32_t before = table.now();
   GRAPHTREE_RETURN_IF_ERROR(
       table.Order(number, making->stream, making->last_use,
@@ -108,11 +122,14 @@ absl::Status BlockMaker::MakeReadyHere(Making* making) {
 // Placement knows neither memory nor captures, so this asks whether the block may lie there.
 absl::Status BlockMaker::SearchOn(Making* making, absl::Status status) {
   if (making->alignment == kNotToBeMoved) return status;
-  const absl::StatusOr<uint32_t> out_of_reach = streams_.table().OutOfReach(making->stream);
+  StreamTable& table = streams_.table();
+  const absl::StatusOr<uint32_t> out_of_reach =
+      table.OutOfReach(table.NumberOf(making->stream), making->stream);
   if (!out_of_reach.ok()) return status;
   const BlockRecord& record = ledger_.record(making->block.index);
   const bool is_barred = growth_.IsBarred(arena_.ExtentOf(record)) ||
-                         (making->last_use.streams & *out_of_reach) != 0;
+                         (table.UsersOf(making->last_use) & *out_of_reach) != 0 ||
+                         table.aside().EndOfOverlap(QuantaOf(record)) != 0;
   if (!is_barred && !making->LacksMemory(status)) return status;
   Search search = {record.region,
                    record.length,
@@ -147,13 +164,17 @@ uint32_t BlockMaker::FirstPlace(const Search& search, uint32_t begin, uint32_t e
   const Placement& placement = ledger_.placement(search.region);
   const uint64_t covered = row.covered_bytes() / kQuantum;
   uint64_t at = begin;
-  if ((last_use.streams & search.out_of_reach) != 0) at = std::max(at, covered);
+  const uint32_t users = streams_.table().UsersOf(last_use);
+  if ((users & search.out_of_reach) != 0) at = std::max(at, covered);
   for (;;) {
     at = placement.Aligned(at, search.alignment);
     if (at == search.tried) at = placement.Aligned(at + 1, search.alignment);
     const uint64_t block_end = at + search.length;
     if (block_end > end || (search.must_be_ready && block_end > covered)) return kNoId;
-    uint64_t next = at;
+    const uint32_t first = ledger_.region_begin(search.region);
+    const uint32_t aside = streams_.table().aside().EndOfOverlap(
+        {first + static_cast<uint32_t>(at), first + static_cast<uint32_t>(block_end)});
+    uint64_t next = aside == 0 ? at : aside - first;
     for (uint32_t i = at < covered ? row.PieceAt(at * kQuantum) : row.count(); i < row.count();
          ++i) {
       const Piece& piece = row.piece(i);

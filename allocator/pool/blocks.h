@@ -55,7 +55,11 @@ class Blocks {
     const BlockRecord& record = ledger.record(id.index);
     if (watchers.any()) watchers.TellOfFree(id, record);
     tally.CountFreed(record);
-    ledger.FreeLive(id, streams.table().now());
+    StreamTable& table = streams.table();
+    if (record.streams != table.last_bit()) {
+      table.NoteFreed(record.streams, {record.offset, record.offset + record.length});
+    }
+    ledger.FreeLive(id, table.now());
   }
 
   // Frees what other threads queued, after noting which streams may still use it. A wrong free is

@@ -137,6 +137,7 @@ absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptio
   if (ledger_.checkpoints().node(node).time != growth_.clock()) {
     GRAPHTREE_RETURN_IF_ERROR(CheckContents());
   }
+  NoteUsersOfPlan();
   if (ledger_.Apply(&plan_, streams_.table().now()) != RestoreOutcome::kReady) {
     return WhyNotRestored();
   }
@@ -148,7 +149,16 @@ absl::Status Checkpoints::RestoreNow(CheckpointId checkpoint, const RestoreOptio
   return absl::OkStatus();
 }
 
+// A plan that overlaps frees again what it has brought back.
+void Checkpoints::NoteUsersOfPlan() {
+  uint32_t streams = 0;
+  for (const uint32_t index : plan_.dies) streams |= ledger_.record(index).streams;
+  for (const uint32_t index : plan_.wakes) streams |= ledger_.record(index).streams;
+  streams_.table().NoteFreedByBooks(streams);
+}
+
 void Checkpoints::UndoWatched(uint32_t mark) {
+  streams_.table().NoteFreedByBooks(~0u);
   ledger_.UndoWatch(mark, streams_.table().now(), &plan_.dies, &plan_.wakes);
   CountPlan();
   watchers_.TellOfRestore(plan_.dies, plan_.wakes);

@@ -60,6 +60,7 @@ class Checkpoints {
   absl::Status CheckContents() const;
   bool IsCapturedFrom() const;
   void CountPlan();
+  void NoteUsersOfPlan();
 
   const Arena& arena_;
   Door& door_;

@@ -67,8 +67,16 @@ absl::Status PoolStreams::NoteLaunch(Stream& stream) {
   if (door_.is_closed() || door_.is_closing()) return door_.Closed();
   if (door_.is_parked()) return door_.UsedWhileParked("a graph's launch");
   if (!table_.IsLast(stream)) GRAPHTREE_RETURN_IF_ERROR(Check(stream));
-  table_.UsedEverywhereOn(table_.NumberOf(stream));
+  const uint32_t number = table_.NumberOf(stream);
+  table_.ContinuesOn(number);
+  table_.UsedEverywhereOn(number);
   return absl::OkStatus();
+}
+
+void PoolStreams::NoteContinuesOn(Stream& stream) {
+  const Door::Entry entry(door_.guard());
+  if (!entry.ok() || door_.is_closed() || door_.is_closing() || !Check(stream).ok()) return;
+  table_.ContinuesOn(table_.NumberOf(stream));
 }
 
 void PoolStreams::NoteUsers(const StreamLives& users) {

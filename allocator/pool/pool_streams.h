@@ -46,9 +46,12 @@ class PoolStreams {
   // The same, and forgets every stream that could be waited for (all streams if the device is
   // lost). Returns an error about those that could not, which stay.
   absl::Status WaitAndForget();
-  // Call before launching, on `stream`, a graph that uses memory which is free in the books. If
-  // this fails the graph must not be launched.
+  // Call before launching, on `stream`, a graph that uses memory which is free in the books. The
+  // stream has waited for all work on the stream that was noted before it. If this fails the graph
+  // must not be launched.
   absl::Status NoteLaunch(Stream& stream);
+  // The same without a launch: what goes on there need wait for that work no more.
+  void NoteContinuesOn(Stream& stream);
 
   // For the pool's other parts, inside of a call.
   StreamTable& table() { return table_; }

@@ -152,6 +152,7 @@ absl::Status Watchers::AfterItsUsers(const BlockRecord& record,
   absl::Status status =
       absl::FailedPreconditionError("all streams that used the block were forgotten or are gone");
   StreamTable& table = streams_.table();
+  table.NoteFreedByBooks(record.streams);
   const LastUse use = {record.streams, table.now()};
   for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
     const std::shared_ptr<StreamLife> user = table.AnyOf(bits & -bits);

@@ -45,7 +45,10 @@ StepAllocator Ground::MemoryFor(const Function& function, Region region) {
 
 absl::Status Ground::SideAfter(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
-  return order.ContinueOn(*side);
+  memory->pool().streams().NoteContinuesOn(stream);
+  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(*side));
+  memory->pool().streams().NoteContinuesOn(*side);
+  return absl::OkStatus();
 }
 
 absl::Status Ground::NoteWorkOn(Stream& stream) {
