@@ -100,7 +100,7 @@ constexpr Planted kPlanted[] = {
     {"HidesReason", PlantedBug::kHidesReason},
     {"ForgetsStored", PlantedBug::kForgetsStored},
     {"ForgetsTakenBack", PlantedBug::kForgetsTakenBack},
-    {"ForgetsUsed", PlantedBug::kForgetsUsed, kManyActions},
+    {"ForgetsUsed", PlantedBug::kForgetsUsed, kManyActions, 2401},
     {"ForgetsKeepAlive", PlantedBug::kForgetsKeepAlive},
     {"IgnoresRegion", PlantedBug::kIgnoresRegion},
 };
