@@ -79,9 +79,9 @@ class Device {
 
   // Keeps what its owner cannot give back while a capture is open.
   void LeaveBehind(std::unique_ptr<Leftover> leftover) { leftovers_.Add(std::move(leftover)); }
-  // Gives back what was left behind, unless a capture is open. Close does so, too.
+  // Gives back what was left behind, for as long as no capture is open. Close does so, too.
   absl::Status GiveBackLeftovers() {
-    return open_captures() > 0 ? absl::OkStatus() : leftovers_.GiveBack();
+    return leftovers_.GiveBack([this] { return open_captures() == 0; });
   }
 
   // OK, or the error that lost the device.
