@@ -39,6 +39,7 @@
 #include <memory>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "device/address.h"
@@ -126,6 +127,12 @@ class Stream {
   // Every kind of stream calls this first in its destructor, while the stream still works.
   void EndLife(StreamLife::NewEvent new_event) {
     if (life_.use_count() > 1) life_->End(new_event);
+  }
+  // Every kind of stream begins a capture in here: what was put on it before can then be awaited
+  // while it captures.
+  absl::Status BeginBehindEvent(StreamLife::NewEvent new_event,
+                                absl::FunctionRef<absl::Status()> begin) {
+    return life_.use_count() > 1 ? life_->BeginCapture(new_event, begin) : begin();
   }
 
  private:

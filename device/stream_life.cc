@@ -4,6 +4,7 @@
 #include <mutex>
 #include <utility>
 
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "device/stream.h"
 
@@ -15,6 +16,7 @@ void StreamLife::End(NewEvent new_event) {
   const std::unique_lock<std::shared_mutex> lock(mutex_);
   if (stream_ == nullptr) return;
   unordered_ = KeepEvent(new_event);
+  SetBefore({});
   stream_ = nullptr;
   has_ended_.store(true, std::memory_order_release);
 }
@@ -24,6 +26,7 @@ void StreamLife::EndUntold() {
   if (stream_ == nullptr) return;
   unordered_ = absl::FailedPreconditionError(
       "a stream was destroyed, and nothing tells when what was put on it is done");
+  SetBefore({});
   stream_ = nullptr;
   has_ended_.store(true, std::memory_order_release);
 }
@@ -38,13 +41,7 @@ absl::Status StreamLife::KeepEvent(NewEvent new_event) {
     return status;
   }
   if (ended_in() != 0) return status;
-  // A call that failed once may work the next time.
-  constexpr int kAttempts = 3;
-  for (int i = 0; i < kAttempts; ++i) {
-    status = stream_->Synchronize();
-    if (status.ok()) break;
-  }
-  return status;
+  return Insist([this] { return stream_->Synchronize(); });
 }
 
 absl::Status StreamLife::WhyUnordered() const {
@@ -82,18 +79,63 @@ absl::Status StreamLife::Record(Event& event) {
   return RecordFor(nullptr, event);
 }
 
+void StreamLife::SetBefore(BeforeCapture before) {
+  const std::lock_guard<std::mutex> lock(before_mutex_);
+  std::swap(before_, before);
+}
+
+std::shared_ptr<Event> StreamLife::BeforeThe(uint64_t capture) {
+  const std::lock_guard<std::mutex> lock(before_mutex_);
+  return before_.capture == capture ? before_.event : nullptr;
+}
+
+// The capture is what the caller asked for: without the event all goes on as if nobody held the
+// life.
+absl::Status StreamLife::BeginCapture(NewEvent new_event,
+                                      absl::FunctionRef<absl::Status()> begin) {
+  std::shared_ptr<Event> before;
+  if (!stream_->IsCapturing()) {
+    absl::StatusOr<std::unique_ptr<Event>> event = new_event();
+    if (event.ok() && stream_->Record(**event).ok()) before = *std::move(event);
+  }
+  GRAPHTREE_RETURN_IF_ERROR(begin());
+  if (before == nullptr) return absl::OkStatus();
+  const absl::StatusOr<CaptureInfo> capture = stream_->Capture();
+  if (capture.ok()) SetBefore({capture->id, std::move(before)});
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<Event>> StreamLife::MarkFor(Stream* behind, Event& event) {
+  const absl::Status recorded = RecordFor(behind, event);
+  if (recorded.ok()) return std::shared_ptr<Event>(std::shared_ptr<Event>(), &event);
+  if (behind != nullptr && behind->IsCapturing()) return recorded;
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo own, stream_->Capture());
+  std::shared_ptr<Event> before = own.id == 0 ? nullptr : BeforeThe(own.id);
+  if (before == nullptr) return recorded;
+  return before;
+}
+
 // A capture of the stream's own thread may have begun before the event was recorded, and ended
 // before the stream was asked. The event is of that capture then, and is recorded once more.
 absl::Status StreamLife::AwaitLiving(Event& event, Stream& behind) {
-  constexpr int kAttempts = 3;
-  absl::Status first;
-  for (int attempt = 0; attempt < kAttempts; ++attempt) {
-    GRAPHTREE_RETURN_IF_ERROR(RecordFor(&behind, event));
-    const absl::Status waits = behind.Wait(event);
-    if (waits.ok()) return waits;
-    first.Update(waits);
-  }
-  return first;
+  return Insist([&]() -> absl::Status {
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::shared_ptr<Event> mark, MarkFor(&behind, event));
+    return behind.Wait(*mark);
+  });
+}
+
+// The stream need not be there while the host waits for the event.
+absl::Status StreamLife::AwaitOnHost(Event& event) {
+  return Insist([&]() -> absl::Status {
+    std::shared_ptr<Event> mark;
+    {
+      const std::shared_lock<std::shared_mutex> lock(mutex_);
+      if (stream_ != nullptr) {
+        GRAPHTREE_ASSIGN_OR_RETURN(mark, MarkFor(nullptr, event));
+      }
+    }
+    return mark != nullptr ? mark->Synchronize() : Synchronize();
+  });
 }
 
 absl::Status StreamLife::Await(Event& event, Stream& behind) {
@@ -107,21 +149,25 @@ absl::Status StreamLife::Await(Event& event, Stream& behind) {
   return last_ == nullptr ? absl::OkStatus() : behind.Wait(*last_);
 }
 
+absl::StatusOr<Event*> StreamLife::EventOfEnded() const {
+  GRAPHTREE_RETURN_IF_ERROR(unordered_);
+  if (ended_in() != 0) return WhyUnordered();
+  return last_.get();
+}
+
 absl::Status StreamLife::Synchronize() {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
   if (stream_ != nullptr) return stream_->Synchronize();
-  GRAPHTREE_RETURN_IF_ERROR(unordered_);
-  if (ended_in() != 0) return WhyUnordered();
-  return last_ == nullptr ? absl::OkStatus() : last_->Synchronize();
+  GRAPHTREE_ASSIGN_OR_RETURN(Event * const last, EventOfEnded());
+  return last == nullptr ? absl::OkStatus() : last->Synchronize();
 }
 
 absl::StatusOr<bool> StreamLife::IsDone() {
   const std::shared_lock<std::shared_mutex> lock(mutex_);
   if (stream_ != nullptr) return stream_->IsDone();
-  GRAPHTREE_RETURN_IF_ERROR(unordered_);
-  if (ended_in() != 0) return WhyUnordered();
-  if (last_ == nullptr) return true;
-  return last_->IsDone();
+  GRAPHTREE_ASSIGN_OR_RETURN(Event * const last, EventOfEnded());
+  if (last == nullptr) return true;
+  return last->IsDone();
 }
 
 absl::StatusOr<CaptureInfo> StreamLife::Capture() {

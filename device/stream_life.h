@@ -14,9 +14,17 @@
 // destructor waits for the work; where that fails too, every Await returns that failure.
 //
 // A holder on another thread than the stream's may come while the stream captures, for the graph of
-// somebody else. Await is refused then: the holder's stream would become a part of that capture.
-// Whose streams capture at any time hands out the life of the work so far instead (OfWorkSoFar),
-// which stands for an event and never touches the stream.
+// somebody else. An event that is recorded then is the capture's, and the holder's stream would
+// become a part of it. So a stream whose life somebody holds leaves an event also where it begins a
+// capture, and holders come after that one:
+//
+//   stream   work --- work --| event, BeginCapture   captured   captured   EndCapture
+//   holder   ....................... Await --> another stream goes on after that event
+//
+// A stream that only joins a capture leaves none, nor does one whose capture was begun on the
+// native stream: Await is refused until that capture has ended. Whose streams capture at any time
+// hands out the life of the work so far instead (OfWorkSoFar), which stands for an event and never
+// touches the stream.
 //
 // Threads: safe from all. A stream's destructor waits for calls that use the stream through its
 // life.
@@ -26,6 +34,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <shared_mutex>
 #include <vector>
 
@@ -59,11 +68,17 @@ class StreamLife {
 
   // `behind` goes on after all that was put on the stream so far. `event` is any event of the
   // caller's: it is recorded on the stream, if the stream has not ended. Fails, and leaves `behind`
-  // as it was, if the stream is in a capture and `behind` is not in the same one.
+  // as it was, if the stream is in a capture that `behind` is not in, and left no event before it;
+  // and if `behind` is in a capture that the stream is not in.
   absl::Status Await(Event& event, Stream& behind);
+  // The host waits for all that was put on the stream so far. `event` is as above. Fails where Await
+  // would. No capture is harmed, whenever it begins: a stream that is asked whether it captures, and
+  // is synchronized then, may have begun one in between.
+  absl::Status AwaitOnHost(Event& event);
   // Records the event on the stream. Fails if the stream has ended, or if it captures: the event
   // may then be the capture's, and stands for nothing.
   absl::Status Record(Event& event);
+  // REQUIRES: the stream does not begin a capture meanwhile, or it breaks; else AwaitOnHost.
   absl::Status Synchronize();
   absl::StatusOr<bool> IsDone();
   // No capture if the stream has ended.
@@ -73,6 +88,12 @@ class StreamLife {
 
  private:
   friend class Stream;
+  // The event that the stream left where it began the capture.
+  struct BeforeCapture {
+    uint64_t capture = 0;
+    std::shared_ptr<Event> event;
+  };
+
   void End(NewEvent new_event);
   // Ends a life for which End was not called: nobody else held it, or the kind of stream does not
   // call EndLife.
@@ -81,9 +102,19 @@ class StreamLife {
   // Records the event on the stream, which has not ended. If the stream captures it must be in the
   // same capture as `behind`, which may be null.
   absl::Status RecordFor(Stream* behind, Event& event);
+  // The event to wait for, of a stream that has not ended: `event`, recorded now, or the one before
+  // its capture. `behind` may be null.
+  absl::StatusOr<std::shared_ptr<Event>> MarkFor(Stream* behind, Event& event);
+  absl::Status BeginCapture(NewEvent new_event, absl::FunctionRef<absl::Status()> begin);
+  void SetBefore(BeforeCapture before);
+  std::shared_ptr<Event> BeforeThe(uint64_t capture);
+  // After the last work of a stream that has ended. Null: there is nothing to wait for.
+  absl::StatusOr<Event*> EventOfEnded() const;
   absl::Status AwaitLiving(Event& event, Stream& behind);
   absl::Status WhyUnordered() const;
 
+  std::mutex before_mutex_;  // no call is made with it: the stream's own thread needs it, too
+  BeforeCapture before_;     // guarded by before_mutex_
   std::shared_mutex mutex_;  // held shared while the stream, or its event, is used
   Stream* stream_;           // null once the stream has ended
   std::unique_ptr<Event> last_;  // after the last work of an ended stream; null: the work is done

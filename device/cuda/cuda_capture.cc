@@ -71,6 +71,11 @@ absl::Status CudaStream::BeginCapture(CaptureMode mode) {
                        absl::StrCat("beginning a capture on ", Name(), " in ",
                                     NotKnown("mode", mode)));
   }
+  return BeginBehindEvent([this] { return device_.NewEvent({}); },
+                          [this, mode] { return Begin(mode); });
+}
+
+absl::Status CudaStream::Begin(CaptureMode mode) {
   ContextScope current(context_->primary());
   std::lock_guard<std::mutex> lock(mutex_);
   GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture before, LookAtCapture());

@@ -76,6 +76,7 @@ class CudaStream final : public Stream {
         owned_(owned) {}
 
   std::string Name() const;
+  absl::Status Begin(CaptureMode mode);
   absl::StatusOr<OpenCapture> LookAtCapture();
   // The capture that must be active, or why there is none.
   absl::StatusOr<OpenCapture> ActiveCapture(const char* what);

@@ -78,8 +78,10 @@ absl::Status FaultStream::Synchronize() {
 }
 
 absl::Status FaultStream::BeginCapture(CaptureMode mode) {
-  GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Stream.BeginCapture"));
-  return wrapped_->BeginCapture(mode);
+  return BeginBehindEvent([this] { return device_->NewEvent({}); }, [this, mode]() -> absl::Status {
+    GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Stream.BeginCapture"));
+    return wrapped_->BeginCapture(mode);
+  });
 }
 
 absl::StatusOr<CaptureInfo> FaultStream::Capture() {

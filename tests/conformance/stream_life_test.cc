@@ -129,6 +129,91 @@ TEST_P(StreamLifeTest, AStreamThatCapturesTakesNobodyIntoItsCapture) {
   EXPECT_EQ(ReadLog(log), LogOf({2, 1}));
 }
 
+// A stream whose life is held leaves an event where its capture begins.
+TEST_P(StreamLifeTest, WorkBeforeACaptureIsAwaitedWhileThatIsOpen) {
+  const AddressRange log = NewLog();
+  const std::shared_ptr<StreamLife> life = a().life();
+  ASSERT_THAT(Delay(a(), kDelayMicroseconds), IsOk());
+  ASSERT_THAT(Append(a(), log, 1), IsOk());
+  const std::unique_ptr<Graph> graph = CaptureOn(a(), [&] {
+    ASSERT_THAT(Append(a(), log, 3), IsOk());
+    std::thread([&] {
+      EXPECT_THAT(life->Await(event(), b()), IsOk());
+      EXPECT_FALSE(b().IsCapturing());
+      EXPECT_THAT(Append(b(), log, 2), IsOk());
+      EXPECT_THAT(b().Synchronize(), IsOk());
+    }).join();
+  });
+  ASSERT_NE(graph, nullptr);
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  Replay(*executable);
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2, 3}));
+}
+
+TEST_P(StreamLifeTest, TheHostWaitsForItToo) {
+  const AddressRange log = NewLog();
+  const std::shared_ptr<StreamLife> life = a().life();
+  for (const bool captures : {true, false}) {
+    const uint64_t id = captures ? 1 : 2;
+    ASSERT_THAT(Delay(a(), kDelayMicroseconds), IsOk());
+    ASSERT_THAT(Append(a(), log, id), IsOk());
+    const auto wait = [&] {
+      std::thread([&] { EXPECT_THAT(life->AwaitOnHost(event()), IsOk()); }).join();
+    };
+    if (captures) {
+      EXPECT_NE(CaptureOn(a(), wait), nullptr) << "the wait broke the capture";
+    } else {
+      wait();
+    }
+  }
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+  const std::shared_ptr<StreamLife> gone = GoneBehind(log, 3);
+  EXPECT_THAT(gone->AwaitOnHost(event()), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2, 3}));
+}
+
+// Each capture has an event of its own: what came between two of them is awaited, too.
+TEST_P(StreamLifeTest, WorkBetweenTwoCapturesIsAwaitedInTheSecond) {
+  const AddressRange log = NewLog();
+  const std::shared_ptr<StreamLife> life = a().life();
+  ASSERT_NE(CaptureOn(a(), [] {}), nullptr);
+  ASSERT_THAT(Delay(a(), kDelayMicroseconds), IsOk());
+  ASSERT_THAT(Append(a(), log, 1), IsOk());
+  EXPECT_NE(CaptureOn(a(), [&] { EXPECT_THAT(life->Await(event(), b()), IsOk()); }), nullptr);
+  ASSERT_THAT(Append(b(), log, 2), IsOk());
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+}
+
+// It has begun no capture, so nothing of it was left behind.
+TEST_P(StreamLifeTest, AStreamThatJoinsACaptureIsNotAwaitedOutsideOfIt) {
+  const std::shared_ptr<StreamLife> life = b().life();
+  const std::unique_ptr<Stream> other = NewStream();
+  EXPECT_NE(CaptureOn(a(), [&] {
+    ASSERT_THAT(a().Record(event()), IsOk());
+    ASSERT_THAT(b().Wait(event()), IsOk());
+    const std::unique_ptr<Event> mark = *device().NewEvent({});
+    std::thread([&] {
+      EXPECT_THAT(life->Await(*mark, *other),
+                  FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+      EXPECT_THAT(life->AwaitOnHost(*mark),
+                  FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+    }).join();
+    ASSERT_THAT(life->Await(*mark, a()), IsOk());
+  }), nullptr);
+}
+
+TEST_P(StreamLifeTest, NorDoesOneCaptureAwaitAnother) {
+  const std::shared_ptr<StreamLife> life = b().life();
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_NE(CaptureOn(a(), [&] {
+    EXPECT_THAT(life->Await(event(), a()),
+                FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+  }), nullptr);
+  EXPECT_THAT(b().EndCapture(), IsOk());
+}
+
 // Its own stream goes on, and may capture.
 TEST_P(StreamLifeTest, OfWorkSoFarKnowsNothingOfLaterWork) {
   const AddressRange log = NewLog();

@@ -215,10 +215,13 @@ absl::Status SynchronizeQueue(Engine& engine, StreamQueue& queue) {
 absl::Status HostStream::Synchronize() { return SynchronizeQueue(core_->engine, *queue_); }
 
 absl::Status HostStream::BeginCapture(CaptureMode mode) {
-  const Engine::Lock lock = core_->engine.Guard();
-  GRAPHTREE_RETURN_IF_ERROR(core_->Usable("beginning a capture"));
-  return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
-                                        /*ours=*/true);
+  const auto begin = [this, mode]() -> absl::Status {
+    const Engine::Lock lock = core_->engine.Guard();
+    GRAPHTREE_RETURN_IF_ERROR(core_->Usable("beginning a capture"));
+    return core_->engine.captures().Begin(queue_->part, mode, std::this_thread::get_id(),
+                                          /*ours=*/true);
+  };
+  return BeginBehindEvent([this] { return device().NewEvent({}); }, begin);
 }
 
 absl::StatusOr<CaptureInfo> HostStream::Capture() {
