@@ -90,14 +90,12 @@ std::shared_ptr<Event> StreamLife::BeforeThe(uint64_t capture) {
 }
 
 // The capture is what the caller asked for: without the event all goes on as if nobody held the
-// life.
+// life. A stream that captures already is refused by `begin`, and the event is forgotten.
 absl::Status StreamLife::BeginCapture(NewEvent new_event,
                                       absl::FunctionRef<absl::Status()> begin) {
   std::shared_ptr<Event> before;
-  if (!stream_->IsCapturing()) {
-    absl::StatusOr<std::unique_ptr<Event>> event = new_event();
-    if (event.ok() && stream_->Record(**event).ok()) before = *std::move(event);
-  }
+  absl::StatusOr<std::unique_ptr<Event>> event = new_event();
+  if (event.ok() && stream_->Record(**event).ok()) before = *std::move(event);
   GRAPHTREE_RETURN_IF_ERROR(begin());
   if (before == nullptr) return absl::OkStatus();
   const absl::StatusOr<CaptureInfo> capture = stream_->Capture();

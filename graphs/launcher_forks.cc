@@ -45,7 +45,11 @@ void Launcher::JoinForks() {
   if (forks_.empty()) return;  // of most bodies and parts
   for (const std::shared_ptr<StreamLife>& side : std::exchange(forks_, {})) {
     const absl::Status joined = GoOnAfter(*side);
-    if (joined.ok() || Insist([&] { return side->Synchronize(); }).ok()) continue;
+    const auto await_on_host = [&]() -> absl::Status {
+      GRAPHTREE_RETURN_IF_ERROR(MakeOrder());
+      return side->AwaitOnHost(*order_);
+    };
+    if (joined.ok() || Insist(await_on_host).ok()) continue;
     Fail(joined);
   }
 }

@@ -1,28 +1,16 @@
 // Orders streams by an event, and where that fails by waiting.
 #include "graphs/memory/stream_order.h"
 
-#include "device/base/insist.h"
-
 namespace graphtree {
-namespace {
 
-// Waits for the stream, unless it is being captured: that would break the capture.
-bool IsAwaited(StreamLife& stream) {
-  const absl::StatusOr<CaptureInfo> capture = stream.Capture();
-  if (capture.ok() && capture->state != CaptureState::kNone) return false;
-  return Insist([&] { return stream.Synchronize(); }).ok();
-}
-
-}  // namespace
-
-void StreamOrder::AwaitLast() {
-  if (last_ != nullptr) IsAwaited(*last_);
+absl::Status StreamOrder::AwaitLast() {
+  return last_ == nullptr ? absl::OkStatus() : last_->AwaitOnHost(*event_);
 }
 
 absl::Status StreamOrder::WaitFor(StreamLife& other, Stream& stream) {
   if (&other == stream.life().get()) return absl::OkStatus();
   const absl::Status ordered = other.Await(*event_, stream);
-  return ordered.ok() || IsAwaited(other) ? absl::OkStatus() : ordered;
+  return ordered.ok() || other.AwaitOnHost(*event_).ok() ? absl::OkStatus() : ordered;
 }
 
 absl::Status StreamOrder::ContinueAfter(Stream& worked, Stream& stream) {

@@ -31,12 +31,11 @@ class StreamOrder {
   absl::Status ContinueAfter(Stream& worked, Stream& stream);
   // Work that is put on `stream` next runs after the work that is on `other` now.
   absl::Status WaitFor(StreamLife& other, Stream& stream);
-  // Returns once the tree's last work is done, or if it cannot be awaited: its stream is being
-  // captured by its owner, or is lost.
-  void AwaitLast();
+  // Returns once the tree's last work is done. Fails if it cannot be awaited: its stream takes part
+  // in a capture (StreamLife::AwaitOnHost), or is lost.
+  absl::Status AwaitLast();
   // The stream that has the tree's last work; null if there was none.
   StreamLife* last() const { return last_.get(); }
-  const std::shared_ptr<StreamLife>& life_of_last() const { return last_; }
 
  private:
   absl::Status Switch(Stream& stream);

@@ -32,7 +32,7 @@ bool Executables::GiveMemoryBack(int executables, const Node& node) {
   while (evicted < executables && keeper_.EvictOneExecutable(Reason::kBytesEvicted, node)) {
     ++evicted;
   }
-  if (evicted == 0 || !ground_.order.last()->Synchronize().ok()) return false;
+  if (evicted == 0 || !ground_.order.AwaitLast().ok()) return false;
   keeper_.graveyard().DestroyAll();
   return true;
 }

@@ -1,0 +1,105 @@
+// Waits for the tree's last work beside captures that begin on its stream at any time.
+#include "graphs/memory/stream_order.h"
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "device/base/status_matchers.h"
+#include "device/fault/asked_device.h"
+#include "device/host/host_device.h"
+#include "device/stream.h"
+#include "gtest/gtest.h"
+
+namespace graphtree {
+namespace {
+
+class StreamOrderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    device_ = std::make_unique<AskedDevice>(*OpenHostDevice({}));
+    a_ = *device_->NewStream();
+    b_ = *device_->NewStream();
+    order_ = std::make_unique<StreamOrder>(*device_->NewEvent({}));
+    ASSERT_THAT(order_->ContinueOn(*a_), IsOk());
+    ASSERT_THAT(a_->CallHost([this] { is_done_ = true; }), IsOk());
+  }
+  void TearDown() override {
+    order_ = nullptr;
+    a_ = nullptr;
+    b_ = nullptr;
+    EXPECT_THAT(device_->Close(), IsOk());
+  }
+  // Whoever asks first gets the answer from before the capture that another thread begins then.
+  void BeginAfterTheQuestion() {
+    device_->questions().Tell(nullptr, [this](const Stream* asked) {
+      if (asked != a_.get() || begun_) return;
+      begun_ = true;
+      std::thread([this] {
+        EXPECT_THAT(a_->BeginCapture(CaptureMode::kRelaxed), IsOk());
+      }).join();
+    });
+  }
+  void ExpectTheCaptureIsWhole() {
+    EXPECT_TRUE(begun_) << "nobody asked";
+    const absl::StatusOr<CaptureInfo> capture = a_->Capture();
+    ASSERT_THAT(capture, IsOk());
+    EXPECT_EQ(capture->state, CaptureState::kActive);
+    EXPECT_THAT(a_->EndCapture(), IsOk());
+  }
+
+  std::unique_ptr<AskedDevice> device_;
+  std::unique_ptr<Stream> a_, b_;
+  std::unique_ptr<StreamOrder> order_;
+  std::atomic<bool> is_done_{false};
+  bool begun_ = false;
+};
+
+TEST_F(StreamOrderTest, WaitingForTheLastWorkBreaksNoCapture) {
+  BeginAfterTheQuestion();
+  EXPECT_THAT(order_->AwaitLast(), IsOk());
+  EXPECT_TRUE(is_done_);
+  ExpectTheCaptureIsWhole();
+}
+
+// The first try of each kind fails, so that the host waits in the end.
+TEST_F(StreamOrderTest, NorDoesWaitingWhereAnEventFails) {
+  for (uint64_t n = 1; n <= 3; ++n) {
+    device_->plan().FailCallOf("Stream.Wait", n, ErrorCode::kOutOfMemory);
+  }
+  BeginAfterTheQuestion();
+  EXPECT_THAT(order_->ContinueOn(*b_), IsOk());
+  EXPECT_TRUE(is_done_);
+  EXPECT_EQ(order_->last(), b_->life().get());
+  ExpectTheCaptureIsWhole();
+}
+
+TEST_F(StreamOrderTest, WorkBeforeACaptureIsAwaitedWhileThatIsOpen) {
+  ASSERT_THAT(a_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  begun_ = true;
+  std::thread([this] {
+    EXPECT_THAT(order_->AwaitLast(), IsOk());
+    EXPECT_TRUE(is_done_);
+    EXPECT_THAT(order_->ContinueOn(*b_), IsOk());
+  }).join();
+  ExpectTheCaptureIsWhole();
+}
+
+// Nothing was left before a capture that the stream only joined.
+TEST_F(StreamOrderTest, WhereItCannotBeAwaitedThatIsSaid) {
+  const std::unique_ptr<Event> fork = *device_->NewEvent({}), join = *device_->NewEvent({});
+  ASSERT_THAT(b_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(b_->Record(*fork), IsOk());
+  ASSERT_THAT(a_->Wait(*fork), IsOk());
+  EXPECT_THAT(order_->AwaitLast(),
+              FailsWith(absl::StatusCode::kFailedPrecondition, "captures now"));
+  ASSERT_THAT(a_->Record(*join), IsOk());
+  ASSERT_THAT(b_->Wait(*join), IsOk());
+  EXPECT_THAT(b_->EndCapture(), IsOk());
+  EXPECT_FALSE(is_done_);
+  EXPECT_THAT(order_->AwaitLast(), IsOk());
+  EXPECT_TRUE(is_done_);
+}
+
+}  // namespace
+}  // namespace graphtree
