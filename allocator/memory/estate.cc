@@ -1,24 +1,11 @@
-// Gives back in the order that lets a failure be tried again: work, graphs, memory.
+// Gives back in the order that lets a failure be tried again: graphs, work, memory.
 #include "allocator/memory/estate.h"
 
-#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
 
-namespace {
-
-// Of a stream that ended within a capture nobody can ever wait for what it had before.
-absl::Status AwaitLast(StreamLife& last) {
-  const absl::Status status = Insist([&] { return last.Synchronize(); });
-  return last.has_ended() ? absl::OkStatus() : status;
-}
-
-}  // namespace
-
 absl::Status Estate::GiveBack() {
-  if (last != nullptr) GRAPHTREE_RETURN_IF_ERROR(AwaitLast(*last));
-  last = nullptr;
   graphs.clear();
   for (std::unique_ptr<Stream>& stream : streams) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());

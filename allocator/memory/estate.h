@@ -1,6 +1,5 @@
-// The estate of a pool or tree that is destroyed while a capture is open: its memory, streams,
-// graphs and executables wait with their device (device/leftovers.h), as the owner's own queue of
-// such work goes with the owner.
+// The estate of a pool that is destroyed while a capture is open: its memory and streams wait with
+// their device (device/leftovers.h), as the pool's own queue of such work goes with the pool.
 //
 // Threads: one at a time.
 #ifndef GRAPHTREE_ALLOCATOR_MEMORY_ESTATE_H_
@@ -16,7 +15,6 @@
 #include "device/leftovers.h"
 #include "device/memory.h"
 #include "device/stream.h"
-#include "device/stream_life.h"
 
 namespace graphtree {
 
@@ -26,12 +24,11 @@ struct Estate : Leftover {
   absl::Status GiveBack() override;
 
   Device& device;
-  std::vector<std::shared_ptr<void>> graphs;  // and executables; none of them is running
+  std::vector<std::shared_ptr<void>> graphs;  // and other objects; no work uses them
   AddressRange reserved = {};                 // empty: there is no memory
   std::vector<PieceRow::Mapping> mappings;
   std::vector<std::unique_ptr<Stream>> streams;      // carry the last work on the memory
   std::vector<std::unique_ptr<HostBuffer>> buffers;  // that work may use these, too
-  std::shared_ptr<StreamLife> last;                  // has the graphs' last work; may be null
 };
 
 }  // namespace graphtree

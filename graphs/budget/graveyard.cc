@@ -10,16 +10,6 @@
 
 namespace graphtree {
 
-// Executables come first, as they were made from the graphs.
-void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs) {
-  node->VisitSections([graphs](Section& section) {
-    if (section.executable != nullptr) graphs->push_back(std::move(section.executable));
-    if (section.spare != nullptr) graphs->push_back(std::move(section.spare->executable));
-    section.spare = nullptr;
-    if (section.graph != nullptr) graphs->push_back(std::move(section.graph));
-  });
-}
-
 // A stream that its owner is capturing must not be touched: the event would go into the capture.
 bool Graveyard::Mark(StreamLife& last) {
   const absl::StatusOr<CaptureInfo> capture = last.Capture();
@@ -49,18 +39,6 @@ void Graveyard::Tidy(StreamLife* last) {
   }
   if (!Mark(*last)) return;
   marked_ = std::exchange(waiting_, Plot());
-}
-
-void Graveyard::TakeGraphs(std::vector<std::shared_ptr<void>>* graphs) {
-  for (Plot* plot : {&marked_, &waiting_}) {
-    for (std::unique_ptr<Executable>& executable : plot->executables) {
-      graphs->push_back(std::move(executable));
-    }
-    for (const std::unique_ptr<Node>& node : plot->nodes) {
-      graphtree::TakeGraphs(node.get(), graphs);
-    }
-  }
-  DestroyAll();
 }
 
 void Graveyard::Destroy(Plot* plot) {

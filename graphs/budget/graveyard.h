@@ -25,9 +25,6 @@
 
 namespace graphtree {
 
-// Moves the node's graphs and executables to `graphs`. The node can launch nothing after it.
-void TakeGraphs(Node* node, std::vector<std::shared_ptr<void>>* graphs);
-
 class Graveyard {
  public:
   explicit Graveyard(Device& device) : device_(device) {}
@@ -51,9 +48,6 @@ class Graveyard {
   void DestroyAll();
   // The bodies that no work needs any more.
   std::vector<Body> TakeBodies() { return std::exchange(done_, {}); }
-  // Moves all graphs and executables to `graphs`: a capture is open, so they must outlive the
-  // graveyard. Destroys all else but bodies.
-  void TakeGraphs(std::vector<std::shared_ptr<void>>* graphs);
 
  private:
   struct Plot {

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/memory/estate.h"
 #include "device/base/check.h"
 #include "graphs/host_bytes.h"
 
@@ -116,14 +115,6 @@ void Keeper::Evict(const Node& node, size_t section, std::unique_ptr<Executable>
   held_.executable_bytes -= executable->device_bytes();
   evicts_(node, section, *executable);
   graveyard_.Add(std::move(executable));
-}
-
-void Keeper::LeaveGraphsBehind(std::shared_ptr<StreamLife> last) {
-  auto estate = std::make_unique<Estate>(device_);
-  for (Node* node : AllNodes(root_)) TakeGraphs(node, &estate->graphs);
-  graveyard_.TakeGraphs(&estate->graphs);
-  estate->last = std::move(last);
-  device_.LeaveBehind(std::move(estate));
 }
 
 void Keeper::Detach(Node* node) {

@@ -58,7 +58,6 @@ class Keeper {
          std::function<void(const Node&, size_t, const Executable&)> evicts)
       : budget_(budget),
         sharer_(std::move(shared)),
-        device_(device),
         memory_(memory),
         path_(path),
         root_(root),
@@ -136,10 +135,6 @@ class Keeper {
   void GiveUp(const Share& beyond);
 
   Graveyard& graveyard() { return graveyard_; }
-  // The tree goes while a capture is open: leaves graphs and executables to be destroyed after it
-  // (device/leftovers.h), and after the work on `last`, the stream with the tree's last work, which
-  // may be null.
-  void LeaveGraphsBehind(std::shared_ptr<StreamLife> last);
 
  private:
   // By how much something is over a budget.
@@ -204,7 +199,6 @@ class Keeper {
   Sharer sharer_;
   // Used by the tree's caller only, as is all that follows; `held_` is read by threads that look,
   // too, while no call runs.
-  Device& device_;
   StepMemory* const memory_;
   const Path* const path_;
   Node* const root_;

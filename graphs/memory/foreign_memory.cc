@@ -31,7 +31,7 @@ ForeignMemory::ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> i
       tag_(owner_->journal().Word("foreign")) {}
 
 absl::Status ForeignMemory::MayUsePool() const {
-  if (closed_ || !is_anothers_()) return absl::OkStatus();
+  if (has_stopped_ || !is_anothers_()) return absl::OkStatus();
   return absl::FailedPreconditionError(
       "foreign code on one thread asks for memory of a tree while a call of it runs on another: "
       "let it take its memory between calls, or from an allocator of its own");
@@ -41,6 +41,7 @@ void ForeignMemory::Close() {
   bool is_over = false;
   {
     const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    has_stopped_ = true;
     closed_ = true;
     is_over = IsOver();
   }
@@ -175,7 +176,7 @@ absl::StatusOr<Block> ForeignMemory::NewBlock(uint64_t bytes, Stream& stream) {
 
 // Takes freed memory of the same recording again if it is no more than twice as large.
 absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
-  if (closed_) {
+  if (has_stopped_) {
     return absl::FailedPreconditionError(
         absl::StrCat("foreign code asks for ", bytes, " bytes of a tree that is closed"));
   }
@@ -195,6 +196,11 @@ absl::StatusOr<Address> ForeignMemory::Take(uint64_t bytes, Stream& stream) {
   return address;
 }
 
+absl::Status ForeignMemory::AwaitOnHost(Stream& stream) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Event> event, stream.device().NewEvent({}));
+  return stream.life()->AwaitOnHost(*event);
+}
+
 absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   const auto found = pieces_.find(address);
   if (found == pieces_.end()) {
@@ -204,12 +210,12 @@ absl::Status ForeignMemory::GiveBack(Address address, Stream& stream) {
   Piece& piece = found->second;
   if (!piece.in_use) return absl::FailedPreconditionError("the foreign block was freed already");
   const bool elsewhere = piece.stream != stream.life();
-  if (elsewhere && !recording_ && !closed_ && !piece.lost) {
+  if (elsewhere && !recording_ && !has_stopped_ && !piece.lost) {
     GRAPHTREE_RETURN_IF_ERROR(MayUsePool());
     GRAPHTREE_RETURN_IF_ERROR(pool_.UseOn(piece.id, stream));
   }
   // The pool of a closed tree knows no stream any more: the memory would go without waiting.
-  if (closed_) stream.Synchronize().IgnoreError();
+  if (has_stopped_) AwaitOnHost(stream).IgnoreError();
   piece.in_use = false;
   piece.stream = stream.life();
   if (!recording_) return Release(address);

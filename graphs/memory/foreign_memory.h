@@ -56,6 +56,13 @@ class ForeignMemory : public ForeignAllocator {
   // or in Unregister.
   static Ptr Make(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
 
+  // The tree is closed, and nobody calls it any more, though its recordings may be there still: no
+  // block is given from here on, and freeing one waits for its stream.
+  void StopGiving() {
+    const std::lock_guard<std::recursive_mutex> lock(mutex_);
+    has_stopped_ = true;
+  }
+
   // This thread's call of the tree is about to take memory, or to let recordings go: returns once
   // nobody allocates beside it. A replay that takes none need not wait.
   void AwaitAllocations() {
@@ -102,6 +109,7 @@ class ForeignMemory : public ForeignAllocator {
   absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
   // Frees the block in the pool if neither foreign code nor a recording needs it.
   absl::Status Release(Address address);
+  static absl::Status AwaitOnHost(Stream& stream);
   absl::Status UseAgain(const Piece& piece);
   absl::Status Retake(Piece* piece);
   void NotePointedTo(const Graph& graph);
@@ -112,6 +120,7 @@ class ForeignMemory : public ForeignAllocator {
   const std::function<bool()> is_anothers_;
   const WordId tag_;
   bool recording_ = false;
+  bool has_stopped_ = false;
   bool closed_ = false;
   std::vector<Address> open_;  // of the open recording: allocated or freed by it
   std::unordered_map<Address, Piece> pieces_;

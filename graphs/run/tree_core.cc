@@ -9,7 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/pool.h"
 #include "device/base/guarded_call.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
+#include "device/leftovers.h"
 #include "graphs/history/stack_marks.h"
 #include "graphs/inputs/clone_watch.h"
 #include "graphs/run/check_call.h"
@@ -60,27 +62,47 @@ TreeCore::TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> g
       matcher_(*ground_, books_.path()),
       routes_(*entrance_, *ground_, books_, journal_, functions_, checks_, matcher_) {}
 
+// A closed tree whose work is under way, or that went while a capture was open.
+class TreeCore::Remains : public Leftover {
+ public:
+  explicit Remains(std::unique_ptr<TreeCore> core) : core_(std::move(core)) {}
+  absl::Status GiveBack() override { return core_->AwaitWork(); }
+
+ private:
+  const std::unique_ptr<TreeCore> core_;
+};
+
 void TreeCore::Close(std::unique_ptr<TreeCore> core) {
   if (core->entrance_->IsInOwnCall()) {
     TreeCore& running = *core;
-    running.closed_inside_ = std::move(core);
+    running.closed_inside_.reset(core.release());
     return;
   }
   core->gate().Enter();
+  End(std::move(core));
 }
 
-TreeCore::~TreeCore() {
-  books_.Close();
-  // Waits for the work on all streams, as the memory that it uses goes with the tree. A wait that
-  // failed once may work the next time.
-  constexpr int kAttempts = 3;
+// A capture may begin and end between any two questions. So that none is open now does not say that
+// the wait was not refused because of one.
+void TreeCore::End(std::unique_ptr<TreeCore> core) {
+  core->books_.Close();
+  core->ground_->foreign->StopGiving();
+  const absl::Status awaited = core->AwaitWork();
+  core->journal_.SayAllDestroyed(core->books_.root());
+  Device& device = core->ground_->device;
+  if (awaited.ok() && device.open_captures() == 0) return;
+  device.LeaveBehind(std::make_unique<Remains>(std::move(core)));
+}
+
+// Of a lost device nobody knows when its work ends. A stream that ended within a capture cannot be
+// awaited at all, and the pool gives such streams up, too.
+absl::Status TreeCore::AwaitWork() {
   Pool& pool = ground_->memory->pool();
-  for (int i = 0; i < kAttempts && !pool.streams().WaitAndForget().ok(); ++i) {
-  }
-  ground_->order.AwaitLast();
-  journal_.SayAllDestroyed(books_.root());
-  if (ground_->device.open_captures() == 0) return;
-  functions_.keeper().LeaveGraphsBehind(ground_->order.life_of_last());
+  StreamOrder& order = ground_->order;
+  absl::Status awaited = Insist([&pool] { return pool.streams().WaitAndForget(); });
+  const absl::Status last = order.AwaitLast();
+  if (!last.ok() && !order.last()->has_ended()) awaited.Update(last);
+  return ground_->device.health().ok() ? awaited : absl::OkStatus();
 }
 
 FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body body) {
@@ -91,7 +113,7 @@ FunctionId TreeCore::Register(std::string name, FunctionOptions options, Body bo
 // Bodies are destroyed after the gate is open again: destructors of their objects may call the
 // tree.
 absl::Status TreeCore::Unregister(FunctionId id) {
-  std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the function held
+  Closed closed;  // by a destructor of an object that the function held
   std::vector<Body> done;
   const Changing changing(gate());
   if (!changing.is_outermost()) {
@@ -114,7 +136,7 @@ absl::Status TreeCore::Unregister(FunctionId id) {
 }
 
 void TreeCore::GiveUp(const Share& beyond) {
-  std::unique_ptr<TreeCore> closed;  // by a destructor of an object that a recording held
+  Closed closed;  // by a destructor of an object that a recording held
   std::vector<Body> done;
   const Changing changing(gate());
   if (!changing.is_outermost()) return;
@@ -128,7 +150,7 @@ void TreeCore::GiveUp(const Share& beyond) {
 }
 
 void TreeCore::BeginStep(const void* frame) {
-  std::unique_ptr<TreeCore> closed;  // by a destructor of an object that the step let go
+  Closed closed;  // by a destructor of an object that the step let go
   std::vector<Body> done;
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->NoteMissedStep();
@@ -147,7 +169,7 @@ void TreeCore::BeginStep(const void* frame) {
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            Values* outputs, const void* frame, const CompareWith* compared) {
-  std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
+  Closed closed;  // by the body; destroyed after the pass
   std::vector<Body> done;            // likewise
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
@@ -199,7 +221,7 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
 }
 
 absl::Status TreeCore::Record(FunctionId id, Values inputs, Stream& stream, const void* frame) {
-  std::unique_ptr<TreeCore> closed;  // by the body; destroyed after the pass
+  Closed closed;  // by the body; destroyed after the pass
   std::vector<Body> done;            // likewise
   const Entrance::Pass pass(*entrance_);
   if (!pass.entered()) return entrance_->WhyBusy(id);
@@ -407,7 +429,7 @@ void TreeCore::EndPathIfDead() {
 }
 
 std::exception_ptr TreeCore::Inspect(const std::function<void()>& look) {
-  std::unique_ptr<TreeCore> closed;  // by `look`
+  Closed closed;  // by `look`
   if (look == nullptr) return nullptr;
   const Looking looking(gate());
   CallbackMark callback;

@@ -54,9 +54,17 @@ class TreeCore {
  public:
   static absl::StatusOr<std::unique_ptr<TreeCore>> Create(Device& device,
                                                           const TreeOptions& options);
-  ~TreeCore();
   // Closes the tree: now, or, if this is the body of one of its calls, when that call is over.
   static void Close(std::unique_ptr<TreeCore> core);
+
+  // Ends a tree that nobody is in: it goes once its work is over and no capture is open. Else it is
+  // left with the device, whole, as the work may use anything that it has.
+  static void End(std::unique_ptr<TreeCore> core);
+  struct Ending {
+    void operator()(TreeCore* core) const { End(std::unique_ptr<TreeCore>(core)); }
+  };
+  // A tree that ends when nobody is in it any more.
+  using Closed = std::unique_ptr<TreeCore, Ending>;
 
   FunctionId Register(std::string name, FunctionOptions options, Body body);
   absl::Status Unregister(FunctionId id);
@@ -83,7 +91,11 @@ class TreeCore {
   Observers& observers() { return journal_.observers(); }
 
  private:
+  class Remains;
+
   TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> ground);
+  // Waits for all work on the tree's memory.
+  absl::Status AwaitWork();
 
   // Of a call that is to be recorded only, and is decided otherwise.
   static absl::Status WhyNotRecorded(const Call& call, const Decision& decision);
@@ -114,7 +126,7 @@ class TreeCore {
   void Bury();
 
   // The tree itself, once a body of it has closed it: the call takes it out at its end.
-  std::unique_ptr<TreeCore> closed_inside_;
+  Closed closed_inside_;
   // Used by any thread.
   const std::unique_ptr<Entrance> entrance_;
   // Used by the caller's thread only, as is all that follows.

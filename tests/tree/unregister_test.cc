@@ -307,6 +307,46 @@ TEST_P(CapturedTest, UnderACaptureItWaitsForTheEndOfThat) {
   });
 }
 
+// A tree that goes then leaves it to the device, with all else that work may use.
+TEST_P(CapturedTest, ATreeThatIsClosedUnderACaptureLeavesItToTheDevice) {
+  for (const bool is_unregistered : {false, true}) {
+    OpenTree({});
+    const Tensor x = Given(1);
+    const FunctionId goes = RegisterWatched({.exclude = true});
+    Call(goes, {x});
+    ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    if (is_unregistered) Unregister(goes);
+    CloseTree();
+    EXPECT_FALSE(captured_.expired());
+    ASSERT_THAT(a().EndCapture().status(), IsOk());
+    ASSERT_THAT(device().GiveBackLeftovers(), IsOk());
+    EXPECT_TRUE(was_there_);
+    EXPECT_TRUE(captured_.expired());
+  }
+  OpenTree({});
+}
+
+// The stream has joined another one's capture, so that the tree cannot wait for its work.
+TEST_P(CapturedTest, NorDoesATreeThatCannotWaitTakeItAway) {
+  OpenTree({});
+  const Tensor x = Given(1);
+  Call(RegisterWatched({}), {x});
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> fork, device().NewEvent({}));
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> join, device().NewEvent({}));
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  ASSERT_THAT(b().Record(*fork), IsOk());
+  ASSERT_THAT(a().Wait(*fork), IsOk());
+  CloseTree();
+  EXPECT_FALSE(captured_.expired());
+  ASSERT_THAT(a().Record(*join), IsOk());
+  ASSERT_THAT(b().Wait(*join), IsOk());
+  ASSERT_THAT(b().EndCapture().status(), IsOk());
+  ASSERT_THAT(device().GiveBackLeftovers(), IsOk());
+  EXPECT_TRUE(was_there_);
+  EXPECT_TRUE(captured_.expired());
+  OpenTree({});
+}
+
 // Also where it has waited for work: then a later step, or a later call, lets it go.
 TEST_P(CapturedTest, ItsEndMayCallTheTree) {
   const Tensor x = Given(1);
