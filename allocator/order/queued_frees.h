@@ -29,7 +29,7 @@ class QueuedFrees {
     StreamLives users;
   };
 
-  explicit QueuedFrees(Device* device) : users_(device) {}
+  explicit QueuedFrees(Device*) {}
 
   // False after Stop: nobody calls the pool any more.
   bool Add(BlockId block) {

@@ -5,8 +5,9 @@
 //   owner                                   ... Take: s1, s2
 //
 // A stream is named once. One that has ended and whose work is done is forgotten when twice as many
-// have come as were left the last time, so that what an idle owner has been told stays small. An
-// event must not be asked while a capture is open: then all stay until the next such time.
+// have come as were left the last time, so that what an idle owner has been told stays small. That
+// also goes for the time while a capture is open: such a stream left an event, and an event may be
+// asked then, unless that capture has recorded it.
 //
 // Threads: any. Cost while nothing was added: one load.
 #ifndef GRAPHTREE_ALLOCATOR_ORDER_STREAM_USERS_H_
@@ -20,14 +21,13 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
-#include "device/device.h"
 #include "device/stream_life.h"
 
 namespace graphtree {
 
 class StreamUsers {
  public:
-  explicit StreamUsers(Device* device) : device_(*device) {}
+  StreamUsers() = default;
   StreamUsers(const StreamUsers&) = delete;
   StreamUsers& operator=(const StreamUsers&) = delete;
 
@@ -60,7 +60,6 @@ class StreamUsers {
 
   // The device is asked without the lock: it may run work of the host's, which drops tensors.
   void ForgetDone() {
-    if (device_.open_captures() > 0) return;
     StreamLives done;
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -80,7 +79,6 @@ class StreamUsers {
     next_look_ = std::max(kFirstLook, 2 * streams_.size());
   }
 
-  Device& device_;
   std::atomic<bool> any_{false};
   mutable std::mutex mutex_;
   StreamLives streams_;             // guarded by mutex_

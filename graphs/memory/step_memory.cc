@@ -24,7 +24,7 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, u
   options.serves_recordings = true;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
   std::shared_ptr<Pool> pool = std::move(made);
-  auto caller = std::make_shared<Caller>(&device);
+  auto caller = std::make_shared<Caller>();
   // The releaser holds the pool, so that it lives as long as the last output.
   const auto release = [pool, caller](uint64_t block, StorageHome::Dropped dropped) {
     const BlockId id = Unpack(block);

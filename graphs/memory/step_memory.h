@@ -146,7 +146,6 @@ class StepMemory {
   // What a storage that dies has to know: the call that runs, if any, and the streams of other
   // trees in whose calls it died. Storages share it, as they outlive this object.
   struct Caller {
-    explicit Caller(Device* device) : others(device) {}
     // Used by any thread.
     std::atomic<std::thread::id> thread;  // of the call; while an InCall lives
     StreamUsers others;

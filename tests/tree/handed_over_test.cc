@@ -76,6 +76,34 @@ TEST_P(HandedOverTest, ThePoolIsTrimmed) {
   }
 }
 
+// The other tree's caller captures a graph of its own on the stream that had the work. What was put
+// there before that is awaited all the same.
+TEST_P(HandedOverTest, TheOtherStreamCapturesNow) {
+  const FunctionId make = Register("make", {}, Twice);
+  const FunctionId take = other().Register("take", {}, Thrice);
+  for (uint32_t step = 1; step <= 8; ++step) {
+    NewStep();
+    other().BeginStep();
+    Values made = Call(make, {Given(step)});
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    ASSERT_THAT(Delay(b(), 2000), IsOk());
+    Values outputs;
+    ASSERT_THAT(other().Run(take, absl::MakeSpan(made), b(), &outputs), IsOk());
+    const bool captures = step > 4;  // both trees replay
+    if (captures) {
+      ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+    }
+    const Values next = Call(make, {Given(step + 100)});
+    if (captures) {
+      EXPECT_THAT(b().EndCapture(), IsOk());
+    }
+    ASSERT_THAT(b().Synchronize(), IsOk());
+    EXPECT_EQ(Read(outputs[0]), Times(PatternOf(step), 6)) << "step " << step;
+    EXPECT_EQ(Read(next[0]), Times(PatternOf(step + 100), 2)) << "step " << step;
+  }
+  EXPECT_GE(replays(), 8u);
+}
+
 // The stream that had the other tree's work may be gone.
 TEST_P(HandedOverTest, TheOtherStreamIsGone) {
   const FunctionId make = Register("make", {.exclude = true}, Twice);
