@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "device/memory.h"
 
@@ -16,15 +17,11 @@ class ScratchMemory {
   explicit ScratchMemory(Memory* memory) : memory_(*memory) {}
   ScratchMemory(const ScratchMemory&) = delete;
   ScratchMemory& operator=(const ScratchMemory&) = delete;
-  // Tries three times, as a call that failed once may work the next time. Closing the device names
-  // whatever could not be given back.
+  // Closing the device names whatever could not be given back.
   ~ScratchMemory() {
-    constexpr int kAttempts = 3;
-    for (int i = 0; i < kAttempts && is_mapped_; ++i) is_mapped_ = !memory_.Unmap(range_).ok();
+    if (is_mapped_) Insist([this] { return memory_.Unmap(range_); }).IgnoreError();
     physical_.reset();
-    for (int i = 0; i < kAttempts && !range_.empty(); ++i) {
-      if (memory_.Release(range_).ok()) range_ = {};
-    }
+    if (!range_.empty()) Insist([this] { return memory_.Release(range_); }).IgnoreError();
   }
 
   absl::Status Map(uint64_t bytes) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -15,12 +16,7 @@ absl::StatusOr<PieceReader> PieceReader::Make(Device& device, Stream& stream) {
 
 absl::Status PieceReader::CopyToBuffer(AddressRange piece) {
   GRAPHTREE_RETURN_IF_ERROR(stream_->Copy(buffer_->range().base, piece.base, piece.bytes));
-  const absl::Status done = stream_->Synchronize();
-  // A wait that failed may work the next time.
-  constexpr int kAttempts = 3;
-  for (int i = 0; i < kAttempts && !done.ok() && !stream_->Synchronize().ok(); ++i) {
-  }
-  return done;
+  return Insist([this] { return stream_->Synchronize(); });
 }
 
 absl::Status PieceReader::Read(AddressRange range,

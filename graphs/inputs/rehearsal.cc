@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -43,14 +44,12 @@ void Rehearsal::Keep(std::unique_ptr<Graph> graph) {
 
 Rehearsal::~Rehearsal() {
   graph_ = nullptr;  // goes before the memory that it points to
-  // A call that failed once may work the next time.
-  const auto insist = [](auto call) {
-    constexpr int kAttempts = 3;
-    for (int i = 0; i < kAttempts && !call().ok(); ++i) {
-    }
-  };
-  for (const AddressRange& range : mapped_) insist([&] { return memory_.Unmap(range); });
-  for (const AddressRange& range : reserved_) insist([&] { return memory_.Release(range); });
+  for (const AddressRange& range : mapped_) {
+    Insist([&] { return memory_.Unmap(range); }).IgnoreError();
+  }
+  for (const AddressRange& range : reserved_) {
+    Insist([&] { return memory_.Release(range); }).IgnoreError();
+  }
 }
 
 Address Rehearsal::PlaceOf(uint32_t input, Address own) const {

@@ -11,6 +11,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "allocator/order/deferred.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "graphs/run/located.h"
 #include "graphs/run/planted_bug.h"
@@ -202,18 +203,16 @@ absl::Status Recorder::RollBackAttempt(CheckpointId before, Attempt* attempt, Ca
 // Puts the books back to `before`. Tries several times: a failure may pass, as when another thread
 // uses the pool although it must not.
 absl::Status Recorder::RollBack(CheckpointId before, CaptureScope* scope, bool was_committed) {
-  constexpr int kAttempts = 3;
-  absl::Status first;
-  for (int i = 0; i < kAttempts; ++i) {
+  bool has_failed = false;
+  return Insist([&] {
     absl::Status status = scope->RollBack();
     // A scope that has ended, or whose rollback failed, cannot go back to its beginning any more.
-    if (was_committed || !status.ok() || !first.ok()) {
+    if (was_committed || !status.ok() || has_failed) {
       status = needs_.ground.memory->Restore(before, {});
     }
-    if (status.ok()) return status;
-    first.Update(status);
-  }
-  return first;
+    has_failed = !status.ok();
+    return status;
+  });
 }
 
 // Notes what the recording has shown, for the next one: an input that is hidden is then copied, not
