@@ -1,6 +1,7 @@
 // Foreign code inside bodies: its allocator callbacks get memory that a recording may keep using.
 #include "allocator/foreign.h"
 
+#include <thread>
 #include <utility>
 
 #include "absl/types/span.h"
@@ -238,6 +239,30 @@ TEST_P(ForeignTreeTest, BlocksThatForeignCodeHoldsOutliveTheTree) {
   EXPECT_THAT(allocator.Free(inside.base, a()), IsOk());
   EXPECT_FALSE(allocator.Free(inside.base, a()).ok()) << "freed twice";
   EXPECT_THAT(allocator.Free(mine.base, a()), IsOk()) << "and the allocator goes with it";
+}
+
+// The tree is left with the device then, and foreign code finds it closed all the same, also on
+// another thread.
+TEST_P(ForeignTreeTest, AndATreeThatWasClosedUnderACapture) {
+  const FunctionId function = Register("allocates", {}, [&](Launcher& on, Values& inputs) {
+    Free(Allocate(on.stream()), on.stream());
+    return Twice(on, inputs);
+  });
+  CallInSteps(3, function, {Given(1)});
+  const AddressRange sooner = Allocate(a()), later = Allocate(a());
+  ForeignAllocator& allocator = foreign();
+  ASSERT_THAT(b().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  CloseTree();
+  std::thread([&] {
+    EXPECT_THAT(allocator.Allocate(kBytes, a()),
+                FailsWith(absl::StatusCode::kFailedPrecondition, "a tree that is closed"));
+    EXPECT_THAT(allocator.Free(sooner.base, a()), IsOk());
+  }).join();
+  EXPECT_THAT(b().EndCapture(), IsOk());
+  EXPECT_THAT(device().GiveBackLeftovers(), IsOk());
+  EXPECT_THAT(FillPattern(a(), later, 6), IsOk());
+  EXPECT_EQ(Look(later), PatternOf(6));
+  EXPECT_THAT(allocator.Free(later.base, a()), IsOk()) << "and the allocator goes with it";
 }
 
 TEST_P(ForeignTreeTest, CallbacksByNumberReachTheTree) {
