@@ -25,7 +25,7 @@ constexpr size_t kFewActions = 30;
 constexpr uint32_t kSeeds = 4000;
 constexpr int kShrinkTries = 1000;
 constexpr uint32_t kSeedsOfTrees = 60;
-constexpr size_t kFewActionsOfTrees = 28;
+constexpr size_t kFewActionsOfTrees = 16;
 
 std::string FailureWith(PlantedBug bug, const std::function<std::string()>& run) {
   if (bug == PlantedBug::kNone) return run();
