@@ -18,7 +18,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -208,6 +207,8 @@ class World {
   absl::Status AfterStep(Open& open);
   absl::Status FillSlots(Program& program, uint32_t slots);
   absl::Status RewriteRows(Program& program, uint32_t number);
+  // The step of the program's that was staged is launched, or will never be.
+  void NoteReads(uint32_t number);
   absl::Status EndSide();
   // What comes on the stream comes behind the side stream's work.
   absl::Status GoBehindSide(uint32_t stream);
@@ -292,8 +293,10 @@ class World {
   Figure workspace_moves_;
   Figure stale_recordings_;
   std::vector<Bytes> sources_;
-  // Of a source: the programs whose steps may read it now.
-  std::array<std::set<uint32_t>, kSources> readers_;
+  // Of a source: the programs whose steps may read it now, and whether these steps are launched.
+  // Waiting ends the launched ones only: of two steps that overlap, one may wait while the other is
+  // staged.
+  std::array<std::map<uint32_t, bool>, kSources> readers_;
   std::unique_ptr<Stream> side_;
   std::unique_ptr<Event> side_done_;
   bool is_side_busy_ = false;

@@ -57,7 +57,9 @@ absl::Status World::Wait() {
   for (const std::unique_ptr<Stream>& stream : streams_) {
     GRAPHTREE_RETURN_IF_ERROR(stream->Synchronize());
   }
-  for (std::set<uint32_t>& readers : readers_) readers.clear();
+  for (std::map<uint32_t, bool>& readers : readers_) {
+    std::erase_if(readers, [](const auto& reader) { return reader.second; });
+  }
   return EndSide();
 }
 

@@ -36,10 +36,17 @@ absl::Status World::FillSlots(Program& program, uint32_t slots) {
   return absl::OkStatus();
 }
 
+void World::NoteReads(uint32_t number) {
+  for (std::map<uint32_t, bool>& readers : readers_) {
+    const auto reader = readers.find(number);
+    if (reader != readers.end()) reader->second = true;
+  }
+}
+
 // Those that nobody else may be reading.
 absl::Status World::RewriteRows(Program& program, uint32_t number) {
   for (uint32_t i = 0; i < kSources; ++i) {
-    if (readers_[i] != std::set<uint32_t>{number}) continue;
+    if (readers_[i].size() != 1 || readers_[i].count(number) == 0) continue;
     const auto byte = static_cast<uint8_t>(steps_ * 3);
     GRAPHTREE_RETURN_IF_ERROR(side_->Wait(*program.events.rows));
     GRAPHTREE_RETURN_IF_ERROR(side_->Fill(memory_.source(i), byte, 1, kSourceBytes));

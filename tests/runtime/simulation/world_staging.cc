@@ -102,7 +102,7 @@ absl::Status World::StageRows(Open& open, SlotId slot) {
   const uint32_t source = staging.seed / 8 % kSources;
   const uint8_t* const from = sources_[source].data() + offset;
   data.assign(from, from + bytes);
-  readers_[source].insert(open.spec->program);
+  readers_[source][open.spec->program] = false;
   staged.data = data.data();
   return open.step->Stage(slot, DeviceRows{memory_.source(source) + offset, staging.type,
                                            staged.rows, row_stride, piece_stride});

@@ -115,6 +115,7 @@ absl::Status World::Finish(Open& open) {
   const StepSpec& spec = *open.spec;
   Step& step = *open.step;
   GRAPHTREE_RETURN_IF_ERROR(Between(open));
+  NoteReads(spec.program);
   Values outputs;
   if (spec.is_canceled) {
     step.Cancel();
