@@ -21,7 +21,8 @@ struct RuntimeOptions {
   // For the tree of each lane: budgets, checked mode, warnings.
   TreeOptions tree = {};
   // Memory that the trees of one device may take together, and each no more than
-  // TreeOptions::pool_bytes; 0: only that.
+  // TreeOptions::pool_bytes; 0: only that. A lane without a step gives back what nobody uses there
+  // when another one lacks memory, and when a program of its leaves.
   uint64_t pool_bytes = 0;
   // Recordings, executables and the device memory of these that the trees of one device may have
   // together, and each no more than TreeOptions::budget; 0: only that. It is never exceeded, and a

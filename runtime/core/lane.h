@@ -73,6 +73,8 @@ struct Lane {
   LaneCounts& counts = watch->counts;
   LaunchHistory history;
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
+  uint64_t asked_bytes = 0;  // at most, by one run of a body
+  bool is_short = false;     // a call has found no memory, and nobody was asked for some yet
   uint64_t done = 0;  // steps that went well
   uint32_t since_compared = 0;  // replays that were begun since one was compared
 };

@@ -2,13 +2,12 @@
 #include "runtime/core/lanes.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/pool.h"
 #include "device/base/status_macros.h"
 #include "graphs/tree.h"
 #include "runtime/core/program_state.h"
-#include "runtime/core/shared_memory.h"
 #include "runtime/core/staged_tensors.h"
 #include "runtime/shapes/key.h"
 #include "runtime/watch/lane_watch.h"
@@ -79,40 +78,10 @@ bool Lanes::AnyRuns() const {
                      [](const auto& entry) { return IsRunning(*entry.second); });
 }
 
-void Lanes::ShareMemory(Lane& own) {
-  if (options_.pool_bytes == 0) return;
-  // A look into a tree makes that lane's calls wait, and nearly always nothing has changed.
-  const uint64_t now = own.tree->stats().pool_reserved_bytes;
-  const bool is_known = own.taken_bytes.exchange(now) == now;
-  if (!limits_are_old_.exchange(false) && is_known) return;
-  std::vector<Tree*> trees;
-  std::vector<uint64_t> taken;
-  for (auto& [place, lane] : lanes_) {
-    if (place.first != own.device_number) continue;
-    // A lane that another step has is not waited for: what it last had counts, its limit stays.
-    const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
-    if (is_busy) {
-      limits_are_old_ = true;
-    } else if (lane.get() != &own) {
-      lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
-    }
-    trees.push_back(is_busy ? nullptr : lane->tree.get());
-    taken.push_back(lane->taken_bytes);
-  }
-  const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
-  for (size_t i = 0; i < trees.size(); ++i) {
-    if (trees[i] == nullptr) continue;
-    uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
-    if (options_.tree.pool_bytes > 0) limit = std::min(limit, options_.tree.pool_bytes);
-    // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
-    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
-  }
-}
-
 bool Lanes::AskOthers(Lane& own) {
+  bool is_asked = std::exchange(own.is_short, false) && MakeRoom(own, options_.pool_bytes);
   SharedBudget* const budget = budgets_[own.device_number].get();
-  if (budget == nullptr || !budget->TakeShort()) return false;
-  bool is_asked = false;
+  if (budget == nullptr || !budget->TakeShort()) return is_asked;
   for (auto& [place, lane] : lanes_) {
     if (place.first != own.device_number || lane.get() == &own) continue;
     if (lane->under_way.load() != nullptr) continue;

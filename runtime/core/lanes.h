@@ -60,14 +60,28 @@ class Lanes {
   // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
   // much each lane of its device may take, but for those that have a step under way beside it.
   void ShareMemory(Lane& own);
+  // Before a call that may take memory: where the step's lane may come to lack some of what the
+  // lanes share, those that have no step give back what nobody uses there. What the step takes is
+  // known from its shape's last run, or guessed from the lane's others.
+  void MakeRoomFor(const OpenStep& step);
+  // The step's body has run, and may have found no memory.
+  void NoteAsked(const OpenStep& step, bool has_found_none);
+  // A program has left the lane: gives back what nobody uses there. REQUIRES: it has no step.
+  void GiveBack(Lane& own);
+  // Where memory was lacking: the same error, with what the lanes share, and who has it.
+  absl::Status Explained(const Lane& own, const absl::Status& status) const;
   // If a lane of the device has found nothing left to record in (RuntimeOptions::shared), though it
   // had less than its share: has the others give up what they have beyond theirs, but for `own` and
-  // those that have a step under way. True if one was asked.
+  // those that have a step under way. If `own` has found no memory these give back all that nobody
+  // uses there. True if a call may now find what it did not find before.
   bool AskOthers(Lane& own);
   // Waits for all work of theirs. REQUIRES: they are used no more.
   void CloseTrees();
 
  private:
+  // True if some lane has given some back.
+  bool MakeRoom(Lane& own, uint64_t bytes);
+
   const std::vector<Device*> devices_;
   const RuntimeOptions& options_;
   std::vector<std::shared_ptr<SharedBudget>> budgets_;  // by device; null: none

@@ -109,7 +109,8 @@ absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, 
       *program.lane().watch,
       {LaneDoing::Kind::kRecording, program.number(), step->shape->watch->id});
   step->block.StagePadding();
-  const absl::Status status = RunToRecord(*step, why);
+  const absl::Status status = lanes_.Explained(program.lane(), RunToRecord(*step, why));
+  lanes_.NoteAsked(*step, absl::IsResourceExhausted(status));
   const LastCall last = program.lane().tree->last_call();
   // A workspace that grew in the recording has done so now.
   const bool has_moved = last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status);
@@ -128,6 +129,7 @@ absl::StatusOr<bool> Recordings::Advance(ProgramState& program, uint32_t index, 
 absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
   if (step.memory != nullptr) GRAPHTREE_RETURN_IF_ERROR(step.block.Finish());
   Values outputs;
+  lanes_.MakeRoomFor(step);
   GRAPHTREE_RETURN_IF_ERROR(LaunchStep(step, &outputs));
   const LastCall last = step.program->lane().tree->last_call();
   const bool is_apart = step.program->options().needs_commit;

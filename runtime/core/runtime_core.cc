@@ -150,6 +150,7 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   OpenStep& last = leaving->lane().step;
   if (last.program == leaving.get()) last.program = nullptr;
   watch_.RemoveProgram(id.index);
+  lanes_.GiveBack(leaving->lane());
   return absl::OkStatus();
 }
 

@@ -9,6 +9,9 @@
 // so several lanes that grow then may exceed the total: each by what was free when its limit was
 // set.
 //
+// Who lacks memory before a call has the lanes that have no step give back what nobody uses there,
+// and no more than is lacking.
+//
 // Pure.
 #ifndef GRAPHTREE_RUNTIME_CORE_SHARED_MEMORY_H_
 #define GRAPHTREE_RUNTIME_CORE_SHARED_MEMORY_H_
@@ -28,6 +31,13 @@ inline std::vector<uint64_t> SharedLimits(uint64_t total, absl::Span<const uint6
   std::vector<uint64_t> limits;
   for (const uint64_t bytes : taken) limits.push_back(bytes + free);
   return limits;
+}
+
+// How many bytes others have to give back before a lane can have `wanted` more than what is in use:
+// what the others have, and what the lane cannot use again.
+inline uint64_t LackOf(uint64_t total, uint64_t in_use, uint64_t wanted) {
+  const uint64_t room = total > in_use ? total - in_use : 0;
+  return wanted > room ? wanted - room : 0;
 }
 
 }  // namespace graphtree

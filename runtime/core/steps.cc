@@ -77,6 +77,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   bool is_launched = status.ok();
   if (is_launched) {
     const LaneWatch::Doing doing(watch, DoingOf(step));
+    if (!ExpectsReplay(step)) lanes_.MakeRoomFor(step);
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
       status = serving_.RefuseInRun(step);
@@ -88,6 +89,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
     step.choice.why = Why::kFailed;
     if (IsPlanted(RuntimeBug::kCountsRefused)) ++step.program->lane().counts.steps;
   }
+  status = lanes_.Explained(step.program->lane(), status);
   CloseStep(step, is_launched);
   if (const absl::Status failure = watch.TakeClockFailure(); !failure.ok() && status.ok()) {
     status = absl::Status(
@@ -119,6 +121,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
   }
   if (!IsReplay(step.choice.why)) {
     lanes_.ShareMemory(lane);
+    lanes_.NoteAsked(step, absl::IsResourceExhausted(status) || step.choice.why == Why::kNoMemory);
     lanes_.AskOthers(lane);
   }
   const int32_t padded = has_shape ? step.choice.key.tokens - step.key.tokens : 0;

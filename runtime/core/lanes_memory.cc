@@ -1,0 +1,117 @@
+// Who of the lanes may take how much memory, who gives some back, and who has it.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "allocator/pool.h"
+#include "graphs/tree.h"
+#include "runtime/core/lanes.h"
+#include "runtime/core/open_step.h"
+#include "runtime/core/program_state.h"
+#include "runtime/core/shared_memory.h"
+
+namespace graphtree {
+namespace {
+
+// Unmaps what nobody uses, down to so many bytes. Waits for a call that another thread has in the
+// tree, and for the tree's work. What could not be unmapped stays.
+void Trim(Lane& lane, uint64_t goal_bytes) {
+  lane.tree->Inspect([&] { lane.tree->pool().memory().Trim(goal_bytes).IgnoreError(); });
+  lane.taken_bytes = lane.tree->stats().pool_reserved_bytes;
+}
+
+}  // namespace
+
+void Lanes::ShareMemory(Lane& own) {
+  if (options_.pool_bytes == 0) return;
+  // A look into a tree makes that lane's calls wait, and nearly always nothing has changed.
+  const uint64_t now = own.tree->stats().pool_reserved_bytes;
+  const bool is_known = own.taken_bytes.exchange(now) == now;
+  if (!limits_are_old_.exchange(false) && is_known) return;
+  std::vector<Tree*> trees;
+  std::vector<uint64_t> taken;
+  for (auto& [place, lane] : lanes_) {
+    if (place.first != own.device_number) continue;
+    // A lane that another step has is not waited for: what it last had counts, its limit stays.
+    const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
+    if (is_busy) {
+      limits_are_old_ = true;
+    } else if (lane.get() != &own) {
+      lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
+    }
+    trees.push_back(is_busy ? nullptr : lane->tree.get());
+    taken.push_back(lane->taken_bytes);
+  }
+  const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
+  for (size_t i = 0; i < trees.size(); ++i) {
+    if (trees[i] == nullptr) continue;
+    uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
+    if (options_.tree.pool_bytes > 0) limit = std::min(limit, options_.tree.pool_bytes);
+    // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
+    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
+  }
+}
+
+void Lanes::MakeRoomFor(const OpenStep& step) {
+  if (options_.pool_bytes == 0) return;
+  Lane& own = step.program->lane();
+  const ShapeState& shape = *step.shape;
+  const uint64_t guess = own.asked_bytes == 0 ? options_.pool_bytes : 2 * own.asked_bytes;
+  MakeRoom(own, shape.has_run ? shape.asked_bytes : std::max(guess, shape.asked_bytes));
+}
+
+void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
+  if (options_.pool_bytes == 0) return;
+  Lane& own = step.program->lane();
+  own.asked_bytes = std::max(own.asked_bytes, step.shape->asked_bytes);
+  own.is_short |= has_found_none;
+}
+
+bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
+  uint64_t others = 0;
+  for (const auto& [place, lane] : lanes_) {
+    if (place.first == own.device_number && lane.get() != &own) others += lane->taken_bytes;
+  }
+  const uint64_t in_use = others + own.tree->stats().pool_live_bytes;
+  uint64_t lacks = LackOf(options_.pool_bytes, in_use, bytes);
+  bool any = false;
+  for (auto& [place, lane] : lanes_) {
+    if (place.first != own.device_number || lane.get() == &own || lacks == 0) continue;
+    const uint64_t had = lane->taken_bytes;
+    if (had == 0 || lane->under_way.load() != nullptr) continue;
+    Trim(*lane, had - std::min(had, lacks));
+    const uint64_t given = had - std::min<uint64_t>(had, lane->taken_bytes);
+    lacks -= std::min(lacks, given);
+    any |= given > 0;
+  }
+  if (!any) return false;
+  limits_are_old_ = true;
+  ShareMemory(own);
+  return true;
+}
+
+void Lanes::GiveBack(Lane& own) {
+  Trim(own, 0);
+  limits_are_old_ = true;
+  ShareMemory(own);
+}
+
+absl::Status Lanes::Explained(const Lane& own, const absl::Status& status) const {
+  if (options_.pool_bytes == 0 || !absl::IsResourceExhausted(status)) return status;
+  std::vector<std::string> have;
+  for (const auto& [place, lane] : lanes_) {
+    if (place.first != own.device_number) continue;
+    const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
+    have.push_back(absl::StrCat("lane ", lane->number, " has ", lane->taken_bytes.load(),
+                                is_busy ? ", and a step that is under way" : ""));
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(status.message(), "\n  The lanes of device ", own.device_number, " share ",
+                   options_.pool_bytes, " bytes (RuntimeOptions::pool_bytes): ",
+                   absl::StrJoin(have, "; "), ". A lane may take what no other has, and who has no "
+                   "step gives back what nobody holds there"));
+}
+
+}  // namespace graphtree

@@ -1,0 +1,143 @@
+// Lanes of one device that share its memory (RuntimeOptions::pool_bytes): a lane that has no step
+// gives back what nobody uses there, and who finds nothing is told who has it.
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "tests/kernels/launches.h"
+#include "tests/runtime/runtime_fixture.h"
+
+namespace graphtree {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class SharedPoolTest : public RuntimeTest {
+ protected:
+  static constexpr uint64_t kTotal = 32 << 20;
+  // More than half of it.
+  static constexpr int64_t kWords = 5 << 20;
+
+  void Open() {
+    RuntimeOptions options;
+    options.pool_bytes = kTotal;
+    OpenRuntime(options);
+  }
+  // Its output has kWords for each token.
+  ProgramId AddLarge(uint32_t lane) {
+    ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
+    options.lane = lane;
+    options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor out = on.Empty(DType::kI32, {in.key().tokens * kWords});
+      if (!on.ok()) return {};
+      on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
+      return {out};
+    };
+    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+    EXPECT_THAT(program, IsOk());
+    return *program;
+  }
+  absl::Status RunOnce(ProgramId program, Values* outputs = nullptr) {
+    Values own;
+    absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 1}, a());
+    if (!step.ok()) return step.status();
+    absl::Status status = step->Stage(0, 7.0);
+    return status.ok() ? step->Run(outputs == nullptr ? &own : outputs) : status;
+  }
+  uint64_t ReservedOf(uint32_t lane) { return runtime().tree(lane)->stats().pool_reserved_bytes; }
+};
+GRAPHTREE_ON_EVERY_DEVICE(SharedPoolTest);
+
+TEST_P(SharedPoolTest, ALaneWithoutAStepGivesBackWhatNobodyUses) {
+  Open();
+  const std::vector<ProgramId> programs = {AddLarge(0), AddLarge(1)};
+  for (int round = 0; round < 6; ++round) {
+    EXPECT_THAT(RunOnce(programs[round % 2]), IsOk()) << "round " << round;
+    EXPECT_LE(ReservedOf(0) + ReservedOf(1), kTotal) << "round " << round;
+  }
+}
+
+TEST_P(SharedPoolTest, OnlyWhatIsLackingIsGivenBack) {
+  Open();
+  const ProgramId large = AddLarge(0);
+  ProgramOptions options = DoubleOptions("small");
+  options.lane = 1;
+  ASSERT_OK_AND_ASSIGN(const ProgramId small, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(RunOnce(small), IsOk());
+  ASSERT_THAT(RunOnce(large), IsOk());
+  const uint64_t had = ReservedOf(0);
+  ASSERT_GT(had, kTotal / 2);
+  ASSERT_THAT(RunOnce(small), IsOk());
+  EXPECT_EQ(ReservedOf(0), had) << "there was room beside it";
+}
+
+TEST_P(SharedPoolTest, WhatIsRecordedFindsRoomToo) {
+  Open();
+  const ProgramId first = AddLarge(0), second = AddLarge(1);
+  ASSERT_THAT(RunOnce(first), IsOk());
+  ASSERT_THAT(runtime().AddShapes(second, {{.tokens = 1}}), IsOk());
+  EXPECT_THAT(runtime().Record(second, a()), IsOk());
+  EXPECT_THAT(RunOnce(second), IsOk());
+  EXPECT_EQ(Count(Why::kHit), 1u);
+}
+
+TEST_P(SharedPoolTest, ALaneWhoseProgramsAreGoneHoldsNothing) {
+  Open();
+  const ProgramId first = AddLarge(0), second = AddLarge(1);
+  ASSERT_THAT(runtime().AddShapes(first, {{.tokens = 1}}), IsOk());
+  ASSERT_THAT(runtime().AddShapes(second, {{.tokens = 1}}), IsOk());
+  ASSERT_THAT(runtime().Record(first, a()), IsOk());
+  ASSERT_THAT(RunOnce(first), IsOk());
+  EXPECT_FALSE(runtime().Record(second, a()).ok()) << "recordings are not taken from others";
+  ASSERT_THAT(runtime().RemoveProgram(first), IsOk());
+  EXPECT_EQ(ReservedOf(0), 0u);
+  EXPECT_THAT(runtime().Record(second, a()), IsOk());
+  EXPECT_THAT(RunOnce(second), IsOk());
+}
+
+TEST_P(SharedPoolTest, WhoFindsNothingIsToldWhoHasIt) {
+  Open();
+  const ProgramId first = AddLarge(0), second = AddLarge(1);
+  Values held;
+  ASSERT_THAT(RunOnce(first, &held), IsOk());
+  const absl::Status said = RunOnce(second);
+  EXPECT_EQ(said.code(), absl::StatusCode::kResourceExhausted) << said;
+  EXPECT_THAT(std::string(said.message()),
+              AllOf(HasSubstr("share 33554432 bytes (RuntimeOptions::pool_bytes)"),
+                    HasSubstr("lane 0 has"), HasSubstr("lane 1 has 0")));
+  held.clear();
+  EXPECT_THAT(RunOnce(second), IsOk());
+}
+
+TEST_P(SharedPoolTest, TwoThreadsTakeTurnsWithTheMemory) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  Open();
+  const std::vector<ProgramId> programs = {AddLarge(0), AddLarge(1)};
+  const auto serve = [&](ProgramId program, Stream& stream) {
+    int went = 0;
+    for (int i = 0; i < 40; ++i) {
+      Values outputs;
+      absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 1}, stream);
+      if (!step.ok() || !step->Stage(0, 7.0).ok()) return -1;
+      const absl::Status said = step->Run(&outputs);
+      if (!said.ok() && !absl::IsResourceExhausted(said)) return -1;
+      went += said.ok();
+    }
+    return went;
+  };
+  int other = 0;
+  std::thread second([&] { other = serve(programs[1], b()); });
+  const int own = serve(programs[0], a());
+  second.join();
+  EXPECT_GE(own, 0);
+  EXPECT_GE(other, 0);
+  EXPECT_GT(own + other, 0);
+  EXPECT_THAT(RunOnce(programs[0]), IsOk());
+  EXPECT_THAT(RunOnce(programs[1]), IsOk());
+}
+
+}  // namespace
+}  // namespace graphtree
