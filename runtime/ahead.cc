@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/device.h"
 #include "runtime/slots/planted_bug.h"
@@ -18,6 +19,14 @@ absl::Status StageInto(Step& step, const AheadRows& row) {
     return step.Stage(row.slot, there->rows);
   }
   return step.Stage(row.slot, std::get<double>(row.rows));
+}
+
+// A wait would go into the capture, for an event from outside of it, which ends it.
+absl::Status CheckNoCapture(Stream& stream, const char* call) {
+  if (stream.device().open_captures() == 0 || !stream.IsCapturing()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("Ahead::", call, " was called with a stream that captures: call it on another "
+                   "stream, or after the capture. What was prepared stays"));
 }
 
 }  // namespace
@@ -92,6 +101,7 @@ absl::StatusOr<Values> Ahead::Run(const Key& key, absl::Span<const AheadRows> ro
 }
 
 absl::Status Ahead::Prepare(const Key& key, absl::Span<const AheadRows> rows, Stream& side) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckNoCapture(side, "Prepare"));
   prepared_ = nullptr;
   GRAPHTREE_RETURN_IF_ERROR(runtime_.CheckAloneInLane(program_));
   auto prepared = std::make_unique<Prepared>();
@@ -125,6 +135,7 @@ bool Ahead::IsRight(const Key& key) {
 
 absl::StatusOr<Values> Ahead::Take(const Key& key, absl::Span<const AheadRows> rows,
                                    Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(CheckNoCapture(stream, "Take"));
   GRAPHTREE_RETURN_IF_ERROR(Look(rows));
   const bool is_right = IsRight(key);
   const std::unique_ptr<Prepared> prepared = std::move(prepared_);

@@ -80,7 +80,8 @@ class Ahead {
   // program lies in the program's lane.
   absl::Status Prepare(const Key& key, absl::Span<const AheadRows> rows, Stream& side);
   // The program's outputs for these rows. A step on `stream` may be staged with them, and holds
-  // them until then; who reads them otherwise keeps them until that work is over.
+  // them until then; who reads them otherwise keeps them until that work is over. On a stream that
+  // captures both calls are refused, and what was prepared stays.
   absl::StatusOr<Values> Take(const Key& key, absl::Span<const AheadRows> rows, Stream& stream);
 
   const AheadStats& stats() const { return stats_; }

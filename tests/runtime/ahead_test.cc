@@ -77,6 +77,22 @@ TEST_P(AheadTest, WhatWasPreparedServesTheStepItWasPreparedFor) {
   EXPECT_GT(Count(Why::kHit), 60u);
 }
 
+// The capture is its owner's, and what was prepared is for the step after it.
+TEST_P(AheadTest, AStreamThatCapturesTakesNothing) {
+  Ahead ahead(runtime(), plan_);
+  const Ids ids = IdsFrom(3, 4);
+  ASSERT_THAT(ahead.Prepare(KeyOf(ids), Rows(ids), b()), IsOk());
+  ASSERT_THAT(a().BeginCapture(CaptureMode::kThreadLocal), IsOk());
+  EXPECT_THAT(std::string(ahead.Take(KeyOf(ids), Rows(ids), a()).status().message()),
+              AllOf(HasSubstr("Ahead::Take"), HasSubstr("captures")));
+  EXPECT_THAT(std::string(ahead.Prepare(KeyOf(ids), Rows(ids), a()).message()),
+              AllOf(HasSubstr("Ahead::Prepare"), HasSubstr("captures")));
+  EXPECT_THAT(a().EndCapture(), IsOk()) << "nothing has come into it";
+  Serve(ahead, ids);
+  EXPECT_EQ(Served(), Doubled(Doubled(ids, ids.size()), ids.size()));
+  EXPECT_EQ(ahead.stats().used, 1u);
+}
+
 TEST_P(AheadTest, WhatWasPreparedForSomethingElseIsMadeAnew) {
   Ahead ahead(runtime(), plan_);
   for (int round = 0; round < 3; ++round) {
