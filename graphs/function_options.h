@@ -2,12 +2,13 @@
 #ifndef GRAPHTREE_GRAPHS_FUNCTION_OPTIONS_H_
 #define GRAPHTREE_GRAPHS_FUNCTION_OPTIONS_H_
 
-#include <cstddef>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "graphs/launcher.h"
@@ -99,9 +100,10 @@ struct FunctionOptions {
   std::vector<std::string> input_names = {};
   // Look for undeclared writes and dead memory in this function's calls; see TreeOptions::check.
   bool check = false;
-  // For a function that its owner alone may call, around whose calls this is true: any other call
-  // is an error, also one that a recording would serve. It outlives the function. Null: all may.
-  const std::atomic<bool>* calls_are_owners = nullptr;
+  // For a function that its owner alone may call: the thread that its owner calls from now, or
+  // none. A call of another thread is an error, also one that a recording would serve. It outlives
+  // the function. Null: all may.
+  const std::atomic<std::thread::id>* owners_thread = nullptr;
 };
 
 }  // namespace graphtree

@@ -123,6 +123,7 @@ struct ExplainedTree {
   uint32_t lane = 0;
   std::vector<FunctionStats> functions = {};
   std::vector<EdgeStats> edges = {};
+  bool is_from_before = false;  // as LaneMetrics has it
 };
 
 struct Explanation {

@@ -55,6 +55,9 @@ struct LaneMetrics {
   WhyCounts refused = {};  // by mode strict
   std::array<WhyCounts, 5> dispatches = {};  // by CallRoute
   std::array<DurationCounts, 5> times = {};  // by CallRoute; of replays one in 15 or so
+  // The two below were found when somebody last looked: a body has asked, which does not wait for a
+  // lane that is in a call of another thread.
+  bool is_from_before = false;
   TreeStats tree = {};
   PoolStats pool = {};
 };

@@ -289,7 +289,8 @@ std::string Runtime::DebugJson(const ExplainOptions& options) const {
   json.Key("trees").BeginArray();
   for (const WatchedLane& lane : core_->watch().lanes()) {
     json.BeginObject().Key("device").Unsigned(lane.device).Key("lane").Unsigned(lane.lane);
-    json.Key("outline").Raw(OutlineAsJson(lane.tree->outline())).EndObject();
+    const bool may_wait = lane.calls->MayWait();
+    json.Key("outline").Raw(may_wait ? OutlineAsJson(lane.tree->outline()) : "null").EndObject();
   }
   json.EndArray().EndObject();
   return json.text();

@@ -277,17 +277,18 @@ class Runtime {
   std::vector<Setting> Settings() const;
   RuntimeStats stats() const;
   // Who holds the memory: by recording, shape and program (plan/ledger.h). On any thread, as
-  // metrics; it waits for the calls that run in its trees.
+  // metrics, and likewise.
   MemoryLedger ledger() const;
   // Why steps ran as they did (explain.h). On any thread, at any time but while the runtime is
   // closed; it makes no step wait but for ExplainOptions::trees.
   Explanation Explain(const ExplainOptions& options = {}) const;
   // What it counts and holds (metrics.h). On any thread, likewise; it waits for the calls that run
-  // in its trees.
+  // in its trees. In a body it does not: of a lane that another thread has it tells what somebody
+  // found who looked before, and says so (LaneMetrics::is_from_before).
   Metrics metrics() const;
   // All of it as one JSON text: {"settings": ..., "metrics": ..., "explanation": ..., "plan": ...,
   // "ledger": ..., "trees": [{"device": ..., "lane": ..., "outline": ...}]}. On any thread,
-  // likewise.
+  // likewise; in a body the outline of a lane that another thread has is null.
   std::string DebugJson(const ExplainOptions& options = {}) const;
   // Opens a door for tools at this path: a Unix socket that speaks HTTP, to this process's user
   // alone (door/server.h; runtime_pages.h has the list of pages, and the door shows it). `graphtree

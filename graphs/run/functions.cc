@@ -70,7 +70,7 @@ absl::Status Functions::NotRegistered(FunctionId id) const {
 absl::Status Functions::NotTheOwner(const Function& function) {
   return absl::FailedPreconditionError(
       absl::StrCat("'", function.name, "' was called by somebody else than its owner, who alone "
-                   "may call it (FunctionOptions::calls_are_owners): a shape of a program runs in "
+                   "may call it (FunctionOptions::owners_thread): a shape of a program runs in "
                    "steps alone (Runtime::Begin)"));
 }
 

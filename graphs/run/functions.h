@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/algorithm/container.h"
@@ -54,10 +55,11 @@ class Functions {
   // Null if no function has this id, or if the one that had it was unregistered.
   Function* Find(FunctionId id) const { return table_.Find(id); }
   absl::Status NotRegistered(FunctionId id) const;
-  // Whether the function may be called now (FunctionOptions::calls_are_owners).
+  // Whether the function may be called now (FunctionOptions::owners_thread).
   static bool MayBeCalled(const Function& function) {
-    const std::atomic<bool>* const are_owners = function.options.calls_are_owners;
-    return are_owners == nullptr || are_owners->load(std::memory_order_relaxed);
+    const std::atomic<std::thread::id>* const owners = function.options.owners_thread;
+    if (owners == nullptr) return true;
+    return owners->load(std::memory_order_relaxed) == std::this_thread::get_id();
   }
   static absl::Status NotTheOwner(const Function& function);
   // Unregisters the function. Its body waits for the tree's work (graveyard.h), which may use what

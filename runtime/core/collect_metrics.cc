@@ -9,6 +9,7 @@
 #include "allocator/pool.h"
 #include "graphs/tree.h"
 #include "runtime/watch/explain_watch.h"
+#include "runtime/watch/lane_looks.h"
 
 namespace graphtree {
 namespace {
@@ -39,8 +40,7 @@ LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>
                    .staged_bytes = watch.counts.staged_bytes.get(),
                    .parity_same = watch.counts.parity_same.get(),
                    .parity_differs = watch.counts.parity_differs.get(),
-                   .parity_skipped = watch.counts.parity_skipped.get(),
-                   .tree = watched.tree->stats()};
+                   .parity_skipped = watch.counts.parity_skipped.get()};
   for (size_t why = 0; why < kWhyCount; ++why) {
     lane.refused[why] = watch.refused(static_cast<Why>(why));
   }
@@ -51,7 +51,15 @@ LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>
           watch.count(static_cast<CallRoute>(route), static_cast<Why>(why));
     }
   }
-  watched.tree->Inspect([&] { lane.pool = watched.tree->pool().Stats(); });
+  Tree& tree = *watched.tree;
+  const auto look = [&tree] {
+    LaneFigures figures = {.tree = tree.stats()};
+    tree.Inspect([&] { figures.pool = tree.pool().Stats(); });
+    return figures;
+  };
+  const LaneFigures figures = watched.looks->figures.Get(*watched.calls, look, &lane.is_from_before);
+  lane.tree = figures.tree;
+  lane.pool = figures.pool;
   return lane;
 }
 

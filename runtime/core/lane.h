@@ -26,6 +26,7 @@
 #include "graphs/workspaces.h"
 #include "runtime/core/open_step.h"
 #include "runtime/shapes/launch_history.h"
+#include "runtime/watch/lane_calls.h"
 #include "runtime/watch/lane_watch.h"
 
 namespace graphtree {
@@ -43,27 +44,15 @@ struct Lane {
     ProgramState* nobody = nullptr;
     return under_way.compare_exchange_strong(nobody, program, std::memory_order_acquire);
   }
-  // Lives while a call of ours in the tree is under way.
-  class Calling {
-   public:
-    explicit Calling(Lane& lane) : lane_(lane) { lane_.calls_tree.store(true, kRelaxed); }
-    ~Calling() { lane_.calls_tree.store(false, kRelaxed); }
-    Calling(const Calling&) = delete;
-    Calling& operator=(const Calling&) = delete;
-
-   private:
-    static constexpr std::memory_order kRelaxed = std::memory_order_relaxed;
-    Lane& lane_;
-  };
   void GiveBack() { under_way.store(nullptr, std::memory_order_release); }
 
   Device& device;
   const uint32_t device_number;  // among the runtime's
   const uint32_t number;         // among the device's lanes
   std::atomic<ProgramState*> under_way{nullptr};  // whose step has the lane
-  // A call of ours in the tree is under way: whoever has the tree may call its functions by number,
-  // but not those of programs.
-  std::atomic<bool> calls_tree{false};
+  // A call of ours in the tree: its thread, and no other one that has the tree, may call the
+  // functions of programs by number.
+  LaneCalls calls;
   std::unique_ptr<Tree> tree;
   std::vector<WorkspaceId> workspaces;  // by dependency
   FunctionId carry = 0;  // RegisterCarry

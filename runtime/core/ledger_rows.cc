@@ -15,16 +15,17 @@
 #include "graphs/host_bytes.h"
 #include "graphs/outline.h"
 #include "runtime/plan/guess.h"
+#include "runtime/watch/lane_looks.h"
 #include "runtime/watch/shape_watch.h"
 
 namespace graphtree {
 namespace {
 
-// Whose a lane's recordings are, by their ids in its tree: program and shape.
+// Whose a lane's recordings are, by their ids in its tree: program, by its number, and shape.
 using Owners = absl::flat_hash_map<uint64_t, std::pair<uint32_t, uint32_t>>;
 
 struct LaneProgram {
-  uint32_t place = 0;  // in LedgerInput::programs
+  uint32_t number = 0;
   ProgramWatch::Shapes shapes;
 };
 
@@ -33,44 +34,61 @@ Owners OwnersOf(const Tree& tree, const std::vector<LaneProgram>& programs) {
   for (const LaneProgram& program : programs) {
     for (const std::shared_ptr<ShapeWatch>& shape : program.shapes) {
       for (const uint64_t id : tree.RecordingsOf(shape->function)) {
-        owners[id] = {program.place, shape->id};
+        owners[id] = {program.number, shape->id};
       }
     }
   }
   return owners;
 }
 
-void AddRecordings(Tree& tree, uint32_t lane, const Owners& owners, LedgerInput* input) {
+std::vector<LedgerInput::Recording> RecordingsOf(Tree& tree, const Owners& owners) {
+  std::vector<LedgerInput::Recording> recordings;
   absl::flat_hash_map<uint64_t, uint64_t> ops;
   for (const OutlineNode& node : tree.outline()) ops[node.id] = node.ops;
   for (SnapshotNode& node : tree.memory_of_nodes()) {
     const auto found = owners.find(node.id);
     const auto [program, shape] =
         found == owners.end() ? std::pair(LedgerInput::kNoProgram, 0u) : found->second;
-    input->recordings.push_back(
-        {.lane = lane,
-         .program = program,
-         .shape = shape,
-         .function = std::move(node.function),
-         .id = node.id,
-         .ranges = std::move(node.ranges),
-         .executable_bytes = node.executable_bytes,
-         .host_bytes = RecordingHostBytes(ops[node.id])});
+    recordings.push_back({.program = program,
+                          .shape = shape,
+                          .function = std::move(node.function),
+                          .id = node.id,
+                          .ranges = std::move(node.ranges),
+                          .executable_bytes = node.executable_bytes,
+                          .host_bytes = RecordingHostBytes(ops[node.id])});
   }
+  return recordings;
 }
 
-void AddLane(const WatchedLane& lane, const std::vector<LaneProgram>& programs,
-             LedgerInput* input) {
-  Tree& tree = *lane.tree;
+LaneMemory MemoryOf(Tree& tree, const std::vector<LaneProgram>& programs) {
+  LaneMemory memory;
   tree.Inspect([&] {
     const PoolBytes pool = PoolBytesOf(tree);
-    const auto place = static_cast<uint32_t>(input->lanes.size());
-    input->lanes.push_back({.device = lane.device,
-                            .number = lane.lane,
-                            .mapped_bytes = pool.mapped,
-                            .lasting_bytes = pool.lasting});
-    AddRecordings(tree, place, OwnersOf(tree, programs), input);
+    memory.mapped_bytes = pool.mapped;
+    memory.lasting_bytes = pool.lasting;
+    memory.recordings = RecordingsOf(tree, OwnersOf(tree, programs));
   });
+  return memory;
+}
+
+// `places`: by their numbers, of the programs that are there.
+void AddLane(const WatchedLane& lane, const std::vector<LaneProgram>& programs,
+             const std::map<uint32_t, uint32_t>& places, LedgerInput* input) {
+  bool is_old = false;
+  LaneMemory memory = lane.looks->memory.Get(
+      *lane.calls, [&] { return MemoryOf(*lane.tree, programs); }, &is_old);
+  const auto place = static_cast<uint32_t>(input->lanes.size());
+  input->lanes.push_back({.device = lane.device,
+                          .number = lane.lane,
+                          .mapped_bytes = memory.mapped_bytes,
+                          .lasting_bytes = memory.lasting_bytes,
+                          .is_from_before = is_old});
+  for (LedgerInput::Recording& recording : memory.recordings) {
+    const auto program = places.find(recording.program);
+    recording.lane = place;
+    recording.program = program == places.end() ? LedgerInput::kNoProgram : program->second;
+    input->recordings.push_back(std::move(recording));
+  }
 }
 
 }  // namespace
@@ -91,12 +109,13 @@ LedgerInput CollectLedger(const Watch& watch, uint64_t workspace_bytes) {
   std::map<std::pair<uint32_t, uint32_t>, WatchedLane> lanes;
   for (WatchedLane& lane : watch.lanes()) lanes[{lane.device, lane.lane}] = std::move(lane);
   std::map<std::pair<uint32_t, uint32_t>, std::vector<LaneProgram>> programs_of;
+  std::map<uint32_t, uint32_t> places;
   for (const WatchedProgram& one : programs) {
     if (one.watch == nullptr) continue;
     const ProgramWatch& program = *one.watch;
     const auto lane = lanes.find({program.device, program.lane});
-    programs_of[lane->first].push_back(
-        {static_cast<uint32_t>(input.programs.size()), program.shapes()});
+    places[one.number] = static_cast<uint32_t>(input.programs.size());
+    programs_of[lane->first].push_back({one.number, program.shapes()});
     input.programs.push_back(
         {.name = program.name,
          .lane = static_cast<uint32_t>(std::distance(lanes.begin(), lane)),
@@ -105,7 +124,7 @@ LedgerInput CollectLedger(const Watch& watch, uint64_t workspace_bytes) {
          .code_bytes = program.code_bytes.get(),
          .workspace_bytes = program.workspace_bytes.get()});
   }
-  for (const auto& [place, lane] : lanes) AddLane(lane, programs_of[place], &input);
+  for (const auto& [place, lane] : lanes) AddLane(lane, programs_of[place], places, &input);
   return input;
 }
 

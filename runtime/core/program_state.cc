@@ -103,7 +103,7 @@ FunctionId ProgramState::RegisterShape(ShapeState* shape, std::string name, bool
   options.exclude = is_eager;
   options.recorded_apart = options_.needs_commit;
   options.input_names = {"staged"};
-  options.calls_are_owners = &lane_.calls_tree;
+  options.owners_thread = &lane_.calls.thread();
   return lane_.tree->Register(std::move(name), std::move(options),
                               [this, shape, kept = kept_options_](Launcher& on, Values&) {
                                 return RunBody(shape, on);

@@ -96,7 +96,9 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
   const std::shared_ptr<ProgramWatch> watch = (*program)->watch();
   watch->workspace_bytes.Set(dependencies_.WorkspaceBytes(**program));
   const ProgramId id = programs_.Add(*std::move(program));
-  if (is_new) watch_.AddLane({place.first, place.second, lane->watch, lane->tree.get()});
+  if (is_new) {
+    watch_.AddLane({place.first, place.second, lane->watch, lane->tree.get(), &lane->calls});
+  }
   watch_.AddProgram(id.index, watch);
   return id;
 }

@@ -62,7 +62,7 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
   if (step.tensors.any()) {
     GRAPHTREE_RETURN_IF_ERROR(step.tensors.Check(step.program->options().slots));
   }
-  const Lane::Calling calling(step.program->lane());
+  const LaneCalls::Calling calling(step.program->lane().calls);
   // From the question how the call is going to run up to the call.
   std::optional<Tree::Keeping> keeping;
   if (step.tensors.any() || step.is_strict) keeping.emplace(tree);
@@ -175,7 +175,7 @@ absl::Status LaunchStep(OpenStep& step, Values* outputs) {
 
 absl::Status RecordApart(OpenStep& step) {
   Tree& tree = *step.program->lane().tree;
-  const Lane::Calling calling(step.program->lane());
+  const LaneCalls::Calling calling(step.program->lane().calls);
   step.shape->is_by_cursor = false;
   Values inputs;
   if (step.memory != nullptr) {

@@ -130,7 +130,9 @@ std::vector<LedgerRow> ProgramRows(const LedgerInput& input) {
 std::vector<LaneLedger> LanesOf(const LedgerInput& input, const std::vector<Split>& splits) {
   std::vector<LaneLedger> lanes;
   for (size_t i = 0; i < input.lanes.size(); ++i) {
-    LaneLedger lane = {.device = input.lanes[i].device, .number = input.lanes[i].number};
+    LaneLedger lane = {.device = input.lanes[i].device,
+                       .number = input.lanes[i].number,
+                       .is_from_before = input.lanes[i].is_from_before};
     for (const Used& used : splits[i].groups) lane.alone += used.alone;
     lane.shared = splits[i].shared_once;
     const uint64_t used = lane.alone + lane.shared;

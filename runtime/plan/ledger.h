@@ -46,6 +46,7 @@ struct LedgerInput {
     uint32_t number = 0;
     uint64_t mapped_bytes = 0;
     uint64_t lasting_bytes = 0;  // of these: of eager runs and kept outputs, where no recording is
+    bool is_from_before = false;  // as LaneMetrics has it
   };
   struct Program {
     std::string name = {};
@@ -87,6 +88,7 @@ struct LaneLedger {
   uint64_t alone = 0;   // summed over its recordings
   uint64_t shared = 0;  // each byte once
   uint64_t idle = 0;
+  bool is_from_before = false;  // as LaneMetrics has it
   uint64_t mapped() const { return alone + shared + idle; }
 };
 

@@ -10,6 +10,7 @@
 #include "device/executable_bytes.h"
 #include "graphs/tree.h"
 #include "runtime/watch/advice.h"
+#include "runtime/watch/lane_looks.h"
 #include "runtime/watch/shape_watch.h"
 #include "runtime/watch/step_log.h"
 
@@ -105,6 +106,17 @@ ExplainedStep StepOf(const WatchedLane& lane, const LoggedStep& logged, const Dr
   return step;
 }
 
+ExplainedTree TreeOf(const WatchedLane& lane) {
+  ExplainedTree tree{.device = lane.device, .lane = lane.lane};
+  const auto look = [&lane]() -> LaneCallers {
+    return {lane.tree->function_stats(), lane.tree->edge_stats()};
+  };
+  LaneCallers callers = lane.looks->callers.Get(*lane.calls, look, &tree.is_from_before);
+  tree.functions = std::move(callers.functions);
+  tree.edges = std::move(callers.edges);
+  return tree;
+}
+
 }  // namespace
 
 ExplainedProgram ExplainProgram(const ProgramWatch& watch,
@@ -168,8 +180,7 @@ Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options) {
   }
   for (const WatchedLane& lane : lanes) {
     if (!options.trees) break;
-    explanation.trees.push_back(
-        {lane.device, lane.lane, lane.tree->function_stats(), lane.tree->edge_stats()});
+    explanation.trees.push_back(TreeOf(lane));
   }
   return explanation;
 }

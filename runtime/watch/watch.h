@@ -25,6 +25,8 @@
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/watch/counter.h"
+#include "runtime/watch/lane_calls.h"
+#include "runtime/watch/lane_looks.h"
 #include "runtime/watch/lane_watch.h"
 #include "runtime/watch/shape_watch.h"
 
@@ -72,7 +74,10 @@ struct WatchedLane {
   uint32_t device = 0;
   uint32_t lane = 0;
   std::shared_ptr<const LaneWatch> watch;
-  Tree* tree = nullptr;  // good for as long as the runtime
+  // These two are good for as long as the runtime.
+  Tree* tree = nullptr;
+  const LaneCalls* calls = nullptr;
+  std::shared_ptr<LaneLooks> looks = std::make_shared<LaneLooks>();
 };
 
 struct WatchedProgram {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -211,13 +212,17 @@ TEST_P(MisuseTest, AWorkspaceBeyondTheLastAddress) {
 
 // Of a function that its owner alone may call, not even a recording serves others.
 TEST_P(MisuseTest, AFunctionThatItsOwnerAloneMayCall) {
-  std::atomic<bool> is_owner = true;
-  const FunctionId owned = Register("owned", {.calls_are_owners = &is_owner}, Twice);
+  std::atomic<std::thread::id> owner = std::this_thread::get_id();
+  const FunctionId owned = Register("owned", {.owners_thread = &owner}, Twice);
   const Tensor x = Given(1);
   CallInSteps(3, owned, {x});
   const uint64_t before = replays();
-  is_owner = false;
   NewStep();
+  std::thread([&] {
+    EXPECT_THAT(tree().Run(owned, {x}, a()).status(),
+                FailsWith(StatusCode::kFailedPrecondition, "'owned' was called by somebody else"));
+  }).join();
+  owner = std::thread::id();
   EXPECT_THAT(Refusal(owned, {x}),
               FailsWith(StatusCode::kFailedPrecondition, "'owned' was called by somebody else"));
   EXPECT_THAT(tree().Record(owned, {x}, a()),
@@ -225,7 +230,7 @@ TEST_P(MisuseTest, AFunctionThatItsOwnerAloneMayCall) {
   Values inputs = {x};
   EXPECT_FALSE(tree().WouldReplay(owned, absl::MakeSpan(inputs), a(), true));
   EXPECT_EQ(replays(), before);
-  is_owner = true;
+  owner = std::this_thread::get_id();
   EXPECT_EQ(Read(CallInSteps(1, owned, {x})[0]), Times(PatternOf(1), 2));
   EXPECT_EQ(replays(), before + 1);
 }

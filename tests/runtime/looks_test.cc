@@ -1,0 +1,165 @@
+// Bodies that look into their runtime: each at what the others hold, while these look back.
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "device/base/check.h"
+#include "runtime/explain.h"
+#include "runtime/metrics.h"
+#include "runtime/plan/ledger.h"
+#include "tests/runtime/runtime_fixture.h"
+
+namespace graphtree {
+namespace {
+
+class LooksTest : public RuntimeTest {
+ protected:
+  using Look = std::function<void()>;
+
+  // Both bodies are in their trees, then both look, and neither returns before the other has.
+  ProgramId AddLooking(uint32_t lane, const Look& look) {
+    ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
+    options.lane = lane;
+    options.body = [this, &look](Launcher& on, const ProgramInputs& in) {
+      if (meets_) {
+        Meet(&inside_, 2);
+        look();
+        Meet(&looked_, 2);
+      }
+      return DoubleBody(on, in);
+    };
+    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+    EXPECT_THAT(program, IsOk());
+    return *program;
+  }
+  static void Meet(std::atomic<int>* met, int all) {
+    ++*met;
+    while (*met < all) std::this_thread::yield();
+  }
+  // Ends the process where bodies wait for one another, as threads that do cannot be joined.
+  static void EndAfterHalfAMinute(const std::atomic<bool>& is_over) {
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+    while (!is_over) {
+      GRAPHTREE_CHECK(std::chrono::steady_clock::now() < end) << "two bodies wait for one another";
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  absl::Status RunOnce(ProgramId program, Stream& stream) {
+    absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 1}, stream);
+    if (!step.ok()) return step.status();
+    Values outputs;
+    const absl::Status status = step->Stage(0, 7.0);
+    return status.ok() ? step->Run(&outputs) : status;
+  }
+  void RunBoth(const Look& look) {
+    OpenRuntime({});
+    const std::vector<ProgramId> programs = {AddLooking(0, look), AddLooking(1, look)};
+    meets_ = false;
+    ASSERT_THAT(RunOnce(programs[0], a()), IsOk());
+    ASSERT_THAT(RunOnce(programs[1], b()), IsOk());
+    before_ = runtime().metrics();
+    ledger_before_ = runtime().ledger();
+    runtime().Explain({});
+    meets_ = true;
+    inside_ = looked_ = 0;
+    absl::Status other;
+    std::atomic<bool> is_over{false};
+    std::thread guard([&] { EndAfterHalfAMinute(is_over); });
+    std::thread second([&] { other = RunOnce(programs[1], b()); });
+    EXPECT_THAT(RunOnce(programs[0], a()), IsOk());
+    second.join();
+    is_over = true;
+    guard.join();
+    EXPECT_THAT(other, IsOk());
+  }
+
+  std::atomic<bool> meets_{false};
+  std::atomic<int> inside_{0};
+  std::atomic<int> looked_{0};
+  Metrics before_;
+  MemoryLedger ledger_before_;
+};
+GRAPHTREE_ON_EVERY_DEVICE(LooksTest);
+
+TEST_P(LooksTest, MetricsOfALaneThatIsInAStepAreThoseOfTheLastLook) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  std::atomic<int> from_before{0};
+  RunBoth([&] {
+    const Metrics metrics = runtime().metrics();
+    ASSERT_EQ(metrics.lanes.size(), 2u);
+    for (const LaneMetrics& lane : metrics.lanes) {
+      if (!lane.is_from_before) continue;
+      ++from_before;
+      EXPECT_TRUE(lane.now.has_value());
+      // Its own body may be who looked last.
+      EXPECT_GE(lane.tree.calls, before_.lanes[lane.lane].tree.calls);
+      EXPECT_GE(lane.pool.mapped_bytes, before_.lanes[lane.lane].pool.mapped_bytes);
+      EXPECT_GT(lane.pool.mapped_bytes, 0u);
+    }
+  });
+  EXPECT_EQ(from_before, 2) << "each sees the other's so, and its own as it is";
+}
+
+TEST_P(LooksTest, SoAreItsRowsOfTheLedger) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  std::atomic<int> from_before{0};
+  RunBoth([&] {
+    const MemoryLedger ledger = runtime().ledger();
+    ASSERT_EQ(ledger.lanes.size(), 2u);
+    for (const LaneLedger& lane : ledger.lanes) {
+      if (!lane.is_from_before) continue;
+      ++from_before;
+      EXPECT_GT(lane.mapped(), 0u);
+      EXPECT_EQ(lane.mapped(), ledger_before_.lanes[lane.number].mapped());
+    }
+  });
+  EXPECT_EQ(from_before, 2);
+}
+
+TEST_P(LooksTest, SoIsWhatExplainSaysOfItsTree) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  std::atomic<int> from_before{0};
+  RunBoth([&] {
+    const Explanation explanation = runtime().Explain({});
+    ASSERT_EQ(explanation.trees.size(), 2u);
+    for (const ExplainedTree& tree : explanation.trees) {
+      from_before += tree.is_from_before;
+      EXPECT_FALSE(tree.functions.empty());
+    }
+    EXPECT_NE(runtime().DebugJson().find("\"trees\""), std::string::npos);
+  });
+  EXPECT_EQ(from_before, 2);
+}
+
+// Who is in no body waits for the step that runs, and is told what is so then.
+TEST_P(LooksTest, WhoIsInNoBodyWaits) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  OpenRuntime({});
+  std::atomic<bool> is_inside{false};
+  const Look look = [&] {
+    is_inside = true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  };
+  ProgramOptions options = DoubleOptions();
+  options.body = [&](Launcher& on, const ProgramInputs& in) {
+    look();
+    return DoubleBody(on, in);
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+  absl::Status other;
+  std::thread second([&] { other = RunOnce(program, b()); });
+  while (!is_inside) std::this_thread::yield();
+  const Metrics metrics = runtime().metrics();
+  second.join();
+  EXPECT_THAT(other, IsOk());
+  EXPECT_FALSE(metrics.lanes[0].is_from_before);
+  EXPECT_EQ(metrics.lanes[0].tree.calls, 1u);
+}
+
+}  // namespace
+}  // namespace graphtree
