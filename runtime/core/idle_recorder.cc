@@ -188,6 +188,12 @@ absl::StatusOr<ProgressReport> IdleRecorder::RunAlone(Stream& stream,
   return report;
 }
 
+absl::Status IdleRecorder::CheckNotRunning(absl::string_view what) const {
+  if (!is_running_.load(std::memory_order_acquire)) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(what, " while Progress is under way; wait until it has returned"));
+}
+
 absl::StatusOr<ProgressReport> IdleRecorder::Run(Stream& stream, const ProgressOptions& options) {
   if (is_running_.exchange(true, std::memory_order_acquire)) {
     return absl::FailedPreconditionError(

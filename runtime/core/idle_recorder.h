@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "device/stream.h"
 #include "runtime/core/dependencies.h"
 #include "runtime/core/lane.h"
@@ -49,6 +50,11 @@ class IdleRecorder {
   absl::StatusOr<ProgressReport> Run(Stream& stream, const ProgressOptions& options);
   // Of all programs. Threads: as statistics in runtime.h.
   Readiness ReadinessNow() const;
+  // An error if a call is under way, whose callbacks may come here: `what` cannot be done then, as
+  // programs and shapes are others after it.
+  absl::Status CheckNotRunning(absl::string_view what) const;
+  // The program goes.
+  void Forget(const ProgramState& program) { took_.erase(&program); }
 
  private:
   // A lane, and its programs; in the order of the lanes' numbers.

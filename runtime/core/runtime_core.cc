@@ -60,6 +60,11 @@ RuntimeCore::~RuntimeCore() {
   programs_.LeaveBehind();
 }
 
+absl::Status RuntimeCore::CheckAtRest(absl::string_view what) const {
+  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckNoStep(what));
+  return idle_recorder_.CheckNotRunning(what);
+}
+
 absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place, bool* is_new) {
   Lane* const found = lanes_.Find(place);
   *is_new = found == nullptr;
@@ -70,8 +75,7 @@ absl::StatusOr<Lane*> RuntimeCore::LaneFor(Lanes::Place place, bool* is_new) {
 }
 
 absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
-  GRAPHTREE_RETURN_IF_ERROR(
-      lanes_.CheckNoStep(absl::StrCat("program '", options.name, "' was added")));
+  GRAPHTREE_RETURN_IF_ERROR(CheckAtRest(absl::StrCat("program '", options.name, "' was added")));
   GRAPHTREE_RETURN_IF_ERROR(programs_.CheckName(options.name));
   for (const DepId& dep : options.deps) {
     if (dependencies_.IsOurs(dep)) continue;
@@ -106,7 +110,7 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
 absl::Status RuntimeCore::AddShapes(ProgramId id, absl::Span<const Key> keys, Mode mode) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
   GRAPHTREE_RETURN_IF_ERROR(
-      lanes_.CheckNoStep(absl::StrCat("shapes were added to '", program->name(), "'")));
+      CheckAtRest(absl::StrCat("shapes were added to '", program->name(), "'")));
   OpenStep& last = program->lane().step;
   const bool is_told = last.program == program;
   const uint64_t index = is_told ? program->IdOf(last.choice.index) : kNoShape;
@@ -134,8 +138,7 @@ absl::Status RuntimeCore::Exclude(ProgramId id, const Key& key, bool excluded) {
 
 absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(id));
-  GRAPHTREE_RETURN_IF_ERROR(
-      lanes_.CheckNoStep(absl::StrCat("'", program->name(), "' was removed")));
+  GRAPHTREE_RETURN_IF_ERROR(CheckAtRest(absl::StrCat("'", program->name(), "' was removed")));
   // Its work cannot be awaited then, and reads memory that would go.
   Device& device = program->lane().device;
   if (device.open_captures() > 0) {
@@ -152,6 +155,7 @@ absl::Status RuntimeCore::RemoveProgram(ProgramId id) {
   OpenStep& last = leaving->lane().step;
   if (last.program == leaving.get()) last.program = nullptr;
   watch_.RemoveProgram(id.index);
+  idle_recorder_.Forget(*leaving);
   lanes_.GiveBack(leaving->lane());
   return absl::OkStatus();
 }

@@ -26,6 +26,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -87,6 +88,8 @@ class RuntimeCore {
   const RuntimeOptions& options() const { return options_; }
 
  private:
+  // An error if a step is open in some lane, or Progress is under way: `what` cannot be done then.
+  absl::Status CheckAtRest(absl::string_view what) const;
   // Adds the lane if there is none, which is `is_new`.
   absl::StatusOr<Lane*> LaneFor(Lanes::Place place, bool* is_new);
   // The step was run: counts it, with the reason why it ran as it did. `began_ns` is the watch's.

@@ -83,6 +83,43 @@ class ProgressTest : public RuntimeTest {
 };
 GRAPHTREE_ON_EVERY_DEVICE(ProgressTest);
 
+// What it has found of programs and shapes is good until it returns.
+TEST_P(ProgressTest, ItsCallbacksChangeNoPrograms) {
+  absl::Status removed, shapes, added;
+  ProgramId program;
+  bool is_asked = false;
+  const auto change = [&] {
+    if (std::exchange(is_asked, true)) return;
+    removed = runtime().RemoveProgram(program);
+    shapes = runtime().AddShapes(program, {{.tokens = 64}});
+    added = runtime().AddProgram(DoubleOptions("another")).status();
+  };
+  RuntimeOptions options;
+  options.serving = {.serving = Serving::kOff};
+  options.log = [&](LogLevel, const std::string&) { change(); };
+  OpenRuntime(options);
+  program = AddSlow({4, 8});
+  MustProgress();
+  for (const absl::Status& said : {removed, shapes, added}) {
+    EXPECT_EQ(said.code(), StatusCode::kFailedPrecondition);
+    EXPECT_THAT(std::string(said.message()), HasSubstr("while Progress is under way"));
+  }
+  EXPECT_THAT(runtime().RemoveProgram(program), IsOk());
+  int looks = 0;
+  options.serving = {};
+  options.clock_ns = [&]() -> int64_t {
+    if (++looks > 1) change();
+    return looks;
+  };
+  is_asked = true;
+  OpenRuntime(options);
+  program = AddSlow({4, 8});
+  is_asked = false, looks = 0;
+  removed = absl::OkStatus();
+  EXPECT_EQ(MustProgress().runs, 1u);
+  EXPECT_EQ(removed.code(), StatusCode::kFailedPrecondition) << "by its clock";
+}
+
 TEST_P(ProgressTest, FromEagerOverCoveredToItsOwnGraph) {
   const ProgramId slow = AddSlow({4, 8, 32});
   EXPECT_EQ(Serve(slow, 4), Why::kNotRecorded);
