@@ -31,6 +31,13 @@ absl::Status PlanRunner::Check(const std::vector<ShapeToRecord>& shapes, Stream&
   return CheckNoCapture(stream, "a plan was recorded");
 }
 
+void PlanRunner::LeaveOut(OmittedShape omitted, Work* work) {
+  std::vector<OmittedShape>& left_out = work->result.left_out;
+  const bool is_there = absl::c_any_of(
+      left_out, [&](const OmittedShape& one) { return one.shape == omitted.shape; });
+  if (!is_there) left_out.push_back(std::move(omitted));
+}
+
 // Of each program and mode of which nothing is known: the largest, the smallest, and one between.
 // Where nobody knows whether the largest fits: of the smaller half, from the smallest up, so that
 // one sees how workspaces grow.
@@ -93,7 +100,7 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
     if (!absl::c_linear_search(work->recorded, shape)) work->recorded.push_back(shape);
   } else {
     work->result.first_failure.Update(status);
-    work->result.left_out.push_back({shape, LeftOut::kFailed, std::string(status.message())});
+    LeaveOut({shape, LeftOut::kFailed, std::string(status.message())}, work);
   }
   return status;
 }
@@ -186,7 +193,7 @@ absl::Status PlanRunner::RecordStale(Work* work) {
       "it was recorded ", kMostPasses, " times more, and each time a body moved or touched a "
       "dependency that it has; it is made again by a step");
   for (const ShapeToRecord& shape : stale) {
-    work->result.left_out.push_back({shape, LeftOut::kStale, words});
+    LeaveOut({shape, LeftOut::kStale, words}, work);
   }
   work->result.first_failure.Update(absl::FailedPreconditionError(absl::StrCat(
       "of a plan ", stale.size(), " recordings are stale: each was recorded ", kMostPasses,
@@ -212,11 +219,11 @@ absl::Status PlanRunner::LeaveOutEvicted(Work* work) const {
         if (shapes == &work->recorded) there.push_back(shape);
         continue;
       }
-      work->result.left_out.push_back(
-          {shape, LeftOut::kEvicted,
-           absl::StrCat("its recording has made room for others: the tree of its lane holds ",
-                        program->lane().tree->stats().nodes, " of at most ",
-                        options_.tree.budget.nodes, " recordings (TreeBudget)")});
+      LeaveOut({shape, LeftOut::kEvicted,
+                absl::StrCat("its recording has made room for others: the tree of its lane holds ",
+                             program->lane().tree->stats().nodes, " of at most ",
+                             options_.tree.budget.nodes, " recordings (TreeBudget)")},
+               work);
     }
   }
   work->recorded.swap(there);
@@ -226,7 +233,7 @@ absl::Status PlanRunner::LeaveOutEvicted(Work* work) const {
 void PlanRunner::LeaveAllOut(const RecordingPlan& plan, Work* work) const {
   work->result.estimate = plan.estimate;
   for (const PlannedShape& planned : plan.order) {
-    work->result.left_out.push_back({planned.shape, LeftOut::kMode, serving_.WhyNotRecorded()});
+    LeaveOut({planned.shape, LeftOut::kMode, serving_.WhyNotRecorded()}, work);
   }
 }
 
@@ -269,7 +276,7 @@ absl::Status PlanRunner::RecordAll(const RecordingPlan& plan, uint32_t device, W
   GRAPHTREE_RETURN_IF_ERROR(RecordStale(work));
   GRAPHTREE_RETURN_IF_ERROR(LeaveOutEvicted(work));
   for (OmittedShape& omitted : work->no_room) {
-    work->result.left_out.push_back(std::move(omitted));
+    LeaveOut(std::move(omitted), work);
   }
   return absl::OkStatus();
 }

@@ -78,6 +78,8 @@ class PlanRunner {
   absl::Status RecordStale(Work* work);
   absl::StatusOr<std::vector<ShapeToRecord>> Stale(const Work& work) const;
   absl::Status RecordAll(const RecordingPlan& plan, uint32_t device, Work* work);
+  // Once, for the first reason.
+  static void LeaveOut(OmittedShape omitted, Work* work);
   void LeaveAllOut(const RecordingPlan& plan, Work* work) const;
   // What was recorded and made room for others since is left out, too.
   absl::Status LeaveOutEvicted(Work* work) const;

@@ -256,6 +256,28 @@ TEST_P(PlanTest, AShapeThatFailsIsLeftOutAndTheOthersAreRecorded) {
   EXPECT_EQ(StepWith(picky, IdsFrom(0, 4)), Why::kHit);
 }
 
+// One of the first shapes fails, and then there is no room for its size.
+TEST_P(PlanTest, AShapeIsLeftOutOnce) {
+  ProgramOptions options = DoubleOptions("picky");
+  options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    if (in.key().tokens == 8) {
+      on.Fail(absl::UnavailableError("no eights"));
+      return {};
+    }
+    return HungryBody(on, in);
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId picky, runtime().AddProgram(options));
+  const std::vector<Key> keys = {{.tokens = 1}, {.tokens = 2}, {.tokens = 8}, {.tokens = 16},
+                                 {.tokens = 32}};
+  ASSERT_THAT(runtime().AddShapes(picky, keys), IsOk());
+  const PlanResult result = MustRecord(MustPlan(8 * kMiB));
+  EXPECT_EQ(result.recorded + result.left_out.size(), keys.size());
+  for (const OmittedShape& one : result.left_out) {
+    const bool is_failed = one.shape.key.tokens == 8 && one.why == LeftOut::kFailed;
+    EXPECT_TRUE(is_failed || one.why == LeftOut::kBudget) << LeftOutName(one.why);
+  }
+}
+
 TEST_P(PlanTest, WhereTreesHoldFewerRecordingsThePlanIsNoError) {
   RuntimeOptions options;
   options.tree.budget.nodes = 3;
