@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "runtime/slots/convert_rows.h"
@@ -104,6 +105,22 @@ absl::Status StepBlock::StageOthers(SlotId slot, const HostRows& rows) {
   return absl::OkStatus();
 }
 
+absl::Status StepBlock::CheckReach(SlotId slot, const DeviceRows& rows, int64_t row_stride,
+                                  int64_t piece_stride) const {
+  if (rows.rows == 0) return absl::OkStatus();
+  const unpack::Slot& at = plan_->slots[slot];
+  absl::uint128 elements = at.row_elements;
+  elements += absl::uint128(at.pieces - 1) * absl::uint128(piece_stride);
+  elements += absl::uint128(rows.rows - 1) * absl::uint128(row_stride);
+  const absl::uint128 end = absl::uint128(rows.address) + elements * BytesOf(rows.type);
+  if (end <= std::numeric_limits<Address>::max()) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(NameOf(slot), " was staged with ", RowsInWords(rows.rows), " of ",
+                   DTypeName(rows.type), " at the device address 0x", absl::Hex(rows.address),
+                   ", with strides of ", row_stride, " and ", piece_stride,
+                   " elements: they end beyond the last address"));
+}
+
 absl::Status StepBlock::Stage(SlotId slot, const DeviceRows& rows) {
   GRAPHTREE_RETURN_IF_ERROR(
       Check(slot, rows.rows, rows.type, rows.row_stride, rows.piece_stride, "from the device"));
@@ -127,6 +144,7 @@ absl::Status StepBlock::Stage(SlotId slot, const DeviceRows& rows) {
         absl::StrCat(NameOf(slot), " was staged with ", piece_stride,
                      " elements from piece to piece; there may be at most ", uint32_t{0xffffffff}));
   }
+  GRAPHTREE_RETURN_IF_ERROR(CheckReach(slot, rows, row_stride, piece_stride));
   unpack::Staged& staged = Put(slot, unpack::Kind::kDevice, static_cast<uint32_t>(rows.rows));
   staged.source = rows.address;
   staged.type = static_cast<uint8_t>(rows.type);

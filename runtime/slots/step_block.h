@@ -89,6 +89,9 @@ class StepBlock {
   // OK if `rows` rows of type `type` may be staged; `what` is for errors: "from the host".
   absl::Status Check(SlotId slot, int64_t rows, DType type, int64_t row_stride,
                      int64_t piece_stride, const char* what) const;
+  // OK if rows on the device that are laid out so lie within the addresses that there are.
+  absl::Status CheckReach(SlotId slot, const DeviceRows& rows, int64_t row_stride,
+                          int64_t piece_stride) const;
   std::string NameOf(SlotId slot) const;
   unpack::Staged& Put(SlotId slot, unpack::Kind kind, uint32_t rows) {
     staged_ |= uint32_t{1} << slot;

@@ -170,6 +170,14 @@ TEST_F(StepBlockTest, PiecesThatAreTooFarApartOnTheDevice) {
                        "there may be at most 4294967295");
   // A slot of one piece has no next piece that could be too far.
   EXPECT_THAT(block_.Stage(kIds, DeviceRows{4096, DType::kI32, 2, kFar}), IsOk());
+  Begin();
+  constexpr Address kLast = std::numeric_limits<Address>::max() - 31;  // of 8 words
+  EXPECT_THAT(block_.Stage(kIds, DeviceRows{kLast - 32, DType::kI32, 8}), IsOk());
+  Begin();
+  ExpectNothingChanged(kIds, block_.Stage(kIds, DeviceRows{kLast, DType::kI32, 8}),
+                       "end beyond the last address");
+  ExpectNothingChanged(kTable, block_.Stage(kTable, DeviceRows{kLast, DType::kI32, 1, 0, 8}),
+                       "end beyond the last address");
 }
 
 TEST_F(StepBlockTest, NoAddress) {
