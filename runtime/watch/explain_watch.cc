@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <mutex>
 #include <tuple>
 #include <utility>
@@ -22,8 +23,8 @@ struct Draft {
   ExplainedProgram program;
   std::vector<LoggedStep> steps;
 };
-// By the program's number. Of a program that was removed only the name is known.
-using Drafts = std::vector<Draft>;
+// By the program's number. Of a program that was removed only the name is known, or not even that.
+using Drafts = std::map<uint32_t, Draft>;
 
 ExplainedTimes TimesOf(const ShapeWatch& watch) {
   ExplainedTimes times;
@@ -65,13 +66,18 @@ Drafts DraftsOf(const Watch& watch) {
   Drafts drafts;
   const std::vector<LaunchCost> costs = watch.launch_costs();
   for (const WatchedProgram& program : watch.programs()) {
-    if (program.number >= drafts.size()) drafts.resize(program.number + 1);
     ExplainedProgram& draft = drafts[program.number].program;
     draft.name = program.name;
     if (program.watch == nullptr) continue;
     draft = ExplainProgram(*program.watch, costs);
   }
   return drafts;
+}
+
+Draft Forgotten() {
+  Draft draft;
+  draft.program.name = "(removed)";
+  return draft;
 }
 
 void Advise(Draft* draft) {
@@ -161,8 +167,7 @@ Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options) {
   for (size_t i = 0; i < lanes.size(); ++i) {
     const size_t first = explanation.steps.size();
     for (const LoggedStep& step : logs[i]) {
-      if (step.program >= drafts.size()) continue;
-      Draft& draft = drafts[step.program];
+      Draft& draft = drafts.try_emplace(step.program, Forgotten()).first->second;
       draft.steps.push_back(step);
       if (is_wanted(draft.program)) explanation.steps.push_back(StepOf(lanes[i], step, draft));
     }
@@ -172,8 +177,9 @@ Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options) {
                             explanation.steps.begin() + first + over);
   }
   for (const WatchedProgram& program : watch.programs()) {
-    if (program.watch == nullptr || program.number >= drafts.size()) continue;
-    Draft& draft = drafts[program.number];
+    const auto found = drafts.find(program.number);
+    if (program.watch == nullptr || found == drafts.end()) continue;
+    Draft& draft = found->second;
     if (!is_wanted(draft.program)) continue;
     Advise(&draft);
     explanation.programs.push_back(std::move(draft.program));

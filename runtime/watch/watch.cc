@@ -1,6 +1,8 @@
 // Lists under a mutex.
 #include "runtime/watch/watch.h"
 
+#include <algorithm>
+
 namespace graphtree {
 
 void Watch::AddLane(WatchedLane lane) {
@@ -16,9 +18,15 @@ void Watch::AddProgram(uint32_t number, std::shared_ptr<const ProgramWatch> prog
 
 void Watch::RemoveProgram(uint32_t number) {
   const std::lock_guard<std::mutex> lock(mutex_);
+  size_t removed = 0;
   for (WatchedProgram& program : programs_) {
     if (program.number == number) program.watch = nullptr;
+    removed += program.watch == nullptr;
   }
+  if (removed <= kMostRemoved) return;
+  programs_.erase(std::find_if(
+      programs_.begin(), programs_.end(),
+      [](const WatchedProgram& program) { return program.watch == nullptr; }));
 }
 
 void Watch::SetLaunchCosts(std::vector<LaunchCost> costs) {

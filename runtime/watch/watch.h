@@ -102,7 +102,8 @@ class Watch {
 
   void AddLane(WatchedLane lane);
   void AddProgram(uint32_t number, std::shared_ptr<const ProgramWatch> program);
-  // Its name stays, as the last steps may be the program's.
+  // Its name stays, as the last steps may be the program's, until so many more were removed.
+  static constexpr size_t kMostRemoved = 64;
   void RemoveProgram(uint32_t number);
 
   // By device.
@@ -112,7 +113,7 @@ class Watch {
   std::vector<LaunchCost> launch_costs() const;
 
   std::vector<WatchedLane> lanes() const;
-  // In the order of their numbers.
+  // In the order of their numbers; of those that were removed the last ones.
   std::vector<WatchedProgram> programs() const;
 
   // A plan was recorded, and so much is known of the drivers, by device.
