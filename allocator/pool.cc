@@ -298,6 +298,9 @@ PoolFailures Pool::failures() const {
 absl::Status Pool::NoteSnapshot(const std::function<void()>& look) {
   const Door::Entry entry(door_.guard());
   if (!entry.ok()) return Door::Entry::TwoThreads();
+  if (look == nullptr) {
+    return absl::InvalidArgumentError("a snapshot was noted without a function that takes it");
+  }
   journal_.LogRange(HistoryAction::kSnapshot, {0, tally_.counts().live_bytes});
   return Guarded(look);
 }

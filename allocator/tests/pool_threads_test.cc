@@ -80,6 +80,8 @@ TEST_F(PoolThreadsTest, SecondThreadInsideIsAnErrorAndNotARace) {
   EXPECT_THAT(pool_->failures().refused_call, IsOk()) << "all of them said so";
   EXPECT_FALSE(pool_->Stats().is_busy);
   EXPECT_THAT(pool_->Describe(block.id), IsOk());
+  EXPECT_THAT(pool_->NoteSnapshot(nullptr),
+              FailsWith(StatusCode::kInvalidArgument, "without a function"));
 }
 
 TEST_F(PoolThreadsTest, WhatASecondThreadCannotBeToldIsNotDoneAndKept) {
