@@ -33,7 +33,10 @@ absl::Status CheckNoCapture(Stream& stream, const char* call) {
 
 absl::Status Ahead::Look(absl::Span<const AheadRows> rows) {
   parts_.clear();
-  is_known_ = true;
+  slots_.clear();
+  for (const AheadRows& row : rows) slots_.push_back(row.slot);
+  GRAPHTREE_ASSIGN_OR_RETURN(const bool leaves_out, runtime_.LeavesOut(program_, slots_));
+  is_known_ = !leaves_out;
   for (const AheadRows& row : rows) {
     Part part = {.head = {row.slot, row.rows.index()}, .runs = {}};
     if (const auto* host = std::get_if<HostRows>(&row.rows)) {

@@ -19,7 +19,8 @@
 // What was prepared is used only if it is right: if key, rows and values are the same, byte for
 // byte, and no dependency was touched meanwhile. Else Take prepares anew, on the step's own stream,
 // and counts that. Rows on the device cannot be compared, as nothing says which bytes are there: so
-// the caller gives a version with them, and what has none is never taken as the same.
+// the caller gives a version with them, and what has none is never taken as the same. Nor is what
+// was prepared with a slot left out, as whoever has the slot may have written there since.
 //
 // The program has a lane of its own, as its steps are to run beside those of the main program.
 //
@@ -116,6 +117,7 @@ class Ahead {
     HostRuns runs;
   };
   std::vector<Part> parts_;
+  std::vector<SlotId> slots_;  // of the rows
   bool is_known_ = true;
   AheadStats stats_;
 };

@@ -210,6 +210,11 @@ absl::StatusOr<HostRuns> Runtime::RunsOf(ProgramId id, SlotId slot, const HostRo
   return program->RunsOf(slot, rows);
 }
 
+absl::StatusOr<bool> Runtime::LeavesOut(ProgramId id, absl::Span<const SlotId> staged) const {
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
+  return program->LeavesOut(staged);
+}
+
 absl::Status Runtime::CheckAloneInLane(ProgramId id) const {
   GRAPHTREE_ASSIGN_OR_RETURN(const ProgramState* const program, core_->programs().Find(id));
   return core_->programs().CheckAlone(*program);

@@ -234,6 +234,8 @@ class Runtime {
   // Where the bytes of such rows of the caller's lie. An error if there is no such slot, or if it
   // never has so many rows.
   absl::StatusOr<HostRuns> RunsOf(ProgramId program, SlotId slot, const HostRows& rows) const;
+  // Whether a step that is staged with these slots reads one that it leaves out, as it is.
+  absl::StatusOr<bool> LeavesOut(ProgramId program, absl::Span<const SlotId> staged) const;
   // OK if no other program lies in its lane, so that its steps may run beside those of all others.
   absl::Status CheckAloneInLane(ProgramId program) const;
 

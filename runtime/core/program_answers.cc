@@ -2,6 +2,7 @@
 #include <string>
 #include <utility>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/tree.h"
@@ -33,6 +34,13 @@ uint32_t ProgramState::FindShape(const Key& key, Mode mode) const {
     if (table_->shape(i).key == key && table_->shape(i).mode == mode) return i;
   }
   return kNoShape;
+}
+
+bool ProgramState::LeavesOut(absl::Span<const SlotId> staged) const {
+  for (SlotId slot = 0; slot < options_.slots.size(); ++slot) {
+    if (options_.slots[slot].may_be_left_out && !absl::c_linear_search(staged, slot)) return true;
+  }
+  return false;
 }
 
 absl::StatusOr<HostRuns> ProgramState::RunsOf(SlotId slot, const HostRows& rows) const {

@@ -135,6 +135,7 @@ class ProgramState {
   absl::StatusOr<Agreement> Agree(const Key& key, Modes allowed, uint32_t round,
                                   absl::Span<const Vote> votes) const;
   absl::StatusOr<HostRuns> RunsOf(SlotId slot, const HostRows& rows) const;
+  bool LeavesOut(absl::Span<const SlotId> staged) const;
   absl::StatusOr<CapturedPointers> Pointers(const Key& key, AddressRange range) const;
   absl::StatusOr<FreeEvents> WhenFree() const;
   absl::StatusOr<Tensor> SlotWhole(SlotId slot) const;

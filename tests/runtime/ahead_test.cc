@@ -93,6 +93,30 @@ TEST_P(AheadTest, AStreamThatCapturesTakesNothing) {
   EXPECT_EQ(ahead.stats().used, 1u);
 }
 
+// What lies in a slot that is left out may be another's by then.
+TEST_P(AheadTest, WithASlotLeftOutNothingIsKnown) {
+  ProgramOptions options = DoubleOptions("may be left out");
+  options.lane = 2;
+  options.kept_outputs = {0};
+  options.slots[0].may_be_left_out = true;
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+  ASSERT_OK_AND_ASSIGN(const Tensor whole, runtime().SlotWhole(program, 0));
+  const uint64_t bytes = whole.shape().extent_bytes();
+  ASSERT_THAT(a().Fill(whole.word(), 1, 1, bytes), IsOk());
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  Ahead ahead(runtime(), program);
+  ASSERT_THAT(ahead.Prepare({.tokens = 2}, {}, b()), IsOk());
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  ASSERT_THAT(a().Fill(whole.word(), 2, 1, bytes), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Values taken, ahead.Take({.tokens = 2}, {}, a()));
+  EXPECT_EQ(ReadIds(taken[0]), Ids(2, 0x04040404));
+  EXPECT_EQ(ahead.stats().other_rows, 1u);
+  const Ids ids = IdsFrom(3, 2);
+  ASSERT_THAT(ahead.Prepare({.tokens = 2}, Rows(ids), b()), IsOk());
+  ASSERT_THAT(ahead.Take({.tokens = 2}, Rows(ids), a()), IsOk());
+  EXPECT_EQ(ahead.stats().used, 1u) << "the slot is staged";
+}
+
 TEST_P(AheadTest, WhatWasPreparedForSomethingElseIsMadeAnew) {
   Ahead ahead(runtime(), plan_);
   for (int round = 0; round < 3; ++round) {

@@ -158,7 +158,8 @@ bool World::NoteGuess(Program& program, const Key& call, const PlanRows& rows) {
   if (!(program.guess->key == call)) {
     ++program.expected.other_key;
     Count("plans for another key");
-  } else if (!IsSame(program.guess->rows, rows)) {
+  } else if (!IsSame(program.guess->rows, rows) ||
+             rows.rows.size() < program.model->spec().slots.size()) {  // one is left out
     ++program.expected.other_rows;
     Count("plans for other rows");
   } else if (program.guess->touches != touches_) {
