@@ -294,8 +294,8 @@ std::string Runtime::DebugJson(const ExplainOptions& options) const {
   json.Key("trees").BeginArray();
   for (const WatchedLane& lane : core_->watch().lanes()) {
     json.BeginObject().Key("device").Unsigned(lane.device).Key("lane").Unsigned(lane.lane);
-    const bool may_wait = lane.calls->MayWait();
-    json.Key("outline").Raw(may_wait ? OutlineAsJson(lane.tree->outline()) : "null").EndObject();
+    json.Key("outline").Raw(lane.may_wait ? OutlineAsJson(lane.tree->outline()) : "null");
+    json.EndObject();
   }
   json.EndArray().EndObject();
   return json.text();

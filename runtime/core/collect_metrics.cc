@@ -57,7 +57,8 @@ LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>
     tree.Inspect([&] { figures.pool = tree.pool().Stats(); });
     return figures;
   };
-  const LaneFigures figures = watched.looks->figures.Get(*watched.calls, look, &lane.is_from_before);
+  const LaneFigures figures = watched.looks->figures.Get(watched.may_wait, look);
+  lane.is_from_before = !watched.may_wait;
   lane.tree = figures.tree;
   lane.pool = figures.pool;
   return lane;

@@ -74,15 +74,14 @@ LaneMemory MemoryOf(Tree& tree, const std::vector<LaneProgram>& programs) {
 // `places`: by their numbers, of the programs that are there.
 void AddLane(const WatchedLane& lane, const std::vector<LaneProgram>& programs,
              const std::map<uint32_t, uint32_t>& places, LedgerInput* input) {
-  bool is_old = false;
   LaneMemory memory = lane.looks->memory.Get(
-      *lane.calls, [&] { return MemoryOf(*lane.tree, programs); }, &is_old);
+      lane.may_wait, [&] { return MemoryOf(*lane.tree, programs); });
   const auto place = static_cast<uint32_t>(input->lanes.size());
   input->lanes.push_back({.device = lane.device,
                           .number = lane.lane,
                           .mapped_bytes = memory.mapped_bytes,
                           .lasting_bytes = memory.lasting_bytes,
-                          .is_from_before = is_old});
+                          .is_from_before = !lane.may_wait});
   for (LedgerInput::Recording& recording : memory.recordings) {
     const auto program = places.find(recording.program);
     recording.lane = place;

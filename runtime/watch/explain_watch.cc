@@ -113,11 +113,12 @@ ExplainedStep StepOf(const WatchedLane& lane, const LoggedStep& logged, const Dr
 }
 
 ExplainedTree TreeOf(const WatchedLane& lane) {
-  ExplainedTree tree{.device = lane.device, .lane = lane.lane};
+  ExplainedTree tree{
+      .device = lane.device, .lane = lane.lane, .is_from_before = !lane.may_wait};
   const auto look = [&lane]() -> LaneCallers {
     return {lane.tree->function_stats(), lane.tree->edge_stats()};
   };
-  LaneCallers callers = lane.looks->callers.Get(*lane.calls, look, &tree.is_from_before);
+  LaneCallers callers = lane.looks->callers.Get(lane.may_wait, look);
   tree.functions = std::move(callers.functions);
   tree.edges = std::move(callers.edges);
   return tree;

@@ -6,15 +6,15 @@
 //   thread 1, in a body of lane 0    looks at lane 1, whose call ends ...
 //   thread 2, in a body of lane 1    ... when its look at lane 0 ends, whose call ends when ...
 //
-// So a thread that is in a call of some lane waits only for lanes that are in no call of another
-// thread. What it waits for then has begun after its own call, and so on: nobody waits for himself.
+// So a thread that is in a call of some lane of the runtime's waits only for lanes that are in no
+// call of another thread (Watch::lanes asks that). What it waits for then has begun after its own
+// call, and so on: nobody waits for himself. Of other runtimes' lanes nothing is known.
 //
 // Threads: any. Cost of a call: two stores.
 #ifndef GRAPHTREE_RUNTIME_WATCH_LANE_CALLS_H_
 #define GRAPHTREE_RUNTIME_WATCH_LANE_CALLS_H_
 
 #include <atomic>
-#include <cstdint>
 #include <thread>
 
 namespace graphtree {
@@ -29,13 +29,9 @@ class LaneCalls {
   class Calling {
    public:
     explicit Calling(LaneCalls& calls) : calls_(calls) {
-      ++calls_of_thread_;
       calls_.thread_.store(std::this_thread::get_id(), std::memory_order_relaxed);
     }
-    ~Calling() {
-      calls_.thread_.store(std::thread::id(), std::memory_order_relaxed);
-      --calls_of_thread_;
-    }
+    ~Calling() { calls_.thread_.store(std::thread::id(), std::memory_order_relaxed); }
     Calling(const Calling&) = delete;
     Calling& operator=(const Calling&) = delete;
 
@@ -45,18 +41,17 @@ class LaneCalls {
 
   // The thread that is in a call; none: no thread has this id.
   const std::atomic<std::thread::id>& thread() const { return thread_; }
-  // Whether this thread may wait for the call that runs in the lane, if any.
-  bool MayWait() const {
-    if (calls_of_thread_ == 0) return true;
+  bool is_mine() const {
+    return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
+  // Whether a thread that is in a call of another lane may wait for the call in this one, if any.
+  bool may_be_waited_for() const {
     // Of two threads that ask this in a call each, one at least sees the other's call.
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    const std::thread::id thread = thread_.load(std::memory_order_relaxed);
-    return thread == std::thread::id() || thread == std::this_thread::get_id();
+    return thread_.load(std::memory_order_relaxed) == std::thread::id();
   }
 
  private:
-  static inline thread_local uint32_t calls_of_thread_ = 0;  // of any lane
-
   std::atomic<std::thread::id> thread_{};
 };
 

@@ -12,19 +12,17 @@
 #include "allocator/pool_types.h"
 #include "graphs/tree_stats.h"
 #include "runtime/plan/ledger.h"
-#include "runtime/watch/lane_calls.h"
 
 namespace graphtree {
 
 template <typename Found>
 class LastLook {
  public:
-  // What `look` finds now, or, where this thread may not wait, what was found last: then `*is_old`
-  // is true. Nothing was found before the first look.
+  // What `look` finds now, or, where this thread may not wait for the lane, what was found last:
+  // nothing before the first look.
   template <typename Look>
-  Found Get(const LaneCalls& calls, const Look& look, bool* is_old) {
-    *is_old = !calls.MayWait();
-    if (*is_old) {
+  Found Get(bool may_wait, const Look& look) {
+    if (!may_wait) {
       const std::lock_guard<std::mutex> lock(mutex_);
       return last_;
     }

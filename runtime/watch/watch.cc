@@ -57,8 +57,18 @@ std::map<uint32_t, DriverModel> Watch::drivers() const {
 }
 
 std::vector<WatchedLane> Watch::lanes() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return lanes_;
+  std::vector<WatchedLane> lanes;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    lanes = lanes_;
+  }
+  const bool is_in_call = std::any_of(lanes.begin(), lanes.end(), [](const WatchedLane& lane) {
+    return lane.calls->is_mine();
+  });
+  for (WatchedLane& lane : lanes) {
+    lane.may_wait = !is_in_call || lane.calls->is_mine() || lane.calls->may_be_waited_for();
+  }
+  return lanes;
 }
 
 std::vector<WatchedProgram> Watch::programs() const {

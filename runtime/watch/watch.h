@@ -78,6 +78,7 @@ struct WatchedLane {
   Tree* tree = nullptr;
   const LaneCalls* calls = nullptr;
   std::shared_ptr<LaneLooks> looks = std::make_shared<LaneLooks>();
+  bool may_wait = true;  // the thread that was given this, for a call in the lane (lane_calls.h)
 };
 
 struct WatchedProgram {

@@ -46,7 +46,7 @@ class LooksTest : public RuntimeTest {
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
     while (!is_over) {
       GRAPHTREE_CHECK(std::chrono::steady_clock::now() < end) << "two bodies wait for one another";
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      std::this_thread::yield();
     }
   }
   absl::Status RunOnce(ProgramId program, Stream& stream) {
@@ -141,9 +141,11 @@ TEST_P(LooksTest, WhoIsInNoBodyWaits) {
   if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
   OpenRuntime({});
   std::atomic<bool> is_inside{false};
+  std::atomic<bool> is_about_to_look{false};
   const Look look = [&] {
     is_inside = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    while (!is_about_to_look) std::this_thread::yield();
+    for (int i = 0; i < 1000; ++i) std::this_thread::yield();
   };
   ProgramOptions options = DoubleOptions();
   options.body = [&](Launcher& on, const ProgramInputs& in) {
@@ -154,6 +156,7 @@ TEST_P(LooksTest, WhoIsInNoBodyWaits) {
   absl::Status other;
   std::thread second([&] { other = RunOnce(program, b()); });
   while (!is_inside) std::this_thread::yield();
+  is_about_to_look = true;
   const Metrics metrics = runtime().metrics();
   second.join();
   EXPECT_THAT(other, IsOk());
