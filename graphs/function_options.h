@@ -25,7 +25,9 @@ using FunctionId = uint32_t;
 // next may use its memory. A body may be called any number of times: once to warm up, once to be
 // recorded, and once more for that recording if a library takes a large input (see rehearsal.h). A
 // body that throws has failed, as with Launcher::Fail: the call is an error that says what was
-// thrown, and is taken back as any other.
+// thrown. A failed recording or replay leaves nothing behind. Of a failed run at once, as a
+// function's first run is one, what the body has written to the caller's memory stays, unless the
+// function is known by then to break (Launcher::Break).
 //
 // Nothing that a body computes on the host may depend on device data, but for what it does in a
 // Launcher::Break. Nor may its launches depend on where its inputs lie, or on which of them share
