@@ -71,9 +71,9 @@ class StreamLife {
   // as it was, if the stream is in a capture that `behind` is not in, and left no event before it;
   // and if `behind` is in a capture that the stream is not in.
   absl::Status Await(Event& event, Stream& behind);
-  // The host waits for all that was put on the stream so far. `event` is as above. Fails where Await
-  // would. No capture is harmed, whenever it begins: a stream that is asked whether it captures, and
-  // is synchronized then, may have begun one in between.
+  // The host waits for all that was put on the stream so far. `event` is as above. Fails where
+  // Await would. No capture is harmed, whenever it begins: a stream that is asked whether it
+  // captures, and is synchronized then, may have begun one in between.
   absl::Status AwaitOnHost(Event& event);
   // Records the event on the stream. Fails if the stream has ended, or if it captures: the event
   // may then be the capture's, and stands for nothing.

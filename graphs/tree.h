@@ -97,9 +97,10 @@ class Tree {
   // Closes, after waiting for all work on the tree's memory and for a call that another thread is
   // still in. Outputs that are still held stay valid, and may outlive the streams, too. A body that
   // closes its own tree makes its call fail; the tree goes when that call is over. If a capture is
-  // open on the device, the tree's graphs and memory are left with the device, and freed after that
-  // capture: when another tree or pool of the device is made or closed, when the device is closed,
-  // or by Device::GiveBackLeftovers.
+  // open on the device, or if work cannot be awaited because of one, the tree is left with the
+  // device: its graphs and memory, its bodies and what they have captured go after that capture and
+  // that work, on any thread: when another tree or pool of the device is made or closed, when the
+  // device is closed, or by Device::GiveBackLeftovers.
   ~Tree();
 
   // Messages and outlines use the name; a line end in it is "\\n" there.

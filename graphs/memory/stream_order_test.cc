@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "device/base/status_matchers.h"
+#include "device/error.h"
 #include "device/fault/asked_device.h"
 #include "device/host/host_device.h"
 #include "device/stream.h"

@@ -80,8 +80,8 @@ class RecordingCallsTest : public testing::Test {
       calls = Since(before);
     }
     // Who comes after whom, among streams, and who captures: few calls, however many ops there are.
-    // The bytes that a recording gets were used by runs at once, on the tree's other stream. Each of
-    // its two captures leaves an event before it (device/stream_life.h), which is three calls.
+    // The bytes that a recording gets were used by runs at once, on the tree's other stream. Each
+    // of its two captures leaves an event before it (device/stream_life.h), which is three calls.
     uint64_t order = 0;
     for (const char* name : {"Device.NewEvent", "Stream.Capture", "Stream.Record", "Stream.Wait"}) {
       order += calls[name];
