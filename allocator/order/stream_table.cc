@@ -113,10 +113,14 @@ void StreamTable::Refresh(uint32_t number) {
   if (continues_on_ == number) continues_on_ = kNoSlot;
 }
 
+absl::Status StreamTable::MakeEvent() {
+  if (event_ != nullptr) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(event_, device_.NewEvent({}));
+  return absl::OkStatus();
+}
+
 absl::Status StreamTable::Await(StreamLife& other, Stream& stream) {
-  if (event_ == nullptr) {
-    GRAPHTREE_ASSIGN_OR_RETURN(event_, device_.NewEvent({}));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(MakeEvent());
   return other.Await(*event_, stream);
 }
 
@@ -162,9 +166,15 @@ std::shared_ptr<StreamLife> StreamTable::AnyOf(uint32_t bits) const {
   return nullptr;
 }
 
-absl::Status StreamTable::Synchronize(StreamLife& life) const {
-  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, life.Capture());
-  return info.state != CaptureState::kNone ? CannotAwait("waited for") : life.Synchronize();
+// By an event: the stream's own thread may begin a capture at any time, and a wait for the stream
+// would break that.
+absl::Status StreamTable::Synchronize(const Known& known) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, known.life->Capture());
+  const bool captures = info.state != CaptureState::kNone;
+  if (captures && known.used_in == info.id) return CannotAwait("waited for");
+  GRAPHTREE_RETURN_IF_ERROR(MakeEvent());
+  const absl::Status done = known.life->AwaitOnHost(*event_);
+  return captures && !done.ok() ? CannotAwait("waited for") : done;
 }
 
 void StreamTable::AllCarriedIsDone() {
@@ -179,7 +189,7 @@ absl::Status StreamTable::SynchronizeAll() {
   absl::Status first;
   for (const Slot& slot : slots_) {
     for (const Known& known : slot.streams) {
-      if (!known.was_of_capture()) first.Update(Synchronize(*known.life));
+      if (!known.was_of_capture()) first.Update(Synchronize(known));
     }
   }
   if (courier_ == nullptr) return first;
@@ -195,7 +205,7 @@ absl::Status StreamTable::SynchronizeAndForget() {
     std::vector<Known> left;
     for (const Known& known : slots_[number].streams) {
       if (known.was_of_capture()) continue;
-      const absl::Status status = Synchronize(*known.life);
+      const absl::Status status = Synchronize(known);
       first.Update(status);
       // A stream that has ended and cannot be waited for is given up.
       const bool stays = !known.life->has_ended() && device_.health().ok();
@@ -311,6 +321,8 @@ absl::Status StreamTable::OrderAfterOne(const Known& other, Stream& stream, uint
   }
   if (has_ended || info.id == capture) return Await(*other.life, stream);
   if (info.id == 0) return absl::OkStatus();
+  const bool is_of_its_graph = other.used_in == info.id;
+  if (capture == 0 && !is_of_its_graph) return Await(*other.life, stream);
   return absl::FailedPreconditionError(
       "the bytes were used on a stream that an open capture has now, and a stream outside of it "
       "cannot come after that use. End the capture first, or let the stream join it.");

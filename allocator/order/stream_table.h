@@ -183,9 +183,10 @@ class StreamTable {
   bool IsCapturedElsewhere(const Slot& slot) const;
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
+  absl::Status MakeEvent();
   absl::Status Await(StreamLife& other, Stream& stream);
   absl::Status Carry(StreamLife& life);
-  absl::Status Synchronize(StreamLife& life) const;
+  absl::Status Synchronize(const Known& known);
   void AllCarriedIsDone();
   void ForgetEnded();
   bool ForgetIfEnded(const Known& known);

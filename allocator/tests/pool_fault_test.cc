@@ -45,6 +45,7 @@ class PoolFaultTest : public testing::Test {
   FaultPlan& plan() { return device_->plan(); }
   void FailNext(absl::string_view name) { plan().FailCallOf(name, 1, ErrorCode::kUnknown); }
   uint64_t calls(absl::string_view name) { return plan().calls_of(name); }
+  uint64_t waits() { return calls("Stream.Synchronize") + calls("Event.Synchronize"); }
   Block Allocate(uint64_t bytes) { return *pool_->Allocate(bytes, *stream_); }
 
   std::unique_ptr<FaultDevice> device_;
@@ -57,12 +58,12 @@ TEST_F(PoolFaultTest, GrowthThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
     std::unique_ptr<CaptureScope> scope;
     if (with_scope) scope = *pool_->scopes().Begin();
     EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-    const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+    const uint64_t unmaps = calls("Memory.Unmap"), waited = waits();
     plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
     EXPECT_FALSE(pool_->Allocate(100 * kMiB, *stream_).ok());
     EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
     EXPECT_EQ(calls("Memory.Unmap"), unmaps);
-    EXPECT_EQ(calls("Stream.Synchronize"), waits);
+    EXPECT_EQ(waits(), waited);
     EXPECT_THAT(other_->EndCapture(), IsOk());
     if (with_scope) scope->Commit();
     EXPECT_THAT(pool_->checkpoints().Take(), IsOk()) << "the next call";
@@ -87,10 +88,10 @@ TEST_F(PoolFaultTest, GrowthReleasesNothingWhileAScopeIsOpen) {
   const Block low = Allocate(16 * kMiB), high = Allocate(kMiB);
   EXPECT_THAT(pool_->Free(low.id), IsOk());
   auto scope = *pool_->scopes().Begin();
-  const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+  const uint64_t unmaps = calls("Memory.Unmap"), waited = waits();
   EXPECT_FALSE(pool_->Allocate(20 * kMiB, *stream_).ok());
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
-  EXPECT_EQ(calls("Stream.Synchronize"), waits);
+  EXPECT_EQ(waits(), waited);
   scope->Commit();
   EXPECT_THAT(pool_->Allocate(20 * kMiB, *stream_), IsOk()) << "low's memory has gone there";
   EXPECT_THAT(pool_->Free(high.id), IsOk());
@@ -101,10 +102,10 @@ TEST_F(PoolFaultTest, PoolThatGoesWhileACaptureIsOpenUnmapsBehindIt) {
   EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+  const uint64_t unmaps = calls("Memory.Unmap"), waited = waits();
   pool_.reset();
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
-  EXPECT_EQ(calls("Stream.Synchronize"), waits);
+  EXPECT_EQ(waits(), waited);
   EXPECT_THAT(device_->GiveBackLeftovers(), IsOk());
   EXPECT_EQ(calls("Memory.Unmap"), unmaps) << "not yet";
   EXPECT_THAT(other_->EndCapture(), IsOk());
@@ -127,13 +128,13 @@ TEST_F(PoolFaultTest, AWakeThatFailsHalfWayUnmapsNothingWhileACaptureIsOpen) {
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
   EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
   EXPECT_THAT(other_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  const uint64_t unmaps = calls("Memory.Unmap"), waits = calls("Stream.Synchronize");
+  const uint64_t unmaps = calls("Memory.Unmap"), waited = waits();
   plan().FailCallOf("Memory.Create", 2, ErrorCode::kOutOfMemory);
   EXPECT_FALSE(pool_->parking().Wake().ok());
   EXPECT_TRUE(pool_->is_parked());
   EXPECT_GT(pool_->Stats().mapped_bytes, 0u);
   EXPECT_EQ(calls("Memory.Unmap"), unmaps);
-  EXPECT_EQ(calls("Stream.Synchronize"), waits);
+  EXPECT_EQ(waits(), waited);
   EXPECT_THAT(other_->EndCapture(), IsOk());
   EXPECT_THAT(pool_->parking().Wake(), IsOk());
   EXPECT_THAT(stream_->Fill(step.range.base, 1, 1, step.range.bytes), IsOk());
@@ -148,6 +149,7 @@ TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
     plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);
     for (uint64_t more = 0; more < 20; ++more) {
       plan().FailCallOf("Stream.Synchronize", wait + more, ErrorCode::kUnknown);
+      plan().FailCallOf("Event.Synchronize", wait + more, ErrorCode::kUnknown);
     }
     EXPECT_FALSE(pool_->parking().Park(ParkContents::kToHost).ok());
     plan().Clear();
@@ -162,10 +164,11 @@ TEST_F(PoolFaultTest, AFailedParkGivesNoHostMemoryBackThatCopiesStillWriteTo) {
 TEST_F(PoolFaultTest, AFailedParkLeavesNoCopyUnderWayWhereOneWaitFailsToo) {
   const Block block = Allocate(4 * kMiB);
   EXPECT_THAT(pool_->Allocate(kMiB, *stream_, {.region = Region::kLasting}), IsOk());
-  for (uint64_t wait = 1; wait <= 5; ++wait) {
+  for (uint64_t wait = 1; wait <= 10; ++wait) {
     EXPECT_THAT(stream_->Fill(block.range.base, 7, 1, block.range.bytes), IsOk());
     plan().FailCallOf("Stream.Copy", 2, ErrorCode::kUnknown);
-    plan().FailCallOf("Stream.Synchronize", wait, ErrorCode::kUnknown);
+    const char* const kind = wait % 2 == 0 ? "Stream.Synchronize" : "Event.Synchronize";
+    plan().FailCallOf(kind, (wait + 1) / 2, ErrorCode::kUnknown);
     EXPECT_FALSE(pool_->parking().Park(ParkContents::kToHost).ok());
     plan().Clear();
   }

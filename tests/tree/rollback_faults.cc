@@ -74,7 +74,7 @@ TEST_F(RollbackFaultTest, MemoryThatCannotBeGivenBackIsNoFailure) {
     is_warm_ = true;
     made = Made();
     const uint64_t recordings = tree_->stats().recordings;
-    device_->plan().FailCallOf("Stream.Synchronize", n, ErrorCode::kUnknown);
+    device_->plan().FailCallOf("Event.Synchronize", n, ErrorCode::kUnknown);
     EXPECT_THAT(Run(function, &made), IsOk());
     EXPECT_EQ(tree_->stats().recordings, recordings) << "it is not one that is recorded";
     EXPECT_EQ(device_->plan().fired() > 0 || n > 2, true);
@@ -94,7 +94,7 @@ TEST_F(RollbackFaultTest, AForeignBlockThatIsHeldMeanwhileGoesWhenItIsFreed) {
   ASSERT_THAT(Run(function, &made), IsOk());
   is_warm_ = true;
   made = Made();
-  device_->plan().FailCallOf("Stream.Synchronize", 2, ErrorCode::kUnknown);
+  device_->plan().FailCallOf("Event.Synchronize", 2, ErrorCode::kUnknown);
   EXPECT_THAT(Run(function, &made), IsOk());
   EXPECT_EQ(device_->plan().fired(), 1u);
   EXPECT_THAT(tree_->foreign_allocator().Free(*foreign, *stream_), IsOk());
