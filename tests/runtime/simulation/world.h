@@ -269,6 +269,8 @@ class World {
   }
   void NoteFault();
   // Whether an error of what was just done is no wonder.
+  // A tree lets a body alone for a while that has failed several times.
+  static bool WasLeftAlone(const absl::Status& recorded);
   bool MayFail(const absl::Status& status) const;
   void Count(const std::string& what) { CountTimes(what, 1); }
   void CountTimes(const std::string& what, uint64_t times) {

@@ -49,8 +49,11 @@ void World::BeUnsure() {
 
 bool World::MayFail(const absl::Status& status) const {
   if (faulted_) return true;
-  return script_.is_small && (absl::IsResourceExhausted(status) ||
-                              absl::StrContains(status.message(), "it ran eagerly"));
+  return script_.is_small && (absl::IsResourceExhausted(status) || WasLeftAlone(status));
+}
+
+bool World::WasLeftAlone(const absl::Status& recorded) {
+  return absl::StrContains(recorded.message(), "it ran eagerly");
 }
 
 absl::Status World::Wait() {

@@ -25,8 +25,9 @@ absl::Status World::RecordOtherwise(Program& program, bool by_plan, uint32_t str
   });
   ++lanes_[model.spec().lane].path;
   AdoptWorkspaces();
+  const bool was_left = !is_sure && WasLeftAlone(said);
   is_sure &= said.ok() && !faulted_;
-  if (!said.ok() && !MayFail(said)) return said;
+  if (!said.ok() && !MayFail(said) && !was_left) return said;
   if (is_sure && !is_whole) return absl::InternalError("some shapes were not recorded");
   for (ShapeModel& shape : model.shapes()) NoteRecordedOtherwise(program, shape, is_sure);
   Count(by_plan ? "recorded by a plan" : "recorded in idle slots");

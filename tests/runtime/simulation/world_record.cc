@@ -18,8 +18,7 @@ absl::Status World::Record(Program& program, uint32_t stream) {
   ++lanes_[model.spec().lane].path;
   bool is_sure = !script_.is_small && !faulted_;
   for (const ShapeModel& shape : model.shapes()) is_sure &= !shape.is_unsure;
-  // A tree lets a body alone for a while that has failed several times.
-  const bool was_left = !is_sure && absl::StrContains(said.message(), "it ran eagerly");
+  const bool was_left = !is_sure && WasLeftAlone(said);
   if (!said.ok() && !MayFail(said) && !was_left) return said;
   is_sure &= said.ok();
   if (!is_sure) AdoptWorkspaces();
