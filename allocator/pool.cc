@@ -7,6 +7,7 @@
 #include "allocator/memory/estate.h"
 #include "device/base/guarded_call.h"
 #include "device/base/known_enum.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -68,11 +69,16 @@ Pool::~Pool() {
     LeaveEverythingBehind();
     return;
   }
-  // A call that failed once may work the next time; what cannot be released is named when the
-  // device is closed.
-  constexpr int kAttempts = 3;
-  for (int i = 0; i < kAttempts && !door_.is_closed() && !streams_.Quiesce().ok();) ++i;
-  for (int i = 0; i < kAttempts && !door_.is_closed(); ++i) ReleaseEverything().IgnoreError();
+  if (!door_.is_closed()) {
+    // Of a device that is lost no work uses anything.
+    const absl::Status quiet = Insist([this] { return streams_.Quiesce(); });
+    if (!quiet.ok() && arena_.device().health().ok()) {
+      LeaveEverythingBehind();
+      return;
+    }
+    // What cannot be released is named when the device is closed.
+    Insist([this] { return ReleaseEverything(); }).IgnoreError();
+  }
   arena_.device().GiveBackLeftovers().IgnoreError();
 }
 
@@ -80,8 +86,7 @@ void Pool::LeaveEverythingBehind() {
   auto estate = std::make_unique<Estate>(arena_.device());
   estate->reserved = arena_.reserved();
   estate->mappings = growth_.TakeMappings();
-  estate->streams = streams_.TakeAll();
-  estate->buffers = streams_.TakeUncopied();
+  streams_.LeaveTo(estate.get());
   arena_.device().LeaveBehind(std::move(estate));
 }
 
@@ -106,7 +111,8 @@ absl::Status Pool::Close() {
   door_.BeginClosing();
   return deferred().Do("close the pool", [this] {
     // Work that is queued may still use freed bytes. A device that is lost runs none any more.
-    streams_.Quiesce().IgnoreError();
+    const absl::Status quiet = Insist([this] { return streams_.Quiesce(); });
+    if (!quiet.ok() && arena_.device().health().ok()) return quiet;
     arena_.device().GiveBackLeftovers().IgnoreError();
     return ReleaseEverything();
   });

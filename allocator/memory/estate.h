@@ -15,6 +15,7 @@
 #include "device/leftovers.h"
 #include "device/memory.h"
 #include "device/stream.h"
+#include "device/stream_life.h"
 
 namespace graphtree {
 
@@ -22,12 +23,14 @@ struct Estate : Leftover {
   // The device outlives the estate.
   explicit Estate(Device& owner) : device(owner) {}
   absl::Status GiveBack() override;
+  absl::Status AwaitUsers();
 
   Device& device;
   std::vector<std::shared_ptr<void>> graphs;  // and other objects; no work uses them
   AddressRange reserved = {};                 // empty: there is no memory
   std::vector<PieceRow::Mapping> mappings;
   std::vector<std::unique_ptr<Stream>> streams;      // carry the last work on the memory
+  StreamLives users;                                 // have work on it that is not carried
   std::vector<std::unique_ptr<HostBuffer>> buffers;  // that work may use these, too
 };
 

@@ -46,22 +46,31 @@ void StreamTable::LeaveLast() {
   last_stream_ = nullptr;
 }
 
+StreamTable::Known& StreamTable::Add(Stream& stream, uint64_t capture, uint32_t* number) {
+  ForgetEnded();
+  *number = SlotForNew();
+  slots_[*number].streams.push_back({stream.life(), capture});
+  Refresh(*number);
+  return slots_[*number].streams.back();
+}
+
 uint32_t StreamTable::LookUp(Stream& stream) {
   const StreamLife* const life = stream.life().get();
   uint32_t number = 0;
   Known* known = Find(life, &number);
   uint64_t capture = 0;
   if (known == nullptr || device_.open_captures() > 0) capture = CaptureOf(stream);
-  if (known == nullptr) {
-    ForgetEnded();
-    number = SlotForNew();
-    known = &slots_[number].streams.emplace_back(Known{stream.life(), capture});
-    Refresh(number);
-  }
+  if (known == nullptr) known = &Add(stream, capture, &number);
   known->used_in = capture;
   if (last_stream_ != life) LeaveLast();
   last_stream_ = life;
   return last_number_ = number;
+}
+
+uint32_t StreamTable::NumberOfUser(Stream& stream) {
+  uint32_t number = 0;
+  if (Find(stream.life().get(), &number) == nullptr) Add(stream, CaptureOf(stream), &number);
+  return number;
 }
 
 // Whether nobody need ask for the stream any more.
@@ -222,14 +231,27 @@ absl::Status StreamTable::SynchronizeAndForget() {
   return first;
 }
 
-std::unique_ptr<Stream> StreamTable::CarryAll() {
+std::unique_ptr<Stream> StreamTable::CarryAll(StreamLives* left) {
   for (const Slot& slot : slots_) {
     for (const Known& known : slot.streams) {
-      const auto info = known.life->Capture();
-      if (info.ok() && info->state == CaptureState::kNone) Carry(*known.life).IgnoreError();
+      if (!known.was_of_capture() && !Carry(*known.life).ok()) left->push_back(known.life);
     }
   }
   return std::move(courier_);
+}
+
+bool StreamTable::IsOfCapture(const Slot& slot, uint64_t capture) {
+  return std::any_of(slot.streams.begin(), slot.streams.end(),
+                     [capture](const Known& known) { return known.used_in == capture; });
+}
+
+bool StreamTable::IsInForeignCapture(uint32_t number) const {
+  if (device_.open_captures() == 0) return false;
+  const Slot& slot = slots_[number];
+  return std::any_of(slot.streams.begin(), slot.streams.end(), [](const Known& known) {
+    const absl::StatusOr<CaptureInfo> info = known.life->Capture();
+    return info.ok() && info->id != 0 && info->id != known.used_in;
+  });
 }
 
 bool StreamTable::IsUsedByCapture() const {
@@ -261,6 +283,21 @@ void StreamTable::SettleAside() {
     if (IsCapturedElsewhere(slots_[number])) continue;
     aside_.Drop(number);
     freed_at_[number] = clock_;
+    if ((everywhere_aside_ >> number & 1) != 0) UsedEverywhereOn(number);
+    everywhere_aside_ &= ~(1u << number);
+  }
+}
+
+void StreamTable::SetAsideAll(uint32_t streams, absl::Span<const Quanta> bytes) {
+  for (uint32_t bits = streams; bits != 0; bits &= bits - 1) {
+    const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
+    bool is_kept = true;
+    aside_.Drop(number);
+    for (const Quanta range : bytes) is_kept = is_kept && aside_.Add(number, range);
+    if (!is_kept) continue;
+    freed_at_[number] = 0;
+    everywhere_aside_ |= everywhere_ & 1u << number;
+    everywhere_ &= ~(1u << number);
   }
 }
 
@@ -306,7 +343,8 @@ bool StreamTable::HasUnordered(uint32_t number, uint32_t others, LastUse last_us
   if (IsShared(number)) return true;
   for (; others != 0; others &= others - 1) {
     const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
-    if (synced_[number][other] <= UsedUntil(other, last_use)) return true;
+    const uint32_t until = UsedUntil(other, last_use);
+    if (until != 0 && synced_[number][other] <= until) return true;
   }
   return false;
 }
@@ -342,8 +380,8 @@ absl::Status StreamTable::OrderAfter(Stream& stream, uint64_t capture, const Slo
 // Whatever bytes they are.
 bool StreamTable::HasWaitedFor(uint32_t number, uint32_t other) const {
   const LastUse latest = {.streams = 1u << other, .time = clock_};
-  return number != kNoSlot && !IsShared(number) &&
-         synced_[number][other] > UsedUntil(other, latest);
+  const uint32_t until = UsedUntil(other, latest);
+  return until == 0 || (number != kNoSlot && !IsShared(number) && synced_[number][other] > until);
 }
 
 absl::StatusOr<uint32_t> StreamTable::OutOfReach(uint32_t number, Stream& stream) const {
@@ -387,9 +425,11 @@ absl::Status StreamTable::OrderAfter(uint32_t all, uint32_t number, Stream& stre
   for (uint32_t others = all; others != 0; others &= others - 1) {
     const uint32_t other = static_cast<uint32_t>(std::countr_zero(others));
     const uint32_t time = UsedUntil(other, last_use);
-    const bool is_known = !IsShared(number) && synced[number][other] > time;
-    // Launches come after all that was waited for on the stream where the tree goes on.
-    if (is_known || (info.id != 0 && HasWaitedFor(continues_on_, other))) continue;
+    const bool is_known = time == 0 || (!IsShared(number) && synced[number][other] > time);
+    // Launches come after all that was waited for on the stream where the tree goes on, but for
+    // what the capture itself does.
+    const bool is_outside = info.id != 0 && !IsOfCapture(slots_[other], info.id);
+    if (is_known || (is_outside && HasWaitedFor(continues_on_, other))) continue;
     GRAPHTREE_RETURN_IF_ERROR(OrderAfter(stream, info.id, slots_[other]));
     ++clock_;
     if (IsShared(number)) continue;

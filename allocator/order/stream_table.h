@@ -41,6 +41,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "allocator/order/set_aside.h"
 #include "allocator/placement/run.h"
 #include "device/device.h"
@@ -58,6 +59,9 @@ class StreamTable {
   uint32_t NumberOf(Stream& stream) {
     return IsLast(stream) ? last_number_ : LookUp(stream);
   }
+  // The bit number of a stream whose work uses the pool's bytes, whatever it is in now: nothing is
+  // given to it.
+  uint32_t NumberOfUser(Stream& stream);
   // The bit of the stream that NumberOf was asked about last; 0: none.
   uint32_t last_bit() const { return last_stream_ == nullptr ? 0 : 1u << last_number_; }
   // Whether NumberOf was asked about this very stream last: no other check is needed then. While a
@@ -78,11 +82,13 @@ class StreamTable {
   // The same, and forgets the streams that it waited for, and those of a lost device. The others
   // stay, and the error names the first.
   absl::Status SynchronizeAndForget();
-  // A stream that carries all work there is, but for that of streams that are capturing; null if
-  // there is no such work. Nothing may be asked of the table afterwards.
-  std::unique_ptr<Stream> CarryAll();
+  // A stream that carries all work there is; null if there is none. Adds to `left` the streams that
+  // it cannot come after, as they capture. Nothing may be asked of the table afterwards.
+  std::unique_ptr<Stream> CarryAll(StreamLives* left);
   // Whether one of the streams is in a capture and was asked for with NumberOf since that began.
   bool IsUsedByCapture() const;
+  // Whether one of the number's streams is in a capture that takes nothing from the pool.
+  bool IsInForeignCapture(uint32_t number) const;
   // Whether a capture takes memory from the pool: one of its scopes is open.
   bool is_in_scope() const { return !awaited_.empty(); }
 
@@ -110,6 +116,8 @@ class StreamTable {
   void NoteFreedByBooks(uint32_t streams);
   // Called before Order. From then on only bytes of streams that another capture has are set aside.
   void SettleAside();
+  // All that these streams may have used lies in these bytes, while other captures have them.
+  void SetAsideAll(uint32_t streams, absl::Span<const Quanta> bytes);
   // Which free bytes may not be had yet, wherever they lie.
   const SetAside& aside() const { return aside_; }
   // Who used bytes that may be free only in the books.
@@ -154,6 +162,7 @@ class StreamTable {
 
   // The stream's entry and its bit number; null if it has none.
   Known* Find(const StreamLife* life, uint32_t* number);
+  Known& Add(Stream& stream, uint64_t capture, uint32_t* number);
   uint32_t LookUp(Stream& stream);
   uint32_t SlotForNew();
   // Finds out anew whether the slot's bit means one stream and nobody else.
@@ -179,6 +188,7 @@ class StreamTable {
   void PassTo(uint32_t number);
   void InheritWaits(uint32_t number, uint32_t other);
   uint64_t CaptureOfLast() const;
+  static bool IsOfCapture(const Slot& slot, uint64_t capture);
   // By a capture that the stream that was asked about last is not in.
   bool IsCapturedElsewhere(const Slot& slot) const;
   Matrix& SyncedIn(uint64_t capture);
@@ -196,7 +206,7 @@ class StreamTable {
   std::vector<Slot> slots_;
   uint32_t next_shared_ = 0;
   uint32_t shared_ = 0;  // bits that mean more than one stream, or forgotten ones
-  uint32_t clock_ = 0;   // grows with every wait
+  uint32_t clock_ = 1;   // grows with every wait; what was never used was used at 0
   Matrix synced_ = {};
   Matrix synced_inside_ = {};  // by edges of the capture `inside_`
   uint64_t inside_ = 0;
@@ -204,6 +214,7 @@ class StreamTable {
   std::array<uint32_t, kMostSlots> everywhere_at_ = {};  // when such work was put there last
   std::array<uint32_t, kMostSlots> freed_at_ = {};  // when bytes with that bit were freed last
   SetAside aside_;
+  uint32_t everywhere_aside_ = 0;  // bits that were in everywhere_ before all was set aside
   uint32_t continues_on_ = kNoSlot;  // the number that ContinuesOn was told last
   std::vector<uint32_t> awaited_;  // by launches, for each open scope
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`

@@ -109,7 +109,8 @@ absl::Status BlockMaker::MakeReadyHere(Making* making) {
   const BlockRecord& record = ledger_.record(making->block.index);
   if (table.aside().EndOfOverlap(QuantaOf(record)) != 0) {
     return absl::FailedPreconditionError(
-        "the bytes were freed while an open capture has a stream that used them. End the capture.");
+        "the bytes were used on a stream that an open capture has now, and a stream outside of it "
+        "cannot come after that use. End the capture first.");
   }
   const uint32_t before = table.now();
   GRAPHTREE_RETURN_IF_ERROR(
@@ -127,10 +128,12 @@ absl::Status BlockMaker::SearchOn(Making* making, absl::Status status) {
       table.OutOfReach(table.NumberOf(making->stream), making->stream);
   if (!out_of_reach.ok()) return status;
   const BlockRecord& record = ledger_.record(making->block.index);
-  const bool is_barred = growth_.IsBarred(arena_.ExtentOf(record)) ||
-                         (table.UsersOf(making->last_use) & *out_of_reach) != 0 ||
+  const uint32_t lost_users = table.UsersOf(making->last_use) & *out_of_reach;
+  const bool is_barred = growth_.IsBarred(arena_.ExtentOf(record)) || lost_users != 0 ||
                          table.aside().EndOfOverlap(QuantaOf(record)) != 0;
   if (!is_barred && !making->LacksMemory(status)) return status;
+  // What is mapped later was used by none of these streams.
+  if (lost_users != 0) table.SetAsideAll(*out_of_reach, CoveredQuanta());
   Search search = {record.region,
                    record.length,
                    std::max<uint64_t>(1, making->alignment / kQuantum),
@@ -144,6 +147,15 @@ absl::Status BlockMaker::SearchOn(Making* making, absl::Status status) {
   search.must_be_ready = false;
   if (MoveTo(search, /*with_tail=*/is_barred, making)) status = MakeReadyHere(making);
   return status;
+}
+
+std::array<Quanta, 2> BlockMaker::CoveredQuanta() const {
+  const auto covered = [this](Region region) {
+    const uint32_t begin = ledger_.region_begin(region);
+    const uint64_t length = growth_.row(region).covered_bytes() / kQuantum;
+    return Quanta{begin, begin + static_cast<uint32_t>(length)};
+  };
+  return {covered(Region::kStep), covered(Region::kLasting)};
 }
 
 bool BlockMaker::MoveTo(const Search& search, bool with_tail, Making* making) {

@@ -21,10 +21,12 @@
 #ifndef GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_
 #define GRAPHTREE_ALLOCATOR_POOL_BLOCK_MAKER_H_
 
+#include <array>
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "allocator/books/ledger.h"
+#include "allocator/order/set_aside.h"
 #include "allocator/placement/run.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/blocks.h"
@@ -83,6 +85,8 @@ class BlockMaker {
   absl::Status MakeReady(Making* making);
   absl::Status MakeReadyHere(Making* making);
   absl::Status SearchOn(Making* making, absl::Status status);
+  // Of both regions: where memory is or was.
+  std::array<Quanta, 2> CoveredQuanta() const;
   bool MoveTo(const Search& search, bool with_tail, Making* making);
   uint32_t FirstPlace(const Search& search, uint32_t begin, uint32_t end, LastUse last_use) const;
   absl::Status AskServer(Making* making, absl::Status status);

@@ -83,7 +83,7 @@ void PoolStreams::NoteUsers(const StreamLives& users) {
   for (const std::shared_ptr<StreamLife>& user : users) {
     const absl::Status noted = user->Use([this](Stream& stream) {
       GRAPHTREE_RETURN_IF_ERROR(Check(stream));
-      table_.UsedEverywhereOn(table_.NumberOf(stream));
+      table_.UsedEverywhereOn(table_.NumberOfUser(stream));
       return absl::OkStatus();
     });
     if (noted.ok() || (user->has_ended() && table_.UsedEverywhereBy(*user).ok())) continue;
@@ -119,12 +119,11 @@ void PoolStreams::KeepUntilCopied(std::vector<std::unique_ptr<HostBuffer>> buffe
   }
 }
 
-std::vector<std::unique_ptr<Stream>> PoolStreams::TakeAll() {
+void PoolStreams::LeaveTo(Estate* estate) {
   NoteUsers(door_.waiting().frees().TakeUsers());
-  std::vector<std::unique_ptr<Stream>> streams;
-  if (auto courier = table_.CarryAll()) streams.push_back(std::move(courier));
-  if (copy_stream_ != nullptr) streams.push_back(std::move(copy_stream_));
-  return streams;
+  if (auto courier = table_.CarryAll(&estate->users)) estate->streams.push_back(std::move(courier));
+  if (copy_stream_ != nullptr) estate->streams.push_back(std::move(copy_stream_));
+  estate->buffers = std::move(unsettled_);
 }
 
 }  // namespace graphtree

@@ -19,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allocator/memory/estate.h"
 #include "allocator/order/stream_table.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
@@ -65,11 +66,10 @@ class PoolStreams {
   absl::Status Quiesce();
   absl::StatusOr<Stream*> CopyStream();
   absl::Status WaitForCopies();
-  // Hands over streams that carry all work there is. Afterwards nothing may be asked of the object.
-  std::vector<std::unique_ptr<Stream>> TakeAll();
+  // Leaves all work there is, and what it uses. Afterwards nothing may be asked of the object.
+  void LeaveTo(Estate* estate);
   // Keeps host memory that copies may still touch until those have been awaited.
   void KeepUntilCopied(std::vector<std::unique_ptr<HostBuffer>> buffers);
-  std::vector<std::unique_ptr<HostBuffer>> TakeUncopied() { return std::move(unsettled_); }
 
  private:
   absl::Status ForgetGuests();

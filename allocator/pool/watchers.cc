@@ -2,6 +2,7 @@
 #include "allocator/pool/watchers.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 
 #include "absl/strings/str_cat.h"
@@ -156,7 +157,9 @@ absl::Status Watchers::AfterItsUsers(const BlockRecord& record,
   const LastUse use = {record.streams, table.now()};
   for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
     const std::shared_ptr<StreamLife> user = table.AnyOf(bits & -bits);
-    if (user == nullptr) continue;
+    // The graph of somebody else would write there each time.
+    const auto number = static_cast<uint32_t>(std::countr_zero(bits));
+    if (user == nullptr || table.IsInForeignCapture(number)) continue;
     bool is_ordered = false;
     status = user->Use([&](Stream& stream) {
       const uint32_t number = table.NumberOf(stream);

@@ -477,22 +477,6 @@ TEST_F(PoolMemoryTest, PoolOutlivesStreamsThatItWaitedForAndForgot) {
   EXPECT_EQ(Allocate(4 * kMiB).range.base, a.range.base);
 }
 
-// Unless they capture from the pool, they are waited for by what they have left before it.
-TEST_F(PoolMemoryTest, CapturingStreamsAreLeftAlone) {
-  EXPECT_THAT(pool_->Free(Allocate(4 * kMiB).id), IsOk());
-  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  EXPECT_THAT(pool_->streams().Wait(), IsOk());
-  EXPECT_THAT(stream_->EndCapture(), IsOk()) << "the capture was left alone";
-  EXPECT_THAT(stream_->BeginCapture(CaptureMode::kThreadLocal), IsOk());
-  const Block captured = Allocate(kMiB);
-  EXPECT_THAT(pool_->streams().Wait(), FailsWith(StatusCode::kFailedPrecondition, "capturing"));
-  EXPECT_THAT(pool_->streams().Forget(*stream_),
-              FailsWith(StatusCode::kFailedPrecondition, "captur"));
-  EXPECT_THAT(stream_->EndCapture(), IsOk()) << "the capture was left alone";
-  EXPECT_THAT(pool_->Free(captured.id), IsOk());
-  EXPECT_THAT(pool_->streams().Forget(*stream_), IsOk());
-}
-
 TEST(NextPieceTest, PiecesGrowWithTheRowAndTheRequest) {
   EXPECT_EQ(NextPieceBytes(0, 1, 2 * kMiB), 2 * kMiB);
   EXPECT_EQ(NextPieceBytes(0, 20 * kMiB, 2 * kMiB), 16 * kMiB);
