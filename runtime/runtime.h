@@ -209,6 +209,9 @@ class Runtime {
 
   // An error if something was declared under this name before, as a workspace or not.
   absl::StatusOr<DepId> DeclareDep(std::string name);
+  // Between steps, or by a body, while no other thread runs a step. An error, and nothing is
+  // touched, if a body touches it while another thread is in a call of another lane: both could
+  // wait for each other.
   absl::Status Touch(DepId dep);
   // A dependency with memory, which a library keeps between calls and points its kernels to; bodies
   // are given it (ProgramInputs::workspace). It grows by moving: MoveWorkspace says where it is
@@ -217,7 +220,7 @@ class Runtime {
   // until the steps before are over. So what needs the most of a workspace is to be recorded first:
   // a move after which recordings are stale is counted (RuntimeStats::workspace_moves) and told
   // through TreeOptions::warn, with who made the workspace grow, from what to what, and which
-  // recordings that has cost. The same memory again changes nothing.
+  // recordings that has cost. The same memory again changes nothing. Refused where Touch is.
   absl::StatusOr<DepId> DeclareWorkspace(std::string name, AddressRange memory);
   absl::Status MoveWorkspace(DepId workspace, AddressRange memory);
   // How often dependencies were touched or moved.

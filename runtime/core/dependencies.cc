@@ -59,6 +59,8 @@ absl::Status Dependencies::Touch(DepId dep) {
     return absl::InvalidArgumentError(
         "what was touched is no dependency that DeclareDep of this runtime returned");
   }
+  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckMayWaitForAll(
+      absl::StrCat("dependency '", table_.name(dep.index), "' was touched")));
   table_.Touch(dep.index);
   ++touches_;
   if (IsPlanted(RuntimeBug::kIgnoresTouch)) return absl::OkStatus();
@@ -78,6 +80,8 @@ absl::Status Dependencies::Move(DepId workspace, AddressRange memory) {
   GRAPHTREE_RETURN_IF_ERROR(Workspaces::CheckMemory(table_.name(index), memory));
   const AddressRange before = table_.memory(index);
   if (before == memory) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckMayWaitForAll(
+      absl::StrCat("workspace '", table_.name(index), "' was moved")));
   const std::vector<std::string> stale = RecordedWith(index);
   table_.Move(index, memory);
   workspace_bytes_.Set(workspace_bytes_.get() - before.bytes + memory.bytes);

@@ -9,7 +9,8 @@
 // recordings before it stale: Move checks that, and says whom it has cost what.
 //
 // Threads: dependencies are declared while no step is under way; a body may touch and move them
-// while no other thread runs a step. Names and generations are read by the thread of each lane.
+// while no other thread runs a step, and is refused else, as two bodies would wait for each other's
+// lane. Names and generations are read by the thread of each lane.
 #ifndef GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
 #define GRAPHTREE_RUNTIME_CORE_DEPENDENCIES_H_
 

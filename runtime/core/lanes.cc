@@ -64,6 +64,25 @@ absl::Status Lanes::CheckNoStep(absl::string_view what) const {
   return absl::OkStatus();
 }
 
+const Lane* Lanes::InCallOf() const {
+  for (const auto& [place, lane] : lanes_) {
+    if (lane->calls.is_mine()) return lane.get();
+  }
+  return nullptr;
+}
+
+absl::Status Lanes::CheckMayWaitForAll(absl::string_view what) const {
+  if (InCallOf() == nullptr) return absl::OkStatus();
+  for (const auto& [place, lane] : lanes_) {
+    if (lane->calls.is_mine() || lane->calls.may_be_waited_for()) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " by a body while another thread is in a call of lane ", lane->number,
+                     ", which cannot be awaited here; do it between steps, or while no other "
+                     "thread runs one"));
+  }
+  return absl::OkStatus();
+}
+
 std::string Lanes::WhoRuns() const {
   for (const auto& [place, lane] : lanes_) {
     if (!IsRunning(*lane)) continue;

@@ -54,6 +54,12 @@ class Lanes {
 
   // An error if a step is open in some lane: `what` cannot be done then.
   absl::Status CheckNoStep(absl::string_view what) const;
+  // An error if this thread is in a call of some lane, most likely in a body, while another thread
+  // is in a call of another one. Whoever waits for all lanes asks this first, since two bodies that
+  // do so would wait for each other (watch/lane_calls.h). `what`: "'weights' was touched".
+  absl::Status CheckMayWaitForAll(absl::string_view what) const;
+  // The lane that this thread is in a call of; null: none.
+  const Lane* InCallOf() const;
   // "while 'decode' ran for tokens=8", "between steps".
   std::string WhoRuns() const;
   bool AnyRuns() const;

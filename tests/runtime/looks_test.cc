@@ -1,4 +1,5 @@
-// Bodies that look into their runtime: each at what the others hold, while these look back.
+// Bodies that look into their runtime: each at what the others hold, while these look back. And
+// those that change what all lanes have.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -58,6 +59,8 @@ class LooksTest : public RuntimeTest {
   }
   void RunBoth(const Look& look) {
     OpenRuntime({});
+    ASSERT_OK_AND_ASSIGN(weights_, runtime().DeclareDep("weights"));
+    ASSERT_OK_AND_ASSIGN(scratch_, runtime().DeclareWorkspace("scratch", kSmall));
     const std::vector<ProgramId> programs = {AddLooking(0, look), AddLooking(1, look)};
     meets_ = false;
     ASSERT_THAT(RunOnce(programs[0], a()), IsOk());
@@ -78,6 +81,12 @@ class LooksTest : public RuntimeTest {
     EXPECT_THAT(other, IsOk());
   }
 
+  // Nobody reads there.
+  static constexpr AddressRange kSmall = {4096, 64};
+  static constexpr AddressRange kLarge = {4096, 128};
+
+  DepId weights_;
+  DepId scratch_;
   std::atomic<bool> meets_{false};
   std::atomic<int> inside_{0};
   std::atomic<int> looked_{0};
@@ -134,6 +143,37 @@ TEST_P(LooksTest, SoIsWhatExplainSaysOfItsTree) {
     EXPECT_NE(runtime().DebugJson().find("\"trees\""), std::string::npos);
   });
   EXPECT_EQ(from_before, 2);
+}
+
+// Each would wait for the other's lane.
+TEST_P(LooksTest, NoBodyTouchesWhatAnotherThreadsLaneHas) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  std::atomic<int> refused{0};
+  RunBoth([&] {
+    const absl::Status said = runtime().Touch(weights_);
+    refused += !said.ok();
+    EXPECT_THAT(said, FailsWith(absl::StatusCode::kFailedPrecondition,
+                                "'weights' was touched by a body while another thread is in a "
+                                "call of lane"));
+  });
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(runtime().touches(), 0u);
+  EXPECT_THAT(runtime().Touch(weights_), IsOk());
+}
+
+TEST_P(LooksTest, NoBodyMovesItEither) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  std::atomic<int> refused{0};
+  RunBoth([&] {
+    const absl::Status said = runtime().MoveWorkspace(scratch_, kLarge);
+    refused += !said.ok();
+    EXPECT_THAT(said, FailsWith(absl::StatusCode::kFailedPrecondition,
+                                "'scratch' was moved by a body while another thread is in a call "
+                                "of lane"));
+  });
+  EXPECT_EQ(refused, 2);
+  EXPECT_EQ(runtime().touches(), 0u);
+  EXPECT_THAT(runtime().MoveWorkspace(scratch_, kLarge), IsOk());
 }
 
 // Who is in no body waits for the step that runs, and is told what is so then.
