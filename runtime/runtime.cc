@@ -115,7 +115,7 @@ Runtime::Runtime(std::unique_ptr<RuntimeCore> core) : core_(std::move(core)) {}
 // The door may wait for a call that runs, so that is looked at first.
 Runtime::~Runtime() {
   core_->CheckNothingRuns();
-  CloseDoor();
+  door_ = nullptr;
 }
 
 absl::StatusOr<ProgramId> Runtime::AddProgram(ProgramOptions options) {
@@ -311,7 +311,16 @@ absl::Status Runtime::OpenDoor(const std::string& path) {
   return absl::OkStatus();
 }
 
-void Runtime::CloseDoor() { door_ = nullptr; }
+absl::Status Runtime::CloseDoor() {
+  const Lane* const lane = core_->lanes().InCallOf();
+  if (door_ != nullptr && lane != nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("the door at ", door_->path(), " was to be closed by a body of lane ",
+                     lane->number, ", which a page may wait for; close it between steps"));
+  }
+  door_ = nullptr;
+  return absl::OkStatus();
+}
 
 Tree* Runtime::tree(uint32_t number, uint32_t device) {
   Lane* const lane = core_->lanes().Find({device, number});

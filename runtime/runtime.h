@@ -302,7 +302,9 @@ class Runtime {
   // opened, if a door is open already, if the path is taken, too long, or where others could reach
   // it. It is closed with the runtime. Not while another thread opens or closes it.
   absl::Status OpenDoor(const std::string& path);
-  void CloseDoor();
+  // Waits for the page that is being made. An error, and the door stays open, if a body calls this:
+  // the page may wait for that body.
+  absl::Status CloseDoor();
   // The tree of a lane: outlines, reasons of eager runs, snapshots, functions beside programs.
   // Calling a program's own function there is an error, whether it is recorded or not. Null if no
   // program lies in that lane.

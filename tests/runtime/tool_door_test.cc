@@ -131,10 +131,28 @@ TEST_P(ToolDoorTest, OpensAndClosesWithTheRuntime) {
   EXPECT_FALSE(IsThere());
   OpenRuntime({});
   OpenDoor();
-  runtime().CloseDoor();
+  EXPECT_THAT(runtime().CloseDoor(), IsOk());
   EXPECT_FALSE(IsThere());
   OpenDoor();
   EXPECT_THAT(Body("/"), HasSubstr("/metrics"));
+}
+
+// A page may wait for the body that would wait for the page.
+TEST_P(ToolDoorTest, NoBodyClosesIt) {
+  OpenDoor();
+  absl::Status said;
+  ProgramOptions options = DoubleOptions();
+  options.body = [&](Launcher& on, const ProgramInputs& in) {
+    said = runtime().CloseDoor();
+    return DoubleBody(on, in);
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+  StepWith(program, IdsFrom(0, 8));
+  EXPECT_THAT(said, FailsWith(absl::StatusCode::kFailedPrecondition,
+                              "the door at " + path_ + " was to be closed by a body of lane 0"));
+  EXPECT_THAT(Body("/debug/explain"), HasSubstr("double"));
+  EXPECT_THAT(runtime().CloseDoor(), IsOk());
+  EXPECT_FALSE(IsThere());
 }
 
 TEST_P(ToolDoorTest, TheEnvironmentMayOpenOne) {
