@@ -64,6 +64,10 @@ struct Lane {
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t asked_bytes = 0;  // at most, by one run of a body
   bool is_short = false;     // a call has found no memory, and nobody was asked for some yet
+  // Free in the books, and held for recordings (Lanes::InUseBy), when the tree had made and had so
+  // many.
+  uint64_t pinned_bytes = 0;
+  std::pair<uint64_t, uint64_t> pinned_by = {0, 0};
   uint64_t done = 0;  // steps that went well
   uint32_t since_compared = 0;  // replays that were begun since one was compared
 };

@@ -85,6 +85,10 @@ class Lanes {
   void CloseTrees();
 
  private:
+  // Of what the lanes of the device share, all but what lane `own` has.
+  uint64_t TakenByOthers(const Lane& own) const;
+  // What the lane has and a call may not be able to use: what is live, and what recordings pin.
+  uint64_t InUseBy(Lane& own) const;
   // True if some lane has given some back.
   bool MakeRoom(Lane& own, uint64_t bytes);
 

@@ -1,12 +1,17 @@
 // Who of the lanes may take how much memory, who gives some back, and who has it.
 #include <algorithm>
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "allocator/pool.h"
+#include "device/device.h"
+#include "device/memory.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/open_step.h"
 #include "runtime/core/program_state.h"
@@ -22,11 +27,18 @@ void Trim(Lane& lane, uint64_t goal_bytes) {
   lane.taken_bytes = lane.tree->stats().pool_reserved_bytes;
 }
 
+// In whole pieces, as memory is mapped.
+uint64_t InPieces(Device& device, uint64_t bytes) {
+  const uint64_t piece = std::max<uint64_t>(device.memory().granularity(), 1);
+  const uint64_t rest = bytes % piece;
+  return rest == 0 || bytes > UINT64_MAX - piece ? bytes : bytes - rest + piece;
+}
+
 }  // namespace
 
 void Lanes::ShareMemory(Lane& own) {
   if (options_.pool_bytes == 0) return;
-  // A look into a tree makes that lane's calls wait, and nearly always nothing has changed.
+  // A look into another tree makes that lane's calls wait, and nearly always nothing has changed.
   const uint64_t now = own.tree->stats().pool_reserved_bytes;
   const bool is_known = own.taken_bytes.exchange(now) == now;
   if (!limits_are_old_.exchange(false) && is_known) return;
@@ -69,13 +81,41 @@ void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
   own.is_short |= has_found_none;
 }
 
-bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
+uint64_t Lanes::TakenByOthers(const Lane& own) const {
   uint64_t others = 0;
   for (const auto& [place, lane] : lanes_) {
     if (place.first == own.device_number && lane.get() != &own) others += lane->taken_bytes;
   }
-  const uint64_t in_use = others + own.tree->stats().pool_live_bytes;
-  uint64_t lacks = LackOf(options_.pool_bytes, in_use, bytes);
+  return others;
+}
+
+// What a recording holds is free in the books: a later recording may be placed there, a run at once
+// not, and it cannot be unmapped. How much that is shows a trim, which is made anew only where
+// recordings came or went.
+uint64_t Lanes::InUseBy(Lane& own) const {
+  TreeStats stats = own.tree->stats();
+  const std::pair<uint64_t, uint64_t> by = {stats.recordings, stats.nodes};
+  // Nothing is unmapped while a capture is open, which would say nothing.
+  if (by != own.pinned_by && own.device.open_captures() == 0) {
+    if (stats.nodes > 0) {
+      Trim(own, 0);
+      stats = own.tree->stats();
+    }
+    const uint64_t held = stats.pool_reserved_bytes - std::min(stats.pool_reserved_bytes,
+                                                               stats.pool_live_bytes);
+    own.pinned_bytes = stats.nodes > 0 ? held : 0;
+    own.pinned_by = by;
+  }
+  return std::min(stats.pool_reserved_bytes, stats.pool_live_bytes + own.pinned_bytes);
+}
+
+bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
+  const uint64_t others = TakenByOthers(own);
+  const uint64_t wanted = InPieces(own.device, bytes);
+  const uint64_t has = own.tree->stats().pool_reserved_bytes;
+  // Nearly always there is room, and nobody has to know what the lane can use again.
+  if (others == 0 || LackOf(options_.pool_bytes, others + has, wanted) == 0) return false;
+  uint64_t lacks = LackOf(options_.pool_bytes, others + InUseBy(own), wanted);
   bool any = false;
   for (auto& [place, lane] : lanes_) {
     if (place.first != own.device_number || lane.get() == &own || lacks == 0) continue;

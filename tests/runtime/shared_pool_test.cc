@@ -26,12 +26,13 @@ class SharedPoolTest : public RuntimeTest {
     options.pool_bytes = kTotal;
     OpenRuntime(options);
   }
-  // Its output has kWords for each token.
-  ProgramId AddLarge(uint32_t lane) {
+  ProgramId AddLarge(uint32_t lane) { return AddSized(lane, kWords); }
+  // Its output has so many words for each token.
+  ProgramId AddSized(uint32_t lane, int64_t words) {
     ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
     options.lane = lane;
-    options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
-      const Tensor out = on.Empty(DType::kI32, {in.key().tokens * kWords});
+    options.body = [words](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor out = on.Empty(DType::kI32, {in.key().tokens * words});
       if (!on.ok()) return {};
       on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
       return {out};
@@ -40,14 +41,15 @@ class SharedPoolTest : public RuntimeTest {
     EXPECT_THAT(program, IsOk());
     return *program;
   }
-  absl::Status RunOnce(ProgramId program, Values* outputs = nullptr) {
+  absl::Status RunOnce(ProgramId program, Values* outputs = nullptr, StepOptions how = {}) {
     Values own;
-    absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 1}, a());
+    absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 1}, a(), how);
     if (!step.ok()) return step.status();
     absl::Status status = step->Stage(0, 7.0);
     return status.ok() ? step->Run(outputs == nullptr ? &own : outputs) : status;
   }
   uint64_t ReservedOf(uint32_t lane) { return runtime().tree(lane)->stats().pool_reserved_bytes; }
+  uint64_t ReservedOfTwo() { return ReservedOf(0) + ReservedOf(1); }
 };
 GRAPHTREE_ON_EVERY_DEVICE(SharedPoolTest);
 
@@ -110,6 +112,22 @@ TEST_P(SharedPoolTest, WhoFindsNothingIsToldWhoHasIt) {
                     HasSubstr("lane 0 has"), HasSubstr("lane 1 has 0")));
   held.clear();
   EXPECT_THAT(RunOnce(second), IsOk());
+}
+
+// Steps that run at once find no place in what a recording has, and nobody can have that back.
+TEST_P(SharedPoolTest, NobodyCountsOnWhatRecordingsPin) {
+  Open();
+  const ProgramId first = AddSized(0, kWords / 2), second = AddSized(1, kWords);
+  ASSERT_THAT(runtime().AddShapes(first, {{.tokens = 1}}), IsOk());
+  ASSERT_THAT(runtime().Record(first, a()), IsOk());
+  const StepOptions at_once = {.modes = Modes::None()};
+  for (int round = 0; round < 6; ++round) {
+    EXPECT_THAT(RunOnce(first, nullptr, at_once), IsOk()) << "round " << round;
+    EXPECT_THAT(RunOnce(second), IsOk()) << "round " << round;
+    EXPECT_LE(ReservedOfTwo(), kTotal) << "round " << round;
+  }
+  EXPECT_THAT(RunOnce(first), IsOk());
+  EXPECT_EQ(Count(Why::kHit), 1u);
 }
 
 TEST_P(SharedPoolTest, TwoThreadsTakeTurnsWithTheMemory) {
