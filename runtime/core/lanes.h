@@ -66,6 +66,8 @@ class Lanes {
   // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
   // much each lane of its device may take, but for those that have a step under way beside it.
   void ShareMemory(Lane& own);
+  // A call in `own` was a replay: the same, and nothing more where the lane has what it had.
+  void ShareTaken(Lane& own);
   // Before a call that may take memory: where the step's lane may come to lack some of what the
   // lanes share, those that have no step give back what nobody uses there. What the step takes is
   // known from its shape's last run, or guessed from the lane's others.

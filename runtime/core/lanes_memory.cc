@@ -66,6 +66,11 @@ void Lanes::ShareMemory(Lane& own) {
   }
 }
 
+void Lanes::ShareTaken(Lane& own) {
+  if (options_.pool_bytes == 0) return;
+  if (own.tree->stats().pool_reserved_bytes != own.taken_bytes) ShareMemory(own);
+}
+
 void Lanes::MakeRoomFor(const OpenStep& step) {
   if (options_.pool_bytes == 0) return;
   Lane& own = step.program->lane();

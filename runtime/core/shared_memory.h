@@ -4,10 +4,11 @@
 //
 //   limit of lane 0: what it has + free      limit of lane 1: what it has + free
 //
-// A lane takes memory when it warms up or records, seldom when it replays; so limits are set anew
-// after a call that was no replay. A lane that has a step keeps its limit until the step is over,
-// so several lanes that grow then may exceed the total: each by what was free when its limit was
-// set.
+// A lane takes memory when it warms up or records, and in some replays: one that is compared runs
+// its body, too, and eager parts and kept outputs have memory of their own. So limits are set anew
+// after every call that has changed what a lane has. A lane that has a step keeps its limit until
+// the step is over, so several lanes that grow then may exceed the total: each by what was free
+// when its limit was set.
 //
 // Who lacks memory before a call has the lanes that have no step give back what nobody uses there,
 // and no more than is lacking.

@@ -77,7 +77,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   bool is_launched = status.ok();
   if (is_launched) {
     const LaneWatch::Doing doing(watch, DoingOf(step));
-    if (!ExpectsReplay(step)) lanes_.MakeRoomFor(step);
+    if (!ExpectsReplay(step) || step.is_compared) lanes_.MakeRoomFor(step);
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
       status = serving_.RefuseInRun(step);
@@ -119,7 +119,9 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
   } else if (has_shape) {
     last = recordings_.NoteRoute(step);
   }
-  if (!IsReplay(step.choice.why)) {
+  if (IsReplay(step.choice.why)) {
+    lanes_.ShareTaken(lane);
+  } else {
     lanes_.ShareMemory(lane);
     lanes_.NoteAsked(step, absl::IsResourceExhausted(status) || step.choice.why == Why::kNoMemory);
     lanes_.AskOthers(lane);

@@ -130,6 +130,22 @@ TEST_P(SharedPoolTest, NobodyCountsOnWhatRecordingsPin) {
   EXPECT_EQ(Count(Why::kHit), 1u);
 }
 
+TEST_P(SharedPoolTest, WhatAComparedReplayTakesCounts) {
+  Open();
+  const ProgramId first = AddSized(0, kWords / 2), second = AddSized(1, kWords);
+  ASSERT_THAT(RunOnce(second), IsOk());
+  ASSERT_THAT(runtime().AddShapes(first, {{.tokens = 1}}), IsOk());
+  ASSERT_THAT(runtime().Record(first, a()), IsOk());
+  ASSERT_THAT(runtime().SetServing({.parity_every = 1}), IsOk());
+  for (int round = 0; round < 3; ++round) {
+    EXPECT_THAT(RunOnce(first), IsOk()) << "round " << round;
+    EXPECT_LE(ReservedOfTwo(), kTotal) << "round " << round;
+    EXPECT_THAT(RunOnce(second), IsOk()) << "round " << round;
+    EXPECT_LE(ReservedOfTwo(), kTotal) << "round " << round;
+  }
+  EXPECT_EQ(Count(Why::kHit), 3u);
+}
+
 TEST_P(SharedPoolTest, TwoThreadsTakeTurnsWithTheMemory) {
   if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
   Open();
