@@ -40,7 +40,7 @@ absl::StatusOr<Lane*> Lanes::Add(Place place) {
   TreeOptions options = options_.tree;
   // A step's block moves every time, and is read by one op: a copy of it would only cost.
   options.patch_bytes = 1;
-  if (options_.pool_bytes > 0 && options.pool_bytes == 0) options.pool_bytes = options_.pool_bytes;
+  if (options_.pool_bytes > 0) LimitFirst(place.first, &options);
   options.shared_budget = budgets_[place.first];
   auto watch = std::make_shared<LaneWatch>(options_.clock_ns, options_.watches_steps);
   auto lane = std::make_unique<Lane>(device, place.first, place.second, std::move(watch));

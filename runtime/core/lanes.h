@@ -24,6 +24,7 @@
 #include "absl/strings/string_view.h"
 #include "device/device.h"
 #include "graphs/shared_budget.h"
+#include "graphs/tree_options.h"
 #include "runtime/core/lane.h"
 #include "runtime/runtime_options.h"
 
@@ -87,6 +88,8 @@ class Lanes {
   void CloseTrees();
 
  private:
+  // A new lane maps what the others have left, and no more.
+  void LimitFirst(uint32_t device, TreeOptions* options) const;
   // Of what the lanes of the device share, all but what lane `own` has.
   uint64_t TakenByOthers(const Lane& own) const;
   // What the lane has and a call may not be able to use: what is live, and what recordings pin.

@@ -11,6 +11,7 @@
 #include "device/device.h"
 #include "device/memory.h"
 #include "graphs/tree.h"
+#include "graphs/tree_options.h"
 #include "graphs/tree_stats.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/open_step.h"
@@ -35,6 +36,17 @@ uint64_t InPieces(Device& device, uint64_t bytes) {
 }
 
 }  // namespace
+
+void Lanes::LimitFirst(uint32_t device, TreeOptions* options) const {
+  uint64_t taken = 0;
+  for (const auto& [place, lane] : lanes_) {
+    if (place.first == device) taken += lane->tree->stats().pool_reserved_bytes;
+  }
+  const uint64_t left = options_.pool_bytes - std::min(options_.pool_bytes, taken);
+  const uint64_t limit = std::max<uint64_t>(left, 1);  // 0 would be no limit
+  options->pool_bytes = options->pool_bytes > 0 ? std::min(options->pool_bytes, limit) : limit;
+  options->initial_bytes = std::min(options->initial_bytes, left);
+}
 
 void Lanes::ShareMemory(Lane& own) {
   if (options_.pool_bytes == 0) return;

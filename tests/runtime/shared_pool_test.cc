@@ -146,6 +146,26 @@ TEST_P(SharedPoolTest, WhatAComparedReplayTakesCounts) {
   EXPECT_EQ(Count(Why::kHit), 3u);
 }
 
+TEST_P(SharedPoolTest, WhatLanesMapAtFirstFitsTogether) {
+  RuntimeOptions options;
+  options.pool_bytes = kTotal;
+  options.tree.initial_bytes = 20 << 20;
+  OpenRuntime(options);
+  std::vector<ProgramId> programs;
+  uint64_t all = 0;
+  for (uint32_t lane = 0; lane < 3; ++lane) {
+    programs.push_back(AddSized(lane, kWords / 4));
+    all += ReservedOf(lane);
+    EXPECT_LE(all, kTotal) << "with lane " << lane;
+  }
+  EXPECT_GE(ReservedOf(0), options.tree.initial_bytes);
+  EXPECT_GT(ReservedOf(1), 0u) << "what is left";
+  for (const ProgramId program : programs) {
+    EXPECT_THAT(RunOnce(program), IsOk());
+    EXPECT_LE(ReservedOfTwo() + ReservedOf(2), kTotal);
+  }
+}
+
 TEST_P(SharedPoolTest, TwoThreadsTakeTurnsWithTheMemory) {
   if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
   Open();
