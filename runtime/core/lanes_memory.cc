@@ -23,8 +23,13 @@ namespace {
 
 // Unmaps what nobody uses, down to so many bytes. Waits for a call that another thread has in the
 // tree, and for the tree's work. What could not be unmapped stays.
-void Trim(Lane& lane, uint64_t goal_bytes) {
-  lane.tree->Inspect([&] { lane.tree->pool().memory().Trim(goal_bytes).IgnoreError(); });
+void Trim(Tree& tree, uint64_t goal_bytes) {
+  tree.Inspect([&] { tree.pool().memory().Trim(goal_bytes).IgnoreError(); });
+}
+
+// The same, and notes what the lane has then. The limits follow from that: they are to be set anew.
+void TrimLane(Lane& lane, uint64_t goal_bytes) {
+  Trim(*lane.tree, goal_bytes);
   lane.taken_bytes = lane.tree->stats().pool_reserved_bytes;
 }
 
@@ -115,7 +120,7 @@ uint64_t Lanes::InUseBy(Lane& own) const {
   // Nothing is unmapped while a capture is open, which would say nothing.
   if (by != own.pinned_by && own.device.open_captures() == 0) {
     if (stats.nodes > 0) {
-      Trim(own, 0);
+      Trim(*own.tree, 0);
       stats = own.tree->stats();
     }
     const uint64_t held = stats.pool_reserved_bytes - std::min(stats.pool_reserved_bytes,
@@ -138,7 +143,7 @@ bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
     if (place.first != own.device_number || lane.get() == &own || lacks == 0) continue;
     const uint64_t had = lane->taken_bytes;
     if (had == 0 || lane->under_way.load() != nullptr) continue;
-    Trim(*lane, had - std::min(had, lacks));
+    TrimLane(*lane, had - std::min(had, lacks));
     const uint64_t given = had - std::min<uint64_t>(had, lane->taken_bytes);
     lacks -= std::min(lacks, given);
     any |= given > 0;
@@ -150,7 +155,7 @@ bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
 }
 
 void Lanes::GiveBack(Lane& own) {
-  Trim(own, 0);
+  TrimLane(own, 0);
   limits_are_old_ = true;
   ShareMemory(own);
 }
