@@ -22,6 +22,13 @@ bool ExpectsReplay(const OpenStep& step) {
   return IsReplay(step.choice.why) && step.shape->life.is_recorded();
 }
 
+// A replay takes none, but for one that is compared, which runs its body, too, and for outputs that
+// are kept, which have memory of their own in every run.
+bool MayTakeMemory(const OpenStep& step) {
+  return !ExpectsReplay(step) || step.is_compared ||
+         !step.program->options().kept_outputs.empty();
+}
+
 // A step that no shape served, and that none would, has none.
 uint32_t ShapeIdOf(const OpenStep& step, bool has_shape) {
   if (has_shape) return step.shape->watch->id;
@@ -77,7 +84,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   bool is_launched = status.ok();
   if (is_launched) {
     const LaneWatch::Doing doing(watch, DoingOf(step));
-    if (!ExpectsReplay(step) || step.is_compared) lanes_.MakeRoomFor(step);
+    if (MayTakeMemory(step)) lanes_.MakeRoomFor(step);
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
       status = serving_.RefuseInRun(step);

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/pool.h"
 #include "tests/kernels/launches.h"
 #include "tests/runtime/runtime_fixture.h"
 
@@ -28,9 +29,10 @@ class SharedPoolTest : public RuntimeTest {
   }
   ProgramId AddLarge(uint32_t lane) { return AddSized(lane, kWords); }
   // Its output has so many words for each token.
-  ProgramId AddSized(uint32_t lane, int64_t words) {
+  ProgramId AddSized(uint32_t lane, int64_t words, std::vector<uint32_t> kept_outputs = {}) {
     ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
     options.lane = lane;
+    options.kept_outputs = std::move(kept_outputs);
     options.body = [words](Launcher& on, const ProgramInputs& in) -> Values {
       const Tensor out = on.Empty(DType::kI32, {in.key().tokens * words});
       if (!on.ok()) return {};
@@ -144,6 +146,26 @@ TEST_P(SharedPoolTest, WhatAComparedReplayTakesCounts) {
     EXPECT_LE(ReservedOfTwo(), kTotal) << "round " << round;
   }
   EXPECT_EQ(Count(Why::kHit), 3u);
+}
+
+// A kept output has memory of its own in every run.
+TEST_P(SharedPoolTest, AReplayThatTakesMemoryFindsRoom) {
+  Open();
+  const ProgramId first = AddSized(0, kWords / 2, {0});
+  ASSERT_THAT(runtime().AddShapes(first, {{.tokens = 1}}), IsOk());
+  ASSERT_THAT(runtime().Record(first, a()), IsOk());
+  ASSERT_THAT(RunOnce(first), IsOk());
+  Tree& tree = *runtime().tree(0);
+  tree.Inspect([&] { tree.pool().memory().Trim(0).IgnoreError(); });
+  // All but a tenth of a large one, beside what cannot be unmapped.
+  const auto words = static_cast<int64_t>((kTotal - ReservedOf(0)) / sizeof(int32_t));
+  const ProgramId second = AddSized(1, words - kWords / 10);
+  for (int round = 0; round < 4; ++round) {
+    EXPECT_THAT(RunOnce(second), IsOk()) << "round " << round;
+    EXPECT_THAT(RunOnce(first), IsOk()) << "round " << round;
+    EXPECT_LE(ReservedOfTwo(), kTotal) << "round " << round;
+  }
+  EXPECT_EQ(Count(Why::kHit), 5u);
 }
 
 TEST_P(SharedPoolTest, WhatLanesMapAtFirstFitsTogether) {
