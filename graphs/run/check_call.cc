@@ -101,8 +101,11 @@ absl::Status CheckPromises(const Call& call) {
 
 absl::Status WaitForOtherUsers(Ground& ground, const Call& call) {
   GRAPHTREE_RETURN_IF_ERROR(CheckStream(ground, call));
-  absl::Status ordered;
-  for (const std::shared_ptr<StreamLife>& user : ground.memory->other_users().Take()) {
+  const StreamLives users = ground.memory->other_users().Take();
+  if (users.empty()) return absl::OkStatus();
+  // What comes next comes after these waits, also where this call is refused.
+  absl::Status ordered = ground.order.ContinueOn(call.stream);
+  for (const std::shared_ptr<StreamLife>& user : users) {
     if (ordered.ok()) ordered = ground.order.WaitFor(*user, call.stream);
     if (!ordered.ok()) ground.memory->other_users().Add(user);
   }

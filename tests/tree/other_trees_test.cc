@@ -429,5 +429,33 @@ TEST_P(DueParkTest, OnAnotherThreadIsDoneBetweenCalls) {
   }
 }
 
+// The owner's call on a third stream is refused after it has heard of the use; its next call is a
+// replay, which writes to the memory that was handed over.
+TEST_P(OtherTreesTest, ACallThatIsRefusedForgetsNoUseOfWhatWasHandedOver) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> third, device().NewStream());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> event, device().NewEvent({}));
+  const FunctionId uses = other().Register("uses", {}, Twice);
+  const Tensor x = Given(1), y = Given(2);
+  for (int round = 0; round < 24; ++round) {
+    OpenTree({});
+    const FunctionId makes = Register("makes", {}, Twice);
+    const FunctionId refused = Register("refused", {.static_inputs = {0}}, Twice);
+    Values used;
+    for (int step = 0; step < 4; ++step) {
+      CallInSteps(1, makes, {y});
+      Values made = CallInSteps(1, makes, {x});
+      other().BeginStep();
+      EXPECT_THAT(a().Record(*event), IsOk());
+      EXPECT_THAT(b().Wait(*event), IsOk());
+      ASSERT_THAT(other().Run(uses, absl::MakeSpan(made), b(), &used), IsOk());
+    }
+    Values none;
+    EXPECT_FALSE(tree().Run(refused, absl::Span<Value>(), *third, &none).ok());
+    CallInSteps(1, makes, {y});
+    ASSERT_THAT(b().Synchronize(), IsOk());
+    ASSERT_EQ(Read(used[0]), Times(PatternOf(1), 4)) << "round " << round;
+  }
+}
+
 }  // namespace
 }  // namespace graphtree
