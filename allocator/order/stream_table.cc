@@ -42,7 +42,7 @@ StreamTable::Known* StreamTable::Find(const StreamLife* life, uint32_t* number) 
 // From now on nothing that is freed has the last stream's bit unseen.
 void StreamTable::LeaveLast() {
   if (last_stream_ == nullptr) return;
-  freed_at_[last_number_] = clock_;
+  uses_.Freed(last_number_, clock_);
   last_stream_ = nullptr;
 }
 
@@ -245,59 +245,51 @@ bool StreamTable::IsOfCapture(const Slot& slot, uint64_t capture) {
                      [capture](const Known& known) { return known.used_in == capture; });
 }
 
+template <typename May>
+bool StreamTable::AnyCaptures(const Slot& slot, const May& may) {
+  return std::any_of(slot.streams.begin(), slot.streams.end(), [&may](const Known& known) {
+    const absl::StatusOr<CaptureInfo> info = known.life->Capture();
+    return info.ok() && info->state != CaptureState::kNone && may(known, info->id);
+  });
+}
+
 bool StreamTable::IsInForeignCapture(uint32_t number) const {
   if (device_.open_captures() == 0) return false;
-  const Slot& slot = slots_[number];
-  return std::any_of(slot.streams.begin(), slot.streams.end(), [](const Known& known) {
-    const absl::StatusOr<CaptureInfo> info = known.life->Capture();
-    return info.ok() && info->id != 0 && info->id != known.used_in;
+  return AnyCaptures(slots_[number], [](const Known& known, uint64_t capture) {
+    return capture != known.used_in;
   });
 }
 
 bool StreamTable::IsUsedByCapture() const {
-  for (const Slot& slot : slots_) {
-    for (const Known& known : slot.streams) {
-      const auto info = known.life->Capture();
-      if (info.ok() && info->state != CaptureState::kNone && known.used_in == info->id) return true;
-    }
-  }
-  return false;
+  return std::any_of(slots_.begin(), slots_.end(), [](const Slot& slot) {
+    return AnyCaptures(slot, [](const Known& known, uint64_t capture) {
+      return capture == known.used_in;
+    });
+  });
 }
 
 void StreamTable::NoteFreedByBooks(uint32_t streams) {
   for (uint32_t bits = streams & ~last_bit(); bits != 0; bits &= bits - 1) {
-    freed_at_[static_cast<uint32_t>(std::countr_zero(bits))] = clock_;
+    uses_.Freed(static_cast<uint32_t>(std::countr_zero(bits)), clock_);
   }
 }
 
 void StreamTable::NoteFreed(uint32_t streams, Quanta bytes) {
   for (uint32_t bits = streams & ~last_bit(); bits != 0; bits &= bits - 1) {
-    const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
-    if (!aside_.Add(number, bytes)) freed_at_[number] = clock_;
+    uses_.FreedApart(static_cast<uint32_t>(std::countr_zero(bits)), bytes, clock_);
   }
 }
 
 void StreamTable::SettleAside() {
-  for (uint32_t bits = aside_.bits(); bits != 0; bits &= bits - 1) {
+  for (uint32_t bits = aside().bits(); bits != 0; bits &= bits - 1) {
     const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
-    if (IsCapturedElsewhere(slots_[number])) continue;
-    aside_.Drop(number);
-    freed_at_[number] = clock_;
-    if ((everywhere_aside_ >> number & 1) != 0) UsedEverywhereOn(number);
-    everywhere_aside_ &= ~(1u << number);
+    if (!IsCapturedElsewhere(slots_[number])) uses_.Settle(number, clock_);
   }
 }
 
 void StreamTable::SetAsideAll(uint32_t streams, absl::Span<const Quanta> bytes) {
   for (uint32_t bits = streams; bits != 0; bits &= bits - 1) {
-    const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
-    bool is_kept = true;
-    aside_.Drop(number);
-    for (const Quanta range : bytes) is_kept = is_kept && aside_.Add(number, range);
-    if (!is_kept) continue;
-    freed_at_[number] = 0;
-    everywhere_aside_ |= everywhere_ & 1u << number;
-    everywhere_ &= ~(1u << number);
+    uses_.SetAllAside(static_cast<uint32_t>(std::countr_zero(bits)), bytes);
   }
 }
 
@@ -314,10 +306,7 @@ bool StreamTable::IsCapturedElsewhere(const Slot& slot) const {
   if (device_.open_captures() == 0) return false;
   const uint64_t own = CaptureOfLast();
   if (own != 0 && device_.open_captures() == 1) return false;
-  return std::any_of(slot.streams.begin(), slot.streams.end(), [own](const Known& known) {
-    const absl::StatusOr<CaptureInfo> info = known.life->Capture();
-    return info.ok() && info->id != 0 && info->id != own;
-  });
+  return AnyCaptures(slot, [own](const Known&, uint64_t capture) { return capture != own; });
 }
 
 // Who waits for a stream has waited for all that this stream has waited for.

@@ -16,11 +16,11 @@
 // others are taken; so bytes that were freed while another stream was the last one are known by
 // their ranges, until an allocation has to know in which order they come (set_aside.h).
 //
-// Inside a capture the same two calls
-// make an edge of the graph, which orders nothing outside of it. Work that was put on a stream
-// before the capture cannot be awaited from within it, nor is it known where the graph will be
-// launched: while a capture's scope is open the table notes all earlier users of the bytes that it
-// hands out, and whoever launches the graph lets the launch wait for those streams.
+// Inside a capture the same two calls make an edge of the graph, which orders nothing outside of
+// it. Work that was put on a stream before the capture cannot be awaited from within it, nor is it
+// known where the graph will be launched: while a capture's scope is open the table notes all
+// earlier users of the bytes that it hands out, and whoever launches the graph lets the launch wait
+// for those streams.
 //
 // A stream of the table's own, the courier, waits for the work of every stream that is forgotten,
 // and is awaited in its place. The forgotten stream's bit goes to the next stream that needs one. A
@@ -43,6 +43,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "allocator/order/set_aside.h"
+#include "allocator/order/use_times.h"
 #include "allocator/placement/run.h"
 #include "device/device.h"
 #include "device/stream.h"
@@ -98,7 +99,7 @@ class StreamTable {
   // user, or has waited for the others.
   bool MustOrder(uint32_t number, LastUse last_use) const {
     const uint32_t users = UsersOf(last_use);
-    if ((users & (untold_ | aside_.bits())) != 0) return true;
+    if ((users & (untold_ | aside().bits())) != 0) return true;
     const uint32_t others = OthersOf(number, users);
     return others != 0 && HasUnordered(number, others, last_use);
   }
@@ -119,14 +120,11 @@ class StreamTable {
   // All that these streams may have used lies in these bytes, while other captures have them.
   void SetAsideAll(uint32_t streams, absl::Span<const Quanta> bytes);
   // Which free bytes may not be had yet, wherever they lie.
-  const SetAside& aside() const { return aside_; }
+  const SetAside& aside() const { return uses_.aside(); }
   // Who used bytes that may be free only in the books.
-  uint32_t UsersOf(LastUse last_use) const { return last_use.streams | everywhere_; }
+  uint32_t UsersOf(LastUse last_use) const { return uses_.UsersOf(last_use); }
   // From here on any bytes may be in use on that stream.
-  void UsedEverywhereOn(uint32_t number) {
-    everywhere_ |= 1u << number;
-    everywhere_at_[number] = clock_;
-  }
+  void UsedEverywhereOn(uint32_t number) { uses_.UsedEverywhere(number, clock_); }
   // That stream has waited for all that was put on the stream that was named before it.
   void ContinuesOn(uint32_t number) {
     if (number != continues_on_) PassTo(number);
@@ -144,7 +142,7 @@ class StreamTable {
   StreamLives AwaitedAtLaunch() const;
 
  private:
-  static constexpr uint32_t kMostSlots = 32;
+  static constexpr uint32_t kMostSlots = UseTimes::kMostNumbers;
   static constexpr uint32_t kNoSlot = ~0u;
   // [waiter][awaited]: the clock just after the last wait.
   using Matrix = std::array<std::array<uint32_t, kMostSlots>, kMostSlots>;
@@ -171,13 +169,8 @@ class StreamTable {
   uint32_t OthersOf(uint32_t number, uint32_t streams) const {
     return streams & (shared_ | ~(1u << number));
   }
-  // The time from which on one must have waited for the bit's streams to have the bytes.
   uint32_t UsedUntil(uint32_t other, LastUse last_use) const {
-    const uint32_t bit = 1u << other;
-    // Free bytes that were joined have the time of the last of them, and the bits of all.
-    const uint32_t latest = bit == last_bit() ? last_use.time : freed_at_[other];
-    const uint32_t freed = (last_use.streams & bit) != 0 ? std::min(last_use.time, latest) : 0;
-    return std::max(freed, (everywhere_ & bit) != 0 ? everywhere_at_[other] : 0);
+    return uses_.Until(other, last_use, 1u << other == last_bit());
   }
   bool HasWaitedFor(uint32_t number, uint32_t other) const;
   bool HasUnordered(uint32_t number, uint32_t others, LastUse last_use) const;
@@ -189,6 +182,9 @@ class StreamTable {
   void InheritWaits(uint32_t number, uint32_t other);
   uint64_t CaptureOfLast() const;
   static bool IsOfCapture(const Slot& slot, uint64_t capture);
+  // Whether one of the slot's streams is in a capture now, and `may(stream, capture)` is true.
+  template <typename May>
+  static bool AnyCaptures(const Slot& slot, const May& may);
   // By a capture that the stream that was asked about last is not in.
   bool IsCapturedElsewhere(const Slot& slot) const;
   Matrix& SyncedIn(uint64_t capture);
@@ -210,11 +206,7 @@ class StreamTable {
   Matrix synced_ = {};
   Matrix synced_inside_ = {};  // by edges of the capture `inside_`
   uint64_t inside_ = 0;
-  uint32_t everywhere_ = 0;  // bits of streams whose work may use any bytes
-  std::array<uint32_t, kMostSlots> everywhere_at_ = {};  // when such work was put there last
-  std::array<uint32_t, kMostSlots> freed_at_ = {};  // when bytes with that bit were freed last
-  SetAside aside_;
-  uint32_t everywhere_aside_ = 0;  // bits that were in everywhere_ before all was set aside
+  UseTimes uses_;
   uint32_t continues_on_ = kNoSlot;  // the number that ContinuesOn was told last
   std::vector<uint32_t> awaited_;  // by launches, for each open scope
   uint32_t untold_ = 0;  // in a scope: bits that are not in its `awaited_`
