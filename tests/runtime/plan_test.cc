@@ -60,6 +60,20 @@ class PlanTest : public RuntimeTest {
     EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
     return *program;
   }
+  // Its body fails for 8 tokens. It has no shapes yet.
+  ProgramId AddPicky() {
+    ProgramOptions options = DoubleOptions("picky");
+    options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+      if (in.key().tokens == 8) {
+        on.Fail(absl::UnavailableError("no eights"));
+        return {};
+      }
+      return HungryBody(on, in);
+    };
+    const absl::StatusOr<ProgramId> program = runtime().AddProgram(options);
+    EXPECT_THAT(program, IsOk());
+    return *program;
+  }
   RecordingPlan MustPlan(uint64_t budget, const std::vector<ShapeToRecord>& shapes = {}) {
     absl::StatusOr<RecordingPlan> plan = runtime().Plan(shapes, budget);
     EXPECT_THAT(plan, IsOk());
@@ -237,15 +251,7 @@ TEST_P(PlanTest, SaysWhatItCannotPlan) {
 }
 
 TEST_P(PlanTest, AShapeThatFailsIsLeftOutAndTheOthersAreRecorded) {
-  ProgramOptions options = DoubleOptions("picky");
-  options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
-    if (in.key().tokens == 8) {
-      on.Fail(absl::UnavailableError("no eights"));
-      return {};
-    }
-    return HungryBody(on, in);
-  };
-  ASSERT_OK_AND_ASSIGN(const ProgramId picky, runtime().AddProgram(options));
+  const ProgramId picky = AddPicky();
   ASSERT_THAT(runtime().AddShapes(picky, {{.tokens = 4}, {.tokens = 8}, {.tokens = 16}}), IsOk());
   const PlanResult result = MustRecord(MustPlan(0));
   EXPECT_EQ(result.recorded, 2u);
@@ -258,15 +264,7 @@ TEST_P(PlanTest, AShapeThatFailsIsLeftOutAndTheOthersAreRecorded) {
 
 // One of the first shapes fails, and then there is no room for its size.
 TEST_P(PlanTest, AShapeIsLeftOutOnce) {
-  ProgramOptions options = DoubleOptions("picky");
-  options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
-    if (in.key().tokens == 8) {
-      on.Fail(absl::UnavailableError("no eights"));
-      return {};
-    }
-    return HungryBody(on, in);
-  };
-  ASSERT_OK_AND_ASSIGN(const ProgramId picky, runtime().AddProgram(options));
+  const ProgramId picky = AddPicky();
   const std::vector<Key> keys = {{.tokens = 1}, {.tokens = 2}, {.tokens = 8}, {.tokens = 16},
                                  {.tokens = 32}};
   ASSERT_THAT(runtime().AddShapes(picky, keys), IsOk());
