@@ -85,7 +85,8 @@ void Lanes::ShareMemory(Lane& own) {
 
 void Lanes::ShareTaken(Lane& own) {
   if (options_.pool_bytes == 0) return;
-  if (own.tree->stats().pool_reserved_bytes != own.taken_bytes) ShareMemory(own);
+  // After every replay: so the pool is asked alone.
+  if (own.tree->pool().Stats().mapped_bytes != own.taken_bytes) ShareMemory(own);
 }
 
 void Lanes::MakeRoomFor(const OpenStep& step) {
