@@ -6,8 +6,8 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/estate.h"
 #include "device/base/guarded_call.h"
-#include "device/base/known_enum.h"
 #include "device/base/insist.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -70,9 +70,7 @@ Pool::~Pool() {
     return;
   }
   if (!door_.is_closed()) {
-    // Of a device that is lost no work uses anything.
-    const absl::Status quiet = Insist([this] { return streams_.Quiesce(); });
-    if (!quiet.ok() && arena_.device().health().ok()) {
+    if (!AwaitWork().ok()) {
       LeaveEverythingBehind();
       return;
     }
@@ -88,6 +86,12 @@ void Pool::LeaveEverythingBehind() {
   estate->mappings = growth_.TakeMappings();
   streams_.LeaveTo(estate.get());
   arena_.device().LeaveBehind(std::move(estate));
+}
+
+// Work that is queued may still use freed bytes. A device that is lost runs none any more.
+absl::Status Pool::AwaitWork() {
+  const absl::Status quiet = Insist([this] { return streams_.Quiesce(); });
+  return arena_.device().health().ok() ? quiet : absl::OkStatus();
 }
 
 absl::Status Pool::ReleaseEverything() {
@@ -110,9 +114,7 @@ absl::Status Pool::Close() {
   GRAPHTREE_RETURN_IF_ERROR(WhyNotClosed());
   door_.BeginClosing();
   return deferred().Do("close the pool", [this] {
-    // Work that is queued may still use freed bytes. A device that is lost runs none any more.
-    const absl::Status quiet = Insist([this] { return streams_.Quiesce(); });
-    if (!quiet.ok() && arena_.device().health().ok()) return quiet;
+    GRAPHTREE_RETURN_IF_ERROR(AwaitWork());
     arena_.device().GiveBackLeftovers().IgnoreError();
     return ReleaseEverything();
   });

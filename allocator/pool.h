@@ -156,6 +156,8 @@ class Pool {
   absl::StatusOr<Block> AllocateByAsking(BlockRequest request, Stream& stream);
   absl::Status WhyNotClosed() const;
   void LeaveEverythingBehind();
+  // OK once no work uses the memory.
+  absl::Status AwaitWork();
   absl::Status ReleaseEverything();
 
   // For any thread.

@@ -17,7 +17,6 @@
 
 #include "allocator/books/block_record.h"
 #include "allocator/order/stream_users.h"
-#include "device/device.h"
 #include "device/stream_life.h"
 
 namespace graphtree {
@@ -28,8 +27,6 @@ class QueuedFrees {
     std::vector<BlockId> blocks;
     StreamLives users;
   };
-
-  explicit QueuedFrees(Device*) {}
 
   // False after Stop: nobody calls the pool any more.
   bool Add(BlockId block) {

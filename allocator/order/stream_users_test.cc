@@ -139,7 +139,7 @@ TEST_F(StreamUsersTest, AForkThatEndedInACaptureStays) {
 
 // A pool has them beside the blocks that wait to be freed.
 TEST_F(StreamUsersTest, OfAPoolThatNobodyCalls) {
-  QueuedFrees frees(device_.get());
+  QueuedFrees frees;
   ASSERT_TRUE(frees.Add({1, 1}));
   for (size_t i = 0; i < kMany; ++i) frees.AddUser(NewStream()->life());
   EXPECT_TRUE(frees.any());

@@ -11,13 +11,6 @@
 #include "device/base/status_macros.h"
 
 namespace graphtree {
-namespace {
-
-Quanta QuantaOf(const BlockRecord& record) {
-  return {record.offset, record.offset + record.length};
-}
-
-}  // namespace
 
 BlockMaker::BlockMaker(const Arena& arena, Door& door, Ledger& ledger, PoolStreams& streams,
                        Growth& growth, Journal& journal, Tally& tally, Watchers& watchers,

@@ -18,6 +18,8 @@
 #include "absl/strings/string_view.h"
 #include "allocator/books/block_record.h"
 #include "allocator/books/ledger.h"
+#include "allocator/order/set_aside.h"
+#include "allocator/order/stream_table.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/journal.h"
@@ -28,6 +30,11 @@
 #include "device/stream.h"
 
 namespace graphtree {
+
+// Where the block lies, with its guards.
+inline Quanta QuantaOf(const BlockRecord& record) {
+  return {record.offset, record.offset + record.length};
+}
 
 class Blocks {
  public:
@@ -57,7 +64,7 @@ class Blocks {
     tally.CountFreed(record);
     StreamTable& table = streams.table();
     if (record.streams != table.last_bit()) {
-      table.NoteFreed(record.streams, {record.offset, record.offset + record.length});
+      table.NoteFreed(record.streams, QuantaOf(record));
     }
     ledger.FreeLive(id, table.now());
   }

@@ -25,7 +25,7 @@ namespace graphtree {
 
 class WaitingWork {
  public:
-  explicit WaitingWork(Device* device) : frees_(device), deferred_(device) {}
+  explicit WaitingWork(Device* device) : deferred_(device) {}
 
   bool any() const {
     return deferred_.is_pending() || frees_.any() ||

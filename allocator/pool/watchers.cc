@@ -156,10 +156,10 @@ absl::Status Watchers::AfterItsUsers(const BlockRecord& record,
   table.NoteFreedByBooks(record.streams);
   const LastUse use = {record.streams, table.now()};
   for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
+    // In a capture of somebody else's the work would be done each time that graph is launched.
+    if (table.IsInForeignCapture(static_cast<uint32_t>(std::countr_zero(bits)))) continue;
     const std::shared_ptr<StreamLife> user = table.AnyOf(bits & -bits);
-    // The graph of somebody else would write there each time.
-    const auto number = static_cast<uint32_t>(std::countr_zero(bits));
-    if (user == nullptr || table.IsInForeignCapture(number)) continue;
+    if (user == nullptr) continue;
     bool is_ordered = false;
     status = user->Use([&](Stream& stream) {
       const uint32_t number = table.NumberOf(stream);
