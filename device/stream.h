@@ -34,6 +34,7 @@
 #ifndef GRAPHTREE_DEVICE_STREAM_H_
 #define GRAPHTREE_DEVICE_STREAM_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -121,6 +122,8 @@ class Stream {
   virtual absl::StatusOr<std::vector<OpToken>> CaptureFrontier() = 0;
   // The ops captured so far, also of a capture that the caller opened on the native stream.
   virtual absl::StatusOr<std::vector<Op>> CapturedOps() = 0;
+  // How many these are, which costs no listing.
+  virtual absl::StatusOr<size_t> CapturedOpCount() = 0;
 
  protected:
   Stream() : life_(std::make_shared<StreamLife>(this)) {}

@@ -173,4 +173,11 @@ absl::StatusOr<std::vector<Op>> CudaStream::CapturedOps() {
   return ListGraph(*context_, capture.graph);
 }
 
+absl::StatusOr<size_t> CudaStream::CapturedOpCount() {
+  if (context_->health().lost()) return context_->health().status();
+  ContextScope current(context_->primary());
+  GRAPHTREE_ASSIGN_OR_RETURN(const OpenCapture capture, ActiveCapture("counting captured ops"));
+  return CountNodes(*context_, capture.graph);
+}
+
 }  // namespace graphtree

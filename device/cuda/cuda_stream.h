@@ -60,6 +60,7 @@ class CudaStream final : public Stream {
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override;
   absl::StatusOr<std::vector<OpToken>> CaptureFrontier() override;
   absl::StatusOr<std::vector<Op>> CapturedOps() override;
+  absl::StatusOr<size_t> CapturedOpCount() override;
 
  private:
   struct OpenCapture {

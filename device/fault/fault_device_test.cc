@@ -68,6 +68,7 @@ class Program {
       GRAPHTREE_RETURN_IF_ERROR(stream_->RecordExternal(*event_));
       GRAPHTREE_RETURN_IF_ERROR(stream_->CaptureFrontier().status());
       GRAPHTREE_RETURN_IF_ERROR(stream_->CapturedOps().status());
+      GRAPHTREE_RETURN_IF_ERROR(stream_->CapturedOpCount().status());
       return stream_->Capture().status();
     }();
     absl::StatusOr<std::unique_ptr<Graph>> graph = stream_->EndCapture();

@@ -24,6 +24,7 @@ constexpr absl::string_view kCalls[] = {
     "Stream.RecordExternal",  "Stream.Wait",           "Stream.IsDone",
     "Stream.Synchronize",     "Stream.BeginCapture",   "Stream.Capture",
     "Stream.EndCapture",      "Stream.CaptureFrontier", "Stream.CapturedOps",
+    "Stream.CapturedOpCount",
     "Graph.Instantiate",      "Executable.Launch",     "Executable.Upload",
     "Executable.Update",      "Executable.PatchKernel", "Executable.PatchCopy",
     "Executable.PatchFill",   "Executable.PatchArgumentBytes",

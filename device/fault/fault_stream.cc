@@ -107,4 +107,9 @@ absl::StatusOr<std::vector<Op>> FaultStream::CapturedOps() {
   return wrapped_->CapturedOps();
 }
 
+absl::StatusOr<size_t> FaultStream::CapturedOpCount() {
+  GRAPHTREE_RETURN_IF_ERROR(plan_->Enter("Stream.CapturedOpCount"));
+  return wrapped_->CapturedOpCount();
+}
+
 }  // namespace graphtree

@@ -57,6 +57,7 @@ class FaultStream : public Stream {
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override;
   absl::StatusOr<std::vector<OpToken>> CaptureFrontier() override;
   absl::StatusOr<std::vector<Op>> CapturedOps() override;
+  absl::StatusOr<size_t> CapturedOpCount() override;
 
  private:
   Device* const device_;

@@ -9,6 +9,12 @@
 
 namespace graphtree {
 
+std::vector<InputRange> PointerLog::RangesOf(const std::vector<MarkedInput>& marked) {
+  std::vector<InputRange> ranges;
+  for (const MarkedInput& one : marked) ranges.push_back({one.input, one.mark.raw_bytes()});
+  return ranges;
+}
+
 void PointerLog::Accessed(Access access, const Tensor& tensor, int argument) {
   AccessLog::Accessed(access, tensor, argument);
   if (argument < 0 || tensor.storage() == nullptr) return;
@@ -58,17 +64,20 @@ void PointerLog::Add(PointerOp op) {
 
 void PointerLog::Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) {
   AccessLog::Launched(kernel, shape, arguments);
+  search_.Launched(arguments, pending_);
   if (!pending_.empty()) Add(PointerOp(kernel, shape, arguments));
 }
 
 void PointerLog::Copied(const CopyParams& params) {
   AccessLog::Copied(params);
+  search_.Copied(params, pending_);
   if (params.bytes == 0) Forget();  // such a copy captures no op
   if (!pending_.empty()) Add(PointerOp(params));
 }
 
 void PointerLog::Filled(const FillParams& params) {
   AccessLog::Filled(params);
+  search_.Filled(params, pending_);
   if (params.count == 0) Forget();
   if (!pending_.empty()) Add(PointerOp(params));
 }
@@ -80,8 +89,9 @@ void PointerLog::Broke(absl::string_view why) {
   Forget();
 }
 
-absl::Status PointerLog::EndSection(const Graph& graph) {
+absl::Status PointerLog::EndSection(const Graph& graph, uint64_t own) {
   GRAPHTREE_RETURN_IF_ERROR(status_);
+  seen_all_.push_back(search_.EndSection(graph.op_count(), own));
   for (size_t i = ends_.empty() ? 0 : ends_.back(); i < ops_.size(); ++i) {
     GRAPHTREE_ASSIGN_OR_RETURN(const OpId id, graph.Find(tokens_[i]));
     ops_[i].set_id(id);

@@ -12,6 +12,9 @@
 // Where the body breaks, the ops so far belong to a graph of their own, a section; the tensors of
 // the part that point to inputs are noted like the arguments of an op.
 //
+// An address that the body has from elsewhere is looked for at each launch (address_search.h), so
+// that only a section with ops of a library has to be listed for that (EndSection, hidden).
+//
 // Thread rule: the capture's thread. Cost: the stream is asked for its last op at launches that
 // take a marked input, and at all launches if all ops are listed.
 #ifndef GRAPHTREE_GRAPHS_INPUTS_POINTER_LOG_H_
@@ -27,6 +30,7 @@
 #include "device/graph.h"
 #include "device/stream.h"
 #include "graphs/inputs/access_log.h"
+#include "graphs/inputs/address_search.h"
 #include "graphs/launcher.h"
 #include "graphs/inputs/pointer_slots.h"
 #include "graphs/tensor.h"
@@ -44,19 +48,30 @@ class PointerLog : public AccessLog {
   // `stream` is being captured; `inputs` are those that the body is given. `list_all`: for Claim.
   PointerLog(Stream& stream, absl::Span<const Value> inputs, std::vector<MarkedInput> marked,
              bool list_all)
-      : AccessLog(inputs), stream_(stream), marked_(std::move(marked)), list_all_(list_all) {}
+      : AccessLog(inputs),
+        stream_(stream),
+        marked_(std::move(marked)),
+        list_all_(list_all),
+        search_(RangesOf(marked_)) {}
 
   void Accessed(Access access, const Tensor& tensor, int argument) override;
   void Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) override;
   void Copied(const CopyParams& params) override;
   void Filled(const FillParams& params) override;
+  void SetsEvent() override { search_.SetEvent(); }
   void Broke(absl::string_view why) override;
 
   // Slots that point into the storage of this serial, which begins at `base`, are `input`'s.
   void Claim(uint64_t serial, Address base, uint32_t input);
 
-  // The ops since the last section ended were captured into `graph`.
-  absl::Status EndSection(const Graph& graph);
+  // The ops since the last section ended were captured into `graph`, and `own` ops that the recorder
+  // launched itself to bring inputs in.
+  absl::Status EndSection(const Graph& graph, uint64_t own);
+  // Whether each op of the section was told. If not, its graph may have addresses that are not in
+  // hidden().
+  bool has_seen_all(size_t section) const { return seen_all_[section]; }
+  // The marked inputs of which an op that was told has an address in no slot.
+  const std::vector<uint32_t>& hidden() const { return search_.hidden(); }
 
   // By section, the ops that take marked inputs, or all ops, with their ids in its graph. Called
   // once, after the end of the last section.
@@ -65,12 +80,15 @@ class PointerLog : public AccessLog {
   const std::vector<std::vector<PointerSlot>>& breaks() const { return breaks_; }
 
  private:
+  static std::vector<InputRange> RangesOf(const std::vector<MarkedInput>& marked);
   void Add(PointerOp op);
   void Forget();
 
   Stream& stream_;
   const std::vector<MarkedInput> marked_;
   const bool list_all_;
+  AddressSearch search_;
+  std::vector<bool> seen_all_;  // by section
   std::vector<PointerSlot> pending_;  // of the op that is launched next
   std::vector<uint64_t> pending_serials_;
   std::vector<PointerOp> ops_;

@@ -70,6 +70,8 @@ class WorkLog : public PassingObserver {
   void SetsEvent() override;
   void Broke(absl::string_view why) override;
 
+  // The ops of the open section that the launcher has captured.
+  uint64_t ops() const { return ops_; }
   // A section of `ops` ops was captured, of which the recorder itself launched `own`.
   void EndSection(uint64_t ops, uint64_t own);
 

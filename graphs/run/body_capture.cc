@@ -270,7 +270,7 @@ absl::Status BodyCapture::EndSection(const absl::Status& body) {
   for (size_t i = 0; i < tokens_.size(); ++i) {
     GRAPHTREE_ASSIGN_OR_RETURN(section->ingest[i].op, section->graph->Find(tokens_[i]));
   }
-  return listeners_->pointers().EndSection(*section->graph);
+  return listeners_->pointers().EndSection(*section->graph, tokens_.size());
 }
 
 // A graph without ops needs no executable: a hit then makes no device call.
@@ -290,8 +290,11 @@ bool BodyCapture::FinishGraph() {
   return false;
 }
 
-// The names of the ops of the open capture that no other op waits for.
+// The names of the ops of the open capture that no other op waits for. None if the launcher has
+// captured all of them: it has joined its own forks.
 std::string BodyCapture::OpenEnds() {
+  const absl::StatusOr<size_t> count = capture_stream_.CapturedOpCount();
+  if (count.ok() && *count == listeners_->work().ops() + tokens_.size()) return "";
   const absl::StatusOr<std::vector<Op>> ops = capture_stream_.CapturedOps();
   if (!ops.ok()) return "";
   std::vector<bool> awaited(ops->size(), false);
@@ -329,8 +332,8 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
     if (ErrorCodeOf(ended) != ErrorCode::kCaptureUnjoined) return ended;
     return Located(ended, absl::StrCat("break '", request.why,
                                        "' comes inside a fork that is not "
-                                       "joined before it; its work ends in ",
-                                       ends));
+                                       "joined before it",
+                                       ends.empty() ? "" : "; its work ends in ", ends));
   }
   if (!FinishGraph()) return draft_.status;
   graphtree::Cut cut;

@@ -171,6 +171,7 @@ absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft
     kept.push_back(block.base);
   }
   std::vector<std::vector<PointerOp>> ops = log->Take();
+  draft->hidden.insert(draft->hidden.end(), log->hidden().begin(), log->hidden().end());
   NoteStoredElsewhere(originals, draft);
   size_t number = 0;
   node->VisitSections([&](Section& section) {
@@ -179,7 +180,11 @@ absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft
     if (section.graph == nullptr && number > 1) return;
     std::vector<OpId> ingest;
     for (const IngestOp& op : section.ingest) ingest.push_back(op.op);
-    if (section.graph != nullptr) FindHidden(*section.graph, ingest, ranges, draft, &own);
+    const bool is_known =
+        !follows_kept && draft->rehearsal == nullptr && log->has_seen_all(number - 1);
+    if (section.graph != nullptr && !is_known) {
+      FindHidden(*section.graph, ingest, ranges, draft, &own);
+    }
     own.erase(std::remove_if(own.begin(), own.end(), TakesNothing), own.end());
     section.pointers = PointerTable(std::move(own), patched, originals, kept);
   });

@@ -253,6 +253,7 @@ TEST_P(CaptureErrorsTest, AllocatingPastTheDeviceOnAnotherThread) {
 TEST_P(CaptureErrorsTest, TheFrontierOutsideOfOne) {
   EXPECT_THAT(a().CaptureFrontier(), HasError(ErrorCode::kIllegalState, "captur"));
   EXPECT_THAT(a().CapturedOps(), HasError(ErrorCode::kIllegalState, "captur"));
+  EXPECT_THAT(a().CapturedOpCount(), HasError(ErrorCode::kIllegalState, "captur"));
 }
 
 TEST_P(CaptureErrorsTest, DestroyingAStreamInTheMiddleOfIt) {

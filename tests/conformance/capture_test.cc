@@ -312,6 +312,8 @@ TEST_P(CaptureTest, OpsAreListedWhileItIsOpen) {
   EXPECT_THAT(Append(a(), log, 1), IsOk());
   EXPECT_THAT(a().Fill(log.base, 0, 4, 2), IsOk());
   ASSERT_OK_AND_ASSIGN(const std::vector<Op> ops, a().CapturedOps());
+  ASSERT_OK_AND_ASSIGN(const size_t count, a().CapturedOpCount());
+  EXPECT_EQ(count, ops.size());
   EXPECT_THAT(Append(a(), log, 2), IsOk());
   const std::unique_ptr<Graph> graph = End(a());
   ASSERT_NE(graph, nullptr);

@@ -274,4 +274,10 @@ absl::StatusOr<std::vector<Op>> HostStream::CapturedOps() {
   return queue_->part.capture->ops;
 }
 
+absl::StatusOr<size_t> HostStream::CapturedOpCount() {
+  const Engine::Lock lock = core_->engine.Guard();
+  GRAPHTREE_RETURN_IF_ERROR(MayListCapture("the number of captured ops"));
+  return queue_->part.capture->ops.size();
+}
+
 }  // namespace graphtree::host

@@ -35,6 +35,7 @@ class HostStream : public QueuedStream {
   absl::StatusOr<std::unique_ptr<Graph>> EndCapture() override;
   absl::StatusOr<std::vector<OpToken>> CaptureFrontier() override;
   absl::StatusOr<std::vector<Op>> CapturedOps() override;
+  absl::StatusOr<size_t> CapturedOpCount() override;
 
  private:
   // An error if the event is another device's.
