@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -16,7 +17,9 @@ namespace graphtree {
 namespace {
 
 // Type, number of dimensions, sizes, strides: equal words mean equal layouts.
-using Words = std::vector<int64_t>;
+// Most have four dimensions at most, and need no heap.
+using Words = absl::InlinedVector<int64_t, 10>;
+using Strides = absl::InlinedVector<int64_t, 4>;
 
 struct Table {
   std::mutex mutex;
@@ -40,8 +43,8 @@ constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
 // The product of two numbers that are not negative, or kMost where the product is larger.
 int64_t Times(int64_t a, int64_t b) { return b != 0 && a > kMost / b ? kMost : a * b; }
 
-std::vector<int64_t> RowMajor(absl::Span<const int64_t> sizes) {
-  std::vector<int64_t> strides(sizes.size());
+Strides RowMajor(absl::Span<const int64_t> sizes) {
+  Strides strides(sizes.size());
   int64_t step = 1;
   for (size_t i = sizes.size(); i-- > 0;) {
     strides[i] = step;
@@ -143,7 +146,7 @@ Layout::Layout(DType type, absl::Span<const int64_t> sizes, absl::Span<const int
       sizes_(sizes.begin(), sizes.end()),
       strides_(strides.begin(), strides.end()) {
   const absl::StatusOr<Extent> extent = ExtentOf(type, sizes, strides);
-  const std::vector<int64_t> row_major = RowMajor(sizes);
+  const Strides row_major = RowMajor(sizes);
   dense_ = sizes.size() == strides.size();
   for (size_t i = 0; i < sizes.size() && dense_; ++i) {
     dense_ = sizes[i] <= 1 || strides[i] == row_major[i] || (extent.ok() && extent->elements == 0);

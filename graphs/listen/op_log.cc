@@ -35,7 +35,7 @@ void OpLog::Accessed(Access access, const Tensor& tensor, int argument) {
 
 void OpLog::Launched(const Kernel& kernel, const LaunchShape& shape, Arguments arguments) {
   PassingObserver::Launched(kernel, shape, arguments);
-  if (kernel.owner() == KernelOwner::kLibrary) return;
+  if (stacks_ == nullptr || kernel.owner() == KernelOwner::kLibrary) return;
   LoggedLaunch launch;
   launch.site = launching_;
   launch.grid_and_block = {shape.grid.x,  shape.grid.y,  shape.grid.z,

@@ -42,7 +42,8 @@ struct LoggedLaunch {
 
 class OpLog : public PassingObserver {
  public:
-  // Both outlive the log. `stacks` may be null: then no place is noted.
+  // Both outlive the log. `stacks` may be null: then no place is noted, nor what ops are launched
+  // with beside memory.
   OpLog(AccessObserver* next, CallStacks* stacks) : PassingObserver(next), stacks_(stacks) {}
 
   void Launching(absl::string_view op) override;
@@ -54,7 +55,7 @@ class OpLog : public PassingObserver {
     accesses_.push_back({launching_.op, Access::kWrite, range, launching_.at});
   }
 
-  // The body's own kernels, in the order of their launches.
+  // The body's own kernels, in the order of their launches; none without stacks.
   const std::vector<LoggedLaunch>& launches() const { return launches_; }
   const std::vector<LoggedAccess>& accesses() const { return accesses_; }
   // The ops whose declarations touch `range`, each once: "'norm' and 'attend'"; empty if none.
