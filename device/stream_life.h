@@ -83,6 +83,9 @@ class StreamLife {
   absl::StatusOr<bool> IsDone();
   // No capture if the stream has ended.
   absl::StatusOr<CaptureInfo> Capture();
+  // Whether the stream left an event where it began that capture: then Await succeeds meanwhile,
+  // and what comes behind comes after all that was put on the stream before.
+  bool HasLeftEventBefore(uint64_t capture) { return BeforeThe(capture) != nullptr; }
   // Calls `use` with the stream, which does not end meanwhile. Fails if the stream has ended.
   absl::Status Use(absl::FunctionRef<absl::Status(Stream&)> use);
 

@@ -283,7 +283,7 @@ void StreamTable::NoteFreed(uint32_t streams, Quanta bytes) {
 void StreamTable::SettleAside() {
   for (uint32_t bits = aside().bits(); bits != 0; bits &= bits - 1) {
     const uint32_t number = static_cast<uint32_t>(std::countr_zero(bits));
-    if (!IsCapturedElsewhere(slots_[number])) uses_.Settle(number, clock_);
+    if (!IsLostToCapture(slots_[number])) uses_.Settle(number, clock_);
   }
 }
 
@@ -302,11 +302,13 @@ uint64_t StreamTable::CaptureOfLast() const {
   return 0;
 }
 
-bool StreamTable::IsCapturedElsewhere(const Slot& slot) const {
+bool StreamTable::IsLostToCapture(const Slot& slot) const {
   if (device_.open_captures() == 0) return false;
   const uint64_t own = CaptureOfLast();
   if (own != 0 && device_.open_captures() == 1) return false;
-  return AnyCaptures(slot, [own](const Known&, uint64_t capture) { return capture != own; });
+  return AnyCaptures(slot, [own](const Known& known, uint64_t capture) {
+    return capture != own && !MayAwaitBefore(known, capture);
+  });
 }
 
 // Who waits for a stream has waited for all that this stream has waited for.
@@ -348,6 +350,7 @@ absl::Status StreamTable::OrderAfterOne(const Known& other, Stream& stream, uint
   }
   if (has_ended || info.id == capture) return Await(*other.life, stream);
   if (info.id == 0) return absl::OkStatus();
+  if (capture != 0 && MayAwaitBefore(other, info.id)) return absl::OkStatus();
   const bool is_of_its_graph = other.used_in == info.id;
   if (capture == 0 && !is_of_its_graph) return Await(*other.life, stream);
   return absl::FailedPreconditionError(
@@ -382,7 +385,8 @@ absl::StatusOr<uint32_t> StreamTable::OutOfReach(uint32_t number, Stream& stream
     for (const Known& known : slots_[other].streams) {
       GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo info, known.life->Capture());
       const bool is_elsewhere = info.id != 0 && info.id != own.id;
-      if (is_elsewhere && !HasWaitedFor(waiter, other)) bits |= 1u << other;
+      if (!is_elsewhere || MayAwaitBefore(known, info.id)) continue;
+      if (!HasWaitedFor(waiter, other)) bits |= 1u << other;
     }
   }
   return bits;

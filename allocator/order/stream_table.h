@@ -12,9 +12,11 @@
 // pool's free memory are ordered by whoever launches them, so a launch on another stream than the
 // launch before it is such a wait, too.
 //
-// A stream that captures cannot be awaited. Bytes that it may still use are left alone then, and
-// others are taken; so bytes that were freed while another stream was the last one are known by
-// their ranges, until an allocation has to know in which order they come (set_aside.h).
+// A stream that captures can be awaited only by the event that it left where it began the capture,
+// and not if the capture itself uses the pool's bytes. Where there is no such event, bytes that the
+// stream may still use are left alone, and others are taken; so bytes that were freed while another
+// stream was the last one are known by their ranges, until an allocation has to know in which order
+// they come (set_aside.h).
 //
 // Inside a capture the same two calls make an edge of the graph, which orders nothing outside of
 // it. Work that was put on a stream before the capture cannot be awaited from within it, nor is it
@@ -185,8 +187,12 @@ class StreamTable {
   // Whether one of the slot's streams is in a capture now, and `may(stream, capture)` is true.
   template <typename May>
   static bool AnyCaptures(const Slot& slot, const May& may);
+  // Whether the stream's work from before this capture, in which it is, can be awaited meanwhile.
+  static bool MayAwaitBefore(const Known& known, uint64_t capture) {
+    return known.used_in != capture && known.life->HasLeftEventBefore(capture);
+  }
   // By a capture that the stream that was asked about last is not in.
-  bool IsCapturedElsewhere(const Slot& slot) const;
+  bool IsLostToCapture(const Slot& slot) const;
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
   absl::Status MakeEvent();

@@ -61,6 +61,35 @@ TEST_P(CapturesBesideTest, MemoryIsUsedAgain) { ExpectFlat(/*holds=*/false); }
 // What was made on the stream that captures is freed meanwhile.
 TEST_P(CapturesBesideTest, WhatIsFreedMeanwhileKeepsNothingElseBack) { ExpectFlat(/*holds=*/true); }
 
+// What the stream that captures has used is freed while a second one is the last, and a third one
+// goes on: it can come after the event that the first has left.
+TEST_P(CapturesBesideTest, AThirdStreamUsesMemoryAgain) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> third, device().NewStream());
+  for (const bool replays : {true, false}) {
+    OpenTree({});
+    const FunctionId twice = RegisterTwice(replays);
+    const Tensor x = Given(1), y = Given(2);
+    Values first, second, out;
+    uint64_t at_first = 0;
+    for (int round = 0; round < kRounds; ++round) {
+      if (round == kFirstRounds) at_first = reserved();
+      first = RunOn(a(), twice, {x});
+      second = RunOn(b(), twice, {y});
+      first.clear();
+      SynchronizeBoth();
+      ASSERT_THAT(a().BeginCapture(CaptureMode::kRelaxed), IsOk());
+      out = RunOn(*third, twice, {x});
+      ASSERT_THAT(a().EndCapture().status(), IsOk());
+      EXPECT_THAT(third->Synchronize(), IsOk());
+      EXPECT_EQ(Read(out[0]), Times(PatternOf(1), 2));
+    }
+    EXPECT_EQ(reserved(), at_first) << "replays: " << replays;
+    first.clear(), second.clear(), out.clear();
+    ASSERT_THAT(third->Synchronize(), IsOk());
+    CloseTree();
+  }
+}
+
 // What is recorded meanwhile may lie in new memory, as its launches come after nothing that cannot
 // be awaited. The next recordings use that memory, too.
 TEST_P(CapturesBesideTest, RecordingsUseMemoryAgain) {
