@@ -78,12 +78,18 @@ bool ClassifyOutputs(const StepMemory& memory, Path& path, const Values& origina
   return true;
 }
 
-void RedirectOutputs(const Values& originals, Draft* draft) {
+void RedirectKept(Draft* draft) {
+  for (size_t i = 0; i < draft->outputs.size(); ++i) {
+    const OutputSlot& slot = draft->node->outputs[i];
+    if (slot.kind == OutputKind::kKept) draft->outputs[i] = ViewOfKept(*draft->node, slot);
+  }
+}
+
+// The body was given managed inputs themselves, and stand-ins for others.
+void RedirectInputs(const Values& originals, Draft* draft) {
   const Node& node = *draft->node;
   for (size_t i = 0; i < draft->outputs.size(); ++i) {
     const OutputSlot& slot = node.outputs[i];
-    if (slot.kind == OutputKind::kKept) draft->outputs[i] = ViewOfKept(node, slot);
-    // The body was given managed inputs themselves, and stand-ins for others.
     const bool stands_in =
         slot.kind == OutputKind::kInput && node.roles[slot.source] != InputRole::kManaged;
     if (stands_in) draft->outputs[i] = ViewOfInput(originals[slot.source], slot);

@@ -16,9 +16,11 @@ namespace graphtree {
 // error.
 bool ClassifyOutputs(const StepMemory& memory, Path& path, const Values& originals,
                      const StepAllocator& allocator, Draft* draft);
-// After the first launch: changes outputs that the call is handed where their slot says that they
-// lie elsewhere than in the body, in the caller's input or in a kept output's place.
-void RedirectOutputs(const Values& originals, Draft* draft);
+// Change outputs that the call is handed, and that lie elsewhere than the body had them. After the
+// first launch: kept outputs lie in their places.
+void RedirectKept(Draft* draft);
+// Before the recording joins the tree: what the body returns of its inputs is the caller's.
+void RedirectInputs(const Values& originals, Draft* draft);
 
 }  // namespace graphtree
 

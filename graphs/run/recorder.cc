@@ -281,7 +281,7 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
   } else {
     GRAPHTREE_RETURN_IF_ERROR(Located(needs_.kept.Place(node, stream), name));
   }
-  RedirectOutputs(attempt->originals, &draft);
+  RedirectKept(&draft);
   return absl::OkStatus();
 }
 
@@ -303,6 +303,7 @@ void Recorder::NoteConsumed(const Values& originals, const GivenInputs& given, N
 absl::Status Recorder::Attach(Attempt* attempt, Call& call) {
   Draft& draft = attempt->draft();
   Node* node = draft.node.get();
+  RedirectInputs(attempt->originals, &draft);
   needs_.ground.TellOwners(attempt->originals, call);
   needs_.ground.memory->TellOwners(node->held, call.stream);
   // Inputs that the function consumed may go now: the launch that reads them has been made.
