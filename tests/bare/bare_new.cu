@@ -22,14 +22,21 @@ class BareNewOnCuda : public BareNew {
     if (stream_ != nullptr) Note(cudaStreamDestroy(stream_));
   }
 
+  void Launch(const std::vector<BareLaunch>& launches) override {
+    for (const BareLaunch& launch : launches) {
+      Note(cudaLaunchKernel(launch.symbol, Dim(launch.grid), Dim(launch.block),
+                            const_cast<void**>(launch.arguments.data()), 0, stream_));
+    }
+  }
+
   void Meet(const std::vector<BareLaunch>& launches) override {
-    LaunchAll(launches);
+    Launch(launches);
     Record(launches);
   }
 
   void Record(const std::vector<BareLaunch>& launches) override {
     Note(cudaStreamBeginCapture(stream_, cudaStreamCaptureModeThreadLocal));
-    LaunchAll(launches);
+    Launch(launches);
     graphs_.push_back(nullptr);
     executables_.push_back(nullptr);
     Note(cudaStreamEndCapture(stream_, &graphs_.back()));
@@ -68,13 +75,6 @@ class BareNewOnCuda : public BareNew {
   // Keeps the first error.
   void Note(cudaError_t error) {
     if (error_ == cudaSuccess) error_ = error;
-  }
-
-  void LaunchAll(const std::vector<BareLaunch>& launches) {
-    for (const BareLaunch& launch : launches) {
-      Note(cudaLaunchKernel(launch.symbol, Dim(launch.grid), Dim(launch.block),
-                            const_cast<void**>(launch.arguments.data()), 0, stream_));
-    }
   }
 
   void Instantiate(size_t graph) {

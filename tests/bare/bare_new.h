@@ -2,7 +2,8 @@
 // of launches for the first time, and to have its executable again.
 //
 //   auto bare = BareNew::Make();
-//   bare->Meet(launches);      // one eager run, then Record
+//   bare->Launch(launches);    // one eager run
+//   bare->Meet(launches);      // Launch, then Record
 //   bare->Record(launches);    // capture, instantiate and launch
 //   bare->Back(0);             // destroys the executable made last, instantiates graph 0 again,
 //                              // launches it
@@ -28,6 +29,7 @@ class BareNew {
   static absl::StatusOr<std::unique_ptr<BareNew>> Make();
   virtual ~BareNew() = default;
 
+  virtual void Launch(const std::vector<BareLaunch>& launches) = 0;
   virtual void Meet(const std::vector<BareLaunch>& launches) = 0;
   virtual void Record(const std::vector<BareLaunch>& launches) = 0;
   // REQUIRES: Record or Meet was called more than `graph` times since Forget.

@@ -128,36 +128,56 @@ absl::StatusOr<uint64_t> PlanWorld::FreeBytes() {
   return info.free_bytes;
 }
 
+const Kernel& PlanWorld::Op::kernel() const {
+  switch (kind) {
+    case OpKind::kFill: return FillPatternKernel();
+    case OpKind::kAdd: return AddKernel();
+    case OpKind::kIncrement: return IncrementKernel();
+  }
+  return AddKernel();
+}
+
 PlanWorld::Ops PlanWorld::LayerOps(int32_t tokens, uint32_t layer) const {
   const Address buffers[] = {on_.memory().base, on_.memory().base + on_.memory().bytes / 2};
   const uint32_t count = CountOf(tokens);
   Ops ops;
-  if (layer == 0) ops.push_back(std::make_unique<Op>(Op{buffers[0], 0, count, 1}));
+  if (layer == 0) ops.push_back(std::make_unique<Op>(Op{OpKind::kFill, buffers[0], 0, count}));
   for (uint32_t kernel = 0; kernel < kKernelsOfLayer; ++kernel) {
     const uint32_t turn = kernel % 2;
-    ops.push_back(std::make_unique<Op>(Op{buffers[1 - turn], buffers[turn], count, 0}));
+    ops.push_back(
+        std::make_unique<Op>(Op{OpKind::kAdd, buffers[1 - turn], buffers[turn], count}));
   }
   return ops;
 }
 
-absl::Status PlanWorld::MeetOnHost(const Ops& ops) {
-  const auto launch = [&]() -> absl::Status {
-    for (const std::unique_ptr<Op>& op : ops) {
-      const AddressRange target = {op->target, uint64_t{op->count} * 4};
-      const AddressRange source = {op->source, uint64_t{op->count} * 4};
-      const bool is_fill = op->source == 0;
-      std::vector<Argument> arguments = {Argument::Out(target)};
-      if (is_fill) arguments.push_back(Argument::Value(op->seed));
-      if (!is_fill) arguments.insert(arguments.end(), 2, Argument::In(source));
-      arguments.push_back(Argument::Value(op->count));
-      GRAPHTREE_RETURN_IF_ERROR(bare_stream_->Launch(is_fill ? FillPatternKernel() : AddKernel(),
-                                                     ShapeOf(op->count), arguments));
+PlanWorld::Ops PlanWorld::PartOps(int32_t tokens) const {
+  Ops ops;
+  ops.push_back(std::make_unique<Op>(
+      Op{OpKind::kIncrement, on_.memory().base, 0, CountOf(tokens)}));
+  return ops;
+}
+
+absl::Status PlanWorld::LaunchOnHost(const Ops& ops) {
+  for (const std::unique_ptr<Op>& op : ops) {
+    const AddressRange target = {op->target, uint64_t{op->count} * 4};
+    const AddressRange source = {op->source, uint64_t{op->count} * 4};
+    std::vector<Argument> arguments = {op->kind == OpKind::kIncrement ? Argument::InOut(target)
+                                                                      : Argument::Out(target)};
+    if (op->kind == OpKind::kAdd) {
+      arguments.insert(arguments.end(), 2, Argument::In(source));
+    } else {
+      arguments.push_back(Argument::Value(op->word));
     }
-    return absl::OkStatus();
-  };
-  GRAPHTREE_RETURN_IF_ERROR(launch());
+    arguments.push_back(Argument::Value(op->count));
+    GRAPHTREE_RETURN_IF_ERROR(bare_stream_->Launch(op->kernel(), ShapeOf(op->count), arguments));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlanWorld::MeetOnHost(const Ops& ops) {
+  GRAPHTREE_RETURN_IF_ERROR(LaunchOnHost(ops));
   GRAPHTREE_RETURN_IF_ERROR(bare_stream_->BeginCapture(CaptureMode::kThreadLocal));
-  GRAPHTREE_RETURN_IF_ERROR(launch());
+  GRAPHTREE_RETURN_IF_ERROR(LaunchOnHost(ops));
   HostGraph made;
   GRAPHTREE_ASSIGN_OR_RETURN(made.graph, bare_stream_->EndCapture());
   GRAPHTREE_ASSIGN_OR_RETURN(made.executable, made.graph->Instantiate());
@@ -166,37 +186,49 @@ absl::Status PlanWorld::MeetOnHost(const Ops& ops) {
   return absl::OkStatus();
 }
 
-void PlanWorld::MeetOnCuda(const Ops& ops) {
+std::vector<BareLaunch> PlanWorld::LaunchesOf(const Ops& ops) {
   std::vector<BareLaunch> launches;
   for (const std::unique_ptr<Op>& op : ops) {
-    const bool is_fill = op->source == 0;
-    const Kernel& kernel = is_fill ? FillPatternKernel() : AddKernel();
     const LaunchShape shape = ShapeOf(op->count);
-    std::vector<const void*> arguments = {&op->target, &op->seed, &op->count};
-    if (!is_fill) arguments = {&op->target, &op->source, &op->source, &op->count};
-    launches.push_back({std::get<CudaSymbol>(kernel.cuda()).symbol, shape.grid, shape.block,
+    std::vector<const void*> arguments = {&op->target, &op->word, &op->count};
+    if (op->kind == OpKind::kAdd) {
+      arguments = {&op->target, &op->source, &op->source, &op->count};
+    }
+    launches.push_back({std::get<CudaSymbol>(op->kernel().cuda()).symbol, shape.grid, shape.block,
                         std::move(arguments)});
   }
-  bare_->Meet(launches);
+  return launches;
+}
+
+absl::Status PlanWorld::MeetOps(const Ops& ops, bool records) {
+  if (bare_ == nullptr) return records ? MeetOnHost(ops) : LaunchOnHost(ops);
+  if (records) {
+    bare_->Meet(LaunchesOf(ops));
+  } else {
+    bare_->Launch(LaunchesOf(ops));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status PlanWorld::MeetBare(int32_t tokens, Mode mode) {
-  std::vector<Ops> graphs;
+  Ops graph;
+  const auto end_graph = [&]() -> absl::Status {
+    ++bare_graphs_;
+    GRAPHTREE_RETURN_IF_ERROR(MeetOps(graph, /*records=*/true));
+    kept_.push_back(std::exchange(graph, {}));
+    return absl::OkStatus();
+  };
   for (uint32_t layer = 0; layer < options_.layers; ++layer) {
     Ops ops = LayerOps(tokens, layer);
-    if (layer == 0 || mode == Mode::kSegmented) graphs.emplace_back();
-    std::move(ops.begin(), ops.end(), std::back_inserter(graphs.back()));
+    std::move(ops.begin(), ops.end(), std::back_inserter(graph));
+    if (mode != Mode::kSegmented) continue;
+    GRAPHTREE_RETURN_IF_ERROR(end_graph());
+    // Once in the eager run, and once between two graphs.
+    Ops part = PartOps(tokens);
+    for (int run = 0; run < 2; ++run) GRAPHTREE_RETURN_IF_ERROR(MeetOps(part, /*records=*/false));
+    kept_.push_back(std::move(part));
   }
-  for (const Ops& ops : graphs) {
-    ++bare_graphs_;
-    if (bare_ != nullptr) {
-      MeetOnCuda(ops);
-    } else {
-      GRAPHTREE_RETURN_IF_ERROR(MeetOnHost(ops));
-    }
-  }
-  for (Ops& ops : graphs) kept_.push_back(std::move(ops));
-  return absl::OkStatus();
+  return graph.empty() ? absl::OkStatus() : end_graph();
 }
 
 absl::Status PlanWorld::DrainBare() {

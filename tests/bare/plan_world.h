@@ -4,7 +4,7 @@
 //   body of a shape    fill x -> [layer: y = x + x, 8 times over] x layers    memory by tokens
 //   segmented                    ... | break | ...                             one cut a layer
 //   bare, full         one eager run, capture, instantiate, launch
-//   bare, segmented    the same, a graph for each layer
+//   bare, segmented    the same, a graph for each layer, and what the break runs after each
 #ifndef GRAPHTREE_TESTS_BARE_PLAN_WORLD_H_
 #define GRAPHTREE_TESTS_BARE_PLAN_WORLD_H_
 
@@ -59,12 +59,15 @@ class PlanWorld {
   uint64_t bare_graphs() const { return bare_graphs_; }
 
  private:
+  enum class OpKind : uint8_t { kFill, kAdd, kIncrement };
   // One kernel of a chain, for the host device and for CUDA.
   struct Op {
+    OpKind kind = OpKind::kAdd;
     Address target = 0;
     Address source = 0;
     uint32_t count = 0;
-    uint32_t seed = 0;
+    uint32_t word = 1;  // that is filled in, or added
+    const Kernel& kernel() const;
   };
   using Ops = std::vector<std::unique_ptr<Op>>;
 
@@ -72,8 +75,13 @@ class PlanWorld {
   absl::Status SetUp(const std::string& device);
   Values Body(Launcher& on, const ProgramInputs& in) const;
   Ops LayerOps(int32_t tokens, uint32_t layer) const;
+  // What the break after a layer runs.
+  Ops PartOps(int32_t tokens) const;
+  absl::Status LaunchOnHost(const Ops& ops);
   absl::Status MeetOnHost(const Ops& ops);
-  void MeetOnCuda(const Ops& ops);
+  static std::vector<BareLaunch> LaunchesOf(const Ops& ops);
+  // Runs the ops eagerly, and records them where `records`.
+  absl::Status MeetOps(const Ops& ops, bool records);
 
   const PlanWorldOptions options_;
   BenchDevice on_;
