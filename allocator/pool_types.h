@@ -44,6 +44,7 @@ struct MemoryWanted {
   uint64_t bytes = 0;    // of the request
   uint64_t missing = 0;  // physical memory that could not be had; 0: addresses are used up
   int attempt = 0;       // 0, 1, ... for one request
+  bool is_limit = false;  // the pool's own limit is reached, not the device's memory
 };
 // Returns true if the server gave something back, so that another attempt makes sense. The callback
 // may call the pool to free, to drop checkpoints and to trim; taking checkpoints, restoring,

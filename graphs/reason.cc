@@ -46,6 +46,9 @@ constexpr Row kRows[] = {
     {Reason::kOverBudget, "over_budget", "the tree's budget has no room for it"},
     {Reason::kPaused, "paused",
      "its recording has failed, and is tried again after some more runs of it"},
+    {Reason::kGivenUp, "given_up",
+     "its recording was given up, as another run lacked the memory that it held, and is made again "
+     "after some more runs of it"},
     {Reason::kRecordedApart, "recorded_apart",
      "its options say that Tree::Record alone records it, and no recording serves the call; call "
      "Tree::Record"},
@@ -72,6 +75,8 @@ constexpr Row kRows[] = {
     {Reason::kBytesEvicted, "bytes_evicted",
      "an executable went to make room for another, because the tree's executables took as much "
      "device memory as TreeBudget::executable_bytes allows; its recording stays"},
+    {Reason::kMemoryEvicted, "memory_evicted",
+     "a recording went, as a run lacked the pool's memory that it held"},
     {Reason::kFunctionEvicted, "function_evicted",
      "a recording went because its function, or the one that it came after, was unregistered or is "
      "not recorded any more"},

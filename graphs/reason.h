@@ -27,6 +27,7 @@ enum class Reason : uint8_t {
   kShapeLimit,         // other shapes have all the places, and are used more
   kOverBudget,         // the tree's budget has no room for it beside the path that it is on
   kPaused,             // its recording has failed; it is tried again after some more runs
+  kGivenUp,            // its recording was given up for memory; it is made again after some runs
   kRecordedApart,      // Tree::Record alone records it, and no recording serves the call
   // Recorded again although the function has a recording at this place.
   kStaticMoved,        // a static input has another address
@@ -40,6 +41,7 @@ enum class Reason : uint8_t {
   kShapeEvicted,       // recordings of a shape that lost its place, or its warm-up
   kExecutableEvicted,  // an executable, for the budget of executables
   kBytesEvicted,       // an executable, for the budget of their bytes
+  kMemoryEvicted,      // a recording, as a run lacked the memory that it held
   kFunctionEvicted,    // recordings of a function that is not recorded any more
   kSpareDropped,       // a second executable of a recording, for any of these, or not made
   kWorkspaceMoved,     // a library's workspace that it points to has other memory now

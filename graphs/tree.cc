@@ -95,6 +95,16 @@ void Tree::GiveUp(const Share& beyond) {
   core_->GiveUp(beyond);
 }
 
+uint64_t Tree::GiveMemory(uint64_t bytes, const std::string& for_whom) {
+  const DoorMark door;
+  return core_->GiveMemory(bytes, for_whom);
+}
+
+bool Tree::IsInside() const { return core_->gate().is_mine(); }
+bool Tree::IsOthers() const { return core_->gate().IsOthers(); }
+
+void Tree::EndPause(FunctionId function) { core_->EndPause(function); }
+
 absl::Status Tree::Run(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                        Values* outputs) {
   return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0));

@@ -165,6 +165,20 @@ class Tree {
   // so that others have room which share a budget with the tree (shared_budget.h). Waits for a call
   // that another thread is in. Does nothing inside of a body, or of Inspect.
   void GiveUp(const Share& beyond);
+  // Likewise, so that others have memory: unmaps what nobody uses, and gives recordings up, the
+  // least valuable first, until the tree has so many bytes less. Nothing is given up where all of
+  // them would not do. `for_whom` is told to who runs eagerly then: "'decode' lacked memory".
+  // Returns what was unmapped.
+  uint64_t GiveMemory(uint64_t bytes, const std::string& for_whom);
+  // What pauses of the function, as its recording has failed or was given up, is recorded by the
+  // next calls.
+  void EndPause(FunctionId function);
+
+  // Whether this thread is in the tree: in a body of a call, in a look, or in what ends there.
+  bool IsInside() const;
+  // Whether another thread is. Of two threads that are each in one of two trees, and then ask this
+  // of the other one, one at least is told so.
+  bool IsOthers() const;
 
   // Memory that a library keeps between calls; see workspaces.h. Recordings that were made with
   // other memory than the library has now are not launched, but made again. A body may call

@@ -195,7 +195,8 @@ uint32_t BlockMaker::FirstPlace(const Search& search, uint32_t begin, uint32_t e
 absl::Status BlockMaker::AskServer(Making* making, absl::Status status) {
   for (int attempt = 0; making->LacksMemory(status); ++attempt) {
     const RegionExtent extent = arena_.ExtentOf(ledger_.record(making->block.index));
-    const MemoryWanted wanted = {extent.end - extent.begin, making->shortage.missing, attempt};
+    const MemoryWanted wanted = {extent.end - extent.begin, making->shortage.missing, attempt,
+                                 making->shortage.is_limit};
     if (!ServerGives(wanted, making->block)) break;
     status = MakeReadyHere(making);
     if (!status.ok()) status = SearchOn(making, std::move(status));

@@ -113,6 +113,23 @@ uint64_t Growth::FreePieceBytes(bool break_checkpoints) const {
   return bytes;
 }
 
+uint64_t Growth::FreePieceBytesBut(const std::vector<uint32_t>& sectors) const {
+  uint64_t bytes = 0;
+  for (Region region : {Region::kStep, Region::kLasting}) {
+    const std::vector<uint8_t> uses = PieceUses(region);
+    for (uint32_t i = 0; i < row(region).count(); ++i) {
+      const Piece& piece = row(region).piece(i);
+      const bool stays = region == Region::kStep &&
+                         std::any_of(sectors.begin(), sectors.end(), [&piece](uint32_t sector) {
+                           return piece.offset < SectorBegin(sector + 1) &&
+                                  SectorBegin(sector) < piece.offset + piece.bytes;
+                         });
+      if (!stays && MayGo(piece, uses[i], /*break_checkpoints=*/true)) bytes += piece.bytes;
+    }
+  }
+  return bytes;
+}
+
 uint64_t Growth::ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints) {
   uint64_t released = 0;
   for (Region region : {Region::kStep, Region::kLasting}) {

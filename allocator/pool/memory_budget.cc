@@ -82,6 +82,17 @@ absl::StatusOr<uint64_t> MemoryBudget::Trim(uint64_t goal_bytes, bool break_chec
   return later;
 }
 
+uint64_t MemoryBudget::MostToRelease(absl::Span<const CheckpointId> stay) const {
+  std::vector<uint32_t> sectors;
+  for (const CheckpointId id : stay) {
+    const uint32_t node = ledger_.FindCheckpoint(id.index, id.generation);
+    if (node == kNoId) continue;
+    const std::vector<uint32_t>& way = ledger_.checkpoints().node(node).footprint;
+    sectors.insert(sectors.end(), way.begin(), way.end());
+  }
+  return growth_.FreePieceBytesBut(sectors);
+}
+
 absl::Status MemoryBudget::SetLimit(uint64_t bytes) {
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));

@@ -16,7 +16,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "allocator/books/ledger.h"
+#include "allocator/ids.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
 #include "allocator/pool/growth.h"
@@ -40,6 +42,9 @@ class MemoryBudget {
   // `goal_bytes` are mapped. With `break_checkpoints` also those that only checkpoints hold, which
   // a pool that serves recordings refuses. Returns the bytes that were, or later will be, released.
   absl::StatusOr<uint64_t> Trim(uint64_t goal_bytes, bool break_checkpoints = false);
+  // Bytes that would be free to go if there were no checkpoints but these. One that was dropped
+  // counts as none.
+  uint64_t MostToRelease(absl::Span<const CheckpointId> stay) const;
   // Refused if `bytes` is less than what is live, or less than what a parked pool would wake.
   absl::Status SetLimit(uint64_t bytes);
   // Pieces under `range` are never unmapped until that very range is unpinned as often.

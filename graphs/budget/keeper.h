@@ -6,6 +6,8 @@
 //                            `- D - E         the executables of any of C, D, E may go alone
 //   spares (section.h)                        of A to E: go before any of these
 //
+// Where a run lacks the pool's memory, recordings go whole, too, as they hold some.
+//
 // Evicted things are taken out of the tree at once and destroyed later (graveyard.h). An eviction
 // is counted under the reason of the budget that was full.
 //
@@ -18,6 +20,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -25,6 +28,7 @@
 #include "absl/container/flat_hash_set.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
+#include "allocator/pool_types.h"
 #include "device/device.h"
 #include "graphs/match/admission.h"
 #include "graphs/budget.h"
@@ -36,6 +40,7 @@
 #include "graphs/recording/node.h"
 #include "graphs/recording/path.h"
 #include "graphs/reason.h"
+#include "graphs/memory/memory_giver.h"
 #include "graphs/memory/step_memory.h"
 
 namespace graphtree {
@@ -125,6 +130,14 @@ class Keeper {
   // executable for `node`; those that the node has already are not counted yet, and do not go.
   bool EvictOneExecutable(Reason reason, const Node& node);
 
+  // A run lacks memory of the pool's: gives up recordings, the least valuable first, and never one
+  // on the path in force or that is replayed now. False if that would not help, or none may go. A
+  // shape pays for what was given up of it before it is recorded again (given_up.h).
+  bool GiveMemory(const MemoryWanted& wanted, const MemoryGiver::Taker& taker);
+  // Between calls: unmaps what nobody uses, and gives recordings up, until so many bytes fewer are
+  // mapped. None goes where all of them would not do. Returns what was unmapped.
+  uint64_t GiveMemoryAway(uint64_t bytes, const std::string& why);
+
   // A call of the tree is over: of a budget that others share it keeps what it holds.
   void Settle() { sharer_.Settle(Shared(held_)); }
   struct SettledAtTheEnd {
@@ -182,6 +195,14 @@ class Keeper {
   bool TakeRoomForNode();
   // Evicts the recording without others below it that is worth the least. False if none may go.
   bool EvictOneLeaf();
+  // The path in force, and what is replayed now with all before it.
+  NodeSet InForce(const Node* replays) const;
+  // Whether that much would be unmapped if all recordings went that may.
+  bool HaveRecordings(uint64_t bytes, const Node* replays) const;
+  // Up to so many; returns how many went.
+  uint64_t GiveUpForMemory(uint64_t most, const Node* replays, const std::string& why);
+  bool GiveUpOneForMemory(const Node* replays, const std::string& why);
+  void PayRent(const Node& node, const std::string& why);
   absl::Status NoRoomFor(const Variant& variant) const;
   void Evict(const Node& node, size_t section, std::unique_ptr<Executable> executable);
   void EvictSpare(const Node& node, size_t number, Section* section);

@@ -91,9 +91,10 @@ class StepMemory {
   };
 
   // Uses at most `bytes`; `initial_bytes` of these are mapped now, as far as the device has so
-  // much.
+  // much. `ask` is asked where there is no memory.
   static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, uint64_t bytes,
                                                             uint64_t initial_bytes,
+                                                            MemoryCallback ask,
                                                             StorageHome::Explainer explain);
   // Waits for all work on the memory, so that streams may go although outputs live on.
   ~StepMemory();

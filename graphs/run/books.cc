@@ -20,6 +20,7 @@ void Books::Close() {
 }
 
 absl::Status Books::Restore() {
+  is_away_ = true;
   if (path_.state() == PathState::kRecording || path_.state() == PathState::kWarmUp) {
     path_.ForgetDead();  // frees outputs that have died
     return absl::OkStatus();

@@ -58,6 +58,11 @@ class Books {
   void BeginStep(StackId at);
   // Ends the path if nothing of it is held. True if it ended now.
   bool EndPathIfDead();
+  // Where the path has ended, takes back what it has left in the books: a warm-up's changes, which
+  // nothing goes back to, hold memory that others may need. Done by Restore, too.
+  void LeaveDeadWay() {
+    if (is_away_ && path_.empty()) is_away_ = !Restore().ok();
+  }
 
   // The path holds the outputs that the run hands out, and tensors that its body has stored
   // somewhere: the caller may use both until the step ends.
@@ -81,6 +86,7 @@ class Books {
   Path path_;
   // The path replays, and its outputs own blocks, since the books were restored for a call.
   bool owns_in_replay_ = false;
+  bool is_away_ = false;  // something was warmed up or recorded since LeaveDeadWay
   uint64_t step_ = 1;
   uint64_t restores_ = 0;
 };

@@ -34,7 +34,9 @@ std::optional<Decision> WhyNotNow(const MissFacts& facts) {
     return Eager(Rule::kMutatedInput, Reason::kMutatedInput);
   }
   if (facts.writes_overlap) return Eager(Rule::kOverlappingInputs, Reason::kOverlappingInputs);
-  if (facts.pause > 0) return Eager(Rule::kPaused, Reason::kPaused);
+  if (facts.pause > 0) {
+    return Eager(Rule::kPaused, facts.was_given_up ? Reason::kGivenUp : Reason::kPaused);
+  }
   if (facts.is_rerecorded_too_often) {
     return Eager(Rule::kRerecordedTooOften, Reason::kRerecordLimit);
   }

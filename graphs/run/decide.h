@@ -13,6 +13,7 @@
 //   9  it writes to an input that can only be copied                 eager: mutated_input
 //  10  inputs overlap, and it writes to one of them                  eager: overlapping_inputs
 //  11  its recordings failed, and it pauses                          eager: paused
+//      ... or its recording was given up for memory                  eager: given_up
 //  12  it was recorded too often at this place                       eager: rerecord_limit
 //  13  other shapes have all the places, and keep them               eager: shape_limit
 //  14  it is not warm, or the path holds warm-ups                    warm up
@@ -73,6 +74,7 @@ struct MissFacts {
 
   // Facts that only later rules ask for.
   uint64_t pause = 0;
+  bool was_given_up = false;  // the pause is for that, and not for failures
   bool has_place = true;  // the shape has one or can take one
   // This call's inputs.
   RoleObstacle obstacle = RoleObstacle::kNone;

@@ -64,6 +64,8 @@ const std::vector<Case>& Table() {
       {"overlap", [](MissFacts* f) { f->writes_overlap = true; }, Rule::kOverlappingInputs,
        Route::kEager, Reason::kOverlappingInputs},
       {"paused", [](MissFacts* f) { f->pause = 1; }, Rule::kPaused, Route::kEager, Reason::kPaused},
+      {"given_up", [](MissFacts* f) { f->pause = 1, f->was_given_up = true; }, Rule::kPaused,
+       Route::kEager, Reason::kGivenUp},
       {"too often", [](MissFacts* f) { f->is_rerecorded_too_often = true; },
        Rule::kRerecordedTooOften, Route::kEager, Reason::kRerecordLimit},
       {"no place", [](MissFacts* f) { f->has_place = false; }, Rule::kNoPlace, Route::kEager,

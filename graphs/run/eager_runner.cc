@@ -114,6 +114,7 @@ absl::Status EagerRunner::RunNow(Call& call, Stream& stream, StepAllocator& allo
   if (!IsPlanted(PlantedBug::kForgetsEagerWork)) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.ground.NoteWorkOn(call.stream));
   }
+  const MemoryGiver::Taking taking(*needs_.ground.giver, {&call.function});
   EagerTraces traces(needs_.ground.memory.get(), &needs_.ground.order, stream, allocator,
                      needs_.ground.TagOf(call.function));
   absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
@@ -224,6 +225,7 @@ absl::Status EagerRunner::Run(Call& call, Reason reason, absl::Span<const RoleCh
   }
   needs_.journal.Warn(call.function, reason, why);
   GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.ContinueOn(call.stream));
+  needs_.books.LeaveDeadWay();
   StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kLasting);
   Values inputs(call.inputs.begin(), call.inputs.end());
   BodyRun run;

@@ -158,6 +158,7 @@ void Functions::NoteWarmUp(const std::string& asked, Variant* variant) {
 // calls.
 void Functions::NoteFailure(Variant* variant, absl::string_view why) const {
   ++variant->failures;
+  variant->given_up_for.clear();
   variant->last_failure.assign(why.data(), why.size());
   constexpr uint64_t kAccidents = 2;
   if (variant->failures <= kAccidents) return;

@@ -67,6 +67,12 @@ class Gate {
     const State state = state_.load(std::memory_order_acquire);
     return (state == State::kCalled || state == State::kChanged) && !is_mine();
   }
+  // Some other thread is in, for whatever. Of two threads that are each in one of two gates, and
+  // then ask this of the other one, one at least is told so.
+  bool IsOthers() const {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+    return state_.load(std::memory_order_acquire) != State::kFree && !is_mine();
+  }
   // The thread that is in has made no call.
   bool is_looked_at() const {
     const State state = state_.load(std::memory_order_relaxed);

@@ -11,27 +11,31 @@ namespace graphtree {
 absl::StatusOr<std::unique_ptr<Ground>> Ground::Make(Device& device, const TreeOptions& options,
                                                      std::shared_ptr<StepHistory> history,
                                                      std::function<bool()> is_used_elsewhere) {
+  auto giver = std::make_shared<MemoryGiver>();
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<StepMemory> memory,
       StepMemory::Create(device, options.pool_bytes, options.initial_bytes,
+                         [giver](const MemoryWanted& wanted) { return giver->Ask(wanted); },
                          [history](const Storage& storage) { return history->Explain(storage); }));
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> side, device.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> capture_stream, device.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));
-  return std::unique_ptr<Ground>(new Ground(device, options, std::move(history), std::move(memory),
-                                            std::move(side), std::move(capture_stream),
-                                            std::move(event), std::move(is_used_elsewhere)));
+  return std::unique_ptr<Ground>(new Ground(device, options, std::move(history), std::move(giver),
+                                            std::move(memory), std::move(side),
+                                            std::move(capture_stream), std::move(event),
+                                            std::move(is_used_elsewhere)));
 }
 
 Ground::Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
-               std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
-               std::unique_ptr<Stream> capture_stream, std::unique_ptr<Event> event,
-               std::function<bool()> is_used_elsewhere)
+               std::shared_ptr<MemoryGiver> giver, std::unique_ptr<StepMemory> memory,
+               std::unique_ptr<Stream> side, std::unique_ptr<Stream> capture_stream,
+               std::unique_ptr<Event> event, std::function<bool()> is_used_elsewhere)
     : device(device),
       options(options),
       tells_device(device.info().checks_accesses),
       home(device),
       history(std::move(history)),
+      giver(std::move(giver)),
       memory(std::move(memory)),
       foreign(ForeignMemory::Make(this->memory->shared_pool(), std::move(is_used_elsewhere))),
       side(std::move(side)),

@@ -2,6 +2,7 @@
 //
 //   device, options          as the caller gave them
 //   memory, foreign          the pool as the tree uses it, and the memory of foreign code
+//   giver                    who gives memory up where the pool has none
 //   side, capture_stream     the tree's own streams: for runs at once, and for recordings
 //   order                    the order of the tree's work on all streams
 //   history                  who ran when, for error messages
@@ -25,6 +26,7 @@
 #include "graphs/history/step_history.h"
 #include "graphs/match/function.h"
 #include "graphs/memory/foreign_memory.h"
+#include "graphs/memory/memory_giver.h"
 #include "graphs/memory/step_memory.h"
 #include "graphs/memory/stream_order.h"
 #include "graphs/run/call.h"
@@ -67,6 +69,7 @@ struct Ground {
   const bool tells_device;  // the device checks accesses, so it is told which bytes are live
   Home home;
   const std::shared_ptr<StepHistory> history;
+  const std::shared_ptr<MemoryGiver> giver;
   const std::unique_ptr<StepMemory> memory;
   const ForeignMemory::Ptr foreign;  // outlives the recordings, which hold its blocks
   const std::unique_ptr<Stream> side;            // never captures
@@ -76,7 +79,8 @@ struct Ground {
 
  private:
   Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,
-         std::unique_ptr<StepMemory> memory, std::unique_ptr<Stream> side,
+         std::shared_ptr<MemoryGiver> giver, std::unique_ptr<StepMemory> memory,
+         std::unique_ptr<Stream> side,
          std::unique_ptr<Stream> capture_stream, std::unique_ptr<Event> event,
          std::function<bool()> is_used_elsewhere);
 };

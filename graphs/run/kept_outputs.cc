@@ -166,6 +166,7 @@ absl::Status KeptOutputs::Place(Node* node, Stream& stream) {
   const Function& function = *node->variant->function;
   // Foreign code on another thread may have been in the pool since before the call.
   ground_.foreign->AwaitAllocations();
+  const MemoryGiver::Taking taking(*ground_.giver, {&function, node});
   for (size_t i = 0; i < node->kept.size(); ++i) {
     if (!node->places[i].is_none()) continue;
     GRAPHTREE_ASSIGN_OR_RETURN(node->places[i], New(function, node->kept[i].bytes, stream));

@@ -48,7 +48,9 @@ void Misses::Look(Call& call, bool is_again, Miss* miss) const {
   if (IsSettledEarly(miss->facts)) return;
   MissFacts& facts = miss->facts;
   const Variant& variant = *call.variant;
-  facts.pause = variant.pause;
+  // Who records and launches nothing has asked for just that.
+  facts.pause = call.launches ? variant.pause : 0;
+  facts.was_given_up = !variant.given_up_for.empty();
   miss->place = functions_.keeper().PlaceFor(variant);
   facts.has_place = miss->place.is_there;
   facts.writes_overlap = WrittenInputsOverlap(call.inputs, variant.mutates);

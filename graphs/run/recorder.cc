@@ -355,6 +355,7 @@ void Recorder::CountRecording(Node* node) {
   Variant& variant = *node->variant;
   variant.SettleWarmUps();
   variant.failures = 0;
+  variant.given_up_for.clear();
   variant.was_recorded = true;
   ++stats.recordings;
   node->last_call = stats.calls;

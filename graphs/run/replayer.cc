@@ -100,6 +100,7 @@ absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
 absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* replay) {
   if (!node->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, call.stream));
   const Entrance::Running running(needs_.entrance, call.function);
+  const MemoryGiver::Taking taking(*needs_.ground.giver, {&call.function, node});
   const absl::StatusOr<bool> launched = replay->Launch();
   needs_.journal.stats().eager_parts += replay->parts_run();
   BodyRequests asked = replay->TakeRequests();

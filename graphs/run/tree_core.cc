@@ -60,7 +60,11 @@ TreeCore::TreeCore(std::unique_ptr<Entrance> entrance, std::unique_ptr<Ground> g
       functions_(*ground_, books_, journal_),
       checks_(*ground_, books_, journal_),
       matcher_(*ground_, books_.path()),
-      routes_(*entrance_, *ground_, books_, journal_, functions_, checks_, matcher_) {}
+      routes_(*entrance_, *ground_, books_, journal_, functions_, checks_, matcher_) {
+  ground_->giver->SetGive([this](const MemoryWanted& wanted, const MemoryGiver::Taker& taker) {
+    return functions_.keeper().GiveMemory(wanted, taker);
+  });
+}
 
 // A closed tree whose work is under way, or that went while a capture was open.
 class TreeCore::Remains : public Leftover {
@@ -147,6 +151,32 @@ void TreeCore::GiveUp(const Share& beyond) {
   Bury();
   done = functions_.keeper().graveyard().TakeBodies();
   closed = std::move(closed_inside_);
+}
+
+uint64_t TreeCore::GiveMemory(uint64_t bytes, const std::string& for_whom) {
+  Closed closed;  // by a destructor of an object that a recording held
+  std::vector<Body> done;
+  const Changing changing(gate());
+  if (!changing.is_outermost()) return 0;
+  ground_->foreign->AwaitAllocations();
+  const StepMemory::InCall in_call(*ground_->memory);
+  EndPathIfDead();
+  books_.LeaveDeadWay();
+  const uint64_t given = functions_.keeper().GiveMemoryAway(bytes, for_whom);
+  Bury();
+  Bury();
+  done = functions_.keeper().graveyard().TakeBodies();
+  closed = std::move(closed_inside_);
+  return given;
+}
+
+void TreeCore::EndPause(FunctionId id) {
+  const Changing changing(gate());
+  Function* const function = functions_.Find(id);
+  if (!changing.is_outermost() || function == nullptr) return;
+  for (auto& [hash, variants] : function->variants) {
+    for (const std::unique_ptr<Variant>& variant : variants) variant->pause = 0;
+  }
 }
 
 void TreeCore::BeginStep(const void* frame) {
@@ -327,6 +357,7 @@ absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call,
   const DoorMark door(frame);
   ground_->foreign->AwaitAllocations();
   if (hit == nullptr) return RunMiss(call);
+  books_.LeaveDeadWay();
   absl::Status status = compared == nullptr ? routes_.replayer().Replay(hit, call)
                                             : routes_.parity().Replay(hit, call, *compared);
   return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));

@@ -69,6 +69,8 @@ class TreeCore {
   FunctionId Register(std::string name, FunctionOptions options, Body body);
   absl::Status Unregister(FunctionId id);
   void GiveUp(const Share& beyond);
+  uint64_t GiveMemory(uint64_t bytes, const std::string& for_whom);
+  void EndPause(FunctionId id);
   // `frame` is that of the public function that the program called (history/stack_marks.h).
   // `compared`, or null: a replay is compared with runs of its body (parity_check.h).
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs,

@@ -97,6 +97,11 @@ std::string WhyEager::Told(const Call& call, Reason reason, absl::Span<const Rol
           call.variant->failures, " failures, the last one: ", call.variant->last_failure,
           "; it is tried again after ", call.variant->pause + 1,
           " more calls (at most TreeBudget::retry_after, ", budget.retry_after, ")");
+    case Reason::kGivenUp:
+      return absl::StrCat(call.variant->given_up_for,
+                          "; it is recorded again after ", call.variant->pause + 1,
+                          " more calls (at most TreeBudget::retry_after, ", budget.retry_after,
+                          "). More memory for both: TreeOptions::pool_bytes");
     case Reason::kWarmUpForEver:
       return absl::StrCat(
           call.variant->warm_up_asked_last, " (TreeOptions::warm_up_limit is ",
