@@ -221,7 +221,11 @@ RecordOutcome Recorder::GiveUp(const Draft& draft, Call& call) {
   Variant& variant = *call.variant;
   if (draft.hidden.empty() && draft.written.empty()) {
     if (draft.reason == Reason::kWarmUpAsked) return To(Next::kWarmUp);
-    if (draft.reason == Reason::kOutOfPool) variant.room.GiveUp();
+    if (draft.reason == Reason::kOutOfPool) {
+      variant.room.GiveUp();
+      // Runs at once may have had the memory since the warm-up, and a capture unmaps none.
+      variant.warm = false;
+    }
     needs_.functions.NoteFailure(&variant, draft.status.message());
     return Eagerly(draft.reason, draft.status.message());
   }

@@ -109,7 +109,7 @@ void World::CheckFigures(int tree) {
         Reason::kUnjoinedFork, Reason::kOutOfPool, Reason::kOutOfDevice, Reason::kInputMoves,
         Reason::kSizeNotListed,
         Reason::kSizesVary, Reason::kShapeLimit, Reason::kOverBudget, Reason::kPaused,
-        Reason::kCaptureBroken,
+        Reason::kCaptureBroken, Reason::kGivenUp,
         Reason::kWarmUpForEver, Reason::kLongStep}) {
     reasons += stats.reasons[static_cast<size_t>(reason)];
   }

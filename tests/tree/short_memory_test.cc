@@ -104,6 +104,10 @@ TEST_P(ShortMemoryTest, FunctionsThatTakeTurnsDoNotChurn) {
   }
   EXPECT_LE(graphs(), 8u);
   EXPECT_LE(tree().stats().warm_ups, 20u);
+  EXPECT_LE(reasons(Reason::kOutOfPool), 20u) << "nor is it captured in vain each time";
+  const uint64_t before = replays();
+  for (int call = 0; call < 200; ++call) CallAlone(recorded);
+  EXPECT_GT(replays(), before) << "no verdict is for ever";
   EXPECT_LE(warnings().size(), 3u) << "each is told once";
 }
 
