@@ -66,7 +66,7 @@ absl::Status Lanes::CheckNoStep(absl::string_view what) const {
 
 const Lane* Lanes::InCallOf() const {
   for (const auto& [place, lane] : lanes_) {
-    if (lane->calls.is_mine()) return lane.get();
+    if (lane->tree != nullptr && lane->tree->IsInside()) return lane.get();
   }
   return nullptr;
 }
@@ -74,7 +74,7 @@ const Lane* Lanes::InCallOf() const {
 absl::Status Lanes::CheckMayWaitForAll(absl::string_view what) const {
   if (InCallOf() == nullptr) return absl::OkStatus();
   for (const auto& [place, lane] : lanes_) {
-    if (lane->calls.is_mine() || lane->calls.may_be_waited_for()) continue;
+    if (lane->tree->IsInside() || !lane->tree->IsOthers()) continue;
     return absl::FailedPreconditionError(
         absl::StrCat(what, " by a body while another thread is in a call of lane ", lane->number,
                      ", which cannot be awaited here; do it between steps, or while no other "

@@ -101,7 +101,7 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
   watch->workspace_bytes.Set(dependencies_.WorkspaceBytes(**program));
   const ProgramId id = programs_.Add(*std::move(program));
   if (is_new) {
-    watch_.AddLane({place.first, place.second, lane->watch, lane->tree.get(), &lane->calls});
+    watch_.AddLane({place.first, place.second, lane->watch, lane->tree.get()});
   }
   watch_.AddProgram(id.index, watch);
   return id;

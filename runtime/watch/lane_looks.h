@@ -1,5 +1,5 @@
 // What looks into a lane's tree have found: each is kept until the next, for a body that may not
-// wait for the lane (lane_calls.h).
+// wait for the lane (watch.h).
 //
 // Threads: any. A look is made outside of the lock.
 #ifndef GRAPHTREE_RUNTIME_WATCH_LANE_LOOKS_H_

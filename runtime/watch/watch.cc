@@ -63,10 +63,10 @@ std::vector<WatchedLane> Watch::lanes() const {
     lanes = lanes_;
   }
   const bool is_in_call = std::any_of(lanes.begin(), lanes.end(), [](const WatchedLane& lane) {
-    return lane.calls->is_mine();
+    return lane.tree->IsInside();
   });
   for (WatchedLane& lane : lanes) {
-    lane.may_wait = !is_in_call || lane.calls->is_mine() || lane.calls->may_be_waited_for();
+    lane.may_wait = !is_in_call || lane.tree->IsInside() || !lane.tree->IsOthers();
   }
   return lanes;
 }

@@ -5,6 +5,15 @@
 //                           --- eager    steps that no shape served
 //                           --- shapes   by id
 //
+// A look into a tree waits for the call that runs there. In a body that could be for ever:
+//
+//   thread 1, in a body of lane 0    looks at lane 1, whose call ends ...
+//   thread 2, in a body of lane 1    ... when its look at lane 0 ends, whose call ends when ...
+//
+// So a thread that is in a lane's tree, whoever has called that, waits only for trees that no other
+// thread is in (`may_wait`). What it waits for then has begun after its own call, and so on: nobody
+// waits for himself. Of other runtimes' lanes nothing is known.
+//
 // What steps note are atomics (counter.h), so neither steps nor readers wait. The lists are guarded
 // by mutexes that no step takes: only who adds or removes a program or shapes, and readers. Whoever
 // reads is given shared pointers, and may go on reading what is removed meanwhile.
@@ -25,7 +34,6 @@
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/watch/counter.h"
-#include "runtime/watch/lane_calls.h"
 #include "runtime/watch/lane_looks.h"
 #include "runtime/watch/lane_watch.h"
 #include "runtime/watch/shape_watch.h"
@@ -74,11 +82,9 @@ struct WatchedLane {
   uint32_t device = 0;
   uint32_t lane = 0;
   std::shared_ptr<const LaneWatch> watch;
-  // These two are good for as long as the runtime.
-  Tree* tree = nullptr;
-  const LaneCalls* calls = nullptr;
+  Tree* tree = nullptr;  // good for as long as the runtime
   std::shared_ptr<LaneLooks> looks = std::make_shared<LaneLooks>();
-  bool may_wait = true;  // the thread that was given this, for a call in the lane (lane_calls.h)
+  bool may_wait = true;  // the thread that was given this, for who is in the lane's tree
 };
 
 struct WatchedProgram {

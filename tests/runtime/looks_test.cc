@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -174,6 +175,93 @@ TEST_P(LooksTest, NoBodyMovesItEither) {
   EXPECT_EQ(refused, 2);
   EXPECT_EQ(runtime().touches(), 0u);
   EXPECT_THAT(runtime().MoveWorkspace(scratch_, kLarge), IsOk());
+}
+
+// One of the two runs a function beside the programs, which no step of the runtime's has called.
+TEST_P(LooksTest, ABodyBesideProgramsIsInItsLaneToo) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  std::atomic<int> from_before{0}, refused{0};
+  const Look look = [&] {
+    for (const LaneMetrics& lane : runtime().metrics().lanes) from_before += lane.is_from_before;
+    refused += !runtime().Touch(weights_).ok();
+  };
+  OpenRuntime({});
+  ASSERT_OK_AND_ASSIGN(weights_, runtime().DeclareDep("weights"));
+  AddDouble({4});
+  const ProgramId program = AddLooking(1, look);
+  const FunctionId beside =
+      runtime().tree(0)->Register("beside", {}, [&](Launcher& on, Values&) -> Values {
+        const Tensor out = on.Empty(DType::kU8, {64});
+        if (!on.ok()) return {};
+        on.Fill(out, 1);
+        Meet(&inside_, 2);
+        look();
+        Meet(&looked_, 2);
+        return {out};
+      });
+  meets_ = true;
+  absl::Status other;
+  std::atomic<bool> is_over{false};
+  std::thread guard([&] { EndAfterHalfAMinute(is_over); });
+  std::thread second([&] { other = RunOnce(program, b()); });
+  EXPECT_THAT(runtime().tree(0)->Run(beside, Values{}, a()).status(), IsOk());
+  second.join();
+  is_over = true;
+  guard.join();
+  EXPECT_THAT(other, IsOk());
+  EXPECT_EQ(from_before, 2);
+  EXPECT_EQ(refused, 2);
+}
+
+// An object that a recording has kept alive looks as it ends, on the thread of a lane that has
+// another one give the recording up; at the same time the body of a third lane looks.
+TEST_P(LooksTest, AnObjectOfARecordingThatIsGivenUpLooks) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  RuntimeOptions limited;
+  limited.shared = {.nodes = 3};
+  OpenRuntime(limited);
+  std::atomic<bool> ends{false};
+  std::atomic<int> looks{0};
+  const Look look = [&] {
+    Meet(&inside_, 2);
+    runtime().metrics();
+    ++looks;
+  };
+  using Hook = std::function<void(Launcher&)>;
+  const auto add = [&](uint32_t lane, const std::vector<Key>& keys, Hook hook) {
+    ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
+    options.lane = lane;
+    options.body = [hook](Launcher& on, const ProgramInputs& in) {
+      hook(on);
+      return DoubleBody(on, in);
+    };
+    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+    EXPECT_THAT(program, IsOk());
+    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
+    return *program;
+  };
+  const ProgramId small = add(0, {{.tokens = 1}}, [](Launcher&) {});
+  const ProgramId hog =
+      add(1, {{.tokens = 1}, {.tokens = 2}, {.tokens = 3}}, [&](Launcher& on) {
+        on.KeepAlive(std::shared_ptr<void>(nullptr, [&](void*) {
+          if (ends.exchange(false)) look();
+        }));
+      });
+  const ProgramId looking = add(2, {}, [&](Launcher&) { look(); });
+  ASSERT_THAT(runtime().Record(hog, a()), IsOk());
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  ends = true;
+  absl::Status other;
+  std::atomic<bool> is_over{false};
+  std::thread guard([&] { EndAfterHalfAMinute(is_over); });
+  std::thread second([&] { other = RunOnce(looking, b()); });
+  for (int step = 0; step < 6 && looks < 2; ++step) EXPECT_THAT(RunOnce(small, a()), IsOk());
+  second.join();
+  is_over = true;
+  guard.join();
+  EXPECT_THAT(other, IsOk());
+  EXPECT_EQ(looks, 2);
+  CloseRuntime();  // what is left of the recordings ends now
 }
 
 // Who is in no body waits for the step that runs, and is told what is so then.
