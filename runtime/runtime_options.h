@@ -21,8 +21,11 @@ struct RuntimeOptions {
   // For the tree of each lane: budgets, checked mode, warnings.
   TreeOptions tree = {};
   // Memory that the trees of one device may take together, and each no more than
-  // TreeOptions::pool_bytes; 0: only that. A lane without a step gives back what nobody uses there
-  // when another one lacks memory, and when a program of its leaves.
+  // TreeOptions::pool_bytes; 0: only that. A lane maps TreeOptions::initial_bytes of it at first,
+  // as far as others have left so much. A lane without a step gives back what nobody uses there
+  // when another one lacks memory, and when a program of its leaves; where that does not do for a
+  // step whose need is known, it gives recordings up, too. A recording that is made takes none of
+  // others.
   uint64_t pool_bytes = 0;
   // Recordings, executables and the device memory of these that the trees of one device may have
   // together, and each no more than TreeOptions::budget; 0: only that. It is never exceeded, and a

@@ -10,7 +10,8 @@
 //   thread 2         Begin: refused        Begin: takes the lane
 //
 // Threads: one at a time, but for `under_way`, which tells a second thread that it is the second;
-// and where lanes share memory, others' threads read `taken_bytes` and look into `tree`.
+// and where lanes share memory, others' threads read `taken_bytes`, set `given_up` and look into
+// `tree`.
 #ifndef GRAPHTREE_RUNTIME_CORE_LANE_H_
 #define GRAPHTREE_RUNTIME_CORE_LANE_H_
 
@@ -63,6 +64,8 @@ struct Lane {
   LaunchHistory history;
   std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t asked_bytes = 0;  // at most, by one run of a body
+  // Recordings of the tree's that went for memory, when somebody last looked.
+  std::atomic<uint64_t> given_up{0};
   bool is_short = false;     // a call has found no memory, and nobody was asked for some yet
   // Free in the books, and held for recordings (Lanes::InUseBy), when the tree had made and had so
   // many.

@@ -57,7 +57,7 @@ class Lanes {
   absl::Status CheckNoStep(absl::string_view what) const;
   // An error if this thread is in a call of some lane, most likely in a body, while another thread
   // is in a call of another one. Whoever waits for all lanes asks this first, since two bodies that
-  // do so would wait for each other (watch/lane_calls.h). `what`: "'weights' was touched".
+  // do so would wait for each other (watch/watch.h). `what`: "'weights' was touched".
   absl::Status CheckMayWaitForAll(absl::string_view what) const;
   // The lane that this thread is in a call of; null: none.
   const Lane* InCallOf() const;
@@ -71,8 +71,9 @@ class Lanes {
   void ShareTaken(Lane& own);
   // Before a call that may take memory: where the step's lane may come to lack some of what the
   // lanes share, those that have no step give back what nobody uses there. What the step takes is
-  // known from its shape's last run, or guessed from the lane's others.
-  void MakeRoomFor(const OpenStep& step);
+  // known from its shape's last run, or guessed from the lane's others. `takes_recordings`: where
+  // it is known, and that does not do, they give recordings up, too (Tree::GiveMemory).
+  void MakeRoomFor(const OpenStep& step, bool takes_recordings = false);
   // The step's body has run, and may have found no memory.
   void NoteAsked(const OpenStep& step, bool has_found_none);
   // A program has left the lane: gives back what nobody uses there. REQUIRES: it has no step.
@@ -94,8 +95,8 @@ class Lanes {
   uint64_t TakenByOthers(const Lane& own) const;
   // What the lane has and a call may not be able to use: what is live, and what recordings pin.
   uint64_t InUseBy(Lane& own) const;
-  // True if some lane has given some back.
-  bool MakeRoom(Lane& own, uint64_t bytes);
+  // True if some lane has given some back. `for_whom`: as Tree::GiveMemory has it.
+  bool MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom = "");
 
   const std::vector<Device*> devices_;
   const RuntimeOptions& options_;

@@ -10,6 +10,7 @@
 #include "allocator/pool.h"
 #include "device/device.h"
 #include "device/memory.h"
+#include "graphs/reason.h"
 #include "graphs/tree.h"
 #include "graphs/tree_options.h"
 #include "graphs/tree_stats.h"
@@ -27,10 +28,23 @@ void Trim(Tree& tree, uint64_t goal_bytes) {
   tree.Inspect([&] { tree.pool().memory().Trim(goal_bytes).IgnoreError(); });
 }
 
+// Returns what the lane had when this was last called.
+uint64_t NoteTaken(Lane& lane) {
+  const TreeStats stats = lane.tree->stats();
+  lane.given_up = stats.reasons[static_cast<size_t>(Reason::kMemoryEvicted)];
+  return lane.taken_bytes.exchange(stats.pool_reserved_bytes);
+}
+
 // The same, and notes what the lane has then. The limits follow from that: they are to be set anew.
 void TrimLane(Lane& lane, uint64_t goal_bytes) {
   Trim(*lane.tree, goal_bytes);
-  lane.taken_bytes = lane.tree->stats().pool_reserved_bytes;
+  NoteTaken(lane);
+}
+
+// Likewise, and has the lane give recordings up.
+void TakeRecordings(Lane& lane, uint64_t bytes, const std::string& for_whom) {
+  lane.tree->GiveMemory(bytes, for_whom);
+  NoteTaken(lane);
 }
 
 // In whole pieces, as memory is mapped.
@@ -56,8 +70,8 @@ void Lanes::LimitFirst(uint32_t device, TreeOptions* options) const {
 void Lanes::ShareMemory(Lane& own) {
   if (options_.pool_bytes == 0) return;
   // A look into another tree makes that lane's calls wait, and nearly always nothing has changed.
-  const uint64_t now = own.tree->stats().pool_reserved_bytes;
-  const bool is_known = own.taken_bytes.exchange(now) == now;
+  const uint64_t before = NoteTaken(own);
+  const bool is_known = before == own.taken_bytes;
   if (!limits_are_old_.exchange(false) && is_known) return;
   std::vector<Tree*> trees;
   std::vector<uint64_t> taken;
@@ -89,12 +103,19 @@ void Lanes::ShareTaken(Lane& own) {
   if (own.tree->pool().Stats().mapped_bytes != own.taken_bytes) ShareMemory(own);
 }
 
-void Lanes::MakeRoomFor(const OpenStep& step) {
+void Lanes::MakeRoomFor(const OpenStep& step, bool takes_recordings) {
   if (options_.pool_bytes == 0) return;
   Lane& own = step.program->lane();
   const ShapeState& shape = *step.shape;
   const uint64_t guess = own.asked_bytes == 0 ? options_.pool_bytes : 2 * own.asked_bytes;
-  MakeRoom(own, shape.has_run ? shape.asked_bytes : std::max(guess, shape.asked_bytes));
+  // What eager parts of it ask for is not known.
+  const uint64_t wanted = shape.has_found_none ? options_.pool_bytes
+                          : shape.has_run      ? shape.asked_bytes
+                                               : std::max(guess, shape.asked_bytes);
+  MakeRoom(own, wanted);
+  if (!takes_recordings || shape.asked_bytes == 0) return;
+  MakeRoom(own, shape.asked_bytes, absl::StrCat("'", step.program->name(), "' in lane ", own.number,
+                                                " lacked memory"));
 }
 
 void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
@@ -102,6 +123,7 @@ void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
   Lane& own = step.program->lane();
   own.asked_bytes = std::max(own.asked_bytes, step.shape->asked_bytes);
   own.is_short |= has_found_none;
+  step.shape->has_found_none |= has_found_none && step.choice.why == Why::kFailed;
 }
 
 uint64_t Lanes::TakenByOthers(const Lane& own) const {
@@ -132,7 +154,7 @@ uint64_t Lanes::InUseBy(Lane& own) const {
   return std::min(stats.pool_reserved_bytes, stats.pool_live_bytes + own.pinned_bytes);
 }
 
-bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
+bool Lanes::MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom) {
   const uint64_t others = TakenByOthers(own);
   const uint64_t wanted = InPieces(own.device, bytes);
   const uint64_t has = own.tree->stats().pool_reserved_bytes;
@@ -144,7 +166,11 @@ bool Lanes::MakeRoom(Lane& own, uint64_t bytes) {
     if (place.first != own.device_number || lane.get() == &own || lacks == 0) continue;
     const uint64_t had = lane->taken_bytes;
     if (had == 0 || lane->under_way.load() != nullptr) continue;
-    TrimLane(*lane, had - std::min(had, lacks));
+    if (for_whom.empty()) {
+      TrimLane(*lane, had - std::min(had, lacks));
+    } else {
+      TakeRecordings(*lane, lacks, for_whom);
+    }
     const uint64_t given = had - std::min<uint64_t>(had, lane->taken_bytes);
     lacks -= std::min(lacks, given);
     any |= given > 0;

@@ -69,6 +69,8 @@ struct ShapeState {
   // Of the last run of the body: its ops, and the bytes of all that it has allocated.
   uint64_t ops = 0;
   uint64_t asked_bytes = 0;
+  bool has_found_none = false;  // a step of it has found no memory, once
+  uint64_t given_up = 0;  // Lane::given_up when it was last replayed
   std::shared_ptr<ShapeWatch> watch;  // what readers on other threads see
 
   void TellWatch(bool is_recorded) {

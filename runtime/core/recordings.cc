@@ -73,8 +73,11 @@ bool Recordings::IsGoodWith(const ShapeLife::Generations& now, ProgramState& pro
 absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream,
                                      const AfterRun& after_run) {
   Why why = Why::kFailed;
+  // Steps that failed to record it do not count for who asks for just that.
+  program.lane().tree->EndPause(program.shape(index).function);
   absl::Status status = TryShape(program, index, stream, after_run, &why);
   if (!status.ok() && lanes_.AskOthers(program.lane())) {
+    program.lane().tree->EndPause(program.shape(index).function);
     status = TryShape(program, index, stream, after_run, &why);
   }
   if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;

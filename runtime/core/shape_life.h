@@ -47,9 +47,9 @@ class ShapeLife {
   void Hit() { is_recorded_ = is_recorded_first_ = true; }
   // A step that was no replay. True if its recording is gone: evicted, or stale.
   bool Missed(const LastCall& last, bool is_first) {
-    // A run at once may have any reason, and the recording be good; but for this one.
-    const bool has_none =
-        last.route != CallRoute::kRanEagerly || last.reason == Reason::kRecordedApart;
+    // A run at once may have any reason, and the recording be good; but for these.
+    const bool has_none = last.route != CallRoute::kRanEagerly ||
+                          last.reason == Reason::kRecordedApart || last.reason == Reason::kGivenUp;
     const bool is_gone = has_none && is_first && is_recorded_first_;
     if (is_gone) is_recorded_ = is_recorded_first_ = false;
     return is_gone;

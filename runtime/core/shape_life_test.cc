@@ -28,6 +28,9 @@ const Event kEvict = [](ShapeLife& life) {
 const Event kFindNoRoom = [](ShapeLife& life) {
   EXPECT_FALSE(life.Missed({CallRoute::kRanEagerly, Reason::kOverBudget}, /*is_first=*/true));
 };
+const Event kGiveUp = [](ShapeLife& life) {
+  EXPECT_TRUE(life.Missed({CallRoute::kRanEagerly, Reason::kGivenUp}, /*is_first=*/true));
+};
 const Event kMissBehind = [](ShapeLife& life) {
   EXPECT_FALSE(life.Missed({CallRoute::kWarmedUp, {}}, /*is_first=*/false));
 };
@@ -57,6 +60,7 @@ const Life kLives[] = {
     {"FreshOnlyBehind", {kRecordBefore, kRecordBehind}, Why::kHit, Why::kHit, true, false},
     {"HitAfterBehind", {kRecordBehind, kHit}, Why::kHit, Why::kHit, true, true},
     {"Evicted", {kRecord, kEvict}, Why::kHit, Why::kHit, false, false},
+    {"GivenUp", {kRecord, kGiveUp}, Why::kHit, Why::kHit, false, false},
     {"NoRoom", {kRecord, kFindNoRoom}, Why::kHit, Why::kHit, true, true},
     {"MissedBehind", {kRecord, kMissBehind}, Why::kHit, Why::kHit, true, true},
     {"Failed", {kFail}, Why::kNoMemory, Why::kNoMemory, false, false},

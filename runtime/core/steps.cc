@@ -23,9 +23,11 @@ bool ExpectsReplay(const OpenStep& step) {
 }
 
 // A replay takes none, but for one that is compared, which runs its body, too, and for outputs that
-// are kept, which have memory of their own in every run.
+// are kept, which have memory of their own in every run. What an eager part takes nobody has been
+// told, unless it has found none. And a recording may have gone for others' memory.
 bool MayTakeMemory(const OpenStep& step) {
-  return !ExpectsReplay(step) || step.is_compared ||
+  return !ExpectsReplay(step) || step.is_compared || step.shape->has_found_none ||
+         step.shape->given_up != step.program->lane().given_up ||
          !step.program->options().kept_outputs.empty();
 }
 
@@ -84,7 +86,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   bool is_launched = status.ok();
   if (is_launched) {
     const LaneWatch::Doing doing(watch, DoingOf(step));
-    if (MayTakeMemory(step)) lanes_.MakeRoomFor(step);
+    if (MayTakeMemory(step)) lanes_.MakeRoomFor(step, /*takes_recordings=*/true);
     status = LaunchStep(step, outputs);
     if (step.is_refused) {
       status = serving_.RefuseInRun(step);
@@ -127,6 +129,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
     last = recordings_.NoteRoute(step);
   }
   if (IsReplay(step.choice.why)) {
+    step.shape->given_up = lane.given_up;
     lanes_.ShareTaken(lane);
   } else {
     lanes_.ShareMemory(lane);

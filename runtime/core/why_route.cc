@@ -19,6 +19,7 @@ Why WhyRecorded(Before before) {
 Why WhyEager(Reason reason, Before before) {
   switch (reason) {
     case Reason::kOutOfPool:
+    case Reason::kGivenUp:
     case Reason::kOutOfDevice:
     case Reason::kOverBudget:
     case Reason::kShapeLimit:

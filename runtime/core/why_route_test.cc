@@ -30,8 +30,8 @@ TEST(WhyRouteTest, AFirstRunAndARecordingSayWhatBecameOfTheOneBefore) {
 }
 
 TEST(WhyRouteTest, AnEagerRunGoesByTheTreesReason) {
-  for (const Reason reason : {Reason::kOutOfPool, Reason::kOutOfDevice, Reason::kOverBudget,
-                              Reason::kShapeLimit}) {
+  for (const Reason reason : {Reason::kOutOfPool, Reason::kGivenUp, Reason::kOutOfDevice,
+                              Reason::kOverBudget, Reason::kShapeLimit}) {
     EXPECT_EQ(Of(CallRoute::kRanEagerly, reason), Why::kNoMemory) << ReasonName(reason);
   }
   EXPECT_EQ(Of(CallRoute::kRanEagerly, Reason::kTreeOff), Why::kExcluded);

@@ -1,6 +1,6 @@
-// Which thread has a step of a lane's under way in its tree: it, and no other one that has the tree,
-// may call the functions of the lane's programs there. Who may wait for a lane the tree is asked,
-// as others have it, too (Tree::IsInside).
+// Which thread has a step of a lane's under way in its tree: it, and no other one that has the
+// tree, may call the functions of the lane's programs there. Who may wait for a lane the tree is
+// asked, as others have it, too (Tree::IsInside).
 //
 // Threads: any. Cost of a call: two stores.
 #ifndef GRAPHTREE_RUNTIME_WATCH_LANE_CALLS_H_

@@ -30,7 +30,8 @@ class SharedPoolTest : public RuntimeTest {
   ProgramId AddLarge(uint32_t lane) { return AddSized(lane, kWords); }
   // Its output has so many words for each token.
   ProgramId AddSized(uint32_t lane, int64_t words, std::vector<uint32_t> kept_outputs = {}) {
-    ProgramOptions options = DoubleOptions("lane " + std::to_string(lane));
+    ProgramOptions options = DoubleOptions("lane " + std::to_string(lane) + ", program " +
+                                           std::to_string(programs_++));
     options.lane = lane;
     options.kept_outputs = std::move(kept_outputs);
     options.body = [words](Launcher& on, const ProgramInputs& in) -> Values {
@@ -50,6 +51,8 @@ class SharedPoolTest : public RuntimeTest {
     absl::Status status = step->Stage(0, 7.0);
     return status.ok() ? step->Run(outputs == nullptr ? &own : outputs) : status;
   }
+  int programs_ = 0;
+
   uint64_t ReservedOf(uint32_t lane) { return runtime().tree(lane)->stats().pool_reserved_bytes; }
   uint64_t ReservedOfTwo() { return ReservedOf(0) + ReservedOf(1); }
 };
@@ -130,6 +133,53 @@ TEST_P(SharedPoolTest, NobodyCountsOnWhatRecordingsPin) {
   }
   EXPECT_THAT(RunOnce(first), IsOk());
   EXPECT_EQ(Count(Why::kHit), 1u);
+}
+
+// What has run before goes on running, whatever is recorded meanwhile: in its own lane, and in
+// another one.
+TEST_P(SharedPoolTest, NoRecordingStarvesWhatRunsAtOnce) {
+  for (const uint32_t lane : {0, 1}) {
+    Open();
+    const ProgramId recorded = AddLarge(0), at_once = AddLarge(lane);
+    ASSERT_THAT(RunOnce(at_once), IsOk());
+    ASSERT_THAT(runtime().AddShapes(recorded, {{.tokens = 1}}), IsOk());
+    ASSERT_THAT(runtime().Record(recorded, a()), IsOk());
+    ASSERT_THAT(RunOnce(recorded), IsOk());
+    for (int round = 0; round < 12; ++round) {
+      EXPECT_THAT(RunOnce(at_once), IsOk()) << "round " << round << ", lane " << lane;
+      EXPECT_THAT(RunOnce(recorded), IsOk()) << "round " << round << ", lane " << lane;
+      EXPECT_LE(ReservedOf(0) + (lane == 0 ? 0 : ReservedOf(1)), kTotal) << "round " << round;
+    }
+    EXPECT_LE(runtime().stats().recordings, 3u) << "lane " << lane;
+    EXPECT_GT(Count(Why::kNoMemory), 5u) << "lane " << lane;
+    // Without the other one it is recorded again.
+    for (int round = 0; round < 40; ++round) EXPECT_THAT(RunOnce(recorded), IsOk());
+    EXPECT_GT(Count(Why::kHit), 5u) << "lane " << lane;
+  }
+}
+
+// Nobody has been told what the part takes; once it has found nothing, others give back before it.
+TEST_P(SharedPoolTest, APartOfAReplayStarvesOnce) {
+  Open();
+  ProgramOptions options = DoubleOptions("breaks");
+  options.body = [](Launcher& on, const ProgramInputs& in) {
+    const Values outputs = DoubleBody(on, in);
+    if (!on.ok()) return outputs;
+    on.Break("takes memory", {InOut(Tensor::From(outputs[0]))},
+             [](Launcher& part, absl::Span<const Tensor>) { part.Empty(DType::kI32, {kWords}); });
+    return outputs;
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId breaks, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(breaks, {{.tokens = 1}}, Mode::kSegmented), IsOk());
+  ASSERT_THAT(runtime().Record(breaks, a()), IsOk());
+  const ProgramId idle = AddLarge(1);
+  int failed = 0;
+  for (int round = 0; round < 6; ++round) {
+    EXPECT_THAT(RunOnce(idle), IsOk()) << "round " << round;
+    failed += !RunOnce(breaks).ok();
+  }
+  EXPECT_LE(failed, 1);
+  EXPECT_GE(Count(Why::kHit), 5u);
 }
 
 TEST_P(SharedPoolTest, WhatAComparedReplayTakesCounts) {

@@ -330,5 +330,26 @@ TEST_P(StepsTest, RecordMakesAgainWhatIsFreshOnlyBehindAnotherStep) {
   EXPECT_EQ(StepWith(second, IdsFrom(1, 8)), Why::kHit);
 }
 
+// Steps that failed to record a shape try that less and less often; who asks for it has it tried.
+TEST_P(StepsTest, RecordTriesAtOnceWhatStepsFailedToRecord) {
+  OpenRuntime({});
+  bool waits = true;
+  ProgramOptions options = DoubleOptions();
+  options.body = [&waits](Launcher& on, const ProgramInputs& in) {
+    Values outputs = DoubleBody(on, in);
+    if (waits) on.Fail(on.stream().Synchronize());
+    return outputs;
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 4}}), IsOk());
+  const Ids ids = IdsFrom(1, 4);
+  for (int step = 0; step < 12; ++step) StepWith(program, ids);
+  EXPECT_FALSE(runtime().Record(program, a()).ok()) << "it still waits";
+  waits = false;
+  EXPECT_THAT(runtime().Record(program, a()), IsOk());
+  EXPECT_EQ(StepWith(program, ids), Why::kHit);
+  EXPECT_EQ(LastOutput(), Doubled(ids, 4));
+}
+
 }  // namespace
 }  // namespace graphtree
