@@ -14,8 +14,8 @@
 namespace graphtree {
 
 struct TreeOptions {
-  // Device memory that the tree may use, for what it records and for runs at once; 0: as much as the
-  // device has. A run that lacks some has what recordings hold (match/given_up.h).
+  // Device memory that the tree may use, for what it records and for runs at once; 0: as much as
+  // the device has. A run that lacks some has what recordings hold (match/given_up.h).
   uint64_t pool_bytes = 0;
   // How much of that is mapped when the tree is made, as far as the device has so much then
   // (PoolStats::initial_shortfall).

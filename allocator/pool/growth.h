@@ -79,8 +79,8 @@ class Growth {
   // Bytes of the pieces that nobody uses; with `break_checkpoints` of those that only checkpoints
   // use, too.
   uint64_t FreePieceBytes(bool break_checkpoints) const;
-  // Bytes of the pieces that nobody would use if checkpoints held the memory of these sectors of the
-  // step region, and no more.
+  // Bytes of the pieces that nobody would use if checkpoints held the memory of these sectors of
+  // the step region, and no more.
   uint64_t FreePieceBytesBut(const std::vector<uint32_t>& sectors) const;
   // Unmaps such pieces until at most `goal_bytes` are mapped; returns what was unmapped. REQUIRES:
   // the work on the pool's memory was waited for.

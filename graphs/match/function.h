@@ -70,7 +70,8 @@ struct Variant {
   bool was_recorded = false;
   uint64_t failures = 0;       // of its recordings, in a row
   uint64_t pause = 0;          // so many calls run eagerly before it is recorded again
-  // Its recording was given up for memory, in a call, and for whom; nobody once it is recorded again.
+  // Its recording was given up for memory, in a call, and for whom; nobody once it is recorded
+  // again.
   std::string given_up_for;
   uint64_t given_up_at = 0;
   uint64_t rent = 0;           // the last one that it has paid for that (given_up.h)
