@@ -1,3 +1,4 @@
+// How long a shape pays, and how much goes at a time.
 #include "graphs/match/given_up.h"
 
 #include <cstdint>
