@@ -42,12 +42,14 @@ class HoldLog : public PassingObserver {
   using Refuse = std::function<void(absl::Status)>;
 
   // All outlive the log. `pinned` are the storages of inputs that come at one address only. A use
-  // of a tensor that may not be held is told to `refuse`.
+  // of a tensor that may not be held is told to `refuse`. Nobody asks HasUsedOfStep for a storage
+  // with a later serial than `last_serial`.
   HoldLog(AccessObserver* next, const StepMemory& memory, std::vector<const Storage*> pinned,
-          Refuse refuse)
+          uint64_t last_serial, Refuse refuse)
       : PassingObserver(next),
         memory_(memory),
         pinned_(std::move(pinned)),
+        last_serial_(last_serial),
         refuse_(std::move(refuse)) {}
 
   // The tensors that the recording is to hold, so far.
@@ -59,7 +61,8 @@ class HoldLog : public PassingObserver {
   bool HasUsedOfStep(uint64_t serial) const { return used_of_step_.contains(serial); }
   // Without a launch: it is returned.
   void NoteUse(const Storage* storage) {
-    if (storage == nullptr || !memory_.InStepRegion(storage->range())) return;
+    if (storage == nullptr || storage->serial > last_serial_) return;
+    if (!memory_.InStepRegion(storage->range())) return;
     if (!absl::c_linear_search(pinned_, storage)) used_of_step_.insert(storage->serial);
   }
 
@@ -92,6 +95,7 @@ class HoldLog : public PassingObserver {
 
   const StepMemory& memory_;
   const std::vector<const Storage*> pinned_;
+  const uint64_t last_serial_;
   const Refuse refuse_;
   std::string op_;  // the op that is launched now
   Values held_;

@@ -92,6 +92,13 @@ std::vector<const Storage*> BodyCapture::Pinned() const {
   return pinned;
 }
 
+// Of the outputs that the path held before.
+uint64_t BodyCapture::LastSerialBefore() const {
+  uint64_t last = 0;
+  for (const auto& [serial, output] : held_before_) last = std::max(last, serial);
+  return last;
+}
+
 void BodyCapture::Run(InputPlan plan, Values to_body) {
   StartNode(std::move(plan));
   draft_.status = words_.Allocate(&allocator_, capture_stream_);
@@ -112,6 +119,7 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
       needs_.ground, CaptureListeners::Wishes{
                          .inputs = inputs,
                          .pinned = Pinned(),
+                         .last_serial = LastSerialBefore(),
                          .marked = draft_.marked,
                          .follows_outputs = follows,
                          .sites = needs_.checks.Applies(call_.function),

@@ -83,6 +83,7 @@ class BodyCapture : public Cutter {
   void StartNode(InputPlan plan);
   void ShowInputs();
   std::vector<const Storage*> Pinned() const;
+  uint64_t LastSerialBefore() const;
   void Capture(Launcher* on, Values* inputs);
   void Finish(Launcher* on);
   absl::Status BeginSection();

@@ -34,6 +34,7 @@ class CaptureListeners {
   struct Wishes {
     absl::Span<const Value> inputs;      // as the body is given them
     std::vector<const Storage*> pinned;  // of the caller's inputs that come at one address only
+    uint64_t last_serial = 0;  // of storages of which it matters whether the body uses them
     std::vector<MarkedInput> marked;
     bool follows_outputs = false;  // ops that take outputs are listed, too
     bool sites = false;            // where ops are launched
@@ -45,7 +46,7 @@ class CaptureListeners {
                   wishes.follows_outputs),
         ops_(&pointers_, &ground.history->stacks()),
         holds_(wishes.sites ? static_cast<AccessObserver*>(&ops_) : &pointers_, *ground.memory,
-               std::move(wishes.pinned), std::move(wishes.refuse)),
+               std::move(wishes.pinned), wishes.last_serial, std::move(wishes.refuse)),
         writes_(&holds_, std::move(wishes.on_write)),
         work_(&writes_) {}
   CaptureListeners(const CaptureListeners&) = delete;
