@@ -1,5 +1,6 @@
-// What the host pays to replay a graph of so many ops on a device, measured: two graphs of fills,
-// in a tree of their own that goes again, and a line through both.
+// What the host pays to replay a graph of so many ops on a device, measured: two graphs of small
+// kernels, in a tree of their own that goes again, and a line through both. (Fills would not do: on
+// CUDA the host pays for each fill of a graph, and nearly nothing for a kernel.)
 //
 //   host time of a replay = base + per_op * ops
 //
