@@ -6,7 +6,7 @@
 //   PlanResult made = *runtime->RecordPlan(plan, *stream);
 //   kv_cache.Resize(made.bytes_left);
 //
-//   not known     Plan                RecordPlan: largest, smallest, one between
+//   not known     Plan                RecordPlan: largest, smallest, some between
 //   learned       `-- estimate          `-- the same plan again, now with an estimate
 //                                            `-- the rest, the largest first; then the truth
 //
@@ -14,8 +14,9 @@
 // that all of it was left out.
 //
 // What nobody has recorded yet nobody can tell: a first plan says so in words. RecordPlan then
-// records up to three shapes of each program, and plans the rest with what these took. Where there
-// is a budget, these are of the smaller half, as nobody knows whether the largest fits.
+// records a quarter of each program's shapes, but three at least and twelve at most, and plans the
+// rest with what these took. Where there is a budget these are of the smaller half, as nobody knows
+// whether the largest fits.
 #ifndef GRAPHTREE_RUNTIME_RECORDING_PLAN_H_
 #define GRAPHTREE_RUNTIME_RECORDING_PLAN_H_
 

@@ -38,7 +38,14 @@ void PlanRunner::LeaveOut(OmittedShape omitted, Work* work) {
   if (!is_there) left_out.push_back(std::move(omitted));
 }
 
-// Of each program and mode of which nothing is known: the largest, the smallest, and one between.
+// How many of so many shapes are recorded before the rest is estimated: three show what a shape
+// takes, and it takes a few megabytes of executables to see what the driver takes for them.
+size_t PlanRunner::FirstOf(size_t shapes) {
+  constexpr size_t kLeast = 3, kMost = 12;
+  return std::min(shapes, std::clamp(shapes / 4, kLeast, kMost));
+}
+
+// Of each program and mode of which nothing is known: the largest, the smallest, and some between.
 // Where nobody knows whether the largest fits: of the smaller half, from the smallest up, so that
 // one sees how workspaces grow.
 std::vector<ShapeToRecord> PlanRunner::FirstShapes(const RecordingPlan& plan) const {
@@ -52,9 +59,12 @@ std::vector<ShapeToRecord> PlanRunner::FirstShapes(const RecordingPlan& plan) co
     const size_t last = shapes.size() - 1;
     const size_t begin = plan.budget > 0 ? (last + 1) / 2 : 0;
     const auto old_end = static_cast<std::ptrdiff_t>(first.size());
-    for (const size_t place : std::set<size_t>{begin, (begin + last) / 2, last}) {
-      first.push_back(shapes[place]);
+    const size_t count = FirstOf(shapes.size());
+    std::set<size_t> places = {begin, last};
+    for (size_t i = 1; i + 1 < count; ++i) {
+      places.insert(begin + i * (last - begin) / (count - 1));
     }
+    for (const size_t place : places) first.push_back(shapes[place]);
     if (begin > 0) std::reverse(first.begin() + old_end, first.end());
   }
   return first;

@@ -70,6 +70,7 @@ class PlanRunner {
   };
 
   absl::Status Check(const std::vector<ShapeToRecord>& shapes, Stream& stream) const;
+  static size_t FirstOf(size_t shapes);
   std::vector<ShapeToRecord> FirstShapes(const RecordingPlan& plan) const;
   absl::Status RecordFirst(const RecordingPlan& plan, Work* work);
   absl::Status RecordRest(Work* work);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace graphtree {
 namespace {
@@ -50,8 +51,16 @@ RecordingGuess CostModel::Of(const Key& key) const {
           .host = At(key, &RecordingCost::host_bytes)};
 }
 
+// A driver that takes nothing for so much has memory left from before.
 void DriverModel::LearnExecutables(uint64_t said, uint64_t taken) {
-  said_ += static_cast<double>(said);
+  constexpr double kMuch = 8 * kPiece;
+  said_since_ += static_cast<double>(said);
+  largest_look_ = std::max(largest_look_, static_cast<double>(said));
+  if (taken == 0 && said_since_ < kMuch) return;
+  const bool counts = std::exchange(has_seen_piece_, taken > 0) || said_since_ >= kMuch;
+  const double since = std::exchange(said_since_, 0);
+  if (!counts) return;
+  said_ += since;
   taken_ += static_cast<double>(taken);
 }
 
@@ -65,12 +74,12 @@ void DriverModel::LearnCode(uint64_t taken) {
   most_later_code_ = std::max(most_later_code_, bytes);
 }
 
-// Both are weighed by how far off they may be: what was seen by one piece, evenly spread, and the
-// device's own figure by a third of itself.
+// Both are weighed by how far off they may be: what was seen by one piece, or by one look where
+// that is less, evenly spread, and the device's own figure by a third of itself.
 Guess DriverModel::Executables(const Guess& said) const {
   if (said_ == 0) return said;
   constexpr double kDoubtOfSaid = 1.0 / 3;
-  const double doubt_of_seen = kPiece / said_;
+  const double doubt_of_seen = std::min(kPiece, largest_look_) / said_;
   const double weight =
       1 / (1 + doubt_of_seen * doubt_of_seen / (12 * kDoubtOfSaid * kDoubtOfSaid));
   const double ratio = 1 + weight * (taken_ / said_ - 1);

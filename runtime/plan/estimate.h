@@ -9,9 +9,14 @@
 //              grows with one of a key's numbers. Which one is learned, too: the one whose line
 //              lies nearest to what was recorded. A key that is recorded already costs what it did.
 // DriverModel  of one device: what the driver takes where somebody looked. A driver hands memory
-//              out in large pieces, so one executable seems to take nothing or megabytes; only the
-//              sum over many says anything. Until that sum is large beside a piece, the device's
-//              own figure (Executable::device_bytes) counts for the rest.
+//              out in large pieces, so one executable seems to take nothing or megabytes. So what
+//              counts is what executables took from one look that saw a piece go to a later one:
+//
+//                looks      0    0   2 MiB    0    0   2 MiB    0       counted: three executables,
+//                                  |________________ |                  and 2 MiB
+//
+//              Until that is much, the device's own figure (Executable::device_bytes) counts for
+//              the rest.
 //
 // Pure. Thread rule: like a container.
 #ifndef GRAPHTREE_RUNTIME_PLAN_ESTIMATE_H_
@@ -64,7 +69,7 @@ class DriverModel {
   static constexpr double kPiece = 2 << 20;
 
   // While recordings were made whose executables take `said` bytes by the device's own figure, the
-  // driver took `taken` bytes that are no pool's.
+  // driver took `taken` bytes that are no pool's. Looks follow one another.
   void LearnExecutables(uint64_t said, uint64_t taken);
   // While a shape ran for the first time, the driver took so much: code, above all.
   void LearnCode(uint64_t taken);
@@ -80,6 +85,9 @@ class DriverModel {
  private:
   double said_ = 0;
   double taken_ = 0;
+  double said_since_ = 0;   // the last look that saw a piece go
+  double largest_look_ = 0;
+  bool has_seen_piece_ = false;
   size_t first_runs_ = 0;
   double first_code_ = 0;
   double later_code_ = 0;       // summed over the shapes after the first

@@ -104,10 +104,33 @@ TEST(DriverModelTest, TakesTheDevicesOwnFigureUntilItHasSeenEnough) {
   DriverModel model;
   EXPECT_EQ(model.Executables({1000, 7}).bytes, 1000);
   EXPECT_EQ(model.Executables({1000, 7}).error, 7);
-  model.LearnExecutables(200 << 10, 2 << 20);  // ten times as much, by one piece
+  model.LearnExecutables(200 << 10, 2 << 20);  // it may be the end of the piece
+  EXPECT_EQ(model.Executables(Guess::Exactly(10 << 20)).bytes, 10 << 20);
+  model.LearnExecutables(1 << 20, 2 << 20);  // twice as much, by one piece
   const Guess guess = model.Executables(Guess::Exactly(10 << 20));
   EXPECT_LT(guess.bytes, 2 * (10 << 20));
   EXPECT_GT(guess.error, 0);
+}
+
+// As many as a plan looks at.
+TEST(DriverModelTest, ADozenOfLargeExecutablesSayMost) {
+  for (const double ratio : {0.5, 0.65, 1.0, 1.6}) {
+    StubbornDriver driver(ratio);
+    DriverModel model;
+    constexpr uint64_t kSaid = 1000 << 10;
+    for (int seen = 0; seen < 12; ++seen) model.LearnExecutables(kSaid, driver.Take(kSaid));
+    const Guess guess = model.Executables(Guess::Exactly(51.0 * kSaid));
+    const double truth = 51.0 * kSaid * ratio;
+    EXPECT_NEAR(guess.bytes, truth, 0.17 * truth) << ratio;
+    EXPECT_LE(std::abs(guess.bytes - truth), guess.error) << ratio;
+  }
+}
+
+// What destroyed executables have left is given first.
+TEST(DriverModelTest, ADriverWithMemoryLeftTakesNothing) {
+  DriverModel model;
+  for (int seen = 0; seen < 20; ++seen) model.LearnExecutables(1 << 20, 0);
+  EXPECT_LT(model.Executables(Guess::Exactly(10 << 20)).bytes, 2 << 20);
 }
 
 TEST(DriverModelTest, LearnsWhatTheDriverReallyTakes) {
