@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 
+#include "graphs/duration_counts.h"
 #include "graphs/reason.h"
 
 namespace graphtree {
@@ -48,6 +49,10 @@ struct TreeStats {
   uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them
   uint64_t kept_bytes = 0;  // of outputs that are held beyond their step, or may be
   uint64_t foreign_held_bytes = 0;  // of foreign code's blocks that recordings hold
+  // How long the host took, ever: from the begin of a section's capture to its end, body included;
+  // to instantiate a graph.
+  DurationCounts captures;
+  DurationCounts instantiations;
 };
 
 }  // namespace graphtree

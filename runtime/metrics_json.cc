@@ -15,6 +15,12 @@ void WriteTree(const LaneMetrics& lane, JsonWriter& json) {
   json.Key("mapped_bytes").Unsigned(lane.pool.mapped_bytes);
   json.Key("parked_bytes").Unsigned(lane.pool.parked_bytes);
   json.Key("pinned_bytes").Unsigned(lane.pool.pinned_bytes).EndObject();
+  const auto write_times = [&json](const char* key, const DurationCounts& times) {
+    json.Key(key).BeginObject().Key("count").Unsigned(times.count());
+    json.Key("ns").Unsigned(times.total_ns).EndObject();
+  };
+  write_times("captures", lane.tree.captures);
+  write_times("instantiations", lane.tree.instantiations);
   json.Key("reasons").BeginObject();
   for (size_t i = 0; i < kReasonCount; ++i) {
     if (lane.tree.reasons[i] == 0) continue;

@@ -74,6 +74,20 @@ void AddDispatches(const Metrics& metrics, PrometheusText* text) {
   }
 }
 
+// Captures and instantiations happen where a step records, or a plan does.
+void AddRecordingTimes(const Metrics& metrics, PrometheusText* text) {
+  text->Family("graphtree_capture_seconds", "histogram",
+               "Host time of a section's capture, its body included.");
+  for (const LaneMetrics& lane : metrics.lanes) {
+    text->Histogram(LabelsOf(lane), lane.tree.captures);
+  }
+  text->Family("graphtree_instantiate_seconds", "histogram",
+               "Host time of making an executable.");
+  for (const LaneMetrics& lane : metrics.lanes) {
+    text->Histogram(LabelsOf(lane), lane.tree.instantiations);
+  }
+}
+
 struct LaneFamily {
   const char* name;
   const char* type;
@@ -287,6 +301,7 @@ std::string MetricsAsPrometheus(const Metrics& metrics) {
   PrometheusText text;
   AddRuntime(metrics, &text);
   AddDispatches(metrics, &text);
+  AddRecordingTimes(metrics, &text);
   AddLanes(metrics, &text);
   AddReasons(metrics, &text);
   AddPrograms(metrics, &text);

@@ -254,6 +254,7 @@ absl::Status BodyCapture::BeginSection() {
   }
   GRAPHTREE_RETURN_IF_ERROR(capture_stream_.BeginCapture(CaptureMode::kThreadLocal));
   capturing_ = true;
+  timing_ = {};
   if (needs_.journal.is_watched()) {
     needs_.journal.Say(GraphMoment::kCaptureBegin, *node, section_number(), &capture_stream_);
   }
@@ -266,6 +267,7 @@ absl::Status BodyCapture::EndSection(const absl::Status& body) {
   Section* section = &node->last();
   capturing_ = false;
   absl::StatusOr<std::unique_ptr<Graph>> graph = capture_stream_.EndCapture();
+  timing_.AddTo(&needs_.journal.stats().captures);
   const absl::Status status = body.ok() ? graph.status() : body;
   if (needs_.journal.is_watched()) {
     needs_.journal.Say(GraphMoment::kCaptureEnd, *node, section_number(), &capture_stream_,

@@ -25,6 +25,7 @@
 
 #include "absl/status/status.h"
 #include "allocator/pool.h"
+#include "graphs/duration_counts.h"
 #include "graphs/eager_part.h"
 #include "graphs/inputs/random_words.h"
 #include "graphs/inputs/rehearsal.h"
@@ -123,6 +124,7 @@ class BodyCapture : public Cutter {
   RecordedRandom random_;
   std::vector<OpToken> tokens_;  // of this section's ingest ops
   bool capturing_ = false;
+  Timing timing_;  // since the section's capture began
 
   // Effects of the sections that were launched and of the parts that ran.
   EagerRandom taken_;

@@ -6,6 +6,7 @@
 
 #include "device/base/status_macros.h"
 #include "device/error.h"
+#include "graphs/duration_counts.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -14,12 +15,14 @@ absl::Status Executables::Make(const Node& node, size_t number, Section* section
   if (!IsPlanted(PlantedBug::kOverrunsBudget)) {
     GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(section->graph->op_count(), node));
   }
+  const Timing timing;
   absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
   for (int more = 1; more <= 64; more *= 4) {
     if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more, node)) break;
     made = section->graph->Instantiate();
   }
   GRAPHTREE_RETURN_IF_ERROR(made.status());
+  timing.AddTo(&journal_.stats().instantiations);
   section->executable = *std::move(made);
   if (journal_.is_watched())
     journal_.Say(GraphMoment::kInstantiate, node, number, ground_.capture_stream.get());

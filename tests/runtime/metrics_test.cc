@@ -97,6 +97,21 @@ TEST_P(MetricsTest, TextsOfEverything) {
                              HasSubstr("tokens=8\\nrecorded, 4 steps"), HasSubstr("p0 -> p0s0")));
 }
 
+TEST_P(MetricsTest, RecordingIsTimed) {
+  const ProgramId program = AddDouble({8, 32});
+  StepWith(program, IdsFrom(0, 8));
+  EXPECT_EQ(runtime().metrics().lanes[0].tree.captures.count(), 0u) << "a warm-up";
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(i, 8));
+  const TreeStats tree = runtime().metrics().lanes[0].tree;
+  EXPECT_EQ(tree.captures.count(), 2u);
+  EXPECT_GT(tree.captures.total_ns, 0u);
+  EXPECT_EQ(tree.instantiations.count(), 2u);
+  EXPECT_THAT(MetricsAsPrometheus(runtime().metrics()),
+              AllOf(HasSubstr("graphtree_capture_seconds_count{device=\"0\",lane=\"0\"} 2\n"),
+                    HasSubstr("graphtree_instantiate_seconds_count{device=\"0\",lane=\"0\"} 2\n")));
+}
+
 TEST_P(MetricsTest, ReadBesideSteps) {
   if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
   const ProgramId program = AddDouble({8, 32});
