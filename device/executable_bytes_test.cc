@@ -1,3 +1,4 @@
+// The table, and the lines between its rows.
 #include "device/executable_bytes.h"
 
 #include <cstdint>

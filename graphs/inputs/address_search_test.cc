@@ -1,3 +1,4 @@
+// What is found at launches, beside what a search of the listed graph finds.
 #include "graphs/inputs/address_search.h"
 
 #include <cstdint>

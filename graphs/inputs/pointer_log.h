@@ -64,8 +64,8 @@ class PointerLog : public AccessLog {
   // Slots that point into the storage of this serial, which begins at `base`, are `input`'s.
   void Claim(uint64_t serial, Address base, uint32_t input);
 
-  // The ops since the last section ended were captured into `graph`, and `own` ops that the recorder
-  // launched itself to bring inputs in.
+  // The ops since the last section ended were captured into `graph`, with `own` ops of the
+  // recorder's that bring inputs in.
   absl::Status EndSection(const Graph& graph, uint64_t own);
   // Whether each op of the section was told. If not, its graph may have addresses that are not in
   // hidden().

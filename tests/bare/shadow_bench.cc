@@ -1,6 +1,6 @@
-// How far shadow's estimate of a replay is off what the replay then takes: the host's time of a step
-// as mode shadow tells it before anything is recorded, beside the same steps replayed. Graphs of
-// three sizes; the device is idle when a step begins.
+// How far shadow's estimate of a replay is off what the replay then takes: the host's time of a
+// step as mode shadow tells it before anything is recorded, beside the same steps replayed. Graphs
+// of three sizes; the device is idle when a step begins.
 #include <cmath>
 #include <cstdint>
 #include <memory>
