@@ -16,6 +16,7 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/ledger_rows.h"
+#include "runtime/core/parker.h"
 #include "runtime/core/plan_maker.h"
 #include "runtime/core/plan_runner.h"
 #include "runtime/core/program_state.h"
@@ -169,6 +170,20 @@ const PlanResult* Runtime::last_plan() const {
 absl::Status Runtime::SetServing(const ServingMode& mode) { return core_->serving().Set(mode); }
 
 ServingMode Runtime::serving() const { return core_->serving().mode(); }
+
+absl::Status Runtime::Park(absl::string_view tag, Contents contents) {
+  return core_->parker().Park(tag, contents);
+}
+
+absl::Status Runtime::Wake(absl::string_view tag) { return core_->parker().Wake(tag); }
+
+absl::StatusOr<AddressRange> Runtime::AddMemory(const MemoryOptions& options) {
+  return core_->parker().AddMemory(options);
+}
+
+absl::Status Runtime::RemoveMemory(absl::string_view name) {
+  return core_->parker().RemoveMemory(name);
+}
 
 absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {
   return core_->dependencies().Declare(std::move(name), std::nullopt);

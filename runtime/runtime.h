@@ -78,6 +78,7 @@
 #include "runtime/configuration.h"
 #include "runtime/explain.h"
 #include "runtime/metrics.h"
+#include "runtime/parking.h"
 #include "runtime/plan/ledger.h"
 #include "runtime/program.h"
 #include "runtime/progress.h"
@@ -206,6 +207,18 @@ class Runtime {
   Readiness readiness() const;
   // Of the last plan that was recorded; null if there is none. Good until the next one.
   const PlanResult* last_plan() const;
+
+  // Gives the memory of what has the tag back, with its contents dropped, saved or in place, and
+  // brings it back under the same addresses (parking.h): programs' lanes and slots, and memory that
+  // AddMemory made. Meanwhile steps of these programs, and of those that need the tag, are errors
+  // that name it. Refused, and nothing is parked, while a step of theirs is under way. Parking what
+  // is parked so, and waking what is awake, changes nothing. On any thread.
+  absl::Status Park(absl::string_view tag, Contents contents);
+  absl::Status Wake(absl::string_view tag);
+  // Memory for the caller's bodies and its own work, at one address until it is removed or the
+  // runtime is closed; what lies there first is anything. REQUIRES of RemoveMemory: no work uses it.
+  absl::StatusOr<AddressRange> AddMemory(const MemoryOptions& options);
+  absl::Status RemoveMemory(absl::string_view name);
 
   // An error if something was declared under this name before, as a workspace or not.
   absl::StatusOr<DepId> DeclareDep(std::string name);

@@ -109,7 +109,7 @@ std::optional<IdleRecorder::Wanted> IdleRecorder::MostWanted(const ProgramsOfLan
       for (uint32_t i = 0; i < program->table().size() && !is_held; ++i) {
         const ShapeState& shape = program->shape(i);
         const Wanted wanted = {program, i, shape.wanted};
-        if (!MayRecord(*program, shape) || !IsNamed(options, id, shape)) continue;
+        if (!program->CheckAwake().ok() || !MayRecord(*program, shape) || !IsNamed(options, id, shape)) continue;
         if (IsBetter(wanted, best)) best = wanted;
       }
     }
@@ -134,6 +134,10 @@ absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
   Lane& lane = program.lane();
   GRAPHTREE_ASSIGN_OR_RETURN(const int64_t begin, LookAt(options_.clock_ns));
   if (!lane.Take(&program)) return false;
+  if (!program.CheckAwake().ok()) {
+    lane.GiveBack();
+    return false;
+  }
   absl::StatusOr<bool> recorded = false;
   {
     const LastStep last(lane.step);

@@ -51,6 +51,7 @@ struct Lane {
   const uint32_t device_number;  // among the runtime's
   const uint32_t number;         // among the device's lanes
   std::atomic<ProgramState*> under_way{nullptr};  // whose step has the lane
+  std::atomic<bool> is_parking{false};  // no step has it: its memory is parked or woken
   // A call of ours in the tree: its thread, and no other one that has the tree, may call the
   // functions of programs by number.
   LaneCalls calls;

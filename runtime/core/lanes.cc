@@ -16,7 +16,9 @@ namespace graphtree {
 namespace {
 
 // The lane is taken, by a step that waits no more for its caller.
-bool IsRunning(const Lane& lane) { return lane.under_way.load() != nullptr && !lane.step.is_open; }
+bool IsRunning(const Lane& lane) {
+  return lane.under_way.load() != nullptr && !lane.is_parking.load() && !lane.step.is_open;
+}
 
 }  // namespace
 
@@ -57,6 +59,10 @@ absl::Status Lanes::CheckNoStep(absl::string_view what) const {
   for (const auto& [place, lane] : lanes_) {
     const ProgramState* const program = lane->under_way.load(std::memory_order_acquire);
     if (program == nullptr) continue;
+    if (lane->is_parking.load()) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          what, " while another thread parks or wakes lane ", lane->number, "; wait for it"));
+    }
     return absl::FailedPreconditionError(
         absl::StrCat(what, " while a step of '", program->name(), "' is under way in lane ",
                      lane->number, "; run or cancel it first, or wait for its body"));

@@ -76,6 +76,10 @@ class Lanes {
   void MakeRoomFor(const OpenStep& step, bool takes_recordings = false);
   // The step's body has run, and may have found no memory.
   void NoteAsked(const OpenStep& step, bool has_found_none);
+  // Before the lane's pool is woken, by the thread that has the lane: so many bytes count as the
+  // lane's from here on. An error, and they do not, if what the lanes share has not so many left
+  // though others have given back what nobody uses there.
+  absl::Status MakeRoomToWake(Lane& own, uint64_t bytes);
   // A program has left the lane: gives back what nobody uses there. REQUIRES: it has no step.
   void GiveBack(Lane& own);
   // Where memory was lacking: the same error, with what the lanes share, and who has it.

@@ -181,6 +181,20 @@ bool Lanes::MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom) {
   return true;
 }
 
+absl::Status Lanes::MakeRoomToWake(Lane& own, uint64_t bytes) {
+  if (options_.pool_bytes == 0) return absl::OkStatus();
+  MakeRoom(own, bytes);
+  const uint64_t has = own.tree->stats().pool_reserved_bytes;
+  own.taken_bytes = has + bytes;
+  const uint64_t all = TakenByOthers(own) + has + bytes;
+  limits_are_old_ = true;
+  if (all <= options_.pool_bytes) return absl::OkStatus();
+  own.taken_bytes = has;
+  return Explained(own, absl::ResourceExhaustedError(absl::StrCat(
+                            "to wake lane ", own.number, " takes ", bytes, " bytes, which are ",
+                            all - options_.pool_bytes, " more than are left")));
+}
+
 void Lanes::GiveBack(Lane& own) {
   TrimLane(own, 0);
   limits_are_old_ = true;

@@ -102,7 +102,10 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
     work->taken.Look().reset();
     after_run = [&](CallRoute route) { NoteRun(*program, shape, route, work); };
   }
-  const absl::Status status = recordings_.RecordShape(*program, index, work->stream, after_run);
+  absl::Status status = program->CheckAwake();
+  if (status.ok()) {
+    status = recordings_.RecordShape(*program, index, work->stream, after_run);
+  }
   lanes_.ShareMemory(lane);
   lanes_.AskOthers(lane);
   lane.GiveBack();

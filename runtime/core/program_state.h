@@ -22,6 +22,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "device/address.h"
 #include "graphs/captured_pointers.h"
@@ -29,6 +30,8 @@
 #include "graphs/tensor.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/shape_life.h"
+#include "runtime/park/parkable_memory.h"
+#include "runtime/parking.h"
 #include "runtime/program.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
@@ -132,6 +135,23 @@ class ProgramState {
   uint64_t IdOf(uint32_t index) const {
     return index == kNoShape ? kNoShape : table_->shape(index).id;
   }
+  // The tags that it is parked by, itself or as memory that it needs (program_parking.cc). For
+  // whoever has the lane.
+  const std::vector<std::string>& parked_by() const { return parked_by_; }
+  void SetParkedBy(const std::string& tag, bool is_parked);
+  // OK, or an error that says by what it is parked.
+  absl::Status CheckAwake() const;
+  bool Needs(absl::string_view tag) const;
+  // Whether one of its recordings holds an address there.
+  bool PointsInto(AddressRange range) const;
+  // Waits for the work of its steps. The slots leave and come back (SlotMemory).
+  absl::Status AwaitSteps() { return ring_->Await(); }
+  absl::Status ParkSlots(Contents contents);
+  absl::Status WakeSlots();
+  absl::Status CheckSlots() const;
+  absl::Status DropSlots();
+  const ParkableMemory& slot_memory() const { return memory_->memory(); }
+
   // What callers ask of it, as in runtime.h (program_answers.cc).
   absl::StatusOr<Vote> MakeVote(const Key& key, Modes allowed, uint32_t round) const;
   absl::StatusOr<Agreement> Agree(const Key& key, Modes allowed, uint32_t round,
@@ -191,6 +211,7 @@ class ProgramState {
   ShapeState eager_;
   std::vector<std::unique_ptr<ShapeState>> shapes_;
   std::optional<ShapeTable> table_;  // set by Create
+  std::vector<std::string> parked_by_;
 };
 
 }  // namespace graphtree

@@ -33,7 +33,8 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
         absl::StrCat("'", program.name(), "' was recorded while another thread has lane ",
                      lane.number, "; one thread at a time uses a lane"));
   }
-  const absl::Status recorded = RecordAll(program, stream);
+  absl::Status recorded = program.CheckAwake();
+  if (recorded.ok()) recorded = RecordAll(program, stream);
   lanes_.ShareMemory(lane);
   lane.GiveBack();
   return recorded;

@@ -45,7 +45,8 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
       plan_maker_(watch_, programs_, dependencies_, recordings_, options_),
       serving_(lanes_, dependencies_, watch_, options_),
       plan_runner_(lanes_, programs_, dependencies_, recordings_, plan_maker_, serving_, options_),
-      idle_recorder_(lanes_, programs_, dependencies_, recordings_, serving_, options_) {}
+      idle_recorder_(lanes_, programs_, dependencies_, recordings_, serving_, options_),
+      parker_(lanes_, programs_, watch_, options_) {}
 
 void RuntimeCore::CheckNothingRuns() const {
   GRAPHTREE_CHECK(!lanes_.AnyRuns())
@@ -58,6 +59,7 @@ RuntimeCore::~RuntimeCore() {
   CheckNothingRuns();
   lanes_.CloseTrees();
   programs_.LeaveBehind();
+  parker_.LeaveBehind();
 }
 
 absl::Status RuntimeCore::CheckAtRest(absl::string_view what) const {
@@ -88,6 +90,7 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
         absl::StrCat("program '", options.name, "' is for device ", options.device,
                      " of the runtime's ", lanes_.devices(), ", numbered from 0"));
   }
+  GRAPHTREE_RETURN_IF_ERROR(parker_.CheckProgram(options));
   const Lanes::Place place = {options.device, options.lane};
   bool is_new = false;
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor(place, &is_new));

@@ -11,6 +11,7 @@
 //   recordings.h     recordings made ahead or while serving, and those that wait for a commit
 //   plan_maker.h     plans of what is to be recorded; plan_runner.h records them
 //   idle_recorder.h  records between steps what these want most
+//   parker.h         memory that leaves and comes back by tags
 //   describe.h       steps and statistics, for people and programs
 //   serving_steps.h  what the mode of serving makes of steps
 //   watch/watch.h    what steps have noted, for readers on any thread
@@ -36,6 +37,7 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/open_step.h"
+#include "runtime/core/parker.h"
 #include "runtime/core/plan_maker.h"
 #include "runtime/core/plan_runner.h"
 #include "runtime/core/programs.h"
@@ -79,6 +81,7 @@ class RuntimeCore {
   const Recordings& recordings() const { return recordings_; }
   PlanMaker& plan_maker() { return plan_maker_; }
   PlanRunner& plan_runner() { return plan_runner_; }
+  Parker& parker() { return parker_; }
   IdleRecorder& idle_recorder() { return idle_recorder_; }
   const IdleRecorder& idle_recorder() const { return idle_recorder_; }
   ServingSteps& serving() { return serving_; }
@@ -106,6 +109,7 @@ class RuntimeCore {
   ServingSteps serving_;
   PlanRunner plan_runner_;
   IdleRecorder idle_recorder_;
+  Parker parker_;
 };
 
 }  // namespace graphtree

@@ -54,9 +54,20 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
   GRAPHTREE_RETURN_IF_ERROR(CheckCall(key));
   Lane& lane = program->lane();
   if (!lane.Take(program)) {
+    if (lane.is_parking.load()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("a step of '", program->name(), "' was begun while another thread parks or "
+                       "wakes lane ", lane.number, "; wait for it"));
+    }
     return absl::FailedPreconditionError(absl::StrCat(
         "a step of '", program->name(), "' was begun while one is under way in lane ", lane.number,
         "; run or cancel that one first, or wait for its body, or for the thread that has it"));
+  }
+  if (absl::Status awake = program->CheckAwake();
+      !awake.ok() && !IsPlanted(RuntimeBug::kStepsWhileParked)) {
+    ++lane.counts.parked_refused;
+    lane.GiveBack();
+    return awake;
   }
   Choice choice = serving_.Choose(*program, key, options.modes);
   const bool may_have_graph = choice.why != Why::kOff && choice.why != Why::kShadow;

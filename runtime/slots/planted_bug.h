@@ -26,6 +26,8 @@ enum class RuntimeBug : uint8_t {
   kTrustsPlans,       // what was prepared ahead is used, whatever was touched since
   kStrictLetsRun,     // strict does not ask the tree whether it would replay the step
   kForgetsPlanOrder,  // who uses what was prepared ahead does not wait for the side stream
+  kKeepsParkedCursor,  // a step after a wake reads its block where the lost cursor would be
+  kStepsWhileParked,   // a step begins, though its program is parked
 };
 
 #ifdef GRAPHTREE_PLANTED_BUGS

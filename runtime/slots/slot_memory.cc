@@ -1,4 +1,4 @@
-// Maps the memory, and fills it once.
+// Fills the memory once, and anew where its contents were dropped.
 #include "runtime/slots/slot_memory.h"
 
 #include <algorithm>
@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/insist.h"
 #include "device/base/status_macros.h"
+#include "device/memory.h"
+#include "device/stream.h"
 
 namespace graphtree {
 namespace {
-
-uint64_t RoundUp(uint64_t bytes, uint64_t to) { return (bytes + to - 1) / to * to; }
 
 absl::Status Zero(Stream& stream, AddressRange range) {
   return stream.Fill(range.base, 0, 1, range.bytes);
@@ -63,38 +63,48 @@ absl::Status FillAll(Device& device, Stream& stream, absl::Span<const SlotSpec> 
 absl::StatusOr<std::unique_ptr<SlotMemory>> SlotMemory::Create(Device& device,
                                                                absl::Span<const SlotSpec> slots,
                                                                const ArenaPlan& plan) {
-  std::unique_ptr<SlotMemory> memory(new SlotMemory(device.memory(), plan.bytes));
-  if (plan.bytes == 0) return memory;
-  if (absl::Status mapped = memory->Map(); !mapped.ok()) {
-    return absl::Status(
-        mapped.code(), absl::StrCat("making ", plan.bytes, " bytes for slots: ", mapped.message()));
+  absl::StatusOr<std::unique_ptr<ParkableMemory>> made =
+      ParkableMemory::Create(device, plan.bytes, "the memory of its slots");
+  if (!made.ok()) {
+    return absl::Status(made.status().code(), absl::StrCat("making ", plan.bytes,
+                                                           " bytes for slots: ",
+                                                           made.status().message()));
   }
-  Pieces pieces;
-  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device.NewStream());
-  if (absl::Status filled = FillAll(device, *stream, slots, plan, memory->range(), pieces);
-      !filled.ok()) {
-    // What was issued before the failure still writes the memory, and is done before that goes.
-    Insist([&stream] { return stream->Synchronize(); }).IgnoreError();
-    return absl::Status(
-        filled.code(), absl::StrCat("filling ", plan.bytes, " bytes of slots: ", filled.message()));
-  }
+  std::unique_ptr<SlotMemory> memory(new SlotMemory(device, *std::move(made)));
+  GRAPHTREE_RETURN_IF_ERROR(memory->Fill(slots, plan));
   return memory;
 }
 
-absl::Status SlotMemory::Map() {
-  const uint64_t bytes = RoundUp(bytes_, memory_.granularity());
-  GRAPHTREE_ASSIGN_OR_RETURN(reserved_, memory_.Reserve(bytes, {}));
-  GRAPHTREE_ASSIGN_OR_RETURN(physical_, memory_.Create(bytes));
-  GRAPHTREE_RETURN_IF_ERROR(memory_.Map(reserved_.base, *physical_));
-  is_mapped_ = true;
-  return memory_.SetAccess(reserved_, MemoryAccess::kReadWrite);
+absl::Status SlotMemory::Fill(absl::Span<const SlotSpec> slots, const ArenaPlan& plan) {
+  if (plan.bytes == 0) return absl::OkStatus();
+  Pieces pieces;
+  GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Stream> stream, device_.NewStream());
+  const absl::Status filled = FillAll(device_, *stream, slots, plan, range(), pieces);
+  if (filled.ok()) return filled;
+  // What was issued before the failure still writes the memory, and is done before that goes.
+  Insist([&stream] { return stream->Synchronize(); }).IgnoreError();
+  return absl::Status(
+      filled.code(), absl::StrCat("filling ", plan.bytes, " bytes of slots: ", filled.message()));
 }
 
-SlotMemory::~SlotMemory() {
-  // Nobody could be told of a failure.
-  if (is_mapped_) Insist([this] { return memory_.Unmap(reserved_); }).IgnoreError();
-  physical_ = nullptr;
-  if (!reserved_.empty()) Insist([this] { return memory_.Release(reserved_); }).IgnoreError();
+absl::Status SlotMemory::Park(Contents contents) {
+  GRAPHTREE_RETURN_IF_ERROR(memory_->Park(contents));
+  must_fill_ = contents == Contents::kDrop;
+  return absl::OkStatus();
+}
+
+absl::Status SlotMemory::Wake(absl::Span<const SlotSpec> slots, const ArenaPlan& plan) {
+  GRAPHTREE_RETURN_IF_ERROR(memory_->Wake());
+  if (!must_fill_) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(Fill(slots, plan));
+  must_fill_ = false;
+  return absl::OkStatus();
+}
+
+absl::Status SlotMemory::DropContents(absl::Span<const SlotSpec> slots, const ArenaPlan& plan) {
+  memory_->GiveUpContents();
+  must_fill_ = true;
+  return memory_->is_parked() ? absl::OkStatus() : Wake(slots, plan);
 }
 
 }  // namespace graphtree

@@ -2,19 +2,22 @@
 // point into it.
 //
 // A slot is filled once, when the memory is made: with its pad value if its rule is kFillOnce, else
-// with zeros, so that nothing reads what nobody wrote.
+// with zeros, so that nothing reads what nobody wrote. The memory may be parked (parking.h): where
+// contents were dropped it is filled anew as it wakes.
 #ifndef GRAPHTREE_RUNTIME_SLOTS_SLOT_MEMORY_H_
 #define GRAPHTREE_RUNTIME_SLOTS_SLOT_MEMORY_H_
 
+#include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "device/address.h"
 #include "device/device.h"
-#include "device/memory.h"
-#include "device/stream.h"
+#include "runtime/park/parkable_memory.h"
+#include "runtime/parking.h"
 #include "runtime/slots/slot.h"
 #include "runtime/slots/slot_plan.h"
 
@@ -28,22 +31,31 @@ class SlotMemory {
                                                             const ArenaPlan& plan);
   SlotMemory(const SlotMemory&) = delete;
   SlotMemory& operator=(const SlotMemory&) = delete;
-  // REQUIRES: no work that uses the memory is under way.
-  ~SlotMemory();
+  // REQUIRES of the destructor: no work that uses the memory is under way.
 
-  AddressRange range() const { return {reserved_.base, bytes_}; }
-  // What the device gave for them.
-  uint64_t mapped_bytes() const { return is_mapped_ ? reserved_.bytes : 0; }
+  // As ParkableMemory's. Wake brings back what was kept, or fills anew, all or nothing.
+  absl::Status Park(Contents contents);
+  absl::Status Wake(absl::Span<const SlotSpec> slots, const ArenaPlan& plan);
+  absl::Status Check() const { return memory_->Check(); }
+  // They were parked with their contents, and are to be woken, or were, without.
+  absl::Status DropContents(absl::Span<const SlotSpec> slots, const ArenaPlan& plan);
+
+  // The next Wake fills them.
+  bool must_fill() const { return must_fill_; }
+
+  AddressRange range() const { return memory_->range(); }
+  // What the device gave for them; it is none while they are parked.
+  uint64_t mapped_bytes() const { return memory_->mapped_bytes(); }
+  const ParkableMemory& memory() const { return *memory_; }
 
  private:
-  SlotMemory(Memory& memory, uint64_t bytes) : memory_(memory), bytes_(bytes) {}
-  absl::Status Map();
+  SlotMemory(Device& device, std::unique_ptr<ParkableMemory> memory)
+      : device_(device), memory_(std::move(memory)) {}
+  absl::Status Fill(absl::Span<const SlotSpec> slots, const ArenaPlan& plan);
 
-  Memory& memory_;
-  const uint64_t bytes_;
-  AddressRange reserved_;
-  std::unique_ptr<PhysicalMemory> physical_;
-  bool is_mapped_ = false;
+  Device& device_;
+  const std::unique_ptr<ParkableMemory> memory_;
+  bool must_fill_ = false;  // its contents were dropped
 };
 
 }  // namespace graphtree

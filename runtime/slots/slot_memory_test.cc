@@ -12,6 +12,7 @@
 #include "device/host/host_device.h"
 #include "device/open.h"
 #include "gtest/gtest.h"
+#include "runtime/parking.h"
 
 namespace graphtree {
 namespace {
@@ -83,12 +84,55 @@ TEST(SlotMemoryTest, HoldsPadValuesOrZeros) {
   EXPECT_THAT(device->Close(), IsOk());
 }
 
+void Overwrite(const SlotMemory& memory, uint8_t byte) {
+  std::memset(PointerTo<uint8_t>(memory.range().base), byte, memory.range().bytes);
+}
+
+TEST(SlotMemoryTest, WhatIsDroppedIsFilledAnewAndWhatIsKeptComesBack) {
+  const std::vector<SlotSpec> slots = Slots();
+  const ArenaPlan plan = PlanArena(slots);
+  const std::unique_ptr<Device> device = Host();
+  {
+    auto made = SlotMemory::Create(*device, slots, plan);
+    ASSERT_THAT(made, IsOk());
+    SlotMemory& memory = **made;
+    Overwrite(memory, 77);
+    ASSERT_THAT(memory.Park(Contents::kKeep), IsOk());
+    EXPECT_EQ(memory.mapped_bytes(), 0u);
+    ASSERT_THAT(memory.Wake(slots, plan), IsOk());
+    EXPECT_THAT(memory.Check(), IsOk());
+    const auto* const found = PointerTo<uint8_t>(memory.range().base);
+    for (uint64_t i = 0; i < plan.bytes; ++i) ASSERT_EQ(found[i], 77) << i;
+    ASSERT_THAT(memory.Park(Contents::kDrop), IsOk());
+    ASSERT_THAT(memory.Wake(slots, plan), IsOk());
+    EXPECT_THAT(memory.Check(), IsOk());
+    ExpectFilled(slots, plan, memory);
+    for (const bool is_woken : {false, true}) {
+      Overwrite(memory, 78);
+      ASSERT_THAT(memory.Park(Contents::kKeep), IsOk());
+      if (is_woken) {
+        ASSERT_THAT(memory.Wake(slots, plan), IsOk());
+      }
+      ASSERT_THAT(memory.DropContents(slots, plan), IsOk());
+      ASSERT_THAT(memory.Wake(slots, plan), IsOk());
+      EXPECT_THAT(memory.Check(), IsOk());
+      ExpectFilled(slots, plan, memory);
+    }
+  }
+  EXPECT_THAT(device->Close(), IsOk());
+}
+
 TEST(SlotMemoryTest, NoSlotsTakeNoMemory) {
   const std::unique_ptr<Device> device = Host();
   {
     auto memory = SlotMemory::Create(*device, {}, PlanArena({}));
     ASSERT_THAT(memory, IsOk());
     EXPECT_TRUE((*memory)->range().empty());
+    for (const Contents contents : {Contents::kKeep, Contents::kDrop, Contents::kPinned}) {
+      ASSERT_THAT((*memory)->Park(contents), IsOk());
+      ASSERT_THAT((*memory)->Wake({}, PlanArena({})), IsOk());
+      EXPECT_THAT((*memory)->Check(), IsOk());
+    }
   }
   EXPECT_THAT(device->Close(), IsOk());
 }

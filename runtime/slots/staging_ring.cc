@@ -126,6 +126,17 @@ absl::Status StagingRing::NoteLast() {
   return recorded.ok() ? recorded : WaitForLast();
 }
 
+absl::Status StagingRing::Await() {
+  for (Segment& segment : segments_) GRAPHTREE_RETURN_IF_ERROR(segment.event->Synchronize());
+  if (last_ == nullptr) return absl::OkStatus();
+  if (Captures(*last_)) {
+    return absl::FailedPreconditionError(
+        "the stream of the last step captures now, so its work cannot be awaited; end that capture "
+        "first");
+  }
+  return last_->Synchronize();
+}
+
 absl::Status StagingRing::GoOn() {
   GRAPHTREE_RETURN_IF_ERROR(NoteLast());
   Event& next = *segments_[(segment_ + 1) % kSegments].event;

@@ -65,6 +65,12 @@ class StagingRing {
   // that of earlier blocks. A stream that captures has no such work.
   void Failed(uint64_t bytes, Stream& stream);
 
+  // Waits for all work that reads its blocks, and so for all launches that Launched was told of. An
+  // error if some of it cannot be awaited now.
+  absl::Status Await();
+  // Nothing is known of the cursor any more, as its memory was lost.
+  void ForgetCursor() { cursor_ = std::nullopt; }
+
   AddressRange memory() const { return buffer_->range(); }
   // How often Next had to wait for the device.
   uint64_t waits() const { return waits_; }

@@ -34,6 +34,7 @@ struct LaneCounts {
   Counter recordings;
   Counter failed_recordings;
   Counter staged_bytes;
+  Counter parked_refused;  // steps that were begun while their program was parked
   // Replays that were compared with runs of their bodies, or were to be.
   Counter parity_same;
   Counter parity_differs;

@@ -29,6 +29,16 @@ void Watch::RemoveProgram(uint32_t number) {
       [](const WatchedProgram& program) { return program.watch == nullptr; }));
 }
 
+void Watch::AddTag(std::shared_ptr<const TagWatch> tag) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  tags_.push_back(std::move(tag));
+}
+
+std::vector<std::shared_ptr<const TagWatch>> Watch::tags() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return tags_;
+}
+
 void Watch::SetLaunchCosts(std::vector<LaunchCost> costs) {
   const std::lock_guard<std::mutex> lock(mutex_);
   launch_costs_ = std::move(costs);

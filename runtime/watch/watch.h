@@ -37,6 +37,7 @@
 #include "runtime/watch/lane_looks.h"
 #include "runtime/watch/lane_watch.h"
 #include "runtime/watch/shape_watch.h"
+#include "runtime/watch/tag_watch.h"
 
 namespace graphtree {
 
@@ -59,6 +60,16 @@ class ProgramWatch {
     return shapes_;
   }
 
+  // The tags that it is parked by now (parking.h).
+  void SetParkedBy(std::vector<std::string> tags) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    parked_by_ = std::move(tags);
+  }
+  std::vector<std::string> parked_by() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return parked_by_;
+  }
+
   const std::string name;
   const uint32_t device;
   const uint32_t lane;
@@ -76,6 +87,7 @@ class ProgramWatch {
  private:
   mutable std::mutex mutex_;
   Shapes shapes_;
+  std::vector<std::string> parked_by_;
 };
 
 struct WatchedLane {
@@ -113,6 +125,10 @@ class Watch {
   static constexpr size_t kMostRemoved = 64;
   void RemoveProgram(uint32_t number);
 
+  void AddTag(std::shared_ptr<const TagWatch> tag);
+  // In the order in which they were first used.
+  std::vector<std::shared_ptr<const TagWatch>> tags() const;
+
   // By device.
   void SetLaunchCosts(std::vector<LaunchCost> costs);
   bool knows_launch_costs() const { return !launch_costs().empty(); }
@@ -133,6 +149,7 @@ class Watch {
   mutable std::mutex mutex_;
   std::vector<WatchedLane> lanes_;
   std::vector<WatchedProgram> programs_;
+  std::vector<std::shared_ptr<const TagWatch>> tags_;
   std::vector<LaunchCost> launch_costs_;
   std::shared_ptr<const PlanResult> plan_;
   std::map<uint32_t, DriverModel> drivers_;

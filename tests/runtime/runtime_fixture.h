@@ -41,6 +41,7 @@ class RuntimeTest : public ConformanceTest {
 
   // A step of the program with these ids; how it ran.
   Why StepWith(ProgramId program, const Ids& ids, StepOptions options = {});
+  Value LastValue() const { return outputs_.empty() ? Value() : outputs_[0]; }
   // What the last step returned first.
   Ids LastOutput();
   std::string LastDescription() const { return description_; }
