@@ -60,6 +60,10 @@ void AddProgram(const ExplainedProgram& program, std::string* text) {
   absl::StrAppendFormat(text, "%s, device %d lane %d: %d steps, %d replayed (%.1f %%)\n",
                         OneLine(program.name), program.device, program.lane, program.steps,
                         program.replays, share);
+  for (const std::string& tag : program.parked_by) {
+    absl::StrAppend(text, "  parked by '", OneLine(tag),
+                    "': no step begins until that is woken (Runtime::Wake)\n");
+  }
   size_t width = 0;
   for (const ExplainedShape& shape : program.shapes) {
     width = std::max(width, ToString(shape.key).size());

@@ -100,6 +100,8 @@ struct ExplainedProgram {
   std::vector<ExplainedShape> shapes = {};     // in the order in which they were added
   ExplainedTimes eager_times = {};             // of steps that no shape served
   std::vector<ExplainedReason> reasons = {};   // the most frequent first
+  // Tags that are parked now, so that its steps are refused (parking.h).
+  std::vector<std::string> parked_by = {};
 };
 
 struct ExplainedStep {

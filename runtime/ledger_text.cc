@@ -61,11 +61,13 @@ std::string LedgerAsJson(const MemoryLedger& ledger) {
   json.BeginObject().Key("device_bytes").Unsigned(ledger.device());
   json.Key("slots").Unsigned(ledger.slots).Key("executables").Unsigned(ledger.executables);
   json.Key("code").Unsigned(ledger.code).Key("workspaces").Unsigned(ledger.workspaces);
+  json.Key("tagged").Unsigned(ledger.tagged);
   json.Key("host").Unsigned(ledger.host).Key("lanes").BeginArray();
   for (const LaneLedger& lane : ledger.lanes) {
     json.BeginObject().Key("device").Unsigned(lane.device).Key("lane").Unsigned(lane.number);
     json.Key("alone").Unsigned(lane.alone).Key("shared").Unsigned(lane.shared);
-    json.Key("idle").Unsigned(lane.idle).EndObject();
+    json.Key("idle").Unsigned(lane.idle);
+    json.Key("parked").Unsigned(lane.parked).EndObject();
   }
   json.EndArray().Key("programs");
   WriteRows(ledger.programs, json);
@@ -108,11 +110,18 @@ std::string LedgerAsPrometheus(const MemoryLedger& ledger) {
     sample("shared", lane.shared);
     sample("idle", lane.idle);
   }
+  text.Family("graphtree_ledger_parked_bytes", "gauge",
+              "Of the pool of each lane, beside that: what left, to be woken.");
+  for (const LaneLedger& lane : ledger.lanes) {
+    text.Sample({{"device", absl::StrCat(lane.device)}, {"lane", absl::StrCat(lane.number)}},
+                lane.parked);
+  }
   text.Family("graphtree_ledger_sum_bytes", "gauge", "Of all programs together, by kind.");
   text.Sample({{"kind", "slots"}}, ledger.slots);
   text.Sample({{"kind", "executables"}}, ledger.executables);
   text.Sample({{"kind", "code"}}, ledger.code);
   text.Sample({{"kind", "workspaces"}}, ledger.workspaces);
+  text.Sample({{"kind", "tagged"}}, ledger.tagged);
   text.Sample({{"kind", "host"}}, ledger.host);
   text.Family("graphtree_ledger_device_bytes", "gauge", "All that the devices have given.");
   text.Sample({}, ledger.device());

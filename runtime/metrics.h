@@ -24,6 +24,7 @@
 #include "allocator/pool_types.h"
 #include "graphs/tree_stats.h"
 #include "runtime/explain.h"
+#include "runtime/parking.h"
 #include "runtime/recording_plan.h"
 #include "runtime/serving.h"
 #include "runtime/shapes/key.h"
@@ -48,6 +49,8 @@ struct LaneMetrics {
   uint64_t failed_recordings = 0;
   uint64_t padded_tokens = 0;  // by which steps were larger than what their callers asked for
   uint64_t staged_bytes = 0;   // that steps brought to the device
+  uint64_t parked_refused = 0;  // steps that were begun while their program was parked
+  uint64_t lent_bytes = 0;      // idle memory that is lent (lending.h)
   // Replays that were compared with runs of their bodies, or were to be.
   uint64_t parity_same = 0;
   uint64_t parity_differs = 0;
@@ -62,6 +65,20 @@ struct LaneMetrics {
   PoolStats pool = {};
 };
 
+// What has a tag (parking.h).
+struct TagMetrics {
+  std::string tag;
+  bool is_parked = false;
+  Contents contents = Contents::kDrop;  // as it was parked last
+  uint64_t parked_bytes = 0;  // of the device, that left, and come back at a wake
+  uint64_t saved_bytes = 0;   // contents on the host
+  uint64_t memory_bytes = 0;  // of Runtime::AddMemory: what the device gave, now
+  uint64_t parks = 0;
+  uint64_t wakes = 0;
+  uint64_t failed_wakes = 0;
+  DurationCounts wake_times = {};
+};
+
 struct ProgramMetrics {
   ExplainedProgram counts;  // without advice
   uint64_t slot_bytes = 0;
@@ -73,6 +90,7 @@ struct ProgramMetrics {
 struct Metrics {
   std::vector<LaneMetrics> lanes = {};
   std::vector<ProgramMetrics> programs = {};
+  std::vector<TagMetrics> tags = {};
   Serving serving = Serving::kReplay;
   uint64_t touches = 0;
   uint64_t workspace_moves = 0;

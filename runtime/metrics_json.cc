@@ -3,6 +3,7 @@
 #include "device/base/json_writer.h"
 #include "graphs/reason.h"
 #include "runtime/metrics.h"
+#include "runtime/metrics_parking.h"
 #include "runtime/watch_json.h"
 
 namespace graphtree {
@@ -37,6 +38,8 @@ void WriteLane(const LaneMetrics& lane, JsonWriter& json) {
   json.Key("failed_recordings").Unsigned(lane.failed_recordings);
   json.Key("padded_tokens").Unsigned(lane.padded_tokens);
   json.Key("staged_bytes").Unsigned(lane.staged_bytes);
+  json.Key("parked_refused").Unsigned(lane.parked_refused);
+  json.Key("lent_bytes").Unsigned(lane.lent_bytes);
   json.Key("parity").BeginObject().Key("same").Unsigned(lane.parity_same);
   json.Key("differs").Unsigned(lane.parity_differs);
   json.Key("skipped").Unsigned(lane.parity_skipped).EndObject().Key("refused");
@@ -81,8 +84,9 @@ std::string MetricsAsJson(const Metrics& metrics) {
     WriteProgram(program.counts, json);
     json.EndObject();
   }
-  json.EndArray().EndObject();
-  return json.text();
+  json.EndArray().Key("tags");
+  WriteTags(metrics, json);
+  return json.EndObject().text();
 }
 
 }  // namespace graphtree

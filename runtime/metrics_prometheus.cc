@@ -7,6 +7,7 @@
 #include "graphs/reason.h"
 #include "runtime/metrics.h"
 #include "runtime/metrics_estimates.h"
+#include "runtime/metrics_parking.h"
 #include "runtime/watch/prometheus_text.h"
 
 namespace graphtree {
@@ -306,6 +307,7 @@ std::string MetricsAsPrometheus(const Metrics& metrics) {
   AddReasons(metrics, &text);
   AddPrograms(metrics, &text);
   AddEstimates(metrics, &text);
+  AddParking(metrics, &text);
   return text.text();
 }
 

@@ -16,6 +16,7 @@
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
 #include "runtime/core/ledger_rows.h"
+#include "runtime/core/lender.h"
 #include "runtime/core/parker.h"
 #include "runtime/core/plan_maker.h"
 #include "runtime/core/plan_runner.h"
@@ -183,6 +184,10 @@ absl::StatusOr<AddressRange> Runtime::AddMemory(const MemoryOptions& options) {
 
 absl::Status Runtime::RemoveMemory(absl::string_view name) {
   return core_->parker().RemoveMemory(name);
+}
+
+absl::StatusOr<Loan> Runtime::Lend(const LoanOptions& options, Stream& stream) {
+  return core_->lender().Lend(options, stream);
 }
 
 absl::StatusOr<DepId> Runtime::DeclareDep(std::string name) {

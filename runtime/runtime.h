@@ -77,6 +77,7 @@
 #include "graphs/tree.h"
 #include "runtime/configuration.h"
 #include "runtime/explain.h"
+#include "runtime/lending.h"
 #include "runtime/metrics.h"
 #include "runtime/parking.h"
 #include "runtime/plan/ledger.h"
@@ -219,6 +220,10 @@ class Runtime {
   // runtime is closed; what lies there first is anything. REQUIRES of RemoveMemory: no work uses it.
   absl::StatusOr<AddressRange> AddMemory(const MemoryOptions& options);
   absl::Status RemoveMemory(absl::string_view name);
+
+  // Idle memory of a lane, for eager work of the caller's beside its steps (lending.h): an error, that
+  // says how much is idle, if a recording needs what is asked for.
+  absl::StatusOr<Loan> Lend(const LoanOptions& options, Stream& stream);
 
   // An error if something was declared under this name before, as a workspace or not.
   absl::StatusOr<DepId> DeclareDep(std::string name);

@@ -126,7 +126,9 @@ void WriteProgram(const ExplainedProgram& program, JsonWriter& json) {
   json.BeginObject().Key("name").String(program.name);
   json.Key("device").Unsigned(program.device).Key("lane").Unsigned(program.lane);
   json.Key("steps").Unsigned(program.steps).Key("replays").Unsigned(program.replays);
-  json.Key("shapes").BeginArray();
+  json.Key("parked_by").BeginArray();
+  for (const std::string& tag : program.parked_by) json.String(tag);
+  json.EndArray().Key("shapes").BeginArray();
   for (const ExplainedShape& shape : program.shapes) WriteShape(shape, json);
   json.EndArray().Key("eager_times");
   WriteTimes(program.eager_times, json);

@@ -130,6 +130,16 @@ uint64_t Growth::FreePieceBytesBut(const std::vector<uint32_t>& sectors) const {
   return bytes;
 }
 
+uint64_t Growth::FreePieceBytesOf(Region region) const {
+  const std::vector<uint8_t> uses = PieceUses(region);
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < row(region).count(); ++i) {
+    const Piece& piece = row(region).piece(i);
+    if (MayGo(piece, uses[i], /*break_checkpoints=*/false)) bytes += piece.bytes;
+  }
+  return bytes;
+}
+
 uint64_t Growth::ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints) {
   uint64_t released = 0;
   for (Region region : {Region::kStep, Region::kLasting}) {

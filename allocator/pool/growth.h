@@ -82,6 +82,8 @@ class Growth {
   // Bytes of the pieces that nobody would use if checkpoints held the memory of these sectors of
   // the step region, and no more.
   uint64_t FreePieceBytesBut(const std::vector<uint32_t>& sectors) const;
+  // Of one region, that nobody uses.
+  uint64_t FreePieceBytesOf(Region region) const;
   // Unmaps such pieces until at most `goal_bytes` are mapped; returns what was unmapped. REQUIRES:
   // the work on the pool's memory was waited for.
   uint64_t ReleaseFreePieces(uint64_t goal_bytes, bool break_checkpoints);

@@ -93,6 +93,12 @@ uint64_t MemoryBudget::MostToRelease(absl::Span<const CheckpointId> stay) const 
   return growth_.FreePieceBytesBut(sectors);
 }
 
+uint64_t MemoryBudget::IdleBytes() const {
+  const uint64_t lasting = growth_.row(Region::kLasting).mapped_bytes();
+  const uint64_t live = uint64_t{ledger_.placement(Region::kLasting).live_length()} * kQuantum;
+  return lasting - std::min(lasting, live) + growth_.FreePieceBytesOf(Region::kStep);
+}
+
 absl::Status MemoryBudget::SetLimit(uint64_t bytes) {
   const Door::Entry entry(door_.guard());
   GRAPHTREE_RETURN_IF_ERROR(door_.Enter(entry));

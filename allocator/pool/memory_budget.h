@@ -45,6 +45,10 @@ class MemoryBudget {
   // Bytes that would be free to go if there were no checkpoints but these. One that was dropped
   // counts as none.
   uint64_t MostToRelease(absl::Span<const CheckpointId> stay) const;
+  // Mapped bytes that nothing needs, so that a block of the lasting region could have them without
+  // mapping more: what is free there, and pieces of the step region that nobody uses. What only
+  // checkpoints hold is none of them.
+  uint64_t IdleBytes() const;
   // Refused if `bytes` is less than what is live, or less than what a parked pool would wake.
   absl::Status SetLimit(uint64_t bytes);
   // Pieces under `range` are never unmapped until that very range is unpinned as often.

@@ -1,6 +1,7 @@
 // Copies counters and figures.
 #include "runtime/core/collect_metrics.h"
 
+#include <atomic>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include "allocator/pool.h"
 #include "graphs/tree.h"
+#include "runtime/parking.h"
 #include "runtime/watch/explain_watch.h"
 #include "runtime/watch/lane_looks.h"
 
@@ -38,6 +40,8 @@ LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>
                    .failed_recordings = watch.counts.failed_recordings.get(),
                    .padded_tokens = watch.padded_tokens(),
                    .staged_bytes = watch.counts.staged_bytes.get(),
+                   .parked_refused = watch.counts.parked_refused.get(),
+                   .lent_bytes = watch.lent_bytes.load(std::memory_order_relaxed),
                    .parity_same = watch.counts.parity_same.get(),
                    .parity_differs = watch.counts.parity_differs.get(),
                    .parity_skipped = watch.counts.parity_skipped.get()};
@@ -62,6 +66,19 @@ LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>
   lane.tree = figures.tree;
   lane.pool = figures.pool;
   return lane;
+}
+
+TagMetrics TagOf(const TagWatch& watch) {
+  return {.tag = watch.tag,
+          .is_parked = watch.is_parked.get() != 0,
+          .contents = static_cast<Contents>(watch.contents.get()),
+          .parked_bytes = watch.parked_bytes.get(),
+          .saved_bytes = watch.saved_bytes.get(),
+          .memory_bytes = watch.memory_bytes.get(),
+          .parks = watch.parks.get(),
+          .wakes = watch.wakes.get(),
+          .failed_wakes = watch.failed_wakes.get(),
+          .wake_times = watch.wake_times.get()};
 }
 
 ProgramMetrics ProgramOf(const ProgramWatch& watch, const std::vector<LaunchCost>& costs) {
@@ -95,6 +112,7 @@ Metrics CollectMetrics(const Watch& watch, const Dependencies& dependencies,
   metrics.plan = watch.plan();
   const std::vector<WatchedProgram> programs = watch.programs();
   for (const WatchedLane& lane : watch.lanes()) metrics.lanes.push_back(LaneOf(lane, programs));
+  for (const auto& tag : watch.tags()) metrics.tags.push_back(TagOf(*tag));
   const std::vector<LaunchCost> costs = watch.launch_costs();
   for (const WatchedProgram& program : programs) {
     if (program.watch == nullptr) continue;

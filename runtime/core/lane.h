@@ -25,6 +25,7 @@
 #include "graphs/function_options.h"
 #include "graphs/tree.h"
 #include "graphs/workspaces.h"
+#include "runtime/loan_state.h"
 #include "runtime/core/open_step.h"
 #include "runtime/shapes/launch_history.h"
 #include "runtime/watch/lane_calls.h"
@@ -73,6 +74,7 @@ struct Lane {
   uint64_t pinned_bytes = 0;
   std::pair<uint64_t, uint64_t> pinned_by = {0, 0};
   uint64_t done = 0;  // steps that went well
+  std::vector<std::shared_ptr<LoanState>> loans;  // some of which may be over
   uint32_t since_compared = 0;  // replays that were begun since one was compared
 };
 

@@ -1,6 +1,7 @@
 // Looks into each lane once, so that its figures are of one moment.
 #include "runtime/core/ledger_rows.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -12,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "allocator/pool.h"
 #include "allocator/snapshot_nodes.h"
+#include "device/address.h"
 #include "graphs/host_bytes.h"
 #include "graphs/outline.h"
 #include "runtime/plan/guess.h"
@@ -60,6 +62,24 @@ std::vector<LedgerInput::Recording> RecordingsOf(Tree& tree, const Owners& owner
   return recordings;
 }
 
+// Of the ranges, what has memory now.
+std::vector<AddressRange> MappedOf(const Pool& pool, const std::vector<AddressRange>& ranges) {
+  std::vector<AddressRange> mapped;
+  for (const Region region : {Region::kStep, Region::kLasting}) {
+    const PieceRow& row = pool.row(region);
+    for (uint32_t i = 0; i < row.count(); ++i) {
+      if (!row.piece(i).is_mapped()) continue;
+      const AddressRange piece = row.RangeOf(i);
+      for (const AddressRange& range : ranges) {
+        if (!range.Overlaps(piece)) continue;
+        const Address begin = std::max(range.base, piece.base);
+        mapped.push_back({begin, std::min(range.end(), piece.end()) - begin});
+      }
+    }
+  }
+  return mapped;
+}
+
 LaneMemory MemoryOf(Tree& tree, const std::vector<LaneProgram>& programs) {
   LaneMemory memory;
   tree.Inspect([&] {
@@ -67,6 +87,12 @@ LaneMemory MemoryOf(Tree& tree, const std::vector<LaneProgram>& programs) {
     memory.mapped_bytes = pool.mapped;
     memory.lasting_bytes = pool.lasting;
     memory.recordings = RecordingsOf(tree, OwnersOf(tree, programs));
+    const Pool& parked = tree.pool();
+    if (!parked.has_parked()) return;
+    memory.parked_bytes = parked.Stats().parked_bytes;
+    for (LedgerInput::Recording& recording : memory.recordings) {
+      recording.ranges = MappedOf(parked, recording.ranges);
+    }
   });
   return memory;
 }
@@ -80,6 +106,7 @@ void AddLane(const WatchedLane& lane, const std::vector<LaneProgram>& programs,
   input->lanes.push_back({.device = lane.device,
                           .number = lane.lane,
                           .mapped_bytes = memory.mapped_bytes,
+                          .parked_bytes = memory.parked_bytes,
                           .lasting_bytes = memory.lasting_bytes,
                           .is_from_before = !lane.may_wait});
   for (LedgerInput::Recording& recording : memory.recordings) {
@@ -103,6 +130,10 @@ PoolBytes PoolBytesOf(Tree& tree) {
 
 LedgerInput CollectLedger(const Watch& watch, uint64_t workspace_bytes) {
   LedgerInput input = {.workspace_bytes = workspace_bytes};
+  for (const auto& tag : watch.tags()) {
+    input.tagged_bytes += tag->memory_bytes.get();
+    input.saved_bytes += tag->saved_bytes.get();
+  }
   // A program's lane is there before the program is, so lanes are asked for last.
   const std::vector<WatchedProgram> programs = watch.programs();
   std::map<std::pair<uint32_t, uint32_t>, WatchedLane> lanes;

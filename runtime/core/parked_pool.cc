@@ -26,13 +26,16 @@ bool IsPinned(const PieceRow& row, AddressRange range) {
   return false;
 }
 
+// Cut where a checking device would stop an op.
 void AddLive(const Pool& pool, Region region, std::vector<AddressRange>* ranges) {
   const Ledger& ledger = pool.ledger();
   for (uint32_t index = 0; index < ledger.record_count(); ++index) {
     const BlockRecord& record = ledger.record(index);
     if (!record.in_use || !record.is_live() || record.region != region) continue;
     const AddressRange block = pool.arena().UserRange(record);
-    if (!block.empty() && !IsPinned(pool.row(region), block)) ranges->push_back(block);
+    if (block.empty() || IsPinned(pool.row(region), block)) continue;
+    const std::vector<AddressRange> parts = pool.arena().memory().UsableParts(block);
+    ranges->insert(ranges->end(), parts.begin(), parts.end());
   }
 }
 

@@ -147,6 +147,13 @@ absl::Status Parker::CheckMayPark(absl::string_view name, const Tag& tag,
                        lane->device.info().name, ", so nothing may be unmapped; end it first"));
     }
   }
+  for (const ProgramState* const program : taken.own()) {
+    const uint64_t lent = program->lane().watch->lent_bytes.load();
+    if (lent == 0) continue;
+    return absl::FailedPreconditionError(
+        absl::StrCat("'", name, "' was to be parked while ", lent, " bytes of lane ",
+                     program->lane().number, " are lent; give them back first"));
+  }
   return CheckAllSayThatTheyNeed(name, tag);
 }
 

@@ -10,6 +10,7 @@
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
 #include "runtime/core/in_step.h"
+#include "runtime/core/lender.h"
 #include "runtime/core/shape_life.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/core/why_route.h"
@@ -34,7 +35,10 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
                      lane.number, "; one thread at a time uses a lane"));
   }
   absl::Status recorded = program.CheckAwake();
-  if (recorded.ok()) recorded = RecordAll(program, stream);
+  if (recorded.ok()) {
+    Lender::EndForStep(lane);
+    recorded = RecordAll(program, stream);
+  }
   lanes_.ShareMemory(lane);
   lane.GiveBack();
   return recorded;

@@ -46,7 +46,8 @@ RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& opt
       serving_(lanes_, dependencies_, watch_, options_),
       plan_runner_(lanes_, programs_, dependencies_, recordings_, plan_maker_, serving_, options_),
       idle_recorder_(lanes_, programs_, dependencies_, recordings_, serving_, options_),
-      parker_(lanes_, programs_, watch_, options_) {}
+      parker_(lanes_, programs_, watch_, options_),
+      lender_(lanes_, programs_) {}
 
 void RuntimeCore::CheckNothingRuns() const {
   GRAPHTREE_CHECK(!lanes_.AnyRuns())
@@ -57,6 +58,7 @@ void RuntimeCore::CheckNothingRuns() const {
 // Trees close first and wait for their work, as programs own the memory that it uses.
 RuntimeCore::~RuntimeCore() {
   CheckNothingRuns();
+  lender_.EndAll();
   lanes_.CloseTrees();
   programs_.LeaveBehind();
   parker_.LeaveBehind();

@@ -12,6 +12,7 @@
 //   plan_maker.h     plans of what is to be recorded; plan_runner.h records them
 //   idle_recorder.h  records between steps what these want most
 //   parker.h         memory that leaves and comes back by tags
+//   lender.h         idle memory of lanes, for the caller's own work
 //   describe.h       steps and statistics, for people and programs
 //   serving_steps.h  what the mode of serving makes of steps
 //   watch/watch.h    what steps have noted, for readers on any thread
@@ -36,6 +37,7 @@
 #include "runtime/core/idle_recorder.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/lanes.h"
+#include "runtime/core/lender.h"
 #include "runtime/core/open_step.h"
 #include "runtime/core/parker.h"
 #include "runtime/core/plan_maker.h"
@@ -81,6 +83,7 @@ class RuntimeCore {
   const Recordings& recordings() const { return recordings_; }
   PlanMaker& plan_maker() { return plan_maker_; }
   PlanRunner& plan_runner() { return plan_runner_; }
+  Lender& lender() { return lender_; }
   Parker& parker() { return parker_; }
   IdleRecorder& idle_recorder() { return idle_recorder_; }
   const IdleRecorder& idle_recorder() const { return idle_recorder_; }
@@ -110,6 +113,7 @@ class RuntimeCore {
   PlanRunner plan_runner_;
   IdleRecorder idle_recorder_;
   Parker parker_;
+  Lender lender_;
 };
 
 }  // namespace graphtree

@@ -5,6 +5,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/tree_stats.h"
 #include "runtime/core/in_step.h"
+#include "runtime/core/lender.h"
 #include "runtime/core/program_state.h"
 #include "runtime/core/step_launch.h"
 #include "runtime/shapes/launch_history.h"
@@ -69,6 +70,7 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
     lane.GiveBack();
     return awake;
   }
+  if (!lane.loans.empty()) Lender::EndForStep(lane);
   Choice choice = serving_.Choose(*program, key, options.modes);
   const bool may_have_graph = choice.why != Why::kOff && choice.why != Why::kShadow;
   if (options.is_voted_down && may_have_graph) choice = {.why = Why::kVotedDown, .key = key};

@@ -132,6 +132,7 @@ std::vector<LaneLedger> LanesOf(const LedgerInput& input, const std::vector<Spli
   for (size_t i = 0; i < input.lanes.size(); ++i) {
     LaneLedger lane = {.device = input.lanes[i].device,
                        .number = input.lanes[i].number,
+                       .parked = input.lanes[i].parked_bytes,
                        .is_from_before = input.lanes[i].is_from_before};
     for (const Used& used : splits[i].groups) lane.alone += used.alone;
     lane.shared = splits[i].shared_once;
@@ -154,7 +155,7 @@ std::string RowText(int width, const std::string& name, const LedgerBytes& bytes
 }  // namespace
 
 uint64_t MemoryLedger::device() const {
-  uint64_t bytes = slots + executables + code;
+  uint64_t bytes = slots + executables + code + tagged;
   for (const LaneLedger& lane : lanes) bytes += lane.mapped();
   return bytes;
 }
@@ -178,6 +179,8 @@ MemoryLedger LedgerOf(const LedgerInput& input) {
     ledger.host += one.host_bytes;
   }
   ledger.workspaces = input.workspace_bytes;
+  ledger.tagged = input.tagged_bytes;
+  ledger.host += input.saved_bytes;
   for (const LedgerInput::Program& program : input.programs) {
     ledger.slots += program.slot_bytes;
     ledger.code += program.code_bytes;
@@ -209,9 +212,13 @@ std::string LedgerText(const MemoryLedger& ledger) {
   functions_of("");
   for (const LaneLedger& lane : ledger.lanes) {
     absl::StrAppend(&text, "lane ", lane.number, " of device ", lane.device, ": ",
-                    Mib(lane.mapped()), " mapped, ", Mib(lane.idle), " of these idle\n");
+                    Mib(lane.mapped()), " mapped, ", Mib(lane.idle), " of these idle",
+                    lane.parked == 0 ? "" : absl::StrCat("; ", Mib(lane.parked), " parked"),
+                    "\n");
   }
   absl::StrAppend(&text, "device: ", Mib(ledger.device()), ", of these slots ", Mib(ledger.slots),
+                  ledger.tagged == 0 ? "" : absl::StrCat(", memory with tags ",
+                                                         Mib(ledger.tagged)),
                   "\n");
   return text;
 }

@@ -12,7 +12,10 @@
 // use them, however many these are. *Idle*: mapped, and no recording's: what eager runs use, and
 // room to grow.
 //
-//   device = for each lane (alone + shared + idle) + slots + executables + code
+//   device = for each lane (alone + shared + idle) + slots + executables + code + tagged memory
+//
+// What is parked (parking.h) is no bytes of the device's: recordings have what of theirs is mapped.
+// Contents that were saved are the host's.
 //
 // Workspaces are the caller's, and host bytes the host's: neither is part of that sum.
 //
@@ -45,6 +48,7 @@ struct LedgerInput {
     uint32_t device = 0;
     uint32_t number = 0;
     uint64_t mapped_bytes = 0;
+    uint64_t parked_bytes = 0;   // beside these, to be woken
     uint64_t lasting_bytes = 0;  // of these: of eager runs and kept outputs, where no recording is
     bool is_from_before = false;  // as LaneMetrics has it
   };
@@ -60,6 +64,8 @@ struct LedgerInput {
   std::vector<Lane> lanes = {};
   std::vector<Program> programs = {};
   uint64_t workspace_bytes = 0;  // each workspace once, whatever programs depend on it
+  uint64_t tagged_bytes = 0;     // that the caller had made under tags
+  uint64_t saved_bytes = 0;      // contents of what is parked
 };
 
 struct LedgerBytes {
@@ -88,6 +94,7 @@ struct LaneLedger {
   uint64_t alone = 0;   // summed over its recordings
   uint64_t shared = 0;  // each byte once
   uint64_t idle = 0;
+  uint64_t parked = 0;  // beside what is mapped, to be woken
   bool is_from_before = false;  // as LaneMetrics has it
   uint64_t mapped() const { return alone + shared + idle; }
 };
@@ -101,6 +108,7 @@ struct MemoryLedger {
   uint64_t executables = 0;
   uint64_t code = 0;
   uint64_t workspaces = 0;
+  uint64_t tagged = 0;  // memory that the caller had made under tags (Runtime::AddMemory)
   uint64_t host = 0;
 
   // All that the device gave.

@@ -27,6 +27,7 @@ enum class RuntimeBug : uint8_t {
   kStrictLetsRun,     // strict does not ask the tree whether it would replay the step
   kForgetsPlanOrder,  // who uses what was prepared ahead does not wait for the side stream
   kKeepsParkedCursor,  // a step after a wake reads its block where the lost cursor would be
+  kForgetsLoans,       // a loan outlives the step that should have ended it
   kStepsWhileParked,   // a step begins, though its program is parked
 };
 

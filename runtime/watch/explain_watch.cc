@@ -141,6 +141,7 @@ ExplainedProgram ExplainProgram(const ProgramWatch& watch,
                               .shadow = EstimateOf(shape->shadow, cost),
                               .parity = ParityOf(shape->parity)});
   }
+  program.parked_by = watch.parked_by();
   CountsOf(*watch.eager, &all);
   program.eager_times = TimesOf(*watch.eager);
   for (size_t i = 0; i < kWhyCount; ++i) {

@@ -44,6 +44,7 @@ struct LaneFigures {
 
 struct LaneMemory {
   uint64_t mapped_bytes = 0;
+  uint64_t parked_bytes = 0;
   uint64_t lasting_bytes = 0;
   // Their programs by the numbers that the watch has.
   std::vector<LedgerInput::Recording> recordings = {};

@@ -14,6 +14,7 @@
 #define GRAPHTREE_RUNTIME_WATCH_LANE_WATCH_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -128,6 +129,7 @@ class LaneWatch {
   uint64_t padded_tokens() const { return padded_tokens_.get(); }
 
   LaneCounts counts;  // by the lane's thread
+  std::atomic<uint64_t> lent_bytes{0};  // by any (lending.h)
 
  private:
   void Look();

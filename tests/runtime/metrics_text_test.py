@@ -101,7 +101,8 @@ class MetricsTextTest(unittest.TestCase):
         device = self.samples("graphtree_ledger_device_bytes")[0].value
         lanes = sum(sample.value for sample in self.samples("graphtree_ledger_lane_bytes"))
         sums = {s.labels["kind"]: s.value for s in self.samples("graphtree_ledger_sum_bytes")}
-        self.assertEqual(device, lanes + sums["slots"] + sums["executables"] + sums["code"])
+        self.assertEqual(device, lanes + sums["slots"] + sums["executables"] + sums["code"] +
+                         sums["tagged"])
         functions = self.samples("graphtree_ledger_bytes")
         self.assertEqual(sums["executables"],
                          sum(s.value for s in functions if s.labels["kind"] == "executables"))

@@ -38,6 +38,7 @@ void Serve(Runtime& runtime, Stream& stream) {
     options.slots = {
         {.name = "ids", .type = DType::kI32, .sizes = {64}, .rows = KeyField::kTokens}};
     options.body = Body;
+    options.tag = "graphs, \"all\"\n";
     const ProgramId program = runtime.AddProgram(std::move(options)).value();
     GRAPHTREE_CHECK(runtime.AddShapes(program, {{.tokens = 4}, {.tokens = 16}}).ok());
     for (const int32_t tokens : {4, 4, 4, 3, 16, 16, 9, 60, 33}) {
@@ -46,6 +47,15 @@ void Serve(Runtime& runtime, Stream& stream) {
       Values outputs;
       GRAPHTREE_CHECK(step.Run(&outputs).ok());
     }
+  }
+}
+
+// It is awake again where the page is written.
+void Park(Runtime& runtime) {
+  GRAPHTREE_CHECK(runtime.AddMemory({.tag = "kv_cache", .name = "cache", .bytes = 4096}).ok());
+  for (const char* const tag : {"kv_cache", "graphs, \"all\"\n"}) {
+    GRAPHTREE_CHECK(runtime.Park(tag, Contents::kKeep).ok());
+    GRAPHTREE_CHECK(runtime.Wake(tag).ok());
   }
 }
 
@@ -63,6 +73,7 @@ int Main(absl::string_view page) {
   const std::unique_ptr<Runtime> runtime = *Runtime::Create(*device, options);
   Serve(*runtime, *stream);
   RecordPlan(*runtime, *stream);
+  Park(*runtime);
   if (page != "json" && page != "memory") std::cout << MetricsAsPrometheus(runtime->metrics());
   if (page == "memory") std::cout << LedgerAsPrometheus(runtime->ledger());
   if (page == "json") std::cout << runtime->DebugJson() << "\n";
