@@ -1,11 +1,12 @@
 // Parking: a server that sleeps gives device memory back, and keeps its graphs.
 //
-//   runtime->AddMemory({.tag = "kv_cache", .name = "cache", .bytes = 8 << 30});   // stays at its
-//   runtime->AddProgram({.name = "decode", .tag = "graphs", .needs = {"kv_cache"}, ...}); // address
+//   AddressRange cache =
+//       *runtime->AddMemory({.tag = "kv_cache", .name = "cache", .bytes = uint64_t{8} << 30});
+//   runtime->AddProgram({.name = "decode", .tag = "graphs", .needs = {"kv_cache"}, ...});
 //   ...
 //   runtime->Park("kv_cache", Contents::kDrop);    // 8 GiB are free for others
 //   runtime->Park("graphs", Contents::kKeep);
-//   runtime->Wake("graphs");                       // graphs are valid as they were: no recording
+//   runtime->Wake("graphs");                       // at the same addresses: nothing is recorded
 //   runtime->Wake("kv_cache");
 //
 // What a tag covers:
@@ -34,8 +35,10 @@
 // and record nothing: an error that names the tag. There is no eager run either, as that would use
 // the same memory. Parking waits for the work of these programs. Refused, and nothing is parked:
 // while one of them has a step under way, in a body, while a capture is open on the device, and
-// while a lane has lent memory (lending.h). Work of the caller's own on memory that AddMemory made
-// is the caller's to await.
+// while a lane has lent memory (lending.h). So is parking memory that recordings point to whose
+// program does not say that it needs it. Work of the caller's own on slots, and on memory that
+// AddMemory made, is the caller's to await. A park that fails wakes what it has parked already;
+// with kDrop contents may be gone by then.
 //
 // Waking checks: before parking a sample of the bytes that are to come back is noted, all of them
 // where these are few, and compared once they are back. Bytes that are others are an error that

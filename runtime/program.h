@@ -125,8 +125,8 @@ struct ProgramOptions {
   bool needs_commit = false;
   // A recording that was made before one of these was touched is made again.
   std::vector<DepId> deps = {};
-  // What it is parked by (parking.h), with its lane; all programs of a lane have the same. Empty: it
-  // is not parked.
+  // What it is parked by (parking.h), with its lane; all programs of a lane have the same. Empty:
+  // it is not parked.
   std::string tag = {};
   // Tags of memory that its bodies use: while one of them is parked no step begins.
   std::vector<std::string> needs = {};

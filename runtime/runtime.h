@@ -217,12 +217,13 @@ class Runtime {
   absl::Status Park(absl::string_view tag, Contents contents);
   absl::Status Wake(absl::string_view tag);
   // Memory for the caller's bodies and its own work, at one address until it is removed or the
-  // runtime is closed; what lies there first is anything. REQUIRES of RemoveMemory: no work uses it.
+  // runtime is closed; what lies there first is anything. REQUIRES of RemoveMemory: no work uses
+  // it.
   absl::StatusOr<AddressRange> AddMemory(const MemoryOptions& options);
   absl::Status RemoveMemory(absl::string_view name);
 
-  // Idle memory of a lane, for eager work of the caller's beside its steps (lending.h): an error, that
-  // says how much is idle, if a recording needs what is asked for.
+  // Idle memory of a lane, for eager work of the caller's beside its steps (lending.h): an error,
+  // that says how much is idle, if a recording needs what is asked for.
   absl::StatusOr<Loan> Lend(const LoanOptions& options, Stream& stream);
 
   // An error if something was declared under this name before, as a workspace or not.

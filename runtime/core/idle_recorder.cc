@@ -109,7 +109,8 @@ std::optional<IdleRecorder::Wanted> IdleRecorder::MostWanted(const ProgramsOfLan
       for (uint32_t i = 0; i < program->table().size() && !is_held; ++i) {
         const ShapeState& shape = program->shape(i);
         const Wanted wanted = {program, i, shape.wanted};
-        if (!program->CheckAwake().ok() || !MayRecord(*program, shape) || !IsNamed(options, id, shape)) continue;
+        if (!MayRecord(*program, shape) || !IsNamed(options, id, shape)) continue;
+        if (!program->parked_by().empty()) continue;
         if (IsBetter(wanted, best)) best = wanted;
       }
     }

@@ -1,10 +1,11 @@
 // Parks what has a tag, and wakes it (parking.h).
 //
-//   Park    takes the lanes ---- awaits their work ---- pools ---- slots ---- memory ---- gives the
-//   Wake    takes the lanes ---- makes room ---- pools ---- slots ---- memory ---- checks  lanes back
+//   Park    takes the lanes ---- awaits their work ---- pools ---- slots ---- memory
+//   Wake    takes the lanes ---- makes room ----------- pools ---- slots ---- memory ---- checks
 //
-// A lane is taken as a step takes it, so a step and a park refuse each other, and what is of a lane
-// is the thread's that has it. Lanes are taken if a program there has the tag, or needs it.
+// Then it gives the lanes back. A lane is taken as a step takes it, so a step and a park refuse
+// each other, and what is of a lane is the thread's that has it. Lanes are taken if a program there
+// has the tag, or needs it.
 //
 // A park that fails wakes what it has parked. If that fails, too, the tag is parked, in part, and
 // says so; a wake that fails goes on where it was when it is called again.

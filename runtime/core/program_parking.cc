@@ -41,16 +41,21 @@ bool ProgramState::PointsInto(AddressRange range) const {
   return false;
 }
 
+void ProgramState::TellSlots() {
+  watch_->slot_bytes.Set(memory_->mapped_bytes() == 0 ? 0 : arena_.bytes);
+  watch_->mapped_slot_bytes.Set(memory_->mapped_bytes());
+}
+
 absl::Status ProgramState::ParkSlots(Contents contents) {
   GRAPHTREE_RETURN_IF_ERROR(memory_->Park(contents));
-  watch_->mapped_slot_bytes.Set(memory_->mapped_bytes());
+  TellSlots();
   return absl::OkStatus();
 }
 
 absl::Status ProgramState::WakeSlots() {
   const bool are_new = memory_->must_fill();
   GRAPHTREE_RETURN_IF_ERROR(memory_->Wake(options_.slots, arena_));
-  watch_->mapped_slot_bytes.Set(memory_->mapped_bytes());
+  TellSlots();
   // The cursor lies with the slots.
   if (are_new && !IsPlanted(RuntimeBug::kKeepsParkedCursor)) ring_->ForgetCursor();
   return absl::OkStatus();

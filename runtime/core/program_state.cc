@@ -81,8 +81,7 @@ absl::StatusOr<std::unique_ptr<ProgramState>> ProgramState::Create(Lane& lane,
     program->free_events_ = *std::move(events);
   }
   GRAPHTREE_ASSIGN_OR_RETURN(program->table_, ShapeTable::Make(program->options_.rules, {}));
-  program->watch_->slot_bytes.Set(program->slot_bytes());
-  program->watch_->mapped_slot_bytes.Set(program->memory_->mapped_bytes());
+  program->TellSlots();
   program->watch_->staging_bytes.Set(program->ring_->memory().bytes);
   program->eager_.mode = Mode::kEager;
   program->eager_.function = program->RegisterShape(&program->eager_, name, /*is_eager=*/true);

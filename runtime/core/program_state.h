@@ -113,7 +113,8 @@ class ProgramState {
   StagingRing& ring() { return *ring_; }
   // None if the program does not tell.
   const FreeEvents& free_events() const { return free_events_; }
-  uint64_t slot_bytes() const { return arena_.bytes; }
+  // On the device, now.
+  uint64_t slot_bytes() const { return watch_->slot_bytes.get(); }
   // That the driver took when its shapes ran first, as far as somebody looked.
   uint64_t code_bytes() const { return watch_->code_bytes.get(); }
   void NoteCode(uint64_t bytes) { watch_->code_bytes.Add(bytes); }
@@ -194,6 +195,9 @@ class ProgramState {
   Values RunBody(ShapeState* shape, Launcher& on) const;
   // Makes the launcher fail if the body did not return what it returned before for this key.
   static void CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on);
+
+  // Tells the watch what the slots have of the device.
+  void TellSlots();
 
   Lane& lane_;
   // The functions have it, too: queued work may use what the program's bodies have captured, and

@@ -1,3 +1,4 @@
+// Bytes that change, or are freed, between the two looks.
 #include "runtime/park/canaries.h"
 
 #include <memory>

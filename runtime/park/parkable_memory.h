@@ -1,9 +1,9 @@
 // Device memory at one address for as long as the object lives, from which the physical memory may
 // leave:
 //
-//   addresses   [==================]    Park    [                  ]    Wake    [==================]
-//   device       contents                -->     nothing                 -->     the same, or none
-//   host                                         contents, if kept
+//   addresses   [=================]   Park   [                 ]   Wake   [=================]
+//   device       contents              -->    nothing               -->    the same, or none
+//   host                                      contents, if kept
 //
 // Graphs point into it, and are valid again after waking.
 //

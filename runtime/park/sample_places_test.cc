@@ -1,3 +1,4 @@
+// Places against what they promise, for random ranges.
 #include "runtime/park/sample_places.h"
 
 #include <random>

@@ -3,8 +3,8 @@
 //
 //   ours   Runtime::Park and Wake, and with that: waiting, the books, slots that are filled anew
 //   bare   unmap, give back; create, map, give access: as large as the lane's own pieces and its
-//          slots, in as few calls; where contents are kept, with a copy of each piece to page-locked memory, and
-//          back
+//          slots, in as few calls; where contents are kept, with a copy of each piece to host
+//          memory that is page-locked, and back
 //
 // And the first step after a wake, beside a step as always.
 #include <algorithm>

@@ -68,6 +68,7 @@ TEST_P(ParkFiguresTest, TheLedgerAddsUpWhileLanesAreParked) {
     ExpectThatTheLedgerAddsUp();
     const MemoryLedger parked = runtime().ledger();
     EXPECT_EQ(parked.device() == parked.executables + parked.code, goes);
+    EXPECT_EQ(runtime().stats().slot_bytes == 0, goes);
     EXPECT_EQ(parked.lanes[0].parked > 0, goes);
     EXPECT_EQ(parked.host > before.host, goes) << "what outlives a step is saved in any case";
     EXPECT_EQ(parked.executables, before.executables);

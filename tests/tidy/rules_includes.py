@@ -50,9 +50,9 @@ _FOLDERS = (
     _Rooms("allocator/",
            _stack("snapshot/", "placement/", "books/", "memory/", "order/", "reports/", "pool/"),
            seen=r"(ids|pool_types|snapshot_nodes)\.h"),
-    _Rooms("runtime/", _stack("shapes/", "plan/", "slots/", "watch/", "core/"),
+    _Rooms("runtime/", _stack("shapes/", "plan/", "park/", "slots/", "watch/", "core/"),
            seen=r"(why|program|progress|recording_plan|runtime_options|explain|metrics|"
-                r"serving)\.h"),
+                r"serving|parking|lending|loan_state)\.h"),
     _Rooms("device/host/", _stack("ops/", "checks/", "graph/", "engine/", "objects/"),
            seen=r"host_options\.h", door_sees_rooms=False),
     _Rooms("tools/",

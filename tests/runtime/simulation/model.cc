@@ -100,7 +100,12 @@ void ShapeModel::MayBe(std::initializer_list<Why> whys) {
 
 ProgramModel::ProgramModel(const ProgramSpec& spec, bool records_while_serving)
     : spec_(spec), records_while_serving_(records_while_serving) {
-  for (const SlotSpec& slot : spec.slots) {
+  ResetSlots();
+}
+
+void ProgramModel::ResetSlots() {
+  slots_.clear();
+  for (const SlotSpec& slot : spec_.slots) {
     slots_.emplace_back(GreatestBytes(slot));
     if (slot.pad != PadRule::kFillOnce) continue;
     // Filled once: as by a step that stages the pad value.

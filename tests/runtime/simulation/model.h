@@ -81,6 +81,8 @@ class ProgramModel {
   std::vector<Bytes>& slots() { return slots_; }
   std::vector<ShapeModel>& shapes() { return shapes_; }
   uint64_t slot_bytes() const;
+  // As they are when the program was added.
+  void ResetSlots();
 
   // Whether AddShapes has to take them.
   bool MayAdd(absl::Span<const Key> keys, Mode mode) const;

@@ -51,6 +51,9 @@ constexpr Planted kPlanted[] = {
     {"TrustsPlans", RuntimeBug::kTrustsPlans},
     {"StrictLetsRun", RuntimeBug::kStrictLetsRun},
     {"ForgetsPlanOrder", RuntimeBug::kForgetsPlanOrder},
+    {"KeepsParkedCursor", RuntimeBug::kKeepsParkedCursor},
+    {"ForgetsLoans", RuntimeBug::kForgetsLoans},
+    {"StepsWhileParked", RuntimeBug::kStepsWhileParked},
 };
 
 class RuntimeBugTest : public testing::TestWithParam<Planted> {};

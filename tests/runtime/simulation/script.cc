@@ -98,7 +98,12 @@ class Drawer {
     }
     // Takes no draw, so that other scripts stay as they are.
     if (action.kind == ActionKind::kStep && action.pick % 8 == 3) action.kind = ActionKind::kMode;
+    if (action.kind == ActionKind::kStep && action.pick % 16 == 5) action.kind = ActionKind::kPark;
+    if (action.kind == ActionKind::kStep && action.pick % 16 == 13) action.kind = ActionKind::kLend;
     action.fail_at = script.has_faults && OneIn(12) ? 1 + Below(30) : 0;
+    // Waking comes late among the calls of its action.
+    const bool may_not_wake = action.kind == ActionKind::kPark && action.pick / 64 % 2 == 0;
+    if (script.has_faults && may_not_wake) action.fail_at = 1 + action.pick / 128 % 90;
     action.look = script.is_hasty ? OneIn(16) : !OneIn(3);
     return action;
   }

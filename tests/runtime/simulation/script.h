@@ -136,8 +136,10 @@ enum class ActionKind : uint8_t {
   kPrepare,  // the program runs ahead of a Take
   kTake,     // its outputs, prepared or not, go into the second step
   kMode,     // the step twice in another mode of serving, or with parity
+  kPark,     // the step's lane is parked and woken before it
+  kLend,     // the step's lane lends memory before it
 };
-constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kMode) + 1;
+constexpr uint32_t kActionKinds = static_cast<uint32_t>(ActionKind::kLend) + 1;
 
 struct Action {
   ActionKind kind;

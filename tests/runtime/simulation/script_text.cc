@@ -14,7 +14,7 @@ static_assert(sizeof(kOpNames) / sizeof(kOpNames[0]) == kOpKinds);
 constexpr const char* kActionNames[] = {
     "add",  "remove", "shapes of", "exclude in", "record", "step", "pair of steps",
     "vote", "move",   "touch",     "rewrite",    "drop",   "wrong", "capture",
-    "commit", "prepare", "take", "in another mode"};
+    "commit", "prepare", "take", "in another mode", "park", "lend"};
 static_assert(sizeof(kActionNames) / sizeof(kActionNames[0]) == kActionKinds);
 constexpr const char* kMistakeNames[] = {
     "none",        "stages twice", "too many rows",  "negative rows",    "other type",
@@ -84,7 +84,8 @@ std::string StepText(const StepSpec& step) {
 bool HasSteps(ActionKind kind) {
   return kind == ActionKind::kStep || kind == ActionKind::kPair || kind == ActionKind::kVote ||
          kind == ActionKind::kCapture || kind == ActionKind::kPrepare ||
-         kind == ActionKind::kTake || kind == ActionKind::kMode;
+         kind == ActionKind::kTake || kind == ActionKind::kMode ||
+         kind == ActionKind::kPark || kind == ActionKind::kLend;
 }
 
 }  // namespace

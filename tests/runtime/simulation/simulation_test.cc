@@ -50,7 +50,9 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
   }
   for (const char* what :
        {"adopted", "bodies that failed", "calls that slots cannot hold", "canceled steps",
-        "captures", "commits", "faults", "outputs read", "pads copied", "pads in place",
+        "captures", "commits", "faults", "lanes parked with drop", "lanes parked with keep",
+        "lanes parked with pinned", "loans", "loans read after a step", "loans refused",
+        "outputs read", "pads copied", "pads in place",
         "not recorded because of the mode", "pads that had no room", "pairs",
         "plans for another key", "plans for other rows", "plans prepared",
         "plans that nobody prepared", "plans that were touched", "plans used", "programs removed",
@@ -62,7 +64,7 @@ TEST(RuntimeSimulationTest, TheRuntimeShowsWhatTheModelSays) {
         "strict steps that did not begin", "strict steps that did not run", "votes that do not",
         "workspaces moved between steps", "workspaces moved by a body",
         "workspaces moved in a recording", "workspaces moved under recordings",
-        "workspaces told to be where they are"}) {
+        "wakes that failed first", "workspaces told to be where they are"}) {
     EXPECT_GT(reached[what], 0u) << what;
   }
   EXPECT_LE(1000 * reached["choices not looked at"], reached["choices looked at"]);

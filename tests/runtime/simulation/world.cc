@@ -158,6 +158,8 @@ absl::Status World::Act(const Action& action) {
     case ActionKind::kPrepare: return Prepare(program, action.steps[0]);
     case ActionKind::kTake: return Take(program, action);
     case ActionKind::kMode: return InMode(action);
+    case ActionKind::kPark: return ParkAndStep(action);
+    case ActionKind::kLend: return LendAndStep(action);
   }
   return absl::OkStatus();
 }
@@ -168,6 +170,7 @@ absl::Status World::Add(Program& program, const ProgramSpec& spec, uint32_t numb
   options.slots = spec.slots;
   options.rules = spec.rules;
   options.lane = spec.lane;
+  options.tag = TagOf(spec);
   options.kept_outputs = spec.kept;
   options.needs_commit = spec.needs_commit;
   options.tells_when_free = spec.tells_when_free;

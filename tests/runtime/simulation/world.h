@@ -7,6 +7,7 @@
 //                                       world_workspaces.cc: dependencies that move and grow
 //                                       world_plan.cc: plans, and recording in idle slots
 //                                       world_modes.cc: other modes of serving
+//                                       world_park.cc: lanes that are parked, and that lend
 //                                       world_free.cc: work behind a step's free events
 //                                       world_ahead.cc: programs that run ahead of others' steps
 #ifndef GRAPHTREE_TESTS_RUNTIME_SIMULATION_WORLD_H_
@@ -165,6 +166,16 @@ class World {
                                          const absl::Status& said);
   // Whether strict refused the step when it ran: then nothing has happened. Likewise.
   absl::StatusOr<bool> CheckStrict(const Open& open, const absl::Status& said);
+
+  // world_park.cc
+  static std::string TagOf(const ProgramSpec& spec);
+  bool IsLaneThere(uint32_t lane) const;
+  absl::Status ParkAndStep(const Action& action);
+  absl::Status WakeLane(const ProgramSpec& spec);
+  absl::Status CheckParked(Program& program, const StepSpec& step);
+  bool IsCaptured(const absl::Status& said) const;
+  absl::Status LendAndStep(const Action& action);
+  absl::Status CheckLoan(const Loan& loan, AddressRange range);
 
   // world_steps.cc
   absl::Status DoStep(const StepSpec& spec);
