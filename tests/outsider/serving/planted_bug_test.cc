@@ -46,6 +46,8 @@ constexpr Row kRows[] = {
     {RuntimeBug::kForgetsPadding, "ForgetsPadding"},
     {RuntimeBug::kForgetsPadValue, "ForgetsPadValue"},
     {RuntimeBug::kEndsContinued, "EndsContinued"},
+    {RuntimeBug::kKeepsParkedCursor, "KeepsParkedCursor"},
+    {RuntimeBug::kStepsWhileParked, "StepsWhileParked"},
 };
 
 INSTANTIATE_TEST_SUITE_P(Each, ServingBugTest, testing::ValuesIn(kRows),

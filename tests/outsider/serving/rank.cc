@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/kernel.h"
+#include "runtime/parking.h"
 
 namespace graphtree::outsider {
 namespace {
@@ -112,6 +113,7 @@ absl::Status Rank::Open() {
 absl::Status Rank::AddDecode() {
   ProgramOptions options;
   options.name = "decode";
+  options.tag = "decode";
   options.slots = {
       {.name = "ids", .sizes = {kMostTokens}, .rows = KeyField::kTokens},
       {.name = "pages",
@@ -146,6 +148,7 @@ absl::Status Rank::AddDecode() {
 absl::Status Rank::AddDraft() {
   ProgramOptions options;
   options.name = "draft";
+  options.tag = "decode";
   options.slots = {{.name = "ids", .sizes = {kMostTokens}, .rows = KeyField::kTokens}};
   options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
     const Tensor guesses = on.Empty(DType::kI32, {in.key().tokens});
@@ -161,6 +164,7 @@ absl::Status Rank::AddDraft() {
 absl::Status Rank::AddPrefill() {
   ProgramOptions options;
   options.name = "prefill";
+  options.tag = "prefill";
   options.lane = 1;
   options.slots = {{.name = "ids", .sizes = {kMostTokens}, .rows = KeyField::kTokens},
                    {.name = "page", .type = DType::kI64},
@@ -287,10 +291,33 @@ absl::Status Rank::Do(Deed deed, uint32_t what, uint32_t common) {
     case Deed::kLeave:
       GRAPHTREE_RETURN_IF_ERROR(runtime_->RemoveProgram(prefill_));
       return AddPrefill();
+    case Deed::kSleep: return Sleep(what);
     case Deed::kDecode:
     case Deed::kAgain: break;
   }
   return absl::InternalError("no such deed");
+}
+
+// Nothing begins in that lane meanwhile. What was dropped is as it was at first: of what steps leave
+// out that is the temperature.
+absl::Status Rank::Sleep(uint32_t what) {
+  const bool is_decode = what % 2 == 0;
+  const char* const tag = is_decode ? "decode" : "prefill";
+  const auto contents = static_cast<Contents>(what / 2 % 3);
+  const absl::Status parked = runtime_->Park(tag, contents);
+  if (parked.ok()) {
+    absl::StatusOr<Step> step =
+        runtime_->Begin(is_decode ? decode_ : prefill_, {.tokens = 1}, *stream_);
+    if (step.ok()) return absl::DataLossError("a step began while its lane was asleep");
+    ++slept_;
+  }
+  absl::Status woken = runtime_->Wake(tag);
+  if (!woken.ok()) woken = runtime_->Wake(tag);
+  if (is_decode && contents == Contents::kDrop) {
+    if (parked.ok()) temperature_ = kFirstTemperature;
+    stages_temperature_ = !parked.ok();
+  }
+  return parked.ok() ? woken : parked;
 }
 
 // It runs on slots of zeros: what the first page and the spare one had is gone, and all others are
@@ -434,6 +461,7 @@ void Rank::Tell(Tally* tally) const {
   (*tally)["decoded"] += decoded_;
   (*tally)["prefilled"] += prefilled_;
   (*tally)["drafted"] += drafted_;
+  (*tally)["slept"] += slept_;
 }
 
 }  // namespace graphtree::outsider

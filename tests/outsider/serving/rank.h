@@ -54,6 +54,7 @@ class Rank {
   absl::Status Draft(uint32_t what);
   absl::Status Swap(uint32_t common);
   absl::Status Forget(uint32_t sequence);
+  absl::Status Sleep(uint32_t what);
   absl::Status WriteWeights(uint32_t place, uint32_t seed);
   absl::Status Read(Address from, void* to, uint64_t bytes);
   absl::Status ComparePages();
@@ -87,11 +88,13 @@ class Rank {
   std::array<uint64_t, kPages> pages_ = {};
   std::array<int32_t, kWeights> weight_ = {};
   uint32_t place_ = 0;
-  int32_t temperature_ = 1;
+  static constexpr int32_t kFirstTemperature = 1;
+  int32_t temperature_ = kFirstTemperature;
   bool stages_temperature_ = false;  // the slot is filled once with what it is at first
   uint64_t decoded_ = 0;
   uint64_t prefilled_ = 0;
   uint64_t drafted_ = 0;
+  uint64_t slept_ = 0;
 };
 
 }  // namespace graphtree::outsider

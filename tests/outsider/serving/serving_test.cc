@@ -47,7 +47,7 @@ TEST(ServingTest, UsersSeeWhatAServerWithoutGraphsShows) {
   Tally tally;
   if (!RunSessions(false, &tally).is_whole) return;
   for (const char* what : {"hit", "cover", "warming_up", "not_recorded", "stale_dependency",
-                           "voted_down", "decoded", "prefilled", "drafted"}) {
+                           "voted_down", "decoded", "prefilled", "drafted", "slept"}) {
     EXPECT_GT(tally[what], 0u) << what;
   }
 }

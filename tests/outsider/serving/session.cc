@@ -17,7 +17,7 @@ namespace graphtree::outsider {
 namespace {
 
 constexpr const char* kNames[] = {"decode", "again",  "prefill", "draft", "swap",
-                                  "forget", "shape",  "record",  "warm",  "leave"};
+                                  "forget", "shape",  "record",  "warm",  "leave", "sleep"};
 static_assert(sizeof(kNames) / sizeof(kNames[0]) == kDeeds);
 constexpr uint32_t kActs = 80;
 
@@ -126,11 +126,13 @@ Session MakeSession(uint32_t seed, bool has_faults) {
   while (session.acts.size() < kActs) {
     Act act;
     const uint32_t kind = random() % 24;
-    act.deed = kind < kDeeds ? static_cast<Deed>(kind)
-               : kind < 18   ? Deed::kDecode
-                             : Deed::kAgain;
+    act.deed = kind < kDrawnDeeds ? static_cast<Deed>(kind)
+               : kind < 18        ? Deed::kDecode
+                                  : Deed::kAgain;
     act.what = random();
     act.other = random();
+    // Takes no draw, so that sessions stay as they are.
+    if (act.deed == Deed::kDecode && act.other % 8 == 0) act.deed = Deed::kSleep;
     if (has_faults && random() % 10 == 0) act.fault = 1 + random() % 40;
     session.acts.push_back(act);
   }

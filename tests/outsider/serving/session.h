@@ -29,8 +29,10 @@ enum class Deed : uint8_t {
   kRecord,
   kWarm,     // another temperature, which later steps leave out
   kLeave,    // the program that prefills goes, and comes back
+  kSleep,    // the memory of one of the lanes leaves, and comes back
 };
-constexpr uint32_t kDeeds = 10;
+constexpr uint32_t kDeeds = 11;
+constexpr uint32_t kDrawnDeeds = 10;  // the last one takes the place of some others
 
 struct Act {
   Deed deed = Deed::kDecode;
