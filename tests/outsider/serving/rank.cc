@@ -298,8 +298,8 @@ absl::Status Rank::Do(Deed deed, uint32_t what, uint32_t common) {
   return absl::InternalError("no such deed");
 }
 
-// Nothing begins in that lane meanwhile. What was dropped is as it was at first: of what steps leave
-// out that is the temperature.
+// Nothing begins in that lane meanwhile. What was dropped is as it was at first: of what steps
+// leave out that is the temperature.
 absl::Status Rank::Sleep(uint32_t what) {
   const bool is_decode = what % 2 == 0;
   const char* const tag = is_decode ? "decode" : "prefill";
