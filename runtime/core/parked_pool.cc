@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "allocator/books/block_record.h"
+#include "allocator/ids.h"
 #include "allocator/pool.h"
 #include "device/address.h"
 #include "device/base/status_macros.h"
@@ -28,9 +28,9 @@ bool IsPinned(const PieceRow& row, AddressRange range) {
 
 // Cut where a checking device would stop an op.
 void AddLive(const Pool& pool, Region region, std::vector<AddressRange>* ranges) {
-  const Ledger& ledger = pool.ledger();
+  const auto& ledger = pool.ledger();
   for (uint32_t index = 0; index < ledger.record_count(); ++index) {
-    const BlockRecord& record = ledger.record(index);
+    const auto& record = ledger.record(index);
     if (!record.in_use || !record.is_live() || record.region != region) continue;
     const AddressRange block = pool.arena().UserRange(record);
     if (block.empty() || IsPinned(pool.row(region), block)) continue;
