@@ -47,6 +47,9 @@ struct Lane {
     return under_way.compare_exchange_strong(nobody, program, std::memory_order_acquire);
   }
   void GiveBack() { under_way.store(nullptr, std::memory_order_release); }
+  // Whether a step has the lane, or another thread is in the tree, by a function beside programs:
+  // whoever looks into the tree then waits, and may be waited for in turn.
+  bool IsBusy() const { return under_way.load() != nullptr || tree->IsOthers(); }
 
   Device& device;
   const uint32_t device_number;  // among the runtime's

@@ -109,7 +109,7 @@ bool Lanes::AskOthers(Lane& own) {
   if (budget == nullptr || !budget->TakeShort()) return is_asked;
   for (auto& [place, lane] : lanes_) {
     if (place.first != own.device_number || lane.get() == &own) continue;
-    if (lane->under_way.load() != nullptr) continue;
+    if (lane->IsBusy()) continue;
     lane->tree->GiveUp(budget->fair_share());
     is_asked = true;
   }

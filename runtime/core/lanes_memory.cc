@@ -59,7 +59,8 @@ uint64_t InPieces(Device& device, uint64_t bytes) {
 void Lanes::LimitFirst(uint32_t device, TreeOptions* options) const {
   uint64_t taken = 0;
   for (const auto& [place, lane] : lanes_) {
-    if (place.first == device) taken += lane->tree->stats().pool_reserved_bytes;
+    if (place.first != device) continue;
+    taken += lane->IsBusy() ? lane->taken_bytes.load() : lane->tree->stats().pool_reserved_bytes;
   }
   const uint64_t left = options_.pool_bytes - std::min(options_.pool_bytes, taken);
   const uint64_t limit = std::max<uint64_t>(left, 1);  // 0 would be no limit
@@ -77,8 +78,8 @@ void Lanes::ShareMemory(Lane& own) {
   std::vector<uint64_t> taken;
   for (auto& [place, lane] : lanes_) {
     if (place.first != own.device_number) continue;
-    // A lane that another step has is not waited for: what it last had counts, its limit stays.
-    const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
+    // A lane that is busy is not waited for: what it last had counts, its limit stays.
+    const bool is_busy = lane.get() != &own && lane->IsBusy();
     if (is_busy) {
       limits_are_old_ = true;
     } else if (lane.get() != &own) {
@@ -165,7 +166,7 @@ bool Lanes::MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom) {
   for (auto& [place, lane] : lanes_) {
     if (place.first != own.device_number || lane.get() == &own || lacks == 0) continue;
     const uint64_t had = lane->taken_bytes;
-    if (had == 0 || lane->under_way.load() != nullptr) continue;
+    if (had == 0 || lane->IsBusy()) continue;
     if (for_whom.empty()) {
       TrimLane(*lane, had - std::min(had, lacks));
     } else {

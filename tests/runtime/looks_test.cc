@@ -1,7 +1,6 @@
 // Bodies that look into their runtime: each at what the others hold, while these look back. And
 // those that change what all lanes have.
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -10,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "device/base/check.h"
 #include "runtime/explain.h"
 #include "runtime/metrics.h"
 #include "runtime/plan/ledger.h"
@@ -42,14 +40,6 @@ class LooksTest : public RuntimeTest {
   static void Meet(std::atomic<int>* met, int all) {
     ++*met;
     while (*met < all) std::this_thread::yield();
-  }
-  // Ends the process where bodies wait for one another, as threads that do cannot be joined.
-  static void EndAfterHalfAMinute(const std::atomic<bool>& is_over) {
-    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
-    while (!is_over) {
-      GRAPHTREE_CHECK(std::chrono::steady_clock::now() < end) << "two bodies wait for one another";
-      std::this_thread::yield();
-    }
   }
   absl::Status RunOnce(ProgramId program, Stream& stream) {
     absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = 1}, stream);

@@ -1,9 +1,12 @@
 // Opening, stepping, reading.
 #include "tests/runtime/runtime_fixture.h"
 
+#include <chrono>
 #include <numeric>
+#include <thread>
 #include <utility>
 
+#include "device/base/check.h"
 #include "graphs/launcher.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
@@ -97,6 +100,14 @@ Ids RuntimeTest::ReadIds(const Value& value) {
   Ids ids;
   for (uint32_t word : Read(*bytes)) ids.push_back(static_cast<int32_t>(word));
   return ids;
+}
+
+void RuntimeTest::EndAfterHalfAMinute(const std::atomic<bool>& is_over) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  while (!is_over) {
+    GRAPHTREE_CHECK(std::chrono::steady_clock::now() < end) << "two bodies wait for one another";
+    std::this_thread::yield();
+  }
 }
 
 }  // namespace graphtree

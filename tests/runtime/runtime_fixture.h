@@ -5,6 +5,7 @@
 #ifndef GRAPHTREE_TESTS_RUNTIME_RUNTIME_FIXTURE_H_
 #define GRAPHTREE_TESTS_RUNTIME_RUNTIME_FIXTURE_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -49,6 +50,9 @@ class RuntimeTest : public ConformanceTest {
   uint64_t Count(Why why) { return runtime().stats().why[static_cast<size_t>(why)]; }
 
   Ids ReadIds(const Value& value);
+
+  // Ends the process where bodies wait for one another, as threads that do cannot be joined.
+  static void EndAfterHalfAMinute(const std::atomic<bool>& is_over);
 
  private:
   std::unique_ptr<Runtime> runtime_;

@@ -1,6 +1,8 @@
 // Lanes of one device that share its memory (RuntimeOptions::pool_bytes): a lane that has no step
 // gives back what nobody uses there, and who finds nothing is told who has it.
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
@@ -263,6 +265,50 @@ TEST_P(SharedPoolTest, TwoThreadsTakeTurnsWithTheMemory) {
   EXPECT_GT(own + other, 0);
   EXPECT_THAT(RunOnce(programs[0]), IsOk());
   EXPECT_THAT(RunOnce(programs[1]), IsOk());
+}
+
+// Two functions beside programs each run a step that lacks memory. The lanes that have some are the
+// functions' own, and neither waits for the other's.
+TEST_P(SharedPoolTest, AFunctionBesideProgramsIsNotWaitedFor) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
+  Open();
+  for (const uint32_t lane : {0u, 1u}) EXPECT_THAT(RunOnce(AddSized(lane, 3 << 20)), IsOk());
+  const std::vector<ProgramId> programs = {AddLarge(2), AddLarge(3)};
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> c, device().NewStream());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Stream> d, device().NewStream());
+  std::atomic<int> inside{0};
+  absl::Status steps[2];
+  const auto run_beside = [&](uint32_t lane, Stream& outer, Stream& inner) {
+    const FunctionId beside =
+        runtime().tree(lane)->Register("beside", {}, [&, lane](Launcher& on, Values&) -> Values {
+          const Tensor out = on.Empty(DType::kU8, {64});
+          if (!on.ok()) return {};
+          on.Fill(out, 1);
+          ++inside;
+          while (inside < 2) std::this_thread::yield();
+          absl::StatusOr<Step> step = runtime().Begin(programs[lane], {.tokens = 1}, inner);
+          steps[lane] = step.status();
+          Values outputs;
+          if (step.ok()) steps[lane].Update(step->Stage(0, 7.0));
+          if (step.ok()) steps[lane].Update(step->Run(&outputs));
+          return {out};
+        });
+    return runtime().tree(lane)->Run(beside, Values{}, outer).status();
+  };
+  std::atomic<bool> is_over{false};
+  std::thread guard([&] { EndAfterHalfAMinute(is_over); });
+  absl::Status other;
+  std::thread second([&] { other = run_beside(1, b(), *d); });
+  EXPECT_THAT(run_beside(0, a(), *c), IsOk());
+  second.join();
+  is_over = true;
+  guard.join();
+  EXPECT_THAT(other, IsOk());
+  for (const absl::Status& step : steps) {
+    EXPECT_TRUE(step.ok() || absl::IsResourceExhausted(step)) << step;
+  }
+  EXPECT_THAT(c->Synchronize(), IsOk());
+  EXPECT_THAT(d->Synchronize(), IsOk());
 }
 
 }  // namespace
