@@ -59,7 +59,8 @@ class Books {
   // Ends the path if nothing of it is held. True if it ended now.
   bool EndPathIfDead();
   // Where the path has ended, takes back what it has left in the books: a warm-up's changes, which
-  // nothing goes back to, hold memory that others may need. Done by Restore, too.
+  // nothing goes back to, hold memory that others may need. Done by Restore, too. Not before a
+  // replay: its first op may read what the last step has left (Tree::WouldReplayFirst).
   void LeaveDeadWay() {
     if (is_away_ && path_.empty()) is_away_ = !Restore().ok();
   }

@@ -357,7 +357,6 @@ absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call,
   const DoorMark door(frame);
   ground_->foreign->AwaitAllocations();
   if (hit == nullptr) return RunMiss(call);
-  books_.LeaveDeadWay();
   absl::Status status = compared == nullptr ? routes_.replayer().Replay(hit, call)
                                             : routes_.parity().Replay(hit, call, *compared);
   return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));

@@ -120,6 +120,25 @@ TEST_P(TensorsTest, ALoopFeedsItselfInEveryKindOfRun) {
   }
 }
 
+TEST_P(TensorsTest, AComparedReplayReadsWhatTheLastStepReturned) {
+  OpenRuntime({.serving = {.parity_every = 1}});
+  const ProgramId program = Add(Decode(), {4});
+  Ids expected = IdsFrom(1, 4);
+  for (int i = 0; i < 8; ++i) {
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 4}, a()));
+    if (i == 0) {
+      ASSERT_THAT(step.Stage(0, HostRows{expected.data(), DType::kI32, 4}), IsOk());
+    } else {
+      ASSERT_THAT(step.Stage(0, Tensor::From(outputs_[0])), IsOk());
+    }
+    ASSERT_THAT(step.Run(&outputs_), IsOk());
+    expected = Doubled(expected, 4);
+    EXPECT_EQ(ReadIds(outputs_[0]), expected) << "step " << i << ", " << WhyName(step.why());
+  }
+  EXPECT_GT(runtime().metrics().lanes[0].parity_same, 0u);
+  EXPECT_EQ(runtime().metrics().lanes[0].parity_differs, 0u);
+}
+
 TEST_P(TensorsTest, AHitCopiesNothingAheadOfItsLaunch) {
   const ProgramId program = Add(Decode(), {4});
   for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(1, 4));
