@@ -67,6 +67,7 @@ absl::Status PlanWorld::OpenRuntime() {
   options.tree.budget.executables = 1 << 16;
   options.tree.budget.executable_bytes = uint64_t{8} << 30;
   options.records_while_serving = false;
+  options.watches_steps = options_.watches_steps;
   GRAPHTREE_ASSIGN_OR_RETURN(runtime_, Runtime::Create(on_.device(), options));
   GRAPHTREE_ASSIGN_OR_RETURN(program_, AddProgram(options_.program, options_.lane));
   return absl::OkStatus();

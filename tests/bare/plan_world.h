@@ -30,6 +30,7 @@ struct PlanWorldOptions {
   std::vector<Mode> modes = {Mode::kFull};
   uint32_t lane = 0;
   std::string program = "layers";
+  bool watches_steps = true;
 };
 
 // 1, 2, 4, then every 8 up to 256, then every 16 up to 512: 51 sizes.
