@@ -49,6 +49,7 @@ struct TreeStats {
   uint64_t pool_live_bytes = 0;      // as the books show it; replays do not change them
   uint64_t kept_bytes = 0;  // of outputs that are held beyond their step, or may be
   uint64_t foreign_held_bytes = 0;  // of foreign code's blocks that recordings hold
+  uint64_t lacked_bytes = 0;  // by the last run that the pool had too little memory for
   // How long the host took, ever: from the begin of a section's capture to its end, body included;
   // to instantiate a graph.
   DurationCounts captures;

@@ -14,6 +14,7 @@
 #define GRAPHTREE_GRAPHS_MEMORY_MEMORY_GIVER_H_
 
 #include <atomic>
+#include <cstdint>
 #include <functional>
 #include <thread>
 #include <utility>
@@ -66,13 +67,18 @@ class MemoryGiver {
   bool Ask(const MemoryWanted& wanted) {
     // Relaxed order is enough: no thread stores an id but its own.
     if (thread_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return false;
-    return give_(wanted, taker_);
+    const bool gives = give_(wanted, taker_);
+    if (!gives) lacked_bytes_ = wanted.missing;
+    return gives;
   }
+  // What the last one lacked for whom nothing was given up.
+  uint64_t lacked_bytes() const { return lacked_bytes_; }
 
  private:
   std::atomic<std::thread::id> thread_{};  // that takes; none: nobody does
   Taker taker_;
   Give give_;
+  uint64_t lacked_bytes_ = 0;
 };
 
 }  // namespace graphtree

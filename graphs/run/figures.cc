@@ -25,6 +25,7 @@ TreeStats Figures::Stats() {
   stats.pool_reserved_bytes = pool.mapped_bytes;
   stats.pool_live_bytes = pool.live_bytes;
   stats.foreign_held_bytes = ground_.foreign->held_bytes();
+  stats.lacked_bytes = ground_.giver->lacked_bytes();
   stats.restores = books_.restores();
   return stats;
 }

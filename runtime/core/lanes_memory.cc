@@ -114,8 +114,9 @@ void Lanes::MakeRoomFor(const OpenStep& step, bool takes_recordings) {
                           : shape.has_run      ? shape.asked_bytes
                                                : std::max(guess, shape.asked_bytes);
   MakeRoom(own, wanted);
-  if (!takes_recordings || shape.asked_bytes == 0) return;
-  MakeRoom(own, shape.asked_bytes, absl::StrCat("'", step.program->name(), "' in lane ", own.number,
+  const uint64_t known = std::min(shape.asked_bytes + shape.lacks_bytes, options_.pool_bytes);
+  if (!takes_recordings || known == 0) return;
+  MakeRoom(own, known, absl::StrCat("'", step.program->name(), "' in lane ", own.number,
                                                 " lacked memory"));
 }
 
@@ -124,7 +125,10 @@ void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
   Lane& own = step.program->lane();
   own.asked_bytes = std::max(own.asked_bytes, step.shape->asked_bytes);
   own.is_short |= has_found_none;
-  step.shape->has_found_none |= has_found_none && step.choice.why == Why::kFailed;
+  if (!has_found_none || step.choice.why != Why::kFailed) return;
+  step.shape->has_found_none = true;
+  step.shape->lacks_bytes =
+      std::min(step.shape->lacks_bytes + own.tree->stats().lacked_bytes, options_.pool_bytes);
 }
 
 uint64_t Lanes::TakenByOthers(const Lane& own) const {

@@ -184,6 +184,30 @@ TEST_P(SharedPoolTest, APartOfAReplayStarvesOnce) {
   EXPECT_GE(Count(Why::kHit), 5u);
 }
 
+// What is lacking is held by recordings of an idle lane.
+TEST_P(SharedPoolTest, APartOfAReplayHasWhatRecordingsHold) {
+  Open();
+  ProgramOptions options = DoubleOptions("breaks");
+  options.body = [](Launcher& on, const ProgramInputs& in) {
+    const Values outputs = DoubleBody(on, in);
+    if (!on.ok()) return outputs;
+    on.Break("takes memory", {InOut(Tensor::From(outputs[0]))},
+             [](Launcher& part, absl::Span<const Tensor>) { part.Empty(DType::kI32, {7 << 18}); });
+    return outputs;
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId breaks, runtime().AddProgram(std::move(options)));
+  ASSERT_THAT(runtime().AddShapes(breaks, {{.tokens = 1}}, Mode::kSegmented), IsOk());
+  ASSERT_THAT(runtime().Record(breaks, a()), IsOk());
+  const ProgramId idle = AddSized(1, 6 << 20);
+  ASSERT_THAT(runtime().AddShapes(idle, {{.tokens = 1}}), IsOk());
+  for (int i = 0; i < 4; ++i) EXPECT_THAT(RunOnce(idle), IsOk());
+  EXPECT_GT(runtime().tree(1)->stats().nodes, 0u);
+  int failed = 0;
+  for (int i = 0; i < 6; ++i) failed += !RunOnce(breaks).ok();
+  EXPECT_LE(failed, 1);
+  EXPECT_THAT(RunOnce(idle), IsOk());
+}
+
 TEST_P(SharedPoolTest, WhatAComparedReplayTakesCounts) {
   Open();
   const ProgramId first = AddSized(0, kWords / 2), second = AddSized(1, kWords);
