@@ -13,6 +13,7 @@
 #ifndef GRAPHTREE_GRAPHS_MEMORY_MEMORY_GIVER_H_
 #define GRAPHTREE_GRAPHS_MEMORY_MEMORY_GIVER_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -68,10 +69,10 @@ class MemoryGiver {
     // Relaxed order is enough: no thread stores an id but its own.
     if (thread_.load(std::memory_order_relaxed) != std::this_thread::get_id()) return false;
     const bool gives = give_(wanted, taker_);
-    if (!gives) lacked_bytes_ = wanted.missing;
+    if (!gives) lacked_bytes_ = std::max(wanted.missing, wanted.bytes);
     return gives;
   }
-  // What the last one lacked for whom nothing was given up.
+  // What the last one asked for, or lacked, for whom nothing was given up.
   uint64_t lacked_bytes() const { return lacked_bytes_; }
 
  private:

@@ -156,7 +156,10 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   if (options_.prepare != nullptr && on.ok()) {
     on.Fail(GuardedBy("`prepare`", [&] { in.SetPrepared(options_.prepare(on, in)); }));
   }
-  if (!on.ok()) return {};
+  if (!on.ok()) {
+    shape->asked_bytes = on.asked_bytes();
+    return {};
+  }
   if (IsPlanted(RuntimeBug::kFreesSlotsEarly)) {
     in.SlotsAreFree(on);
     in.SetFreeEvents({});

@@ -208,6 +208,21 @@ TEST_P(SharedPoolTest, APartOfAReplayHasWhatRecordingsHold) {
   EXPECT_THAT(RunOnce(idle), IsOk());
 }
 
+TEST_P(SharedPoolTest, WhatPreparesTheFirstStepHasWhatRecordingsHold) {
+  Open();
+  const ProgramId idle = AddSized(1, 6 << 20);
+  ASSERT_THAT(runtime().AddShapes(idle, {{.tokens = 1}}), IsOk());
+  ProgramOptions options = DoubleOptions("prepares");
+  options.prepare = [](Launcher& on, const ProgramInputs&) -> Values {
+    return {on.Empty(DType::kI32, {7 << 18})};
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId prepares, runtime().AddProgram(std::move(options)));
+  for (int i = 0; i < 4; ++i) EXPECT_THAT(RunOnce(idle), IsOk());
+  int failed = 0;
+  for (int i = 0; i < 6; ++i) failed += !RunOnce(prepares).ok();
+  EXPECT_LE(failed, 1);
+}
+
 TEST_P(SharedPoolTest, WhatAComparedReplayTakesCounts) {
   Open();
   const ProgramId first = AddSized(0, kWords / 2), second = AddSized(1, kWords);
