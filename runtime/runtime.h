@@ -230,7 +230,8 @@ class Runtime {
   absl::StatusOr<DepId> DeclareDep(std::string name);
   // Between steps, or by a body, while no other thread runs a step. An error, and nothing is
   // touched, if a body touches it while another thread is in a call of another lane: both could
-  // wait for each other.
+  // wait for each other. Nor by an object that a step lets go as it begins: the step has found out
+  // by then how it runs.
   absl::Status Touch(DepId dep);
   // A dependency with memory, which a library keeps between calls and points its kernels to; bodies
   // are given it (ProgramInputs::workspace). It grows by moving: MoveWorkspace says where it is

@@ -54,13 +54,18 @@ void Dependencies::Register(Lane& lane, uint32_t index) const {
       lane.tree->RegisterWorkspace(table_.name(index), table_.memory(index)));
 }
 
+absl::Status Dependencies::CheckMayChange(const std::string& what) const {
+  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckMayWaitForAll(what));
+  return lanes_.CheckNoneBegins(what);
+}
+
 absl::Status Dependencies::Touch(DepId dep) {
   if (!IsOurs(dep)) {
     return absl::InvalidArgumentError(
         "what was touched is no dependency that DeclareDep of this runtime returned");
   }
-  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckMayWaitForAll(
-      absl::StrCat("dependency '", table_.name(dep.index), "' was touched")));
+  GRAPHTREE_RETURN_IF_ERROR(
+      CheckMayChange(absl::StrCat("dependency '", table_.name(dep.index), "' was touched")));
   table_.Touch(dep.index);
   ++touches_;
   if (IsPlanted(RuntimeBug::kIgnoresTouch)) return absl::OkStatus();
@@ -80,8 +85,8 @@ absl::Status Dependencies::Move(DepId workspace, AddressRange memory) {
   GRAPHTREE_RETURN_IF_ERROR(Workspaces::CheckMemory(table_.name(index), memory));
   const AddressRange before = table_.memory(index);
   if (before == memory) return absl::OkStatus();
-  GRAPHTREE_RETURN_IF_ERROR(lanes_.CheckMayWaitForAll(
-      absl::StrCat("workspace '", table_.name(index), "' was moved")));
+  GRAPHTREE_RETURN_IF_ERROR(
+      CheckMayChange(absl::StrCat("workspace '", table_.name(index), "' was moved")));
   const std::vector<std::string> stale = RecordedWith(index);
   table_.Move(index, memory);
   workspace_bytes_.Set(workspace_bytes_.get() - before.bytes + memory.bytes);

@@ -72,6 +72,7 @@ class Dependencies {
   void Register(Lane& lane, uint32_t index) const;
   // The shapes whose recordings have this dependency as it is now: "'decode' for tokens=8".
   std::vector<std::string> RecordedWith(uint32_t index) const;
+  absl::Status CheckMayChange(const std::string& what) const;
   void TellMove(uint32_t index, AddressRange before, const std::vector<std::string>& stale) const;
 
   const uint32_t runtime_;

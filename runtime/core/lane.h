@@ -63,6 +63,9 @@ struct Lane {
   std::vector<WorkspaceId> workspaces;  // by dependency
   FunctionId carry = 0;  // RegisterCarry
   OpenStep step;
+  // Its step has asked how it is going to run, and ends the one before. What that lets go may be an
+  // object of the caller's, whose destructor must not change the answer.
+  std::atomic<bool> is_beginning{false};
   // Apart for each lane, as each may have a thread of its own.
   const std::shared_ptr<LaneWatch> watch;
   LaneCounts& counts = watch->counts;

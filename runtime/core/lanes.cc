@@ -89,6 +89,16 @@ absl::Status Lanes::CheckMayWaitForAll(absl::string_view what) const {
   return absl::OkStatus();
 }
 
+absl::Status Lanes::CheckNoneBegins(absl::string_view what) const {
+  for (const auto& [place, lane] : lanes_) {
+    if (!lane->is_beginning) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, " by an object that a step of lane ", lane->number, " let go as it began, after the "
+        "step had found out how it runs; do it between steps, or in a body"));
+  }
+  return absl::OkStatus();
+}
+
 std::string Lanes::WhoRuns() const {
   for (const auto& [place, lane] : lanes_) {
     if (!IsRunning(*lane)) continue;

@@ -64,6 +64,8 @@ class Lanes {
   // "while 'decode' ran for tokens=8", "between steps".
   std::string WhoRuns() const;
   bool AnyRuns() const;
+  // An error if this is what a step lets go as it begins (Lane::is_beginning).
+  absl::Status CheckNoneBegins(absl::string_view what) const;
   // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
   // much each lane of its device may take, but for those that have a step under way beside it.
   void ShareMemory(Lane& own);

@@ -153,13 +153,7 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   ProgramInputs in(shape->key, shape->mode, std::move(slots));
   in.SetWorkspaces(std::move(workspaces));
   in.SetFreeEvents(free_events_);
-  if (options_.prepare != nullptr && on.ok()) {
-    on.Fail(GuardedBy("`prepare`", [&] { in.SetPrepared(options_.prepare(on, in)); }));
-  }
-  if (!on.ok()) {
-    shape->asked_bytes = on.asked_bytes();
-    return {};
-  }
+  if (!Prepare(shape, on, &in)) return {};
   if (IsPlanted(RuntimeBug::kFreesSlotsEarly)) {
     in.SlotsAreFree(on);
     in.SetFreeEvents({});
@@ -175,6 +169,14 @@ Values ProgramState::RunBody(ShapeState* shape, Launcher& on) const {
   shape->asked_bytes = on.asked_bytes();
   if (on.ok()) CheckOutputs(outputs, shape, on);
   return outputs;
+}
+
+bool ProgramState::Prepare(ShapeState* shape, Launcher& on, ProgramInputs* in) const {
+  if (options_.prepare != nullptr && on.ok()) {
+    on.Fail(GuardedBy("`prepare`", [&] { in->SetPrepared(options_.prepare(on, *in)); }));
+  }
+  if (!on.ok()) shape->asked_bytes = on.asked_bytes();
+  return on.ok();
 }
 
 void ProgramState::CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on) {

@@ -194,6 +194,8 @@ class ProgramState {
   FunctionId RegisterShape(ShapeState* shape, std::string name, bool is_eager);
   bool IsStepOf(const ShapeState* shape) const;
   Values RunBody(ShapeState* shape, Launcher& on) const;
+  // False if it fails: `on` has the error.
+  bool Prepare(ShapeState* shape, Launcher& on, ProgramInputs* in) const;
   // Makes the launcher fail if the body did not return what it returned before for this key.
   static void CheckOutputs(const Values& outputs, ShapeState* shape, Launcher& on);
 

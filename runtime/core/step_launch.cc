@@ -1,6 +1,7 @@
 // One launch for each step.
 #include "runtime/core/step_launch.h"
 
+#include <atomic>
 #include <optional>
 #include <utility>
 
@@ -74,7 +75,10 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
   }
   if (!step.continues || IsPlanted(RuntimeBug::kEndsContinued)) {
     if (step.tensors.any()) GRAPHTREE_RETURN_IF_ERROR(CarryTensors(step, inputs));
+    std::atomic<bool>& is_beginning = step.program->lane().is_beginning;
+    is_beginning = step.tensors.any() || step.is_strict;
     tree.BeginStep();
+    is_beginning = false;
   }
   absl::Status status =
       step.is_compared

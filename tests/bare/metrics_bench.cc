@@ -1,10 +1,11 @@
 // What it costs a whole step that steps are watched: counted, logged, timed now and then. Beside
 // the same step of a runtime that watches none; and again while a reader asks for all metrics ten
 // times a second. The graph has a kernel and the unpack op, so that the host's time shows.
-#include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <thread>
 
@@ -65,23 +66,30 @@ absl::StatusOr<Measurement> MeasureReader(const char* device) {
   const auto step = [&] {
     status.Update(on->Step(on->program(), kTokens, on->on().stream()));
   };
-  std::atomic<bool> reads{false}, is_over{false};
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool reads = true, is_over = false;  // guarded by mutex
   std::thread reader([&] {
+    std::unique_lock<std::mutex> lock(mutex);
     while (!is_over) {
       if (reads) bench::DoNotOptimize(on->runtime().metrics().lanes.size());
-      std::this_thread::sleep_for(std::chrono::milliseconds(reads ? 100 : 1));
+      changed.wait_for(lock, std::chrono::milliseconds(100), [&] { return is_over; });
     }
   });
+  const auto set = [&](bool& what, bool value) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    what = value;
+    changed.notify_one();
+  };
   bench::TimingOptions options;
   options.batches = 1001;
   options.batch_ns = 100'000;
   options.most_calls = 64;
   options.between = [&] { status.Update(on->on().stream().Synchronize()); };
-  reads = true;
   const Measurement beside = bench::Measure(step, options);
-  reads = false;
+  set(reads, false);
   const Measurement alone = bench::Measure(step, options);
-  is_over = true;
+  set(is_over, true);
   reader.join();
   GRAPHTREE_RETURN_IF_ERROR(status);
   return Measurement{.ours = beside.ours, .baseline = alone.ours, .spread = beside.spread};

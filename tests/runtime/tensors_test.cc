@@ -1,11 +1,13 @@
 // Slots that are staged with tensors, above all with what the step before returned: a decode loop
 // that never comes to the host.
 #include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "allocator/pool.h"
 #include "gmock/gmock.h"
 #include "tests/kernels/kernels.h"
@@ -137,6 +139,45 @@ TEST_P(TensorsTest, AComparedReplayReadsWhatTheLastStepReturned) {
   }
   EXPECT_GT(runtime().metrics().lanes[0].parity_same, 0u);
   EXPECT_EQ(runtime().metrics().lanes[0].parity_differs, 0u);
+}
+
+// A step that has asked how it will run ends the one before, and an object that this lets go wants
+// to touch what the step depends on.
+TEST_P(TensorsTest, NothingIsTouchedBetweenTheQuestionAndTheRun) {
+  ASSERT_OK_AND_ASSIGN(const DepId weights, runtime().DeclareDep("weights"));
+  ProgramOptions options = Decode();
+  options.deps = {weights};
+  const ProgramId program = Add(std::move(options), {4});
+  std::vector<absl::Status> touched;
+  ProgramOptions eager = DoubleOptions("eager");
+  eager.body = [&](Launcher& on, const ProgramInputs& in) {
+    on.KeepAlive(std::shared_ptr<void>(
+        nullptr, [&](void*) { touched.push_back(runtime().Touch(weights)); }));
+    return DoubleBody(on, in);
+  };
+  const ProgramId before = Add(std::move(eager), {});
+  const ProgramId feeds = Add(Decode("feeds"), {4});
+  const Ids ids = IdsFrom(1, 4);
+  for (int i = 0; i < 3; ++i) StepWith(feeds, ids);
+  for (int i = 0; i < 3; ++i) StepWith(program, ids);
+  for (int i = 0; i < 4; ++i) {
+    StepWith(program, ids);  // recorded again, if it was touched
+    StepWith(before, ids);
+    ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(feeds, {.tokens = 4}, a()));
+    ASSERT_THAT(step.Stage(0, HostRows{ids.data(), DType::kI32, 4}), IsOk());
+    ASSERT_THAT(step.Run(&outputs_), IsOk());
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    Values next;
+    Why why = Why::kFailed;
+    ASSERT_THAT(TensorStep(program, 4, Tensor::From(outputs_[0]), a(), &next, &why), IsOk());
+    EXPECT_EQ(ReadIds(next[0]), Doubled(Doubled(ids, 4), 4)) << "round " << i;
+    outputs_ = std::move(next);
+  }
+  ASSERT_FALSE(touched.empty());
+  for (const absl::Status& status : touched) {
+    EXPECT_TRUE(status.ok() || absl::StrContains(status.message(), "after the step had found out"))
+        << status;
+  }
 }
 
 TEST_P(TensorsTest, AHitCopiesNothingAheadOfItsLaunch) {
