@@ -374,7 +374,7 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
 // Work that is put on the caller's stream next runs after all work that the sections so far must
 // wait for.
 absl::Status BodyCapture::ContinueOnCallers() {
-  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.ContinueOn(call_.stream));
+  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.ContinueOn(call_.stream));
   for (const std::shared_ptr<StreamLife>& earlier : scope_.Awaited()) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.WaitFor(*earlier, call_.stream));
   }

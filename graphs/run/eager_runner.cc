@@ -224,7 +224,7 @@ absl::Status EagerRunner::Run(Call& call, Reason reason, absl::Span<const RoleCh
                      why.empty() ? "" : ": ", why));
   }
   needs_.journal.Warn(call.function, reason, why);
-  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.order.ContinueOn(call.stream));
+  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.ContinueOn(call.stream));
   needs_.books.LeaveDeadWay();
   StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kLasting);
   Values inputs(call.inputs.begin(), call.inputs.end());

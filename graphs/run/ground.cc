@@ -47,12 +47,15 @@ StepAllocator Ground::MemoryFor(const Function& function, Region region) {
   return StepAllocator(memory.get(), region, TagOf(function), function.id);
 }
 
-absl::Status Ground::SideAfter(Stream& stream) {
+absl::Status Ground::ContinueOn(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
   memory->pool().streams().NoteContinuesOn(stream);
-  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(*side));
-  memory->pool().streams().NoteContinuesOn(*side);
   return absl::OkStatus();
+}
+
+absl::Status Ground::SideAfter(Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(ContinueOn(stream));
+  return ContinueOn(*side);
 }
 
 absl::Status Ground::NoteWorkOn(Stream& stream) {

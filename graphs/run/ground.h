@@ -50,6 +50,9 @@ struct Ground {
   }
   // Memory for one run of the function's body, or of a part of it.
   StepAllocator MemoryFor(const Function& function, Region region);
+  // Work that is put on `stream` next runs after all of the tree's work so far, and the pool knows:
+  // for calls that take memory before a launch tells it.
+  absl::Status ContinueOn(Stream& stream);
   // Work that is put on `side` next runs after the caller's work on `stream`.
   absl::Status SideAfter(Stream& stream);
   // Tells the pool that work on the stream uses bytes which may be free in its books: the next user

@@ -42,14 +42,14 @@ void PartsInPlace::NoteWrite(const PartRunner::Write& write) {
 
 absl::Status PartsInPlace::Cut(BreakRequest request) {
   traces_->random().EndSection();
-  GRAPHTREE_RETURN_IF_ERROR(ground_.order.ContinueOn(caller_));
+  GRAPHTREE_RETURN_IF_ERROR(ground_.ContinueOn(caller_));
   absl::Status status = parts_.Run(request);
   if (const absl::Status stray = EndStrayCapture(caller_); !stray.ok()) {
     status.Update(Located(stray, absl::StrCat("the part of break '", request.why, "'")));
   }
   body_->requests().AddOfPart(parts_.TakeRequests());
   traces_->random().EndSection();
-  const absl::Status back = ground_.order.ContinueOn(stream_);
+  const absl::Status back = ground_.ContinueOn(stream_);
   return status.ok() ? back : status;
 }
 

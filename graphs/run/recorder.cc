@@ -256,7 +256,7 @@ void Recorder::HoldForeign(Node* node) {
 absl::Status Recorder::Settle(Attempt* attempt, const Call& call) {
   Draft& draft = attempt->draft();
   StreamOrder& order = needs_.ground.order;
-  GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(call.stream));
+  GRAPHTREE_RETURN_IF_ERROR(needs_.ground.ContinueOn(call.stream));
   draft.was_committed = true;
   const StreamLives before = attempt->scope->Commit();
   HoldForeign(draft.node.get());

@@ -1,8 +1,10 @@
 // The caller captures on a stream where the tree was called before, and the tree goes on on another
 // stream meanwhile. The tree's memory does not grow with that, round after round.
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/tree/tree_fixture.h"
 
@@ -88,6 +90,43 @@ TEST_P(CapturesBesideTest, AThirdStreamUsesMemoryAgain) {
     ASSERT_THAT(third->Synchronize(), IsOk());
     CloseTree();
   }
+}
+
+// A stream that joins a capture leaves no event. Who goes on after it does so behind a stream that
+// came after it, before memory for kept outputs is taken.
+TEST_P(CapturesBesideTest, AStreamThatJoinsACaptureKeepsNoMemoryBack) {
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> stream, device().NewStream());
+    streams.push_back(std::move(stream));
+  }
+  Stream& other = *streams[3];  // the tree never sees it
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> event, device().NewEvent({}));
+  const FunctionId twice = RegisterTwice(/*replays=*/true);
+  const Tensor x = Given(1);
+  Values first, second;
+  uint64_t at_first = 0;
+  for (int round = 0; round < kRounds; ++round) {
+    if (round == kFirstRounds) at_first = reserved();
+    Stream& joins = *streams[round % 3];
+    first = RunOn(joins, twice, {x});
+    second = RunOn(*streams[(round + 1) % 3], twice, {x});
+    first.clear(), second.clear();
+    for (const auto& stream : streams) ASSERT_THAT(stream->Synchronize(), IsOk());
+    ASSERT_THAT(other.BeginCapture(CaptureMode::kRelaxed), IsOk());
+    ASSERT_THAT(other.Record(*event), IsOk());
+    ASSERT_THAT(joins.Wait(*event), IsOk());
+    first = RunOn(*streams[(round + 1) % 3], twice, {x});
+    second = RunOn(*streams[(round + 2) % 3], twice, {x});
+    ASSERT_THAT(joins.Record(*event), IsOk());
+    ASSERT_THAT(other.Wait(*event), IsOk());
+    ASSERT_THAT(other.EndCapture().status(), IsOk());
+    for (const auto& stream : streams) ASSERT_THAT(stream->Synchronize(), IsOk());
+    EXPECT_EQ(Read(second[0]), Times(PatternOf(1), 2));
+    first.clear(), second.clear();
+  }
+  EXPECT_EQ(reserved(), at_first);
+  CloseTree();
 }
 
 // What is recorded meanwhile may lie in new memory, as its launches come after nothing that cannot
