@@ -12,7 +12,12 @@
 namespace graphtree {
 namespace {
 
-constexpr uint64_t kMostJoinedBytes = uint64_t{64} << 20;
+// A block maps the whole piece that it lies in, so where there is a limit a piece is a small part.
+uint64_t MostJoinedBytes(uint64_t limit_bytes) {
+  constexpr uint64_t kMost = uint64_t{64} << 20;
+  constexpr uint64_t kPart = 16;
+  return limit_bytes == 0 ? kMost : std::min(kMost, limit_bytes / kPart);
+}
 
 bool IsAmong(AddressRange piece, const std::vector<AddressRange>& ranges) {
   if (ranges.empty()) return true;
@@ -115,7 +120,7 @@ absl::Status Parking::ReleaseParked(Region region, const std::vector<AddressRang
     if (end > i) GRAPHTREE_RETURN_IF_ERROR(ReleaseSpan(region, i, end));
     i = std::max(end, i + 1);
   }
-  if (ranges.empty()) row.JoinHoles(kMostJoinedBytes);
+  if (ranges.empty()) row.JoinHoles(MostJoinedBytes(growth_.limit_bytes()));
   return absl::OkStatus();
 }
 

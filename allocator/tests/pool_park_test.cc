@@ -226,6 +226,22 @@ TEST_F(PoolParkTest, DroppedPartsWakeWithNoMoreMemoryThanTheyHad) {
   EXPECT_THAT(stream_->Synchronize(), IsOk());
 }
 
+// Holes are joined, and a small block maps a whole piece. Both regions' pieces fit into the limit.
+TEST_F(PoolParkTest, SmallBlocksOfBothRegionsFitIntoTheLimitAfterAWake) {
+  EXPECT_THAT(pool_->memory().SetLimit(12 * kMiB), IsOk());
+  for (const Region region : {Region::kLasting, Region::kStep}) {
+    const Block large = Allocate(9 * kMiB, {.region = region});
+    EXPECT_THAT(pool_->Free(large.id), IsOk());
+    EXPECT_THAT(pool_->memory().Trim(0), IsOk());
+  }
+  EXPECT_THAT(pool_->parking().Park(ParkContents::kDrop), IsOk());
+  EXPECT_THAT(pool_->parking().Wake(), IsOk());
+  for (const Region region : {Region::kStep, Region::kLasting}) {
+    EXPECT_THAT(pool_->Allocate(4000, *stream_, {.region = region}), IsOk());
+  }
+  EXPECT_LE(mapped(), 4 * kMiB);
+}
+
 // What was trimmed away between them does not make the others' contents lost.
 TEST_F(PoolParkTest, JoinedHolesKeepWhatCheckpointsAreBroken) {
   const CheckpointId root = *pool_->checkpoints().Take();
