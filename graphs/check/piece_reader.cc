@@ -2,21 +2,60 @@
 #include "graphs/check/piece_reader.h"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "device/base/insist.h"
 #include "device/base/status_macros.h"
+#include "device/leftovers.h"
+#include "device/stream_life.h"
 
 namespace graphtree {
 
+namespace {
+
+// A buffer that a copy on the stream may still write to.
+class Unawaited : public Leftover {
+ public:
+  Unawaited(Device& device, std::shared_ptr<StreamLife> stream, std::unique_ptr<HostBuffer> buffer)
+      : device_(device), stream_(std::move(stream)), buffer_(std::move(buffer)) {}
+
+  // Of a device that is lost no work is awaited.
+  absl::Status GiveBack() override {
+    if (!device_.health().ok()) return absl::OkStatus();
+    GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Event> event, device_.NewEvent({}));
+    return stream_->AwaitOnHost(*event);
+  }
+
+ private:
+  Device& device_;
+  const std::shared_ptr<StreamLife> stream_;
+  const std::unique_ptr<HostBuffer> buffer_;
+};
+
+}  // namespace
+
 absl::StatusOr<PieceReader> PieceReader::Make(Device& device, Stream& stream) {
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<HostBuffer> buffer,
-                             device.memory().AllocateHost(kPieceBytes));
-  return PieceReader(&stream, std::move(buffer));
+  PieceReader reader(&device, &stream);
+  GRAPHTREE_RETURN_IF_ERROR(reader.NeedBuffer());
+  return reader;
+}
+
+absl::Status PieceReader::NeedBuffer() {
+  if (buffer_ != nullptr) return absl::OkStatus();
+  GRAPHTREE_ASSIGN_OR_RETURN(buffer_, device_->memory().AllocateHost(kPieceBytes));
+  return absl::OkStatus();
 }
 
 absl::Status PieceReader::CopyToBuffer(AddressRange piece) {
+  GRAPHTREE_RETURN_IF_ERROR(NeedBuffer());
   GRAPHTREE_RETURN_IF_ERROR(stream_->Copy(buffer_->range().base, piece.base, piece.bytes));
-  return Insist([this] { return stream_->Synchronize(); });
+  absl::Status awaited = Insist([this] { return stream_->Synchronize(); });
+  if (!awaited.ok()) {
+    device_->LeaveBehind(
+        std::make_unique<Unawaited>(*device_, stream_->life(), std::move(buffer_)));
+  }
+  return awaited;
 }
 
 absl::Status PieceReader::Read(AddressRange range,

@@ -4,14 +4,13 @@
 //   device   |== piece ==|== piece ==|= rest =|
 //                  `--- copied, waited for ---> [ buffer ] ---> take(bytes)
 //
-// A wait that fails may leave the copy under way, and the buffer is freed with its reader: so the
-// reader waits again before Read returns the error.
+// A wait that fails may leave the copy under way. The reader waits again, and if that fails too,
+// the buffer is left with the device until the copy is over (device/leftovers.h).
 #ifndef GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
 #define GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 
 #include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
@@ -19,6 +18,8 @@
 #include "absl/types/span.h"
 #include "device/address.h"
 #include "device/device.h"
+#include "device/memory.h"
+#include "device/stream.h"
 
 namespace graphtree {
 
@@ -34,12 +35,13 @@ class PieceReader {
                     absl::FunctionRef<void(absl::Span<const uint8_t>)> take);
 
  private:
-  PieceReader(Stream* stream, std::unique_ptr<HostBuffer> buffer)
-      : stream_(stream), buffer_(std::move(buffer)) {}
+  PieceReader(Device* device, Stream* stream) : device_(device), stream_(stream) {}
+  absl::Status NeedBuffer();
   absl::Status CopyToBuffer(AddressRange piece);
 
+  Device* device_;
   Stream* stream_;
-  std::unique_ptr<HostBuffer> buffer_;
+  std::unique_ptr<HostBuffer> buffer_;  // null after a copy that nobody could await
 };
 
 }  // namespace graphtree
