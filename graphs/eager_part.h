@@ -15,7 +15,9 @@ namespace graphtree {
 
 class Launcher;
 
-// The part itself. It runs at once, in every run of the function, also in a replay. `tensors` are
+// The part itself. It runs at once, in every run of the function, also in a replay. It runs twice
+// in a call that is taken back behind it and done in another way (a recording that fails, a replay
+// whose workspace moved): what the part declares to write is put back in between. `tensors` are
 // those that the break declares, in their order, where this run has them. The part's launches,
 // waits and copies go through `on`, and so does its failure (Launcher::Fail); a part that throws
 // has failed, too. A part outlives the body's run: it holds by value whatever else it needs, and

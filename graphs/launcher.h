@@ -245,7 +245,9 @@ class Launcher {
 
   // The stream that the body or part launches on. Work put on it directly is opaque: declare what
   // the work touches. So is a call of another tree: declare before the call what it reads and
-  // writes of memory that this tree knows, as an input that lies there may have been copied.
+  // writes of memory that this tree knows, as an input that lies there may have been copied. A
+  // part also declares what such a call writes of the caller's memory: else that stays written if
+  // this tree's call fails, and is written once more if the part runs again in it.
   Stream& stream() { return stream_; }
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);

@@ -324,6 +324,40 @@ TEST_P(BreaksFailuresTest, RandomNumbersAcrossCuts) {
   EXPECT_EQ(graphs(), 1u);
 }
 
+// The recording fails behind the part, which runs twice in that call. What the other tree's
+// function writes of the caller's is put back in between, as the part declares it before its call.
+TEST_P(BreaksFailuresTest, APartDeclaresWhatAnotherTreesCallWrites) {
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other, Tree::Create(device(), {}));
+  const Value known = Given(2);
+  const FunctionId counts = other->Register("counts", {}, [&](Launcher& on, Values& inputs) {
+    Bump(on, known, 1);
+    return Values{Sum(on, Tensor::From(known), inputs[0])};
+  });
+  int parts = 0;
+  const FunctionId function = Register("f", {}, [&](Launcher& on, Values& inputs) {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    on.Break("another tree", {InOut(out)}, [&](Launcher& part, absl::Span<const Tensor> tensors) {
+      ++parts;
+      part.Writes(Tensor::From(known));
+      const absl::StatusOr<Values> made = other->Run(counts, {tensors[0]}, part.stream());
+      part.Fail(made.status());
+      if (made.ok()) part.Copy(tensors[0], Tensor::From((*made)[0]));
+    });
+    on.Fail(on.stream().Synchronize());
+    return Values{out};
+  });
+  const Tensor x = Given(1);
+  Words words = PatternOf(2);
+  for (int step = 0; step < 4; ++step) {
+    other->BeginStep();
+    words = Plus(words, Words(kWords, 1));
+    EXPECT_EQ(Read(CallInSteps(1, function, {x})[0]), Plus(words, Times(PatternOf(1), 2))) << step;
+    EXPECT_EQ(Read(known), words) << step;
+  }
+  EXPECT_EQ(reasons(Reason::kForbiddenCall), 3u);
+  EXPECT_GT(parts, 4);
+}
+
 TEST_P(BreaksFailuresTest, APartThatCallsItsOwnTree) {
   FunctionId function = 0;
   absl::Status refusal;
