@@ -102,40 +102,31 @@ bool Growth::MayGo(const Piece& piece, uint8_t uses, bool break_checkpoints) {
 }
 
 uint64_t Growth::FreePieceBytes(bool break_checkpoints) const {
-  uint64_t bytes = 0;
-  for (Region region : {Region::kStep, Region::kLasting}) {
-    const std::vector<uint8_t> uses = PieceUses(region);
-    for (uint32_t i = 0; i < row(region).count(); ++i) {
-      const Piece& piece = row(region).piece(i);
-      if (MayGo(piece, uses[i], break_checkpoints)) bytes += piece.bytes;
-    }
-  }
-  return bytes;
+  return FreePieceBytesIn(Region::kStep, break_checkpoints, {}) +
+         FreePieceBytesIn(Region::kLasting, break_checkpoints, {});
 }
 
 uint64_t Growth::FreePieceBytesBut(const std::vector<uint32_t>& sectors) const {
-  uint64_t bytes = 0;
-  for (Region region : {Region::kStep, Region::kLasting}) {
-    const std::vector<uint8_t> uses = PieceUses(region);
-    for (uint32_t i = 0; i < row(region).count(); ++i) {
-      const Piece& piece = row(region).piece(i);
-      const bool stays = region == Region::kStep &&
-                         std::any_of(sectors.begin(), sectors.end(), [&piece](uint32_t sector) {
-                           return piece.offset < SectorBegin(sector + 1) &&
-                                  SectorBegin(sector) < piece.offset + piece.bytes;
-                         });
-      if (!stays && MayGo(piece, uses[i], /*break_checkpoints=*/true)) bytes += piece.bytes;
-    }
-  }
-  return bytes;
+  return FreePieceBytesIn(Region::kStep, /*break_checkpoints=*/true, sectors) +
+         FreePieceBytesIn(Region::kLasting, /*break_checkpoints=*/true, {});
 }
 
 uint64_t Growth::FreePieceBytesOf(Region region) const {
+  return FreePieceBytesIn(region, /*break_checkpoints=*/false, {});
+}
+
+uint64_t Growth::FreePieceBytesIn(Region region, bool break_checkpoints,
+                                  const std::vector<uint32_t>& kept_sectors) const {
   const std::vector<uint8_t> uses = PieceUses(region);
   uint64_t bytes = 0;
   for (uint32_t i = 0; i < row(region).count(); ++i) {
     const Piece& piece = row(region).piece(i);
-    if (MayGo(piece, uses[i], /*break_checkpoints=*/false)) bytes += piece.bytes;
+    const bool stays =
+        std::any_of(kept_sectors.begin(), kept_sectors.end(), [&piece](uint32_t sector) {
+          return piece.offset < SectorBegin(sector + 1) &&
+                 SectorBegin(sector) < piece.offset + piece.bytes;
+        });
+    if (!stays && MayGo(piece, uses[i], break_checkpoints)) bytes += piece.bytes;
   }
   return bytes;
 }

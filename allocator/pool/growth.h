@@ -100,6 +100,9 @@ class Growth {
   std::vector<PieceRow::Mapping> TakeMappings();
 
  private:
+  // Of one region, without the pieces that reach into `kept_sectors`.
+  uint64_t FreePieceBytesIn(Region region, bool break_checkpoints,
+                            const std::vector<uint32_t>& kept_sectors) const;
   bool ReleaseForGrowth(uint64_t bytes);
   absl::Status LoseContents(Region region, uint32_t index);
   static bool MayGo(const Piece& piece, uint8_t uses, bool break_checkpoints);
