@@ -25,7 +25,8 @@ constexpr uint64_t kReplaysThatPay = 5;
 inline uint64_t RentAfterGivingUp(uint64_t last, uint64_t replays, uint64_t most) {
   constexpr uint64_t kRent = 3;
   const bool has_paid = replays >= kReplaysThatPay;
-  return std::min(has_paid || last == 0 ? kRent : last < most / 2 ? 2 * last : most, most);
+  if (has_paid || last == 0) return std::min(kRent, most);
+  return last < most / 2 ? 2 * last : most;
 }
 
 // How many recordings are given up at a time for one allocation, which asks again as long as that
