@@ -191,7 +191,8 @@ class StreamTable {
   static bool MayAwaitBefore(const Known& known, uint64_t capture) {
     return known.used_in != capture && known.life->HasLeftEventBefore(capture);
   }
-  // By a capture that the stream that was asked about last is not in.
+  // A capture that the last asked stream is not in holds this stream, and left no event from
+  // before the capture that could be awaited.
   bool IsLostToCapture(const Slot& slot) const;
   Matrix& SyncedIn(uint64_t capture);
   absl::Status OrderAfter(Stream& stream, uint64_t capture, const Slot& slot);
