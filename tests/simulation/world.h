@@ -33,6 +33,10 @@ namespace graphtree::simulation {
 
 TreeOptions OptionsFor(const Program& program);
 
+// Every eighth seed's pool holds little more than its program needs, or less: calls of it may fail
+// for lack of memory, and recordings are given up so that others need not.
+bool HasLittleMemory(uint32_t seed);
+
 class World {
  public:
   // `plan`, if there is one, is the device's: the program's faults are armed there.
@@ -73,7 +77,7 @@ class World {
   struct Ended {
     Route route = Route::kFailed;
     uint64_t recording = 0;  // kRecorded, kReplayed
-    bool faulted = false;    // a device call failed in it
+    bool may_lack_memory = false;  // a device call failed in it, or the pool is small
   };
   struct VersionedThing {
     std::shared_ptr<const Thing> thing;
@@ -121,6 +125,7 @@ class World {
   absl::Status CheckRefused(const Brought& brought, const Values& inputs);
   // A call failed, because a fault was armed: what must be true all the same. Done: the program
   // cannot go on, as nobody knows what the function had written.
+  bool MayLackMemory(const absl::Status& failure) const;
   absl::Status AfterFault(const FunctionSpec& spec, const Values& inputs, size_t own,
                           const absl::Status& failure);
 

@@ -104,7 +104,8 @@ absl::Status World::Call(const Action& action) {
   last_body_asked_ = false;
   const absl::Status status = RunTree(function, &inputs, action, &outputs);
   Ended ended = HowItEnded(before, status);
-  ended.faulted = plan_ != nullptr && plan_->fired() > faults;
+  ended.may_lack_memory =
+      HasLittleMemory(program_.seed) || (plan_ != nullptr && plan_->fired() > faults);
   SettleShelf(ended, runs_before);
   if (ended.route == Route::kRecorded) witnesses_.Recorded();
   if (WasRefused(brought, status)) return CheckRefused(brought, inputs);
@@ -171,10 +172,13 @@ absl::Status World::CheckRefused(const Brought& brought, const Values& inputs) {
   return absl::OkStatus();
 }
 
+bool World::MayLackMemory(const absl::Status& failure) const {
+  return absl::IsResourceExhausted(failure) && (plan_ != nullptr || HasLittleMemory(program_.seed));
+}
+
 absl::Status World::AfterFault(const FunctionSpec& spec, const Values& inputs, size_t own,
                                const absl::Status& failure) {
-  const bool armed = plan_ != nullptr && absl::IsResourceExhausted(failure);
-  if (!armed) return failure;
+  if (!MayLackMemory(failure)) return failure;
   // A warm-up may have consumed tensors of the tree's; the caller's own stay where they are.
   const size_t left = ForeignTensorsIn(inputs);
   if (left != own) {
@@ -183,7 +187,7 @@ absl::Status World::AfterFault(const FunctionSpec& spec, const Values& inputs, s
   }
   // Work that was under way may not be ordered before what the caller does next: the tree could
   // not order it, or the body could not join its fork.
-  const std::string where = plan_->fired_in();
+  const std::string where = plan_ == nullptr ? "" : plan_->fired_in();
   const bool unordered = where == "Stream.Record" || where == "Stream.Wait";
   // A block that a recording lost when it failed may be gone under the library's hands.
   const bool library = spec.Has(OpSpecKind::kLibrary);

@@ -36,7 +36,7 @@ Source World::Settled(const Register& made, const Value& handle, const Ended& en
   if (ended.route == Route::kRecorded || ended.route == Route::kReplayed) {
     return {source.kind, nullptr, ended.recording, source.number};
   }
-  const bool lasts = ended.route != Route::kWarmedUp || (ended.faulted && Lasts(handle));
+  const bool lasts = ended.route != Route::kWarmedUp || (ended.may_lack_memory && Lasts(handle));
   return lasts ? Source{Source::Kind::kCell, made.cell} : Source();
 }
 
@@ -50,7 +50,7 @@ void World::SettleShelf(const Ended& ended, uint64_t runs_before) {
     if (known.run < body_runs_) {
       known.life = Life::kNone;
     } else if (ended.route != Route::kFailed) {
-      const bool lasts = !stepwise || (ended.faulted && Lasts(stored.handle));
+      const bool lasts = !stepwise || (ended.may_lack_memory && Lasts(stored.handle));
       known.life = lasts ? Life::kForEver : Life::kStep;
     }
     known.source = Settled(known, stored.handle, ended);
@@ -117,8 +117,7 @@ std::vector<Seen> World::OutputsOf(const Ended& ended, const Values& outputs) co
 absl::Status World::AfterStaleUse(const FunctionSpec& spec, const absl::Status& failure) {
   const bool told = absl::IsFailedPrecondition(failure) &&
                     absl::StrContains(failure.message(), " in step ");
-  const bool armed = plan_ != nullptr && absl::IsResourceExhausted(failure);
-  if (!told && !armed) {
+  if (!told && !MayLackMemory(failure)) {
     return absl::InternalError(absl::StrCat("a body took from the shelf what may not be used, and ",
                                             "the call said: ", failure.ToString()));
   }
