@@ -12,9 +12,9 @@
 // the device when it is first asked for, and may be forgotten again: capturing, instantiating and
 // patching cost nothing for ops that nobody looks at.
 //
-// Lifetimes: an executable outlives its graph and can still be launched and updated; patching one
-// op needs the graph, and is refused with an error after the graph is gone. Both belong to one
-// device, and are refused by another's streams.
+// Lifetimes: an executable may outlive its graph, and the graphs that it was updated to: it keeps of
+// them what launches, updates and patches need. Both belong to one device, and are refused by
+// another's streams.
 //
 // Threads: a Graph is immutable and may be read from any thread; calls on one Executable are made
 // by one thread at a time.
@@ -112,7 +112,8 @@ struct Op {
 enum class UpdateResult : uint8_t {
   kUpdated,
   kTopologyDiffers,   // other ops or edges: the executable is unchanged
-  kOpNotUpdatable,    // same shape, but an op's change is not supported: unchanged
+  kOpNotUpdatable,    // same shape, but an op's change is not supported, or would be lost without
+                      // an error (cuda/plain_graph.h): unchanged
 };
 
 class Executable {
@@ -122,10 +123,13 @@ class Executable {
   Executable& operator=(const Executable&) = delete;
 
   virtual Device& device() const = 0;
+  virtual size_t op_count() const = 0;
 
   virtual absl::Status Launch(Stream& stream) = 0;
   // Takes the first launch's set-up cost, and the cost of a large update, off the launch.
   virtual absl::Status Upload(Stream& stream) = 0;
+  // The next launch runs the other graph, as it was captured; launches in flight do not. After an
+  // error it is not known which of the two it runs.
   virtual absl::StatusOr<UpdateResult> Update(const Graph& graph) = 0;
 
   // New arguments (and shape) for one kernel op; the next launch sees them, launches in flight do

@@ -9,7 +9,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/argument_pointers.h"
 #include "device/cuda/cuda_status.h"
@@ -43,21 +42,21 @@ UpdateResult ResultOf(cudaGraphExecUpdateResult result) {
 }  // namespace
 
 CudaExecutable::CudaExecutable(std::shared_ptr<Context> context, Device& device,
-                               GraphExecHandle native, const CudaGraph& graph,
-                               std::shared_ptr<const std::atomic<bool>> graph_alive)
+                               GraphExecHandle native, const CudaGraph& graph)
     : context_(std::move(context), Kind::kExecutable),
       device_(device),
       kept_(graph.shared_native()->kept()),
       native_(std::move(native)),
-      graph_alive_(std::move(graph_alive)),
-      graph_(graph.shared_native()),
+      made_from_(graph.shared_native()),
+      runs_(made_from_),
       op_count_(graph.op_count()) {}
 
 CudaExecutable::~CudaExecutable() {
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
   native_.reset();
-  updated_to_ = nullptr;
+  runs_ = nullptr;
+  made_from_ = nullptr;
   kept_.clear();
 }
 
@@ -89,12 +88,20 @@ absl::Status CudaExecutable::Upload(Stream& stream) {
   });
 }
 
+absl::StatusOr<bool> CudaExecutable::MayBecome(const CudaGraph& other) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const bool is_plain, made_from_->IsPlain(*context_));
+  return is_plain ? other.shared_native()->IsPlain(*context_) : false;
+}
+
 absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
   if (&graph.device() != &device_) return OtherDevice("updating to a graph");
   if (context_->health().lost()) return context_->health().status();
   const auto& other = static_cast<const CudaGraph&>(graph);
+  if (other.op_count() != op_count_) return UpdateResult::kTopologyDiffers;
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
+  GRAPHTREE_ASSIGN_OR_RETURN(const bool may, MayBecome(other));
+  if (!may) return UpdateResult::kOpNotUpdatable;
   cudaGraphExecUpdateResultInfo info = {};
   const cudaError_t error = cudaGraphExecUpdate(native_.get(), other.native(), &info);
   if (error == cudaErrorGraphExecUpdateFailure && info.result != cudaGraphExecUpdateError) {
@@ -106,9 +113,9 @@ absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
                         other.op_count(), " on ", context_->name());
   }));
   // An op may now run another function than the one that it was captured with.
-  updated_to_ = other.shared_native();
+  runs_ = other.shared_native();
   // Launches in flight may still set the events that the ops set before.
-  for (const auto& object : updated_to_->kept()) {
+  for (const auto& object : runs_->kept()) {
     if (std::find(kept_.begin(), kept_.end(), object) == kept_.end()) kept_.push_back(object);
   }
   for (PatchSlot& slot : slots_) {
@@ -121,8 +128,7 @@ absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
 
 absl::Status CudaExecutable::MayPatch(OpId op, OpKind kind) {
   if (__builtin_expect(context_->health().lost(), 0)) return context_->health().status();
-  const bool good = graph_alive_->load(std::memory_order_acquire) && op < slot_of_.size() &&
-                    slot_of_[op] != 0 && SlotOf(op).kind == kind;
+  const bool good = op < slot_of_.size() && slot_of_[op] != 0 && SlotOf(op).kind == kind;
   return __builtin_expect(good, 1) ? absl::OkStatus() : MayPatchFirst(op, kind);
 }
 
@@ -132,11 +138,6 @@ absl::Status CudaExecutable::MayPatchFirst(OpId op, OpKind kind) {
     return absl::StrCat("patching ", OpKindName(kind), " op ", op, " of an executable of ",
                         op_count_, " ops");
   };
-  if (!graph_alive_->load(std::memory_order_acquire)) {
-    return DeviceError(ErrorCode::kInvalidHandle,
-                       absl::StrCat(what(), ": the graph that it was made from is gone; keep it "
-                                    "for as long as its executables are patched"));
-  }
   if (op >= op_count_) {
     return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what(), ": there is no such op"));
   }
@@ -148,20 +149,13 @@ absl::Status CudaExecutable::MayPatchFirst(OpId op, OpKind kind) {
 }
 
 absl::Status CudaExecutable::MakeSlot(OpId op) {
-  const std::shared_ptr<NativeGraph> graph = graph_.lock();
-  GRAPHTREE_CHECK(graph != nullptr) << "a live graph is gone";
   ContextScope current(context_->primary());
   PatchSlot slot;
-  GRAPHTREE_ASSIGN_OR_RETURN(slot.node, graph->NodeOf(*context_, op));
+  GRAPHTREE_ASSIGN_OR_RETURN(slot.node, made_from_->NodeOf(*context_, op));
   GRAPHTREE_ASSIGN_OR_RETURN(slot.kind, ReadKind(*context_, slot.node));
   slots_.push_back(std::move(slot));
   slot_of_[op] = static_cast<uint32_t>(slots_.size());
   return absl::OkStatus();
-}
-
-absl::StatusOr<cudaGraphNode_t> CudaExecutable::NodeNow(OpId op) {
-  if (updated_to_ != nullptr) return updated_to_->NodeOf(*context_, op);
-  return SlotOf(op).node;
 }
 
 absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
@@ -169,7 +163,7 @@ absl::Status CudaExecutable::MatchKernel(OpId op, const Kernel& kernel) {
   GRAPHTREE_ASSIGN_OR_RETURN(LoadedKernel * loaded, context_->kernels().Get(kernel));
   if (slot.function == nullptr) {
     ContextScope current(context_->primary());
-    GRAPHTREE_ASSIGN_OR_RETURN(const cudaGraphNode_t node, NodeNow(op));
+    GRAPHTREE_ASSIGN_OR_RETURN(const cudaGraphNode_t node, runs_->NodeOf(*context_, op));
     GRAPHTREE_ASSIGN_OR_RETURN(slot.function, ReadFunction(*context_, node));
   }
   if (loaded->function() != slot.function) {
@@ -229,7 +223,7 @@ absl::Status CudaExecutable::PatchArgumentBytes(OpId op, absl::Span<const uint8_
   PatchSlot& slot = SlotOf(op);
   ContextScope current(context_->primary());
   if (slot.by_bytes == nullptr) {
-    GRAPHTREE_ASSIGN_OR_RETURN(const cudaGraphNode_t node, NodeNow(op));
+    GRAPHTREE_ASSIGN_OR_RETURN(const cudaGraphNode_t node, runs_->NodeOf(*context_, op));
     GRAPHTREE_ASSIGN_OR_RETURN(KernelTemplate read, ReadTemplate(*context_, node));
     slot.by_bytes = std::make_unique<KernelTemplate>(std::move(read));
   }

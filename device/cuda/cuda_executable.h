@@ -8,14 +8,14 @@
 //   slots_      { node, kind, function }, { node, kind, function }
 //
 // A slot is made when its op is first patched, so unpatched ops cost no slot. CUDA names the op to
-// patch by its node in the original graph, so nothing can be patched once that graph is gone.
+// patch by its node in the graph that the executable was made from, so the executable keeps that
+// one, also where it runs another by now.
 //
 // Closures of captured host calls belong to the native graph and to every executable made from it
 // or updated to it, through CUDA's user objects; nothing is kept here.
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
 #define GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,10 +39,11 @@ namespace graphtree {
 class CudaExecutable final : public Executable {
  public:
   CudaExecutable(std::shared_ptr<Context> context, Device& device, GraphExecHandle native,
-                 const CudaGraph& graph, std::shared_ptr<const std::atomic<bool>> graph_alive);
+                 const CudaGraph& graph);
   ~CudaExecutable() override;
 
   Device& device() const override { return device_; }
+  size_t op_count() const override { return op_count_; }
   absl::Status Launch(Stream& stream) override;
   absl::Status Upload(Stream& stream) override;
   absl::StatusOr<UpdateResult> Update(const Graph& graph) override;
@@ -66,12 +67,11 @@ class CudaExecutable final : public Executable {
   };
 
   absl::Status OtherDevice(const char* what) const;
+  absl::StatusOr<bool> MayBecome(const CudaGraph& other);
   // Afterwards the op has a slot.
   absl::Status MayPatch(OpId op, OpKind kind);
   absl::Status MayPatchFirst(OpId op, OpKind kind);
   absl::Status MakeSlot(OpId op);
-  // The node that says which kernel the op runs now.
-  absl::StatusOr<cudaGraphNode_t> NodeNow(OpId op);
   absl::Status MatchKernel(OpId op, const Kernel& kernel);
   PatchSlot& SlotOf(OpId op) { return slots_[slot_of_[op] - 1]; }
 
@@ -79,9 +79,8 @@ class CudaExecutable final : public Executable {
   Device& device_;
   KeptByGraph kept_;  // goes after the native executable
   GraphExecHandle native_;
-  const std::shared_ptr<const std::atomic<bool>> graph_alive_;
-  const std::weak_ptr<NativeGraph> graph_;   // that it was made from
-  std::shared_ptr<NativeGraph> updated_to_;  // whose functions its ops run; null: graph_'s
+  std::shared_ptr<NativeGraph> made_from_;
+  std::shared_ptr<NativeGraph> runs_;  // whose functions its ops run
   const size_t op_count_;
   std::vector<uint32_t> slot_of_;
   std::vector<PatchSlot> slots_;

@@ -28,11 +28,9 @@ CudaGraph::CudaGraph(std::shared_ptr<Context> context, Device& device,
                      std::shared_ptr<NativeGraph> native)
     : context_(std::move(context), Kind::kGraph),
       device_(device),
-      native_(std::move(native)),
-      alive_(std::make_shared<std::atomic<bool>>(true)) {}
+      native_(std::move(native)) {}
 
 CudaGraph::~CudaGraph() {
-  alive_->store(false, std::memory_order_release);
   ContextScope current(context_->primary());
   native_.reset();
 }
@@ -70,7 +68,7 @@ absl::StatusOr<std::unique_ptr<Executable>> CudaGraph::Instantiate() const {
                             context_->name());
       }));
   return std::unique_ptr<Executable>(std::make_unique<CudaExecutable>(
-      context_.shared(), device_, GraphExecHandle(native), *this, alive_));
+      context_.shared(), device_, GraphExecHandle(native), *this));
 }
 
 }  // namespace graphtree

@@ -3,7 +3,6 @@
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_GRAPH_H_
 #define GRAPHTREE_DEVICE_CUDA_CUDA_GRAPH_H_
 
-#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -43,8 +42,6 @@ class CudaGraph final : public Graph {
   const Membership context_;
   Device& device_;
   std::shared_ptr<NativeGraph> native_;
-  // False once the graph is gone; executables look at it before they patch.
-  const std::shared_ptr<std::atomic<bool>> alive_;
 };
 
 }  // namespace graphtree

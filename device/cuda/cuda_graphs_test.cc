@@ -4,10 +4,12 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "device/cuda/gpu_fixture.h"
+#include "device/cuda/gpu_test_kernels.h"
 #include "device/error.h"
 
 namespace graphtree {
@@ -25,6 +27,19 @@ class GraphsTest : public GpuTest {
     }
     return watch.expired();
   }
+  // A kernel as code that knows nothing of this library may launch it.
+  cudaError_t LaunchWith(std::vector<cudaLaunchAttribute> attributes) {
+    cudaLaunchConfig_t config = {};
+    config.gridDim = 2;
+    config.blockDim = 1;
+    config.stream = RawStream();
+    config.attrs = attributes.data();
+    config.numAttrs = static_cast<unsigned>(attributes.size());
+    uint64_t word = Word(0).base;
+    uint32_t by = 1;
+    void* arguments[] = {&word, &by};
+    return cudaLaunchKernelExC(&config, kAddWordSymbol, arguments);
+  }
   std::unique_ptr<Graph> Calls(std::shared_ptr<std::atomic<int>> counter, int by) {
     return Captured([&] {
       EXPECT_THAT(stream_->CallHost([counter, by] { *counter += by; }), IsOk());
@@ -32,7 +47,8 @@ class GraphsTest : public GpuTest {
   }
 };
 
-TEST_F(GraphsTest, AnUpdatedExecutableKeepsTheNewClosuresAndDropsTheOld) {
+// It keeps the old ones, too, as ops are patched by the nodes of the graph that it was made from.
+TEST_F(GraphsTest, AnUpdatedExecutableKeepsTheNewClosures) {
   auto old_counter = std::make_shared<std::atomic<int>>(0);
   auto new_counter = std::make_shared<std::atomic<int>>(0);
   const std::weak_ptr<std::atomic<int>> old_watch = old_counter, new_watch = new_counter;
@@ -45,15 +61,51 @@ TEST_F(GraphsTest, AnUpdatedExecutableKeepsTheNewClosuresAndDropsTheOld) {
   EXPECT_EQ(*updated, UpdateResult::kUpdated);
   first.reset();
   second.reset();
-  old_counter.reset();
-  EXPECT_TRUE(GoneSoon(old_watch));
   EXPECT_THAT((*executable)->Launch(*stream_), IsOk());
   EXPECT_THAT(stream_->Synchronize(), IsOk());
   EXPECT_EQ(*new_counter, 10);
+  EXPECT_EQ(*old_counter, 0);
   new_counter.reset();
+  old_counter.reset();
   EXPECT_FALSE(new_watch.expired());
   executable->reset();
   EXPECT_TRUE(GoneSoon(new_watch));
+  EXPECT_TRUE(GoneSoon(old_watch));
+}
+
+// An update would leave the kernel as it was launched first, and report success.
+TEST_F(GraphsTest, AnUpdateThatWouldLoseAnAttributeIsRefused) {
+  const std::unique_ptr<Graph> plain = Captured([&] {
+    EXPECT_EQ(LaunchWith({}), cudaSuccess);
+  });
+  cudaLaunchAttribute clusters = {}, window = {}, domain = {};
+  clusters.id = cudaLaunchAttributeClusterDimension;
+  clusters.val.clusterDim = {2, 1, 1};
+  domain.id = cudaLaunchAttributeMemSyncDomain;
+  domain.val.memSyncDomain = cudaLaunchMemSyncDomainRemote;
+  window.id = cudaLaunchAttributeAccessPolicyWindow;
+  window.val.accessPolicyWindow.base_ptr = PointerTo(Word(0).base);
+  window.val.accessPolicyWindow.num_bytes = 4096;
+  window.val.accessPolicyWindow.hitRatio = 1;
+  cudaLaunchAttribute cooperative = {};
+  cooperative.id = cudaLaunchAttributeCooperative;
+  cooperative.val.cooperative = 1;
+  for (const cudaLaunchAttribute& attribute : {clusters, window, domain, cooperative}) {
+    const std::unique_ptr<Graph> special = Captured([&] {
+      EXPECT_EQ(LaunchWith({attribute}), cudaSuccess) << attribute.id;
+    });
+    ASSERT_TRUE(plain != nullptr && special != nullptr);
+    for (const auto& [from, to] : {std::pair(plain.get(), special.get()),
+                                   std::pair(special.get(), plain.get())}) {
+      auto executable = from->Instantiate();
+      ASSERT_THAT(executable, IsOk());
+      const auto updated = (*executable)->Update(*to);
+      ASSERT_THAT(updated, IsOk());
+      EXPECT_EQ(*updated, UpdateResult::kOpNotUpdatable) << attribute.id;
+      EXPECT_THAT((*executable)->Launch(*stream_), IsOk()) << "as it was";
+      EXPECT_THAT(stream_->Synchronize(), IsOk());
+    }
+  }
 }
 
 TEST_F(GraphsTest, AClosureOfACaptureThatFailsIsDropped) {

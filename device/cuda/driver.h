@@ -34,6 +34,7 @@
   ENTRY(FuncSetAttribute, 9000)                \
   ENTRY(GraphExecKernelNodeSetParams, 12000)   \
   ENTRY(GraphExecMemsetNodeSetParams, 10020)   \
+  ENTRY(GraphKernelNodeGetAttribute, 11000)    \
   ENTRY(GraphKernelNodeGetParams, 12000)       \
   ENTRY(GraphLaunch, 10000)                    \
   ENTRY(GraphMemcpyNodeGetParams, 10000)       \

@@ -8,6 +8,7 @@
 #include "device/base/check.h"
 #include "device/base/status_macros.h"
 #include "device/cuda/graph_listing.h"
+#include "device/cuda/plain_graph.h"
 #include "device/error.h"
 
 namespace graphtree {
@@ -62,6 +63,15 @@ absl::StatusOr<const std::vector<Op>*> NativeGraph::Ops(Context& context) {
     ops_ = std::make_unique<const std::vector<Op>>(std::move(listed));
   }
   return ops_.get();
+}
+
+absl::StatusOr<bool> NativeGraph::IsPlain(Context& context) {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (!is_plain_.has_value()) {
+    GRAPHTREE_RETURN_IF_ERROR(LearnNodes(context));
+    GRAPHTREE_ASSIGN_OR_RETURN(is_plain_, graphtree::IsPlain(context, nodes_));
+  }
+  return *is_plain_;
 }
 
 void NativeGraph::Forget() {

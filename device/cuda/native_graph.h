@@ -4,6 +4,7 @@
 //   how many ops                     one call, when the capture ends                 a number
 //   the op of a token, its node      four calls for all nodes and edges, once        8 bytes an op
 //   what every op is (the listing)   some calls for every op, about 1 us an op       400 bytes
+//   is it plain (plain_graph.h)      some calls for every op, about 0.5 us an op     a bit
 //
 // Only the first caller who asks a question pays for the driver's calls; Forget gives the memory of
 // the answers back.
@@ -12,8 +13,8 @@
 // capture's id above it, so that a token of an earlier capture is not taken for one of this, even
 // where the driver uses an address again.
 //
-// Shared by the graph that was captured and by executables that were updated to it, which must know
-// which function an op runs now. REQUIRES: the device's context is current in every call, and in
+// Shared by the graph that was captured, by executables made from it, whose ops CUDA names by its
+// nodes, and by executables that were updated to it, which must know which function an op runs now. REQUIRES: the device's context is current in every call, and in
 // the destructor. Threads: safe from several, but for Forget.
 #ifndef GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
 #define GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include <cuda_runtime_api.h>
@@ -53,6 +55,7 @@ class NativeGraph {
   absl::StatusOr<cudaGraphNode_t> NodeOf(Context& context, OpId op);
   absl::StatusOr<OpId> Find(Context& context, OpToken token);
   absl::StatusOr<const std::vector<Op>*> Ops(Context& context);
+  absl::StatusOr<bool> IsPlain(Context& context);
   void Forget();
 
  private:
@@ -72,6 +75,7 @@ class NativeGraph {
   std::vector<cudaGraphNode_t> nodes_;            // by op; empty until they are asked for
   OpId found_last_ = 0;
   std::unique_ptr<const std::vector<Op>> ops_;    // likewise
+  std::optional<bool> is_plain_;                  // likewise
 };
 
 }  // namespace graphtree

@@ -19,6 +19,7 @@ class FaultExecutable : public Executable {
       : device_(device), plan_(plan), wrapped_(std::move(wrapped)) {}
 
   Device& device() const override { return *device_; }
+  size_t op_count() const override { return wrapped_->op_count(); }
   absl::Status Launch(Stream& stream) override;
   absl::Status Upload(Stream& stream) override;
   absl::StatusOr<UpdateResult> Update(const Graph& graph) override;

@@ -26,6 +26,7 @@ const Kernel& SomeKernel() {
 // Remembers the patches that it is asked for, and fails when it is told to.
 class Patches : public Executable {
  public:
+  size_t op_count() const override { return 0; }
   struct Patch {
     OpId op;
     std::vector<Address> addresses;

@@ -153,9 +153,6 @@ TEST_P(UpdateTest, WrongArgumentBytesAreRefused) {
               HasError(ErrorCode::kInvalidValue, "bytes of arguments: it takes"));
   EXPECT_THAT(executable->PatchArgumentBytes(1, bytes), HasError(ErrorCode::kInvalidValue, "fill"));
   EXPECT_THAT(executable->PatchArgumentBytes(2, bytes), HasError(ErrorCode::kInvalidValue, "op 2"));
-  graph.reset();
-  EXPECT_THAT(executable->PatchArgumentBytes(0, bytes),
-              HasError(ErrorCode::kInvalidHandle, "graph"));
   Replay(*executable);
   EXPECT_EQ(Read({words.base, 4}), std::vector<uint32_t>{2}) << "it launches, unchanged";
 }
@@ -198,17 +195,39 @@ TEST_P(UpdateTest, LaunchesInFlightKeepTheirArguments) {
   EXPECT_EQ(ReadLog(log), LogOf({1, 2, 3, 4}));
 }
 
-TEST_P(UpdateTest, PatchingAfterTheGraphIsGoneIsRefused) {
+TEST_P(UpdateTest, OpsArePatchedAfterTheGraphIsGone) {
   const AddressRange log = NewLog();
-  std::unique_ptr<Graph> graph = AppendsOf(log, {1});
+  std::unique_ptr<Graph> graph = AppendsOf(log, {1, 3});
   ASSERT_NE(graph, nullptr);
   const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
   graph.reset();
-  EXPECT_THAT(PatchAppend(*executable, 0, log, 2), HasError(ErrorCode::kInvalidHandle, "graph"));
-  EXPECT_THAT(executable->PatchCopy(0, {}), HasError(ErrorCode::kInvalidHandle, "graph"));
-  EXPECT_THAT(executable->PatchFill(0, {}), HasError(ErrorCode::kInvalidHandle, "graph"));
+  ASSERT_THAT(PatchAppend(*executable, 0, log, 2), IsOk());
+  EXPECT_THAT(executable->PatchCopy(0, {}), HasError(ErrorCode::kInvalidValue, "kernel"));
   Replay(*executable);
-  EXPECT_EQ(ReadLog(log), LogOf({1})) << "it still launches, unchanged";
+  EXPECT_EQ(ReadLog(log), LogOf({2, 3}));
+}
+
+// One executable that is one graph's and another's by turns, each of them patched, for as long as
+// none but the last of its graphs is there.
+TEST_P(UpdateTest, AnExecutableGoesFromGraphToGraph) {
+  const AddressRange log = NewLog();
+  std::unique_ptr<Graph> graph = AppendsOf(log, {1, 2});
+  ASSERT_NE(graph, nullptr);
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graph);
+  EXPECT_EQ(executable->op_count(), 2u);
+  std::vector<uint64_t> wanted;
+  for (uint64_t i = 0; i < 20; ++i) {
+    graph = AppendsOf(log, {10 * i, 10 * i + 1});
+    ExpectUpdate(*executable, *graph, UpdateResult::kUpdated);
+    if (i % 2 == 0) {
+      EXPECT_THAT(PatchAppend(*executable, i % 4 / 2, log, 1000 + i), IsOk());
+    }
+    if (i % 3 == 0) graph = nullptr;
+    Replay(*executable);
+    wanted.push_back(i % 4 == 0 ? 1000 + i : 10 * i);
+    wanted.push_back(i % 4 == 2 ? 1000 + i : 10 * i + 1);
+  }
+  EXPECT_EQ(ReadLog(log), LogOf(wanted));
 }
 
 TEST_P(UpdateTest, PatchingAnOpThatIsNotThereIsRefused) {
@@ -385,6 +404,40 @@ TEST_P(UpdateTest, UpdatingWhileALaunchIsInFlightLeavesItAlone) {
   ASSERT_THAT(executable->Launch(a()), IsOk());
   ASSERT_THAT(a().Synchronize(), IsOk());
   EXPECT_EQ(ReadLog(log), LogOf({1, 2}));
+}
+
+// Its launches come after one another, on whatever streams, but the update is made while some of
+// them are under way.
+TEST_P(UpdateTest, UpdatingBesideLaunchesOnAnotherStreamLeavesThemAlone) {
+  constexpr uint64_t kRounds = 40, kOps = 60;
+  const AddressRange log = NewLog();
+  std::vector<std::unique_ptr<Graph>> graphs;
+  std::vector<uint64_t> wanted;
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    graphs.push_back(CaptureOn(a(), [&] {
+      EXPECT_THAT(Delay(a(), round % 4 * 500), IsOk());
+      for (uint64_t i = 0; i < kOps; ++i) {
+        EXPECT_THAT(Append(a(), log, round * kOps + i), IsOk());
+      }
+    }));
+    ASSERT_NE(graphs.back(), nullptr);
+    for (uint64_t i = 0; i < kOps; ++i) wanted.push_back(round * kOps + i);
+  }
+  const std::unique_ptr<Executable> executable = InstantiateOf(*graphs[0]);
+  for (uint64_t round = 0; round < kRounds; ++round) {
+    ExpectUpdate(*executable, *graphs[round], UpdateResult::kUpdated);
+    Stream& on = round % 2 == 0 ? a() : b();
+    Stream& next = round % 2 == 0 ? b() : a();
+    if (round % 5 == 0) {
+      EXPECT_THAT(executable->Upload(on), IsOk());
+    }
+    ASSERT_THAT(executable->Launch(on), IsOk());
+    ASSERT_THAT(on.Record(event()), IsOk());
+    ASSERT_THAT(next.Wait(event()), IsOk());
+  }
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  EXPECT_EQ(ReadLog(log), LogOf(wanted));
 }
 
 TEST_P(UpdateTest, AnotherDevicesGraphIsRefused) {

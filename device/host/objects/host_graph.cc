@@ -14,8 +14,7 @@ HostGraph::HostGraph(std::shared_ptr<Core> core, Capture&& capture)
     : core_(std::move(core)),
       capture_id_(capture.id),
       ops_(std::make_shared<const std::vector<Op>>(std::move(capture.ops))),
-      works_(std::move(capture.works)),
-      alive_(std::make_shared<int>(0)) {
+      works_(std::move(capture.works)) {
   ++core_->graphs;
 }
 
@@ -41,14 +40,12 @@ absl::StatusOr<std::unique_ptr<Executable>> HostGraph::Instantiate() const {
   const uint64_t bytes = ExecutableBytes(ops_->size());
   GRAPHTREE_RETURN_IF_ERROR(
       core_->books.Charge(bytes, absl::StrCat("an executable of ", ops_->size(), " ops")));
-  return std::make_unique<HostExecutable>(core_, *this, alive_, bytes);
+  return std::make_unique<HostExecutable>(core_, *this, bytes);
 }
 
-HostExecutable::HostExecutable(std::shared_ptr<Core> core, const HostGraph& graph,
-                               std::weak_ptr<int> graph_alive, uint64_t bytes)
+HostExecutable::HostExecutable(std::shared_ptr<Core> core, const HostGraph& graph, uint64_t bytes)
     : core_(std::move(core)),
       replay_(std::make_shared<Replay>(graph.shared_ops(), graph.works())),
-      graph_alive_(std::move(graph_alive)),
       bytes_(bytes) {
   ++core_->executables;
 }
@@ -62,10 +59,6 @@ HostExecutable::~HostExecutable() {
 absl::Status HostExecutable::MayPatch(OpId op, OpKind kind) const {
   GRAPHTREE_RETURN_IF_ERROR(core_->engine.MayCall());
   const std::string what = absl::StrCat("patching op ", op);
-  if (graph_alive_.expired()) {
-    return DeviceError(ErrorCode::kInvalidHandle,
-                       absl::StrCat(what, " of an executable whose graph is gone"));
-  }
   if (op >= replay_->plan().op_count()) {
     return DeviceError(ErrorCode::kInvalidValue, absl::StrCat(what, " of an executable of ",
                                                               replay_->plan().op_count(), " ops"));

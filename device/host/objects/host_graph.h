@@ -36,17 +36,16 @@ class HostGraph : public Graph {
   const uint64_t capture_id_;
   const std::shared_ptr<const std::vector<Op>> ops_;  // shared with the executables
   const std::vector<Work> works_;
-  const std::shared_ptr<int> alive_;  // watched by the executables
 };
 
 class HostExecutable : public Executable {
  public:
   // With the engine locked, and the bytes charged.
-  HostExecutable(std::shared_ptr<Core> core, const HostGraph& graph, std::weak_ptr<int> graph_alive,
-                 uint64_t bytes);
+  HostExecutable(std::shared_ptr<Core> core, const HostGraph& graph, uint64_t bytes);
   ~HostExecutable() override;
 
   Device& device() const override { return *core_->device; }
+  size_t op_count() const override { return replay_->plan().op_count(); }
   absl::Status Launch(Stream& stream) override;
   absl::Status Upload(Stream& stream) override;
   absl::StatusOr<UpdateResult> Update(const Graph& graph) override;
@@ -63,7 +62,6 @@ class HostExecutable : public Executable {
 
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Replay> replay_;
-  const std::weak_ptr<int> graph_alive_;
   const uint64_t bytes_;
 };
 
