@@ -51,9 +51,10 @@ struct TreeStats {
   uint64_t foreign_held_bytes = 0;  // of foreign code's blocks that recordings hold
   uint64_t lacked_bytes = 0;  // by the last run that the pool had too little memory for
   // How long the host took, ever: from the begin of a section's capture to its end, body included;
-  // to instantiate a graph.
+  // to instantiate a graph; to update an evicted executable to one instead.
   DurationCounts captures;
   DurationCounts instantiations;
+  DurationCounts updates;
 };
 
 }  // namespace graphtree

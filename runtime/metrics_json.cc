@@ -22,6 +22,7 @@ void WriteTree(const LaneMetrics& lane, JsonWriter& json) {
   };
   write_times("captures", lane.tree.captures);
   write_times("instantiations", lane.tree.instantiations);
+  write_times("updates", lane.tree.updates);
   json.Key("reasons").BeginObject();
   for (size_t i = 0; i < kReasonCount; ++i) {
     if (lane.tree.reasons[i] == 0) continue;

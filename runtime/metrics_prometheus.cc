@@ -75,17 +75,26 @@ void AddDispatches(const Metrics& metrics, PrometheusText* text) {
   }
 }
 
-// Captures and instantiations happen where a step records, or a plan does.
+// Where a step records, or a plan does, or an evicted executable comes back.
 void AddRecordingTimes(const Metrics& metrics, PrometheusText* text) {
-  text->Family("graphtree_capture_seconds", "histogram",
-               "Host time of a section's capture, its body included.");
-  for (const LaneMetrics& lane : metrics.lanes) {
-    text->Histogram(LabelsOf(lane), lane.tree.captures);
-  }
-  text->Family("graphtree_instantiate_seconds", "histogram",
-               "Host time of making an executable.");
-  for (const LaneMetrics& lane : metrics.lanes) {
-    text->Histogram(LabelsOf(lane), lane.tree.instantiations);
+  const struct {
+    const char* name;
+    const char* help;
+    DurationCounts TreeStats::*times;
+  } families[] = {
+      {"graphtree_capture_seconds", "Host time of a section's capture, its body included.",
+       &TreeStats::captures},
+      {"graphtree_instantiate_seconds", "Host time of making an executable.",
+       &TreeStats::instantiations},
+      {"graphtree_update_seconds",
+       "Host time of updating an evicted executable to another graph, instead of making one.",
+       &TreeStats::updates},
+  };
+  for (const auto& family : families) {
+    text->Family(family.name, "histogram", family.help);
+    for (const LaneMetrics& lane : metrics.lanes) {
+      text->Histogram(LabelsOf(lane), lane.tree.*family.times);
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 // Records the event on the last stream, asks it, and destroys what it has passed.
 #include "graphs/budget/graveyard.h"
 
+#include <algorithm>
 #include <iterator>
 #include <memory>
 #include <utility>
@@ -9,6 +10,21 @@
 #include "device/stream.h"
 
 namespace graphtree {
+
+std::unique_ptr<Executable> Graveyard::Plot::TakeExecutable(size_t ops) {
+  const auto last = std::find_if(
+      executables.rbegin(), executables.rend(),
+      [ops](const std::unique_ptr<Executable>& one) { return one->op_count() == ops; });
+  if (last == executables.rend()) return nullptr;
+  std::unique_ptr<Executable> taken = std::move(*last);
+  executables.erase(std::next(last).base());
+  return taken;
+}
+
+std::unique_ptr<Executable> Graveyard::TakeExecutable(size_t ops) {
+  std::unique_ptr<Executable> taken = waiting_.TakeExecutable(ops);
+  return taken != nullptr ? std::move(taken) : marked_.TakeExecutable(ops);
+}
 
 // A stream that its owner is capturing must not be touched: the event would go into the capture.
 bool Graveyard::Mark(StreamLife& last) {

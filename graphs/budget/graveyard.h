@@ -6,6 +6,9 @@
 //
 // One event serves all: what is evicted while the event is under way waits for the next one.
 //
+// An executable may be taken out again before its end, to be updated to another graph: launches in
+// flight stay as they are.
+//
 // The bodies of functions that were unregistered wait here, too, since queued work of their calls
 // may use what they have captured. They are not destroyed but handed out (TakeBodies), as objects
 // of theirs may call the tree at their end: that is for when nobody is in the tree any more.
@@ -39,6 +42,8 @@ class Graveyard {
     for (std::shared_ptr<void>& object : objects) waiting_.objects.push_back(std::move(object));
   }
   void Add(Body body) { waiting_.bodies.push_back(std::move(body)); }
+  // The executable of so many ops that was evicted last, out of the graveyard; null if none is here.
+  std::unique_ptr<Executable> TakeExecutable(size_t ops);
   bool empty() const { return waiting_.empty() && marked_.empty() && done_.empty(); }
   size_t size() const { return waiting_.size() + marked_.size() + done_.size(); }
 
@@ -55,6 +60,7 @@ class Graveyard {
     std::vector<std::unique_ptr<Executable>> executables;
     std::vector<std::shared_ptr<void>> objects;
     std::vector<Body> bodies;
+    std::unique_ptr<Executable> TakeExecutable(size_t ops);
     bool empty() const { return size() == 0; }
     size_t size() const {
       return nodes.size() + executables.size() + objects.size() + bodies.size();

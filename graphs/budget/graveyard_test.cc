@@ -61,6 +61,25 @@ TEST_F(GraveyardTest, WhatIsInFlightWaitsForItsLastLaunch) {
   EXPECT_TRUE(graveyard_->empty());
 }
 
+TEST_F(GraveyardTest, ExecutablesAreTakenOutByTheirSize) {
+  EXPECT_EQ(graveyard_->TakeExecutable(1), nullptr);
+  Bury();
+  graveyard_->Tidy(last_->life().get());
+  EXPECT_EQ(graveyard_->TakeExecutable(2), nullptr);
+  const std::unique_ptr<Executable> marked = graveyard_->TakeExecutable(1);
+  EXPECT_NE(marked, nullptr) << "under way";
+  EXPECT_EQ(graveyard_->TakeExecutable(1), nullptr) << "the node keeps its own";
+  std::unique_ptr<Executable> first = Made(graph_->Instantiate());
+  std::unique_ptr<Executable> second = Made(graph_->Instantiate());
+  const Executable* const last = second.get();
+  graveyard_->Add(std::move(first));
+  graveyard_->Add(std::move(second));
+  EXPECT_EQ(graveyard_->TakeExecutable(1).get(), last);
+  EXPECT_NE(graveyard_->TakeExecutable(1), nullptr);
+  EXPECT_EQ(graveyard_->TakeExecutable(1), nullptr);
+  ASSERT_THAT(last_->Synchronize(), IsOk());
+}
+
 TEST_F(GraveyardTest, NothingIsDestroyedWhileACaptureIsOpen) {
   Bury();
   graveyard_->Tidy(last_->life().get());

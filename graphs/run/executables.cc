@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "device/base/status_macros.h"
 #include "device/error.h"
@@ -15,18 +16,45 @@ absl::Status Executables::Make(const Node& node, size_t number, Section* section
   if (!IsPlanted(PlantedBug::kOverrunsBudget)) {
     GRAPHTREE_RETURN_IF_ERROR(keeper_.RoomForExecutable(section->graph->op_count(), node));
   }
-  const Timing timing;
-  absl::StatusOr<std::unique_ptr<Executable>> made = section->graph->Instantiate();
-  for (int more = 1; more <= 64; more *= 4) {
-    if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more, node)) break;
-    made = section->graph->Instantiate();
+  std::unique_ptr<Executable> made = Shared(*section->graph);
+  if (made == nullptr) {
+    GRAPHTREE_ASSIGN_OR_RETURN(made, Instantiated(*section->graph, node));
   }
-  GRAPHTREE_RETURN_IF_ERROR(made.status());
-  timing.AddTo(&journal_.stats().instantiations);
-  section->executable = *std::move(made);
+  section->executable = std::move(made);
   if (journal_.is_watched())
     journal_.Say(GraphMoment::kInstantiate, node, number, ground_.capture_stream.get());
   return absl::OkStatus();
+}
+
+std::unique_ptr<Executable> Executables::Shared(const Graph& graph) {
+  constexpr int kMostTried = 4;
+  std::vector<std::unique_ptr<Executable>> unfit;
+  std::unique_ptr<Executable> shared;
+  while (shared == nullptr && unfit.size() < kMostTried) {
+    std::unique_ptr<Executable> evicted = keeper_.graveyard().TakeExecutable(graph.op_count());
+    if (evicted == nullptr) break;
+    const Timing timing;
+    const absl::StatusOr<UpdateResult> updated = evicted->Update(graph);
+    const bool fits = updated.ok() && *updated == UpdateResult::kUpdated;
+    if (fits) timing.AddTo(&journal_.stats().updates);
+    (fits ? shared : unfit.emplace_back()) = std::move(evicted);
+  }
+  for (std::unique_ptr<Executable>& executable : unfit) {
+    keeper_.graveyard().Add(std::move(executable));
+  }
+  return shared;
+}
+
+absl::StatusOr<std::unique_ptr<Executable>> Executables::Instantiated(const Graph& graph,
+                                                                      const Node& node) {
+  const Timing timing;
+  absl::StatusOr<std::unique_ptr<Executable>> made = graph.Instantiate();
+  for (int more = 1; more <= 64; more *= 4) {
+    if (ErrorCodeOf(made.status()) != ErrorCode::kOutOfMemory || !GiveMemoryBack(more, node)) break;
+    made = graph.Instantiate();
+  }
+  if (made.ok()) timing.AddTo(&journal_.stats().instantiations);
+  return made;
 }
 
 bool Executables::GiveMemoryBack(int executables, const Node& node) {

@@ -1,19 +1,28 @@
 // Makes executables of recorded graphs, within the tree's budget (keeper.h).
 //
-//   Make        makes one for a section whose graph was captured; if the device is out of memory
-//               the least valuable ones go
+//   Make        makes one for a section whose graph was captured. An evicted one that still waits
+//               for its end is updated, where it may become the graph's; else a new one is
+//               instantiated, and if the device is out of memory the least valuable ones go
 //   BringBack   makes all that a node lacks after an eviction; all or none
 //   AddSpare    makes a second one for a section whose addresses alternate (section.h). It is made
 //               after the launch of the replay that shows it to be worth it, and only if there is
 //               room without an eviction; spares are evicted first.
+//
+//   full budget:  A's executable --evicted--> graveyard --updated to B's graph--> B's executable
+//
+// So recordings of one topology, as the shapes of a server are, share as many executables as the
+// budget has room for. An update is cheaper than instantiating (tests/bare/share_bench.cc), takes no
+// memory of the device, and holds up no other thread's launches.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_
 #define GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_
 
 #include <cstddef>
+#include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "graphs/budget/keeper.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/call_journal.h"
@@ -41,6 +50,9 @@ class Executables {
   }
 
  private:
+  // An evicted executable that has become the graph's, or null.
+  std::unique_ptr<Executable> Shared(const Graph& graph);
+  absl::StatusOr<std::unique_ptr<Executable>> Instantiated(const Graph& graph, const Node& node);
   void AddSpare(const Node& node, size_t number, Section* section);
   // Makes room on the device: evicts up to so many executables, the least valuable first, waits for
   // the work under way and destroys them. False if no room was made.

@@ -109,7 +109,8 @@ TEST_P(MetricsTest, RecordingIsTimed) {
   EXPECT_EQ(tree.instantiations.count(), 2u);
   EXPECT_THAT(MetricsAsPrometheus(runtime().metrics()),
               AllOf(HasSubstr("graphtree_capture_seconds_count{device=\"0\",lane=\"0\"} 2\n"),
-                    HasSubstr("graphtree_instantiate_seconds_count{device=\"0\",lane=\"0\"} 2\n")));
+                    HasSubstr("graphtree_instantiate_seconds_count{device=\"0\",lane=\"0\"} 2\n"),
+                    HasSubstr("graphtree_update_seconds_count{device=\"0\",lane=\"0\"} 0\n")));
 }
 
 TEST_P(MetricsTest, ReadBesideSteps) {

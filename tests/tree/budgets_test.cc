@@ -63,6 +63,58 @@ TEST_P(BudgetsTest, EvictedExecutablesComeBackWithoutARecording) {
   EXPECT_EQ(reasons(Reason::kExecutableEvicted), stats().instantiated_again + 2);
 }
 
+// Recordings of one topology share executables: where one is evicted for another, it becomes that
+// one's. Ops that run other kernels there do not hinder that, other numbers of ops do.
+TEST_P(BudgetsTest, AnEvictedExecutableBecomesTheNextOnes) {
+  OpenWith({.executables = 1});
+  const FunctionId doubles = Register("doubles", {}, Twice);
+  const FunctionId adds = Register("adds", {}, AddBoth);
+  const FunctionId counts = Register("counts", {}, [](Launcher& on, Values& inputs) {
+    const Tensor sum = Sum(on, inputs[0], inputs[0]);
+    return Values{Sum(on, sum, inputs[0])};
+  });
+  for (uint32_t round = 0; round < 8; ++round) {
+    const Tensor x = Given(10 + round), y = Given(50 + round);
+    NewStep();
+    EXPECT_EQ(Read(Call(doubles, {x})[0]), Times(PatternOf(10 + round), 2));
+    NewStep();
+    EXPECT_EQ(Read(Call(adds, {x, y})[0]), Plus(PatternOf(10 + round), PatternOf(50 + round)));
+    if (round == 6) {
+      EXPECT_EQ(stats().instantiations.count(), 1u) << "the first one of all";
+      EXPECT_EQ(stats().updates.count(), 1u + 2 * 5);
+    }
+    if (round < 6) continue;
+    NewStep();
+    EXPECT_EQ(Read(Call(counts, {x})[0]), Times(PatternOf(10 + round), 3)) << "another topology";
+    EXPECT_LE(stats().executables, 1u);
+  }
+  EXPECT_GT(stats().instantiations.count(), 1u);
+}
+
+// What was evicted may still run, on another stream than the next call's.
+TEST_P(BudgetsTest, AnExecutableThatIsUnderWayBecomesTheNextOnes) {
+  OpenWith({.executables = 1});
+  std::vector<FunctionId> functions;
+  for (const char* name : {"first", "second", "third"}) {
+    functions.push_back(Register(name, {.kept_outputs = {0}}, Twice));
+  }
+  for (uint32_t round = 0; round < 12; ++round) {
+    const Tensor x = Given(round);
+    std::vector<Values> held;
+    for (size_t f = 0; f < functions.size(); ++f) {
+      NewStep();
+      Values inputs = {x}, outputs;
+      Stream& on = (round + f) % 2 == 0 ? a() : b();
+      ASSERT_THAT(tree().Run(functions[f], absl::MakeSpan(inputs), on, &outputs), IsOk());
+      held.push_back(std::move(outputs));
+    }
+    ASSERT_THAT(a().Synchronize(), IsOk());
+    ASSERT_THAT(b().Synchronize(), IsOk());
+    for (const Values& outputs : held) EXPECT_EQ(Read(outputs[0]), Times(PatternOf(round), 2));
+  }
+  EXPECT_GT(stats().updates.count(), 20u);
+}
+
 // What comes back reads what the call brings, not what was captured or patched last.
 TEST_P(BudgetsTest, AnExecutableThatComesBackCopiesTheCallsInputs) {
   OpenWith({.executables = 1});
