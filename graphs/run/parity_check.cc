@@ -208,7 +208,7 @@ absl::Status ParityCheck::Replay(Node* node, Call& call, const CompareWith& want
   wanted.result->text = WhyNot(*node, call);
   if (!wanted.result->text.empty()) return replayer_.Replay(node, call);
   // What is saved first may still be written by the call before.
-  GRAPHTREE_RETURN_IF_ERROR(ground_.order.ContinueOn(call.stream));
+  GRAPHTREE_RETURN_IF_ERROR(ground_.ContinueOn(call.stream));
   const Values given(call.inputs.begin(), call.inputs.end());
   return Compare(node, call, given, wanted);
 }

@@ -15,11 +15,16 @@ class CapturesBesideTest : public TreeTest {
  protected:
   static constexpr int kRounds = 24;
   static constexpr int kFirstRounds = 6;
+  bool compares_ = false;  // calls run the body beside a replay (Tree::RunCompared)
 
   Values RunOn(Stream& stream, FunctionId function, const Values& given) {
     NewStep();
     Values inputs = given, outputs;
-    EXPECT_THAT(tree().Run(function, absl::MakeSpan(inputs), stream, &outputs), IsOk());
+    ParityResult result;
+    EXPECT_THAT(compares_ ? tree().RunCompared(function, absl::MakeSpan(inputs), stream, &outputs,
+                                               {}, &result)
+                          : tree().Run(function, absl::MakeSpan(inputs), stream, &outputs),
+                IsOk());
     return outputs;
   }
   void SynchronizeBoth() {
@@ -32,6 +37,7 @@ class CapturesBesideTest : public TreeTest {
   }
   // Calls on a(), then on b(), then on b() while a() captures, with as much memory in each round.
   // `holds`: the output of the first call is let go in the capture.
+  void ExpectFlatWhereOneJoins();
   void ExpectFlat(bool holds) {
     for (const bool replays : {true, false}) {
       OpenTree({});
@@ -94,7 +100,7 @@ TEST_P(CapturesBesideTest, AThirdStreamUsesMemoryAgain) {
 
 // A stream that joins a capture leaves no event. Who goes on after it does so behind a stream that
 // came after it, before memory for kept outputs is taken.
-TEST_P(CapturesBesideTest, AStreamThatJoinsACaptureKeepsNoMemoryBack) {
+void CapturesBesideTest::ExpectFlatWhereOneJoins() {
   std::vector<std::unique_ptr<Stream>> streams;
   for (int i = 0; i < 4; ++i) {
     ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> stream, device().NewStream());
@@ -127,6 +133,16 @@ TEST_P(CapturesBesideTest, AStreamThatJoinsACaptureKeepsNoMemoryBack) {
   }
   EXPECT_EQ(reserved(), at_first);
   CloseTree();
+}
+
+TEST_P(CapturesBesideTest, AStreamThatJoinsACaptureKeepsNoMemoryBack) {
+  ExpectFlatWhereOneJoins();
+}
+
+// What a comparison saves of written inputs takes memory before anything of it is launched.
+TEST_P(CapturesBesideTest, ComparedReplaysBesideACaptureUseMemoryAgain) {
+  compares_ = true;
+  ExpectFlatWhereOneJoins();
 }
 
 // What is recorded meanwhile may lie in new memory, as its launches come after nothing that cannot
