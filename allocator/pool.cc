@@ -161,10 +161,8 @@ absl::Status Pool::DoWhatWaits(const Door::Entry& entry) {
     extent = arena_.ExtentOf(ledger_.record(index));  // it may have been moved to where memory is
   }
   if (extent.region == Region::kStep && ledger_.notes_places()) {
-    const uint64_t last = (extent.end - 1) >> kSectorShift;
-    for (uint64_t s = extent.begin >> kSectorShift; s <= last; ++s) {
-      ledger_.Touch(static_cast<uint32_t>(s));
-    }
+    const uint32_t last = arena_.SectorOf(extent.end - 1);
+    for (uint32_t s = arena_.SectorOf(extent.begin); s <= last; ++s) ledger_.Touch(s);
   }
   // Looked up again: the server may have been asked for memory, and may have called back.
   const BlockRecord& live = ledger_.record(index);

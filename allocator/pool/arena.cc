@@ -48,6 +48,15 @@ absl::StatusOr<uint64_t> RegionBytes(Device& device, const PoolOptions& options)
   return RoundUp(std::max(bytes, unit), unit);
 }
 
+// Sectors of 16 MiB, and of 2 MiB at least, as the smallest pieces.
+int SectorShift(uint64_t limit_bytes) {
+  constexpr int kMost = 24, kLeast = 21;
+  constexpr uint64_t kParts = 16;
+  int shift = kMost;
+  while (limit_bytes > 0 && shift > kLeast && (kParts << shift) > limit_bytes) --shift;
+  return shift;
+}
+
 }  // namespace
 
 absl::StatusOr<Arena> Arena::Reserve(Device& device, PoolOptions options) {
@@ -63,6 +72,7 @@ Arena::Arena(Device& device, PoolOptions options, AddressRange reserved, uint64_
       options_(std::move(options)),
       reserved_(reserved),
       region_bytes_(region_bytes),
+      sector_shift_(SectorShift(options_.limit_bytes)),
       serial_(next_serial.fetch_add(1)),
       tells_device_(options_.tell_device && device.info().checks_accesses) {}
 

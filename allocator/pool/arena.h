@@ -31,10 +31,6 @@
 
 namespace graphtree {
 
-// Checkpoints note which sectors of the step region were touched on the way to them.
-inline constexpr int kSectorShift = 24;  // 16 MiB
-inline uint64_t SectorBegin(uint32_t sector) { return uint64_t{sector} << kSectorShift; }
-
 // Bytes of a region, counted from the region's start.
 struct RegionExtent {
   Region region;
@@ -66,6 +62,12 @@ class Arena {
   Region RegionOf(Address address) const {
     return address - reserved_.base < region_bytes_ ? Region::kStep : Region::kLasting;
   }
+  // Checkpoints note which sectors of the step region were touched on the way to them, and keep the
+  // memory of whole sectors from going. So a sector is a small part of what the pool may map.
+  uint32_t SectorOf(uint64_t offset) const {
+    return static_cast<uint32_t>(offset >> sector_shift_);
+  }
+  uint64_t SectorBegin(uint32_t sector) const { return uint64_t{sector} << sector_shift_; }
   // Fails for a range that is empty or not all the pool's.
   absl::Status CheckIsMine(AddressRange range) const;
 
@@ -94,6 +96,7 @@ class Arena {
   PoolOptions options_;
   AddressRange reserved_;
   uint64_t region_bytes_;
+  int sector_shift_;
   uint64_t serial_;
   bool tells_device_;
 };

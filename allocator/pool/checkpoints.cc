@@ -71,7 +71,7 @@ absl::StatusOr<bool> Checkpoints::HasItsMemory(CheckpointId checkpoint) {
   for (uint32_t sector : node.footprint) {
     for (uint32_t i = 0; i < row.count(); ++i) {
       const Piece& piece = row.piece(i);
-      if (!Overlaps(piece, SectorBegin(sector), SectorBegin(sector + 1))) continue;
+      if (!Overlaps(piece, arena_.SectorBegin(sector), arena_.SectorBegin(sector + 1))) continue;
       if (piece.wake || piece.contents_lost > node.time) return false;
     }
   }

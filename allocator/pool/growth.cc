@@ -88,9 +88,9 @@ std::vector<uint8_t> Growth::PieceUses(Region region) const {
     mark(extent.begin, extent.end, record.is_live() ? kUsedByLive : kUsedByCheckpoint);
   }
   if (region == Region::kStep) {
-    for (uint32_t s = 0; SectorBegin(s) < row.covered_bytes(); ++s) {
+    for (uint32_t s = 0; arena_.SectorBegin(s) < row.covered_bytes(); ++s) {
       if (ledger_.place_references(s) == 0) continue;
-      mark(SectorBegin(s), SectorBegin(s + 1), kUsedByCheckpoint);
+      mark(arena_.SectorBegin(s), arena_.SectorBegin(s + 1), kUsedByCheckpoint);
     }
   }
   return uses;
@@ -122,9 +122,9 @@ uint64_t Growth::FreePieceBytesIn(Region region, bool break_checkpoints,
   for (uint32_t i = 0; i < row(region).count(); ++i) {
     const Piece& piece = row(region).piece(i);
     const bool stays =
-        std::any_of(kept_sectors.begin(), kept_sectors.end(), [&piece](uint32_t sector) {
-          return piece.offset < SectorBegin(sector + 1) &&
-                 SectorBegin(sector) < piece.offset + piece.bytes;
+        std::any_of(kept_sectors.begin(), kept_sectors.end(), [&](uint32_t sector) {
+          return piece.offset < arena_.SectorBegin(sector + 1) &&
+                 arena_.SectorBegin(sector) < piece.offset + piece.bytes;
         });
     if (!stays && MayGo(piece, uses[i], break_checkpoints)) bytes += piece.bytes;
   }
