@@ -106,6 +106,8 @@ class StepMemory {
   // no limit.
   absl::StatusOr<Storage*> AllocateKept(WordId tag, uint64_t bytes, Stream& stream,
                                         uint64_t limit);
+  // That limit's error, if so many bytes more would pass it.
+  absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
   // The same limit for an output that an eager run has made in the lasting region.
   absl::Status CountAsKept(Storage* storage, uint64_t limit);
   bool InLastingRegion(AddressRange range) const { return lasting_.Contains(range); }
@@ -163,8 +165,6 @@ class StepMemory {
         caller_(std::move(caller)),
         step_(pool_->arena().range_of(Region::kStep)),
         lasting_(pool_->arena().range_of(Region::kLasting)) {}
-
-  absl::Status MayKeep(uint64_t bytes, uint64_t limit) const;
 
   // Used by any thread, since handles die on any; what each thread may ask of the pool and of the
   // home their headers say. The pointers and the ranges never change.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/run/located.h"
 
 namespace graphtree {
 namespace {
@@ -169,9 +170,20 @@ absl::Status KeptOutputs::Place(Node* node, Stream& stream) {
   const MemoryGiver::Taking taking(*ground_.giver, {&function, node});
   for (size_t i = 0; i < node->kept.size(); ++i) {
     if (!node->places[i].is_none()) continue;
-    GRAPHTREE_ASSIGN_OR_RETURN(node->places[i], New(function, node->kept[i].bytes, stream));
+    absl::StatusOr<Tensor> place = New(function, node->kept[i].bytes, stream);
+    if (!place.ok()) {
+      ForgetPlaces(node);
+      return Located(place.status(), absl::StrCat("'", function.name, "'"));
+    }
+    node->places[i] = *std::move(place);
   }
   return absl::OkStatus();
+}
+
+bool KeptOutputs::IsWithinLimit(const Node& node) const {
+  uint64_t bytes = 0;
+  for (const KeptOutput& kept : node.kept) bytes += kept.bytes->extent_bytes();
+  return ground_.memory->MayKeep(bytes, ground_.options.kept_bytes).ok();
 }
 
 bool MarkKept(const Node& node, const Storage& storage, OutputSlot* slot) {

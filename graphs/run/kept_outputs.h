@@ -55,8 +55,10 @@ class KeptOutputs {
 
   // A new place, of as many bytes as the layout has.
   absl::StatusOr<Tensor> New(const Function& function, const Layout* bytes, Stream& stream);
-  // Gives every kept output of the node a place for the next launch.
+  // Gives every kept output of the node a place for the next launch; all or none.
   absl::Status Place(Node* node, Stream& stream);
+  // Whether the limit of kept bytes allows the node's, in whatever way a call runs.
+  bool IsWithinLimit(const Node& node) const;
 
  private:
   absl::StatusOr<bool> MustMove(const Function& function, uint32_t output, const Values& outputs);

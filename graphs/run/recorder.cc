@@ -271,19 +271,20 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
   Draft& draft = attempt->draft();
   Stream& stream = call.stream;
   Node* node = draft.node.get();
-  const std::string name = absl::StrCat("'", call.function.name, "'");
   if (!node->cuts.empty()) {
-    GRAPHTREE_RETURN_IF_ERROR(Located(attempt->capture->LaunchLast(), name));
+    GRAPHTREE_RETURN_IF_ERROR(Located(attempt->capture->LaunchLast(),
+                                      absl::StrCat("'", call.function.name, "'")));
     GRAPHTREE_RETURN_IF_ERROR(needs_.checks.Await(call, node->sites, stream));
-  } else if (node->section.executable != nullptr) {
+  } else {
+    GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, stream));
+  }
+  if (node->section.executable != nullptr && node->cuts.empty()) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.launcher.LaunchNode(node, attempt->originals, stream));
     draft.was_launched = true;
     if (absl::Status done = needs_.checks.Await(call, node->sites, stream); !done.ok()) {
       SectionLauncher::GiveBackDraws(node);
       return done;
     }
-  } else {
-    GRAPHTREE_RETURN_IF_ERROR(Located(needs_.kept.Place(node, stream), name));
   }
   RedirectKept(&draft);
   return absl::OkStatus();

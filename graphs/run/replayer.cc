@@ -64,6 +64,7 @@ absl::Status Replayer::ReplayChosen(Node* node, Call& call) {
   if (!node->kept.empty() || !node->cuts.empty()) {
     needs_.ground.memory->pool().streams().NoteContinuesOn(call.stream);
   }
+  if (!node->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call));
   if (!node->cuts.empty()) return ReplayCut(node, call);
   if (checked) return ReplayChecked(node, call);
   outputs_.TellDevice(*node);
@@ -84,6 +85,14 @@ absl::Status Replayer::BringBack(Node* node) {
   return back;
 }
 
+absl::Status Replayer::PlaceKept(Node* node, Call& call) {
+  absl::Status placed = needs_.kept.Place(node, call.stream);
+  if (absl::IsResourceExhausted(placed) && needs_.kept.IsWithinLimit(*node)) {
+    not_replayed_ = {Reason::kOutOfPool, std::string(placed.message())};
+  }
+  return placed;
+}
+
 absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   const std::optional<BodyDigest> body = needs_.replay_check.Digest(*node, call);
   outputs_.TellDevice(*node);
@@ -102,7 +111,6 @@ absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
 
 // False if the call has to run eagerly.
 absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* replay) {
-  if (!node->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, call.stream));
   const Entrance::Running running(needs_.entrance, call.function);
   const MemoryGiver::Taking taking(*needs_.ground.giver, {&call.function, node});
   const absl::StatusOr<bool> launched = replay->Launch();

@@ -58,8 +58,9 @@ class Replayer {
   Replayer& operator=(const Replayer&) = delete;
 
   // Why a call was not replayed although a recording matched: the recording's executables were
-  // evicted and the budget has no room for them now, or one of its parts wrote over an input that
-  // was copied before, or moved a workspace. The call has its inputs back, and may run eagerly.
+  // evicted and the budget has no room for them now, the pool had no memory for its kept outputs, or
+  // one of its parts wrote over an input that was copied before, or moved a workspace. The call has
+  // its inputs back, and may run eagerly.
   struct NotReplayed {
     Reason reason = Reason::kOverBudget;
     std::string detail;
@@ -83,6 +84,8 @@ class Replayer {
   absl::Status CheckWhatIsHeld(const Node& node, const Call& call) const;
   absl::Status CheckFirst(const Node& node, Call& call);
   absl::Status BringBack(Node* node);
+  // Where the pool has no memory for kept outputs a run at once may have what this recording holds.
+  absl::Status PlaceKept(Node* node, Call& call);
   absl::Status ReplayChecked(Node* node, Call& call);
   absl::Status ReplayCut(Node* node, Call& call);
   absl::StatusOr<bool> LaunchCut(Node* node, Call& call, CutReplay* replay);
@@ -92,12 +95,10 @@ class Replayer {
     if (IsPlanted(PlantedBug::kMixesOrders) && !CameLast(&needs_.ground)) return absl::OkStatus();
     return needs_.ground.order.ContinueOn(stream);
   }
-  // REQUIRES: the node is not cut.
+  // REQUIRES: the node is not cut, and kept outputs have their places.
   absl::Status Launch(Node* node, Call& call) {
-    if (node->section.executable != nullptr) {
-      return needs_.launcher.LaunchNode(node, call.inputs, call.stream);
-    }
-    return node->kept.empty() ? absl::OkStatus() : needs_.kept.Place(node, call.stream);
+    if (node->section.executable == nullptr) return absl::OkStatus();
+    return needs_.launcher.LaunchNode(node, call.inputs, call.stream);
   }
   // The path goes on with the node, and the call has its outputs.
   void GoOn(Node* node, Call& call);

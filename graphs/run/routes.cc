@@ -7,7 +7,7 @@ Routes::Routes(Entrance& entrance, Ground& ground, Books& books, CallJournal& jo
                Functions& functions, CheckedMode& checks, Matcher& matcher)
     : kept_(ground, books),
       executables_(ground, journal, functions.keeper()),
-      launcher_(ground, journal, executables_, kept_),
+      launcher_(ground, journal, executables_),
       body_(ground, entrance),
       why_(ground, books, functions, matcher),
       replay_check_(ground, books, journal, checks, functions.keeper(), body_),

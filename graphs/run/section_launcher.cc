@@ -3,9 +3,8 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
-#include "graphs/run/located.h"
+#include "graphs/run/kept_outputs.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -60,22 +59,10 @@ absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
 
 }  // namespace
 
-absl::Status SectionLauncher::PlaceKept(Node* node, Stream& stream) {
-  absl::Status placed = kept_.Place(node, stream);
-  if (placed.ok()) return placed;
-  return Located(placed, absl::StrCat("'", node->variant->function->name, "'"));
-}
-
 absl::Status SectionLauncher::LaunchNode(Node* node, absl::Span<const Value> inputs,
                                          Stream& stream) {
-  absl::Status status;
-  if (!node->kept.empty()) status = PlaceKept(node, stream);
-  if (status.ok()) {
-    status = Launch(*node, 0, &node->section, inputs, nullptr, stream);
-    if (status.ok()) return status;
-    GiveBackRandom(node->section);
-  }
-  ForgetPlaces(node);
+  absl::Status status = Launch(*node, 0, &node->section, inputs, nullptr, stream);
+  if (!status.ok()) GiveBackDraws(node);
   return status;
 }
 

@@ -21,7 +21,6 @@
 #include "graphs/run/call_journal.h"
 #include "graphs/run/executables.h"
 #include "graphs/run/ground.h"
-#include "graphs/run/kept_outputs.h"
 #include "graphs/tensor.h"
 
 namespace graphtree {
@@ -29,13 +28,13 @@ namespace graphtree {
 class SectionLauncher {
  public:
   // All outlive it.
-  SectionLauncher(Ground& ground, CallJournal& journal, Executables& executables, KeptOutputs& kept)
-      : ground_(ground), journal_(journal), executables_(executables), kept_(kept) {}
+  SectionLauncher(Ground& ground, CallJournal& journal, Executables& executables)
+      : ground_(ground), journal_(journal), executables_(executables) {}
   SectionLauncher(const SectionLauncher&) = delete;
   SectionLauncher& operator=(const SectionLauncher&) = delete;
 
   // Launches a node that is not cut; a failure takes everything back.
-  // REQUIRES: the node has one section, with an executable.
+  // REQUIRES: the node has one section, with an executable, and kept outputs have their places.
   absl::Status LaunchNode(Node* node, absl::Span<const Value> inputs, Stream& stream);
   // Launches one section. Random numbers are taken through `taken`, which can give those of all
   // sections back; if it is null, from the generators themselves.
@@ -52,12 +51,9 @@ class SectionLauncher {
   absl::Status LaunchAsItIs(const Node& node, size_t number, const Section& section,
                             Stream& stream);
 
-  absl::Status PlaceKept(Node* node, Stream& stream);
-
   Ground& ground_;
   CallJournal& journal_;
   Executables& executables_;
-  KeptOutputs& kept_;
 };
 
 }  // namespace graphtree

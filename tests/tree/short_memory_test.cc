@@ -16,7 +16,8 @@ using testing::HasSubstr;
 
 class ShortMemoryTest : public TreeTest {
  protected:
-  // What follows is in pieces of memory. A recording holds the memory of whole sectors, of eight.
+  // What follows is in pieces of memory. A recording holds the memory of whole sectors: of eight
+  // pieces in a large pool, of fewer in a small one.
   static constexpr uint64_t kSector = 8;
   uint64_t piece() { return uint64_t{2} << 20; }
   void Open(uint64_t pieces, TreeOptions options = {}) {
@@ -203,6 +204,67 @@ TEST_P(ShortMemoryTest, AKeptOutputOfAReplayHasWhatOthersHeld) {
   }
   EXPECT_EQ(replays(), before + 3);
   EXPECT_EQ(nodes(), 2u);
+}
+
+// The recording itself holds memory that the caller's outputs could have.
+TEST_P(ShortMemoryTest, AKeptOutputThatFindsNoPlaceComesFromARunAtOnce) {
+  Open(4);
+  constexpr int64_t kBytes = 800000;  // two fit into a piece
+  const FunctionId keeps =
+      Register("keeps", {.kept_outputs = {0}}, [](Launcher& on, Values&) -> Values {
+        const Tensor out = on.Empty(DType::kU8, {kBytes});
+        if (on.ok()) on.Fill(out, 9);
+        return {out};
+      });
+  Recorded("large", 3);
+  Values held;
+  for (int call = 0; call < 10; ++call) {
+    NewStep();
+    held.push_back(Call(keeps, {})[0]);
+  }
+  EXPECT_GT(reasons(Reason::kOutOfPool), 0u);
+  EXPECT_EQ(graphs(), 2u);
+  for (const Value& out : held) EXPECT_EQ(Read(out), Words(kBytes / 4, 0x09090909));
+  NewStep();
+  EXPECT_THAT(Refusal(keeps, {}), FailsWith(StatusCode::kResourceExhausted, "limit"))
+      << "what the caller holds fills the pool";
+  held.clear();
+  for (int call = 0; call < 8; ++call) {
+    NewStep();
+    Call(keeps, {});
+  }
+}
+
+// All of a small pool was the step's once. A run that needs little there, and little that lasts,
+// has both as soon as the recording is gone.
+TEST_P(ShortMemoryTest, LittleInTheStepsRegionHoldsLittle) {
+  Open(4);
+  const FunctionId large = Register("large", {}, [this](Launcher& on, Values& inputs) -> Values {
+    const Tensor most = on.Empty(DType::kU8, {static_cast<int64_t>(4 * piece() - piece() / 2)});
+    return on.ok() ? Values{Sum(on, inputs[0], inputs[0])} : Values();
+  });
+  for (int call = 0; call < 3; ++call) CallAlone(large);
+  const FunctionId keeps =
+      Register("keeps", {.kept_outputs = {0}}, [](Launcher& on, Values& inputs) -> Values {
+        const Tensor first = Sum(on, inputs[0], inputs[0]);
+        return {Sum(on, first, inputs[0])};
+      });
+  const FunctionId parts = Register("parts", {}, [](Launcher& on, Values& inputs) -> Values {
+    const Tensor out = Sum(on, inputs[0], inputs[0]);
+    if (!on.ok()) return {};
+    on.Break("part", {InOut(out)}, [](Launcher& part, absl::Span<const Tensor> x) {
+      const Tensor twice = Sum(part, x[0], x[0]);
+      if (part.ok()) part.Copy(x[0], twice);
+    });
+    return {out};
+  });
+  for (int step = 0; step < 5; ++step) {
+    NewStep();
+    EXPECT_EQ(Read(Call(keeps, {x_})[0]), Times(PatternOf(1), 3));
+    NewStep();
+    EXPECT_EQ(Read(Call(parts, {x_})[0]), Times(PatternOf(1), 4));
+  }
+  EXPECT_EQ(reasons(Reason::kMemoryEvicted), 1u);
 }
 
 }  // namespace
