@@ -21,7 +21,16 @@ absl::StatusOr<std::unique_ptr<ShapesWorld>> ShapesWorld::Make(const std::string
                                                                uint32_t shapes,
                                                                uint32_t kernels) {
   std::unique_ptr<ShapesWorld> world(new ShapesWorld());
-  GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device, shapes, kernels));
+  GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device, shapes, kernels, std::nullopt));
+  return world;
+}
+
+absl::StatusOr<std::unique_ptr<ShapesWorld>> ShapesWorld::MakeOfOneSize(const std::string& device,
+                                                                        uint32_t shapes,
+                                                                        uint32_t kernels,
+                                                                        uint32_t differ) {
+  std::unique_ptr<ShapesWorld> world(new ShapesWorld());
+  GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device, shapes, kernels, differ));
   return world;
 }
 
@@ -30,7 +39,8 @@ ShapesWorld::~ShapesWorld() {
   Forget();
 }
 
-absl::Status ShapesWorld::SetUp(const std::string& device, uint32_t shapes, uint32_t kernels) {
+absl::Status ShapesWorld::SetUp(const std::string& device, uint32_t shapes, uint32_t kernels,
+                                std::optional<uint32_t> differ) {
   GRAPHTREE_ASSIGN_OR_RETURN(device_, OpenDevice(device));
   GRAPHTREE_ASSIGN_OR_RETURN(stream_, device_->NewStream());
   const uint64_t most_bytes = uint64_t{shapes} * kStepWords * sizeof(uint32_t);
@@ -38,22 +48,26 @@ absl::Status ShapesWorld::SetUp(const std::string& device, uint32_t shapes, uint
   const Address base = block_->range().base;
   device_->memory().NoteLive(block_->range(), "the caller's own memory");
   GRAPHTREE_RETURN_IF_ERROR(stream_->Fill(base, 1, 4, 2 * most_bytes / 4));
-  for (uint32_t i = 0; i < shapes; ++i) AddChain(i, kernels, base, base + most_bytes);
+  for (uint32_t i = 0; i < shapes; ++i) {
+    AddChain(differ.has_value() ? 1 : i + 1, kernels, differ.value_or(0), i, base,
+             base + most_bytes);
+  }
   if (device_->info().architecture != "host") {
     GRAPHTREE_ASSIGN_OR_RETURN(bare_, BareNew::Make());
   }
   return stream_->Synchronize();
 }
 
-void ShapesWorld::AddChain(uint32_t index, uint32_t kernels, Address in, Address out) {
+void ShapesWorld::AddChain(uint32_t sizes, uint32_t kernels, uint32_t differ, uint32_t more,
+                           Address in, Address out) {
   auto chain = std::make_unique<Chain>();
-  chain->count = kStepWords * (index + 1);
+  chain->count = kStepWords * sizes;
   chain->layout = Layout::Of(DType::kI32, {chain->count});
   chain->in = in;
   chain->out = out;
-  chain->shape.grid = {index + 1};
+  chain->shape.grid = {sizes};
   chain->shape.block = {kStepWords};
-  for (uint32_t k = 0; k < kernels; ++k) chain->by.push_back(k);
+  for (uint32_t k = 0; k < kernels; ++k) chain->by.push_back(k <= differ ? k + more : k);
   if (device_->info().architecture != "host") {
     for (uint32_t k = 0; k < kernels; ++k) {
       const Kernel& kernel = k == 0 ? AddKernel() : IncrementKernel();

@@ -4,11 +4,14 @@
 //   shape i    x_i -> out = x_i + x_i; out += 1; out += 2; ...      kernels in all
 //
 // x_i has 256 x (i + 1) words. It is a static input, so both sides run the same kernels.
+//
+// Or in shapes of one size, that differ in so many kernels, by what those add.
 #ifndef GRAPHTREE_TESTS_BARE_SHAPES_WORLD_H_
 #define GRAPHTREE_TESTS_BARE_SHAPES_WORLD_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,6 +29,10 @@ class ShapesWorld {
  public:
   static absl::StatusOr<std::unique_ptr<ShapesWorld>> Make(const std::string& device,
                                                            uint32_t shapes, uint32_t kernels);
+  static absl::StatusOr<std::unique_ptr<ShapesWorld>> MakeOfOneSize(const std::string& device,
+                                                                    uint32_t shapes,
+                                                                    uint32_t kernels,
+                                                                    uint32_t differ);
   ~ShapesWorld();
 
   // A fresh tree.
@@ -63,8 +70,11 @@ class ShapesWorld {
   };
 
   ShapesWorld() = default;
-  absl::Status SetUp(const std::string& device, uint32_t shapes, uint32_t kernels);
-  void AddChain(uint32_t index, uint32_t kernels, Address in, Address out);
+  absl::Status SetUp(const std::string& device, uint32_t shapes, uint32_t kernels,
+                     std::optional<uint32_t> differ);
+  // Of `sizes` x 256 words. Its first `differ` kernels add `more` more than those of others.
+  void AddChain(uint32_t sizes, uint32_t kernels, uint32_t differ, uint32_t more, Address in,
+                Address out);
   absl::Status LaunchAll(const Chain& chain);
   absl::Status LaunchOnHost(Met* met);
 
