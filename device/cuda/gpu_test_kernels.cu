@@ -19,11 +19,20 @@ __global__ void UseShared(uint32_t* out) {
   *out = shared[bytes / 4 - 1];
 }
 
+// Architectures before the ninth have no clusters.
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+#define GRAPHTREE_IN_PAIRS __cluster_dims__(2, 1, 1)
+#else
+#define GRAPHTREE_IN_PAIRS
+#endif
+__global__ void GRAPHTREE_IN_PAIRS Clustered(uint32_t* word, uint32_t by) { *word += by; }
+
 __global__ void WriteNowhere() { *reinterpret_cast<volatile int*>(0x10) = 1; }
 
 }  // namespace
 
 const void* const kAddWordSymbol = reinterpret_cast<const void*>(&AddWord);
+const void* const kClusteredSymbol = reinterpret_cast<const void*>(&Clustered);
 const void* const kManySymbol = reinterpret_cast<const void*>(&Many);
 const void* const kUseSharedSymbol = reinterpret_cast<const void*>(&UseShared);
 const void* const kWriteNowhereSymbol = reinterpret_cast<const void*>(&WriteNowhere);

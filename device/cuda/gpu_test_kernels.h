@@ -13,6 +13,7 @@ extern const void* const kAddWordSymbol;      // (uint32_t* word, uint32_t by)
 extern const void* const kManySymbol;         // (float* p, const float* a, const float* b, int n)
 extern const void* const kUseSharedSymbol;    // (uint32_t* out), shared memory as launched
 extern const void* const kWriteNowhereSymbol; // ()
+extern const void* const kClusteredSymbol;    // as AddWord, in clusters of two by its code
 
 // Launches AddWord the way that code knowing nothing of this library does.
 cudaError_t RawAddWord(uint32_t* word, uint32_t by, cudaStream_t stream);

@@ -5,7 +5,7 @@
 // keeps that when it is updated to a graph without clusters, and reports success. So a graph is
 // taken to be *plain* before an update, or the update is refused:
 //
-//   kernel node       in clusters, or would like to be        not plain
+//   kernel node       in clusters, by the launch or its code  not plain
 //                     cooperative                             not plain
 //                     changed by other kernels                not plain
 //                     in a memory domain of its own           not plain
@@ -13,6 +13,8 @@
 //                     an attribute cannot be read             not plain
 //   child graph, conditional node: kernels inside             not plain: nobody looks inside
 //   other nodes                                               plain
+//
+// A launch that would like larger clusters than it needs has clusters, so it is not plain either.
 //
 // Cost: a few driver calls for each node, about half a microsecond.
 #ifndef GRAPHTREE_DEVICE_CUDA_PLAIN_GRAPH_H_

@@ -88,7 +88,12 @@ class TwoGraphs {
     }
     return Drain();
   }
-  // The executable becomes the other graph's; what that leaves to a launch is done ahead, or not.
+  // A new executable of the same graph; what that leaves to a launch is done ahead, or not.
+  absl::Status Renew(size_t executable, bool ahead) {
+    GRAPHTREE_ASSIGN_OR_RETURN(executables_[executable], graphs_[executable]->Instantiate());
+    return ahead ? executables_[executable]->Upload(*beside_) : absl::OkStatus();
+  }
+  // The executable becomes the other graph's; the same.
   absl::Status Turn(size_t executable, bool ahead) {
     turn_[executable] ^= 1;
     GRAPHTREE_ASSIGN_OR_RETURN(const UpdateResult result,
@@ -115,8 +120,9 @@ class TwoGraphs {
   size_t turn_[2] = {0, 1};
 };
 
-// What a launch pays right after an update whose upload was made ahead, and where it was not.
-Outcome UploadedAhead(const char* device, uint32_t differ) {
+// What a launch pays right after `change`, if its upload was made ahead, and if it was not.
+using Change = absl::Status (TwoGraphs::*)(size_t executable, bool ahead);
+Outcome UploadedAhead(const char* device, uint32_t differ, Change change) {
   TwoGraphs graphs;
   const absl::Status opened = graphs.Open(device, differ);
   if (!opened.ok()) return Skipped(std::string(opened.message()));
@@ -124,8 +130,8 @@ Outcome UploadedAhead(const char* device, uint32_t differ) {
   bench::TimingOptions options = OneByOne();
   options.between = [&] {
     status.Update(graphs.Drain());
-    status.Update(graphs.Turn(0, /*ahead=*/true));
-    status.Update(graphs.Turn(1, /*ahead=*/false));
+    status.Update((graphs.*change)(0, /*ahead=*/true));
+    status.Update((graphs.*change)(1, /*ahead=*/false));
     status.Update(graphs.Drain());
   };
   const Measurement pair = ComparePair([&] { status.Update(graphs.Launch(0)); },
@@ -174,8 +180,12 @@ bool RegisterAll() {
       RegisterRow({.name = absl::StrCat("runtime.share.upload_ahead.", rest),
                    .ours = "the launch after an update that was uploaded on another stream",
                    .against = "the launch after an update"},
-                  [=] { return UploadedAhead(device, differ); });
+                  [=] { return UploadedAhead(device, differ, &TwoGraphs::Turn); });
     }
+    RegisterRow({.name = absl::StrCat("runtime.share.upload_ahead.", device, ".new"),
+                 .ours = "the first launch of an executable that was uploaded on another stream",
+                 .against = "the first launch"},
+                [=] { return UploadedAhead(device, kOps, &TwoGraphs::Renew); });
   }
   return true;
 }

@@ -8,10 +8,8 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <random>
 #include <utility>
@@ -25,6 +23,7 @@
 #include "graphs/tree.h"
 #include "tests/kernels/kernels.h"
 #include "tests/tree/bodies.h"
+#include "tests/tree/flat.h"
 #include "gtest/gtest.h"
 
 namespace graphtree {
@@ -36,8 +35,6 @@ T Made(absl::StatusOr<T> made) {
   EXPECT_THAT(made, IsOk());
   return *std::move(made);
 }
-
-using Clock = std::chrono::steady_clock;
 
 constexpr int kSizes = 256;
 constexpr int kWorkingSet = 8;
@@ -53,38 +50,6 @@ constexpr TreeBudget kBudget = {.nodes = 24,
                                 .shapes = 26,
                                 .half_life = 512,
                                 .retry_after = 256};
-
-// How far the soak has come, in steps or in time.
-class Progress {
- public:
-  Progress() : start_(Clock::now()) {
-    const char* seconds = std::getenv("GRAPHTREE_SOAK_SECONDS");
-    if (seconds != nullptr) seconds_ = std::strtod(seconds, nullptr);
-  }
-  double share(int64_t steps) const {
-    if (seconds_ <= 0) return static_cast<double>(steps) / kStepsByDefault;
-    return std::chrono::duration<double>(Clock::now() - start_).count() / seconds_;
-  }
-
- private:
-  const Clock::time_point start_;
-  double seconds_ = 0;
-};
-
-// The most of a figure in the second fifth and in the last.
-class Flat {
- public:
-  void Note(double share, uint64_t value) {
-    if (share >= 0.2 && share < 0.4) early_ = std::max(early_, value);
-    if (share >= 0.8) late_ = std::max(late_, value);
-  }
-  uint64_t early() const { return early_; }
-  uint64_t late() const { return late_; }
-
- private:
-  uint64_t early_ = 0;
-  uint64_t late_ = 0;
-};
 
 class SoakTest : public testing::Test {
  protected:
@@ -152,7 +117,7 @@ TEST_F(SoakTest, ShapesThatShift) {
   std::mt19937 random(20);
   std::vector<int> working_set;
   for (int i = 0; i < kWorkingSet; ++i) working_set.push_back(1 + random() % kSizes);
-  const Progress progress;
+  const SoakProgress progress(kStepsByDefault);
   Flat heap, device, mapped;
   TreeStats begun;
   int64_t steps = 0;
