@@ -64,12 +64,14 @@ uint32_t StreamTable::LookUp(Stream& stream) {
   known->used_in = capture;
   if (last_stream_ != life) LeaveLast();
   last_stream_ = life;
+  uses_.IsAtWork(number);
   return last_number_ = number;
 }
 
 uint32_t StreamTable::NumberOfUser(Stream& stream) {
   uint32_t number = 0;
   if (Find(stream.life().get(), &number) == nullptr) Add(stream, CaptureOf(stream), &number);
+  uses_.IsAtWork(number);
   return number;
 }
 

@@ -101,7 +101,7 @@ class StreamTable {
   // user, or has waited for the others.
   bool MustOrder(uint32_t number, LastUse last_use) const {
     const uint32_t users = UsersOf(last_use);
-    if ((users & (untold_ | aside().bits())) != 0) return true;
+    if ((users & untold_) != 0 || uses_.MayBeAside(last_use)) return true;
     const uint32_t others = OthersOf(number, users);
     return others != 0 && HasUnordered(number, others, last_use);
   }
@@ -119,11 +119,12 @@ class StreamTable {
   void NoteFreedByBooks(uint32_t streams);
   // Called before Order. From then on only bytes of streams that another capture has are set aside.
   void SettleAside();
-  // All that these streams may have used lies in these bytes, while other captures have them.
+  // All that these streams may have used lies in these bytes, while other captures have them, and
+  // until they are given something new.
   void SetAsideAll(uint32_t streams, absl::Span<const Quanta> bytes);
   // Which free bytes may not be had yet, wherever they lie.
   const SetAside& aside() const { return uses_.aside(); }
-  // Who used bytes that may be free only in the books.
+  // Who used bytes that may be free only in the books, and are not set aside.
   uint32_t UsersOf(LastUse last_use) const { return uses_.UsersOf(last_use); }
   // From here on any bytes may be in use on that stream.
   void UsedEverywhereOn(uint32_t number) { uses_.UsedEverywhere(number, clock_); }

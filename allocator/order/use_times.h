@@ -6,8 +6,12 @@
 //   everywhere, by bit    a graph was launched there: until that time its work may use any bytes
 //   aside                 ranges that count apart, and not in the above (set_aside.h)
 //
-// All that a stream may use can be set aside. From then on the stream has used nothing else, and
-// bytes that are mapped later may be had without it, until Settle takes the ranges back.
+// All that a stream may use can be set aside. For as long as the stream is given nothing new it has
+// used nothing else: its bit on other bytes, which those joined or had again may carry for ever,
+// says nothing, and bytes that are mapped later may be had without it.
+//
+//   SetAllAside --> all of it is apart --the stream is at work again--> its bit counts from there on
+//                         `---------------- Settle ---------------`--> the ranges count as well
 //
 // Time 0 is before every use. Pure. Cost: Until is asked for each allocation of bytes that several
 // streams have used, and is a few loads.
@@ -30,17 +34,22 @@ class UseTimes {
 
   // Work of that stream may use any bytes, until `now`.
   void UsedEverywhere(uint32_t number, uint32_t now) {
+    IsAtWork(number);
     everywhere_ |= 1u << number;
     everywhere_at_[number] = now;
   }
   // Bytes with that bit are freed now.
-  void Freed(uint32_t number, uint32_t now) { freed_at_[number] = now; }
+  void Freed(uint32_t number, uint32_t now) {
+    if (!IsAllAside(number)) freed_at_[number] = now;
+  }
   // The same for these bytes, which are known by their range.
   void FreedApart(uint32_t number, Quanta bytes, uint32_t now) {
-    if (!aside_.Add(number, bytes)) Freed(number, now);
+    if (!IsAllAside(number) && !aside_.Add(number, bytes)) Freed(number, now);
   }
-  // All that the stream may use lies in these bytes. Changes nothing if there are too many ranges.
+  // All that the stream may use lies in these bytes. Changes nothing if there are too many ranges,
+  // or if all is set aside already.
   void SetAllAside(uint32_t number, absl::Span<const Quanta> bytes) {
+    if (IsAllAside(number)) return;
     aside_.Drop(number);
     for (const Quanta range : bytes) {
       if (!aside_.Add(number, range)) return;
@@ -48,17 +57,27 @@ class UseTimes {
     freed_at_[number] = 0;
     everywhere_aside_ |= everywhere_ & 1u << number;
     everywhere_ &= ~(1u << number);
+    all_aside_ |= 1u << number;
   }
+  // The stream is given work or memory from now on.
+  void IsAtWork(uint32_t number) { all_aside_ &= ~(1u << number); }
   // What is set aside for the stream counts as all other bytes again, used until `now`.
   void Settle(uint32_t number, uint32_t now) {
+    IsAtWork(number);
     aside_.Drop(number);
     Freed(number, now);
     if ((everywhere_aside_ >> number & 1) != 0) UsedEverywhere(number, now);
     everywhere_aside_ &= ~(1u << number);
   }
 
-  // Who may have used the bytes.
-  uint32_t UsersOf(LastUse last_use) const { return last_use.streams | everywhere_; }
+  // Who may have used the bytes, if they are not set aside.
+  uint32_t UsersOf(LastUse last_use) const {
+    return (last_use.streams & ~all_aside_) | everywhere_;
+  }
+  // Whether the bytes may be set aside.
+  bool MayBeAside(LastUse last_use) const {
+    return (last_use.streams & aside_.bits()) != 0 || (everywhere_aside_ != 0);
+  }
   // Who may have used bytes that are set aside.
   const SetAside& aside() const { return aside_; }
   // The time from which on one must have waited for the stream to have the bytes. `is_last`: what
@@ -66,16 +85,20 @@ class UseTimes {
   uint32_t Until(uint32_t number, LastUse last_use, bool is_last) const {
     const uint32_t bit = 1u << number;
     const uint32_t latest = is_last ? last_use.time : freed_at_[number];
-    const uint32_t freed = (last_use.streams & bit) != 0 ? std::min(last_use.time, latest) : 0;
+    const bool carries = (last_use.streams & bit & ~all_aside_) != 0;
+    const uint32_t freed = carries ? std::min(last_use.time, latest) : 0;
     return std::max(freed, (everywhere_ & bit) != 0 ? everywhere_at_[number] : 0);
   }
 
  private:
   using Times = std::array<uint32_t, kMostNumbers>;
 
+  bool IsAllAside(uint32_t number) const { return (all_aside_ >> number & 1) != 0; }
+
   Times freed_at_ = {};
   uint32_t everywhere_ = 0;        // bits
   uint32_t everywhere_aside_ = 0;  // bits that were in everywhere_ before all was set aside
+  uint32_t all_aside_ = 0;         // bits of streams that have used nothing but what is set aside
   Times everywhere_at_ = {};
   SetAside aside_;
 };

@@ -57,6 +57,31 @@ TEST(UseTimesTest, BeyondWhatIsSetAsideTheStreamHasUsedNothing) {
   EXPECT_EQ(times.Until(2, kJoined, /*is_last=*/false), 9u);
 }
 
+// Bytes that are had and freed again carry the bits of all who used them before.
+TEST(UseTimesTest, ABitSaysNothingUntilItsStreamIsAtWorkAgain) {
+  UseTimes times;
+  times.UsedEverywhere(2, 5);
+  const Quanta covered[] = {{0, 64}}, more[] = {{0, 128}};
+  times.SetAllAside(2, covered);
+  EXPECT_TRUE(times.MayBeAside({})) << "a launch used them all";
+  times.Freed(2, 7);
+  times.FreedApart(2, {64, 70}, 7);
+  times.SetAllAside(2, more);
+  EXPECT_EQ(times.aside().EndOfOverlap({60, 128}), 64u);
+  EXPECT_EQ(times.UsersOf(kJoined), 1u << 4);
+  EXPECT_EQ(times.Until(2, kJoined, /*is_last=*/false), 0u);
+  EXPECT_TRUE(times.MayBeAside(kJoined));
+  times.IsAtWork(2);
+  EXPECT_EQ(times.UsersOf(kJoined), kJoined.streams);
+  times.FreedApart(2, {64, 70}, 8);
+  EXPECT_EQ(times.aside().EndOfOverlap({60, 128}), 70u);
+  times.SetAllAside(2, more);
+  EXPECT_EQ(times.aside().EndOfOverlap({60, 128}), 128u) << "what it was given since is among them";
+  times.Settle(2, 9);
+  EXPECT_FALSE(times.MayBeAside(kJoined));
+  EXPECT_EQ(times.UsersOf({}), 1u << 2);
+}
+
 TEST(UseTimesTest, TooManyRangesCountAsAllBytes) {
   UseTimes times;
   for (uint32_t i = 0; i < SetAside::kMost; ++i) times.FreedApart(1, {2 * i, 2 * i + 1}, 3);

@@ -126,7 +126,7 @@ absl::Status BlockMaker::SearchOn(Making* making, absl::Status status) {
                          table.aside().EndOfOverlap(QuantaOf(record)) != 0;
   if (!is_barred && !making->LacksMemory(status)) return status;
   // What is mapped later was used by none of these streams.
-  if (lost_users != 0) table.SetAsideAll(*out_of_reach, CoveredQuanta());
+  if (is_barred) table.SetAsideAll(*out_of_reach, CoveredQuanta());
   Search search = {record.region,
                    record.length,
                    std::max<uint64_t>(1, making->alignment / kQuantum),

@@ -57,6 +57,13 @@ absl::StatusOr<std::unique_ptr<Executable>> Executables::Instantiated(const Grap
   return made;
 }
 
+// What fails here the first launch does.
+void Executables::UploadAhead(const Node& node) {
+  node.VisitSections([this](const Section& section) {
+    if (section.executable != nullptr) section.executable->Upload(*ground_.side).IgnoreError();
+  });
+}
+
 bool Executables::GiveMemoryBack(int executables, const Node& node) {
   if (ground_.order.last() == nullptr || ground_.device.open_captures() > 0) return false;
   int evicted = 0;

@@ -3,6 +3,8 @@
 //   Make        makes one for a section whose graph was captured. An evicted one that still waits
 //               for its end is updated, where it may become the graph's; else a new one is
 //               instantiated, and if the device is out of memory the least valuable ones go
+//   UploadAhead has what the first launch of each would set up done now, of a node that is recorded
+//               and not launched
 //   BringBack   makes all that a node lacks after an eviction; all or none
 //   AddSpare    makes a second one for a section whose addresses alternate (section.h). It is made
 //               after the launch of the replay that shows it to be worth it, and only if there is
@@ -41,6 +43,7 @@ class Executables {
   // REQUIRES: the section has a graph. ResourceExhausted if the budget has no room beside the
   // node's other executables, which are not counted yet.
   absl::Status Make(const Node& node, size_t number, Section* section);
+  void UploadAhead(const Node& node);
   absl::Status BringBack(Node* node);
   // Adds a spare if the section's last replays show that it is worth it.
   void ConsiderSpare(const Node& node, size_t number, Section* section) {

@@ -165,6 +165,7 @@ RecordOutcome Recorder::RecordFrom(CheckpointId before, const InputPlan& plan, R
     if (draft.status.ok()) draft.status = Settle(&attempt, call);
     if (draft.status.ok() && call.launches) draft.status = LaunchFirst(&attempt, call);
     if (draft.status.ok()) {
+      if (!call.launches) needs_.executables.UploadAhead(*draft.node);
       return Done(Attach(&attempt, call));
     }
     draft.is_final |= is_recorded;

@@ -145,6 +145,68 @@ TEST_P(CapturesBesideTest, ComparedReplaysBesideACaptureUseMemoryAgain) {
   ExpectFlatWhereOneJoins();
 }
 
+// The tree was called on a stream that joins a capture after that, and goes on on two others. What
+// its steps let go carries the joined stream's name on and on, though that stream uses nothing new.
+TEST_P(CapturesBesideTest, AStreamThatJoinedOnceUsesNoNewMemory) {
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_OK_AND_ASSIGN(std::unique_ptr<Stream> stream, device().NewStream());
+    streams.push_back(std::move(stream));
+  }
+  Stream &joins = *streams[0], &captures = *streams[1];
+  const FunctionId chain =
+      Register("chain", {.kept_outputs = {0}}, [](Launcher& on, Values& inputs) -> Values {
+        Tensor sum = Tensor::From(inputs[0]), kept;
+        for (int i = 0; i < 6 && on.ok(); ++i) {
+          sum = Sum(on, sum, sum);
+          if (i == 2) kept = sum;
+        }
+        return {kept, sum};
+      });
+  const Tensor x = Given(1);
+  // In one step, as RunOn begins one for each call.
+  const auto run = [&](Stream& stream, Value input) {
+    Values inputs, outputs;
+    inputs.push_back(std::move(input));
+    EXPECT_THAT(tree().Run(chain, absl::MakeSpan(inputs), stream, &outputs), IsOk());
+    return outputs;
+  };
+  Stream &b = *streams[2], &c = *streams[3];
+  Value last;
+  run(b, x);
+  last = run(b, x)[1];
+  const Values of_joined = run(joins, x);
+  NewStep();
+  last = run(c, x)[1];
+  const Value held = run(c, last)[1];
+  run(c, std::move(last));
+  for (const auto& stream : streams) ASSERT_THAT(stream->Synchronize(), IsOk());
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Event> event, device().NewEvent({}));
+  ASSERT_THAT(captures.BeginCapture(CaptureMode::kRelaxed), IsOk());
+  ASSERT_THAT(captures.Record(*event), IsOk());
+  ASSERT_THAT(joins.Wait(*event), IsOk());
+  uint64_t at_first = 0;
+  Values first, third;
+  for (int round = 0; round < 10 * kRounds; ++round) {
+    if (round == kRounds) at_first = reserved();
+    NewStep();
+    first = run(b, x);
+    first.pop_back();
+    last = run(c, x)[1];
+    third = run(c, std::move(last));
+    third.pop_back();
+  }
+  EXPECT_EQ(reserved(), at_first);
+  ASSERT_THAT(joins.Record(*event), IsOk());
+  ASSERT_THAT(captures.Wait(*event), IsOk());
+  ASSERT_THAT(captures.EndCapture().status(), IsOk());
+  for (const auto& stream : streams) ASSERT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_EQ(Read(first[0]), Times(PatternOf(1), 8));
+  EXPECT_EQ(Read(third[0]), Times(PatternOf(1), 512));
+  first.clear(), third.clear();
+  CloseTree();
+}
+
 // What is recorded meanwhile may lie in new memory, as its launches come after nothing that cannot
 // be awaited. The next recordings use that memory, too.
 TEST_P(CapturesBesideTest, RecordingsUseMemoryAgain) {
