@@ -17,11 +17,17 @@ uint64_t RoundUp(uint64_t bytes, uint64_t unit) { return (bytes + unit - 1) / un
 
 }  // namespace
 
-uint64_t NextPieceBytes(uint64_t covered, uint64_t needed, uint64_t granularity) {
+uint64_t MostPieceBytes(uint64_t limit_bytes) {
+  constexpr uint64_t kMost = 64 * kMiB, kPart = 16;
+  return limit_bytes == 0 ? kMost : std::clamp(limit_bytes / kPart, 2 * kMiB, kMost);
+}
+
+uint64_t NextPieceBytes(uint64_t covered, uint64_t needed, uint64_t granularity,
+                        uint64_t most_bytes) {
   uint64_t bytes = 2 * kMiB;
   if (covered >= 256 * kMiB || needed >= 16 * kMiB) bytes = 16 * kMiB;
   if (covered >= 1024 * kMiB || needed >= 64 * kMiB) bytes = 64 * kMiB;
-  return RoundUp(bytes, granularity);
+  return RoundUp(std::min(bytes, most_bytes), granularity);
 }
 
 bool PieceRow::RangeIsReady(uint64_t begin, uint64_t end) const {
@@ -62,7 +68,7 @@ uint64_t PieceRow::MissingBytes(uint64_t begin, uint64_t end) const {
     if (inside && !piece.is_mapped()) missing += piece.bytes;
   }
   for (uint64_t covered = covered_bytes_; covered < end;) {
-    uint64_t bytes = NextPieceBytes(covered, end - covered, granularity_);
+    uint64_t bytes = NextPieceBytes(covered, end - covered, granularity_, most_bytes_);
     bytes = std::min(bytes, addresses_.bytes - covered);
     if (bytes == 0) break;
     missing += bytes;
@@ -137,7 +143,8 @@ absl::Status PieceRow::Ready(uint64_t begin, uint64_t end, bool may_unmap,
   }
   const uint32_t count_before = count();
   while (covered_bytes_ < end) {
-    const uint64_t bytes = NextPieceBytes(covered_bytes_, end - covered_bytes_, granularity_);
+    const uint64_t bytes =
+        NextPieceBytes(covered_bytes_, end - covered_bytes_, granularity_, most_bytes_);
     Append(std::min(bytes, addresses_.bytes - covered_bytes_));
   }
   const uint32_t first = PieceAt(begin), last = PieceAt(end - 1);
@@ -252,7 +259,7 @@ void PieceRow::SetSaved(uint32_t index, std::unique_ptr<HostBuffer> saved) {
   if (piece.is_usable()) --unready_;
 }
 
-bool PieceRow::JoinHoles(uint64_t most_bytes) {
+bool PieceRow::JoinHoles() {
   std::vector<Piece> joined;
   const auto is_plain_hole = [](const Piece& piece) {
     return !piece.is_mapped() && piece.saved == nullptr && piece.pins == 0;
@@ -265,7 +272,7 @@ bool PieceRow::JoinHoles(uint64_t most_bytes) {
   for (Piece& piece : pieces_) {
     const bool fits = !joined.empty() && is_plain_hole(joined.back()) && is_plain_hole(piece) &&
                       share_their_fate(joined.back(), piece) &&
-                      joined.back().bytes + piece.bytes <= most_bytes;
+                      joined.back().bytes + piece.bytes <= most_bytes_;
     if (!fits) {
       joined.push_back(std::move(piece));
       continue;

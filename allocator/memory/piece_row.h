@@ -6,8 +6,9 @@
 //
 // One driver call costs 10 to 60 microseconds whatever its size, so pieces grow with the region:
 // 2 MiB while it is small, then 16, then 64; a large request gets large pieces at once. Rounding up
-// wastes a sixteenth of the region at most. A released piece can be mapped again under the same
-// addresses, so everything that was made with them stays valid.
+// wastes a sixteenth of the region at most. A block holds the whole piece that it lies in, so where
+// memory is limited a piece is a sixteenth of that, if it can be so small. A released piece can be
+// mapped again under the same addresses, so everything that was made with them stays valid.
 //
 // A failed call leaves what was there before, unless it says otherwise. Threads: none of its own.
 #ifndef GRAPHTREE_ALLOCATOR_MEMORY_PIECE_ROW_H_
@@ -39,8 +40,11 @@ struct Piece {
   uint64_t contents_lost = 0;   // Growth's clock when the contents were last lost
 };
 
+// How large a piece may be where so many bytes may be mapped; 0: any number.
+uint64_t MostPieceBytes(uint64_t limit_bytes);
 // How large the next piece should be in a row that covers `covered` bytes and needs `needed` more.
-uint64_t NextPieceBytes(uint64_t covered, uint64_t needed, uint64_t granularity);
+uint64_t NextPieceBytes(uint64_t covered, uint64_t needed, uint64_t granularity,
+                        uint64_t most_bytes);
 
 class PieceRow {
  public:
@@ -81,9 +85,11 @@ class PieceRow {
   void SetSaved(uint32_t index, std::unique_ptr<HostBuffer> saved);
   // Takes a piece's access rights away, or gives them back.
   absl::Status SetAccessible(uint32_t index, bool accessible);
-  // Joins neighbouring holes that a wake treats alike, up to `most_bytes`, so that mapping them
-  // again takes fewer, larger pieces. Returns whether indexes of pieces have changed.
-  bool JoinHoles(uint64_t most_bytes);
+  // Joins neighbouring holes that a wake treats alike, so that mapping them again takes fewer,
+  // larger pieces. Returns whether indexes of pieces have changed.
+  bool JoinHoles();
+  // From here on no new piece is larger, as far as granularity allows.
+  void LimitPieces(uint64_t most_bytes) { most_bytes_ = most_bytes; }
 
   // REQUIRES: offset < covered_bytes().
   uint32_t PieceAt(uint64_t offset) const { return piece_of_[offset / granularity_]; }
@@ -116,6 +122,7 @@ class PieceRow {
   Memory& memory_;
   const uint64_t granularity_;
   const AddressRange addresses_;
+  uint64_t most_bytes_ = MostPieceBytes(0);  // of a new piece
   std::vector<Piece> pieces_;
   std::vector<uint32_t> piece_of_;  // for each granule
   uint64_t covered_bytes_ = 0;

@@ -19,7 +19,15 @@ Growth::Growth(const Arena& arena, Door& door, const Ledger& ledger, PoolStreams
       tally_(tally),
       step_(&arena.memory(), arena.range_of(Region::kStep)),
       lasting_(&arena.memory(), arena.range_of(Region::kLasting)),
-      limit_bytes_(arena.options().limit_bytes) {}
+      limit_bytes_(0) {
+  SetLimit(arena.options().limit_bytes);
+}
+
+void Growth::SetLimit(uint64_t bytes) {
+  limit_bytes_ = bytes;
+  step_.LimitPieces(MostPieceBytes(bytes));
+  lasting_.LimitPieces(MostPieceBytes(bytes));
+}
 
 absl::Status Growth::Grow(const RegionExtent& extent, Shortage* shortage) {
   PieceRow& row = this->row(extent.region);

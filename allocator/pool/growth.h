@@ -57,7 +57,7 @@ class Growth {
   const PieceRow& row(Region region) const { return region == Region::kStep ? step_ : lasting_; }
   uint64_t mapped_bytes() const { return step_.mapped_bytes() + lasting_.mapped_bytes(); }
   uint64_t limit_bytes() const { return limit_bytes_; }
-  void SetLimit(uint64_t bytes) { limit_bytes_ = bytes; }
+  void SetLimit(uint64_t bytes);
   // Grows by one with every piece whose contents are lost.
   uint64_t clock() const { return clock_; }
 

@@ -12,13 +12,6 @@
 namespace graphtree {
 namespace {
 
-// A block maps the whole piece that it lies in, so where there is a limit a piece is a small part.
-uint64_t MostJoinedBytes(uint64_t limit_bytes) {
-  constexpr uint64_t kMost = uint64_t{64} << 20;
-  constexpr uint64_t kPart = 16;
-  return limit_bytes == 0 ? kMost : std::min(kMost, limit_bytes / kPart);
-}
-
 bool IsAmong(AddressRange piece, const std::vector<AddressRange>& ranges) {
   if (ranges.empty()) return true;
   return std::any_of(ranges.begin(), ranges.end(),
@@ -120,7 +113,7 @@ absl::Status Parking::ReleaseParked(Region region, const std::vector<AddressRang
     if (end > i) GRAPHTREE_RETURN_IF_ERROR(ReleaseSpan(region, i, end));
     i = std::max(end, i + 1);
   }
-  if (ranges.empty()) row.JoinHoles(MostJoinedBytes(growth_.limit_bytes()));
+  if (ranges.empty()) row.JoinHoles();
   return absl::OkStatus();
 }
 

@@ -478,12 +478,19 @@ TEST_F(PoolMemoryTest, PoolOutlivesStreamsThatItWaitedForAndForgot) {
 }
 
 TEST(NextPieceTest, PiecesGrowWithTheRowAndTheRequest) {
-  EXPECT_EQ(NextPieceBytes(0, 1, 2 * kMiB), 2 * kMiB);
-  EXPECT_EQ(NextPieceBytes(0, 20 * kMiB, 2 * kMiB), 16 * kMiB);
-  EXPECT_EQ(NextPieceBytes(0, 100 * kMiB, 2 * kMiB), 64 * kMiB);
-  EXPECT_EQ(NextPieceBytes(300 * kMiB, 1, 2 * kMiB), 16 * kMiB);
-  EXPECT_EQ(NextPieceBytes(5000 * kMiB, 1, 2 * kMiB), 64 * kMiB);
-  EXPECT_EQ(NextPieceBytes(0, 1, 32 * kMiB), 32 * kMiB) << "what granularity allows";
+  EXPECT_EQ(NextPieceBytes(0, 1, 2 * kMiB, MostPieceBytes(0)), 2 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 20 * kMiB, 2 * kMiB, MostPieceBytes(0)), 16 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 100 * kMiB, 2 * kMiB, MostPieceBytes(0)), 64 * kMiB);
+  EXPECT_EQ(NextPieceBytes(300 * kMiB, 1, 2 * kMiB, MostPieceBytes(0)), 16 * kMiB);
+  EXPECT_EQ(NextPieceBytes(5000 * kMiB, 1, 2 * kMiB, MostPieceBytes(0)), 64 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 1, 32 * kMiB, MostPieceBytes(0)), 32 * kMiB) << "by granularity";
+}
+
+TEST(NextPieceTest, APieceIsASmallPartOfTheLimit) {
+  EXPECT_EQ(MostPieceBytes(8 * kMiB), 2 * kMiB) << "none is smaller";
+  EXPECT_EQ(MostPieceBytes(160 * kMiB), 10 * kMiB);
+  EXPECT_EQ(MostPieceBytes(4096 * kMiB), 64 * kMiB);
+  EXPECT_EQ(NextPieceBytes(0, 100 * kMiB, 2 * kMiB, 9 * kMiB), 10 * kMiB) << "by granularity";
 }
 
 }  // namespace

@@ -37,6 +37,7 @@ class GraphtreePolicy : public Policy {
     return pieces_.empty() ? 0 : pieces_.back().begin + pieces_.back().bytes;
   }
   size_t PieceAt(uint64_t offset) const;
+  uint64_t NextPiece(uint64_t at, uint64_t end) const;
   uint64_t Missing(uint64_t begin, uint64_t end) const;
   bool Map(uint64_t begin, uint64_t end);
   std::vector<bool> PiecesInUse() const;
@@ -53,6 +54,10 @@ size_t GraphtreePolicy::PieceAt(uint64_t offset) const {
   return static_cast<size_t>(after - pieces_.begin()) - 1;
 }
 
+uint64_t GraphtreePolicy::NextPiece(uint64_t at, uint64_t end) const {
+  return NextPieceBytes(at, end - at, kGranularity, MostPieceBytes(limit()));
+}
+
 uint64_t GraphtreePolicy::Missing(uint64_t begin, uint64_t end) const {
   uint64_t missing = 0;
   for (size_t i = 0; i < pieces_.size(); ++i) {
@@ -61,7 +66,7 @@ uint64_t GraphtreePolicy::Missing(uint64_t begin, uint64_t end) const {
     if (inside && !piece.mapped) missing += piece.bytes;
   }
   for (uint64_t at = covered(); at < end;) {
-    const uint64_t bytes = NextPieceBytes(at, end - at, kGranularity);
+    const uint64_t bytes = NextPiece(at, end);
     missing += bytes;
     at += bytes;
   }
@@ -72,7 +77,7 @@ bool GraphtreePolicy::Map(uint64_t begin, uint64_t end) {
   if (!FitsUnderLimit(Missing(begin, end))) Trim();
   if (!FitsUnderLimit(Missing(begin, end))) return false;
   while (covered() < end) {
-    const uint64_t bytes = NextPieceBytes(covered(), end - covered(), kGranularity);
+    const uint64_t bytes = NextPiece(covered(), end);
     pieces_.push_back({covered(), bytes, false});
   }
   for (size_t i = PieceAt(begin); i < pieces_.size() && pieces_[i].begin < end; ++i) {

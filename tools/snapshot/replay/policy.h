@@ -50,6 +50,7 @@ class Policy {
   uint64_t driver_calls() const { return driver_calls_; }
 
  protected:
+  uint64_t limit() const { return limit_; }
   bool FitsUnderLimit(uint64_t more) const { return limit_ == 0 || reserved_ + more <= limit_; }
   void Take(uint64_t bytes) {
     reserved_ += bytes;
