@@ -305,9 +305,8 @@ uint64_t StreamTable::CaptureOfLast() const {
 }
 
 bool StreamTable::IsLostToCapture(const Slot& slot) const {
-  if (device_.open_captures() == 0) return false;
+  // The streams are asked themselves: the device does not know of captures that others have begun.
   const uint64_t own = CaptureOfLast();
-  if (own != 0 && device_.open_captures() == 1) return false;
   return AnyCaptures(slot, [own](const Known& known, uint64_t capture) {
     return capture != own && !MayAwaitBefore(known, capture);
   });

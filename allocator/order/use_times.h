@@ -10,8 +10,8 @@
 // used nothing else: its bit on other bytes, which those joined or had again may carry for ever,
 // says nothing, and bytes that are mapped later may be had without it.
 //
-//   SetAllAside --> all of it is apart --the stream is at work again--> its bit counts from there on
-//                         `---------------- Settle ---------------`--> the ranges count as well
+//   SetAllAside --> all of it is apart --the stream is at work again--> its bit counts from then on
+//                         `---------------- Settle ----------------`--> the ranges count as well
 //
 // Time 0 is before every use. Pure. Cost: Until is asked for each allocation of bytes that several
 // streams have used, and is a few loads.

@@ -8,9 +8,11 @@
 #include "allocator/pool_types.h"
 #include "allocator/tests/pool_fixture.h"
 #include "device/base/status_matchers.h"
+#include "device/device.h"
 #include "device/fault/asked_device.h"
 #include "device/graph.h"
 #include "device/host/host_device.h"
+#include "device/host/native.h"
 #include "device/stream.h"
 #include "gtest/gtest.h"
 
@@ -179,6 +181,32 @@ TEST_F(OthersCapturesTest, NothingBreaksACaptureThatBeginsInBetween) {
       EXPECT_THAT(device_->health(), IsOk());
     }
   }
+}
+
+// Who captures so knows nothing of this library, and the device nothing of the capture.
+TEST(NativeCaptureTest, MemoryIsUsedAgainBesideOne) {
+  const std::unique_ptr<Device> device = *OpenHostDevice({.memory_bytes = 256 * kMiB});
+  const auto native = *NewHostNativeStream(*device);
+  std::unique_ptr<Stream> adopted = *device->AdoptStream(native->handle());
+  std::unique_ptr<Stream> other = *device->NewStream();
+  std::unique_ptr<Pool> pool = *Pool::Create(*device, {});
+  const Block held = *pool->Allocate(192, *adopted);
+  EXPECT_THAT(pool->Free((*pool->Allocate(192, *adopted)).id), IsOk());
+  EXPECT_THAT(pool->Free((*pool->Allocate(192, *other)).id), IsOk());
+  EXPECT_THAT(adopted->Synchronize(), IsOk());
+  ASSERT_THAT(native->BeginCapture(CaptureMode::kRelaxed), IsOk());
+  EXPECT_THAT(pool->Free(held.id), IsOk());
+  for (int round = 0; round < 40; ++round) {
+    const Block first = *pool->Allocate(192, *other), second = *pool->Allocate(192, *other);
+    EXPECT_THAT(pool->Free(first.id), IsOk());
+    EXPECT_THAT(pool->Free(second.id), IsOk());
+  }
+  EXPECT_LE(pool->Stats().mapped_bytes, 4 * kMiB);
+  ASSERT_THAT(native->EndCapture(), IsOk());
+  EXPECT_THAT(other->Synchronize(), IsOk());
+  pool.reset();
+  adopted.reset();
+  other.reset();
 }
 
 }  // namespace
