@@ -12,7 +12,7 @@
 // the device when it is first asked for, and may be forgotten again: capturing, instantiating and
 // patching cost nothing for ops that nobody looks at.
 //
-// Lifetimes: an executable may outlive its graph, and the graphs that it was updated to: it keeps of
+// Lifetimes: an executable may outlive its graph and those that it was updated to, and keeps of
 // them what launches, updates and patches need. Both belong to one device, and are refused by
 // another's streams.
 //

@@ -1,9 +1,8 @@
 // Whether executables of a graph may become another graph's, and another's its.
 //
-// cudaGraphExecUpdate compares kinds, edges and contexts, and refuses what it cannot change. It does
-// not compare all attributes of a kernel node: an executable whose kernels run in clusters of two
-// keeps that when it is updated to a graph without clusters, and reports success. So a graph is
-// taken to be *plain* before an update, or the update is refused:
+// cudaGraphExecUpdate compares kinds, edges and contexts, and refuses what it cannot change. But it
+// is known to be wrong in silence where kernels run in clusters, and what it makes of other rare
+// attributes is not documented. So both graphs of an update have to be *plain*, or it is refused:
 //
 //   kernel node       in clusters, by the launch or its code  not plain
 //                     cooperative                             not plain

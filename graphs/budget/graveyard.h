@@ -42,7 +42,7 @@ class Graveyard {
     for (std::shared_ptr<void>& object : objects) waiting_.objects.push_back(std::move(object));
   }
   void Add(Body body) { waiting_.bodies.push_back(std::move(body)); }
-  // The executable of so many ops that was evicted last, out of the graveyard; null if none is here.
+  // Takes the executable of so many ops out that was evicted last; null if there is none.
   std::unique_ptr<Executable> TakeExecutable(size_t ops);
   bool empty() const { return waiting_.empty() && marked_.empty() && done_.empty(); }
   size_t size() const { return waiting_.size() + marked_.size() + done_.size(); }

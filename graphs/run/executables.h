@@ -13,8 +13,8 @@
 //   full budget:  A's executable --evicted--> graveyard --updated to B's graph--> B's executable
 //
 // So recordings of one topology, as the shapes of a server are, share as many executables as the
-// budget has room for. An update is cheaper than instantiating (tests/bare/share_bench.cc), takes no
-// memory of the device, and holds up no other thread's launches.
+// budget has room for. An update is much cheaper than instantiating (tests/bare/share_bench.cc),
+// takes no memory of the device, and holds up no other thread's launches.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_EXECUTABLES_H_

@@ -58,9 +58,9 @@ class Replayer {
   Replayer& operator=(const Replayer&) = delete;
 
   // Why a call was not replayed although a recording matched: the recording's executables were
-  // evicted and the budget has no room for them now, the pool had no memory for its kept outputs, or
-  // one of its parts wrote over an input that was copied before, or moved a workspace. The call has
-  // its inputs back, and may run eagerly.
+  // evicted and the budget has no room for them now, the pool had no memory for its kept outputs,
+  // or one of its parts wrote over an input that was copied before, or moved a workspace. The call
+  // has its inputs back, and may run eagerly.
   struct NotReplayed {
     Reason reason = Reason::kOverBudget;
     std::string detail;

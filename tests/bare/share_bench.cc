@@ -1,5 +1,5 @@
-// Recordings of one topology that share an executable: what it costs to have it become another's, and
-// where that pays.
+// Recordings of one topology that share an executable: what it costs to have it become another's,
+// and where that pays.
 //
 //   way of the one executable            what the call waits for
 //   destroyed, a new one instantiated    both, and the device's memory

@@ -1,7 +1,7 @@
-// A server of two lanes that parks, wakes, lends and records beside its steps, for long: results are
-// right, budgets hold, and memory is flat.
+// A server of two lanes that parks, wakes, lends and records beside its steps, for long: results
+// are right, budgets hold, and memory is flat.
 //
-//   lane 0, tag "graphs"    ids + the words of "cache", a tag of its own that comes back written anew
+//   lane 0, tag "graphs"    ids + the words of "cache", a tag that comes back written anew
 //   lane 1, tag "others"    ids + ids
 //
 // The sizes that are asked for shift. A few seconds by default; GRAPHTREE_SOAK_SECONDS=N runs for N
@@ -38,7 +38,7 @@ namespace graphtree {
 namespace {
 
 constexpr int64_t kMost = 96;
-constexpr int32_t kMostRecorded = 64;  // larger steps run eagerly, in memory that is idle after them
+constexpr int32_t kMostRecorded = 64;  // larger steps run eagerly, in memory that is idle then
 constexpr int64_t kRoundsByDefault = 4000;
 constexpr uint64_t kPoolBytes = uint64_t{24} << 20;
 constexpr Share kShared = {.nodes = 12, .executables = 8, .executable_bytes = 8 * (120 << 10)};
@@ -86,7 +86,7 @@ class ParkSoakTest : public testing::Test {
     programs_[0] = Made(runtime_->AddProgram(reads));
     programs_[1] = Made(runtime_->AddProgram(Adds("others", 1, {})));
     std::vector<Key> keys;
-    for (int32_t tokens = 8; tokens <= kMostRecorded; tokens += 8) keys.push_back({.tokens = tokens});
+    for (int32_t size = 8; size <= kMostRecorded; size += 8) keys.push_back({.tokens = size});
     for (const ProgramId program : programs_) {
       ASSERT_THAT(runtime_->AddShapes(program, keys), IsOk());
     }
@@ -201,8 +201,8 @@ TEST_F(ParkSoakTest, MemoryIsFlat) {
     replays += lane.tree.replays;
     recordings += lane.tree.recordings;
   }
-  std::printf("%lld rounds, %llu replays, %llu recordings, %d parks, %d loans, heap %llu -> %llu KiB,"
-              " device %llu -> %llu KiB\n",
+  std::printf("%lld rounds, %llu replays, %llu recordings, %d parks, %d loans, "
+              "heap %llu -> %llu KiB, device %llu -> %llu KiB\n",
               static_cast<long long>(round), static_cast<unsigned long long>(replays),
               static_cast<unsigned long long>(recordings), parks_, loans_,
               static_cast<unsigned long long>(heap_.early() >> 10),
