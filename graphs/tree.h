@@ -137,6 +137,7 @@ class Tree {
   // path stays as it is. A later call that the recording serves replays it. OK without effect if a
   // recording serves already. An error that says why, and nothing is done, if a call with these
   // inputs would not be recorded now: the function has not run yet, say, or its body breaks.
+  // ResourceExhausted where there is no memory, or no budget, for the recording.
   // `inputs` are copies, so that they live: a recording in which they die is made by Run alone.
   absl::Status Record(FunctionId function, Values inputs, Stream& stream);
   // Whether Run would do nothing but launch this call's graph, if BeginStep came before it: the

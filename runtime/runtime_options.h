@@ -24,8 +24,8 @@ struct RuntimeOptions {
   // TreeOptions::pool_bytes; 0: only that. A lane maps TreeOptions::initial_bytes of it at first,
   // as far as others have left so much. A lane without a step gives back what nobody uses there
   // when another one lacks memory, and when a program of its leaves; where that does not do for a
-  // step whose need is known, it gives recordings up, too. A recording that is made takes none of
-  // others.
+  // step whose need is known, it gives recordings up, too. So it does for a recording that is tried
+  // again, as it lacked memory before, but not within a plan.
   uint64_t pool_bytes = 0;
   // Recordings, executables and the device memory of these that the trees of one device may have
   // together, and each no more than TreeOptions::budget; 0: only that. It is never exceeded, and a

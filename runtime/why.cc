@@ -31,7 +31,8 @@ constexpr Row kRows[] = {
      "since; it is recorded again"},
     {Why::kVotedDown, "voted_down",
      "another rank runs eagerly, or brought what no common graph serves"},
-    {Why::kNoMemory, "no_memory", "there was no memory to record the shape that serves it"},
+    {Why::kNoMemory, "no_memory",
+     "there was no memory, or no budget, to record the shape that serves it"},
     {Why::kExcluded, "excluded", "the shape that serves it was excluded by the caller"},
     {Why::kFailed, "failed",
      "it failed and its error says why, or the recording of the shape that serves it did, and a "

@@ -24,7 +24,7 @@ enum class Why : uint8_t {
   kNotCommitted,     // recorded, and the caller has not committed its epoch yet
   kStaleDependency,  // recorded with something that has been touched since
   kVotedDown,        // the ranks did not agree on a graph
-  kNoMemory,         // there was no memory to record it
+  kNoMemory,         // there was no memory, or no budget, to record it
   kExcluded,         // the caller excluded it
   kFailed,           // it failed, or its recording did
   kWarmingUp,        // it is being warmed up

@@ -139,34 +139,29 @@ absl::Status TreeCore::Unregister(FunctionId id) {
   return absl::OkStatus();
 }
 
-void TreeCore::GiveUp(const Share& beyond) {
+void TreeCore::GiveRecordings(const std::function<void(Keeper&)>& give) {
   Closed closed;  // by a destructor of an object that a recording held
   std::vector<Body> done;
   const Changing changing(gate());
   if (!changing.is_outermost()) return;
   ground_->foreign->AwaitAllocations();
   const StepMemory::InCall in_call(*ground_->memory);
-  functions_.keeper().GiveUp(beyond);
+  EndPathIfDead();
+  books_.LeaveDeadWay();
+  give(functions_.keeper());
   Bury();
   Bury();
   done = functions_.keeper().graveyard().TakeBodies();
   closed = std::move(closed_inside_);
 }
 
+void TreeCore::GiveUp(const Share& beyond) {
+  GiveRecordings([&](Keeper& keeper) { keeper.GiveUp(beyond); });
+}
+
 uint64_t TreeCore::GiveMemory(uint64_t bytes, const std::string& for_whom) {
-  Closed closed;  // by a destructor of an object that a recording held
-  std::vector<Body> done;
-  const Changing changing(gate());
-  if (!changing.is_outermost()) return 0;
-  ground_->foreign->AwaitAllocations();
-  const StepMemory::InCall in_call(*ground_->memory);
-  EndPathIfDead();
-  books_.LeaveDeadWay();
-  const uint64_t given = functions_.keeper().GiveMemoryAway(bytes, for_whom);
-  Bury();
-  Bury();
-  done = functions_.keeper().graveyard().TakeBodies();
-  closed = std::move(closed_inside_);
+  uint64_t given = 0;
+  GiveRecordings([&](Keeper& keeper) { given = keeper.GiveMemoryAway(bytes, for_whom); });
   return given;
 }
 
@@ -433,9 +428,13 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     if (recorded.next != RecordOutcome::Next::kAgain) break;
   }
   if (!call.launches && recorded.next != RecordOutcome::Next::kDone) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "'", call.function.name, "' was not recorded: ", ReasonSentence(recorded.reason), ": ",
-        recorded.detail));
+    const bool lacks = recorded.reason == Reason::kOutOfPool ||
+                       recorded.reason == Reason::kOutOfDevice ||
+                       recorded.reason == Reason::kOverBudget;
+    return absl::Status(
+        lacks ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kFailedPrecondition,
+        absl::StrCat("'", call.function.name, "' was not recorded: ",
+                     ReasonSentence(recorded.reason), ": ", recorded.detail));
   }
   switch (recorded.next) {
     case RecordOutcome::Next::kDone:

@@ -121,6 +121,8 @@ class TreeCore {
   absl::Status TakeRoute(Call& call, Miss* miss);
   // A replay failed with `status`: returns that, or runs the call eagerly if nothing was replayed.
   absl::Status AfterFailedReplay(const Node& node, Call& call, absl::Status status);
+  // Between calls: has `give` take recordings, also those of a path of which nothing is held.
+  void GiveRecordings(const std::function<void(Keeper&)>& give);
   // Ends the path if nothing of it is held; functions that waited for that leave.
   void EndPathIfDead();
   // Destroys what was evicted and is needed no more. Of a lost tree nobody knows when its work

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "device/device.h"
 #include "graphs/shared_budget.h"
 #include "graphs/tree_options.h"
@@ -73,15 +74,22 @@ class Lanes {
   void ShareTaken(Lane& own);
   // Before a call that may take memory: where the step's lane may come to lack some of what the
   // lanes share, those that have no step give back what nobody uses there. What the step takes is
-  // known from its shape's last run, or guessed from the lane's others. `takes_recordings`: where
-  // it is known, and that does not do, they give recordings up, too (Tree::GiveMemory).
+  // known from its shape's last run, or guessed from the lane's others; a step that may record also
+  // takes what earlier tries have lacked. `takes_recordings`: where it is known, and that does not
+  // do, they give recordings up, too (Tree::GiveMemory).
   void MakeRoomFor(const OpenStep& step, bool takes_recordings = false);
   // The step's body has run, and may have found no memory.
   void NoteAsked(const OpenStep& step, bool has_found_none);
+  // A recording of the shape, which is of the lane, has found no memory. How much it lacked nobody
+  // knows: the next one is taken to need a piece more, and so on.
+  void NoteRecordingLacked(Lane& own, ShapeState* shape);
   // Before the lane's pool is woken, by the thread that has the lane: so many bytes count as the
   // lane's from here on. An error, and they do not, if what the lanes share has not so many left
   // though others have given back what nobody uses there.
   absl::Status MakeRoomToWake(Lane& own, uint64_t bytes);
+  // A device lacked memory for something beside its lanes: those that have no step give back what
+  // nobody uses there, and so do `own`, which the caller has. True if some was given back.
+  bool GiveBackIdle(absl::Span<Lane* const> own = {});
   // A program has left the lane: gives back what nobody uses there. REQUIRES: it has no step.
   void GiveBack(Lane& own);
   // Where memory was lacking: the same error, with what the lanes share, and who has it.

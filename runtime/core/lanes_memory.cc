@@ -1,10 +1,12 @@
 // Who of the lanes may take how much memory, who gives some back, and who has it.
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "allocator/pool.h"
@@ -114,10 +116,12 @@ void Lanes::MakeRoomFor(const OpenStep& step, bool takes_recordings) {
                           : shape.has_run      ? shape.asked_bytes
                                                : std::max(guess, shape.asked_bytes);
   MakeRoom(own, wanted);
-  const uint64_t known = std::min(shape.asked_bytes + shape.lacks_bytes, options_.pool_bytes);
+  const uint64_t lacks =
+      shape.lacks_bytes + (IsReplay(step.choice.why) ? shape.recording_lacks_bytes : 0);
+  const uint64_t known = std::min(shape.asked_bytes + lacks, options_.pool_bytes);
   if (!takes_recordings || known == 0) return;
-  MakeRoom(own, known, absl::StrCat("'", step.program->name(), "' in lane ", own.number,
-                                                " lacked memory"));
+  MakeRoom(own, known,
+           absl::StrCat("'", step.program->name(), "' in lane ", own.number, " lacked memory"));
 }
 
 void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
@@ -129,6 +133,17 @@ void Lanes::NoteAsked(const OpenStep& step, bool has_found_none) {
   step.shape->has_found_none = true;
   step.shape->lacks_bytes =
       std::min(step.shape->lacks_bytes + own.tree->stats().lacked_bytes, options_.pool_bytes);
+}
+
+void Lanes::NoteRecordingLacked(Lane& own, ShapeState* shape) {
+  if (options_.pool_bytes == 0) return;
+  const std::optional<Reason> reason = own.tree->last_call().reason;
+  const bool is_other_budget = reason == Reason::kOverBudget || reason == Reason::kShapeLimit ||
+                               reason == Reason::kGivenUp;
+  if (is_other_budget) return;
+  own.is_short = true;
+  const uint64_t more = shape->recording_lacks_bytes + InPieces(own.device, 1);
+  shape->recording_lacks_bytes = std::min(more, options_.pool_bytes);
 }
 
 uint64_t Lanes::TakenByOthers(const Lane& own) const {
@@ -198,6 +213,18 @@ absl::Status Lanes::MakeRoomToWake(Lane& own, uint64_t bytes) {
   return Explained(own, absl::ResourceExhaustedError(absl::StrCat(
                             "to wake lane ", own.number, " takes ", bytes, " bytes, which are ",
                             all - options_.pool_bytes, " more than are left")));
+}
+
+bool Lanes::GiveBackIdle(absl::Span<Lane* const> own) {
+  bool any = false;
+  for (auto& [place, lane] : lanes_) {
+    if (!absl::c_linear_search(own, lane.get()) && lane->IsBusy()) continue;
+    const uint64_t had = lane->tree->stats().pool_reserved_bytes;
+    TrimLane(*lane, 0);
+    any |= lane->taken_bytes < had;
+  }
+  if (any) limits_are_old_ = true;
+  return any;
 }
 
 void Lanes::GiveBack(Lane& own) {

@@ -260,6 +260,9 @@ absl::Status Parker::Wake(absl::string_view name) {
   const absl::StatusOr<int64_t> begin = LookAt(options_.clock_ns);
   GRAPHTREE_RETURN_IF_ERROR(begin.status());
   absl::Status status = WakeAll(*tag, taken);
+  if (absl::IsResourceExhausted(status) && lanes_.GiveBackIdle(taken.lanes())) {
+    status = WakeAll(*tag, taken);
+  }
   if (status.ok()) {
     status = CheckAll(*tag, taken);
     if (absl::IsDataLoss(status)) tag->damage = status = In("waking", name, status);

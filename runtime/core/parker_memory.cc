@@ -75,8 +75,11 @@ absl::StatusOr<AddressRange> Parker::AddMemory(const MemoryOptions& options) {
                                                       "' was added while '", options.tag,
                                                       "' is parked; wake that first"));
   }
-  absl::StatusOr<std::unique_ptr<ParkableMemory>> made = ParkableMemory::Create(
-      *lanes_.all_devices()[options.device], options.bytes, options.name);
+  Device& device = *lanes_.all_devices()[options.device];
+  auto made = ParkableMemory::Create(device, options.bytes, options.name);
+  if (absl::IsResourceExhausted(made.status()) && lanes_.GiveBackIdle()) {
+    made = ParkableMemory::Create(device, options.bytes, options.name);
+  }
   if (!made.ok()) {
     return absl::Status(made.status().code(), absl::StrCat("making memory '", options.name,
                                                            "' of ", options.bytes, " bytes: ",

@@ -97,14 +97,15 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
     return absl::FailedPreconditionError(
         absl::StrCat("another thread has lane ", lane.number, "; one at a time uses a lane"));
   }
-  Recordings::AfterRun after_run;
+  // What a plan has recorded makes no room for the rest of it.
+  Recordings::How how = {.takes_recordings = false};
   if (looks) {
     work->taken.Look().reset();
-    after_run = [&](CallRoute route) { NoteRun(*program, shape, route, work); };
+    how.after_run = [&](CallRoute route) { NoteRun(*program, shape, route, work); };
   }
   absl::Status status = program->CheckAwake();
   if (status.ok()) {
-    status = recordings_.RecordShape(*program, index, work->stream, after_run);
+    status = recordings_.RecordShape(*program, index, work->stream, how);
   }
   lanes_.ShareMemory(lane);
   lanes_.AskOthers(lane);

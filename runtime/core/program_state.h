@@ -74,6 +74,7 @@ struct ShapeState {
   uint64_t asked_bytes = 0;
   bool has_found_none = false;  // a step of it has found no memory, once
   uint64_t lacks_bytes = 0;     // what its steps have lacked, summed up: eager parts may take that
+  uint64_t recording_lacks_bytes = 0;  // what its recordings have lacked, by a guess
   uint64_t given_up = 0;  // Lane::given_up when it was last replayed
   std::shared_ptr<ShapeWatch> watch;  // what readers on other threads see
 

@@ -52,7 +52,7 @@ absl::Status Recordings::RecordAll(ProgramState& program, Stream& stream) {
     absl::Status first;
     for (uint32_t i = static_cast<uint32_t>(program.table().size()); i-- > 0;) {
       if (program.shape(i).life.is_excluded() || IsGoodWith(now, program, i)) continue;
-      first.Update(RecordShape(program, i, stream));
+      first.Update(RecordShape(program, i, stream, {}));
       lanes_.AskOthers(program.lane());  // so that the next shape finds room
     }
     if (dependencies_.GenerationsOf(program) == now) return first;
@@ -76,30 +76,35 @@ bool Recordings::IsGoodWith(const ShapeLife::Generations& now, ProgramState& pro
 }
 
 absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream,
-                                     const AfterRun& after_run) {
+                                     const How& how) {
   Why why = Why::kFailed;
+  ShapeState& shape = program.shape(index);
   // Steps that failed to record it do not count for who asks for just that.
-  program.lane().tree->EndPause(program.shape(index).function);
-  absl::Status status = TryShape(program, index, stream, after_run, &why);
+  program.lane().tree->EndPause(shape.function);
+  absl::Status status = TryShape(program, index, stream, how, &why);
   if (!status.ok() && lanes_.AskOthers(program.lane())) {
-    program.lane().tree->EndPause(program.shape(index).function);
-    status = TryShape(program, index, stream, after_run, &why);
+    program.lane().tree->EndPause(shape.function);
+    status = TryShape(program, index, stream, how, &why);
   }
-  if (absl::IsResourceExhausted(status)) why = Why::kNoMemory;
+  if (absl::IsResourceExhausted(status)) {
+    why = Why::kNoMemory;
+    lanes_.NoteRecordingLacked(program.lane(), &shape);
+  }
   if (!status.ok()) program.SetFailed(index, why);
   return status;
 }
 
 absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream& stream,
-                                  const AfterRun& after_run, Why* why) {
+                                  const How& how, Why* why) {
   // A body may ask for more warm-ups than one; the tree bounds them.
   const uint64_t most_runs = 2 + options_.tree.warm_up_limit;
-  for (uint64_t run = 0; run < most_runs; ++run) {
-    const bool is_last = run + 1 == most_runs;
-    GRAPHTREE_ASSIGN_OR_RETURN(const bool is_recorded,
-                               RunOnce(program, index, stream, is_last, why));
-    if (after_run != nullptr) after_run(program.lane().tree->last_call().route);
-    if (is_recorded) break;
+  for (uint64_t number = 0; number < most_runs; ++number) {
+    Try run = {.is_last = number + 1 == most_runs, .takes_recordings = how.takes_recordings};
+    const absl::StatusOr<bool> is_recorded = RunOnce(program, index, stream, &run);
+    *why = run.why;
+    GRAPHTREE_RETURN_IF_ERROR(is_recorded.status());
+    if (how.after_run != nullptr) how.after_run(program.lane().tree->last_call().route);
+    if (*is_recorded) break;
   }
   const ShapeState& shape = program.shape(index);
   if (shape.life.is_recorded()) return absl::OkStatus();
@@ -109,7 +114,7 @@ absl::Status Recordings::TryShape(ProgramState& program, uint32_t index, Stream&
 }
 
 absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, Stream& stream,
-                                         bool is_last, Why* why) {
+                                         Try* run) {
   const Choice choice = {
       .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
   GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
@@ -117,27 +122,28 @@ absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, 
       *program.lane().watch,
       {LaneDoing::Kind::kRecording, program.number(), step->shape->watch->id});
   step->block.StagePadding();
-  const absl::Status status = lanes_.Explained(program.lane(), RunToRecord(*step, why));
+  const absl::Status status = lanes_.Explained(program.lane(), RunToRecord(*step, run));
   lanes_.NoteAsked(*step, absl::IsResourceExhausted(status));
   const LastCall last = program.lane().tree->last_call();
   // A workspace that grew in the recording has done so now.
   const bool has_moved = last.reason == Reason::kWorkspaceMoved && absl::IsInternal(status);
-  if (has_moved && !is_last) return false;
+  if (has_moved && !run->is_last) return false;
   if (!status.ok()) return InStep(*step, "recording", status);
   return last.route == CallRoute::kRecorded || last.route == CallRoute::kReplayed;
 }
 
 absl::StatusOr<bool> Recordings::Advance(ProgramState& program, uint32_t index, Stream& stream) {
-  Why why = Why::kFailed;
-  absl::StatusOr<bool> recorded = RunOnce(program, index, stream, /*is_last=*/false, &why);
-  if (!recorded.ok()) NoteFailedServing(program, index, why, recorded.status());
+  Try run;
+  absl::StatusOr<bool> recorded = RunOnce(program, index, stream, &run);
+  if (!recorded.ok()) NoteFailedServing(program, index, run.why, recorded.status());
   return recorded;
 }
 
-absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
+absl::Status Recordings::RunToRecord(OpenStep& step, Try* run) {
   if (step.memory != nullptr) GRAPHTREE_RETURN_IF_ERROR(step.block.Finish());
   Values outputs;
-  lanes_.MakeRoomFor(step);
+  const bool has_lacked = step.shape->recording_lacks_bytes > 0;
+  lanes_.MakeRoomFor(step, run->takes_recordings && has_lacked);
   GRAPHTREE_RETURN_IF_ERROR(LaunchStep(step, &outputs));
   const LastCall last = step.program->lane().tree->last_call();
   const bool is_apart = step.program->options().needs_commit;
@@ -155,11 +161,11 @@ absl::Status Recordings::RunToRecord(OpenStep& step, Why* why) {
     return absl::OkStatus();
   }
   if (last.route != CallRoute::kRanEagerly) return absl::OkStatus();
-  *why = WhyOfRoute(step.choice.why, last, Before::kNothing);
+  run->why = WhyOfRoute(step.choice.why, last, Before::kNothing);
   const std::string words = absl::StrCat(
       "it ran eagerly: ", last.reason.has_value() ? ReasonSentence(*last.reason) : "unknown");
-  return *why == Why::kNoMemory ? absl::ResourceExhaustedError(words)
-                                : absl::InternalError(words);
+  return run->why == Why::kNoMemory ? absl::ResourceExhaustedError(words)
+                                    : absl::InternalError(words);
 }
 
 LastCall Recordings::NoteRoute(OpenStep& step) {
@@ -204,6 +210,9 @@ void Recordings::RecordWhileServing(OpenStep& step) {
 void Recordings::NoteFailedServing(ProgramState& program, uint32_t index, Why why,
                                    const absl::Status& failure) {
   ++program.lane().counts.failed_recordings;
+  if (absl::IsResourceExhausted(failure)) {
+    lanes_.NoteRecordingLacked(program.lane(), &program.shape(index));
+  }
   program.SetFailedServing(index, absl::IsResourceExhausted(failure) ? Why::kNoMemory : why,
                            options_.tree.budget.retry_after);
   if (!options_.tree.warn) return;

@@ -47,11 +47,14 @@ class Recordings {
   // An error while a step is under way, and for a stream that nothing can be recorded on.
   absl::Status MayRecord(ProgramState& program, Stream& stream) const;
   absl::Status Record(ProgramState& program, Stream& stream);
-  // The same for one shape, whether it is recorded or not. `after_run` is told how each run of the
-  // shape went. REQUIRES: the caller has the lane, and the stream is of its device.
+  // The same for one shape, whether it is recorded or not. REQUIRES: the caller has the lane, and
+  // the stream is of its device.
   using AfterRun = std::function<void(CallRoute)>;
-  absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream,
-                           const AfterRun& after_run = nullptr);
+  struct How {
+    AfterRun after_run = nullptr;   // told how each run of the shape went
+    bool takes_recordings = true;   // of idle lanes, if it has lacked memory before
+  };
+  absl::Status RecordShape(ProgramState& program, uint32_t index, Stream& stream, const How& how);
   // Runs the shape once towards its recording: a warm-up, or the recording itself, which is true.
   // What fails is tried again later, as a recording that a step failed to make. REQUIRES: likewise.
   absl::StatusOr<bool> Advance(ProgramState& program, uint32_t index, Stream& stream);
@@ -78,12 +81,16 @@ class Recordings {
  private:
   absl::Status RecordAll(ProgramState& program, Stream& stream);
   static bool IsGoodWith(const ShapeLife::Generations& now, ProgramState& program, uint32_t index);
-  absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream,
-                        const AfterRun& after_run, Why* why);
-  // True: it has a recording now. `is_last`: it must not need another run.
-  absl::StatusOr<bool> RunOnce(ProgramState& program, uint32_t index, Stream& stream, bool is_last,
-                               Why* why);
-  absl::Status RunToRecord(OpenStep& step, Why* why);
+  absl::Status TryShape(ProgramState& program, uint32_t index, Stream& stream, const How& how,
+                        Why* why);
+  struct Try {
+    bool is_last = false;  // it must not need another run
+    bool takes_recordings = true;
+    Why why = Why::kFailed;  // what failed
+  };
+  // True: it has a recording now.
+  absl::StatusOr<bool> RunOnce(ProgramState& program, uint32_t index, Stream& stream, Try* run);
+  absl::Status RunToRecord(OpenStep& step, Try* run);
   void NoteMiss(OpenStep& step, const LastCall& last);
   void NoteRecorded(OpenStep& step);
   // The step ran eagerly, since its shape is recorded without being launched: does that now.

@@ -146,7 +146,9 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
     lanes_.ShareTaken(lane);
   } else {
     lanes_.ShareMemory(lane);
-    lanes_.NoteAsked(step, absl::IsResourceExhausted(status) || step.choice.why == Why::kNoMemory);
+    const bool has_no_recording = step.choice.why == Why::kNoMemory;
+    lanes_.NoteAsked(step, absl::IsResourceExhausted(status) || has_no_recording);
+    if (has_shape && has_no_recording) lanes_.NoteRecordingLacked(lane, step.shape);
     lanes_.AskOthers(lane);
   }
   const int32_t padded = has_shape ? step.choice.key.tokens - step.key.tokens : 0;

@@ -287,9 +287,11 @@ class CrowdedServer {
     return step->why();
   }
   const std::vector<std::string>& warnings() const { return warnings_; }
-  // An executable that was evicted does not come back until the plan is cleared.
+  // An executable that was evicted does not come back until the plan is cleared, and no other
+  // recording's becomes this one's.
   void RefuseExecutables() {
     device_.plan().FailEveryCallOf("Graph.Instantiate", ErrorCode::kOutOfMemory);
+    device_.plan().FailEveryCallOf("Executable.Update", ErrorCode::kOutOfMemory);
   }
 
  private:

@@ -263,6 +263,35 @@ TEST_P(LanesTest, LanesShareOneBudgetOfExecutables) {
   }
 }
 
+// All that lane 0 has is one recording of two sections, of which nothing is held, on its last path.
+TEST_P(LanesTest, AnIdleLanesOnlyRecordingMakesRoom) {
+  RuntimeOptions options;
+  options.shared = {.executables = 2};
+  options.tree.budget.retry_after = 4;
+  OpenRuntime(options);
+  ProgramOptions breaks = DoubleOptions("breaks");
+  breaks.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+    const Values doubled = DoubleBody(on, in);
+    if (!on.ok()) return {};
+    const Tensor out = Tensor::From(doubled[0]);
+    on.Break("nothing", {InOut(out)}, [](Launcher&, absl::Span<const Tensor>) {});
+    const Tensor sum = on.Empty(DType::kI32, {in.key().tokens});
+    if (!on.ok()) return {};
+    on.Launch(AddKernel(), TestShape(), {Out(sum), In(out), In(out), Val(8u)});
+    return {sum};
+  };
+  ASSERT_OK_AND_ASSIGN(const ProgramId first, runtime().AddProgram(std::move(breaks)));
+  ASSERT_THAT(runtime().AddShapes(first, {{.tokens = 8}}, Mode::kSegmented), IsOk());
+  for (int i = 0; i < 4; ++i) StepWith(first, IdsFrom(i, 8));
+  ASSERT_EQ(runtime().tree(0)->stats().executables, 2u);
+  ProgramOptions plain = DoubleOptions("plain");
+  plain.lane = 1;
+  ASSERT_OK_AND_ASSIGN(const ProgramId second, runtime().AddProgram(std::move(plain)));
+  ASSERT_THAT(runtime().AddShapes(second, {{.tokens = 8}}), IsOk());
+  for (int i = 0; i < 40; ++i) StepWith(second, IdsFrom(i, 8));
+  EXPECT_GT(runtime().tree(1)->stats().replays, 20u);
+}
+
 TEST_P(LanesTest, LanesOfTwoThreadsTakeNoMoreThanTheyShare) {
   if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
   RuntimeOptions options;

@@ -199,6 +199,38 @@ TEST_P(ParkFaultsTest, AnyOneCallMayFail) {
 }
 
 // Steps of one lane go on while another lane is parked and woken, again and again.
+// One step has taken nearly all of a small device, and nobody uses that any more.
+TEST(ParkMemoryTest, WhatAnIdleLaneDoesNotUseIsThereForOthers) {
+  const std::unique_ptr<Device> device = *OpenHostDevice({.memory_bytes = uint64_t{32} << 20});
+  const std::unique_ptr<Stream> stream = *device->NewStream();
+  std::unique_ptr<Runtime> runtime = *Runtime::Create(*device, {});
+  ProgramOptions large = Adds("large", "graphs", 0);
+  large.needs = {"cache"};
+  large.body = [adds = large.body](Launcher& on, const ProgramInputs& in) -> Values {
+    const Tensor most = on.Empty(DType::kU8, {int64_t{25} << 20});
+    return on.ok() ? adds(on, in) : Values();
+  };
+  const ProgramId program = *runtime->AddProgram(std::move(large));
+  const auto fill = [&] {
+    Values outputs;
+    EXPECT_THAT(RunStep(*runtime, program, 1, *stream, &outputs), IsOk());
+  };
+  ASSERT_THAT(runtime->AddMemory({.tag = "cache", .name = "first", .bytes = 2 << 20}), IsOk());
+  fill();
+  EXPECT_THAT(runtime->AddMemory({.tag = "other", .name = "second", .bytes = 4 << 20}), IsOk());
+  ASSERT_THAT(runtime->Park("other", Contents::kDrop), IsOk());
+  fill();
+  EXPECT_THAT(runtime->Wake("other"), IsOk());
+  ASSERT_THAT(runtime->Park("other", Contents::kDrop), IsOk());
+  ASSERT_THAT(runtime->RemoveMemory("second"), IsOk());
+  fill();
+  for (int i = 0; i < 4; ++i) {
+    const auto added = runtime->AddProgram(Adds("more " + std::to_string(i), "graphs", 0));
+    EXPECT_THAT(added, IsOk());
+  }
+  runtime = nullptr;
+}
+
 TEST(ParkThreadsTest, OneReplaysAndOneParks) {
   const std::unique_ptr<Device> device = MakeHost();
   {

@@ -161,6 +161,44 @@ TEST_P(SharedPoolTest, NoRecordingStarvesWhatRunsAtOnce) {
 }
 
 // Nobody has been told what the part takes; once it has found nothing, others give back before it.
+// An idle lane's recordings hold nearly all of the memory. A shape of another lane that steps alone
+// would have recorded is recorded ahead, too, and where recordings are made apart.
+TEST_P(SharedPoolTest, ARecordingThatLackedMemoryHasWhatIdleLanesHold) {
+  for (const bool is_apart : {false, true}) {
+    Open();
+    const ProgramId idle = AddSized(0, 7 << 20);  // 28 MiB
+    ASSERT_THAT(runtime().AddShapes(idle, {{.tokens = 1}}), IsOk());
+    for (int i = 0; i < 4; ++i) ASSERT_THAT(RunOnce(idle), IsOk());
+    ProgramOptions options = DoubleOptions(is_apart ? "apart" : "ahead");
+    options.lane = 1;
+    if (!is_apart) options.kept_outputs = {0};
+    options.needs_commit = is_apart;
+    options.body = [](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor large = on.Empty(DType::kU8, {3900000});
+      const Tensor out = on.Empty(DType::kI32, {in.key().tokens});
+      if (!on.ok()) return {};
+      on.Fill(large, 4);
+      on.Launch(AddKernel(), TestShape(), {Out(out), In(in.slot(0)), In(in.slot(0)), Val(1u)});
+      return {out};
+    };
+    ASSERT_OK_AND_ASSIGN(const ProgramId program, runtime().AddProgram(std::move(options)));
+    ASSERT_THAT(runtime().AddShapes(program, {{.tokens = 1}}), IsOk());
+    if (!is_apart) {
+      EXPECT_THAT(runtime().Record(program, a()),
+                  FailsWith(absl::StatusCode::kResourceExhausted, "lane 0 has"))
+          << "what was recorded before stays at first";
+      EXPECT_THAT(runtime().Record(program, a()), IsOk());
+    }
+    for (int i = 0; i < 60; ++i) {
+      ASSERT_THAT(RunOnce(program), IsOk());
+      ASSERT_THAT(runtime().Commit(runtime().epoch()), IsOk());
+    }
+    EXPECT_GE(runtime().tree(1)->stats().replays, is_apart ? 40u : 60u);
+    EXPECT_LE(ReservedOfTwo(), kTotal);
+    for (int i = 0; i < 4; ++i) ASSERT_THAT(RunOnce(idle), IsOk());
+  }
+}
+
 TEST_P(SharedPoolTest, APartOfAReplayStarvesOnce) {
   Open();
   ProgramOptions options = DoubleOptions("breaks");
