@@ -9,7 +9,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/cuda/gpu_fixture.h"
-#include "device/cuda/gpu_test_kernels.h"
 #include "device/error.h"
 
 namespace graphtree {
