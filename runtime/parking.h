@@ -65,7 +65,8 @@ constexpr const char* ContentsName(Contents contents) {
   return contents == Contents::kDrop ? "drop" : contents == Contents::kKeep ? "keep" : "pinned";
 }
 
-// Memory of the caller's that the runtime makes, so that it can leave and come back under a tag.
+// Memory of the caller's that the runtime makes, so that it can leave and come back under a tag. A
+// tag that no memory and no program has or needs any more is forgotten, with what metrics count.
 struct MemoryOptions {
   std::string tag;
   std::string name;     // for errors and for RemoveMemory

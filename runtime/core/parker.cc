@@ -95,6 +95,17 @@ bool Parker::IsUsed(absl::string_view name) const {
   return is_used || !found->second.memory.empty() || found->second.is_parked;
 }
 
+void Parker::ForgetIfUnused(const std::string& name) {
+  bool is_used = IsUsed(name);
+  programs_.ForEach([&](ProgramId, const ProgramState& program) {
+    is_used |= program.Needs(name);
+  });
+  const auto found = tags_.find(name);
+  if (is_used || found == tags_.end()) return;
+  watch_.RemoveTag(found->second.watch.get());
+  tags_.erase(found);
+}
+
 absl::StatusOr<Parker::Tag*> Parker::Find(absl::string_view name) {
   if (!name.empty() && IsUsed(name)) return &Make(name);
   std::vector<std::string> there;
@@ -280,6 +291,7 @@ absl::Status Parker::Wake(absl::string_view name) {
   if (end.ok()) {
     tag->watch->wake_times.Add(static_cast<uint64_t>(std::max<int64_t>(*end - *begin, 1)));
   }
+  ForgetIfUnused(std::string(name));
   return absl::OkStatus();
 }
 

@@ -78,6 +78,8 @@ class Parker {
   absl::StatusOr<Tag*> Find(absl::string_view tag);
   Tag& Make(absl::string_view tag);
   bool IsUsed(absl::string_view tag) const;
+  // A tag that nothing has or needs any more goes, with what was counted of it.
+  void ForgetIfUnused(const std::string& tag);
   absl::Status CheckNotInBody(absl::string_view tag, absl::string_view what) const;
   absl::Status CheckAllSayThatTheyNeed(absl::string_view name, const Tag& tag) const;
   static absl::Status AwaitTree(Tree& tree);

@@ -111,6 +111,7 @@ absl::Status Parker::RemoveMemory(absl::string_view name) {
                                std::min(tag.watch->saved_bytes.get(),
                                         found->memory->saved_bytes()));
     tag.memory.erase(found);
+    ForgetIfUnused(std::string(tag_name));
     return absl::OkStatus();
   }
   return absl::NotFoundError(absl::StrCat("there is no memory '", name, "'"));

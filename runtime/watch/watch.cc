@@ -34,6 +34,11 @@ void Watch::AddTag(std::shared_ptr<const TagWatch> tag) {
   tags_.push_back(std::move(tag));
 }
 
+void Watch::RemoveTag(const TagWatch* tag) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::erase_if(tags_, [tag](const auto& one) { return one.get() == tag; });
+}
+
 std::vector<std::shared_ptr<const TagWatch>> Watch::tags() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   return tags_;

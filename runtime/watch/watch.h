@@ -126,6 +126,7 @@ class Watch {
   void RemoveProgram(uint32_t number);
 
   void AddTag(std::shared_ptr<const TagWatch> tag);
+  void RemoveTag(const TagWatch* tag);
   // In the order in which they were first used.
   std::vector<std::shared_ptr<const TagWatch>> tags() const;
 

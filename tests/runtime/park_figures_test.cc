@@ -83,6 +83,28 @@ TEST_P(ParkFiguresTest, TheLedgerAddsUpWhileLanesAreParked) {
   }
 }
 
+TEST_P(ParkFiguresTest, ATagThatNothingHasIsForgotten) {
+  const size_t tags = runtime().metrics().tags.size();
+  for (int i = 0; i < 5; ++i) {
+    const std::string tag = "request " + std::to_string(i);
+    ASSERT_THAT(runtime().AddMemory({.tag = tag, .name = "first", .bytes = 512}), IsOk());
+    ASSERT_THAT(runtime().AddMemory({.tag = tag, .name = "second", .bytes = 512}), IsOk());
+    EXPECT_EQ(runtime().metrics().tags.size(), tags + 1);
+    if (i % 2 == 1) {
+      ASSERT_THAT(runtime().Park(tag, Contents::kDrop), IsOk());
+    }
+    ASSERT_THAT(runtime().RemoveMemory("first"), IsOk());
+    ASSERT_THAT(runtime().RemoveMemory("second"), IsOk());
+    EXPECT_EQ(runtime().metrics().tags.size(), tags + i % 2) << "parked, until it is woken";
+    if (i % 2 == 1) {
+      ASSERT_THAT(runtime().Wake(tag), IsOk());
+    }
+    EXPECT_EQ(runtime().metrics().tags.size(), tags);
+  }
+  ASSERT_THAT(runtime().RemoveMemory("cache"), IsOk());
+  EXPECT_EQ(runtime().metrics().tags.size(), tags) << "a program needs it";
+}
+
 TEST_P(ParkFiguresTest, MetricsTellWhatIsParked) {
   EXPECT_FALSE(Of("kv_cache").is_parked);
   EXPECT_GE(Of("kv_cache").memory_bytes, 5000u);
