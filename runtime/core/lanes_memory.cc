@@ -102,8 +102,11 @@ void Lanes::ShareMemory(Lane& own) {
 
 void Lanes::ShareTaken(Lane& own) {
   if (options_.pool_bytes == 0) return;
-  // After every replay: so the pool is asked alone.
-  if (own.tree->pool().Stats().mapped_bytes != own.taken_bytes) ShareMemory(own);
+  // After every replay: so the pool is asked alone. Another lane's thread may be in the tree now,
+  // as it saw no step here just before.
+  uint64_t mapped = 0;
+  own.tree->Inspect([&] { mapped = own.tree->pool().Stats().mapped_bytes; });
+  if (mapped != own.taken_bytes) ShareMemory(own);
 }
 
 void Lanes::MakeRoomFor(const OpenStep& step, bool takes_recordings) {
