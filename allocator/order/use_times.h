@@ -6,9 +6,10 @@
 //   everywhere, by bit    a graph was launched there: until that time its work may use any bytes
 //   aside                 ranges that count apart, and not in the above (set_aside.h)
 //
-// All that a stream may use can be set aside. For as long as the stream is given nothing new it has
-// used nothing else: its bit on other bytes, which those joined or had again may carry for ever,
-// says nothing, and bytes that are mapped later may be had without it.
+// All bytes that a stream may have used can be set aside. As long as the stream is given no new
+// work and no new memory it uses no other bytes. Other bytes may still carry its bit: those that
+// were joined to bytes of the stream's, or were placed there before. That bit is not counted, so
+// bytes that are mapped later may be had without a wait for the stream.
 //
 //   SetAllAside --> all of it is apart --the stream is at work again--> its bit counts from then on
 //                         `---------------- Settle ----------------`--> the ranges count as well

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "allocator/memory/piece_row.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -48,12 +49,10 @@ absl::StatusOr<uint64_t> RegionBytes(Device& device, const PoolOptions& options)
   return RoundUp(std::max(bytes, unit), unit);
 }
 
-// Sectors of 16 MiB, and of 2 MiB at least, as the smallest pieces.
+// Sectors of 16 MiB, or of less where no piece may be so large.
 int SectorShift(uint64_t limit_bytes) {
-  constexpr int kMost = 24, kLeast = 21;
-  constexpr uint64_t kParts = 16;
-  int shift = kMost;
-  while (limit_bytes > 0 && shift > kLeast && (kParts << shift) > limit_bytes) --shift;
+  int shift = 24;
+  while ((uint64_t{1} << shift) > MostPieceBytes(limit_bytes)) --shift;
   return shift;
 }
 

@@ -15,8 +15,8 @@
 //
 // Shared by the graph that was captured, by executables made from it, whose ops CUDA names by its
 // nodes, and by executables that were updated to it, which must know which function an op runs now.
-// REQUIRES: the device's context is current in every call, and in
-// the destructor. Threads: safe from several, but for Forget.
+// REQUIRES: the device's context is current in every call, and in the destructor. Threads: safe
+// from several, but for Forget.
 #ifndef GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
 #define GRAPHTREE_DEVICE_CUDA_NATIVE_GRAPH_H_
 

@@ -1,4 +1,4 @@
-// Instantiates graphs within the budget.
+// Updates what was evicted, or instantiates graphs, within the budget.
 #include "graphs/run/executables.h"
 
 #include <memory>

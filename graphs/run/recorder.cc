@@ -278,13 +278,13 @@ absl::Status Recorder::LaunchFirst(Attempt* attempt, const Call& call) {
     GRAPHTREE_RETURN_IF_ERROR(needs_.checks.Await(call, node->sites, stream));
   } else {
     GRAPHTREE_RETURN_IF_ERROR(needs_.kept.Place(node, stream));
-  }
-  if (node->section.executable != nullptr && node->cuts.empty()) {
-    GRAPHTREE_RETURN_IF_ERROR(needs_.launcher.LaunchNode(node, attempt->originals, stream));
-    draft.was_launched = true;
-    if (absl::Status done = needs_.checks.Await(call, node->sites, stream); !done.ok()) {
-      SectionLauncher::GiveBackDraws(node);
-      return done;
+    if (node->section.executable != nullptr) {
+      GRAPHTREE_RETURN_IF_ERROR(needs_.launcher.LaunchNode(node, attempt->originals, stream));
+      draft.was_launched = true;
+      if (absl::Status done = needs_.checks.Await(call, node->sites, stream); !done.ok()) {
+        SectionLauncher::GiveBackDraws(node);
+        return done;
+      }
     }
   }
   RedirectKept(&draft);

@@ -1,5 +1,5 @@
-// What it costs that a function comes in many shapes: the first time of each, and the return of one
-// whose executable was evicted. On every device that is there.
+// What it costs that a function comes in many shapes: the first time of each. On every device that
+// is there. The return of one whose executable was evicted is in share_bench.cc.
 #include <memory>
 #include <string>
 
@@ -54,41 +54,6 @@ Outcome ColdStart(const char* device) {
   return pair;
 }
 
-// Two shapes in turn with room for one executable: each call evicts the other's, instantiates and
-// launches. Bare: destroy, instantiate, launch.
-Outcome BackFromEviction(const char* device) {
-  absl::StatusOr<std::unique_ptr<ShapesWorld>> world = ShapesWorld::Make(device, 2, 100);
-  if (!world.ok()) return Skipped(std::string(world.status().message()));
-  ShapesWorld& w = **world;
-  TreeBudget budget;
-  budget.executables = 1;
-  GRAPHTREE_RETURN_IF_ERROR(w.OpenTree(budget));
-  for (uint32_t call = 0; call < 8; ++call) GRAPHTREE_RETURN_IF_ERROR(w.Call(call % 2));
-  for (uint32_t shape = 0; shape < 2; ++shape) GRAPHTREE_RETURN_IF_ERROR(w.MeetBare(shape));
-  GRAPHTREE_RETURN_IF_ERROR(w.BackBare(0));
-  GRAPHTREE_RETURN_IF_ERROR(w.BackBare(1));
-  absl::Status status;
-  uint32_t ours_turn = 0, bare_turn = 0;
-  bench::TimingOptions options;
-  options.most_calls = 1;
-  options.batches = 301;
-  options.between = [&] { status.Update(w.Drain()); };
-  const uint64_t back_before = w.stats().instantiated_again;
-  const uint64_t recordings = w.stats().recordings;
-  const Measurement pair = ComparePair([&] { status.Update(w.Call(ours_turn++ % 2)); },
-                                       [&] { status.Update(w.BackBare(bare_turn++ % 2)); },
-                                       options);
-  if (!status.ok()) return status;
-  if (w.stats().instantiated_again - back_before != ours_turn ||
-      w.stats().recordings != recordings) {
-    return absl::InternalError(absl::StrCat(ours_turn, " calls brought back ",
-                                            w.stats().instantiated_again - back_before,
-                                            " executables and recorded ",
-                                            w.stats().recordings - recordings, " times"));
-  }
-  return pair;
-}
-
 bool RegisterAll() {
   for (const char* device : {"host", "cuda"}) {
     RegisterRow({.name = absl::StrCat("tree.", device, ".cold_start.32x96"),
@@ -96,12 +61,6 @@ bool RegisterAll() {
                  .against = "an eager run, capture, instantiate and launch of each",
                  .goal = "ratio <= 1.2"},
                 [device] { return ColdStart(device); });
-    RegisterRow({.name = absl::StrCat("tree.", device, ".back_from_eviction.100"),
-                 .ours = "a call whose executable of 100 kernels was evicted",
-                 .against = "destroy another, instantiate, launch",
-                 // The host device instantiates in a fraction of what CUDA takes.
-                 .goal = device == std::string("host") ? "difference <= 5 us" : "ratio <= 1.05"},
-                [device] { return BackFromEviction(device); });
   }
   return true;
 }

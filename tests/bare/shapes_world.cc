@@ -18,17 +18,8 @@ constexpr uint32_t kStepWords = 256;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ShapesWorld>> ShapesWorld::Make(const std::string& device,
-                                                               uint32_t shapes,
-                                                               uint32_t kernels) {
-  std::unique_ptr<ShapesWorld> world(new ShapesWorld());
-  GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device, shapes, kernels, std::nullopt));
-  return world;
-}
-
-absl::StatusOr<std::unique_ptr<ShapesWorld>> ShapesWorld::MakeOfOneSize(const std::string& device,
-                                                                        uint32_t shapes,
-                                                                        uint32_t kernels,
-                                                                        uint32_t differ) {
+                                                               uint32_t shapes, uint32_t kernels,
+                                                               std::optional<uint32_t> differ) {
   std::unique_ptr<ShapesWorld> world(new ShapesWorld());
   GRAPHTREE_RETURN_IF_ERROR(world->SetUp(device, shapes, kernels, differ));
   return world;

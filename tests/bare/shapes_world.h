@@ -27,12 +27,10 @@ namespace graphtree {
 
 class ShapesWorld {
  public:
-  static absl::StatusOr<std::unique_ptr<ShapesWorld>> Make(const std::string& device,
-                                                           uint32_t shapes, uint32_t kernels);
-  static absl::StatusOr<std::unique_ptr<ShapesWorld>> MakeOfOneSize(const std::string& device,
-                                                                    uint32_t shapes,
-                                                                    uint32_t kernels,
-                                                                    uint32_t differ);
+  // `differ`: the shapes are of one size and differ in so many kernels.
+  static absl::StatusOr<std::unique_ptr<ShapesWorld>> Make(
+      const std::string& device, uint32_t shapes, uint32_t kernels,
+      std::optional<uint32_t> differ = std::nullopt);
   ~ShapesWorld();
 
   // A fresh tree.

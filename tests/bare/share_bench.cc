@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "graphs/budget.h"
+#include "graphs/tree_stats.h"
 #include "tests/bare/bench_device.h"
 #include "tests/bare/shapes_world.h"
 #include "tests/kernels/kernels.h"
@@ -35,13 +36,12 @@ constexpr uint32_t kOps = 500;
 bench::TimingOptions OneByOne() {
   bench::TimingOptions options;
   options.most_calls = 1;
-  options.batches = 151;
+  options.batches = 301;
   return options;
 }
 
 // Shapes in turn, with room for one executable. Bare: destroy, instantiate, launch.
-Outcome InTurn(const char* device, uint32_t shapes, uint32_t differ) {
-  auto world = ShapesWorld::MakeOfOneSize(device, shapes, kOps, differ);
+Outcome InTurn(absl::StatusOr<std::unique_ptr<ShapesWorld>> world, uint32_t shapes) {
   if (!world.ok()) return Skipped(std::string(world.status().message()));
   ShapesWorld& w = **world;
   TreeBudget budget;
@@ -50,20 +50,25 @@ Outcome InTurn(const char* device, uint32_t shapes, uint32_t differ) {
   for (uint32_t call = 0; call < 4 * shapes; ++call) {
     GRAPHTREE_RETURN_IF_ERROR(w.Call(call % shapes));
   }
-  for (uint32_t s = 0; s < shapes; ++s) GRAPHTREE_RETURN_IF_ERROR(w.RecordBare(s));
+  for (uint32_t s = 0; s < shapes; ++s) GRAPHTREE_RETURN_IF_ERROR(w.MeetBare(s));
   for (uint32_t s = 0; s < shapes; ++s) GRAPHTREE_RETURN_IF_ERROR(w.BackBare(s));
   absl::Status status;
   uint32_t ours_turn = 0, bare_turn = 0;
   bench::TimingOptions options = OneByOne();
   options.between = [&] { status.Update(w.Drain()); };
-  const uint64_t updates = w.stats().updates.count();
+  const TreeStats before = w.stats();
   const Measurement pair = ComparePair([&] { status.Update(w.Call(ours_turn++ % shapes)); },
                                        [&] { status.Update(w.BackBare(bare_turn++ % shapes)); },
                                        options);
   GRAPHTREE_RETURN_IF_ERROR(status);
-  if (w.stats().updates.count() - updates != ours_turn) {
-    return absl::InternalError(absl::StrCat(ours_turn, " calls made ",
-                                            w.stats().updates.count() - updates, " updates"));
+  const TreeStats now = w.stats();
+  const uint64_t back = now.instantiated_again - before.instantiated_again;
+  const uint64_t updates = now.updates.count() - before.updates.count();
+  const uint64_t recordings = now.recordings - before.recordings;
+  if (back != ours_turn || updates != ours_turn || recordings != 0) {
+    return absl::InternalError(absl::StrCat(ours_turn, " calls brought back ", back,
+                                            " executables, ", updates, " by updates, and recorded ",
+                                            recordings, " times"));
   }
   return pair;
 }
@@ -160,6 +165,12 @@ Outcome Updated(const char* device, uint32_t differ) {
 
 bool RegisterAll() {
   for (const char* device : {"host", "cuda"}) {
+    RegisterRow({.name = absl::StrCat("tree.", device, ".back_from_eviction.100"),
+                 .ours = "a call whose executable of 100 kernels was evicted",
+                 .against = "destroy another, instantiate, launch",
+                 // The host device instantiates in a fraction of what CUDA takes.
+                 .goal = device == std::string("host") ? "difference <= 5 us" : "ratio <= 1.05"},
+                [device] { return InTurn(ShapesWorld::Make(device, 2, 100), 2); });
     for (const uint32_t shapes : {2u, 8u}) {
       for (const uint32_t differ : {1u, 100u, kOps - 1}) {
         RegisterRow({.name = absl::StrCat("runtime.share.", device, ".", shapes, "_in_turn.",
@@ -168,7 +179,9 @@ bool RegisterAll() {
                      .against = "destroy another, instantiate, launch",
                      // The host device instantiates in a fraction of what CUDA takes.
                      .goal = device == std::string("host") ? "" : "ratio <= 1"},
-                    [=] { return InTurn(device, shapes, differ); });
+                    [=] {
+                      return InTurn(ShapesWorld::Make(device, shapes, kOps, differ), shapes);
+                    });
       }
     }
     for (const uint32_t differ : {1u, 10u, 100u, kOps}) {

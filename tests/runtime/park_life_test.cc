@@ -12,15 +12,13 @@
 #include "device/fault/every_call.h"
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
-#include "graphs/layout.h"
 #include "graphs/launcher.h"
 #include "graphs/tensor.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/parking.h"
 #include "runtime/runtime.h"
-#include "tests/kernels/kernels.h"
-#include "tests/kernels/launches.h"
+#include "tests/runtime/adding_program.h"
 
 namespace graphtree {
 namespace {
@@ -30,24 +28,8 @@ using Ids = std::vector<int32_t>;
 
 std::unique_ptr<Device> MakeHost() { return *OpenHostDevice(); }
 
-// ids + the words at `known`, if there are any; else 2 * ids.
 ProgramOptions Adds(std::string name, std::string tag, uint32_t lane, AddressRange known = {}) {
-  ProgramOptions options;
-  options.name = std::move(name);
-  options.tag = std::move(tag);
-  options.lane = lane;
-  options.slots = {{.name = "ids", .sizes = {kMost}, .rows = KeyField::kTokens}};
-  options.body = [known](Launcher& on, const ProgramInputs& in) -> Values {
-    const Tensor out = on.Empty(DType::kI32, {in.key().tokens});
-    if (!on.ok()) return {};
-    const Tensor other = known.empty()
-                             ? in.slot(0)
-                             : Tensor::Foreign(known.base, Layout::Of(DType::kI32, {kMost}));
-    on.Launch(AddKernel(), TestShape(),
-              {Out(out), In(in.slot(0)), In(other), Val(static_cast<uint32_t>(in.key().tokens))});
-    return {out};
-  };
-  return options;
+  return AddingProgram(std::move(name), std::move(tag), lane, kMost, known);
 }
 
 absl::Status RunStep(Runtime& runtime, ProgramId program, int32_t first, Stream& stream,

@@ -21,8 +21,6 @@
 #include "device/base/status_matchers.h"
 #include "device/device.h"
 #include "device/host/host_device.h"
-#include "graphs/launcher.h"
-#include "graphs/layout.h"
 #include "graphs/tensor.h"
 #include "gtest/gtest.h"
 #include "runtime/lending.h"
@@ -30,8 +28,7 @@
 #include "runtime/parking.h"
 #include "runtime/progress.h"
 #include "runtime/runtime.h"
-#include "tests/kernels/kernels.h"
-#include "tests/kernels/launches.h"
+#include "tests/runtime/adding_program.h"
 #include "tests/tree/flat.h"
 
 namespace graphtree {
@@ -50,25 +47,6 @@ T Made(absl::StatusOr<T> made) {
   return *std::move(made);
 }
 
-ProgramOptions Adds(std::string name, uint32_t lane, AddressRange known) {
-  ProgramOptions options;
-  options.name = name;
-  options.tag = std::move(name);
-  options.lane = lane;
-  options.slots = {{.name = "ids", .sizes = {kMost}, .rows = KeyField::kTokens}};
-  options.body = [known](Launcher& on, const ProgramInputs& in) -> Values {
-    const Tensor out = on.Empty(DType::kI32, {in.key().tokens});
-    if (!on.ok()) return {};
-    const Tensor other = known.empty()
-                             ? in.slot(0)
-                             : Tensor::Foreign(known.base, Layout::Of(DType::kI32, {kMost}));
-    on.Launch(AddKernel(), TestShape(),
-              {Out(out), In(in.slot(0)), In(other), Val(static_cast<uint32_t>(in.key().tokens))});
-    return {out};
-  };
-  return options;
-}
-
 class ParkSoakTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -81,10 +59,10 @@ class ParkSoakTest : public testing::Test {
     runtime_ = Made(Runtime::Create(*device_, options));
     cache_ = Made(runtime_->AddMemory({.tag = "cache", .name = "cache", .bytes = 4 * kMost}));
     FillCache();
-    ProgramOptions reads = Adds("graphs", 0, cache_);
+    ProgramOptions reads = AddingProgram("graphs", "graphs", 0, kMost, cache_);
     reads.needs = {"cache"};
     programs_[0] = Made(runtime_->AddProgram(reads));
-    programs_[1] = Made(runtime_->AddProgram(Adds("others", 1, {})));
+    programs_[1] = Made(runtime_->AddProgram(AddingProgram("others", "others", 1, kMost)));
     std::vector<Key> keys;
     for (int32_t size = 8; size <= kMostRecorded; size += 8) keys.push_back({.tokens = size});
     for (const ProgramId program : programs_) {
