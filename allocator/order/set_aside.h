@@ -15,6 +15,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/types/span.h"
+
 namespace graphtree {
 
 // In quanta, like placement.
@@ -32,6 +34,17 @@ class SetAside {
     if (ranges_.size() == kMost) return false;
     ranges_.push_back({number, quanta});
     bits_ |= 1u << number;
+    return true;
+  }
+  // Puts these ranges in the place of all that the number has. False if there are too many: then
+  // nothing changes.
+  bool Replace(uint32_t number, absl::Span<const Quanta> quanta) {
+    const auto own = std::count_if(ranges_.begin(), ranges_.end(), [number](const Range& range) {
+      return range.number == number;
+    });
+    if (ranges_.size() - static_cast<size_t>(own) + quanta.size() > kMost) return false;
+    Drop(number);
+    for (const Quanta range : quanta) Add(number, range);
     return true;
   }
   void Drop(uint32_t number) {

@@ -50,11 +50,7 @@ class UseTimes {
   // All that the stream may use lies in these bytes. Changes nothing if there are too many ranges,
   // or if all is set aside already.
   void SetAllAside(uint32_t number, absl::Span<const Quanta> bytes) {
-    if (IsAllAside(number)) return;
-    aside_.Drop(number);
-    for (const Quanta range : bytes) {
-      if (!aside_.Add(number, range)) return;
-    }
+    if (IsAllAside(number) || !aside_.Replace(number, bytes)) return;
     freed_at_[number] = 0;
     everywhere_aside_ |= everywhere_ & 1u << number;
     everywhere_ &= ~(1u << number);

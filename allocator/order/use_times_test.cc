@@ -93,5 +93,18 @@ TEST(UseTimesTest, TooManyRangesCountAsAllBytes) {
   EXPECT_EQ(times.Until(4, kJoined, /*is_last=*/false), 8u) << "nothing has changed";
 }
 
+// What was set aside for the stream before stays so.
+TEST(UseTimesTest, TooManyRangesLeaveThoseOfTheStreamAlone) {
+  UseTimes times;
+  for (uint32_t i = 0; i + 1 < SetAside::kMost; ++i) times.FreedApart(1, {2 * i, 2 * i + 1}, 3);
+  times.FreedApart(4, {500, 501}, 7);
+  const Quanta covered[] = {{0, 400}, {600, 700}};
+  times.SetAllAside(4, covered);
+  EXPECT_EQ(times.aside().EndOfOverlap({500, 501}), 501u);
+  EXPECT_EQ(times.aside().EndOfOverlap({390, 400}), 0u);
+  times.Freed(4, 9);
+  EXPECT_EQ(times.Until(4, kJoined, /*is_last=*/false), 9u);
+}
+
 }  // namespace
 }  // namespace graphtree
