@@ -142,6 +142,8 @@ class Pool {
   // Whether any of it is, or will be once a capture has ended.
   bool has_parked_or_will() const { return door_.has_parked_or_will(); }
   PoolStats Stats() const;
+  // Physical memory that it has just now. From any thread, at any time.
+  uint64_t mapped_bytes() const { return growth_.mapped_bytes(); }
   const OomReport& last_out_of_memory() const { return maker_.reporter().last(); }
   PoolFailures failures() const;
   // Notes in the history that a snapshot is taken, and calls `look`, which reads the pool and must

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
 #include "allocator/ids.h"
+#include "allocator/shared_bytes.h"
 #include "device/address.h"
 #include "device/memory.h"
 
@@ -44,7 +46,8 @@ struct MemoryWanted {
   uint64_t bytes = 0;    // of the request
   uint64_t missing = 0;  // physical memory that could not be had; 0: addresses are used up
   int attempt = 0;       // 0, 1, ... for one request
-  bool is_limit = false;  // the pool's own limit is reached, not the device's memory
+  // The pool's own limit is reached, or what pools share is used up; not the device's memory.
+  bool is_limit = false;
 };
 // Returns true if the server gave something back, so that another attempt makes sense. The callback
 // may call the pool to free, to drop checkpoints and to trim; taking checkpoints, restoring,
@@ -55,6 +58,8 @@ using MemoryCallback = std::function<bool(const MemoryWanted&)>;
 struct PoolOptions {
   std::string name = "pool";
   uint64_t limit_bytes = 0;    // of physical memory; 0: as much as the device gives
+  // That this pool and others may map together, which have the same; null: limit_bytes alone.
+  std::shared_ptr<SharedBytes> shared_bytes = nullptr;
   // Reserved for each region. 0: twice what the device has, so that memory is used up before
   // addresses are, however scattered the live blocks lie.
   uint64_t address_bytes = 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "allocator/shared_bytes.h"
 #include "graphs/budget.h"
 #include "graphs/moving.h"
 #include "graphs/shared_budget.h"
@@ -17,6 +18,8 @@ struct TreeOptions {
   // Device memory that the tree may use, for what it records and for runs at once; 0: as much as
   // the device has. A run that lacks some has what recordings hold (match/given_up.h).
   uint64_t pool_bytes = 0;
+  // What this tree and others that have the same may map together; null: pool_bytes alone.
+  std::shared_ptr<SharedBytes> shared_bytes = nullptr;
   // How much of that is mapped when the tree is made, as far as the device has so much then
   // (PoolStats::initial_shortfall).
   uint64_t initial_bytes = 0;

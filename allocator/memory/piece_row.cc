@@ -2,6 +2,7 @@
 #include "allocator/memory/piece_row.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -97,11 +98,18 @@ void PieceRow::RemoveLast() {
 }
 
 absl::Status PieceRow::MapPiece(Piece* piece) {
+  std::optional<BytesShare::Claim> claim = share_->Take(piece->bytes);
+  if (!claim.has_value()) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("a piece of ", piece->bytes, " bytes does not fit into the ", share_->limit(),
+                     " bytes that pools share: ", share_->free(), " are free"));
+  }
   auto created = memory_.Create(piece->bytes);
   if (!created.ok()) return created.status();
   const Address at = addresses_.base + piece->offset;
   GRAPHTREE_RETURN_IF_ERROR(memory_.Map(at, **created));
   piece->memory = *std::move(created);
+  piece->claim = *std::move(claim);
   mapped_bytes_ += piece->bytes;
   return absl::OkStatus();
 }
@@ -115,6 +123,7 @@ absl::Status PieceRow::UnmapPiece(Piece* piece) {
 
 void PieceRow::Unmapped(Piece* piece) {
   piece->memory.reset();
+  piece->claim = BytesShare::Claim();
   mapped_bytes_ -= piece->bytes;
   if (piece->is_usable()) ++unready_;
   piece->accessible = false;
@@ -225,7 +234,8 @@ std::vector<PieceRow::Mapping> PieceRow::TakeMappings() {
   std::vector<Mapping> mappings;
   for (uint32_t index = 0; index < count(); ++index) {
     if (!pieces_[index].is_mapped()) continue;
-    mappings.push_back({RangeOf(index), std::move(pieces_[index].memory)});
+    Piece& piece = pieces_[index];
+    mappings.push_back({RangeOf(index), std::move(piece.claim), std::move(piece.memory)});
   }
   pieces_.clear();
   piece_of_.clear();

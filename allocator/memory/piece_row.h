@@ -16,9 +16,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "allocator/shared_bytes.h"
 #include "device/address.h"
 #include "device/memory.h"
 
@@ -31,6 +33,7 @@ struct Piece {
 
   uint64_t offset = 0;  // in bytes, from the row's base
   uint64_t bytes = 0;
+  BytesShare::Claim claim;                 // on what pools share, while there is memory
   std::unique_ptr<PhysicalMemory> memory;  // null: a hole
   std::unique_ptr<HostBuffer> saved;       // the contents of a parked piece; null: not saved
   bool accessible = false;
@@ -48,8 +51,11 @@ uint64_t NextPieceBytes(uint64_t covered, uint64_t needed, uint64_t granularity,
 
 class PieceRow {
  public:
-  PieceRow(Memory* memory, AddressRange addresses)
-      : memory_(*memory), granularity_(memory->granularity()), addresses_(addresses) {}
+  PieceRow(Memory* memory, AddressRange addresses, std::shared_ptr<BytesShare> share)
+      : memory_(*memory),
+        granularity_(memory->granularity()),
+        addresses_(addresses),
+        share_(std::move(share)) {}
   PieceRow(const PieceRow&) = delete;
   PieceRow& operator=(const PieceRow&) = delete;
 
@@ -75,6 +81,7 @@ class PieceRow {
   // Hands over everything that is mapped, for the caller to unmap. The row is left without pieces.
   struct Mapping {
     AddressRange range;
+    BytesShare::Claim claim;
     std::unique_ptr<PhysicalMemory> memory;
   };
   std::vector<Mapping> TakeMappings();
@@ -122,6 +129,7 @@ class PieceRow {
   Memory& memory_;
   const uint64_t granularity_;
   const AddressRange addresses_;
+  const std::shared_ptr<BytesShare> share_;  // of the pool, for all its rows
   uint64_t most_bytes_ = MostPieceBytes(0);  // of a new piece
   std::vector<Piece> pieces_;
   std::vector<uint32_t> piece_of_;  // for each granule

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/piece_row.h"
+#include "allocator/shared_bytes.h"
 #include "device/base/status_macros.h"
 
 namespace graphtree {
@@ -49,6 +50,11 @@ absl::StatusOr<uint64_t> RegionBytes(Device& device, const PoolOptions& options)
   return RoundUp(std::max(bytes, unit), unit);
 }
 
+uint64_t LeastLimit(uint64_t own, const SharedBytes* shared) {
+  if (shared == nullptr || shared->limit() == SharedBytes::kNoLimit) return own;
+  return own == 0 ? shared->limit() : std::min(own, shared->limit());
+}
+
 // Sectors of 16 MiB, or of less where no piece may be so large.
 int SectorShift(uint64_t limit_bytes) {
   int shift = 24;
@@ -71,9 +77,13 @@ Arena::Arena(Device& device, PoolOptions options, AddressRange reserved, uint64_
       options_(std::move(options)),
       reserved_(reserved),
       region_bytes_(region_bytes),
-      sector_shift_(SectorShift(options_.limit_bytes)),
+      sector_shift_(SectorShift(LimitWith(options_.limit_bytes))),
       serial_(next_serial.fetch_add(1)),
       tells_device_(options_.tell_device && device.info().checks_accesses) {}
+
+uint64_t Arena::LimitWith(uint64_t own) const {
+  return LeastLimit(own, options_.shared_bytes.get());
+}
 
 absl::Status Arena::CheckIsMine(AddressRange range) const {
   if (!range.empty() && reserved_.Contains(range)) return absl::OkStatus();

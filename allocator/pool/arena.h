@@ -68,6 +68,8 @@ class Arena {
     return static_cast<uint32_t>(offset >> sector_shift_);
   }
   uint64_t SectorBegin(uint32_t sector) const { return uint64_t{sector} << sector_shift_; }
+  // The least of a limit of the pool's own and of what pools share; 0: no limit.
+  uint64_t LimitWith(uint64_t own) const;
   // Fails for a range that is empty or not all the pool's.
   absl::Status CheckIsMine(AddressRange range) const;
 

@@ -2,6 +2,7 @@
 #include "allocator/pool/growth.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -17,29 +18,44 @@ Growth::Growth(const Arena& arena, Door& door, const Ledger& ledger, PoolStreams
       streams_(streams),
       journal_(journal),
       tally_(tally),
-      step_(&arena.memory(), arena.range_of(Region::kStep)),
-      lasting_(&arena.memory(), arena.range_of(Region::kLasting)),
+      share_(BytesShare::Of(arena.options().shared_bytes)),
+      step_(&arena.memory(), arena.range_of(Region::kStep), share_),
+      lasting_(&arena.memory(), arena.range_of(Region::kLasting), share_),
       limit_bytes_(0) {
   SetLimit(arena.options().limit_bytes);
 }
 
 void Growth::SetLimit(uint64_t bytes) {
   limit_bytes_ = bytes;
-  step_.LimitPieces(MostPieceBytes(bytes));
-  lasting_.LimitPieces(MostPieceBytes(bytes));
+  const uint64_t most = MostPieceBytes(arena_.LimitWith(bytes));
+  step_.LimitPieces(most);
+  lasting_.LimitPieces(most);
+}
+
+uint64_t Growth::LimitNow() const {
+  if (share_->limit() == SharedBytes::kNoLimit) return limit_bytes_;
+  const uint64_t shared = std::max<uint64_t>(mapped_bytes() + share_->free(), 1);
+  return limit_bytes_ == 0 ? shared : std::min(limit_bytes_, shared);
+}
+
+absl::Status Growth::CheckLimits(uint64_t wanted, Shortage* shortage) const {
+  const uint64_t mapped = mapped_bytes(), limit = LimitNow();
+  if (limit == 0 || mapped + wanted <= limit) return absl::OkStatus();
+  *shortage = {.missing = mapped + wanted - limit, .is_limit = true};
+  const std::string which =
+      limit == limit_bytes_
+          ? absl::StrCat("the pool's limit of ", limit, " bytes is reached")
+          : absl::StrCat("of the ", share_->limit(), " bytes that pools share ", share_->free(),
+                         " are left");
+  return absl::ResourceExhaustedError(absl::StrCat(
+      which, ": ", mapped, " are mapped, ", wanted, " more are needed"));
 }
 
 absl::Status Growth::Grow(const RegionExtent& extent, Shortage* shortage) {
   PieceRow& row = this->row(extent.region);
   const uint64_t wanted = row.MissingBytes(extent.begin, extent.end);
-  const uint64_t mapped = mapped_bytes();
   *shortage = {.missing = wanted};
-  if (limit_bytes_ > 0 && mapped + wanted > limit_bytes_) {
-    *shortage = {.missing = mapped + wanted - limit_bytes_, .is_limit = true};
-    return absl::ResourceExhaustedError(absl::StrCat("the pool's limit of ", limit_bytes_,
-                                                     " bytes is reached: ", mapped, " are mapped, ",
-                                                     wanted, " more are needed"));
-  }
+  GRAPHTREE_RETURN_IF_ERROR(CheckLimits(wanted, shortage));
   DeferredQueue& deferred = door_.waiting().deferred();
   const bool must_wait = deferred.must_wait();
   const MappedThen before = must_wait ? MappedNow(extent.region) : MappedThen{};
@@ -47,6 +63,8 @@ absl::Status Growth::Grow(const RegionExtent& extent, Shortage* shortage) {
   const absl::Status status = row.Ready(extent.begin, extent.end, !must_wait, &mapped_now);
   tally_.RaiseMappedPeak(mapped_bytes());
   for (const AddressRange& range : mapped_now) journal_.LogRange(HistoryAction::kMap, range);
+  // Another pool may have taken meanwhile what pools share.
+  if (IsShortage(status)) CheckLimits(wanted, shortage).IgnoreError();
   if (status.ok() || mapped_now.empty()) return status;
   // A capture is open: what was mapped in vain cannot be unmapped now.
   deferred

@@ -15,6 +15,7 @@
 #define GRAPHTREE_ALLOCATOR_POOL_GROWTH_H_
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -26,13 +27,14 @@
 #include "allocator/pool/journal.h"
 #include "allocator/pool/pool_streams.h"
 #include "allocator/pool/tally.h"
+#include "allocator/shared_bytes.h"
 
 namespace graphtree {
 
 // What an allocation lacks.
 struct Shortage {
   uint64_t missing = 0;
-  bool is_limit = false;  // the pool's own limit is reached, not the device's memory
+  bool is_limit = false;  // a limit is reached (LimitNow), not the device's memory
 };
 
 // What was mapped at some time: everything below `covered` but the holes, which are named by their
@@ -55,9 +57,14 @@ class Growth {
 
   PieceRow& row(Region region) { return region == Region::kStep ? step_ : lasting_; }
   const PieceRow& row(Region region) const { return region == Region::kStep ? step_ : lasting_; }
-  uint64_t mapped_bytes() const { return step_.mapped_bytes() + lasting_.mapped_bytes(); }
+  // For any thread.
+  uint64_t mapped_bytes() const { return share_->taken(); }
+  // The pool's own limit; 0: none.
   uint64_t limit_bytes() const { return limit_bytes_; }
   void SetLimit(uint64_t bytes);
+  // What the pool may have mapped just now: its own limit, or what it has and what is left of the
+  // bytes that pools share. 0: as much as the device has.
+  uint64_t LimitNow() const;
   // Grows by one with every piece whose contents are lost.
   uint64_t clock() const { return clock_; }
 
@@ -100,6 +107,8 @@ class Growth {
   std::vector<PieceRow::Mapping> TakeMappings();
 
  private:
+  // OK if so many bytes more may be mapped.
+  absl::Status CheckLimits(uint64_t wanted, Shortage* shortage) const;
   // Of one region, without the pieces that reach into `kept_sectors`.
   uint64_t FreePieceBytesIn(Region region, bool break_checkpoints,
                             const std::vector<uint32_t>& kept_sectors) const;
@@ -113,6 +122,7 @@ class Growth {
   PoolStreams& streams_;
   Journal& journal_;
   Tally& tally_;
+  const std::shared_ptr<BytesShare> share_;
   PieceRow step_;
   PieceRow lasting_;
   uint64_t limit_bytes_;

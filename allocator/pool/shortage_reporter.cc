@@ -46,7 +46,7 @@ absl::Status ShortageReporter::Report(const BlockRequest& request, absl::string_
 void ShortageReporter::FillBooks(const BlockRequest& request, OomReport* report) const {
   report->live = tally_.counts().live_bytes;
   report->mapped = growth_.mapped_bytes();
-  report->limit = growth_.limit_bytes();
+  report->limit = growth_.LimitNow();
   report->addresses = arena_.region_bytes();
   report->addresses_used = uint64_t{ledger_.placement(request.region).end()} * kQuantum;
   for (BlockId id : door_.waiting().frees().blocks()) {

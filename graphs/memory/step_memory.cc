@@ -14,17 +14,11 @@
 
 namespace graphtree {
 
-absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, uint64_t bytes,
-                                                               uint64_t initial_bytes,
-                                                               MemoryCallback ask,
+absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, PoolOptions options,
                                                                StorageHome::Explainer explain) {
-  PoolOptions options;
   options.name = "tree";
-  options.limit_bytes = bytes;
-  options.initial_bytes = initial_bytes;
   options.serves_recordings = true;
-  options.before_out_of_memory = std::move(ask);
-  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, options));
+  GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Pool> made, Pool::Create(device, std::move(options)));
   std::shared_ptr<Pool> pool = std::move(made);
   auto caller = std::make_shared<Caller>();
   // The releaser holds the pool, so that it lives as long as the last output.

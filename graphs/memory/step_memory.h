@@ -90,11 +90,8 @@ class StepMemory {
     StepMemory& memory_;
   };
 
-  // Uses at most `bytes`; `initial_bytes` of these are mapped now, as far as the device has so
-  // much. `ask` is asked where there is no memory.
-  static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, uint64_t bytes,
-                                                            uint64_t initial_bytes,
-                                                            MemoryCallback ask,
+  // `options` say how much the pool may map, and whom it asks where there is no memory.
+  static absl::StatusOr<std::unique_ptr<StepMemory>> Create(Device& device, PoolOptions options,
                                                             StorageHome::Explainer explain);
   // Waits for all work on the memory, so that streams may go although outputs live on.
   ~StepMemory();

@@ -14,9 +14,15 @@ absl::StatusOr<std::unique_ptr<Ground>> Ground::Make(Device& device, const TreeO
   auto giver = std::make_shared<MemoryGiver>();
   GRAPHTREE_ASSIGN_OR_RETURN(
       std::unique_ptr<StepMemory> memory,
-      StepMemory::Create(device, options.pool_bytes, options.initial_bytes,
-                         [giver](const MemoryWanted& wanted) { return giver->Ask(wanted); },
-                         [history](const Storage& storage) { return history->Explain(storage); }));
+      StepMemory::Create(
+          device,
+          {.limit_bytes = options.pool_bytes,
+           .shared_bytes = options.shared_bytes,
+           .initial_bytes = options.initial_bytes,
+           .before_out_of_memory = [giver](const MemoryWanted& wanted) {
+             return giver->Ask(wanted);
+           }},
+          [history](const Storage& storage) { return history->Explain(storage); }));
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> side, device.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Stream> capture_stream, device.NewStream());
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, device.NewEvent({}));

@@ -10,8 +10,7 @@
 //   thread 2         Begin: refused        Begin: takes the lane
 //
 // Threads: one at a time, but for `under_way`, which tells a second thread that it is the second;
-// and where lanes share memory, others' threads read `taken_bytes`, set `given_up` and look into
-// `tree`.
+// and where lanes share memory, others' threads set `given_up` and look into `tree`.
 #ifndef GRAPHTREE_RUNTIME_CORE_LANE_H_
 #define GRAPHTREE_RUNTIME_CORE_LANE_H_
 
@@ -21,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "allocator/pool.h"
 #include "device/device.h"
 #include "graphs/function_options.h"
 #include "graphs/tree.h"
@@ -50,6 +50,8 @@ struct Lane {
   // Whether a step has the lane, or another thread is in the tree, by a function beside programs:
   // whoever looks into the tree then waits, and may be waited for in turn.
   bool IsBusy() const { return under_way.load() != nullptr || tree->IsOthers(); }
+  // Device memory that the tree's pool has just now. From any thread.
+  uint64_t mapped_bytes() const { return tree->pool().mapped_bytes(); }
 
   Device& device;
   const uint32_t device_number;  // among the runtime's
@@ -70,7 +72,6 @@ struct Lane {
   const std::shared_ptr<LaneWatch> watch;
   LaneCounts& counts = watch->counts;
   LaunchHistory history;
-  std::atomic<uint64_t> taken_bytes{0};  // of the tree's pool, when somebody last looked
   uint64_t asked_bytes = 0;  // at most, by one run of a body
   // Recordings of the tree's that went for memory, when somebody last looked.
   std::atomic<uint64_t> given_up{0};

@@ -29,6 +29,8 @@ Lanes::Lanes(std::vector<Device*> devices, const RuntimeOptions& options)
   for (size_t i = 0; i < devices_.size(); ++i) {
     budgets_.push_back(is_limited ? std::make_shared<SharedBudget>(limits)
                                   : options_.tree.shared_budget);
+    memory_.push_back(options_.pool_bytes > 0 ? std::make_shared<SharedBytes>(options_.pool_bytes)
+                                              : options_.tree.shared_bytes);
   }
 }
 
@@ -42,16 +44,14 @@ absl::StatusOr<Lane*> Lanes::Add(Place place) {
   TreeOptions options = options_.tree;
   // A step's block moves every time, and is read by one op: a copy of it would only cost.
   options.patch_bytes = 1;
-  if (options_.pool_bytes > 0) LimitFirst(place.first, &options);
   options.shared_budget = budgets_[place.first];
+  options.shared_bytes = memory_[place.first];
   auto watch = std::make_shared<LaneWatch>(options_.clock_ns, options_.watches_steps);
   auto lane = std::make_unique<Lane>(device, place.first, place.second, std::move(watch));
   GRAPHTREE_ASSIGN_OR_RETURN(lane->tree, Tree::Create(device, options));
   lane->carry = RegisterCarry(*lane->tree);
   Lane* const added = lane.get();
   lanes_[place] = std::move(lane);
-  limits_are_old_ = true;
-  ShareMemory(*added);
   return added;
 }
 

@@ -1,6 +1,6 @@
 // A runtime's lanes, each with a tree of its own, and the memory that those of one device share.
 //
-//   device 0 --- lane 0, lane 1        share RuntimeOptions::pool_bytes (shared_memory.h)
+//   device 0 --- lane 0, lane 1        share RuntimeOptions::pool_bytes (allocator/shared_bytes.h)
 //   device 1 --- lane 0                likewise, and RuntimeOptions::shared
 //
 // A lane is added with its first program and stays, so a pointer to one is good for as long as the
@@ -23,6 +23,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "allocator/shared_bytes.h"
 #include "device/device.h"
 #include "graphs/shared_budget.h"
 #include "graphs/tree_options.h"
@@ -67,11 +68,8 @@ class Lanes {
   bool AnyRuns() const;
   // An error if this is what a step lets go as it begins (Lane::is_beginning).
   absl::Status CheckNoneBegins(absl::string_view what) const;
-  // A call in `own` was no replay: if the lane has taken memory, or given some back, says anew how
-  // much each lane of its device may take, but for those that have a step under way beside it.
-  void ShareMemory(Lane& own);
-  // A call in `own` was a replay: the same, and nothing more where the lane has what it had.
-  void ShareTaken(Lane& own);
+  // A call in `own` was no replay: notes how many recordings have gone for memory.
+  static void NoteGivenUp(Lane& own);
   // Before a call that may take memory: where the step's lane may come to lack some of what the
   // lanes share, those that have no step give back what nobody uses there. What the step takes is
   // known from its shape's last run, or guessed from the lane's others; a step that may record also
@@ -83,9 +81,8 @@ class Lanes {
   // A recording of the shape, which is of the lane, has found no memory. How much it lacked nobody
   // knows: the next one is taken to need a piece more, and so on.
   void NoteRecordingLacked(Lane& own, ShapeState* shape);
-  // Before the lane's pool is woken, by the thread that has the lane: so many bytes count as the
-  // lane's from here on. An error, and they do not, if what the lanes share has not so many left
-  // though others have given back what nobody uses there.
+  // Before the lane's pool is woken, by the thread that has the lane. An error if what the lanes
+  // share has not so many bytes left though others have given back what nobody uses there.
   absl::Status MakeRoomToWake(Lane& own, uint64_t bytes);
   // A device lacked memory for something beside its lanes: those that have no step give back what
   // nobody uses there, and so do `own`, which the caller has. True if some was given back.
@@ -103,8 +100,6 @@ class Lanes {
   void CloseTrees();
 
  private:
-  // A new lane maps what the others have left, and no more.
-  void LimitFirst(uint32_t device, TreeOptions* options) const;
   // Of what the lanes of the device share, all but what lane `own` has.
   uint64_t TakenByOthers(const Lane& own) const;
   // What the lane has and a call may not be able to use: what is live, and what recordings pin.
@@ -115,8 +110,8 @@ class Lanes {
   const std::vector<Device*> devices_;
   const RuntimeOptions& options_;
   std::vector<std::shared_ptr<SharedBudget>> budgets_;  // by device; null: none
+  std::vector<std::shared_ptr<SharedBytes>> memory_;    // likewise
   std::map<Place, std::unique_ptr<Lane>> lanes_;
-  std::atomic<bool> limits_are_old_{false};  // a lane had a step when limits were set
 };
 
 }  // namespace graphtree

@@ -30,25 +30,6 @@ void Trim(Tree& tree, uint64_t goal_bytes) {
   tree.Inspect([&] { tree.pool().memory().Trim(goal_bytes).IgnoreError(); });
 }
 
-// Returns what the lane had when this was last called.
-uint64_t NoteTaken(Lane& lane) {
-  const TreeStats stats = lane.tree->stats();
-  lane.given_up = stats.reasons[static_cast<size_t>(Reason::kMemoryEvicted)];
-  return lane.taken_bytes.exchange(stats.pool_reserved_bytes);
-}
-
-// The same, and notes what the lane has then. The limits follow from that: they are to be set anew.
-void TrimLane(Lane& lane, uint64_t goal_bytes) {
-  Trim(*lane.tree, goal_bytes);
-  NoteTaken(lane);
-}
-
-// Likewise, and has the lane give recordings up.
-void TakeRecordings(Lane& lane, uint64_t bytes, const std::string& for_whom) {
-  lane.tree->GiveMemory(bytes, for_whom);
-  NoteTaken(lane);
-}
-
 // In whole pieces, as memory is mapped.
 uint64_t InPieces(Device& device, uint64_t bytes) {
   const uint64_t piece = std::max<uint64_t>(device.memory().granularity(), 1);
@@ -58,55 +39,8 @@ uint64_t InPieces(Device& device, uint64_t bytes) {
 
 }  // namespace
 
-void Lanes::LimitFirst(uint32_t device, TreeOptions* options) const {
-  uint64_t taken = 0;
-  for (const auto& [place, lane] : lanes_) {
-    if (place.first != device) continue;
-    taken += lane->IsBusy() ? lane->taken_bytes.load() : lane->tree->stats().pool_reserved_bytes;
-  }
-  const uint64_t left = options_.pool_bytes - std::min(options_.pool_bytes, taken);
-  const uint64_t limit = std::max<uint64_t>(left, 1);  // 0 would be no limit
-  options->pool_bytes = options->pool_bytes > 0 ? std::min(options->pool_bytes, limit) : limit;
-  options->initial_bytes = std::min(options->initial_bytes, left);
-}
-
-void Lanes::ShareMemory(Lane& own) {
-  if (options_.pool_bytes == 0) return;
-  // A look into another tree makes that lane's calls wait, and nearly always nothing has changed.
-  const uint64_t before = NoteTaken(own);
-  const bool is_known = before == own.taken_bytes;
-  if (!limits_are_old_.exchange(false) && is_known) return;
-  std::vector<Tree*> trees;
-  std::vector<uint64_t> taken;
-  for (auto& [place, lane] : lanes_) {
-    if (place.first != own.device_number) continue;
-    // A lane that is busy is not waited for: what it last had counts, its limit stays.
-    const bool is_busy = lane.get() != &own && lane->IsBusy();
-    if (is_busy) {
-      limits_are_old_ = true;
-    } else if (lane.get() != &own) {
-      lane->taken_bytes = lane->tree->stats().pool_reserved_bytes;
-    }
-    trees.push_back(is_busy ? nullptr : lane->tree.get());
-    taken.push_back(lane->taken_bytes);
-  }
-  const std::vector<uint64_t> limits = SharedLimits(options_.pool_bytes, taken);
-  for (size_t i = 0; i < trees.size(); ++i) {
-    if (trees[i] == nullptr) continue;
-    uint64_t limit = std::max<uint64_t>(limits[i], 1);  // 0 would be no limit
-    if (options_.tree.pool_bytes > 0) limit = std::min(limit, options_.tree.pool_bytes);
-    // Refused only if a lane has taken more meanwhile: its limit stays, until the next time.
-    trees[i]->Inspect([&] { trees[i]->pool().memory().SetLimit(limit).IgnoreError(); });
-  }
-}
-
-void Lanes::ShareTaken(Lane& own) {
-  if (options_.pool_bytes == 0) return;
-  // After every replay: so the pool is asked alone. Another lane's thread may be in the tree now,
-  // as it saw no step here just before.
-  uint64_t mapped = 0;
-  own.tree->Inspect([&] { mapped = own.tree->pool().Stats().mapped_bytes; });
-  if (mapped != own.taken_bytes) ShareMemory(own);
+void Lanes::NoteGivenUp(Lane& own) {
+  own.given_up = own.tree->stats().reasons[static_cast<size_t>(Reason::kMemoryEvicted)];
 }
 
 void Lanes::MakeRoomFor(const OpenStep& step, bool takes_recordings) {
@@ -152,7 +86,7 @@ void Lanes::NoteRecordingLacked(Lane& own, ShapeState* shape) {
 uint64_t Lanes::TakenByOthers(const Lane& own) const {
   uint64_t others = 0;
   for (const auto& [place, lane] : lanes_) {
-    if (place.first == own.device_number && lane.get() != &own) others += lane->taken_bytes;
+    if (place.first == own.device_number && lane.get() != &own) others += lane->mapped_bytes();
   }
   return others;
 }
@@ -180,39 +114,33 @@ uint64_t Lanes::InUseBy(Lane& own) const {
 bool Lanes::MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom) {
   const uint64_t others = TakenByOthers(own);
   const uint64_t wanted = InPieces(own.device, bytes);
-  const uint64_t has = own.tree->stats().pool_reserved_bytes;
+  const uint64_t has = own.mapped_bytes();
   // Nearly always there is room, and nobody has to know what the lane can use again.
   if (others == 0 || LackOf(options_.pool_bytes, others + has, wanted) == 0) return false;
   uint64_t lacks = LackOf(options_.pool_bytes, others + InUseBy(own), wanted);
   bool any = false;
   for (auto& [place, lane] : lanes_) {
     if (place.first != own.device_number || lane.get() == &own || lacks == 0) continue;
-    const uint64_t had = lane->taken_bytes;
+    const uint64_t had = lane->mapped_bytes();
     if (had == 0 || lane->IsBusy()) continue;
     if (for_whom.empty()) {
-      TrimLane(*lane, had - std::min(had, lacks));
+      Trim(*lane->tree, had - std::min(had, lacks));
     } else {
-      TakeRecordings(*lane, lacks, for_whom);
+      lane->tree->GiveMemory(lacks, for_whom);
+      NoteGivenUp(*lane);
     }
-    const uint64_t given = had - std::min<uint64_t>(had, lane->taken_bytes);
+    const uint64_t given = had - std::min(had, lane->mapped_bytes());
     lacks -= std::min(lacks, given);
     any |= given > 0;
   }
-  if (!any) return false;
-  limits_are_old_ = true;
-  ShareMemory(own);
-  return true;
+  return any;
 }
 
 absl::Status Lanes::MakeRoomToWake(Lane& own, uint64_t bytes) {
   if (options_.pool_bytes == 0) return absl::OkStatus();
   MakeRoom(own, bytes);
-  const uint64_t has = own.tree->stats().pool_reserved_bytes;
-  own.taken_bytes = has + bytes;
-  const uint64_t all = TakenByOthers(own) + has + bytes;
-  limits_are_old_ = true;
+  const uint64_t all = TakenByOthers(own) + own.mapped_bytes() + bytes;
   if (all <= options_.pool_bytes) return absl::OkStatus();
-  own.taken_bytes = has;
   return Explained(own, absl::ResourceExhaustedError(absl::StrCat(
                             "to wake lane ", own.number, " takes ", bytes, " bytes, which are ",
                             all - options_.pool_bytes, " more than are left")));
@@ -222,19 +150,14 @@ bool Lanes::GiveBackIdle(absl::Span<Lane* const> own) {
   bool any = false;
   for (auto& [place, lane] : lanes_) {
     if (!absl::c_linear_search(own, lane.get()) && lane->IsBusy()) continue;
-    const uint64_t had = lane->tree->stats().pool_reserved_bytes;
-    TrimLane(*lane, 0);
-    any |= lane->taken_bytes < had;
+    const uint64_t had = lane->mapped_bytes();
+    Trim(*lane->tree, 0);
+    any |= lane->mapped_bytes() < had;
   }
-  if (any) limits_are_old_ = true;
   return any;
 }
 
-void Lanes::GiveBack(Lane& own) {
-  TrimLane(own, 0);
-  limits_are_old_ = true;
-  ShareMemory(own);
-}
+void Lanes::GiveBack(Lane& own) { Trim(*own.tree, 0); }
 
 absl::Status Lanes::Explained(const Lane& own, const absl::Status& status) const {
   if (options_.pool_bytes == 0 || !absl::IsResourceExhausted(status)) return status;
@@ -242,7 +165,7 @@ absl::Status Lanes::Explained(const Lane& own, const absl::Status& status) const
   for (const auto& [place, lane] : lanes_) {
     if (place.first != own.device_number) continue;
     const bool is_busy = lane.get() != &own && lane->under_way.load() != nullptr;
-    have.push_back(absl::StrCat("lane ", lane->number, " has ", lane->taken_bytes.load(),
+    have.push_back(absl::StrCat("lane ", lane->number, " has ", lane->mapped_bytes(),
                                 is_busy ? ", and a step that is under way" : ""));
   }
   return absl::ResourceExhaustedError(

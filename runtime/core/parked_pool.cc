@@ -56,7 +56,6 @@ absl::Status ParkedPool::Park(Contents contents) {
   absl::Status status;
   tree.Inspect([&] { status = ParkInside(contents); });
   if (status.ok() && contents != Contents::kPinned) status = AwaitParked();
-  lane_.taken_bytes = tree.stats().pool_reserved_bytes;
   return status;
 }
 
@@ -104,7 +103,6 @@ absl::Status ParkedPool::Wake() {
       status = absl::UnavailableError("a capture is open; wake it once that has ended");
     }
   });
-  lane_.taken_bytes = tree.stats().pool_reserved_bytes;
   return status;
 }
 

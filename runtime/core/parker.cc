@@ -222,7 +222,6 @@ absl::Status Parker::ParkAll(Tag& tag, const Taken& taken) {
     }
     tag.pools.emplace_back(*lane);
     GRAPHTREE_RETURN_IF_ERROR(tag.pools.back().Park(tag.contents));
-    lanes_.ShareMemory(*lane);
   }
   for (ProgramState* const program : taken.own()) {
     GRAPHTREE_RETURN_IF_ERROR(program->ParkSlots(tag.contents));
@@ -236,9 +235,7 @@ absl::Status Parker::ParkAll(Tag& tag, const Taken& taken) {
 absl::Status Parker::WakePool(ParkedPool& pool) {
   const uint64_t bytes = pool.bytes_to_wake();
   if (bytes > 0) GRAPHTREE_RETURN_IF_ERROR(lanes_.MakeRoomToWake(pool.lane(), bytes));
-  GRAPHTREE_RETURN_IF_ERROR(pool.Wake());
-  lanes_.ShareMemory(pool.lane());
-  return absl::OkStatus();
+  return pool.Wake();
 }
 
 // What is awake already is left alone.

@@ -107,7 +107,7 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
   if (status.ok()) {
     status = recordings_.RecordShape(*program, index, work->stream, how);
   }
-  lanes_.ShareMemory(lane);
+  Lanes::NoteGivenUp(lane);
   lanes_.AskOthers(lane);
   lane.GiveBack();
   if (status.ok()) {

@@ -39,7 +39,7 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
     Lender::EndForStep(lane);
     recorded = RecordAll(program, stream);
   }
-  lanes_.ShareMemory(lane);
+  Lanes::NoteGivenUp(lane);
   lane.GiveBack();
   return recorded;
 }

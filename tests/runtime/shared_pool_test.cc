@@ -317,6 +317,33 @@ TEST_P(SharedPoolTest, WhatLanesMapAtFirstFitsTogether) {
   }
 }
 
+// Such a function is called on the lane's tree, where no step says when it takes memory.
+TEST_P(SharedPoolTest, FunctionsBesideProgramsCountToo) {
+  Open();
+  const std::vector<ProgramId> programs = {AddSized(0, kWords / 4), AddSized(1, kWords / 4)};
+  for (const ProgramId program : programs) ASSERT_THAT(RunOnce(program), IsOk());
+  std::vector<Values> held(2);
+  std::vector<FunctionId> functions;
+  for (uint32_t lane = 0; lane < 2; ++lane) {
+    functions.push_back(
+        runtime().tree(lane)->Register("beside", {}, [](Launcher& on, Values&) -> Values {
+          return {on.Empty(DType::kI32, {1 << 20})};
+        }));
+  }
+  int refused = 0;
+  for (int round = 0; round < 12; ++round) {
+    for (uint32_t lane = 0; lane < 2; ++lane) {
+      Values outputs;
+      const absl::Status said = runtime().tree(lane)->Run(functions[lane], {}, a(), &outputs);
+      EXPECT_TRUE(said.ok() || absl::IsResourceExhausted(said)) << said;
+      refused += !said.ok();
+      for (Value& output : outputs) held[lane].push_back(std::move(output));
+      ASSERT_LE(ReservedOfTwo(), kTotal) << "round " << round;
+    }
+  }
+  EXPECT_GT(refused, 0) << "they asked for three times as much";
+}
+
 TEST_P(SharedPoolTest, TwoThreadsTakeTurnsWithTheMemory) {
   if (!GetParam().concurrent) GTEST_SKIP() << "one thread at a time";
   Open();

@@ -49,7 +49,7 @@ _FOLDERS = (
            door=r"(pad/|random/)?[a-z_]+\.h", door_sees_rooms=False, tests_too=False),
     _Rooms("allocator/",
            _stack("snapshot/", "placement/", "books/", "memory/", "order/", "reports/", "pool/"),
-           seen=r"(ids|pool_types|snapshot_nodes)\.h"),
+           seen=r"(ids|pool_types|shared_bytes|snapshot_nodes)\.h"),
     _Rooms("runtime/", _stack("shapes/", "plan/", "park/", "slots/", "watch/", "core/"),
            seen=r"(why|program|progress|recording_plan|runtime_options|explain|metrics|"
                 r"serving|parking|lending|loan_state)\.h"),
