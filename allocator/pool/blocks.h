@@ -18,7 +18,6 @@
 #include "absl/strings/string_view.h"
 #include "allocator/books/block_record.h"
 #include "allocator/books/ledger.h"
-#include "allocator/order/set_aside.h"
 #include "allocator/order/stream_table.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
@@ -30,11 +29,6 @@
 #include "device/stream.h"
 
 namespace graphtree {
-
-// Where the block lies, with its guards.
-inline Quanta QuantaOf(const BlockRecord& record) {
-  return {record.offset, record.offset + record.length};
-}
 
 class Blocks {
  public:

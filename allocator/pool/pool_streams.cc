@@ -73,10 +73,13 @@ absl::Status PoolStreams::NoteLaunch(Stream& stream) {
   return absl::OkStatus();
 }
 
-void PoolStreams::NoteContinuesOn(Stream& stream) {
+absl::Status PoolStreams::NoteContinuesOn(Stream& stream) {
   const Door::Entry entry(door_.guard());
-  if (!entry.ok() || door_.is_closed() || door_.is_closing() || !Check(stream).ok()) return;
+  if (!entry.ok()) return Door::Entry::TwoThreads();
+  if (door_.is_closed() || door_.is_closing()) return absl::OkStatus();
+  GRAPHTREE_RETURN_IF_ERROR(Check(stream));
   table_.ContinuesOn(table_.NumberOf(stream));
+  return absl::OkStatus();
 }
 
 void PoolStreams::NoteUsers(const StreamLives& users) {

@@ -19,7 +19,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "allocator/books/block_record.h"
 #include "allocator/memory/estate.h"
+#include "allocator/order/set_aside.h"
 #include "allocator/order/stream_table.h"
 #include "allocator/pool/arena.h"
 #include "allocator/pool/door.h"
@@ -27,6 +29,11 @@
 #include "device/stream_life.h"
 
 namespace graphtree {
+
+// Where the block lies, with its guards.
+inline Quanta QuantaOf(const BlockRecord& record) {
+  return {record.offset, record.offset + record.length};
+}
 
 class PoolStreams {
  public:
@@ -51,8 +58,10 @@ class PoolStreams {
   // stream has waited for all work on the stream that was noted before it. If this fails the graph
   // must not be launched.
   absl::Status NoteLaunch(Stream& stream);
-  // The same without a launch: what goes on there need wait for that work no more.
-  void NoteContinuesOn(Stream& stream);
+  // The same without a launch: what goes on there need wait for that work no more. Called at the
+  // time of that wait, and not later: it covers what was on the other stream until now. An error,
+  // and nothing is noted, while another thread is in the pool.
+  absl::Status NoteContinuesOn(Stream& stream);
 
   // For the pool's other parts, inside of a call.
   StreamTable& table() { return table_; }

@@ -154,6 +154,11 @@ absl::Status Watchers::AfterItsUsers(const BlockRecord& record,
       absl::FailedPreconditionError("all streams that used the block were forgotten or are gone");
   StreamTable& table = streams_.table();
   table.NoteFreedByBooks(record.streams);
+  table.SettleAside();
+  if (table.aside().EndOfOverlap(QuantaOf(record)) != 0) {
+    return absl::FailedPreconditionError(
+        "a stream that used the block is in somebody's capture, and cannot be waited for");
+  }
   const LastUse use = {record.streams, table.now()};
   for (uint32_t bits = record.streams; bits != 0; bits &= bits - 1) {
     // In a capture of somebody else's the work would be done each time that graph is launched.

@@ -170,6 +170,39 @@ TEST_F(PoolDebugTest, GuardsThatComeBackWhileACaptureIsOpenAreWrittenByTheNextCh
               FailsWith(StatusCode::kDataLoss, "over: 5 bytes behind"));
 }
 
+// B reads the block, and then joins somebody's capture. What B may have used is out of reach then,
+// and is known by its ranges.
+TEST_F(PoolDebugTest, WhatAStreamInACaptureMayReadIsNotPoisoned) {
+  Open({.poison_on_free = true});
+  const std::unique_ptr<Stream> b = *device_->NewStream(), owner = *device_->NewStream(),
+                                other = *device_->NewStream();
+  const std::unique_ptr<Event> event = *device_->NewEvent({});
+  const auto seen = *device_->memory().AllocateHost(4096);
+  const Block read = Allocate(4096);
+  EXPECT_THAT(stream_->Fill(read.range.base, 1, 1, 4096), IsOk());
+  const Block of_b = *pool_->Allocate(4096, *b);
+  EXPECT_THAT(stream_->Record(*event), IsOk());
+  EXPECT_THAT(b->Wait(*event), IsOk());
+  EXPECT_THAT(pool_->UseOn(read.id, *b), IsOk());
+  EXPECT_THAT(b->Copy(seen->range().base, read.range.base, 4096), IsOk());
+  EXPECT_THAT(pool_->Free(of_b.id), IsOk());
+  const uint64_t before = pool_->Stats().unpoisoned_frees;
+  EXPECT_THAT(owner->BeginCapture(CaptureMode::kRelaxed), IsOk());
+  EXPECT_THAT(owner->Record(*event), IsOk());
+  EXPECT_THAT(b->Wait(*event), IsOk());
+  EXPECT_THAT(pool_->Allocate(4096, *other), IsOk());
+  EXPECT_THAT(pool_->Free(read.id), IsOk());
+  EXPECT_EQ(pool_->Stats().unpoisoned_frees, before + 1);
+  EXPECT_THAT(b->Record(*event), IsOk());
+  EXPECT_THAT(owner->Wait(*event), IsOk());
+  EXPECT_THAT(owner->EndCapture(), IsOk());
+  EXPECT_THAT(stream_->Synchronize(), IsOk());
+  EXPECT_THAT(b->Synchronize(), IsOk());
+  EXPECT_EQ(*static_cast<const uint8_t*>(seen->data()), 1);
+  EXPECT_THAT(device_->health(), IsOk());
+  pool_.reset();
+}
+
 TEST_F(PoolDebugTest, StaleHandlesNameWhoFreedThem) {
   Open({.remember_frees = true});
   const Block block = Allocate(1000, {.tag = pool_->journal().Word("logits")});
