@@ -45,6 +45,10 @@
 // (registering, statistics, the outline) may be called on any thread at any time: they wait for the
 // call that runs, and make no call fail.
 //
+// An output may be used on the stream of its call without a wait, also after the tree was called
+// on another stream, until the next step begins. A step that is called on several streams pays an
+// event for each other one of them in each call.
+//
 // Streams given to Run are their owner's. The owner may destroy one at any time but while a call
 // runs on it: between calls, while outputs are held, before the tree is closed, also on another
 // thread while a call runs on another stream. Work that was queued on it still comes before all

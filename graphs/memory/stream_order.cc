@@ -1,7 +1,22 @@
 // Orders streams by an event, and where that fails by waiting.
 #include "graphs/memory/stream_order.h"
 
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "device/base/status_macros.h"
+
 namespace graphtree {
+namespace {
+
+// What is on a stream that captures runs where the graph is launched, and is no read of this step.
+bool IsInCapture(StreamLife& life) {
+  if (life.has_ended()) return life.ended_in() != 0;
+  const absl::StatusOr<CaptureInfo> capture = life.Capture();
+  return capture.ok() && capture->state != CaptureState::kNone;
+}
+
+}  // namespace
 
 absl::Status StreamOrder::AwaitLast() {
   return last_ == nullptr ? absl::OkStatus() : last_->AwaitOnHost(*event_);
@@ -20,11 +35,39 @@ absl::Status StreamOrder::ContinueAfter(Stream& worked, Stream& stream) {
   return ContinueOn(stream);
 }
 
+absl::Status StreamOrder::Settle(Stream& stream) {
+  GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(stream));
+  if (last_ != stream.life()) GRAPHTREE_RETURN_IF_ERROR(Switch(stream));
+  is_first_ = false;
+  is_settled_ = readers_.empty();
+  return absl::OkStatus();
+}
+
 absl::Status StreamOrder::Switch(Stream& stream) {
-  if (last_ != nullptr) {
-    if (absl::Status status = WaitFor(*last_, stream); !status.ok()) return status;
-  }
+  const std::shared_ptr<StreamLife> before = last_;
+  if (before != nullptr) GRAPHTREE_RETURN_IF_ERROR(WaitFor(*before, stream));
   last_ = stream.life();
+  readers_.erase(std::remove(readers_.begin(), readers_.end(), last_), readers_.end());
+  const bool may_be_read = before != nullptr && before.get() != own_ && !is_first_;
+  if (may_be_read && !before->has_ended() && !absl::c_linear_search(readers_, before)) {
+    readers_.push_back(before);
+  }
+  if (tell_) tell_(stream);
+  return absl::OkStatus();
+}
+
+absl::Status StreamOrder::WaitForReaders(Stream& stream) {
+  for (size_t i = 0; i < readers_.size();) {
+    const std::shared_ptr<StreamLife> reader = readers_[i];
+    const bool reads_no_more = reader->has_ended() || is_first_;
+    const absl::Status ordered = WaitFor(*reader, stream);
+    if (!ordered.ok() && !IsInCapture(*reader)) return ordered;
+    if (reads_no_more) {
+      readers_.erase(readers_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
   return absl::OkStatus();
 }
 

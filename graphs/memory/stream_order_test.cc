@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <thread>
+#include <vector>
 
 #include "device/base/status_matchers.h"
 #include "device/error.h"
@@ -100,6 +101,50 @@ TEST_F(StreamOrderTest, WhereItCannotBeAwaitedThatIsSaid) {
   EXPECT_FALSE(is_done_);
   EXPECT_THAT(order_->AwaitLast(), IsOk());
   EXPECT_TRUE(is_done_);
+}
+
+// A stream of the tree's own is read by nobody; all others are, until the step is over.
+class StreamOrderReadersTest : public StreamOrderTest {
+ protected:
+  void SetUp() override {
+    StreamOrderTest::SetUp();
+    own_ = *device_->NewStream();
+    order_ = std::make_unique<StreamOrder>(*device_->NewEvent({}), own_.get(),
+                                           [this](Stream& stream) { told_.push_back(&stream); });
+  }
+  void TearDown() override {
+    own_ = nullptr;
+    StreamOrderTest::TearDown();
+  }
+  // Whether work on `stream` comes after what is put on `before` now.
+  bool ComesAfterWorkOf(Stream& before, Stream& stream) {
+    std::atomic<bool> is_done{false}, was_done{false};
+    EXPECT_THAT(before.CallHost([&is_done] { is_done = true; }), IsOk());
+    EXPECT_THAT(order_->ContinueOn(stream), IsOk());
+    EXPECT_THAT(stream.CallHost([&] { was_done = is_done.load(); }), IsOk());
+    EXPECT_THAT(stream.Synchronize(), IsOk());
+    EXPECT_THAT(before.Synchronize(), IsOk());
+    return was_done;
+  }
+
+  std::unique_ptr<Stream> own_;
+  std::vector<Stream*> told_;
+};
+
+TEST_F(StreamOrderReadersTest, EverySwitchIsTold) {
+  for (Stream* const stream : {a_.get(), b_.get(), b_.get(), own_.get(), a_.get(), a_.get()}) {
+    ASSERT_THAT(order_->ContinueOn(*stream), IsOk());
+  }
+  EXPECT_EQ(told_, (std::vector<Stream*>{a_.get(), b_.get(), own_.get(), a_.get()}));
+}
+
+TEST_F(StreamOrderReadersTest, CallsOfAStepComeAfterAllItsStreams) {
+  ASSERT_THAT(order_->ContinueOn(*a_), IsOk());
+  ASSERT_THAT(order_->ContinueOn(*b_), IsOk());
+  EXPECT_TRUE(ComesAfterWorkOf(*a_, *b_));
+  EXPECT_TRUE(ComesAfterWorkOf(*a_, *own_));
+  order_->EndStep();
+  EXPECT_TRUE(ComesAfterWorkOf(*a_, *b_)) << "the first call of the next step";
 }
 
 }  // namespace

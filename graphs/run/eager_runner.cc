@@ -118,18 +118,37 @@ absl::Status EagerRunner::RunNow(Call& call, Stream& stream, StepAllocator& allo
   EagerTraces traces(needs_.ground.memory.get(), &needs_.ground.order, stream, allocator,
                      needs_.ground.TagOf(call.function));
   absl::Status status = RunTraced(call, stream, allocator, inputs, run, &traces);
+  if (status.ok() && &stream != &call.stream) status = HandOut(call, allocator, run->outputs);
   if (!status.ok() && !IsPlanted(PlantedBug::kForgetsUndo)) {
     status = AfterUndo(status, traces.UndoEffects());
   }
   if (!status.ok() && IsPlanted(PlantedBug::kForgetsFlight)) return status;
   const absl::Status joined = needs_.ground.order.ContinueAfter(stream, call.stream);
   allocator.TellOwners(joined.ok() ? call.stream : stream);
-  if (!IsPlanted(PlantedBug::kForgetsEagerWork))
+  if (!IsPlanted(PlantedBug::kForgetsEagerWork)) {
     needs_.ground.NoteWorkOn(call.stream).IgnoreError();
+  }
   if (joined.ok()) return status;
   if (status.ok()) status = AfterUndo(joined, traces.UndoEffects());
   return needs_.entrance.Lose(call.function,
                               "its work cannot be ordered before what comes after it", status);
+}
+
+// The run's memory was given to the tree's own stream. What outlives the run, as a kept output or a
+// tensor that the body has stored, is used on the caller's stream from here on.
+absl::Status EagerRunner::HandOut(const Call& call, StepAllocator& allocator,
+                                  const Values& outputs) {
+  // Foreign code on another thread may have been in the pool since before the call.
+  needs_.ground.foreign->AwaitAllocations();
+  for (const Value& output : outputs) {
+    Storage* const storage = output.is_tensor() ? output.storage() : nullptr;
+    if (storage == nullptr || needs_.ground.memory->IsOthers(*storage)) continue;
+    GRAPHTREE_RETURN_IF_ERROR(allocator.UseOn(storage, call.stream));
+  }
+  for (Storage* const held : allocator.Held()) {
+    GRAPHTREE_RETURN_IF_ERROR(allocator.UseOn(held, call.stream));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& allocator,

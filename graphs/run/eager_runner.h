@@ -77,6 +77,7 @@ class EagerRunner {
 
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                       BodyRun* run);
+  absl::Status HandOut(const Call& call, StepAllocator& allocator, const Values& outputs);
   absl::Status RunTraced(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                          BodyRun* run, EagerTraces* traces);
   void RunBody(const Call& call, Stream& stream, const AlignedInputs& aligned, Values* inputs,

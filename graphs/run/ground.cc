@@ -46,7 +46,7 @@ Ground::Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepH
       foreign(ForeignMemory::Make(this->memory->shared_pool(), std::move(is_used_elsewhere))),
       side(std::move(side)),
       capture_stream(std::move(capture_stream)),
-      order(std::move(event)) {}
+      order(std::move(event), this->side.get(), [this](Stream& stream) { NoteGoesOn(stream); }) {}
 
 StepAllocator Ground::MemoryFor(const Function& function, Region region) {
   if (IsPlanted(PlantedBug::kIgnoresRegion)) region = Region::kStep;
@@ -55,8 +55,16 @@ StepAllocator Ground::MemoryFor(const Function& function, Region region) {
 
 absl::Status Ground::ContinueOn(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
-  memory->pool().streams().NoteContinuesOn(stream);
+  NoteGoesOn(stream);
   return absl::OkStatus();
+}
+
+void Ground::NoteGoesOn(Stream& stream) {
+  PoolStreams& streams = memory->pool().streams();
+  if (streams.NoteContinuesOn(stream).ok()) return;
+  // Foreign code on another thread may have been in the pool since before the call.
+  foreign->AwaitAllocations();
+  streams.NoteContinuesOn(stream).IgnoreError();
 }
 
 absl::Status Ground::SideAfter(Stream& stream) {

@@ -53,6 +53,10 @@ struct Ground {
   // Work that is put on `stream` next runs after all of the tree's work so far, and the pool knows:
   // for calls that take memory before a launch tells it.
   absl::Status ContinueOn(Stream& stream);
+  // Tells the pool that the tree goes on with that stream, which has waited for all its work so
+  // far. The order of streams does so whenever it changes: what the two take for the last stream
+  // must not differ.
+  void NoteGoesOn(Stream& stream);
   // Work that is put on `side` next runs after the caller's work on `stream`.
   absl::Status SideAfter(Stream& stream);
   // Tells the pool that work on the stream uses bytes which may be free in its books: the next user

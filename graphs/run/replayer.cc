@@ -61,9 +61,7 @@ absl::Status Replayer::ReplayChosen(Node* node, Call& call) {
   if (IsEvicted(*node)) GRAPHTREE_RETURN_IF_ERROR(BringBack(node));
   GRAPHTREE_RETURN_IF_ERROR(ContinueOn(call.stream));
   // Kept outputs and parts take memory before the launch tells the pool.
-  if (!node->kept.empty() || !node->cuts.empty()) {
-    needs_.ground.memory->pool().streams().NoteContinuesOn(call.stream);
-  }
+  if (!node->kept.empty() || !node->cuts.empty()) needs_.ground.NoteGoesOn(call.stream);
   if (!node->kept.empty()) GRAPHTREE_RETURN_IF_ERROR(PlaceKept(node, call));
   if (!node->cuts.empty()) return ReplayCut(node, call);
   if (checked) return ReplayChecked(node, call);

@@ -181,6 +181,7 @@ void TreeCore::BeginStep(const void* frame) {
   if (!pass.entered()) return entrance_->NoteMissedStep();
   StepHistory& history = *ground_->history;
   history.SetStep(books_.step() + 1);
+  ground_->order.EndStep();
   books_.BeginStep(functions_.any_checked() ? StackFrom(frame, history) : 0);
   if (functions_.anyone_leaves()) ground_->foreign->AwaitAllocations();
   functions_.LetLeave();
