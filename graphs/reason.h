@@ -65,6 +65,12 @@ const char* ReasonName(Reason reason);
 // What happened and what to do about it, for people.
 const char* ReasonSentence(Reason reason);
 
+// Whether the function ran eagerly for lack of memory, or of room in a budget.
+constexpr bool IsLackOfRoom(Reason reason) {
+  return reason == Reason::kOutOfPool || reason == Reason::kOutOfDevice ||
+         reason == Reason::kOverBudget;
+}
+
 using ReasonCounts = std::array<uint64_t, kReasonCount>;
 
 }  // namespace graphtree

@@ -118,11 +118,18 @@ absl::StatusOr<Values> Tree::Run(FunctionId function, Values inputs, Stream& str
 }
 
 absl::Status Tree::RunCompared(FunctionId function, absl::Span<Value> inputs, Stream& stream,
-                               Values* outputs, const Tolerance& tolerance,
-                               ParityResult* result) {
+                               Values* outputs, const Tolerance& tolerance, ParityResult* result,
+                               bool must_replay) {
   *result = {Parity::kNotCompared, "no recording served the call", ""};
   const CompareWith compared{tolerance, result};
-  return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0), &compared);
+  return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0), &compared,
+                    must_replay);
+}
+
+absl::Status Tree::RunReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                             Values* outputs) {
+  return core_->Run(function, inputs, stream, outputs, __builtin_frame_address(0),
+                    /*compared=*/nullptr, /*must_replay=*/true);
 }
 
 absl::Status Tree::Record(FunctionId function, Values inputs, Stream& stream) {

@@ -127,14 +127,21 @@ class Tree {
   absl::Status Run(FunctionId function, absl::Span<Value> inputs, Stream& stream, Values* outputs);
   absl::StatusOr<Values> Run(FunctionId function, Values inputs, Stream& stream);
 
-  // Run, with a check: a call that a recording serves is replayed, and what it leaves is compared
-  // with what two runs of its body leave on the same inputs, which are saved for that. What the
-  // replay left stays. `result` says what was found and names the first op that differs; of a call
-  // that was no replay, or whose body breaks or draws random numbers, it says that nothing was
-  // compared. The host waits for the device. Nobody else may write meanwhile to what the body
-  // writes.
+  // Run, but only as a replay: where no recording serves the call, or there is no room for what its
+  // replay needs, the call is an error that says so, and nothing runs. A recording that is cut may
+  // have run some of its parts by then.
+  absl::Status RunReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
+                         Values* outputs);
+
+  // Run, or RunReplay if it `must_replay`, with a check: a call that a recording serves is
+  // replayed, and what it leaves is compared with what two runs of its body leave on the same
+  // inputs, which are saved for that. What the replay left stays. `result` says what was found and
+  // names the first op that differs; of a call that was no replay, or whose body breaks or draws
+  // random numbers, it says that nothing was compared. The host waits for the device. Nobody else
+  // may write meanwhile to what the body writes.
   absl::Status RunCompared(FunctionId function, absl::Span<Value> inputs, Stream& stream,
-                           Values* outputs, const Tolerance& tolerance, ParityResult* result);
+                           Values* outputs, const Tolerance& tolerance, ParityResult* result,
+                           bool must_replay = false);
 
   // Records the function after the path in force, and launches nothing: no byte is written and no
   // outputs are handed out. A path of which nothing is held ends first, as it does in Run; else the
@@ -145,11 +152,12 @@ class Tree {
   // `inputs` are copies, so that they live: a recording in which they die is made by Run alone.
   absl::Status Record(FunctionId function, Values inputs, Stream& stream);
   // Whether Run would do nothing but launch this call's graph, if BeginStep came before it: the
-  // first op of the body is then the first work that runs.
+  // first op of the body is then the first work that runs. False where a replay first has to find
+  // room, for an executable that was evicted or for outputs that are kept.
   bool WouldReplayFirst(FunctionId function, absl::Span<Value> inputs, Stream& stream);
   // Whether Run would replay a recording, on the path in force, or after BeginStep. A part of its
-  // body may still end that (a recording that is cut), and so may a budget without room for an
-  // executable that was evicted.
+  // body may still end that (a recording that is cut), and so may a lack of room for an executable
+  // that was evicted, or for an output that is kept: RunReplay is an error then.
   bool WouldReplay(FunctionId function, absl::Span<Value> inputs, Stream& stream,
                    bool begins_step);
 

@@ -19,6 +19,7 @@ struct Call {
   bool brings_storage = true;  // false only if no input is a tensor that a tree made
   bool brings_others = false;  // true if a recording was found and another tree made an input
   bool launches = true;        // false: the function is to be recorded, and not to be run
+  bool must_replay = false;    // where nothing can be replayed the call is an error
   StackId from = 0;            // the caller's stack, taken in checked mode
 };
 

@@ -194,7 +194,8 @@ void TreeCore::BeginStep(const void* frame) {
 }
 
 absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stream,
-                           Values* outputs, const void* frame, const CompareWith* compared) {
+                           Values* outputs, const void* frame, const CompareWith* compared,
+                           bool must_replay) {
   Closed closed;  // by the body; destroyed after the pass
   std::vector<Body> done;            // likewise
   const Entrance::Pass pass(*entrance_);
@@ -213,8 +214,13 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   ++journal_.stats().calls;
   if (!LiesIn(*outputs, inputs)) ground_->LetGo(outputs);
   Call call{*function, nullptr, inputs, stream, outputs};
+  call.must_replay = must_replay;
   if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
   Node* const hit = FindHit(call, &awake);
+  if (hit == nullptr && must_replay) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "'", function->name, "' was to be replayed, and no recording serves the call"));
+  }
   // After the match: another thread tells of a tensor's use before it drops the tensor, so whoever
   // sees the tensor dead is told.
   if (ground_->memory->other_users().any()) {
@@ -287,6 +293,8 @@ const Node* TreeCore::FindFor(FunctionId id, absl::Span<Value> inputs, Stream& s
 bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream) {
   const Node* const hit = FindFor(id, inputs, stream, /*begins_step=*/true);
   if (hit == nullptr || !hit->cuts.empty() || !hit->section.ingest.empty()) return false;
+  // Where there is no room for its executable, or for what it keeps, the body runs at once.
+  if (IsEvicted(*hit) || !hit->kept.empty()) return false;
   // Checked mode runs the body before the first replay.
   return hit->replays > 0 || !ground_->options.compare_replays;
 }
@@ -358,10 +366,20 @@ absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call,
   return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));
 }
 
+absl::Status TreeCore::NothingReplayed(const Call& call, Reason reason,
+                                       const std::string& detail) {
+  const std::string text =
+      absl::StrCat("'", call.function.name, "' was to be replayed, and would run eagerly: ",
+                   ReasonSentence(reason), detail.empty() ? "" : ": ", detail);
+  return IsLackOfRoom(reason) ? absl::ResourceExhaustedError(text)
+                              : absl::FailedPreconditionError(text);
+}
+
 absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Status status) {
   functions_.keeper().Settle();
   const std::optional<Replayer::NotReplayed> why = routes_.replayer().TakeNotReplayed();
   if (!why.has_value()) return status;
+  if (call.must_replay) return NothingReplayed(call, why->reason, why->detail);
   ground_->foreign->AwaitAllocations();
   call.variant = node.variant;
   journal_.NoteRoute(CallRoute::kRanEagerly, why->reason);
@@ -429,11 +447,9 @@ absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
     if (recorded.next != RecordOutcome::Next::kAgain) break;
   }
   if (!call.launches && recorded.next != RecordOutcome::Next::kDone) {
-    const bool lacks = recorded.reason == Reason::kOutOfPool ||
-                       recorded.reason == Reason::kOutOfDevice ||
-                       recorded.reason == Reason::kOverBudget;
     return absl::Status(
-        lacks ? absl::StatusCode::kResourceExhausted : absl::StatusCode::kFailedPrecondition,
+        IsLackOfRoom(recorded.reason) ? absl::StatusCode::kResourceExhausted
+                                      : absl::StatusCode::kFailedPrecondition,
         absl::StrCat("'", call.function.name, "' was not recorded: ",
                      ReasonSentence(recorded.reason), ": ", recorded.detail));
   }

@@ -72,9 +72,11 @@ class TreeCore {
   uint64_t GiveMemory(uint64_t bytes, const std::string& for_whom);
   void EndPause(FunctionId id);
   // `frame` is that of the public function that the program called (history/stack_marks.h).
-  // `compared`, or null: a replay is compared with runs of its body (parity_check.h).
+  // `compared`, or null: a replay is compared with runs of its body (parity_check.h). With
+  // `must_replay` a call that cannot be replayed is an error, and nothing runs.
   absl::Status Run(FunctionId id, absl::Span<Value> inputs, Stream& stream, Values* outputs,
-                   const void* frame, const CompareWith* compared = nullptr);
+                   const void* frame, const CompareWith* compared = nullptr,
+                   bool must_replay = false);
   // Records the function and launches nothing. The inputs stay the caller's.
   absl::Status Record(FunctionId id, Values inputs, Stream& stream, const void* frame);
   // Whether a call that began a step would be a replay whose first op is the body's.
@@ -119,6 +121,8 @@ class TreeCore {
   // Decides, and takes the route; more than once if a path ends, or if a recording has to be made
   // again.
   absl::Status TakeRoute(Call& call, Miss* miss);
+  // The error of a call that must be replayed, and cannot be.
+  static absl::Status NothingReplayed(const Call& call, Reason reason, const std::string& detail);
   // A replay failed with `status`: returns that, or runs the call eagerly if nothing was replayed.
   absl::Status AfterFailedReplay(const Node& node, Call& call, absl::Status status);
   // Between calls: has `give` take recordings, also those of a path of which nothing is held.

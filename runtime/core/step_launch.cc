@@ -46,6 +46,17 @@ bool MovesCursor(const OpenStep& step) {
          step.program->lane().tree->last_call().route == CallRoute::kReplayed;
 }
 
+absl::Status RunOn(Tree& tree, OpenStep& step, absl::Span<Value> inputs, bool must_replay,
+                   Values* outputs) {
+  const FunctionId function = step.shape->function;
+  if (step.is_compared) {
+    return tree.RunCompared(function, inputs, *step.stream, outputs, step.tolerance, &step.parity,
+                            must_replay);
+  }
+  return must_replay ? tree.RunReplay(function, inputs, *step.stream, outputs)
+                     : tree.Run(function, inputs, *step.stream, outputs);
+}
+
 absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
   Tree& tree = *step.program->lane().tree;
   const ShapePlan& plan = step.shape->plan;
@@ -80,11 +91,7 @@ absl::Status CarryAndRun(OpenStep& step, Values* outputs) {
     tree.BeginStep();
     is_beginning = false;
   }
-  absl::Status status =
-      step.is_compared
-          ? tree.RunCompared(step.shape->function, inputs, *step.stream, outputs, step.tolerance,
-                             &step.parity)
-          : tree.Run(step.shape->function, inputs, *step.stream, outputs);
+  absl::Status status = RunOn(tree, step, inputs, /*must_replay=*/asks, outputs);
   if (step.memory == nullptr) return status;
   if (status.ok()) {
     ring.Launched(plan.block_bytes, *step.stream, MovesCursor(step));
