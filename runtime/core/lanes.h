@@ -87,6 +87,14 @@ class Lanes {
   // A device lacked memory for something beside its lanes: those that have no step give back what
   // nobody uses there, and so do `own`, which the caller has. True if some was given back.
   bool GiveBackIdle(absl::Span<Lane* const> own = {});
+  // Makes it, for something beside the lanes; where that finds no memory and lanes give some back,
+  // makes it once more. `make` returns a status or a value with one.
+  template <typename Make>
+  auto MakeBeside(const Make& make, absl::Span<Lane* const> own = {}) {
+    auto made = make();
+    if (absl::IsResourceExhausted(StatusOf(made)) && GiveBackIdle(own)) made = make();
+    return made;
+  }
   // A program has left the lane: gives back what nobody uses there. REQUIRES: it has no step.
   void GiveBack(Lane& own);
   // Where memory was lacking: the same error, with what the lanes share, and who has it.
@@ -100,6 +108,11 @@ class Lanes {
   void CloseTrees();
 
  private:
+  static const absl::Status& StatusOf(const absl::Status& status) { return status; }
+  template <typename T>
+  static const absl::Status& StatusOf(const absl::StatusOr<T>& made) {
+    return made.status();
+  }
   // Of what the lanes of the device share, all but what lane `own` has.
   uint64_t TakenByOthers(const Lane& own) const;
   // What the lane has and a call may not be able to use: what is live, and what recordings pin.

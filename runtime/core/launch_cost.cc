@@ -3,13 +3,18 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
 #include "device/stream.h"
 #include "graphs/launcher.h"
+#include "graphs/reason.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
+#include "graphs/tree_stats.h"
 
 namespace graphtree {
 namespace {
@@ -26,12 +31,22 @@ Values PadManyTimes(Launcher& on, int ops) {
   return {padded};
 }
 
+absl::Status NotReplayed(std::optional<Reason> why) {
+  if (!why.has_value()) {
+    return absl::InternalError("the graphs to measure with were not replayed");
+  }
+  const std::string text = absl::StrCat("the graphs to measure with were not replayed: ",
+                                        ReasonSentence(*why));
+  return IsLackOfRoom(*why) ? absl::ResourceExhaustedError(text) : absl::InternalError(text);
+}
+
 absl::StatusOr<double> MedianNs(Tree& tree, int ops, Stream& stream, const ClockNs& clock) {
   const FunctionId function =
       tree.Register("launch cost", {}, [ops](Launcher& on, Values&) -> Values {
         return PadManyTimes(on, ops);
       });
   std::vector<double> times;
+  std::optional<Reason> why_eager;  // the first time: later ones wait before they try again
   Values outputs;
   for (int i = 0; i < kReplays + 2; ++i) {
     GRAPHTREE_RETURN_IF_ERROR(stream.Synchronize());
@@ -39,11 +54,11 @@ absl::StatusOr<double> MedianNs(Tree& tree, int ops, Stream& stream, const Clock
     tree.BeginStep();
     GRAPHTREE_RETURN_IF_ERROR(tree.Run(function, {}, stream, &outputs));
     GRAPHTREE_ASSIGN_OR_RETURN(const int64_t ended, LookAt(clock));
-    if (tree.last_call().route == CallRoute::kReplayed) {
-      times.push_back(static_cast<double>(ended - began));
-    }
+    const LastCall last = tree.last_call();
+    if (last.route == CallRoute::kReplayed) times.push_back(static_cast<double>(ended - began));
+    if (last.route == CallRoute::kRanEagerly && !why_eager.has_value()) why_eager = last.reason;
   }
-  if (times.empty()) return absl::InternalError("the graphs to measure with were not replayed");
+  if (times.empty()) return NotReplayed(why_eager);
   std::nth_element(times.begin(), times.begin() + times.size() / 2, times.end());
   return times[times.size() / 2];
 }

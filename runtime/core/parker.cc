@@ -267,10 +267,8 @@ absl::Status Parker::Wake(absl::string_view name) {
   GRAPHTREE_RETURN_IF_ERROR(taken.Take(programs_, name, "woken"));
   const absl::StatusOr<int64_t> begin = LookAt(options_.clock_ns);
   GRAPHTREE_RETURN_IF_ERROR(begin.status());
-  absl::Status status = WakeAll(*tag, taken);
-  if (absl::IsResourceExhausted(status) && lanes_.GiveBackIdle(taken.lanes())) {
-    status = WakeAll(*tag, taken);
-  }
+  absl::Status status =
+      lanes_.MakeBeside([&] { return WakeAll(*tag, taken); }, taken.lanes());
   if (status.ok()) {
     status = CheckAll(*tag, taken);
     if (absl::IsDataLoss(status)) tag->damage = status = In("waking", name, status);

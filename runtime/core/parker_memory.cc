@@ -76,10 +76,8 @@ absl::StatusOr<AddressRange> Parker::AddMemory(const MemoryOptions& options) {
                                                       "' is parked; wake that first"));
   }
   Device& device = *lanes_.all_devices()[options.device];
-  auto made = ParkableMemory::Create(device, options.bytes, options.name);
-  if (absl::IsResourceExhausted(made.status()) && lanes_.GiveBackIdle()) {
-    made = ParkableMemory::Create(device, options.bytes, options.name);
-  }
+  auto made = lanes_.MakeBeside(
+      [&] { return ParkableMemory::Create(device, options.bytes, options.name); });
   if (!made.ok()) {
     return absl::Status(made.status().code(), absl::StrCat("making memory '", options.name,
                                                            "' of ", options.bytes, " bytes: ",

@@ -96,11 +96,8 @@ absl::StatusOr<ProgramId> RuntimeCore::AddProgram(ProgramOptions options) {
   const Lanes::Place place = {options.device, options.lane};
   bool is_new = false;
   GRAPHTREE_ASSIGN_OR_RETURN(Lane* const lane, LaneFor(place, &is_new));
-  absl::StatusOr<std::unique_ptr<ProgramState>> program =
-      ProgramState::Create(*lane, options, options_.records_while_serving);
-  if (absl::IsResourceExhausted(program.status()) && lanes_.GiveBackIdle()) {
-    program = ProgramState::Create(*lane, std::move(options), options_.records_while_serving);
-  }
+  absl::StatusOr<std::unique_ptr<ProgramState>> program = lanes_.MakeBeside(
+      [&] { return ProgramState::Create(*lane, options, options_.records_while_serving); });
   if (!program.ok()) {
     if (is_new) lanes_.Remove(place);
     return program.status();

@@ -35,7 +35,8 @@ absl::Status ServingSteps::Set(const ServingMode& mode) {
   if (mode.serving == Serving::kShadow && !watch_.knows_launch_costs()) {
     std::vector<LaunchCost> costs;
     for (Device* const device : lanes_.all_devices()) {
-      const absl::StatusOr<LaunchCost> cost = MeasureLaunchCost(*device, options_.clock_ns);
+      const absl::StatusOr<LaunchCost> cost = lanes_.MakeBeside(
+          [&] { return MeasureLaunchCost(*device, options_.clock_ns); });
       if (!cost.ok()) {
         return absl::Status(cost.status().code(),
                             absl::StrCat("measuring for mode shadow what a launch costs on ",

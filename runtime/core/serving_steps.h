@@ -35,7 +35,7 @@ namespace graphtree {
 class ServingSteps {
  public:
   // All of them outlive it.
-  ServingSteps(const Lanes& lanes, const Dependencies& dependencies, Watch& watch,
+  ServingSteps(Lanes& lanes, const Dependencies& dependencies, Watch& watch,
                const RuntimeOptions& options)
       : lanes_(lanes),
         dependencies_(dependencies),
@@ -79,7 +79,7 @@ class ServingSteps {
   static void NoteShadow(const OpenStep& step, uint64_t ran_ns);
   void NoteParity(const OpenStep& step);
 
-  const Lanes& lanes_;
+  Lanes& lanes_;
   const Dependencies& dependencies_;
   Watch& watch_;
   const RuntimeOptions& options_;

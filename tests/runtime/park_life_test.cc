@@ -180,7 +180,6 @@ TEST_P(ParkFaultsTest, AnyOneCallMayFail) {
   RecordProperty("calls", static_cast<int>(calls));
 }
 
-// Steps of one lane go on while another lane is parked and woken, again and again.
 // One step has taken nearly all of a small device, and nobody uses that any more.
 TEST(ParkMemoryTest, WhatAnIdleLaneDoesNotUseIsThereForOthers) {
   const std::unique_ptr<Device> device = *OpenHostDevice({.memory_bytes = uint64_t{32} << 20});
@@ -204,6 +203,9 @@ TEST(ParkMemoryTest, WhatAnIdleLaneDoesNotUseIsThereForOthers) {
   fill();
   EXPECT_THAT(runtime->Wake("other"), IsOk());
   ASSERT_THAT(runtime->Park("other", Contents::kDrop), IsOk());
+  fill();
+  EXPECT_THAT(runtime->SetServing({.serving = Serving::kShadow}), IsOk());
+  ASSERT_THAT(runtime->SetServing({}), IsOk());
   ASSERT_THAT(runtime->RemoveMemory("second"), IsOk());
   fill();
   for (int i = 0; i < 4; ++i) {
@@ -213,6 +215,7 @@ TEST(ParkMemoryTest, WhatAnIdleLaneDoesNotUseIsThereForOthers) {
   runtime = nullptr;
 }
 
+// Steps of one lane go on while another lane is parked and woken, again and again.
 TEST(ParkThreadsTest, OneReplaysAndOneParks) {
   const std::unique_ptr<Device> device = MakeHost();
   {
