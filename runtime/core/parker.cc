@@ -208,7 +208,10 @@ absl::Status Parker::Park(absl::string_view name, Contents contents) {
   return status;
 }
 
+// What a park that fails does not reach was written to since the last one.
 absl::Status Parker::ParkAll(Tag& tag, const Taken& taken) {
+  for (ProgramState* const program : taken.own()) program->ForgetLastPark();
+  for (TaggedMemory& one : tag.memory) one.memory->ForgetLastPark();
   for (ProgramState* const program : taken.needing()) {
     GRAPHTREE_RETURN_IF_ERROR(program->AwaitSteps());
   }

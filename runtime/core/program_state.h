@@ -152,6 +152,7 @@ class ProgramState {
   absl::Status ParkSlots(Contents contents);
   absl::Status WakeSlots();
   absl::Status CheckSlots() const;
+  void ForgetLastPark() { memory_->ForgetLastPark(); }
   absl::Status DropSlots();
   const ParkableMemory& slot_memory() const { return memory_->memory(); }
 

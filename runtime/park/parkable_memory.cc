@@ -74,7 +74,14 @@ absl::Status ParkableMemory::Save() {
 }
 
 absl::Status ParkableMemory::Park(Contents contents) {
-  canaries_ = Canaries();
+  const absl::Status parked = ParkNow(contents);
+  // It stays, and may be written to.
+  if (!parked.ok()) ForgetLastPark();
+  return parked;
+}
+
+absl::Status ParkableMemory::ParkNow(Contents contents) {
+  ForgetLastPark();
   const AddressRange all = range();
   if (contents != Contents::kDrop && !all.empty()) {
     GRAPHTREE_ASSIGN_OR_RETURN(canaries_, Canaries::Take(device_, {&all, 1}));

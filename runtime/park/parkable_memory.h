@@ -46,6 +46,8 @@ class ParkableMemory {
   absl::Status Wake();
   // Compares what came back, and what stayed, with what was there before. REQUIRES: was woken.
   absl::Status Check() const { return canaries_.Check(device_, name_); }
+  // Check compares with nothing until the memory is parked again. REQUIRES: is not parked.
+  void ForgetLastPark() { canaries_ = Canaries(); }
   // What was kept is given up: Check finds nothing wrong any more.
   void GiveUpContents();
 
@@ -64,6 +66,7 @@ class ParkableMemory {
  private:
   ParkableMemory(Device& device, uint64_t bytes, std::string name)
       : device_(device), bytes_(bytes), name_(std::move(name)) {}
+  absl::Status ParkNow(Contents contents);
   absl::Status Map();
   absl::Status Unmap();
   absl::Status Save();

@@ -37,6 +37,7 @@ class SlotMemory {
   absl::Status Park(Contents contents);
   absl::Status Wake(absl::Span<const SlotSpec> slots, const ArenaPlan& plan);
   absl::Status Check() const { return memory_->Check(); }
+  void ForgetLastPark() { memory_->ForgetLastPark(); }
   // They were parked with their contents, and are to be woken, or were, without.
   absl::Status DropContents(absl::Span<const SlotSpec> slots, const ArenaPlan& plan);
 

@@ -8,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "device/base/status_matchers.h"
+#include "device/error.h"
 #include "device/fault/every_call.h"
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
@@ -178,6 +180,52 @@ TEST_P(ParkFaultsTest, AnyOneCallMayFail) {
       MakeHost, [](FaultDevice& device) { ParkedServer(device).Live(GetParam()); });
   EXPECT_GE(calls, 50u);
   RecordProperty("calls", static_cast<int>(calls));
+}
+
+// What a park did not reach was written to since the last one: a later wake compares it with
+// nothing.
+TEST(ParkMemoryTest, AWakeAfterAParkThatFailedComparesWithNoEarlierPark) {
+  FaultDevice device(MakeHost());
+  {
+    const std::unique_ptr<Stream> stream = *device.NewStream();
+    const std::unique_ptr<Runtime> runtime = *Runtime::Create(device, {});
+    ProgramOptions large = Adds("adds", "graphs", 0);
+    large.body = [adds = large.body](Launcher& on, const ProgramInputs& in) -> Values {
+      const Tensor of_more_pieces = on.Empty(DType::kU8, {5000000});
+      on.Fill(of_more_pieces, 1);
+      return on.ok() ? adds(on, in) : Values();
+    };
+    const ProgramId program = *runtime->AddProgram(std::move(large));
+    const AddressRange memory =
+        *runtime->AddMemory({.tag = "graphs", .name = "weights", .bytes = 4096});
+    Values outputs;
+    // What is held is saved and mapped again.
+    const auto write = [&](uint32_t byte) {
+      EXPECT_THAT(stream->Fill(memory.base, byte, 1, memory.bytes), IsOk());
+      EXPECT_THAT(RunStep(*runtime, program, static_cast<int32_t>(byte), *stream, &outputs),
+                  IsOk());
+      EXPECT_THAT(stream->Synchronize(), IsOk());
+    };
+    int failed_twice = 0;
+    for (uint64_t faults = 0; faults < 16; ++faults) {
+      const uint64_t unmap = 1 + faults / 4, map = 1 + faults % 4;
+      write(1);
+      ASSERT_THAT(runtime->Park("graphs", Contents::kKeep), IsOk());
+      ASSERT_THAT(runtime->Wake("graphs"), IsOk());
+      write(2);
+      // The park fails at one of its pieces, and so does the wake that it tries then.
+      device.plan().FailCallOf("Memory.Unmap", unmap, ErrorCode::kUnknown);
+      device.plan().FailCallOf("Memory.Map", map, ErrorCode::kOutOfMemory);
+      const absl::Status parked = runtime->Park("graphs", Contents::kKeep);
+      failed_twice += absl::StrContains(parked.message(), "call Wake");
+      device.plan().Clear();
+      ASSERT_THAT(runtime->Wake("graphs"), IsOk()) << "unmapping " << unmap << ", mapping " << map;
+    }
+    EXPECT_GT(failed_twice, 0) << "else this test shows nothing";
+    write(3);
+    outputs.clear();
+  }
+  EXPECT_THAT(device.Close(), IsOk());
 }
 
 // One step has taken nearly all of a small device, and nobody uses that any more.
