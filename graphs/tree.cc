@@ -259,6 +259,11 @@ void Tree::Inspect(const std::function<void()>& look) {
   ThrowOn(std::move(thrown));
 }
 
+bool Tree::ComesLast(const Stream& stream) const {
+  const StreamLife* const last = core_->ground().order.last();
+  return last == nullptr || last == stream.life().get();
+}
+
 const char* Tree::state() const {
   const Looking looking(core_->gate());
   return PathStateName(core_->books().path().state());

@@ -234,6 +234,9 @@ class Tree {
   // An exception of `look` comes out of here.
   void Inspect(const std::function<void()>& look);
   const char* state() const;
+  // Whether that stream has, or comes after, all work of the tree's calls so far. For the thread
+  // that calls the tree.
+  bool ComesLast(const Stream& stream) const;
   // Whether a function of this tree made the tensor.
   bool Made(const Tensor& tensor) const;
   // OK if work of this tree's device may read the tensor now: it may be used (MayBeUsed), and lies

@@ -14,7 +14,7 @@
 // The events are the program's. From the moment when Step::Run has returned they stand for that
 // step, whatever its route; before the first step they are done. So whoever waits for a step that
 // is not the last one waits for the last one, too, which is later and as safe. A step that failed
-// has set them after all that it launched; one whose Run was refused has not set them.
+// has set them after all that it launched; one that launched nothing may not have set them.
 //
 // An event is made to be waited for: Stream::Wait on any stream of the device, Event::Synchronize,
 // Event::IsDone. It is not recorded by others. Handles may outlive the program and the runtime,

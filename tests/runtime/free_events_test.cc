@@ -9,6 +9,7 @@
 #include "device/fault/every_call.h"
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
+#include "graphs/tree.h"
 #include "tests/kernels/kernels.h"
 #include "tests/kernels/launches.h"
 #include "tests/runtime/runtime_fixture.h"
@@ -237,6 +238,45 @@ TEST_P(FreeEventsTest, AStepThatFailsSetsThemAfterItsWork) {
       }
     }
   }
+}
+
+// Such a step was never ordered after the one before, for which the events stand.
+TEST_P(FreeEventsTest, AStepThatFailsBeforeAllWorkLeavesThem) {
+  if (!GetParam().concurrent) GTEST_SKIP() << "no work is under way while the caller looks";
+  holds_ = true;
+  says_ = false;
+  ProgramOptions options = TellingOptions();
+  options.slots.push_back(
+      {.name = "more", .type = DType::kI32, .sizes = {8}, .may_be_left_out = true});
+  const ProgramId program = Add(std::move(options), {{.tokens = 8}});
+  const FreeEvents events = EventsOf(program);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Tree> other, Tree::Create(device(), {}));
+  const FunctionId makes = other->Register("makes", {}, [](Launcher& on, Values&) -> Values {
+    const Tensor zeros = on.Empty(DType::kI32, {8});
+    on.Fill(zeros, 0);
+    return {zeros};
+  });
+  go_ = true;
+  for (int i = 0; i < 3; ++i) StepWith(program, IdsFrom(i, 8));
+  Values made;
+  for (int i = 0; i < 3; ++i) {
+    other->BeginStep();
+    ASSERT_THAT(other->Run(makes, {}, b(), &made), IsOk());
+  }
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  ASSERT_THAT(b().Synchronize(), IsOk());
+  go_ = false;
+  StepWith(program, IdsFrom(7, 8));
+  ASSERT_OK_AND_ASSIGN(Step step, runtime().Begin(program, {.tokens = 8}, b()));
+  ASSERT_THAT(step.Stage(0, 1.0), IsOk());
+  ASSERT_THAT(step.Stage(1, Tensor::From(made[0])), IsOk());
+  other->BeginStep();  // what was staged is stale from here on
+  EXPECT_FALSE(step.Run(&outputs_).ok());
+  EXPECT_FALSE(IsDone(*events.slots)) << "the step before reads its slots";
+  go_ = true;
+  ASSERT_THAT(a().Synchronize(), IsOk());
+  EXPECT_TRUE(IsDone(*events.slots));
+  made.clear();
 }
 
 TEST_P(FreeEventsTest, TheyOutliveTheirProgramAndItsRuntime) {
