@@ -92,6 +92,10 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
   GRAPHTREE_ASSIGN_OR_RETURN(ProgramState* const program, programs_.Find(shape.program));
   const uint32_t index = program->FindShape(shape.key, shape.mode);
   if (index == kNoShape) return absl::NotFoundError("it is not there any more");
+  if (program->shape(index).life.is_excluded()) {
+    LeaveOut({shape, LeftOut::kExcluded, "it was excluded after the plan was made"}, work);
+    return absl::OkStatus();
+  }
   Lane& lane = program->lane();
   if (!lane.Take(program)) {
     return absl::FailedPreconditionError(

@@ -77,6 +77,8 @@ bool Recordings::IsGoodWith(const ShapeLife::Generations& now, ProgramState& pro
 
 absl::Status Recordings::RecordShape(ProgramState& program, uint32_t index, Stream& stream,
                                      const How& how) {
+  // What is recorded is not run: its graph may have to wait for a commit.
+  if (IsGood(program, index)) return absl::OkStatus();
   Why why = Why::kFailed;
   ShapeState& shape = program.shape(index);
   // Steps that failed to record it do not count for who asks for just that.

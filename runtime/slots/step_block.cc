@@ -7,6 +7,7 @@
 
 #include "absl/numeric/int128.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/known_enum.h"
 #include "device/base/status_macros.h"
 #include "runtime/slots/convert_rows.h"
 #include "runtime/slots/copy_for_device.h"
@@ -54,6 +55,10 @@ absl::Status StepBlock::Check(SlotId slot, int64_t rows, DType type, int64_t row
     return absl::InvalidArgumentError(absl::StrCat(
         NameOf(slot), " was staged with ", RowsInWords(rows), " ", what, "; this step's shape has ",
         RowsInWords(room), " of it, the slot at most ", GreatestRows(spec)));
+  }
+  if (!IsKnown(type, DType::kF64)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(NameOf(slot), " was staged with ", NotKnown("type", type), " ", what));
   }
   if (!unpack::Converts(static_cast<uint8_t>(type), static_cast<uint8_t>(spec.type))) {
     return absl::InvalidArgumentError(absl::StrCat(NameOf(slot), " of ", DTypeName(spec.type),

@@ -71,6 +71,18 @@ TEST_P(CommitsTest, NoGraphIsLaunchedBeforeItsEpochIsCommitted) {
   EXPECT_EQ(Runs(), 9u);
 }
 
+// A plan that was made before its shapes were recorded lists them.
+TEST_P(CommitsTest, APlanRunsNothingThatIsRecorded) {
+  const ProgramId program = Add(Counting(), {{.tokens = 8}, {.tokens = 16}});
+  ASSERT_OK_AND_ASSIGN(const RecordingPlan plan, runtime().Plan({}, 0));
+  ASSERT_THAT(runtime().Record(program, a()), IsOk());
+  const uint32_t runs = Runs();
+  ASSERT_THAT(runtime().RecordPlan(plan, a()), IsOk());
+  EXPECT_EQ(Runs(), runs);
+  EXPECT_EQ(runtime().tree()->stats().replays, 0u);
+  EXPECT_EQ(runtime().Uncommitted().size(), 2u);
+}
+
 TEST_P(CommitsTest, RecordingAheadLaunchesNoGraph) {
   const ProgramId program = Add(Counting(), {{.tokens = 8}, {.tokens = 16}});
   ASSERT_THAT(runtime().Record(program, a()), IsOk());
