@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -86,6 +87,27 @@ void FindHidden(const Graph& graph, absl::Span<const OpId> ingest,
   }
   graph.ForgetOps();
 }
+
+// Which kept outputs some op or part has in a slot.
+class FoundKept {
+ public:
+  void Add(absl::Span<const PointerSlot> slots) {
+    for (const PointerSlot& slot : slots) {
+      if (slot.input != kNobody && slot.input >= kFirstKept) found_.insert(slot.input);
+    }
+  }
+  // Adds the others to `hidden`: somebody writes each by an address that shows nowhere, as a number
+  // of a page, or nobody does.
+  void AddOthers(const Node& node, std::vector<uint32_t>* hidden) const {
+    for (uint32_t i = 0; i < node.kept.size(); ++i) {
+      if (found_.contains(kFirstKept + i) || node.kept[i].block.empty()) continue;
+      hidden->push_back(kFirstKept + i);
+    }
+  }
+
+ private:
+  std::set<uint32_t> found_;
+};
 
 }  // namespace
 
@@ -174,6 +196,7 @@ absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft
   draft->hidden.insert(draft->hidden.end(), log->hidden().begin(), log->hidden().end());
   NoteStoredElsewhere(originals, draft);
   size_t number = 0;
+  FoundKept found;
   node->VisitSections([&](Section& section) {
     std::vector<PointerOp>& own = ops[number++];
     // The first section always gets a table: it knows where the inputs are, also without such ops.
@@ -186,14 +209,17 @@ absl::Status FindInputOps(const Values& originals, PointerLog* log, Draft* draft
       FindHidden(*section.graph, ingest, ranges, draft, &own);
     }
     own.erase(std::remove_if(own.begin(), own.end(), TakesNothing), own.end());
+    for (const PointerOp& op : own) found.Add(op.slots());
     section.pointers = PointerTable(std::move(own), patched, originals, kept);
   });
   for (size_t i = 0; i < node->cuts.size(); ++i) {
+    found.Add(log->breaks()[i]);
     for (const PointerSlot& slot : log->breaks()[i]) {
       if (slot.input == kNobody) continue;
       node->cuts[i].moving.push_back({slot.argument, {slot.input, slot.offset}});
     }
   }
+  if (follows_kept) found.AddOthers(*node, &draft->hidden);
   if (draft->hidden.empty()) return absl::OkStatus();
   const uint32_t first = draft->hidden.front();
   return absl::InternalError(

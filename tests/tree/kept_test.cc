@@ -147,6 +147,46 @@ TEST_P(KeptTest, TheOpsAreFoundOrTheOutputIsCopied) {
   }
 }
 
+// Writes seven to a page, of which it is given the number.
+constexpr uint64_t kPageBytes = 512;
+const Kernel& FillPageKernel() {
+  static const Kernel* const kernel = new Kernel(
+      "fill_page", Params<uint64_t, uint32_t>(),
+      [](const HostCall& call) {
+        auto* const words = reinterpret_cast<uint32_t*>(call.Get<uint64_t>(0) * kPageBytes);
+        std::fill(words, words + call.Get<uint32_t>(1), 7u);
+      },
+      {});
+  return *kernel;
+}
+
+// An address in other units shows in no argument of any op.
+TEST_P(KeptTest, AnOutputThatIsWrittenByThePage) {
+  if (device().info().architecture != "host") GTEST_SKIP() << "the kernel is the host's";
+  for (const bool is_told : {true, false}) {
+    FunctionOptions options = Keeping({0});
+    options.unseen_writes = is_told;
+    const FunctionId function = Register(
+        is_told ? "told" : "declared", options, [is_told](Launcher& on, Values&) -> Values {
+          const Tensor out = on.Empty(WordsLayout(kWords));
+          if (!on.ok()) return {};
+          const Argument arguments[] = {Argument::Value(out.word() / kPageBytes),
+                                        Argument::Value(uint32_t{kWords})};
+          if (!is_told) on.Writes(out);
+          on.Fail(on.stream().Launch(FillPageKernel(), {}, arguments));
+          return {out};
+        });
+    std::deque<Values> held;
+    for (int step = 0; step < 6; ++step) {
+      NewStep();
+      held.push_back(Call(function, {}));
+      if (held.size() > 3) held.pop_front();
+      EXPECT_EQ(Read(held.back()[0]), Words(kWords, 7)) << "step " << step;
+    }
+  }
+  EXPECT_GT(replays(), 4u);
+}
+
 TEST_P(KeptTest, AnOutputThatNoOpMakesIsKeptToo) {
   FunctionOptions options = Keeping({0});
   options.unseen_writes = true;
