@@ -35,10 +35,7 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
                      lane.number, "; one thread at a time uses a lane"));
   }
   absl::Status recorded = program.CheckAwake();
-  if (recorded.ok()) {
-    Lender::EndForStep(lane);
-    recorded = RecordAll(program, stream);
-  }
+  if (recorded.ok()) recorded = RecordAll(program, stream);
   Lanes::NoteGivenUp(lane);
   lane.GiveBack();
   return recorded;
@@ -119,6 +116,7 @@ absl::StatusOr<bool> Recordings::RunOnce(ProgramState& program, uint32_t index, 
                                          Try* run) {
   const Choice choice = {
       .why = Why::kHit, .index = index, .key = program.table().shape(index).key};
+  Lender::EndForStep(program.lane());
   GRAPHTREE_ASSIGN_OR_RETURN(OpenStep* const step, OpenOn(program, choice, choice.key, stream));
   const LaneWatch::Doing doing(
       *program.lane().watch,

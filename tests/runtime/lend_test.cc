@@ -1,6 +1,7 @@
 // Idle memory of a lane is lent for the caller's own work: never what a recording needs, never new
 // memory, and the lane's steps come after that work.
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -170,6 +171,25 @@ TEST_P(LendTest, WhatIsLentIsNotParkedAndWhatIsParkedIsNotLent) {
     EXPECT_FALSE(IsReplay(StepWith(program, IdsFrom(1, 20))));
     ExpectStep(program, 1);
   }
+}
+
+// A body that is run to be recorded may use the bytes, as any step of the lane.
+TEST_P(LendTest, WhatIsRecordedBetweenStepsEndsALoanToo) {
+  const ProgramId program = AddLarge();
+  int32_t tokens = 3;
+  const auto ends = [&](const std::function<absl::Status()>& record) {
+    ASSERT_THAT(runtime().AddShapes(program, {{.tokens = ++tokens}}), IsOk());
+    ASSERT_OK_AND_ASSIGN(const Loan loan, runtime().Lend({.bytes = 4096}, a()));
+    ASSERT_FALSE(loan.is_over());
+    EXPECT_THAT(record(), IsOk());
+    EXPECT_TRUE(loan.is_over());
+  };
+  ends([&] { return runtime().Record(program, a()); });
+  ends([&] { return runtime().Progress(a(), {.budget_ns = 1'000'000}).status(); });
+  ends([&]() -> absl::Status {
+    const absl::StatusOr<RecordingPlan> plan = runtime().Plan({}, 0);
+    return plan.ok() ? runtime().RecordPlan(*plan, a()).status() : plan.status();
+  });
 }
 
 TEST_P(LendTest, WrongCallsAreRefusedInWords) {
