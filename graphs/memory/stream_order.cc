@@ -39,7 +39,6 @@ absl::Status StreamOrder::Settle(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(WaitForReaders(stream));
   if (last_ != stream.life()) GRAPHTREE_RETURN_IF_ERROR(Switch(stream));
   is_first_ = false;
-  is_settled_ = readers_.empty();
   return absl::OkStatus();
 }
 

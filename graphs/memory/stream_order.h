@@ -42,13 +42,12 @@ class StreamOrder {
   // Work that is put on `stream` next runs after all of the tree's work so far, and after what
   // callers have put on other streams of this step.
   absl::Status ContinueOn(Stream& stream) {
-    return is_settled_ && last_ == stream.life() ? absl::OkStatus() : Settle(stream);
+    if (last_ != stream.life() || !readers_.empty()) return Settle(stream);
+    is_first_ = false;
+    return absl::OkStatus();
   }
   // A step is over: outputs of its calls are read no more by what its callers queue from here on.
-  void EndStep() {
-    is_first_ = true;
-    is_settled_ = false;
-  }
+  void EndStep() { is_first_ = true; }
   // The same, after a call that put work on `worked`. If ordering failed within the call, where its
   // work changed streams, `worked` need not be last().
   absl::Status ContinueAfter(Stream& worked, Stream& stream);
@@ -69,9 +68,8 @@ class StreamOrder {
   const StreamLife* const own_;
   const Tell tell_;
   std::shared_ptr<StreamLife> last_;
-  StreamLives readers_;      // of this step, but for last_
-  bool is_first_ = false;    // the next call is the first one of a step
-  bool is_settled_ = true;   // neither a first call nor readers
+  StreamLives readers_;    // streams of this step, but for last_
+  bool is_first_ = false;  // the next call is the first one of a step
 };
 
 }  // namespace graphtree
