@@ -1,3 +1,4 @@
+// What messages name, and what only looks like it.
 #include "runtime/c/error_place.h"
 
 #include "gtest/gtest.h"

@@ -94,13 +94,14 @@ Kind HandleTable::KindIfGood(Handle handle) const {
   return Look(handle, kind) == HandleState::kGood ? kind : Kind{0};
 }
 
-size_t HandleTable::CountLive() const {
+size_t HandleTable::CountLive(Kind but) const {
   size_t live = 0;
   for (const std::atomic<Slot*>& chunk : chunks_) {
     const Slot* const slots = chunk.load(std::memory_order_acquire);
     if (slots == nullptr) break;
     for (uint32_t i = 0; i < kSlotsInChunk; ++i) {
-      live += (slots[i].state.load(std::memory_order_relaxed) & kKindMask) != 0;
+      const Kind kind = KindOf(slots[i].state.load(std::memory_order_relaxed));
+      live += kind != 0 && kind != but;
     }
   }
   return live;

@@ -7,13 +7,13 @@
 //   slot     | generation 32 | kind 8 | pins 24 |  payload: 4 words     one line of the cache
 //              ^ equal for as long as the object is there
 //
-//   free --Make--> kind --Take--> taken --PutBack--> kind          (an object that somebody moves out
-//                   |               `--Drop--> free                 of its slot, and may put back)
-//                   |--Retire, no pins--> free
-//                   `--Retire, pins--> retired --last Unpin--> free, and whoever unpins ends it
+//   free --Publish--> kind --Take--> taken --PutBack--> kind    (an object that somebody moves out
+//                      |               `--Free--> free           of its slot, and may put back)
+//                      |--Retire, no pins--> Free
+//                      `--Retire, pins--> retired --last Unpin--> Free, by whoever unpins
 //
-// A pin keeps the object while a call uses it. A handle dies when it is retired: from that moment on
-// nobody finds it, and its object ends with the last pin. The slot's next object has another
+// A pin keeps the object while a call uses it. A handle dies when it is retired: from that moment
+// on nobody finds it, and its object ends with the last pin. The slot's next object has another
 // generation. A slot that has had all generations is not used again.
 //
 // Generations begin at a number that differs between the copies of the library in one process, so a
@@ -136,8 +136,8 @@ class HandleTable {
   static uint32_t PinsOf(const Slot& slot) {
     return static_cast<uint32_t>(slot.state.load(std::memory_order_relaxed) & kPinsMask);
   }
-  // Handles that are there now, counted one by one.
-  size_t CountLive() const;
+  // Handles that are there now, but for those of one kind; counted one by one.
+  size_t CountLive(Kind but = 0) const;
 
  private:
   static constexpr int kKindShift = 24;

@@ -65,6 +65,8 @@ TEST_F(HandleTableTest, AHandleFindsItsObject) {
   EXPECT_FALSE(table().Unpin(slot));
   EXPECT_EQ(table().Look(tree, kTree), HandleState::kGood);
   EXPECT_EQ(table().KindIfGood(tree), kTree);
+  EXPECT_EQ(table().CountLive(), 1u);
+  EXPECT_EQ(table().CountLive(kTree), 0u);
 }
 
 TEST_F(HandleTableTest, WhatIsNoGoodHandleIsToldApart) {
