@@ -22,12 +22,6 @@ struct CallInputs {
   gt_value* values;
   size_t count;
 };
-struct CallOutputs {
-  gt_value* values;
-  size_t capacity;
-  size_t* count;  // may be null
-};
-
 // The same handle stands twice among the inputs: the second is a copy of the first.
 bool TakeFromEarlier(const CallInputs& given, size_t index, const CallScratch& scratch,
                      Value* into) {
@@ -96,20 +90,6 @@ void TakeBack(const CallInputs& given, CallScratch* scratch) {
     given.values[i] = gt_value{};
     given.values[i].kind = GT_CONSUMED;
   }
-}
-
-absl::Status HandOut(CallScratch* scratch, const CallOutputs& out) {
-  Values& outputs = scratch->outputs;
-  const size_t given = std::min(outputs.size(), out.capacity);
-  if (scratch->known.size() < given) scratch->known.resize(given);
-  absl::Status status;
-  for (size_t i = 0; i < given; ++i) {
-    status.Update(GiveValue(std::move(outputs[i]), &scratch->known[i], &out.values[i]));
-  }
-  for (size_t i = given; i < out.capacity; ++i) out.values[i] = gt_value{};
-  if (out.count != nullptr) *out.count = outputs.size();
-  outputs.clear();
-  return status;
 }
 
 template <typename Run>

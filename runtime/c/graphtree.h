@@ -100,6 +100,13 @@ typedef struct gt_launcher_s* gt_launcher;  // what a body launches through; goo
 typedef struct gt_workspace_s* gt_workspace;  // memory that a library keeps between calls
 typedef struct gt_generator_s* gt_generator;  // random numbers
 typedef struct gt_budget_s* gt_budget;        // what several trees may hold together
+typedef struct gt_observer_s* gt_observer;    // is told what becomes of a tree's graphs
+typedef struct gt_runtime_s* gt_runtime;      // what an inference server links
+typedef struct gt_program_s* gt_program;      // a body with slots, and its shapes
+typedef struct gt_step_s* gt_step;            // one step of a program
+typedef struct gt_dependency_s* gt_dependency;  // what recordings point to and a runtime owns not
+typedef struct gt_plan_s* gt_plan;            // what is to be recorded, and what that takes
+typedef struct gt_loan_s* gt_loan;            // idle memory of a lane, lent
 
 // A struct with its size, and defaults: gt_tree_options options = GT_INIT(gt_tree_options);
 #if defined(__cplusplus)
@@ -782,8 +789,6 @@ typedef struct gt_graph_event {
   uint64_t section;      // of a recording that is cut
 } gt_graph_event;
 
-typedef struct gt_observer_s* gt_observer;
-
 // `saw` is told on the thread that acts, one event after the other, and must not call the tree.
 // gt_release ends it, and waits for an event that is being told. Cost: while nobody observes, a
 // load for each event.
@@ -981,6 +986,550 @@ GT_API gt_error gt_launcher_used_on(gt_launcher on, const gt_value* tensor,
 
 // The launcher's first failure, or null. Owner: the launcher.
 GT_API gt_error gt_launcher_status(gt_launcher on) GT_NOEXCEPT;
+
+// ---- Keys --------------------------------------------------------------------------------------
+//
+// What a step is asked to be. A shape, for which a graph is recorded, has a key, too, and serves
+// the steps that it covers.
+
+#define GT_ANY (-1)  // a shape's field that takes every value
+
+typedef struct gt_key {
+  int32_t kind;          // the caller's: prefill, decode, ...
+  int32_t tokens;
+  int32_t requests;
+  int32_t query_length;  // tokens of one request, where all have as many
+  int32_t context;       // tokens of the longest request
+  int32_t adaptors;
+  int32_t microbatches;
+  int32_t speculation;   // tokens that are guessed ahead
+  uint64_t extra;        // the caller's, always compared for equality
+  int32_t any_extra;     // of a shape: 1 takes every value of `extra`
+  int32_t reserved;      // 0
+} gt_key;
+
+// In the order in which shapes are compared.
+typedef int32_t gt_key_field;
+enum {
+  GT_NO_FIELD = 0,
+  GT_TOKENS = 1,
+  GT_REQUESTS = 2,
+  GT_QUERY_LENGTH = 3,
+  GT_CONTEXT = 4,
+  GT_ADAPTORS = 5,
+  GT_MICROBATCHES = 6,
+  GT_SPECULATION = 7,
+  GT_KIND = 8,
+  GT_EXTRA = 9
+};
+
+typedef int32_t gt_covers;
+enum {
+  GT_COVERS_DEFAULT = 0,      // at most, for tokens, requests and context; else equal
+  GT_COVERS_EQUAL = 1,
+  GT_COVERS_AT_MOST = 2,      // the call's number is at most the shape's
+  GT_COVERS_POWER_OF_TWO = 3  // the call's, rounded up to a power of two, is the shape's
+};
+
+typedef struct gt_field_rule {
+  gt_covers covers;
+  int32_t most_extra;  // the shape's is at most so much more; 0: no limit; -1: no more at all
+  double most_ratio;   // the shape's is at most so many times the call's; 0: no limit
+} gt_field_rule;
+
+typedef struct gt_key_rules {
+  size_t size;
+  gt_field_rule kind;
+  gt_field_rule tokens;
+  gt_field_rule requests;
+  gt_field_rule query_length;
+  gt_field_rule context;
+  gt_field_rule adaptors;
+  gt_field_rule microbatches;
+  gt_field_rule speculation;
+} gt_key_rules;
+
+// How a step runs. Sets of the last two are sums of GT_ALLOW_...
+typedef int32_t gt_mode;
+enum {
+  GT_EAGER = 0,
+  GT_SEGMENTED = 1,  // a graph that is cut where parts run eagerly
+  GT_FULL = 2        // one graph for all
+};
+typedef uint32_t gt_modes;
+enum {
+  GT_ALLOW_NONE = 0,
+  GT_ALLOW_SEGMENTED = 1,
+  GT_ALLOW_FULL = 2,
+  GT_ALLOW_ALL = 3
+};
+
+// Why a step was replayed, or why it was not: a number with a name and a sentence, as gt_reason.
+// gt_why_name(0) is "hit", gt_why_name(1) "cover": these two were replayed.
+typedef int32_t gt_why;
+enum {
+  GT_HIT = 0,
+  GT_COVER = 1,
+  GT_MOST_WHYS = 32
+};
+GT_API int32_t gt_why_count(void) GT_NOEXCEPT;
+GT_API const char* gt_why_name(gt_why why) GT_NOEXCEPT;
+GT_API const char* gt_why_sentence(gt_why why) GT_NOEXCEPT;
+
+// ---- Runtimes ----------------------------------------------------------------------------------
+//
+//   gt_runtime_new; gt_program_new; gt_program_add_shapes; gt_program_record
+//   while (serving) {
+//     gt_step_begin(decode, &key, stream, NULL, &step);  // the cheapest shape that covers the key
+//     gt_step_stage(step, 0, &rows);                     // brought in; nothing is launched
+//     gt_step_run(step, outputs, 1, NULL);               // one launch
+//     gt_release(step);
+//   }
+//
+// Threads: one at a time in each lane. Programs, shapes and dependencies are added while no step is
+// under way in any lane.
+
+typedef int32_t gt_serving;
+enum {
+  GT_SERVE_REPLAY = 0,  // what a graph serves is replayed, all else runs eagerly
+  GT_SERVE_OFF = 1,     // everything runs eagerly
+  GT_SERVE_SHADOW = 2,  // likewise, and what graphs would have served is counted
+  GT_SERVE_STRICT = 3   // a step that no graph serves is an error
+};
+
+typedef struct gt_serving_mode {
+  size_t size;
+  gt_serving serving;
+  uint32_t parity_every;     // one in so many replays is compared with runs of its body; 0: none
+  double tolerance_absolute;
+  double tolerance_relative;
+} gt_serving_mode;
+
+typedef int32_t gt_log_level;
+enum {
+  GT_LOG_INFO = 0,
+  GT_LOG_WARNING = 1
+};
+
+typedef struct gt_runtime_options {
+  size_t size;
+  const gt_tree_options* tree;  // of each lane's tree; may be null
+  uint64_t pool_bytes;          // that the trees of one device may take together; 0: no such limit
+  uint64_t nodes;               // likewise
+  uint64_t executables;
+  uint64_t executable_bytes;
+  const gt_serving_mode* serving;          // at first; may be null
+  int32_t no_recording_while_serving;      // 1: a shape that was not recorded ahead serves no step
+  int32_t no_watch;                        // 1: steps are counted, and neither timed nor kept
+  int32_t use_environment;                 // 1: GRAPHTREE_... variables win over these options
+  int32_t reserved;                        // 0
+  const char* door;                        // a socket for tools (gt_runtime_open_door), or null
+  // What a log should have, and a clock in nanoseconds that never goes back; both may be null, and
+  // have one context.
+  void (*log)(void* context, gt_log_level level, const char* text);
+  int64_t (*clock_ns)(void* context);
+  void* context;
+  void (*destroy)(void* context);
+} gt_runtime_options;
+
+// Over one device or several. gt_release ends it with its programs, after waiting for its work; its
+// outputs stay good for as long as they are held. Cost: little; lanes come with programs.
+GT_API gt_error gt_runtime_new(const gt_device* devices, size_t count,
+                               const gt_runtime_options* options, gt_runtime* out) GT_NOEXCEPT;
+// How steps are served from now on. An error while a step is under way.
+GT_API gt_error gt_runtime_set_serving(gt_runtime runtime,
+                                       const gt_serving_mode* mode) GT_NOEXCEPT;
+GT_API gt_error gt_runtime_serving(gt_runtime runtime, gt_serving_mode* out) GT_NOEXCEPT;
+// The tree of a lane, for what trees tell. The handle ends with the runtime; releasing it earlier
+// leaves the tree as it is. An error if no program lies in that lane.
+GT_API gt_error gt_runtime_tree(gt_runtime runtime, uint32_t lane, uint32_t device,
+                                gt_tree* out) GT_NOEXCEPT;
+
+// ---- Dependencies ------------------------------------------------------------------------------
+
+// What recordings point to: weights, communicators, caches. Recordings that depend on it and were
+// made before it was touched are made again. The name is its own. Released, it stays declared.
+GT_API gt_error gt_dependency_new(gt_runtime runtime, const char* name,
+                                  gt_dependency* out) GT_NOEXCEPT;
+// One with memory, which a library keeps between calls (gt_launcher_dependency).
+GT_API gt_error gt_dependency_new_workspace(gt_runtime runtime, const char* name, gt_range memory,
+                                            gt_dependency* out) GT_NOEXCEPT;
+// Between steps, or by a body, while no other thread runs a step. Cost: a compare in each lane.
+GT_API gt_error gt_dependency_touch(gt_dependency dependency) GT_NOEXCEPT;
+GT_API gt_error gt_dependency_move(gt_dependency dependency, gt_range memory) GT_NOEXCEPT;
+
+// ---- Programs ----------------------------------------------------------------------------------
+
+typedef int32_t gt_pad;
+enum {
+  GT_PAD_ZERO = 0,
+  GT_PAD_VALUE = 1,
+  GT_PAD_LAST_ROW = 2,   // what the last staged row has
+  GT_PAD_KEEP = 3,       // what was there before
+  GT_PAD_FILL_ONCE = 4   // `pad_value`, when the slot is made; kept after that
+};
+
+// A tensor at a fixed place that is filled before each step.
+typedef struct gt_slot {
+  size_t size;             // of all slots the same
+  const char* name;
+  gt_dtype dtype;
+  uint32_t rank;
+  const int64_t* sizes;    // the greatest that any shape has
+  gt_key_field rows;       // the field of the key that says how many rows it has, or GT_NO_FIELD
+  uint32_t axis;           // of the rows
+  int64_t extra_rows;
+  gt_pad pad;
+  int32_t may_be_left_out; // 1: a step that does not stage it keeps what it has
+  double pad_value;
+  // Null, or launches the kernels that compute the slot in every step: it is never staged then. Its
+  // context is the program's.
+  gt_error (*fill)(void* context, gt_launcher on, const gt_key* key, const gt_value* slot);
+} gt_slot;
+
+// Inside of a program's body the launcher gives the key, the slots and so on, as below, and has no
+// inputs.
+typedef struct gt_program_options {
+  size_t size;
+  const char* name;
+  const gt_slot* slots;
+  size_t slot_count;
+  const gt_key_rules* rules;        // may be null
+  gt_body prepare;                  // may be null: computes on the device what the body needs
+  gt_body body;
+  void* context;                    // of all of these
+  void (*destroy)(void* context);
+  uint32_t lane;                    // graphs of one lane share memory, and follow one another
+  uint32_t device;                  // its place in gt_runtime_new
+  const gt_dependency* dependencies;
+  size_t dependency_count;
+  const char* tag;                  // what it is parked by, with its lane; may be null
+  const char* const* needs;         // tags of memory that its bodies use
+  size_t need_count;
+  const uint32_t* kept_outputs;
+  size_t kept_output_count;
+  int32_t needs_commit;             // 1: its graphs are not launched before gt_runtime_commit
+  int32_t tells_when_free;          // 1: gt_program_when_free
+  int32_t unseen_writes;
+  int32_t check;
+} gt_program_options;
+
+// gt_release removes the program with its shapes, recordings and slots; that is an error, and
+// nothing goes, while a step is under way or a capture is open on the device.
+GT_API gt_error gt_program_new(gt_runtime runtime, const gt_program_options* options,
+                               gt_program* out) GT_NOEXCEPT;
+// All of them, or an error and none.
+GT_API gt_error gt_program_add_shapes(gt_program program, const gt_key* keys, size_t count,
+                                      gt_mode mode) GT_NOEXCEPT;
+GT_API gt_error gt_program_exclude(gt_program program, const gt_key* key,
+                                   int32_t excluded) GT_NOEXCEPT;
+// Records all shapes that are not recorded. The first failure is returned after all were tried.
+GT_API gt_error gt_program_record(gt_program program, gt_stream stream) GT_NOEXCEPT;
+// The whole slot, as it lies while the program is there: for work of one's own that fills it.
+// Without a storage.
+GT_API gt_error gt_program_slot(gt_program program, uint32_t slot, gt_value* out) GT_NOEXCEPT;
+// Events that say when the rows and the slots of the last step may be written again. They are not
+// recorded by others. Either may be null.
+GT_API gt_error gt_program_when_free(gt_program program, gt_event* rows,
+                                     gt_event* slots) GT_NOEXCEPT;
+// Where the recordings of a shape hold addresses in the range (gt_recording_pointers).
+GT_API gt_error gt_program_pointers(gt_program program, const gt_key* key, gt_range range,
+                                    gt_pointer* pointers, size_t capacity, size_t* count,
+                                    uint64_t* hidden_ops) GT_NOEXCEPT;
+
+// In a program's body: the padded key and the mode of the shape (either may be null), its slots as
+// large as that says, the memory of its dependencies by their place, and what `prepare` handed out.
+GT_API gt_error gt_launcher_key(gt_launcher on, gt_key* key, gt_mode* mode) GT_NOEXCEPT;
+GT_API gt_error gt_launcher_slot(gt_launcher on, uint32_t slot, gt_value* out) GT_NOEXCEPT;
+GT_API gt_error gt_launcher_dependency(gt_launcher on, size_t place, gt_range* out) GT_NOEXCEPT;
+GT_API gt_error gt_launcher_prepared(gt_launcher on, size_t index, gt_value* out) GT_NOEXCEPT;
+// From here on the slots may be written for the next step. Once in a body.
+GT_API gt_error gt_launcher_slots_are_free(gt_launcher on) GT_NOEXCEPT;
+
+// ---- Steps -------------------------------------------------------------------------------------
+
+typedef struct gt_step_options {
+  size_t size;
+  gt_modes forbidden;      // what the caller does not allow now
+  int32_t is_voted_down;   // 1: the ranks did not agree on a graph
+  int32_t continues;       // 1: goes on where the lane's last step ended: its outputs stay good
+  int32_t reserved;        // 0
+} gt_step_options;
+
+typedef struct gt_choice {
+  size_t size;
+  gt_why why;
+  gt_key_field field;  // that stands against every shape, or GT_NO_FIELD
+  int32_t shape;       // its place in the program's table; -1: it runs eagerly
+  int32_t better;      // a cheaper shape that could not serve it now; -1: none
+  gt_key key;          // what the call is padded to
+} gt_choice;
+
+// Rows of the caller's. A stride counts elements; 0 stands for rows without gaps.
+typedef struct gt_rows {
+  gt_dtype dtype;
+  int32_t on_device;   // 1: read by the step's first op, and stay as they are until then
+  uint64_t address;    // of host memory a pointer as a number
+  int64_t rows;
+  int64_t row_stride;
+  int64_t piece_stride;
+} gt_rows;
+
+// What gt_step_begin would choose. Cost: no heap, no lock.
+GT_API gt_error gt_program_choose(gt_program program, const gt_key* key, gt_modes allowed,
+                                  gt_choice* out) GT_NOEXCEPT;
+// A step has its lane until it is run or canceled. Its handle is released by the caller, which
+// cancels a step that was not run; it ends by itself when the program's next step begins. The
+// stream must not be released before that. Threads: the lane's, as all of these.
+GT_API gt_error gt_step_begin(gt_program program, const gt_key* key, gt_stream stream,
+                              const gt_step_options* options, gt_step* out) GT_NOEXCEPT;
+// What a slot has in this step. Host rows are copied, and converted, before this returns.
+GT_API gt_error gt_step_stage(gt_step step, uint32_t slot, const gt_rows* rows) GT_NOEXCEPT;
+GT_API gt_error gt_step_stage_number(gt_step step, uint32_t slot, double number) GT_NOEXCEPT;
+// A tensor of a tree's, such as what the last step returned; it is held until the step has run.
+GT_API gt_error gt_step_stage_value(gt_step step, uint32_t slot, const gt_value* tensor)
+    GT_NOEXCEPT;
+// Memory for so many rows of the slot's own type, which the caller writes before the step runs.
+GT_API gt_error gt_step_buffer(gt_step step, uint32_t slot, int64_t rows, void** out) GT_NOEXCEPT;
+// Runs the step and closes it, also where it fails. Outputs as gt_call's. Cost: one launch; a
+// replay takes nothing from the heap.
+GT_API gt_error gt_step_run(gt_step step, gt_value* outputs, size_t capacity,
+                            size_t* count) GT_NOEXCEPT;
+// Closes the step without running it.
+GT_API gt_error gt_step_cancel(gt_step step) GT_NOEXCEPT;
+// How the step is going to run, and after gt_step_run how it ran.
+GT_API gt_error gt_step_look(gt_step step, gt_choice* out) GT_NOEXCEPT;
+// The same for people: "cover: tokens=5 padded to tokens=8".
+GT_API gt_error gt_step_describe(gt_step step, gt_text* out) GT_NOEXCEPT;
+
+// ---- Ranks -------------------------------------------------------------------------------------
+//
+// Several ranks agree on one graph: each votes, moves the votes of all with whatever it has, and
+// begins the step with the key and modes of the agreement.
+
+typedef struct gt_vote {
+  uint8_t bytes[16];
+} gt_vote;
+
+typedef int32_t gt_vote_outcome;
+enum {
+  GT_AGREED = 0,
+  GT_ONE_IS_EAGER = 1,
+  GT_NO_COMMON_MODE = 2,
+  GT_OTHER_PROGRAM = 3,
+  GT_OTHER_CALL = 4,
+  GT_NO_GRAPH = 5
+};
+
+typedef struct gt_agreement {
+  size_t size;
+  gt_vote_outcome outcome;
+  uint32_t rank;   // the first that stands against a graph
+  gt_modes modes;
+  uint32_t reserved;
+  gt_key key;
+} gt_agreement;
+
+// `round` is the caller's number of the step. Cost: no heap, where all is well.
+GT_API gt_error gt_program_vote(gt_program program, const gt_key* key, gt_modes allowed,
+                                uint32_t round, gt_vote* out) GT_NOEXCEPT;
+GT_API gt_error gt_program_agree(gt_program program, const gt_key* key, gt_modes allowed,
+                                 uint32_t round, const gt_vote* votes, size_t count,
+                                 gt_agreement* out) GT_NOEXCEPT;
+GT_API const char* gt_vote_outcome_sentence(gt_vote_outcome outcome) GT_NOEXCEPT;
+// The steps of a lane that went well, and a digest of them in their order: ranks that differ here
+// have parted.
+GT_API gt_error gt_lane_history(gt_runtime runtime, uint32_t lane, uint32_t device, uint64_t* count,
+                                uint64_t* digest) GT_NOEXCEPT;
+// Cancels the step that was begun in a lane and whose handle is lost; `was_open` may be null.
+GT_API gt_error gt_lane_cancel_step(gt_runtime runtime, uint32_t lane, uint32_t device,
+                                    int32_t* was_open) GT_NOEXCEPT;
+
+// A shape of a program.
+typedef struct gt_shape {
+  gt_program program;
+  gt_key key;
+  gt_mode mode;
+  int32_t reserved;
+} gt_shape;
+
+// Recordings of programs that need commits belong to an epoch, and serve steps once that is
+// committed.
+GT_API gt_error gt_runtime_epoch(gt_runtime runtime, uint64_t* out) GT_NOEXCEPT;
+// Those of this epoch, up to `capacity`; `count` is how many there are. The programs' handles are
+// the caller's own.
+GT_API gt_error gt_runtime_uncommitted(gt_runtime runtime, gt_shape* shapes, size_t capacity,
+                                       size_t* count) GT_NOEXCEPT;
+GT_API gt_error gt_runtime_commit(gt_runtime runtime, uint64_t epoch) GT_NOEXCEPT;
+
+// ---- Plans -------------------------------------------------------------------------------------
+
+// Which of these shapes are to be recorded within so many bytes of the device (0: no limit), and
+// what they will take. No shapes: all of the runtime's.
+GT_API gt_error gt_plan_new(gt_runtime runtime, const gt_shape* shapes, size_t count,
+                            uint64_t budget, gt_plan* out) GT_NOEXCEPT;
+// For people. Owner: the caller.
+GT_API gt_error gt_plan_describe(gt_plan plan, gt_text* out) GT_NOEXCEPT;
+
+typedef struct gt_plan_info {
+  size_t size;
+  uint64_t to_record;      // shapes
+  uint64_t recorded;       // already
+  uint64_t left_out;
+  uint64_t budget;
+  int32_t is_known;        // 0: of some program nothing is recorded yet, so nobody knows
+  int32_t reserved;
+  double device_bytes;     // what the device will have given
+  double device_error;     // most likely no further off than this
+  double workspace_bytes;
+  double host_bytes;
+} gt_plan_info;
+
+typedef struct gt_plan_result {
+  size_t size;
+  uint64_t recorded;       // by this plan
+  uint64_t left_out;
+  uint64_t failed;         // of these, whose recording failed
+  uint64_t device_bytes;   // that the device has given
+  uint64_t pool_bytes;
+  uint64_t executable_bytes;
+  uint64_t bytes_left;     // of the budget, or of the device
+  double error;            // how far off the estimate was, as a part of device_bytes
+  int64_t nanoseconds;
+  int32_t is_measured;
+  int32_t reserved;
+} gt_plan_result;
+
+GT_API gt_error gt_plan_look(gt_plan plan, gt_plan_info* out) GT_NOEXCEPT;
+// Records what the plan says. A shape that fails is left out. `after`, which may be null, is called
+// once, when no more is to be recorded. Cost: two runs of the body for each shape.
+GT_API gt_error gt_plan_record(gt_plan plan, gt_stream stream,
+                               void (*after)(void* context, const gt_plan_result* result),
+                               void* context, gt_plan_result* out) GT_NOEXCEPT;
+
+typedef struct gt_progress_options {
+  size_t size;
+  int64_t budget_ns;       // 0: one run
+  const uint32_t* lanes;   // of the stream's device; none: all
+  size_t lane_count;
+  const gt_shape* only;    // none: all
+  size_t only_count;
+  int32_t ends_steps;      // 1: also in lanes where outputs of the last step are held
+  int32_t reserved;        // 0
+} gt_progress_options;
+
+typedef struct gt_readiness {
+  size_t size;
+  uint64_t shapes;         // that are not excluded
+  uint64_t ready;
+  uint64_t not_committed;
+  uint64_t failed;
+} gt_readiness;
+
+typedef struct gt_progress_report {
+  size_t size;
+  uint64_t runs;
+  uint64_t recorded;
+  uint64_t failed;
+  int64_t spent_ns;
+  uint64_t busy_lanes;
+  uint64_t held_lanes;
+  uint64_t shapes;         // of the lanes that were looked at
+  uint64_t ready;
+  int32_t is_done;         // 1: nothing is left to do in these lanes now
+  int32_t reserved;
+} gt_progress_report;
+
+// Records in an idle slot what steps have wanted most. Threads: the lanes'.
+GT_API gt_error gt_runtime_progress(gt_runtime runtime, gt_stream stream,
+                                    const gt_progress_options* options,
+                                    gt_progress_report* out) GT_NOEXCEPT;
+GT_API gt_error gt_runtime_readiness(gt_runtime runtime, gt_readiness* out) GT_NOEXCEPT;
+
+// ---- Memory of a runtime -----------------------------------------------------------------------
+
+// Memory that leaves the device and comes back under the same addresses.
+typedef struct gt_tagged_memory {
+  size_t size;
+  const char* tag;
+  const char* name;
+  uint64_t bytes;
+  uint32_t device;
+  int32_t has_contents;  // 1: `contents` holds whatever gt_runtime_park says
+  gt_contents contents;
+  int32_t reserved;      // 0
+} gt_tagged_memory;
+
+GT_API gt_error gt_runtime_add_memory(gt_runtime runtime, const gt_tagged_memory* memory,
+                                      gt_range* out) GT_NOEXCEPT;
+// REQUIRES: no work uses it.
+GT_API gt_error gt_runtime_remove_memory(gt_runtime runtime, const char* name) GT_NOEXCEPT;
+// What has the tag leaves the device, and comes back: the lanes and slots of programs, and memory.
+// Meanwhile steps that need it are errors that name it. Threads: any. Cost: copies of what is kept.
+GT_API gt_error gt_runtime_park(gt_runtime runtime, const char* tag,
+                                gt_contents contents) GT_NOEXCEPT;
+GT_API gt_error gt_runtime_wake(gt_runtime runtime, const char* tag) GT_NOEXCEPT;
+
+// Idle memory of a lane, for work of the caller's beside its steps. `until_given_back`: 1: it stays
+// until it is released; 0: it ends when the lane's next step begins, at the latest. An error, that
+// says how much is idle, if a recording needs it. Threads: the lane's.
+GT_API gt_error gt_runtime_lend(gt_runtime runtime, uint32_t lane, uint32_t device, uint64_t bytes,
+                                int32_t until_given_back, gt_stream stream,
+                                gt_loan* out) GT_NOEXCEPT;
+// Nothing once the loan is over.
+GT_API gt_error gt_loan_range(gt_loan loan, gt_range* out) GT_NOEXCEPT;
+// Work on this stream, too, uses the bytes.
+GT_API gt_error gt_loan_use_on(gt_loan loan, gt_stream stream) GT_NOEXCEPT;
+
+// ---- What a runtime tells ----------------------------------------------------------------------
+
+typedef int32_t gt_runtime_text;
+enum {
+  GT_EXPLAIN = 0,             // why steps ran as they did, and what would make them replay
+  GT_EXPLAIN_JSON = 1,
+  GT_EXPLAIN_GRAPHVIZ = 2,
+  GT_METRICS_PROMETHEUS = 3,
+  GT_METRICS_JSON = 4,
+  GT_LEDGER = 5,              // who holds the memory
+  GT_LEDGER_JSON = 6,
+  GT_LEDGER_PROMETHEUS = 7,
+  GT_PLAN_JSON = 8,           // of the last plan that was recorded
+  GT_SETTINGS = 9,            // what is in force, and where it came from
+  GT_EVERYTHING_JSON = 10
+};
+
+typedef struct gt_describe_options {
+  size_t size;
+  const char* program;  // of explanations: only this one; null: all
+  uint64_t steps;       // so many of the last, at most; 0: 1000
+  int32_t no_trees;     // 1: nothing that waits for the calls that run
+  int32_t reserved;     // 0
+} gt_describe_options;
+
+typedef struct gt_runtime_stats {
+  size_t size;
+  uint64_t steps;
+  uint64_t staging_waits;
+  uint64_t staging_told;
+  uint64_t recordings;
+  uint64_t failed_recordings;
+  uint64_t workspace_moves;
+  uint64_t stale_recordings;
+  uint64_t slot_bytes;
+  uint64_t staging_bytes;
+  uint64_t touches;             // of dependencies
+  uint64_t whys[GT_MOST_WHYS];  // by gt_why
+} gt_runtime_stats;
+
+// Threads: any; some of them wait for the calls that run. `options` may be null.
+GT_API gt_error gt_runtime_describe(gt_runtime runtime, gt_runtime_text what,
+                                    const gt_describe_options* options, gt_text* out) GT_NOEXCEPT;
+// Threads: the one that steps, while no other does.
+GT_API gt_error gt_runtime_look(gt_runtime runtime, gt_runtime_stats* out) GT_NOEXCEPT;
+// A Unix socket at this path that speaks HTTP, for this process's user alone: `graphtree top PATH`
+// looks in. It is closed with the runtime.
+GT_API gt_error gt_runtime_open_door(gt_runtime runtime, const char* path) GT_NOEXCEPT;
+GT_API gt_error gt_runtime_close_door(gt_runtime runtime) GT_NOEXCEPT;
 
 #if defined(__cplusplus)
 }  // extern "C"

@@ -29,6 +29,9 @@ namespace graphtree::c {
 struct BodyGiven {
   Values* inputs = nullptr;
   const ProgramInputs* program = nullptr;
+  // Of the program.
+  size_t slots = 0;
+  size_t dependencies = 0;
 };
 
 class LauncherObject : public Object {

@@ -22,16 +22,19 @@ void EndSlot(HandleTable::Slot* slot, Kind kind) {
   if (kind == kStorage) {
     EndValue(slot);
   } else if (kind != kLayout) {
-    const std::unique_ptr<Object> last(ObjectIn(*slot));
+    ObjectIn(*slot)->End();
   }
   Table().Free(slot);
 }
 
 void EndHandle(Handle handle) {
-  const Kind kind = HandleTable::KindOf(handle);
-  if (kind == kLayout) return;
-  HandleTable::Slot* slot = nullptr;
-  if (Table().Retire(handle, &slot) && slot != nullptr) EndSlot(slot, kind);
+  const Kind kind = Table().KindIfGood(handle);
+  if (kind == 0 || kind == kLayout) return;
+  HandleTable::Slot* const slot = Table().Pin(handle, kind);
+  if (slot == nullptr) return;
+  HandleTable::Slot* ends = nullptr;
+  if (Table().Retire(handle, &ends) && kind != kStorage) ObjectIn(*slot)->Retired();
+  if (Table().Unpin(slot)) EndSlot(slot, kind);
 }
 
 }  // namespace graphtree::c

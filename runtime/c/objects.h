@@ -41,6 +41,8 @@ class Object {
   virtual absl::Status MayEnd() { return absl::OkStatus(); }
   // The handle is retired; calls of other threads may still use the object.
   virtual void Retired() {}
+  // Nobody uses the object any more.
+  virtual void End() { const std::unique_ptr<Object> last(this); }
 
  protected:
   Object() = default;

@@ -1,6 +1,8 @@
 // Ends what belongs to a tree.
 #include "runtime/c/tree_objects.h"
 
+#include <algorithm>
+
 #include "allocator/foreign.h"
 
 namespace graphtree::c {
@@ -31,6 +33,20 @@ void Belongings::EndAll() {
   }
   // Each forgets itself here as it ends.
   for (const Handle handle : handles) EndHandle(handle);
+}
+
+absl::Status HandOut(CallScratch* scratch, const CallOutputs& out) {
+  Values& outputs = scratch->outputs;
+  const size_t given = std::min(outputs.size(), out.capacity);
+  if (scratch->known.size() < given) scratch->known.resize(given);
+  absl::Status status;
+  for (size_t i = 0; i < given; ++i) {
+    status.Update(GiveValue(std::move(outputs[i]), &scratch->known[i], &out.values[i]));
+  }
+  for (size_t i = given; i < out.capacity; ++i) out.values[i] = gt_value{};
+  if (out.count != nullptr) *out.count = outputs.size();
+  outputs.clear();
+  return status;
 }
 
 void TreeObject::NoteInstalled(int device) {

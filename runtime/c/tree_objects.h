@@ -103,6 +103,15 @@ struct CallScratch {
   std::vector<KnownLayout> known;         // of the outputs
 };
 
+// Where a call's outputs go.
+struct CallOutputs {
+  gt_value* values;
+  size_t capacity;
+  size_t* count;  // may be null
+};
+// The scratch's outputs become the caller's; those beyond the capacity are dropped.
+absl::Status HandOut(CallScratch* scratch, const CallOutputs& out);
+
 class FunctionObject : public TreesOwn {
  public:
   static constexpr Kind kKind = c::kFunction;
