@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # decode_static_test.sh PROGRAM.c libgraphtree.a graphtree.h: the program, compiled and linked by
-# the C compiler to the archive and the C++ run time alone, does what it does with the shared library.
-# Beside it a file with names of the inside's own: they do not meet.
+# the C compiler to the archive and the C++ run time alone, does what it does with the shared
+# library. Beside it a file with names of the inside's own: they do not meet.
 set -euo pipefail
 program=$1 archive=$2 header=$3
 folder=$(mktemp -d)

@@ -75,7 +75,11 @@ gt_error gt_program_new(gt_runtime runtime, const gt_program_options* options,
       entry,
       NewObject<ProgramObject>(of->opened(), *id, std::string(read.name), read.device, read.lane),
       out);
-  if (error == nullptr) of->opened()->Know(*id, graphtree::c::HandleOf(*out));
+  if (error == nullptr) {
+    of->opened()->Know(*id, graphtree::c::HandleOf(*out));
+  } else {
+    of->runtime().RemoveProgram(*id).IgnoreError();  // nobody could run it
+  }
   return error;
 }
 

@@ -6,7 +6,8 @@ namespace graphtree::c {
 absl::Status CheckSize(absl::string_view name, size_t size, size_t known, const void* bytes) {
   // A struct that nobody has set has any size: this much no header of ours will ever have.
   constexpr size_t kMost = 1 << 16;
-  if (size < sizeof(size_t) || size > kMost) {
+  // All of ours have whole words: half a pointer would be read from one that has not.
+  if (size < sizeof(size_t) || size > kMost || size % sizeof(size_t) != 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(name, " says that it has ", size, " bytes: its first field is its size, and "
                      "here that is ", known));

@@ -48,7 +48,9 @@ absl::Status WriteFigures(const Figures& from, absl::string_view name, Figures* 
   static_assert(std::is_trivially_copyable_v<Figures> && offsetof(Figures, size) == 0);
   if (into == nullptr) return absl::InvalidArgumentError(absl::StrCat("no ", name, " to fill in"));
   const size_t size = into->size;
-  if (size < sizeof(size_t)) return CheckSize(name, size, sizeof(Figures), into);
+  if (size < sizeof(size_t) || size % sizeof(size_t) != 0) {
+    return CheckSize(name, size, sizeof(Figures), into);
+  }
   std::memcpy(static_cast<void*>(into), &from, std::min(size, sizeof(Figures)));
   if (size > sizeof(Figures)) {
     std::memset(reinterpret_cast<char*>(into) + sizeof(Figures), 0, size - sizeof(Figures));

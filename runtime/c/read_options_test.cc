@@ -11,8 +11,8 @@ namespace {
 
 struct Options {
   size_t size;
-  uint32_t first;
-  uint32_t second;
+  uint64_t first;
+  uint64_t second;
 };
 struct Newer {
   Options old;
@@ -28,7 +28,7 @@ TEST(ReadOptionsTest, NoneAreDefaults) {
 }
 
 TEST(ReadOptionsTest, OneFromThePastGetsDefaults) {
-  const Options given = {sizeof(size_t) + 4, 7, 8};
+  const Options given = {2 * sizeof(size_t), 7, 8};
   Options read;
   EXPECT_THAT(ReadOptions(&given, "options", &read), IsOk());
   EXPECT_EQ(read.first, 7u);
@@ -43,25 +43,25 @@ TEST(ReadOptionsTest, OneFromTheFutureIsReadWhereItAsksForNothingNew) {
   EXPECT_EQ(read.second, 8u);
   given.third = uint64_t{1} << 40;
   EXPECT_THAT(ReadOptions(&given.old, "options", &read),
-              FailsWith(absl::StatusCode::kUnimplemented, "options has 24 bytes and sets byte 21"));
+              FailsWith(absl::StatusCode::kUnimplemented, "options has 32 bytes and sets byte 29"));
 }
 
 TEST(ReadOptionsTest, OneThatNobodyHasSet) {
   Options read;
-  for (const size_t size : {size_t{0}, size_t{7}, size_t{1} << 40, ~size_t{0}}) {
+  for (const size_t size : {size_t{0}, size_t{7}, size_t{12}, size_t{1} << 40, ~size_t{0}}) {
     const Options given = {size, 1, 1};
     EXPECT_THAT(ReadOptions(&given, "options", &read),
-                FailsWith(absl::StatusCode::kInvalidArgument, "here that is 16"));
+                FailsWith(absl::StatusCode::kInvalidArgument, "here that is 24"));
   }
 }
 
 TEST(WriteFiguresTest, AsMuchAsTheCallerKnows) {
   const Options figures = {sizeof(Options), 7, 8};
-  Options older = {sizeof(size_t) + 4, 0, 99};
+  Options older = {2 * sizeof(size_t), 0, 99};
   EXPECT_THAT(WriteFigures(figures, "figures", &older), IsOk());
   EXPECT_EQ(older.first, 7u);
   EXPECT_EQ(older.second, 99u) << "beyond what the caller has";
-  EXPECT_EQ(older.size, sizeof(size_t) + 4);
+  EXPECT_EQ(older.size, 2 * sizeof(size_t));
   Newer newer = {{sizeof(Newer), 0, 0}, 99};
   EXPECT_THAT(WriteFigures(figures, "figures", &newer.old), IsOk());
   EXPECT_EQ(newer.old.second, 8u);

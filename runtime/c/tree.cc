@@ -44,8 +44,11 @@ gt_error gt_tree_register(gt_tree tree, const char* name, const gt_function_opti
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   const graphtree::FunctionId id = in->tree().Register(
       name, read, graphtree::c::BodyOf(body, std::move(held), in->opened()->opened()));
-  return graphtree::c::GiveTreesOwn(
+  const gt_error error = graphtree::c::GiveTreesOwn(
       entry, NewObject<FunctionObject>(in->opened(), id, std::string(name)), out);
+  // Nobody could call it.
+  if (error != nullptr) in->tree().Unregister(id).IgnoreError();
+  return error;
 }
 
 gt_error gt_tree_begin_step(gt_tree tree) noexcept {
