@@ -42,20 +42,29 @@ bool TakeFromEarlier(const CallInputs& given, size_t index, const CallScratch& s
   return false;
 }
 
+// Memory of the caller's, most often where it was in the last call. False for what is no such.
+inline bool BringPlain(const gt_value& value, KnownLayout* known, Value* input) {
+  if (value.storage != nullptr || value.kind != GT_TENSOR) return false;
+  if (value.layout != known->handle || known->layout == nullptr) {
+    *known = {LayoutOf(value.layout), value.layout};
+    if (known->layout == nullptr) return false;
+  }
+  const bool is_same = input->layout() == known->layout && input->word() == value.word &&
+                       input->storage() == nullptr;
+  if (!is_same) *input = Tensor::Foreign(value.word, known->layout);
+  return true;
+}
+
 // True if any input was taken out of a slot.
 bool Bring(const CallInputs& given, CallScratch* scratch, Entry* entry) {
   bool has_taken = false;
   scratch->inputs.resize(given.count);
+  if (scratch->layouts.size() < given.count) scratch->layouts.resize(given.count);
   for (size_t i = 0; i < given.count; ++i) {
     const gt_value& value = given.values[i];
     Value& input = scratch->inputs[i];
+    if (BringPlain(value, &scratch->layouts[i], &input)) continue;
     if (value.storage == nullptr) {
-      if (value.kind == GT_TENSOR) {
-        if (const Layout* const layout = LayoutOf(value.layout); layout != nullptr) {
-          input = Tensor::Foreign(value.word, layout);
-          continue;
-        }
-      }
       entry->AtInput(i);
       if (!CopyValue(value, absl::StrCat("input ", i).c_str(), entry, &input)) break;
       entry->NoInput();

@@ -1,6 +1,6 @@
 // Random calls with handles that are good, null, dangling, made up or of another kind, with numbers
-// at the edges, and with nothing where something should be: none of them crashes, every error can be
-// released, and in the end everything is.
+// at the edges, and with nothing where something should be: none of them crashes, every error can
+// be released, and in the end everything is.
 //
 // The seed is printed; GRAPHTREE_FUZZ_CALLS makes it long.
 #include <cstdint>
@@ -317,6 +317,19 @@ class Fuzzer {
                                 static_cast<gt_mode>(random_() % 4)));
     });
     acts_.push_back([this] { Saw(gt_program_record(Any(programs_), Any(streams_))); });
+    StepActs();
+    acts_.push_back([this] {
+      const gt_shape shape = {Any(programs_), Key(), static_cast<gt_mode>(random_() % 4), 0};
+      gt_plan out = nullptr;
+      Saw(gt_plan_new(Any(runtimes_), Maybe(&shape), random_() % 2, random_() % 2 << 20,
+                      Maybe(&out)));
+      Keep(out, &plans_);
+      Saw(gt_plan_record(Any(plans_), Any(streams_), nullptr, nullptr, nullptr));
+      Saw(gt_runtime_progress(Any(runtimes_), Any(streams_), nullptr, nullptr));
+    });
+  }
+
+  void StepActs() {
     for (int weight = 0; weight < 4; ++weight) {
       acts_.push_back([this] {
         const gt_key key = Key();
@@ -343,15 +356,6 @@ class Fuzzer {
       });
     }
     acts_.push_back([this] { Saw(gt_step_cancel(Any(steps_))); });
-    acts_.push_back([this] {
-      const gt_shape shape = {Any(programs_), Key(), static_cast<gt_mode>(random_() % 4), 0};
-      gt_plan out = nullptr;
-      Saw(gt_plan_new(Any(runtimes_), Maybe(&shape), random_() % 2, random_() % 2 << 20,
-                      Maybe(&out)));
-      Keep(out, &plans_);
-      Saw(gt_plan_record(Any(plans_), Any(streams_), nullptr, nullptr, nullptr));
-      Saw(gt_runtime_progress(Any(runtimes_), Any(streams_), nullptr, nullptr));
-    });
   }
 
   gt_key Key() {

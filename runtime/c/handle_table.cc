@@ -32,6 +32,7 @@ HandleTable::Slot* HandleTable::Grow() {
   const std::lock_guard<std::mutex> lock(growth_);
   // Another thread may have grown the table meanwhile.
   if (Slot* const slot = PopFree(); slot != nullptr) return slot;
+  if (Slot* const slot = TakeLeftHome(); slot != nullptr) return slot;
   if (chunk_count_ == kMostChunks) return nullptr;
   auto* const chunk = static_cast<Slot*>(new_bytes_(sizeof(Slot) * kSlotsInChunk));
   if (chunk == nullptr) return nullptr;
@@ -44,6 +45,37 @@ HandleTable::Slot* HandleTable::Grow() {
   // The first one is the caller's; the next ones are handed out first.
   for (uint32_t i = kSlotsInChunk - 1; i > 0; --i) PushFree(&chunk[i]);
   return chunk;
+}
+
+void HandleTable::LeaveHome(Slot* home) {
+  if (home == nullptr) return;
+  const std::lock_guard<std::mutex> lock(growth_);
+  home->next_free.store(left_homes_, std::memory_order_relaxed);
+  left_homes_ = home->index + 1;
+}
+
+HandleTable::Slot* HandleTable::TakeLeftHome() {
+  uint32_t before = 0;
+  for (uint32_t at = left_homes_; at != 0;) {
+    Slot* const slot = SlotOf(at - 1);
+    const uint32_t next = slot->next_free.load(std::memory_order_relaxed);
+    const uint64_t state = slot->state.load(std::memory_order_acquire);
+    const bool is_free = (state & (kKindMask | kPinsMask)) == 0;
+    if (!is_free) {
+      before = at;
+      at = next;
+      continue;
+    }
+    if (before == 0) {
+      left_homes_ = next;
+    } else {
+      SlotOf(before - 1)->next_free.store(next, std::memory_order_relaxed);
+    }
+    slot->has_owner = false;
+    at = next;
+    if (static_cast<uint32_t>(state >> 32) != first_generation()) return slot;
+  }
+  return nullptr;
 }
 
 bool HandleTable::Retire(Handle handle, Slot** ends) {
@@ -65,9 +97,11 @@ bool HandleTable::Retire(Handle handle, Slot** ends) {
 void HandleTable::Free(Slot* slot) {
   const uint64_t state = slot->state.load(std::memory_order_relaxed);
   const uint32_t next = static_cast<uint32_t>(state >> 32) + 1;
+  // Once it is free its owner may use it, or the table may have it back.
+  const bool has_owner = slot->has_owner;
   slot->state.store(uint64_t{next} << 32, std::memory_order_release);
   // Where the generations begin again an old handle would be good once more: the slot rests.
-  if (next != first_generation()) PushFree(slot);
+  if (!has_owner && next != first_generation()) PushFree(slot);
 }
 
 HandleState HandleTable::Look(Handle handle, Kind kind) const {

@@ -153,6 +153,49 @@ TEST_F(HandleTableTest, ASlotThatIsDiscardedWasNeverThere) {
   EXPECT_EQ(table().NewSlot(), slot);
 }
 
+TEST_F(HandleTableTest, AHomeIsItsOwnersUntilThatLeaves) {
+  chunks_left = 1;
+  HandleTable::Slot* home = nullptr;
+  Handle last = 0;
+  // More rounds than there are generations left before they wrap, and a few.
+  for (int round = 0; round < 300; ++round) {
+    HandleTable::Slot* const slot = table().SlotOfHome(&home);
+    ASSERT_NE(slot, nullptr);
+    EXPECT_EQ(slot, home);
+    const Handle handle = table().Publish(slot, kTree);
+    EXPECT_NE(handle, last);
+    EXPECT_EQ(table().SlotOfHome(&home), nullptr) << "it is in use";
+    EXPECT_TRUE(End(handle));
+    last = handle;
+  }
+  const Handle held = table().Publish(table().SlotOfHome(&home), kTree);
+  table().LeaveHome(home);
+  table().LeaveHome(nullptr);
+  // All but the one that is held.
+  uint32_t others = 0;
+  while (table().NewSlot() != nullptr) ++others;
+  EXPECT_EQ(others, HandleTable::kSlotsInChunk - 1);
+  EXPECT_TRUE(End(held));
+  EXPECT_EQ(table().NewSlot(), home) << "it is everybody's now";
+  EXPECT_EQ(table().NewSlot(), nullptr);
+}
+
+// A home that has had all its generations is given up, and never used again.
+TEST_F(HandleTableTest, AHomeThatIsWornOutIsAnotherOne) {
+  HandleTable almost(&NewBytes, 5);
+  HandleTable::Slot* home = nullptr;
+  HandleTable::Slot* const first = almost.SlotOfHome(&home);
+  first->state.store(uint64_t{4} << 32);  // the last generation
+  const Handle handle = almost.Publish(first, kTree);
+  HandleTable::Slot* ends = nullptr;
+  EXPECT_TRUE(almost.Retire(handle, &ends));
+  almost.Free(ends);
+  EXPECT_EQ(almost.SlotOfHome(&home), nullptr);
+  HandleTable::Slot* const second = almost.SlotOfHome(&home);
+  ASSERT_NE(second, nullptr);
+  EXPECT_NE(second, first);
+}
+
 TEST_F(HandleTableTest, RandomCallsAreAsTheModelSays) {
   struct Known {
     bool is_there = false;

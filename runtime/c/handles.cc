@@ -23,6 +23,27 @@ bool NeverEnds(Handle handle) {
          Table().KindIfGood(handle) == 0;
 }
 
+gt_error NotReleased(Handle handle) {
+  Entry entry("gt_release");
+  entry.FailHandle(handle, HandleTable::KindOf(handle), "handle");
+  return entry.Failed();
+}
+
+gt_error ReleaseObject(Handle handle) {
+  const Kind kind = HandleTable::KindOf(handle);
+  HandleTable::Slot* const slot =
+      Table().KindIfGood(handle) != 0 ? Table().Pin(handle, kind) : nullptr;
+  if (slot == nullptr) return NotReleased(handle);
+  Entry entry("gt_release");
+  Object* const object = ObjectIn(*slot);
+  entry.Fail(object->MayEnd());
+  HandleTable::Slot* ends = nullptr;
+  // Two releases at once: one of them finds the handle gone.
+  if (entry.ok() && Table().Retire(handle, &ends)) object->Retired();
+  if (Table().Unpin(slot)) EndSlot(slot, kind);
+  return entry.Return();
+}
+
 }  // namespace
 }  // namespace graphtree::c
 
@@ -30,38 +51,19 @@ using graphtree::c::Entry;
 using graphtree::c::Handle;
 using graphtree::c::HandleOf;
 using graphtree::c::HandleTable;
-using graphtree::c::Kind;
-using graphtree::c::Object;
 using graphtree::c::Table;
 using graphtree::c::TextObject;
 
 gt_error gt_release(void* pointer) noexcept {
   const Handle handle = HandleOf(pointer);
-  if (handle == 0 || graphtree::c::NeverEnds(handle)) return nullptr;
-  Entry entry("gt_release");
-  const Kind kind = HandleTable::KindOf(handle);
-  if (kind != graphtree::c::kStorage) {
-    const bool is_good = Table().KindIfGood(handle) != 0;
-    HandleTable::Slot* const slot = is_good ? Table().Pin(handle, kind) : nullptr;
-    if (slot == nullptr) {
-      entry.FailHandle(handle, kind, "handle");
-      return entry.Failed();
-    }
-    Object* const object = graphtree::c::ObjectIn(*slot);
-    entry.Fail(object->MayEnd());
+  if (HandleTable::KindOf(handle) == graphtree::c::kStorage) {
     HandleTable::Slot* ends = nullptr;
-    // Two releases at once: one of them finds the handle gone.
-    if (entry.ok() && Table().Retire(handle, &ends)) object->Retired();
-    if (Table().Unpin(slot)) graphtree::c::EndSlot(slot, kind);
-    return entry.Return();
+    if (!Table().Retire(handle, &ends)) return graphtree::c::NotReleased(handle);
+    if (ends != nullptr) graphtree::c::EndSlot(ends, graphtree::c::kStorage);
+    return nullptr;
   }
-  HandleTable::Slot* ends = nullptr;
-  if (!Table().Retire(handle, &ends)) {
-    entry.FailHandle(handle, kind, "handle");
-    return entry.Failed();
-  }
-  if (ends != nullptr) graphtree::c::EndSlot(ends, kind);
-  return nullptr;
+  if (handle == 0 || graphtree::c::NeverEnds(handle)) return nullptr;
+  return graphtree::c::ReleaseObject(handle);
 }
 
 size_t gt_live_handles() noexcept { return Table().CountLive(graphtree::c::kLayout); }

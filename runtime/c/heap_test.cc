@@ -136,9 +136,8 @@ class Program {
   }
   void Release() {
     gt_release(gt_stream_synchronize(stream));
-    for (void* handle : std::vector<void*>{function, tree, memory, nothing, event, stream, device}) {
-      EXPECT_FINE(gt_release(handle));
-    }
+    const std::vector<void*> made = {function, tree, memory, nothing, event, stream, device};
+    for (void* handle : made) EXPECT_FINE(gt_release(handle));
   }
 
  private:

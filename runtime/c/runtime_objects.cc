@@ -20,13 +20,14 @@ Handle OpenedRuntime::HandleOfProgram(ProgramId program) {
 }
 
 StepObject::StepObject() = default;
-StepObject::~StepObject() = default;
+StepObject::~StepObject() { Table().LeaveHome(home_); }
 
 Handle StepObject::Open(const Step& step, Ref<ProgramObject> program, Ref<StreamObject> stream,
                         uint64_t number) {
   step_ = step;
   number_ = number;
-  HandleTable::Slot* const slot = Table().NewSlot();
+  HandleTable::Slot* slot = Table().SlotOfHome(&home_);
+  if (slot == nullptr) slot = Table().NewSlot();
   if (slot == nullptr) {
     step_->Cancel();
     return 0;

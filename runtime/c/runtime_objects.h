@@ -113,6 +113,7 @@ class StepObject : public Object {
   Ref<ProgramObject> program_;
   Ref<StreamObject> stream_;
   uint64_t number_ = 0;
+  HandleTable::Slot* home_ = nullptr;
   std::atomic<bool> is_free_{true};
 };
 

@@ -41,7 +41,8 @@ absl::Status HandOut(CallScratch* scratch, const CallOutputs& out) {
   if (scratch->known.size() < given) scratch->known.resize(given);
   absl::Status status;
   for (size_t i = 0; i < given; ++i) {
-    status.Update(GiveValue(std::move(outputs[i]), &scratch->known[i], &out.values[i]));
+    CallScratch::Output& known = scratch->known[i];
+    status.Update(GiveValue(std::move(outputs[i]), &known.layout, &known.home, &out.values[i]));
   }
   for (size_t i = given; i < out.capacity; ++i) out.values[i] = gt_value{};
   if (out.count != nullptr) *out.count = outputs.size();

@@ -97,10 +97,24 @@ class TreesOwn : public Object {
 
 // Vectors that calls use again, so that a hit takes nothing from the heap.
 struct CallScratch {
+  CallScratch() = default;
+  ~CallScratch() {
+    for (const Output& output : known) Table().LeaveHome(output.home);
+  }
+  CallScratch(const CallScratch&) = delete;
+  CallScratch& operator=(const CallScratch&) = delete;
+
+  // What is kept of an output from one call to the next.
+  struct Output {
+    KnownLayout layout;
+    HandleTable::Slot* home = nullptr;
+  };
+
   Values inputs;
   Values outputs;
+  std::vector<KnownLayout> layouts;       // of the inputs, as they came last
   std::vector<HandleTable::Slot*> taken;  // by input: the slot that it was taken out of, or null
-  std::vector<KnownLayout> known;         // of the outputs
+  std::vector<Output> known;
 };
 
 // Where a call's outputs go.

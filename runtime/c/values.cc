@@ -154,7 +154,8 @@ void PutValueBack(HandleTable::Slot* slot, Value&& value) {
 
 void LoseSlot(HandleTable::Slot* slot) { Table().Free(slot); }
 
-absl::Status GiveValue(Value&& value, KnownLayout* known, gt_value* into) {
+absl::Status GiveValue(Value&& value, KnownLayout* known, HandleTable::Slot** home,
+                       gt_value* into) {
   *into = gt_value{};
   into->word = value.word();
   switch (value.kind()) {
@@ -177,7 +178,10 @@ absl::Status GiveValue(Value&& value, KnownLayout* known, gt_value* into) {
   }
   const bool lacks_layout = into->kind == GT_TENSOR && into->layout == nullptr;
   HandleTable::Slot* slot = nullptr;
-  if (value.storage() != nullptr && !lacks_layout) slot = Table().NewSlot();
+  if (value.storage() != nullptr && !lacks_layout) {
+    if (home != nullptr) slot = Table().SlotOfHome(home);
+    if (slot == nullptr) slot = Table().NewSlot();
+  }
   if (lacks_layout || (value.storage() != nullptr && slot == nullptr)) {
     *into = gt_value{};
     return Entry::NoHandle();

@@ -57,10 +57,12 @@ struct KnownLayout {
   const Layout* layout = nullptr;
   gt_layout handle = nullptr;
 };
-absl::Status GiveValue(Value&& value, KnownLayout* known, gt_value* into);
+// A home of the caller's (handle_table.h) is used for the storage where it is free; it may be null.
+absl::Status GiveValue(Value&& value, KnownLayout* known, HandleTable::Slot** home,
+                       gt_value* into);
 inline absl::Status GiveValue(Value&& value, gt_value* into) {
   KnownLayout known;
-  return GiveValue(std::move(value), &known, into);
+  return GiveValue(std::move(value), &known, nullptr, into);
 }
 
 }  // namespace graphtree::c

@@ -83,6 +83,7 @@ _ALLOWED = {
     ("new", "graphs/memory/storage_home.cc"): "it counts its holders and ends with the last",
     ("delete", "graphs/memory/storage_home.cc"): "as above",
     ("delete", "runtime/c/objects.h"): "objects come from memory that a test can let fail",
+    ("delete", "runtime/c/heap_test.cc"): "it replaces operator delete to count",
     ("delete", "tests/bare/node_bytes_bench.cc"): "it replaces operator delete to count",
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
     ("thread-local", "graphs/history/stack_marks.h"): "marks on a thread's own stack",
