@@ -8,20 +8,21 @@
 
 namespace graphtree::c {
 
-Body BodyOf(gt_body body, SharedContext context, std::shared_ptr<OpenedDevice> opened) {
+Body BodyOf(gt_body body, SharedContext context, std::weak_ptr<OpenedDevice> opened) {
   return [body, context = std::move(context), opened = std::move(opened)](Launcher& on,
                                                                           Values& inputs) {
-    return RunCallback(on, opened, {.inputs = &inputs}, [&](LauncherObject&, gt_launcher handle) {
+    const BodyGiven given = {.inputs = &inputs};
+    return RunCallback(on, opened.lock(), given, [&](LauncherObject&, gt_launcher handle) {
       return body(context->get(), handle);
     });
   };
 }
 
-EagerPart PartOf(gt_part part, SharedContext context, std::shared_ptr<OpenedDevice> opened) {
+EagerPart PartOf(gt_part part, SharedContext context, std::weak_ptr<OpenedDevice> opened) {
   return [part, context = std::move(context), opened = std::move(opened)](
              Launcher& on, absl::Span<const Tensor> tensors) {
     std::vector<gt_value> values(tensors.size());
-    RunCallback(on, opened, {}, [&](LauncherObject& object, gt_launcher handle) {
+    RunCallback(on, opened.lock(), {}, [&](LauncherObject& object, gt_launcher handle) {
       for (size_t i = 0; i < tensors.size(); ++i) object.Give(Value(tensors[i]), &values[i]);
       return part(context->get(), handle, values.data(), values.size());
     });

@@ -14,8 +14,9 @@ namespace graphtree::c {
 
 using SharedContext = std::shared_ptr<const CallerContext>;
 
-Body BodyOf(gt_body body, SharedContext context, std::shared_ptr<OpenedDevice> opened);
-EagerPart PartOf(gt_part part, SharedContext context, std::shared_ptr<OpenedDevice> opened);
+// Whoever runs a body holds the device; the body itself does not, as a tree may be left with it.
+Body BodyOf(gt_body body, SharedContext context, std::weak_ptr<OpenedDevice> opened);
+EagerPart PartOf(gt_part part, SharedContext context, std::weak_ptr<OpenedDevice> opened);
 
 }  // namespace graphtree::c
 

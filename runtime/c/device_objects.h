@@ -5,7 +5,7 @@
 //   gt_tree ...                --+
 //
 // All of them hold the opened device, so it is there for as long as anything that it made, whatever
-// is released first. Closing it fails while things are left (Device::Close).
+// is released first. Releasing it fails, and changes nothing, while there is one of them.
 #ifndef GRAPHTREE_RUNTIME_C_DEVICE_OBJECTS_H_
 #define GRAPHTREE_RUNTIME_C_DEVICE_OBJECTS_H_
 
@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "device/device.h"
 #include "device/kernel.h"
 #include "device/memory.h"
@@ -76,9 +77,24 @@ class DeviceObject : public Object {
       : opened_(std::make_shared<OpenedDevice>(std::move(device))) {}
   const std::shared_ptr<OpenedDevice>& opened() const { return opened_; }
   Device& device() const { return opened_->device(); }
-  absl::Status MayEnd() override { return device().Close(); }
+  // Device::Close would close a device that still has things to do for those.
+  absl::Status MayEnd() override {
+    if (absl::Status unused = CheckUnused(); !unused.ok()) return unused;
+    return device().Close();
+  }
 
  private:
+  // OK for a device that is lost, too: it does nothing for anybody any more.
+  absl::Status CheckUnused() const {
+    device().GiveBackLeftovers().IgnoreError();
+    const long users = opened_.use_count() - 1;
+    if (users == 0 || !device().health().ok()) return absl::OkStatus();
+    return absl::FailedPreconditionError(
+        absl::StrCat("device '", device().info().name, "' has ", users,
+                     " of its streams, events, memories, trees and runtimes left: release these "
+                     "first"));
+  }
+
   const std::shared_ptr<OpenedDevice> opened_;
 };
 

@@ -26,6 +26,11 @@ class Fuzzer {
     for (int round = 0; round < 3; ++round) {
       for (size_t n = handles_.size(); n > 0; --n) gt_release(gt_release(handles_[n - 1]));
     }
+    for (void* handle : handles_) {
+      const gt_error error = gt_release(handle);
+      EXPECT_EQ(gt_error_look(error)->code, GT_BAD_HANDLE) << gt_error_look(error)->text;
+      gt_release(error);
+    }
   }
   int failures() const { return failures_; }
   int successes() const { return successes_; }

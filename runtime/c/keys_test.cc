@@ -3,7 +3,10 @@
 
 #include "device/base/status_matchers.h"
 #include "gtest/gtest.h"
-#include "runtime/c/read_options.h"
+#include "runtime/c/graphtree.h"
+#include "runtime/shapes/key.h"
+#include "runtime/shapes/mode.h"
+#include "runtime/shapes/shape_table.h"
 
 namespace graphtree::c {
 namespace {

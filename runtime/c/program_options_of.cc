@@ -23,12 +23,12 @@ std::vector<std::string> WordsOf(const char* const* words, size_t count, const c
 }
 
 SlotFill FillOf(decltype(gt_slot::fill) fill, SharedContext context,
-                std::shared_ptr<OpenedDevice> opened) {
+                std::weak_ptr<OpenedDevice> opened) {
   if (fill == nullptr) return nullptr;
   return [fill, context = std::move(context), opened = std::move(opened)](
              Launcher& on, const Key& key, const Tensor& slot) {
     const gt_key padded = KeyOf(key);
-    RunCallback(on, opened, {}, [&](LauncherObject& object, gt_launcher handle) {
+    RunCallback(on, opened.lock(), {}, [&](LauncherObject& object, gt_launcher handle) {
       gt_value value;
       object.Give(Value(slot), &value);
       return fill(context->get(), handle, &padded, &value);
@@ -74,13 +74,13 @@ std::vector<SlotSpec> SlotsOf(const gt_program_options& options, const SharedCon
 }
 
 ProgramBody ProgramBodyOf(gt_body body, SharedContext context,
-                          std::shared_ptr<OpenedDevice> opened, const BodyGiven& sizes) {
+                          std::weak_ptr<OpenedDevice> opened, const BodyGiven& sizes) {
   if (body == nullptr) return nullptr;
   return [body, context = std::move(context), opened = std::move(opened), sizes](
              Launcher& on, const ProgramInputs& in) {
     BodyGiven given = sizes;
     given.program = &in;
-    return RunCallback(on, opened, given, [&](LauncherObject&, gt_launcher handle) {
+    return RunCallback(on, opened.lock(), given, [&](LauncherObject&, gt_launcher handle) {
       return body(context->get(), handle);
     });
   };

@@ -18,7 +18,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "graphs/random/random_source.h"
+#include "graphs/random/generator.h"
 #include "graphs/shared_budget.h"
 #include "graphs/tensor.h"
 #include "graphs/tree.h"
@@ -158,10 +158,10 @@ class GeneratorObject : public Object {
  public:
   static constexpr Kind kKind = c::kGenerator;
   explicit GeneratorObject(uint64_t seed) : generator_(std::make_shared<Generator>(seed)) {}
-  const GeneratorPtr& generator() const { return generator_; }
+  const std::shared_ptr<Generator>& generator() const { return generator_; }
 
  private:
-  const GeneratorPtr generator_;
+  const std::shared_ptr<Generator> generator_;
 };
 
 class BudgetObject : public Object {
