@@ -54,7 +54,7 @@ class KernelObject : public Object {
   const std::shared_ptr<Kernel> kernel_;
 };
 
-class OpenedDevice {
+class OpenedDevice : public std::enable_shared_from_this<OpenedDevice> {
  public:
   explicit OpenedDevice(std::unique_ptr<Device> device) : device_(std::move(device)) {}
   Device& device() const { return *device_; }

@@ -107,6 +107,10 @@ typedef struct gt_step_s* gt_step;            // one step of a program
 typedef struct gt_dependency_s* gt_dependency;  // what recordings point to and a runtime owns not
 typedef struct gt_plan_s* gt_plan;            // what is to be recorded, and what that takes
 typedef struct gt_loan_s* gt_loan;            // idle memory of a lane, lent
+typedef struct gt_ahead_s* gt_ahead;          // prepares a program's next step on a side stream
+typedef struct gt_pool_s* gt_pool;            // blocks at addresses that never move
+typedef struct gt_graph_s* gt_graph;          // what a capture recorded; never changes
+typedef struct gt_executable_s* gt_executable;  // made from a graph, and launched
 
 // A struct with its size, and defaults: gt_tree_options options = GT_INIT(gt_tree_options);
 #if defined(__cplusplus)
@@ -1530,6 +1534,136 @@ GT_API gt_error gt_runtime_look(gt_runtime runtime, gt_runtime_stats* out) GT_NO
 // looks in. It is closed with the runtime.
 GT_API gt_error gt_runtime_open_door(gt_runtime runtime, const char* path) GT_NOEXCEPT;
 GT_API gt_error gt_runtime_close_door(gt_runtime runtime) GT_NOEXCEPT;
+
+// ---- Preparing ahead ---------------------------------------------------------------------------
+//
+// A program of its own, in a lane of its own, that keeps all of its outputs, prepares the next step
+// of another one while that runs. What was prepared is used only if key, rows and values are the
+// same, byte for byte, and no dependency was touched meanwhile; else it is prepared anew.
+
+// What one slot of the preparing program is staged with.
+typedef struct gt_ahead_rows {
+  uint32_t slot;
+  int32_t is_number;   // 1: `number`, in every element; 0: `rows`
+  double number;
+  gt_rows rows;
+  uint64_t version;    // of rows on the device: the same version, the same bytes; 0: nobody knows
+} gt_ahead_rows;
+
+typedef struct gt_ahead_stats {
+  size_t size;
+  uint64_t prepared;
+  uint64_t used;        // of these
+  uint64_t other_key;   // not used, since the step came with another key
+  uint64_t other_rows;
+  uint64_t touched;
+} gt_ahead_stats;
+
+// Goes with its runtime. Threads: one at a time, as all of these.
+GT_API gt_error gt_ahead_new(gt_program program, gt_ahead* out) GT_NOEXCEPT;
+// Runs the program on `side`, and keeps its outputs for gt_ahead_take. Host rows are copied.
+GT_API gt_error gt_ahead_prepare(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* rows,
+                                 size_t count, gt_stream side) GT_NOEXCEPT;
+// The program's outputs for these rows: prepared, or made now on `stream`. Outputs as gt_call's.
+// Cost: a compare of the rows' bytes, and a wait of one stream for an event.
+GT_API gt_error gt_ahead_take(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* rows,
+                              size_t row_count, gt_stream stream, gt_value* outputs,
+                              size_t capacity, size_t* count) GT_NOEXCEPT;
+GT_API gt_error gt_ahead_look(gt_ahead ahead, gt_ahead_stats* out) GT_NOEXCEPT;
+
+// ---- Pools -------------------------------------------------------------------------------------
+//
+// A pool of one's own, beside those that trees have. Threads: one at a time; a second one is an
+// error. gt_pool_free may be called on any.
+
+typedef struct gt_pool_options {
+  size_t size;
+  const char* name;        // null: "pool"
+  uint64_t limit_bytes;    // of physical memory; 0: as much as there is
+  uint64_t address_bytes;  // reserved for each region; 0: twice what the device has
+  uint64_t initial_bytes;  // mapped when the pool is made
+  uint64_t wished_base;    // taken if it is free; 0: no wish
+  int32_t poison_on_free;  // 1: freed bytes are overwritten
+  int32_t canaries;        // 1: gaps between blocks are guarded
+} gt_pool_options;
+
+typedef struct gt_block {
+  uint64_t id;       // names the block, and never another one
+  uint64_t address;
+  uint64_t bytes;
+} gt_block;
+
+typedef struct gt_checkpoint {
+  uint64_t words[2];
+} gt_checkpoint;
+
+// gt_release closes it; while blocks are live that is an error that names them.
+GT_API gt_error gt_pool_new(gt_device device, const gt_pool_options* options,
+                            gt_pool* out) GT_NOEXCEPT;
+// The bytes may be used on `stream` at once. `lasting`: 1: no restore of a checkpoint touches it.
+// `alignment`: a power of two, or 0. Cost: some 50 ns with the free, while memory is mapped.
+GT_API gt_error gt_pool_allocate(gt_pool pool, uint64_t bytes, uint64_t alignment, int32_t lasting,
+                                 gt_stream stream, gt_block* out) GT_NOEXCEPT;
+GT_API gt_error gt_pool_free(gt_pool pool, uint64_t block) GT_NOEXCEPT;
+// Work of `stream` uses the block, too: whoever gets its bytes next waits for it.
+GT_API gt_error gt_pool_use_on(gt_pool pool, uint64_t block, gt_stream stream) GT_NOEXCEPT;
+// Which blocks are live now; going back to that; forgetting it. Cost: taking one copies nothing.
+GT_API gt_error gt_pool_take_checkpoint(gt_pool pool, gt_checkpoint* out) GT_NOEXCEPT;
+GT_API gt_error gt_pool_restore(gt_pool pool, gt_checkpoint checkpoint) GT_NOEXCEPT;
+GT_API gt_error gt_pool_drop_checkpoint(gt_pool pool, gt_checkpoint checkpoint) GT_NOEXCEPT;
+GT_API gt_error gt_pool_look(gt_pool pool, gt_pool_stats* out) GT_NOEXCEPT;
+GT_API gt_error gt_pool_trim(gt_pool pool, uint64_t goal_bytes, uint64_t* released) GT_NOEXCEPT;
+GT_API gt_error gt_pool_set_limit(gt_pool pool, uint64_t bytes) GT_NOEXCEPT;
+// GT_DROP or GT_KEEP.
+GT_API gt_error gt_pool_park(gt_pool pool, gt_contents contents) GT_NOEXCEPT;
+GT_API gt_error gt_pool_wake(gt_pool pool) GT_NOEXCEPT;
+// As gt_tree_write_snapshot.
+GT_API gt_error gt_pool_write_snapshot(gt_pool pool, const char* path) GT_NOEXCEPT;
+
+// ---- Graphs of one's own -----------------------------------------------------------------------
+
+typedef int32_t gt_capture_mode;
+enum {
+  GT_CAPTURE_GLOBAL = 0,
+  GT_CAPTURE_THREAD_LOCAL = 1,
+  GT_CAPTURE_RELAXED = 2
+};
+
+typedef int32_t gt_update_result;
+enum {
+  GT_UPDATED = 0,
+  GT_TOPOLOGY_DIFFERS = 1,  // other ops or edges: the executable is unchanged
+  GT_OP_NOT_UPDATABLE = 2   // likewise
+};
+
+// What is put on the stream from here on is recorded, and does not run, until the capture ends.
+// Threads: gt_stream_end_capture on the one that has begun, unless relaxed.
+GT_API gt_error gt_stream_begin_capture(gt_stream stream, gt_capture_mode mode) GT_NOEXCEPT;
+GT_API gt_error gt_stream_end_capture(gt_stream stream, gt_graph* out) GT_NOEXCEPT;
+// As gt_stream_record; while a capture is open, an op that sets the event in every launch of the
+// graph.
+GT_API gt_error gt_stream_record_external(gt_stream stream, gt_event event) GT_NOEXCEPT;
+// The graph's ops. `count` may be null, and so may `text`.
+GT_API gt_error gt_graph_describe(gt_graph graph, gt_ops_text form, size_t* count,
+                                  gt_text* text) GT_NOEXCEPT;
+// The executable may outlive the graph. Cost: tens of microseconds, and device memory.
+GT_API gt_error gt_graph_instantiate(gt_graph graph, gt_executable* out) GT_NOEXCEPT;
+// Threads: one at a time for each executable, as all of these.
+GT_API gt_error gt_executable_launch(gt_executable executable, gt_stream stream) GT_NOEXCEPT;
+// Takes the first launch's set-up off it.
+GT_API gt_error gt_executable_upload(gt_executable executable, gt_stream stream) GT_NOEXCEPT;
+// The next launch runs the other graph.
+GT_API gt_error gt_executable_update(gt_executable executable, gt_graph graph,
+                                     gt_update_result* out) GT_NOEXCEPT;
+// New arguments for one op, by its number in the graph; launches in flight do not see them.
+GT_API gt_error gt_executable_patch_kernel(gt_executable executable, uint32_t op, gt_kernel kernel,
+                                           const gt_launch_shape* shape, const gt_arg* args,
+                                           size_t count) GT_NOEXCEPT;
+GT_API gt_error gt_executable_patch_copy(gt_executable executable, uint32_t op, uint64_t target,
+                                         uint64_t source, uint64_t bytes) GT_NOEXCEPT;
+GT_API gt_error gt_executable_patch_fill(gt_executable executable, uint32_t op, uint64_t target,
+                                         uint32_t value, uint32_t width,
+                                         uint64_t count) GT_NOEXCEPT;
 
 #if defined(__cplusplus)
 }  // extern "C"

@@ -29,6 +29,10 @@ enum KindNumber : Kind {
   kDependency,
   kPlan,
   kLoan,
+  kAhead,
+  kPool,
+  kGraph,
+  kExecutable,
 };
 
 // "device", ...; "thing" for what is no kind.
@@ -36,9 +40,10 @@ constexpr const char* KindName(Kind kind) {
   constexpr const char* kNames[] = {
       "thing",   "error",   "text",     "device",   "stream",    "event",      "memory", "kernel",
       "layout",  "storage", "tree",     "function", "launcher",  "workspace",  "generator",
-      "budget",  "observer", "runtime", "program",  "step",      "dependency", "plan",   "loan"};
-  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kLoan + 1);
-  return kNames[kind <= kLoan ? kind : 0];
+      "budget",  "observer", "runtime", "program",  "step",      "dependency", "plan",   "loan",
+      "ahead",   "pool",    "graph",    "executable"};
+  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kExecutable + 1);
+  return kNames[kind <= kExecutable ? kind : 0];
 }
 
 }  // namespace graphtree::c
