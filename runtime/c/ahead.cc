@@ -67,7 +67,7 @@ gt_error gt_ahead_new(gt_program program, gt_ahead* out) noexcept {
 gt_error gt_ahead_prepare(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* rows,
                           size_t count, gt_stream side) noexcept {
   Entry entry("gt_ahead_prepare");
-  const Ref<AheadObject> of = entry.Get<AheadObject>(ahead, "ahead");
+  const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
   const Ref<StreamObject> on = entry.Get<StreamObject>(side, "side");
   const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, count, &entry);
   if (!entry.Has(key, "key") || !entry.ok()) return entry.Failed();
@@ -78,7 +78,7 @@ gt_error gt_ahead_take(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* r
                        size_t row_count, gt_stream stream, gt_value* outputs, size_t capacity,
                        size_t* count) noexcept {
   Entry entry("gt_ahead_take");
-  const Ref<AheadObject> of = entry.Get<AheadObject>(ahead, "ahead");
+  const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
   const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
   const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, row_count, &entry);
   entry.HasArray(outputs, capacity, "outputs");
@@ -92,7 +92,7 @@ gt_error gt_ahead_take(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* r
 
 gt_error gt_ahead_look(gt_ahead ahead, gt_ahead_stats* out) noexcept {
   Entry entry("gt_ahead_look");
-  const Ref<AheadObject> of = entry.Get<AheadObject>(ahead, "ahead");
+  const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
   if (!entry.ok()) return entry.Failed();
   const graphtree::AheadStats& stats = of->ahead().stats();
   const gt_ahead_stats found = {sizeof(gt_ahead_stats), stats.prepared,   stats.used,

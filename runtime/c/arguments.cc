@@ -25,7 +25,9 @@ bool See(const gt_arg& arg, size_t index, Entry* entry, Seen* seen) {
     return false;
   }
   switch (arg.access) {
-    case GT_BYTES: seen->value = Argument::Bytes(arg.data, arg.bytes); return true;
+    case GT_BYTES:
+      seen->value = Argument::Bytes(arg.data != nullptr ? arg.data : "", arg.bytes);
+      return true;
     case GT_NUMBER: seen->value = Argument::ComparableBytes(arg.data, arg.bytes); return true;
     case GT_RANGE: {
       const auto& range = *static_cast<const gt_range*>(arg.data);

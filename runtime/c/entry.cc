@@ -36,6 +36,11 @@ void Entry::FailNull(const char* argument) {
   Fail(absl::InvalidArgumentError(absl::StrCat(call_, ": ", argument, " is null")));
 }
 
+void Entry::FailShared(Kind kind, const char* argument) {
+  Fail(absl::FailedPreconditionError(absl::StrCat(
+      call_, ": ", argument, " is a ", KindName(kind), " that another call uses at this moment")));
+}
+
 bool Entry::HasArray(const void* array, size_t count, const char* argument) {
   if (array != nullptr || count == 0) return true;
   Fail(absl::InvalidArgumentError(

@@ -39,6 +39,13 @@ class Entry {
     if (!found) FailHandle(HandleOf(handle), T::kKind, argument);
     return found;
   }
+  // The same for what one thread uses at a time: an error if another call uses it now.
+  template <typename T, typename Pointer>
+  Ref<T> GetAlone(Pointer handle, const char* argument) {
+    Ref<T> found = Get<T>(handle, argument);
+    if (found && !found.is_only()) FailShared(T::kKind, argument);
+    return found;
+  }
   void FailHandle(Handle handle, Kind wanted, absl::string_view argument);
 
   // An out-parameter that must be there. It is set to null or 0.
@@ -97,6 +104,7 @@ class Entry {
 
  private:
   void FailNull(const char* argument);
+  void FailShared(Kind kind, const char* argument);
 
   const char* const call_;
   absl::Status status_;

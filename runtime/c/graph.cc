@@ -44,7 +44,7 @@ template <typename Do>
 gt_error OnExecutable(const char* call, gt_executable executable, gt_stream stream,
                       const Do& act) {
   Entry entry(call);
-  const Ref<ExecutableObject> of = entry.Get<ExecutableObject>(executable, "executable");
+  const Ref<ExecutableObject> of = entry.GetAlone<ExecutableObject>(executable, "executable");
   const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
   return entry.ok() ? entry.Return(act(of->executable(), on->stream())) : entry.Failed();
 }
@@ -125,7 +125,7 @@ gt_error gt_executable_upload(gt_executable executable, gt_stream stream) noexce
 gt_error gt_executable_update(gt_executable executable, gt_graph graph,
                               gt_update_result* out) noexcept {
   Entry entry("gt_executable_update");
-  const Ref<ExecutableObject> of = entry.Get<ExecutableObject>(executable, "executable");
+  const Ref<ExecutableObject> of = entry.GetAlone<ExecutableObject>(executable, "executable");
   const Ref<GraphObject> to = entry.Get<GraphObject>(graph, "graph");
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   const absl::StatusOr<graphtree::UpdateResult> result = of->executable().Update(to->graph());
@@ -138,7 +138,7 @@ gt_error gt_executable_patch_kernel(gt_executable executable, uint32_t op, gt_ke
                                     const gt_launch_shape* shape, const gt_arg* args,
                                     size_t count) noexcept {
   Entry entry("gt_executable_patch_kernel");
-  const Ref<ExecutableObject> of = entry.Get<ExecutableObject>(executable, "executable");
+  const Ref<ExecutableObject> of = entry.GetAlone<ExecutableObject>(executable, "executable");
   const auto what = entry.Get<graphtree::c::KernelObject>(kernel, "kernel");
   graphtree::c::StreamArguments read;
   if (!entry.Has(shape, "shape") || !entry.ok() || !read.Read(args, count, &entry)) {
@@ -152,7 +152,7 @@ gt_error gt_executable_patch_kernel(gt_executable executable, uint32_t op, gt_ke
 gt_error gt_executable_patch_copy(gt_executable executable, uint32_t op, uint64_t target,
                                   uint64_t source, uint64_t bytes) noexcept {
   Entry entry("gt_executable_patch_copy");
-  const Ref<ExecutableObject> of = entry.Get<ExecutableObject>(executable, "executable");
+  const Ref<ExecutableObject> of = entry.GetAlone<ExecutableObject>(executable, "executable");
   if (!entry.ok()) return entry.Failed();
   return entry.Return(of->executable().PatchCopy(op, {target, source, bytes}));
 }
@@ -160,7 +160,7 @@ gt_error gt_executable_patch_copy(gt_executable executable, uint32_t op, uint64_
 gt_error gt_executable_patch_fill(gt_executable executable, uint32_t op, uint64_t target,
                                   uint32_t value, uint32_t width, uint64_t count) noexcept {
   Entry entry("gt_executable_patch_fill");
-  const Ref<ExecutableObject> of = entry.Get<ExecutableObject>(executable, "executable");
+  const Ref<ExecutableObject> of = entry.GetAlone<ExecutableObject>(executable, "executable");
   if (!entry.ok()) return entry.Failed();
   return entry.Return(of->executable().PatchFill(op, {target, value, width, count}));
 }

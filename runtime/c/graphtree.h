@@ -55,7 +55,7 @@
 //             returns an error gives it to the library, which carries it on to the caller. One that
 //             throws a C++ exception has failed, too; one that leaves by longjmp leaves locks
 //             behind: it must not. `destroy`, where there is one, is called once, with the
-//             context, when nothing calls it any more
+//             context, when nothing calls it any more, and must not throw
 //   memory    where the host has none for an object of this interface, the error says so; where the
 //             library itself finds none, the process ends
 #ifndef GRAPHTREE_RUNTIME_C_GRAPHTREE_H_
@@ -66,11 +66,13 @@
 
 #if defined(__cplusplus)
 #define GT_NOEXCEPT noexcept
+extern "C++" {
 template <typename T>
 inline T gt_struct_of_size() noexcept {  // for GT_INIT
   T made = T();
   made.size = sizeof(T);
   return made;
+}
 }
 extern "C" {
 #else

@@ -159,7 +159,7 @@ class HandleTable {
   static Kind KindOf(Handle handle) { return static_cast<Kind>(handle >> kKindShift); }
   // How many pins the slot's object has now.
   static uint32_t PinsOf(const Slot& slot) {
-    return static_cast<uint32_t>(slot.state.load(std::memory_order_relaxed) & kPinsMask);
+    return static_cast<uint32_t>(slot.state.load(std::memory_order_acquire) & kPinsMask);
   }
   // Handles that are there now, but for those of one kind; counted one by one.
   size_t CountLive(Kind but = 0) const;

@@ -1,5 +1,8 @@
 // The header as a C++ program sees it.
+// Some programs include C headers so.
+extern "C" {
 #include "runtime/c/graphtree.h"
+}
 
 gt_error GraphtreeHeaderAsCpp(gt_stream stream, gt_kernel kernel, const gt_launch_shape* shape);
 

@@ -99,7 +99,7 @@ gt_error gt_runtime_lend(gt_runtime runtime, uint32_t lane, uint32_t device, uin
 
 gt_error gt_loan_range(gt_loan loan, gt_range* out) noexcept {
   Entry entry("gt_loan_range");
-  const Ref<LoanObject> of = entry.Get<LoanObject>(loan, "loan");
+  const Ref<LoanObject> of = entry.GetAlone<LoanObject>(loan, "loan");
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   const graphtree::AddressRange range = of->loan().range();
   *out = {range.base, range.bytes};
@@ -108,7 +108,7 @@ gt_error gt_loan_range(gt_loan loan, gt_range* out) noexcept {
 
 gt_error gt_loan_use_on(gt_loan loan, gt_stream stream) noexcept {
   Entry entry("gt_loan_use_on");
-  const Ref<LoanObject> of = entry.Get<LoanObject>(loan, "loan");
+  const Ref<LoanObject> of = entry.GetAlone<LoanObject>(loan, "loan");
   const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
   return entry.ok() ? entry.Return(of->loan().UseOn(on->stream())) : entry.Failed();
 }

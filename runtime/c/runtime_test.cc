@@ -91,6 +91,31 @@ TEST_F(RuntimeTest, AStepsHandleEndsWithTheNextStep) {
   EXPECT_EQ(was_open, 0) << "releasing the handle has canceled it";
 }
 
+TEST_F(RuntimeTest, ABodyMayNotRunItsOwnStep) {
+  gt_program_options options = Options("own");
+  struct Own {
+    gt_step step = nullptr;
+    int asked = 0;
+  } own;
+  options.context = &own;
+  options.body = [](void* context, gt_launcher on) {
+    Own& mine = *static_cast<Own*>(context);
+    ++mine.asked;
+    EXPECT_FAILS(gt_step_run(mine.step, nullptr, 0, nullptr), GT_FAILED_PRECONDITION,
+                 "another call uses");
+    gt_value ids;
+    gt_launcher_slot(on, 0, &ids);
+    return gt_launcher_output(on, &ids);
+  };
+  const gt_program program = Program(options, {4});
+  const gt_key key = Tokens(4);
+  ASSERT_FINE(gt_step_begin(program, &key, stream(), nullptr, &own.step));
+  EXPECT_FINE(gt_step_stage_number(own.step, 0, 1));
+  EXPECT_FINE(gt_step_run(own.step, nullptr, 0, nullptr));
+  EXPECT_EQ(own.asked, 1);
+  EXPECT_FINE(gt_release(own.step));
+}
+
 TEST_F(RuntimeTest, AnotherProgramsStepInTheLaneIsNoLongerTheLast) {
   const gt_program a = Program("a", {4}), b = Program("b", {4});
   const gt_key key = Tokens(4);

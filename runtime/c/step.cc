@@ -70,11 +70,11 @@ gt_error Begin(Entry& entry, Ref<ProgramObject> program, Ref<StreamObject> strea
   return nullptr;
 }
 
-// A function of one step.
+// A function of one step, which is of one thread.
 template <typename Do>
 gt_error OnStep(const char* call, gt_step step, const Do& act) {
   Entry entry(call);
-  const Ref<StepObject> of = entry.Get<StepObject>(step, "step");
+  const Ref<StepObject> of = entry.GetAlone<StepObject>(step, "step");
   if (!entry.ok()) return entry.Failed();
   entry.InFunction(of->program().name());
   return entry.Return(act(*of, entry));
