@@ -1,6 +1,6 @@
 // load_test LIBRARY: the shared library is loaded while the program runs, with its names for this
-// program alone and for all, twice under two names, and again after it was left. No driver is asked
-// for. A handle of one copy is none of another's.
+// program alone and for all, twice under two names, beside another Abseil, and again after it was
+// left. No driver is asked for. A handle of one copy is none of another's.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -78,6 +78,18 @@ static void CopyFile(const char* from, const char* to) {
   fclose(out);
 }
 
+// The system's own, with its names for all: they are what ours has inside. How many there are.
+static int LoadAbseil(void) {
+  const char* names[] = {"base", "strings", "status", "synchronization", "raw_hash_set", "cord"};
+  int loaded = 0;
+  for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); ++i) {
+    char file[64];
+    snprintf(file, sizeof(file), "libabsl_%s.so.20220623", names[i]);
+    loaded += dlopen(file, RTLD_NOW | RTLD_GLOBAL) != NULL;
+  }
+  return loaded;
+}
+
 static double Milliseconds(void) {
   struct timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -97,6 +109,7 @@ int main(int argc, char** argv) {
   printf("loaded in %.1f ms\n", Milliseconds() - before);
   EXPECT(first != NULL);
   EXPECT(dlsym(RTLD_DEFAULT, "gt_version_string") == NULL);
+  printf("%d libraries of another Abseil\n", LoadAbseil());
 
   Copy local = Load(argv[1], RTLD_LOCAL);
   Copy global = Load(other, RTLD_GLOBAL);
@@ -126,6 +139,10 @@ int main(int argc, char** argv) {
     EXPECT(local.release(error) == NULL);
   }
   EXPECT(local.live() == 2);
+  Leave(&local);
+  EXPECT(dlclose(first) == 0);
+  Copy again = Load(argv[1], RTLD_LOCAL);
+  Leave(&again);
   unlink(other);
   rmdir(folder);
   printf("%d failures\n", failures);
