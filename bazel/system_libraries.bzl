@@ -5,6 +5,8 @@ Each becomes a repository with one target. Headers are linked in from
 static ones, so that a binary runs on a machine that has none of them.
 """
 
+load("//bazel:abseil_source.bzl", "abseil_source")
+
 _BUILD = """
 package(default_visibility = ["//visibility:public"])
 
@@ -58,6 +60,7 @@ _system_library = repository_rule(
 )
 
 def system_libraries():
+    abseil_source(name = "abseil_source")
     _system_library(
         name = "absl",
         headers = ["absl"],

@@ -78,6 +78,12 @@ class Argument {
     return argument;
   }
   static Argument Bytes(const void* data, uint32_t bytes) { return Argument(data, bytes); }
+  // The same, of a value whose equals have equal bytes.
+  static Argument ComparableBytes(const void* data, uint32_t bytes) {
+    Argument argument(data, bytes);
+    argument.is_comparable_ = true;
+    return argument;
+  }
   static Argument In(AddressRange range) { return Argument(range, Access::kRead); }
   static Argument Out(AddressRange range) { return Argument(range, Access::kWrite); }
   static Argument InOut(AddressRange range) { return Argument(range, Access::kReadWrite); }
@@ -120,6 +126,8 @@ class HostCall {
       : shape_(shape), arguments_(arguments) {}
   const LaunchShape& shape() const { return shape_; }
   size_t argument_count() const { return arguments_.size(); }
+  // Where the bytes of each lie.
+  absl::Span<const void* const> arguments() const { return arguments_; }
   template <typename T>
   T Get(size_t index) const {
     T value;

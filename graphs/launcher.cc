@@ -177,7 +177,7 @@ void Launcher::NoteUse(const Tensor& tensor) {
   if (tensor.storage() != nullptr) allocator_.NoteUse(*tensor.storage(), stream_);
 }
 
-void Launcher::NoteUses(std::initializer_list<Arg> arguments) {
+void Launcher::NoteUses(absl::Span<const Arg> arguments) {
   for (const Arg& argument : arguments) {
     if (argument.tensor() != nullptr) NoteUse(*argument.tensor());
   }
@@ -207,7 +207,7 @@ bool Launcher::UsableWhole(const Tensor& tensor, absl::string_view op) {
   return false;
 }
 
-bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments) {
+bool Launcher::Resolve(const Kernel& kernel, absl::Span<const Arg> arguments) {
   arguments_.clear();
   for (const Arg& argument : arguments) {
     if (argument.tensor() == nullptr) {
@@ -233,13 +233,13 @@ bool Launcher::Resolve(const Kernel& kernel, std::initializer_list<Arg> argument
 }
 
 void Launcher::Launch(const Kernel& kernel, const LaunchShape& shape,
-                      std::initializer_list<Arg> arguments) {
+                      absl::Span<const Arg> arguments) {
   const DoorMark door;
   Issue(kernel, shape, arguments);
 }
 
 void Launcher::Issue(const Kernel& kernel, const LaunchShape& shape,
-                     std::initializer_list<Arg> arguments) {
+                     absl::Span<const Arg> arguments) {
   if (!ok() || !Resolve(kernel, arguments)) return;
   if (observer_ != nullptr) {
     observer_->Launching(kernel.name());
@@ -318,7 +318,7 @@ void Launcher::SetEvent(Event& event) {
   if (observer_ != nullptr) observer_->SetsEvent();
 }
 
-void Launcher::Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part) {
+void Launcher::Break(std::string why, absl::Span<const Arg> tensors, EagerPart part) {
   const DoorMark door;
   why = OneLine(why);
   const std::string name = absl::StrCat("break '", why, "'");

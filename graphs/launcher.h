@@ -52,7 +52,6 @@
 #define GRAPHTREE_GRAPHS_LAUNCHER_H_
 
 #include <cstdint>
-#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -88,6 +87,7 @@ class Arg {
   Arg(Access access, const Tensor& tensor) : access_(access), tensor_(&tensor) {}
   template <typename T>
   explicit Arg(const T* value) : value_(Argument::Value(*value)) {}
+  explicit Arg(const Argument& value) : value_(value) {}
 
   const Tensor* tensor() const { return tensor_; }
   Access access() const { return access_; }
@@ -211,14 +211,14 @@ class Launcher {
   // body makes does not pin that. Tree::PointersOf tells where a recording points to the memory.
   void Pin(const Tensor& tensor);
 
-  void Launch(const Kernel& kernel, const LaunchShape& shape, std::initializer_list<Arg> arguments);
+  void Launch(const Kernel& kernel, const LaunchShape& shape, absl::Span<const Arg> arguments);
   // These write all bytes from the first to the last one. REQUIRES: extents are equal, and no
   // tensor has gaps between its elements; else the launcher fails.
   void Copy(const Tensor& target, const Tensor& source);
   void Fill(const Tensor& target, uint8_t byte);
   // Runs `part` after everything that was launched so far; `why` is for people. The arguments are
   // tensors, and say what the part reads and writes, as a launch's do.
-  void Break(std::string why, std::initializer_list<Arg> tensors, EagerPart part);
+  void Break(std::string why, absl::Span<const Arg> tensors, EagerPart part);
 
   // Sets the event after everything that was launched so far, in this run and in every replay: from
   // the moment when the call returns the event stands for that call's run. The last call to set an
@@ -303,15 +303,15 @@ class Launcher {
   bool UsableWhole(const Tensor& tensor, absl::string_view op);
   // An op was launched that uses the tensor, or those among the arguments.
   void NoteUse(const Tensor& tensor);
-  void NoteUses(std::initializer_list<Arg> arguments);
+  void NoteUses(absl::Span<const Arg> arguments);
   absl::Status MakeOrder();
   // The side goes on after the work that is on the body's stream now, and the other way round.
   absl::Status LetJoin(Stream& side);
   absl::Status GoOnAfter(StreamLife& side);
-  bool Resolve(const Kernel& kernel, std::initializer_list<Arg> arguments);
+  bool Resolve(const Kernel& kernel, absl::Span<const Arg> arguments);
   // Launch, without its mark.
   void Issue(const Kernel& kernel, const LaunchShape& shape,
-             std::initializer_list<Arg> arguments);
+             absl::Span<const Arg> arguments);
   // What a failed launcher returns for a tensor: its shape, without bytes.
   static Tensor Unmade(const Layout* layout);
   // The storage of an allocation that made_ is to be told of. Null, with status_ set, if there is

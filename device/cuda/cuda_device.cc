@@ -2,6 +2,7 @@
 #include "device/cuda/cuda_device.h"
 
 #include <memory>
+#include <typeinfo>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/cuda_stream.h"
 #include "device/cuda/stream_callback.h"
+#include "device/error.h"
 
 namespace graphtree {
 namespace {
@@ -71,6 +73,12 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const CudaOp
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<CudaMemory> memory, CudaMemory::Make(context));
   return std::unique_ptr<Device>(std::make_unique<CudaDevice>(
       std::move(description), std::move(context), std::move(memory)));
+}
+
+absl::StatusOr<NativeStream> NativeStreamOf(const Stream& stream) {
+  if (typeid(stream) == typeid(CudaStream)) return static_cast<const CudaStream&>(stream).native();
+  return DeviceError(ErrorCode::kInvalidHandle,
+                     "asking for the native handle of a stream that is not of a CUDA device");
 }
 
 }  // namespace graphtree

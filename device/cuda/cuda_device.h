@@ -35,6 +35,10 @@ absl::StatusOr<CudaDescription> DescribeCudaDevice(int ordinal, const CudaOption
 
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const CudaOptions& options);
 
+// The cudaStream_t of a stream, as it is passed on without CUDA's headers; native.h has it typed.
+// It stays the stream's. An error for a stream of another kind of device.
+absl::StatusOr<NativeStream> NativeStreamOf(const Stream& stream);
+
 }  // namespace graphtree
 
 #endif  // GRAPHTREE_DEVICE_CUDA_CUDA_DEVICE_H_

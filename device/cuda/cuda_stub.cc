@@ -24,4 +24,6 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int, const CudaOptions&) 
   return Missing();
 }
 
+absl::StatusOr<NativeStream> NativeStreamOf(const Stream&) { return Missing(); }
+
 }  // namespace graphtree

@@ -124,6 +124,22 @@ def _check_door(file, target):
     return None
 
 
+# The C interface stands on what C++ programs include, and on nothing inside.
+_C_INTERFACE = "runtime/c/"
+_C_INTERFACE_SEES = re.compile(
+    r"(device/([a-z_]+|base/[a-z_]+|host/host_(device|options)|cuda/cuda_(device|options))|"
+    r"allocator/(pool|pool_types|pool_snapshot|foreign)|graphs/((random|pad)/)?[a-z_]+|"
+    r"runtime/(c/)?[a-z_]+|"
+    r"runtime/(shapes/(key|mode|vote|shape_table|launch_history)|"
+    r"slots/(slot|rows|free_events|host_runs)|plan/(ledger|guess|estimate)))\.h$")
+
+
+def _check_c_interface(file, target):
+    if not file.path.startswith(_C_INTERFACE) or file.is_check or _C_INTERFACE_SEES.match(target):
+        return None
+    return "%s may include public C++ headers only, and %s is none" % (_C_INTERFACE, target)
+
+
 def check(file, paths):
     """Yields a finding for each include that points the wrong way."""
     if not file.is_cpp or file.folder not in _BELOW:
@@ -142,7 +158,7 @@ def check(file, paths):
                                  "%s belongs in profiler/cupti/" % target)
         elif top in source.FOLDERS and "/" in target:
             wrong = (_check_folder(file, target) or _check_rooms(file, target) or
-                     _check_door(file, target))
+                     _check_door(file, target) or _check_c_interface(file, target))
             if wrong:
                 yield source.Finding("include-direction", file.path, number, wrong)
             elif target not in paths:

@@ -12,8 +12,8 @@ _MOST_BYTES_OF_DATA = 4 << 20
 _NOTES = re.compile(r"\b(%s)\b" % "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X", "HA" + "CK"]))
 _LICENCE = re.compile(r"\b(Copy" + r"right|SP" + r"DX-)")
 
-_KINDS = (".h", ".cc", ".cu", ".py", ".sh", ".bzl", ".bazel", ".md", ".json", ".html", ".css",
-          ".js", ".mjs")
+_KINDS = (".h", ".hpp", ".c", ".cc", ".cu", ".py", ".sh", ".bzl", ".bazel", ".md", ".json",
+          ".html", ".css", ".js", ".mjs")
 _NAMES = (".bazelrc", ".bazelignore", ".clang-format", ".clang-tidy", ".gitignore", "LICENSE",
           "WORKSPACE", "run")
 

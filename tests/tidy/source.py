@@ -45,7 +45,7 @@ class Source:
 
     @property
     def is_cpp(self):
-        return self.name.endswith((".h", ".cc", ".cu")) and not self.is_data
+        return self.name.endswith((".h", ".hpp", ".c", ".cc", ".cu")) and not self.is_data
 
     @property
     def is_python(self):

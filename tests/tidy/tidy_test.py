@@ -56,6 +56,19 @@ class IncludeTest(unittest.TestCase):
         ]:
             self.expect(path, '"%s"' % include, [wanted] if wanted else [], there)
 
+    def test_the_c_interface_stands_on_public_headers(self):
+        there = ["graphs/tree.h", "graphs/run/call.h", "runtime/runtime.h", "runtime/core/lane.h",
+                 "runtime/shapes/key.h", "runtime/shapes/cover_index.h", "runtime/c/graphtree.h",
+                 "device/host/engine/engine.h", "device/base/check.h", "allocator/pool.h",
+                 "allocator/books/ledger.h"]
+        for include in there:
+            inside = ("run/", "core/", "cover_index", "engine/", "books/")
+            wrong = any(part in include for part in inside)
+            self.expect("runtime/c/b.cc", '"%s"' % include,
+                        ["include-direction"] if wrong else [], there)
+            self.expect("runtime/c/b.c", '"%s"' % include,
+                        ["include-direction"] if wrong else [], there)
+
     def test_the_door_of_graphs_leads_to_nothing_inside(self):
         there = ["graphs/tensor.h", "graphs/random/generator.h", "graphs/match/match.h",
                  "graphs/run/call.h", "graphs/history/call_stack.h", "allocator/ids.h",

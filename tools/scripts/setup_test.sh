@@ -90,6 +90,26 @@ expect 0 --no-cuda
 grep -q "^ci --ignore-scripts" "$root/.deps/page/node_modules/asked" || fail "npm ci was not run"
 expect 0 --no-cuda --list
 
+# Abseil's sources are fetched once, in the version of its headers; a failure leaves nothing.
+stand_in dpkg-query <<<"case \"\$*\" in *source:Package*) echo abseil=7-1 ;; *) for p in dpkg-dev \
+${kAll//$'\n'/ }; do echo \$p installed; done ;; esac"
+expect 1 --no-cuda library --list
+expect_text "abseil=7-1"
+stand_in apt-get <<<'[[ $* == *update ]]'
+expect 1 --no-cuda library
+expect_text "libgraphtree.so.1 is left out of the build"
+[ "$(ls -A "$root/.deps")" = page ] || fail "it left $(ls -A "$root/.deps")"
+stand_in apt-get <<<'[[ $* == *update ]] && exit 0
+mkdir -p abseil-7/absl/base
+touch abseil-7/LICENSE abseil-7/absl/base/{BUILD.bazel,a.cc} abseil.dsc'
+expect 0 --no-cuda library
+[ ! -e "$root/.deps/abseil/abseil.dsc" ] || fail "it kept the package"
+[ -e "$root/.deps/abseil/absl/base/a.cc" ] || fail "the sources are not there"
+[ ! -e "$root/.deps/abseil/absl/base/BUILD.bazel" ] || fail "it kept a build file"
+expect 0 --no-cuda library --list
+[ ! -s "$root/output" ] || fail "it spoke although nothing is missing"
+rm -r "$root/.deps/abseil" "$root/bin/apt-get"
+
 # A package is missing again.
 stand_in dpkg-query <<<"for p in ${kAll//$'\n'/ }; do
 [ \$p = libabsl-dev ] || echo \$p installed; done"

@@ -1,0 +1,146 @@
+// graphtree.hpp with exceptions: what fails throws, and what a body throws is the call's error.
+// Then steps of a program, parts, and values that are handed over.
+#define GRAPHTREE_EXCEPTIONS
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "runtime/c/graphtree.hpp"
+
+namespace {
+
+constexpr uint32_t kCount = 64;
+int failures = 0;
+
+void Expect(bool is_so, const char* what) {
+  if (is_so) return;
+  std::printf("not so: %s\n", what);
+  ++failures;
+}
+#define EXPECT(condition) Expect(condition, #condition)
+
+// The text of what it throws; "" if it does not.
+template <typename Act>
+std::string Thrown(const Act& act) {
+  try {
+    act();
+  } catch (const gt::Failure& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+bool Has(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
+struct World {
+  gt::Device device = gt::Device::Open("host");
+  gt::Stream stream = device.NewStream();
+  gt::Kernel add = gt::Kernel::New<int32_t*, const int32_t*, int32_t>(
+      "add", [](const gt::HostCall& call) {
+        for (uint32_t i = 0; i < call.shape().block[0]; ++i) {
+          call.Get<int32_t*>(0)[i] = call.Get<const int32_t*>(1)[i] + call.Get<int32_t>(2);
+        }
+      });
+  gt_layout layout = gt::LayoutOf(GT_I32, {kCount});
+  gt::Memory input = device.NewMemory(GT_ON_HOST, kCount * sizeof(int32_t));
+
+  std::vector<int32_t> Read(const gt::Value& value, size_t count) {
+    std::vector<int32_t> words(count);
+    stream.CopyToHost(words.data(), value, count * sizeof(int32_t));
+    stream.Synchronize();
+    return words;
+  }
+};
+
+void Errors(World& world) {
+  EXPECT(Has(Thrown([] { gt::Device::Open("nowhere"); }), "nowhere"));
+  const gt::Tree tree = world.device.NewTree();
+  const gt::Function throws = tree.Register("throws", [](gt::Launcher&) -> gt::Views {
+    throw std::runtime_error("out of luck");
+  });
+  EXPECT(Has(Thrown([&] { throws.Call({}, world.stream); }), "out of luck"));
+  const gt::Function wrong = tree.Register("wrong", [](gt::Launcher& on) {
+    return gt::Views{on.Input(3)};
+  });
+  EXPECT(Has(Thrown([&] { wrong.Call({}, world.stream); }), "input 3"));
+}
+
+void Trees(World& world) {
+  const gt::Tree tree = world.device.NewTree();
+  int parts = 0;
+  const gt::Function inc = tree.Register("inc", [&](gt::Launcher& on) {
+    const gt::View x = on.Input(0), sum = on.Empty(x.layout), out = on.Empty(x.layout);
+    const int32_t by = 1;
+    on.Launch(world.add, gt::Shape(1, kCount), {gt::Out(sum), gt::In(x), gt::Val(by)});
+    on.Break("counts", {gt::In(sum), gt::Out(out)},
+             [&parts](gt::Launcher& part, const gt::View* tensors, size_t) {
+               ++parts;
+               part.Copy(tensors[1], tensors[0]);
+             });
+    return gt::Views{out};
+  });
+  for (int step = 0; step < 4; ++step) {
+    for (uint32_t i = 0; i < kCount; ++i) world.input.as<int32_t>()[i] = step;
+    tree.BeginStep();
+    gt::Values once = inc.Call({world.input.Tensor(world.layout)}, world.stream);
+    const gt::Value kept = once[0].Copy();
+    const gt::Values twice = inc.Call({once[0].Release()}, world.stream);
+    EXPECT(world.Read(twice[0], kCount) == std::vector<int32_t>(kCount, step + 2));
+    EXPECT(world.Read(kept, kCount) == std::vector<int32_t>(kCount, step + 1));
+  }
+  EXPECT(parts == 8);
+  EXPECT(tree.stats().replays > 0);
+}
+
+void Programs(World& world) {
+  const int64_t size = kCount;
+  gt_slot slot = GT_INIT(gt_slot);
+  slot.name = "ids";
+  slot.dtype = GT_I32;
+  slot.rank = 1;
+  slot.sizes = &size;
+  slot.rows = GT_TOKENS;
+  gt_program_options options = GT_INIT(gt_program_options);
+  options.name = "decode";
+  options.slots = &slot;
+  options.slot_count = 1;
+  const gt::Runtime runtime = gt::Runtime::New(world.device);
+  const gt::Program decode = runtime.NewProgram(options, [&world](gt::Launcher& on) {
+    const gt::View ids = on.Slot(0), out = on.Empty(ids.layout);
+    const int32_t by = 10;
+    on.Launch(world.add, gt::Shape(1, static_cast<uint32_t>(on.key().tokens)),
+              {gt::Out(out), gt::In(ids), gt::Val(by)});
+    return gt::Views{out};
+  });
+  decode.AddShapes({gt::Tokens(8), gt::Tokens(kCount)});
+  decode.Record(world.stream);
+  for (int32_t tokens : {1, 8, 9, 60}) {
+    std::vector<int32_t> ids(tokens);
+    std::iota(ids.begin(), ids.end(), 0);
+    const gt::Step step = decode.Begin(gt::Tokens(tokens), world.stream);
+    step.StageHost(0, GT_I32, ids.data(), tokens);
+    const gt::Values outputs = step.Run();
+    EXPECT(step.choice().why == GT_HIT || step.choice().why == GT_COVER);
+    const std::vector<int32_t> read = world.Read(outputs[0], tokens);
+    for (int32_t i = 0; i < tokens; ++i) EXPECT(read[i] == i + 10);
+  }
+}
+
+}  // namespace
+
+int main() {
+  {
+    World world;
+    Errors(world);
+    Trees(world);
+    Programs(world);
+  }
+  EXPECT(gt_live_handles() == 0);
+  std::printf("%d failures\n", failures);
+  return failures == 0 ? 0 : 1;
+}

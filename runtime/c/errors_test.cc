@@ -1,0 +1,92 @@
+// Errors, releases, versions: null handles, foreign ones, dangling ones, and ones of another kind.
+#include <cstring>
+#include <string>
+
+#include "runtime/c/test_world.h"
+
+namespace graphtree::c {
+namespace {
+
+TEST(VersionTest, HeaderAndLibrary) {
+  int32_t major = 0, minor = 0, patch = 0;
+  gt_version(&major, &minor, &patch);
+  EXPECT_EQ(std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(patch),
+            gt_version_string());
+  gt_version(nullptr, nullptr, nullptr);
+  EXPECT_FINE(gt_version_check(GT_VERSION_MAJOR, GT_VERSION_MINOR));
+  EXPECT_FAILS(gt_version_check(GT_VERSION_MAJOR, GT_VERSION_MINOR + 1), GT_FAILED_PRECONDITION,
+               "what was added in between is not here");
+  EXPECT_FAILS(gt_version_check(GT_VERSION_MAJOR + 1, 0), GT_FAILED_PRECONDITION,
+               "they do not fit together");
+}
+
+TEST(ErrorTest, OneOfACallersOwn) {
+  gt_error error = gt_error_new(GT_NOT_FOUND, "no such weights");
+  EXPECT_EQ(gt_error_look(error)->code, GT_NOT_FOUND);
+  EXPECT_STREQ(gt_error_look(error)->text, "no such weights");
+  EXPECT_EQ(gt_error_look(error)->input, -1);
+  EXPECT_EQ(gt_live_handles(), 1u);
+  EXPECT_FINE(gt_release(error));
+  EXPECT_EQ(gt_error_look(error)->code, GT_BAD_HANDLE);
+  EXPECT_FAILS(gt_release(error), GT_BAD_HANDLE, "the handle of a error that was released");
+  EXPECT_EQ(gt_error_look(nullptr)->code, GT_OK);
+  error = gt_error_new(77, nullptr);
+  EXPECT_EQ(gt_error_look(error)->code, GT_UNKNOWN);
+  EXPECT_FINE(gt_release(error));
+}
+
+TEST(ErrorTest, CodesHaveNames) {
+  EXPECT_STREQ(gt_code_name(GT_OK), "GT_OK");
+  EXPECT_STREQ(gt_code_name(GT_BAD_HANDLE), "GT_BAD_HANDLE");
+  EXPECT_STREQ(gt_code_name(55), "GT_UNKNOWN");
+}
+
+class HandlesTest : public CTest {};
+
+TEST_F(HandlesTest, ABadHandleIsSaidToBeWhatItIs) {
+  EXPECT_FAILS(gt_stream_synchronize(nullptr), GT_BAD_HANDLE,
+               "gt_stream_synchronize: stream is null, and a stream is wanted");
+  EXPECT_FAILS(gt_stream_synchronize(reinterpret_cast<gt_stream>(0x123456)), GT_BAD_HANDLE,
+               "is no handle of this library");
+  EXPECT_FAILS(gt_stream_synchronize(reinterpret_cast<gt_stream>(device())), GT_BAD_HANDLE,
+               "stream is a device, and a stream is wanted");
+  gt_stream other = nullptr;
+  ASSERT_FINE(gt_stream_new(device(), &other));
+  EXPECT_FINE(gt_release(other));
+  EXPECT_FAILS(gt_stream_synchronize(other), GT_BAD_HANDLE, "is the handle of a stream that was");
+  EXPECT_FAILS(gt_release(other), GT_BAD_HANDLE, "that was released");
+}
+
+// Numbers that nobody gave out, with every kind that a handle could have.
+TEST_F(HandlesTest, WhatWasNeverAHandle) {
+  for (uint64_t kind = 0; kind < 256; ++kind) {
+    for (const uint64_t rest : {uint64_t{0}, uint64_t{1} << 32, ~uint64_t{0xFF000000}}) {
+      void* const made_up = reinterpret_cast<void*>(rest | (kind << 24));
+      if (made_up == nullptr || (kind == 1 && rest == ~uint64_t{0xFF000000})) continue;
+      EXPECT_FAILS(gt_release(made_up), GT_BAD_HANDLE, "gt_release: handle is") << kind;
+    }
+  }
+}
+
+TEST_F(HandlesTest, NullIsReleasedAsNothing) { EXPECT_FINE(gt_release(nullptr)); }
+
+TEST_F(HandlesTest, OutParametersMustBeThere) {
+  EXPECT_FAILS(gt_stream_new(device(), nullptr), GT_INVALID_ARGUMENT, "out is null");
+  EXPECT_FAILS(gt_device_open("host", nullptr, nullptr), GT_INVALID_ARGUMENT, "out is null");
+  EXPECT_FAILS(gt_device_open(nullptr, nullptr, nullptr), GT_INVALID_ARGUMENT, "name is null");
+  gt_stream out = stream();
+  EXPECT_FAILS(gt_stream_new(nullptr, &out), GT_BAD_HANDLE, "device is null");
+  EXPECT_EQ(out, nullptr);
+}
+
+TEST_F(HandlesTest, AnErrorSaysWhichCallAndWhichCodeOfCudas) {
+  gt_device other = nullptr;
+  const gt_error error = gt_device_open("cuda:99", nullptr, &other);
+  ASSERT_NE(error, nullptr);
+  EXPECT_STREQ(gt_error_look(error)->call, "gt_device_open");
+  EXPECT_NE(gt_error_look(error)->cuda_code, 0);
+  EXPECT_FINE(gt_release(error));
+}
+
+}  // namespace
+}  // namespace graphtree::c

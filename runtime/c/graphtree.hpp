@@ -1,0 +1,556 @@
+// Graphtree in C++17, over the C interface: header only, with no Abseil and no version of it to
+// agree on.
+//
+//   gt::Device device = gt::Device::Open("host").value();
+//   gt::Stream stream = device.NewStream().value();
+//   gt::Tree tree = device.NewTree().value();
+//   gt::Function twice = tree.Register("twice", [&](gt::Launcher& on) {
+//     const gt::View x = on.Input(0), sum = on.Empty(x.layout);
+//     on.Launch(add, shape, {gt::Out(sum), gt::In(x), gt::Val(by)});
+//     return gt::Views{sum};
+//   }).value();
+//   tree.BeginStep();
+//   std::vector<gt::Value> outputs = twice.Call({gt_tensor(address, layout)}, stream).value();
+//
+// Owners (Device, Tree, Value, ...) move, and release what they own; get() gives the handle, for
+// all functions of graphtree.h that have no method here. A View is a gt_value: plain bytes, of
+// somebody else's.
+//
+// Errors: what may fail returns a Result, which is a value or an Error. With GRAPHTREE_EXCEPTIONS
+// defined before this header is included it returns the value itself, and throws gt::Failure. A
+// program may have files of both kinds.
+//
+// Bodies are lambdas, and hold by value what outlives the call that gives them. One that throws has
+// failed.
+//
+// Threads, costs and lifetimes are those of the C functions; what a lambda captures lives on the
+// heap.
+#ifndef GRAPHTREE_RUNTIME_C_GRAPHTREE_HPP_
+#define GRAPHTREE_RUNTIME_C_GRAPHTREE_HPP_
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <exception>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "runtime/c/graphtree.h"
+
+namespace gt {
+
+#if defined(GRAPHTREE_EXCEPTIONS)
+inline namespace throwing {
+#else
+inline namespace returning {
+#endif
+
+// Owns a handle of any kind. What cannot be released (a device that is still used) stays.
+template <typename Handle>
+class Owned {
+ public:
+  Owned() = default;
+  explicit Owned(Handle handle) : handle_(handle) {}
+  Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+  Owned& operator=(Owned&& other) noexcept {
+    std::swap(handle_, other.handle_);
+    return *this;
+  }
+  ~Owned() { gt_release(gt_release(handle_)); }
+
+  Handle get() const { return handle_; }
+  explicit operator bool() const { return handle_ != nullptr; }
+  // The handle is the caller's from here on.
+  Handle Release() { return std::exchange(handle_, nullptr); }
+
+ private:
+  Handle handle_ = nullptr;
+};
+
+// What went wrong; false if nothing did.
+class Error : public Owned<gt_error> {
+ public:
+  using Owned::Owned;
+  gt_code code() const { return gt_error_look(get())->code; }
+  int32_t cuda_code() const { return gt_error_look(get())->cuda_code; }
+  const char* text() const { return gt_error_look(get())->text; }
+  const gt_error_info& info() const { return *gt_error_look(get()); }
+};
+
+#if defined(GRAPHTREE_EXCEPTIONS)
+
+class Failure : public std::exception {
+ public:
+  explicit Failure(gt_error error) : error_(std::make_shared<Error>(error)) {}
+  const char* what() const noexcept override { return error_->text(); }
+  const Error& error() const { return *error_; }
+
+ private:
+  std::shared_ptr<Error> error_;
+};
+
+template <typename T>
+using Result = T;
+using Status = void;
+
+namespace detail {
+inline void Check(gt_error error) {
+  if (error != nullptr) throw Failure(error);
+}
+template <typename T>
+T Give(gt_error error, T value) {
+  Check(error);
+  return value;
+}
+inline void Done(gt_error error) { Check(error); }
+}  // namespace detail
+
+#else
+
+using Status = Error;
+
+// A value, or an error. REQUIRES of value(): ok(); else the program ends, with the error's text.
+template <typename T>
+class Result {
+ public:
+  Result(T value) : value_(std::move(value)) {}                // NOLINT: functions return either
+  Result(Error error) : error_(std::move(error)) {}            // NOLINT
+  bool ok() const { return !error_; }
+  explicit operator bool() const { return ok(); }
+  const Error& error() const { return error_; }
+  T& value() & { return Checked(); }
+  T value() && { return std::move(Checked()); }
+  T& operator*() & { return Checked(); }
+  T* operator->() { return &Checked(); }
+
+ private:
+  T& Checked() {
+    if (!ok()) {
+      std::fprintf(stderr, "graphtree: %s\n", error_.text());
+      std::abort();
+    }
+    return value_;
+  }
+
+  T value_ = T();
+  Error error_;
+};
+
+namespace detail {
+template <typename T>
+Result<T> Give(gt_error error, T value) {
+  if (error != nullptr) return Error(error);
+  return value;
+}
+inline Error Done(gt_error error) { return Error(error); }
+}  // namespace detail
+
+#endif
+
+// ---- Values ------------------------------------------------------------------------------------
+
+using View = gt_value;
+using Views = std::vector<View>;
+
+// Owns the handle of a tensor's bytes.
+class Value {
+ public:
+  Value() = default;
+  explicit Value(const View& view) : view_(view) {}
+  Value(Value&& other) noexcept : view_(std::exchange(other.view_, View{})) {}
+  Value& operator=(Value&& other) noexcept {
+    std::swap(view_, other.view_);
+    return *this;
+  }
+  ~Value() { gt_release(gt_release(view_.storage)); }
+
+  const View& view() const { return view_; }
+  gt_layout layout() const { return view_.layout; }
+  uint64_t address() const { return view_.word; }
+  int64_t integer() const { return static_cast<int64_t>(view_.word); }
+  // Another handle of the same bytes.
+  Result<Value> Copy() const {
+    View copy = {};
+    const gt_error error = gt_value_copy(&view_, &copy);
+    return detail::Give(error, Value(copy));
+  }
+  // Handed over: to a call that consumes it, for example.
+  View Release() { return std::exchange(view_, View{}); }
+
+ private:
+  View view_ = {};
+};
+
+using Values = std::vector<Value>;
+
+inline Result<gt_layout> LayoutOf(gt_dtype dtype, std::initializer_list<int64_t> sizes) {
+  gt_layout layout = nullptr;
+  const gt_error error =
+      gt_layout_new(dtype, static_cast<uint32_t>(sizes.size()), sizes.begin(), nullptr, &layout);
+  return detail::Give(error, layout);
+}
+
+// Arguments of a launch; what they name lives until the launch call returns.
+inline gt_arg In(const View& tensor) { return {GT_READ, 0, &tensor}; }
+inline gt_arg Out(const View& tensor) { return {GT_WRITE, 0, &tensor}; }
+inline gt_arg InOut(const View& tensor) { return {GT_READ_WRITE, 0, &tensor}; }
+template <typename T>
+gt_arg Val(const T& value) {
+  return {std::is_arithmetic<T>::value ? GT_NUMBER : GT_BYTES, sizeof(T), &value};
+}
+
+struct Shape : gt_launch_shape {
+  explicit Shape(uint32_t blocks = 1, uint32_t threads = 1, uint32_t shared_bytes = 0)
+      : gt_launch_shape{{blocks, 1, 1}, {threads, 1, 1}, shared_bytes, 0} {}
+};
+
+namespace detail {
+
+// A lambda that lives until C tells that nothing calls it any more.
+template <typename Function>
+void Destroy(void* function) {
+  delete static_cast<Function*>(function);
+}
+
+// What a throwing body has thrown becomes an error that says so.
+template <typename Body>
+gt_error Guarded(const Body& body) {
+#if defined(GRAPHTREE_EXCEPTIONS)
+  try {
+    return body();
+  } catch (const Failure& failure) {
+    return gt_error_new(failure.error().code(), failure.what());
+  } catch (const std::exception& thrown) {
+    return gt_error_new(GT_UNKNOWN, thrown.what());
+  }
+#else
+  return body();
+#endif
+}
+
+}  // namespace detail
+
+// ---- Kernels -----------------------------------------------------------------------------------
+
+// CUDA C++ for a kernel's body on a GPU; without one the kernel runs on the host device alone.
+struct CudaSource {
+  const char* text = nullptr;
+  const char* entry = nullptr;
+};
+
+// What a host body sees.
+class HostCall {
+ public:
+  explicit HostCall(const gt_host_call& call) : call_(call) {}
+  const gt_launch_shape& shape() const { return call_.shape; }
+  template <typename T>
+  T Get(size_t index) const {
+    T value;
+    std::memcpy(&value, call_.arguments[index], sizeof(T));
+    return value;
+  }
+
+ private:
+  const gt_host_call& call_;
+};
+
+class Kernel : public Owned<gt_kernel> {
+ public:
+  using Owned::Owned;
+  // From the types of the kernel's parameters:
+  // Kernel::New<uint32_t*, const uint32_t*, uint32_t>("add", on_host, {source, "add"}).
+  template <typename... Types, typename Host>
+  static Result<Kernel> New(const char* name, Host host, CudaSource cuda = {}) {
+    const uint32_t bytes[] = {static_cast<uint32_t>(sizeof(Types))..., 0};
+    const uint8_t writable[] = {
+        (std::is_pointer<Types>::value &&
+         !std::is_const<typename std::remove_pointer<Types>::type>::value)...,
+        false};
+    gt_kernel_options options = GT_INIT(gt_kernel_options);
+    options.name = name;
+    options.parameter_count = sizeof...(Types);
+    options.parameter_bytes = bytes;
+    options.parameter_writable = writable;
+    options.host = [](void* context, const gt_host_call* call) {
+      (*static_cast<Host*>(context))(HostCall(*call));
+    };
+    options.context = std::make_unique<Host>(std::move(host)).release();
+    options.destroy = detail::Destroy<Host>;
+    if (cuda.text != nullptr) {
+      options.cuda_kind = GT_CUDA_SOURCE;
+      options.cuda = cuda.text;
+      options.entry = cuda.entry;
+    }
+    gt_kernel kernel = nullptr;
+    const gt_error error = gt_kernel_new(&options, &kernel);
+    return detail::Give(error, Kernel(kernel));
+  }
+};
+
+// ---- Bodies ------------------------------------------------------------------------------------
+
+// What a body launches through. Errors stick, and the call fails with the first one: so nothing
+// here fails by itself, and what a failed launcher gives has no bytes.
+class Launcher {
+ public:
+  explicit Launcher(gt_launcher on) : on_(on) {}
+  gt_launcher get() const { return on_; }
+
+  View Input(size_t index) {
+    View view = {};
+    gt_launcher_input(on_, index, &view);
+    return view;
+  }
+  int64_t Integer(size_t index) {
+    int64_t number = 0;
+    gt_launcher_integer(on_, index, &number);
+    return number;
+  }
+  View Empty(gt_layout layout) {
+    View view = {};
+    gt_launcher_empty(on_, layout, &view);
+    return view;
+  }
+  View Scratch(uint64_t bytes) {
+    View view = {};
+    gt_launcher_scratch(on_, bytes, &view);
+    return view;
+  }
+  void Launch(const Kernel& kernel, const gt_launch_shape& shape,
+              std::initializer_list<gt_arg> args) {
+    gt_launcher_launch(on_, kernel.get(), &shape, args.begin(), args.size());
+  }
+  void Copy(const View& target, const View& source) { gt_launcher_copy(on_, &target, &source); }
+  void Fill(const View& target, uint8_t byte) { gt_launcher_fill(on_, &target, byte); }
+  void Reads(const View& tensor) { gt_launcher_reads(on_, &tensor); }
+  void Writes(const View& tensor) { gt_launcher_writes(on_, &tensor); }
+  // A cudaStream_t; null on the host device, where the launcher has failed then.
+  void* native_stream() {
+    void* stream = nullptr;
+    gt_launcher_native_stream(on_, &stream);
+    return stream;
+  }
+  // `part` is called as part(Launcher&, const View* tensors, size_t count).
+  template <typename Part>
+  void Break(const char* why, std::initializer_list<gt_arg> args, Part part) {
+    gt_launcher_break(
+        on_, why, args.begin(), args.size(),
+        [](void* context, gt_launcher on, const gt_value* tensors, size_t count) {
+          return detail::Guarded([&]() -> gt_error {
+            Launcher launcher(on);
+            (*static_cast<Part*>(context))(launcher, tensors, count);
+            return nullptr;
+          });
+        },
+        std::make_unique<Part>(std::move(part)).release(), detail::Destroy<Part>);
+  }
+
+  // In a program's body.
+  gt_key key() {
+    gt_key key = {};
+    gt_launcher_key(on_, &key, nullptr);
+    return key;
+  }
+  View Slot(uint32_t slot) {
+    View view = {};
+    gt_launcher_slot(on_, slot, &view);
+    return view;
+  }
+
+ private:
+  gt_launcher on_;
+};
+
+namespace detail {
+
+// Runs body(Launcher&), which returns what it hands out: a container of Views.
+template <typename Body>
+gt_error RunBody(void* context, gt_launcher on) {
+  return Guarded([&]() -> gt_error {
+    Launcher launcher(on);
+    for (const View& output : (*static_cast<Body*>(context))(launcher)) {
+      gt_launcher_output(on, &output);
+    }
+    return nullptr;
+  });
+}
+
+// The inputs that a call consumes are gone for the caller, and only these.
+inline Result<Values> Collect(gt_error error, const std::vector<View>& outputs, size_t count) {
+  Values values;
+  for (size_t i = 0; error == nullptr && i < count; ++i) values.emplace_back(outputs[i]);
+  return Give(error, std::move(values));
+}
+
+}  // namespace detail
+
+// ---- Streams, memory, trees --------------------------------------------------------------------
+
+class Stream : public Owned<gt_stream> {
+ public:
+  using Owned::Owned;
+  Status Synchronize() const { return detail::Done(gt_stream_synchronize(get())); }
+  Status Copy(uint64_t target, uint64_t source, uint64_t bytes) const {
+    return detail::Done(gt_stream_copy(get(), target, source, bytes));
+  }
+  Status CopyToHost(void* target, const Value& source, uint64_t bytes) const {
+    return Copy(reinterpret_cast<uintptr_t>(target), source.address(), bytes);
+  }
+};
+
+class Memory : public Owned<gt_memory> {
+ public:
+  using Owned::Owned;
+  gt_range range() const {
+    gt_range range = {};
+    gt_release(gt_memory_range(get(), &range));
+    return range;
+  }
+  // Of memory on the host.
+  template <typename T>
+  T* as() const {
+    return reinterpret_cast<T*>(static_cast<uintptr_t>(range().address));
+  }
+  View Tensor(gt_layout layout) const { return gt_tensor(range().address, layout); }
+};
+
+class Function : public Owned<gt_function> {
+ public:
+  using Owned::Owned;
+  // A tensor of a tree's is consumed: hand it over with Value::Release, or its copy. What a call
+  // that fails has not consumed is released.
+  Result<Values> Call(Views inputs, const Stream& stream, size_t most_outputs = 8) const {
+    std::vector<View> outputs(most_outputs);
+    size_t count = 0;
+    const gt_error error = gt_call(get(), inputs.data(), inputs.size(), stream.get(),
+                                   outputs.data(), outputs.size(), &count);
+    for (const View& input : inputs) gt_release(gt_release(input.storage));
+    return detail::Collect(error, outputs, count < most_outputs ? count : most_outputs);
+  }
+};
+
+class Tree : public Owned<gt_tree> {
+ public:
+  using Owned::Owned;
+  // `body` is called as body(Launcher&) and returns a container of Views.
+  template <typename Body>
+  Result<Function> Register(const char* name, Body body,
+                            const gt_function_options* options = nullptr) const {
+    gt_function function = nullptr;
+    const gt_error error = gt_tree_register(
+        get(), name, options, detail::RunBody<Body>,
+        std::make_unique<Body>(std::move(body)).release(), detail::Destroy<Body>, &function);
+    return detail::Give(error, Function(function));
+  }
+  Status BeginStep() const { return detail::Done(gt_tree_begin_step(get())); }
+  Result<gt_tree_stats> stats() const {
+    gt_tree_stats stats = GT_INIT(gt_tree_stats);
+    const gt_error error = gt_tree_look(get(), &stats);
+    return detail::Give(error, stats);
+  }
+};
+
+class Device : public Owned<gt_device> {
+ public:
+  using Owned::Owned;
+  static Result<Device> Open(const char* name, const gt_device_options* options = nullptr) {
+    gt_device device = nullptr;
+    const gt_error error = gt_device_open(name, options, &device);
+    return detail::Give(error, Device(device));
+  }
+  Result<Stream> NewStream() const {
+    gt_stream stream = nullptr;
+    const gt_error error = gt_stream_new(get(), &stream);
+    return detail::Give(error, Stream(stream));
+  }
+  Result<Memory> NewMemory(gt_place place, uint64_t bytes) const {
+    gt_memory memory = nullptr;
+    const gt_error error = gt_memory_new(get(), place, bytes, &memory);
+    return detail::Give(error, Memory(memory));
+  }
+  Result<Tree> NewTree(const gt_tree_options* options = nullptr) const {
+    gt_tree tree = nullptr;
+    const gt_error error = gt_tree_new(get(), options, &tree);
+    return detail::Give(error, Tree(tree));
+  }
+};
+
+// ---- Runtimes ----------------------------------------------------------------------------------
+
+class Step : public Owned<gt_step> {
+ public:
+  using Owned::Owned;
+  Status Stage(uint32_t slot, const gt_rows& rows) const {
+    return detail::Done(gt_step_stage(get(), slot, &rows));
+  }
+  template <typename T>
+  Status StageHost(uint32_t slot, gt_dtype dtype, const T* data, int64_t rows) const {
+    return Stage(slot, {dtype, 0, reinterpret_cast<uintptr_t>(data), rows, 0, 0});
+  }
+  Result<Values> Run(size_t most_outputs = 8) const {
+    std::vector<View> outputs(most_outputs);
+    size_t count = 0;
+    const gt_error error = gt_step_run(get(), outputs.data(), outputs.size(), &count);
+    return detail::Collect(error, outputs, count < most_outputs ? count : most_outputs);
+  }
+  Result<gt_choice> choice() const {
+    gt_choice choice = GT_INIT(gt_choice);
+    const gt_error error = gt_step_look(get(), &choice);
+    return detail::Give(error, choice);
+  }
+};
+
+class Program : public Owned<gt_program> {
+ public:
+  using Owned::Owned;
+  Status AddShapes(std::initializer_list<gt_key> keys, gt_mode mode = GT_FULL) const {
+    return detail::Done(gt_program_add_shapes(get(), keys.begin(), keys.size(), mode));
+  }
+  Status Record(const Stream& stream) const {
+    return detail::Done(gt_program_record(get(), stream.get()));
+  }
+  Result<Step> Begin(const gt_key& key, const Stream& stream,
+                     const gt_step_options* options = nullptr) const {
+    gt_step step = nullptr;
+    const gt_error error = gt_step_begin(get(), &key, stream.get(), options, &step);
+    return detail::Give(error, Step(step));
+  }
+};
+
+class Runtime : public Owned<gt_runtime> {
+ public:
+  using Owned::Owned;
+  static Result<Runtime> New(const Device& device, const gt_runtime_options* options = nullptr) {
+    const gt_device over = device.get();
+    gt_runtime runtime = nullptr;
+    const gt_error error = gt_runtime_new(&over, 1, options, &runtime);
+    return detail::Give(error, Runtime(runtime));
+  }
+  // The body and what it captures are set over what the options say of these.
+  template <typename Body>
+  Result<Program> NewProgram(gt_program_options options, Body body) const {
+    options.body = detail::RunBody<Body>;
+    options.context = std::make_unique<Body>(std::move(body)).release();
+    options.destroy = detail::Destroy<Body>;
+    gt_program program = nullptr;
+    const gt_error error = gt_program_new(get(), &options, &program);
+    return detail::Give(error, Program(program));
+  }
+};
+
+inline gt_key Tokens(int32_t tokens) {
+  gt_key key = {};
+  key.tokens = tokens;
+  return key;
+}
+
+}  // inline namespace
+
+}  // namespace gt
+
+#endif  // GRAPHTREE_RUNTIME_C_GRAPHTREE_HPP_

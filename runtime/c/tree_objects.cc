@@ -1,0 +1,71 @@
+// Ends what belongs to a tree.
+#include "runtime/c/tree_objects.h"
+
+#include <algorithm>
+
+#include "allocator/foreign.h"
+
+namespace graphtree::c {
+
+bool Belongings::Add(Handle handle) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!is_over_) {
+      handles_.insert(handle);
+      return true;
+    }
+  }
+  EndHandle(handle);
+  return false;
+}
+
+void Belongings::Forget(Handle handle) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  handles_.erase(handle);
+}
+
+void Belongings::EndAll() {
+  std::unordered_set<Handle> handles;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_over_ = true;
+    handles.swap(handles_);
+  }
+  // Each forgets itself here as it ends.
+  for (const Handle handle : handles) EndHandle(handle);
+}
+
+absl::Status HandOut(CallScratch* scratch, const CallOutputs& out) {
+  Values& outputs = scratch->outputs;
+  const size_t given = std::min(outputs.size(), out.capacity);
+  if (scratch->known.size() < given) scratch->known.resize(given);
+  absl::Status status;
+  for (size_t i = 0; i < given; ++i) {
+    CallScratch::Output& known = scratch->known[i];
+    status.Update(GiveValue(std::move(outputs[i]), &known.layout, &known.home, &out.values[i]));
+  }
+  for (size_t i = given; i < out.capacity; ++i) out.values[i] = gt_value{};
+  if (out.count != nullptr) *out.count = outputs.size();
+  outputs.clear();
+  return status;
+}
+
+void TreeObject::NoteInstalled(int device) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  installed_.push_back(device);
+}
+
+void TreeObject::Retired() {
+  std::vector<int> installed;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    installed.swap(installed_);
+  }
+  for (const int device : installed) {
+    if (ForeignAllocator::Installed(device) != &tree().foreign_allocator()) continue;
+    ForeignAllocator::Install(device, nullptr).IgnoreError();
+  }
+  opened_->belongings().EndAll();
+}
+
+}  // namespace graphtree::c
