@@ -114,7 +114,7 @@ bool ServingSteps::IsCompared(Lane& lane, const Choice& choice) const {
 void ServingSteps::Mark(OpenStep& step) const {
   step.is_strict = state_.serving() == Serving::kStrict;
   step.is_compared = IsCompared(step.program->lane(), step.choice);
-  step.parity = {Parity::kNotCompared, "it failed before it was run", ""};
+  if (step.is_compared) step.parity = {Parity::kNotCompared, "it failed before it was run", ""};
   step.tolerance = state_.tolerance();
 }
 
