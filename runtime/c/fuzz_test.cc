@@ -58,6 +58,14 @@ class Fuzzer {
     static const std::vector<int64_t> wrong = {0, 4, 8, 12, 1 << 20, -1};
     return random_() % 8 == 0 ? static_cast<size_t>(Of(wrong)) : right;
   }
+  // Whether a tensor of that layout lies in memory that is there: where else would be the caller's
+  // own fault. A layout that is none is refused by whoever gets the tensor.
+  static bool Fits(gt_layout layout) {
+    gt_layout_info info = GT_INIT(gt_layout_info);
+    const gt_error error = gt_layout_look(layout, &info);
+    gt_release(error);
+    return error != nullptr || info.extent_bytes <= sizeof(memory_) - 8 * 64;
+  }
   // Memory that is there, a tensor of a tree's, a number, or what is no value.
   gt_value Value() {
     gt_value value = gt_nothing();
@@ -67,7 +75,8 @@ class Fuzzer {
       case 2: value.storage = Any(storages_); break;
       default: break;
     }
-    if (random_() % 2 == 0) value = gt_tensor(words_ + random_() % 8 * 64, Any(layouts_));
+    const gt_layout layout = Any(layouts_);
+    if (random_() % 2 == 0 && Fits(layout)) value = gt_tensor(words_ + random_() % 8 * 64, layout);
     if (random_() % 4 == 0 && !values_.empty()) value = Of(values_);
     return value;
   }

@@ -29,6 +29,8 @@ void* Counted(std::size_t bytes) {
 }  // namespace
 
 void* operator new(std::size_t bytes) { return Counted(bytes); }
+// What this one gives is freed by the same delete.
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return Counted(bytes); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
