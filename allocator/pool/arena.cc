@@ -50,11 +50,6 @@ absl::StatusOr<uint64_t> RegionBytes(Device& device, const PoolOptions& options)
   return RoundUp(std::max(bytes, unit), unit);
 }
 
-uint64_t LeastLimit(uint64_t own, const SharedBytes* shared) {
-  if (shared == nullptr || shared->limit() == SharedBytes::kNoLimit) return own;
-  return own == 0 ? shared->limit() : std::min(own, shared->limit());
-}
-
 // Sectors of 16 MiB, or of less where no piece may be so large.
 int SectorShift(uint64_t limit_bytes) {
   int shift = 24;
@@ -82,7 +77,9 @@ Arena::Arena(Device& device, PoolOptions options, AddressRange reserved, uint64_
       tells_device_(options_.tell_device && device.info().checks_accesses) {}
 
 uint64_t Arena::LimitWith(uint64_t own) const {
-  return LeastLimit(own, options_.shared_bytes.get());
+  const SharedBytes* const shared = options_.shared_bytes.get();
+  if (shared == nullptr || shared->limit() == SharedBytes::kNoLimit) return own;
+  return own == 0 ? shared->limit() : std::min(own, shared->limit());
 }
 
 absl::Status Arena::CheckIsMine(AddressRange range) const {

@@ -46,11 +46,11 @@ class StreamOrder {
     is_first_ = false;
     return absl::OkStatus();
   }
-  // A step is over: outputs of its calls are read no more by what its callers queue from here on.
-  void EndStep() { is_first_ = true; }
   // The same, after a call that put work on `worked`. If ordering failed within the call, where its
   // work changed streams, `worked` need not be last().
   absl::Status ContinueAfter(Stream& worked, Stream& stream);
+  // A step is over: outputs of its calls are read no more by what its callers queue from here on.
+  void EndStep() { is_first_ = true; }
   // Work that is put on `stream` next runs after the work that is on `other` now.
   absl::Status WaitFor(StreamLife& other, Stream& stream);
   // Returns once the tree's last work is done. Fails if it cannot be awaited: its stream takes part

@@ -55,6 +55,8 @@ StepAllocator Ground::MemoryFor(const Function& function, Region region) {
 
 absl::Status Ground::ContinueOn(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(order.ContinueOn(stream));
+  // Also where the stream is the same: the pool may have forgotten it, for a capture or for another
+  // stream that has its number.
   NoteGoesOn(stream);
   return absl::OkStatus();
 }

@@ -144,7 +144,7 @@ absl::StatusOr<bool> IdleRecorder::RunOne(const Wanted& wanted, Stream& stream,
     const LastStep last(lane.step);
     recorded = recordings_.Advance(program, wanted.index, stream);
   }
-  Lanes::NoteGivenUp(lane);
+  lanes_.NoteGivenUp(lane);
   lanes_.AskOthers(lane);
   lane.GiveBack();
   ++report->runs;

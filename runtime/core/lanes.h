@@ -68,8 +68,9 @@ class Lanes {
   bool AnyRuns() const;
   // An error if this is what a step lets go as it begins (Lane::is_beginning).
   absl::Status CheckNoneBegins(absl::string_view what) const;
-  // A call in `own` was no replay: notes how many recordings have gone for memory.
-  static void NoteGivenUp(Lane& own);
+  // A call in `own` was no replay: where lanes share memory, notes how many recordings have gone
+  // for it.
+  void NoteGivenUp(Lane& own) const;
   // Before a call that may take memory: where the step's lane may come to lack some of what the
   // lanes share, those that have no step give back what nobody uses there. What the step takes is
   // known from its shape's last run, or guessed from the lane's others; a step that may record also
@@ -113,8 +114,8 @@ class Lanes {
   static const absl::Status& StatusOf(const absl::StatusOr<T>& made) {
     return made.status();
   }
-  // Of what the lanes of the device share, all but what lane `own` has.
-  uint64_t TakenByOthers(const Lane& own) const;
+  // What the lanes of the device share. REQUIRES: RuntimeOptions::pool_bytes.
+  const SharedBytes& shared(const Lane& own) const { return *memory_[own.device_number]; }
   // What the lane has and a call may not be able to use: what is live, and what recordings pin.
   uint64_t InUseBy(Lane& own) const;
   // True if some lane has given some back. `for_whom`: as Tree::GiveMemory has it.

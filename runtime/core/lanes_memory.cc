@@ -39,7 +39,8 @@ uint64_t InPieces(Device& device, uint64_t bytes) {
 
 }  // namespace
 
-void Lanes::NoteGivenUp(Lane& own) {
+void Lanes::NoteGivenUp(Lane& own) const {
+  if (options_.pool_bytes == 0) return;
   own.given_up = own.tree->stats().reasons[static_cast<size_t>(Reason::kMemoryEvicted)];
 }
 
@@ -83,14 +84,6 @@ void Lanes::NoteRecordingLacked(Lane& own, ShapeState* shape) {
   shape->recording_lacks_bytes = std::min(more, options_.pool_bytes);
 }
 
-uint64_t Lanes::TakenByOthers(const Lane& own) const {
-  uint64_t others = 0;
-  for (const auto& [place, lane] : lanes_) {
-    if (place.first == own.device_number && lane.get() != &own) others += lane->mapped_bytes();
-  }
-  return others;
-}
-
 // What a recording holds is free in the books: a later recording may be placed there, a run at once
 // not, and it cannot be unmapped. How much that is shows a trim, which is made anew only where
 // recordings came or went.
@@ -112,11 +105,11 @@ uint64_t Lanes::InUseBy(Lane& own) const {
 }
 
 bool Lanes::MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom) {
-  const uint64_t others = TakenByOthers(own);
   const uint64_t wanted = InPieces(own.device, bytes);
-  const uint64_t has = own.mapped_bytes();
+  const uint64_t taken = shared(own).taken(), has = own.mapped_bytes();
+  const uint64_t others = taken - std::min(taken, has);
   // Nearly always there is room, and nobody has to know what the lane can use again.
-  if (others == 0 || LackOf(options_.pool_bytes, others + has, wanted) == 0) return false;
+  if (others == 0 || LackOf(options_.pool_bytes, taken, wanted) == 0) return false;
   uint64_t lacks = LackOf(options_.pool_bytes, others + InUseBy(own), wanted);
   bool any = false;
   for (auto& [place, lane] : lanes_) {
@@ -139,11 +132,11 @@ bool Lanes::MakeRoom(Lane& own, uint64_t bytes, const std::string& for_whom) {
 absl::Status Lanes::MakeRoomToWake(Lane& own, uint64_t bytes) {
   if (options_.pool_bytes == 0) return absl::OkStatus();
   MakeRoom(own, bytes);
-  const uint64_t all = TakenByOthers(own) + own.mapped_bytes() + bytes;
-  if (all <= options_.pool_bytes) return absl::OkStatus();
+  const uint64_t left = shared(own).free();
+  if (bytes <= left) return absl::OkStatus();
   return Explained(own, absl::ResourceExhaustedError(absl::StrCat(
                             "to wake lane ", own.number, " takes ", bytes, " bytes, which are ",
-                            all - options_.pool_bytes, " more than are left")));
+                            bytes - left, " more than are left")));
 }
 
 bool Lanes::GiveBackIdle(absl::Span<Lane* const> own) {

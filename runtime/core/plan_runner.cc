@@ -111,7 +111,7 @@ absl::Status PlanRunner::RecordOne(const ShapeToRecord& shape, bool looks, Work*
   if (status.ok()) {
     status = recordings_.RecordShape(*program, index, work->stream, how);
   }
-  Lanes::NoteGivenUp(lane);
+  lanes_.NoteGivenUp(lane);
   lanes_.AskOthers(lane);
   lane.GiveBack();
   if (status.ok()) {

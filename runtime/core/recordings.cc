@@ -36,7 +36,7 @@ absl::Status Recordings::Record(ProgramState& program, Stream& stream) {
   }
   absl::Status recorded = program.CheckAwake();
   if (recorded.ok()) recorded = RecordAll(program, stream);
-  Lanes::NoteGivenUp(lane);
+  lanes_.NoteGivenUp(lane);
   lane.GiveBack();
   return recorded;
 }

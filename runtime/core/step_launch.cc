@@ -180,10 +180,10 @@ absl::Status CheckRunnable(OpenStep& step, const Values* outputs) {
 
 absl::Status LaunchStep(OpenStep& step, Values* outputs) {
   const absl::Status status = CarryAndRun(step, outputs);
+  if (status.ok() || step.is_refused) return status;
   // A step that failed before the tree went on to its stream has put nothing there, and that stream
   // knows nothing of the step before, for which the events stand.
-  const bool has_launched = step.program->lane().tree->ComesLast(*step.stream);
-  if (!status.ok() && !step.is_refused && has_launched) {
+  if (step.program->lane().tree->ComesLast(*step.stream)) {
     SetAfterFailure(step.program->free_events(), *step.stream);
   }
   return status;

@@ -144,7 +144,7 @@ void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began
   if (IsReplay(step.choice.why)) {
     step.shape->given_up = lane.given_up;
   } else {
-    Lanes::NoteGivenUp(lane);
+    lanes_.NoteGivenUp(lane);
     const bool has_no_recording = step.choice.why == Why::kNoMemory;
     lanes_.NoteAsked(step, absl::IsResourceExhausted(status) || has_no_recording);
     if (has_shape && has_no_recording) lanes_.NoteRecordingLacked(lane, step.shape);
