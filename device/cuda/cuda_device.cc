@@ -2,7 +2,6 @@
 #include "device/cuda/cuda_device.h"
 
 #include <memory>
-#include <typeinfo>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -12,8 +11,8 @@
 #include "device/cuda/cuda_event.h"
 #include "device/cuda/cuda_memory.h"
 #include "device/cuda/cuda_stream.h"
+#include "device/cuda/native_handle.h"
 #include "device/cuda/stream_callback.h"
-#include "device/error.h"
 
 namespace graphtree {
 namespace {
@@ -76,9 +75,7 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal, const CudaOp
 }
 
 absl::StatusOr<NativeStream> NativeStreamOf(const Stream& stream) {
-  if (typeid(stream) == typeid(CudaStream)) return static_cast<const CudaStream&>(stream).native();
-  return DeviceError(ErrorCode::kInvalidHandle,
-                     "asking for the native handle of a stream that is not of a CUDA device");
+  return NativeHandle<CudaStream>(stream, "a stream");
 }
 
 }  // namespace graphtree
