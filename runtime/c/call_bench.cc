@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/c/graphtree.h"
+#include "runtime/c/ids_slot.h"
 #include "runtime/c/objects.h"
 #include "runtime/c/runtime_objects.h"
 #include "runtime/c/tree_objects.h"
@@ -112,12 +113,7 @@ class World {
 
   void MakeRuntime() {
     const int64_t size = kWords;
-    gt_slot slot = GT_INIT(gt_slot);
-    slot.name = "ids";
-    slot.dtype = GT_I32;
-    slot.rank = 1;
-    slot.sizes = &size;
-    slot.rows = GT_TOKENS;
+    const gt_slot slot = IdsSlot(&size);
     gt_program_options options = GT_INIT(gt_program_options);
     options.name = "count";
     options.slots = &slot;

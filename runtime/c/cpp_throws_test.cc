@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "runtime/c/graphtree.hpp"
+#include "runtime/c/ids_slot.h"
 
 namespace {
 
@@ -99,12 +100,7 @@ void Trees(World& world) {
 
 void Programs(World& world) {
   const int64_t size = kCount;
-  gt_slot slot = GT_INIT(gt_slot);
-  slot.name = "ids";
-  slot.dtype = GT_I32;
-  slot.rank = 1;
-  slot.sizes = &size;
-  slot.rows = GT_TOKENS;
+  const gt_slot slot = graphtree::c::IdsSlot(&size);
   gt_program_options options = GT_INIT(gt_program_options);
   options.name = "decode";
   options.slots = &slot;

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "runtime/c/ids_slot.h"
 #include "runtime/c/test_world.h"
 
 namespace graphtree::c {
@@ -30,12 +31,7 @@ class RuntimeCTest : public CTest {
 
   // The slot "ids" of kCount words; `by` is added to each of its rows.
   gt_program_options Options(const char* name) {
-    slot_ = GT_INIT(gt_slot);
-    slot_.name = "ids";
-    slot_.dtype = GT_I32;
-    slot_.rank = 1;
-    slot_.sizes = &size_;
-    slot_.rows = GT_TOKENS;
+    slot_ = IdsSlot(&size_);
     gt_program_options options = GT_INIT(gt_program_options);
     options.name = name;
     options.slots = &slot_;

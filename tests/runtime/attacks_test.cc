@@ -29,13 +29,6 @@ class AttacksTest : public RuntimeTest {
     RuntimeTest::TearDown();
   }
 
-  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys, Mode mode = Mode::kFull) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    if (!program.ok()) return {};
-    EXPECT_THAT(runtime().AddShapes(*program, keys, mode), IsOk());
-    return *program;
-  }
   absl::Status TryStep(ProgramId program, int32_t tokens, double value, Stream& on, Values* outputs,
                        StepOptions options = {}, Why* why = nullptr) {
     absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = tokens}, on, options);

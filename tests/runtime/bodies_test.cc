@@ -18,13 +18,6 @@ using testing::HasSubstr;
 
 class BodiesTest : public RuntimeTest {
  protected:
-  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    if (!program.ok()) return {};
-    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-    return *program;
-  }
   absl::Status TryStep(ProgramId program, int32_t tokens, StepOptions options = {}) {
     absl::StatusOr<Step> step = runtime().Begin(program, {.tokens = tokens}, a(), options);
     if (!step.ok()) return step.status();

@@ -24,15 +24,7 @@ class CarriedRoomTest : public RuntimeTest {
       for (int32_t op = 0; op < ops; ++op) DoubleBody(on, in);
       return DoubleBody(on, in);
     };
-    return AddWith(std::move(options), tokens);
-  }
-  ProgramId AddWith(ProgramOptions options, const std::vector<int32_t>& tokens) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    std::vector<Key> keys;
-    for (const int32_t count : tokens) keys.push_back({.tokens = count});
-    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-    return *program;
+    return Add(std::move(options), KeysOf(tokens));
   }
   void Serve(int steps, ProgramId program, int32_t tokens) {
     for (int i = 0; i < steps; ++i) StepWith(program, IdsFrom(1, tokens));
@@ -96,7 +88,7 @@ TEST_P(CarriedRoomTest, WithoutRoomForWhatIsKept) {
     const Values doubled = DoubleBody(on, in);
     return on.ok() ? Values{doubled[0], kept} : Values();
   };
-  const ProgramId program = AddWith(std::move(keeps), {4});
+  const ProgramId program = Add(std::move(keeps), {{.tokens = 4}});
   StepWith(program, IdsFrom(1, 4));
   Values outputs = {LastValue()};
   std::vector<Value> held;

@@ -32,12 +32,6 @@ class CommitsTest : public RuntimeTest {
     };
     return options;
   }
-  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-    return *program;
-  }
   uint32_t Runs() {
     EXPECT_THAT(a().Synchronize(), IsOk());
     return Read(runs_)[0];

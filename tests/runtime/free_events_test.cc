@@ -33,13 +33,6 @@ class FreeEventsTest : public RuntimeTest {
     };
     return options;
   }
-  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys, Mode mode = Mode::kFull) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    if (!program.ok()) return {};
-    EXPECT_THAT(runtime().AddShapes(*program, keys, mode), IsOk());
-    return *program;
-  }
   FreeEvents EventsOf(ProgramId program) {
     absl::StatusOr<FreeEvents> events = runtime().WhenFree(program);
     EXPECT_THAT(events, IsOk());

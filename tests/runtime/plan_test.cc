@@ -53,12 +53,7 @@ class PlanTest : public RuntimeTest {
     ProgramOptions options = DoubleOptions(name);
     options.body = HungryBody;
     options.lane = lane;
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(options);
-    EXPECT_THAT(program, IsOk());
-    std::vector<Key> keys;
-    for (const int32_t tokens : kTokens) keys.push_back({.tokens = tokens});
-    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-    return *program;
+    return Add(std::move(options), KeysOf({std::begin(kTokens), std::end(kTokens)}));
   }
   // Its body fails for 8 tokens. It has no shapes yet.
   ProgramId AddPicky() {

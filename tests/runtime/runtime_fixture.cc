@@ -45,6 +45,20 @@ Values RuntimeTest::DoubleBody(Launcher& on, const ProgramInputs& in) {
   return {out};
 }
 
+std::vector<Key> RuntimeTest::KeysOf(const std::vector<int32_t>& tokens) {
+  std::vector<Key> keys;
+  for (const int32_t count : tokens) keys.push_back({.tokens = count});
+  return keys;
+}
+
+ProgramId RuntimeTest::Add(ProgramOptions options, const std::vector<Key>& keys, Mode mode) {
+  const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
+  EXPECT_THAT(program, IsOk());
+  if (!program.ok()) return {};
+  EXPECT_THAT(runtime().AddShapes(*program, keys, mode), IsOk());
+  return *program;
+}
+
 ProgramOptions RuntimeTest::DoubleOptions(std::string name) {
   ProgramOptions options;
   options.name = std::move(name);
@@ -55,13 +69,7 @@ ProgramOptions RuntimeTest::DoubleOptions(std::string name) {
 }
 
 ProgramId RuntimeTest::AddDouble(const std::vector<int32_t>& tokens, std::string name) {
-  const absl::StatusOr<ProgramId> program = runtime().AddProgram(DoubleOptions(std::move(name)));
-  EXPECT_THAT(program, IsOk());
-  if (!program.ok()) return {};
-  std::vector<Key> keys;
-  for (int32_t count : tokens) keys.push_back({.tokens = count});
-  EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-  return *program;
+  return Add(DoubleOptions(std::move(name)), KeysOf(tokens));
 }
 
 Ids RuntimeTest::IdsFrom(int32_t first, size_t count) {

@@ -30,6 +30,9 @@ class RuntimeTest : public ConformanceTest {
   Runtime& runtime() { return *runtime_; }
   void CloseRuntime() { runtime_.reset(); }
 
+  static std::vector<Key> KeysOf(const std::vector<int32_t>& tokens);
+  // Adds the program and its shapes.
+  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys, Mode mode = Mode::kFull);
   // Of the program above.
   ProgramOptions DoubleOptions(std::string name = "double");
   // Added, with shapes of so many tokens.

@@ -35,11 +35,7 @@ class SlotOutputsTest : public RuntimeTest {
     return options;
   }
   ProgramId Add(ProgramOptions options, Mode mode) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    if (!program.ok()) return {};
-    EXPECT_THAT(runtime().AddShapes(*program, {{.tokens = 8}}, mode), IsOk());
-    return *program;
+    return RuntimeTest::Add(std::move(options), {{.tokens = 8}}, mode);
   }
   absl::Status TryStep(ProgramId program, const Ids& ids, Values* outputs) {
     absl::StatusOr<Step> step =

@@ -47,12 +47,7 @@ class TensorsTest : public RuntimeTest {
     return options;
   }
   ProgramId Add(ProgramOptions options, const std::vector<int32_t>& tokens) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    std::vector<Key> keys;
-    for (const int32_t count : tokens) keys.push_back({.tokens = count});
-    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-    return *program;
+    return RuntimeTest::Add(std::move(options), KeysOf(tokens));
   }
   absl::Status TensorStep(ProgramId program, int32_t tokens, const Tensor& from, Stream& stream,
                           Values* outputs, Why* why, StepOptions options = {}) {

@@ -55,13 +55,6 @@ class WorkspacesTest : public RuntimeTest {
     have_ = NewWords(words);
     EXPECT_THAT(runtime().MoveWorkspace(workspace_, have_), IsOk());
   }
-  ProgramId Add(ProgramOptions options, const std::vector<Key>& keys) {
-    const absl::StatusOr<ProgramId> program = runtime().AddProgram(std::move(options));
-    EXPECT_THAT(program, IsOk());
-    if (!program.ok()) return {};
-    EXPECT_THAT(runtime().AddShapes(*program, keys), IsOk());
-    return *program;
-  }
   // The memory that the workspace has left is somebody else's from now on.
   void GiveOldAway() {
     EXPECT_THAT(a().Synchronize(), IsOk());
