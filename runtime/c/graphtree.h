@@ -261,10 +261,12 @@ typedef struct gt_value {
   gt_storage storage;  // null: none
 } gt_value;
 
+// No value.
 static inline gt_value gt_nothing(void) {
   gt_value value = {GT_NOTHING, 0, NULL, 0, NULL};
   return value;
 }
+// An integer, which is part of a call's key.
 static inline gt_value gt_integer(int64_t integer) {
   gt_value value = {GT_INTEGER, 0, NULL, 0, NULL};
   value.word = (uint64_t)integer;
@@ -476,6 +478,7 @@ GT_API gt_error gt_memory_range(gt_memory memory, gt_range* out) GT_NOEXCEPT;
 
 // ---- Streams and events ------------------------------------------------------------------------
 
+// A stream of the library's own. Cost: a driver call.
 GT_API gt_error gt_stream_new(gt_device device, gt_stream* out) GT_NOEXCEPT;
 // A view of a stream of the caller's, a cudaStream_t or CUstream, which stays the caller's and goes
 // after the view. On the host device null alone is one: the legacy stream.
@@ -665,6 +668,7 @@ enum {
   GT_NO_REASON = -1,
   GT_MOST_REASONS = 64
 };
+// How many there are, from 0 on.
 GT_API int32_t gt_reason_count(void) GT_NOEXCEPT;
 // "?" for a number that is none. They live as long as the library.
 GT_API const char* gt_reason_name(gt_reason reason) GT_NOEXCEPT;
@@ -851,6 +855,7 @@ typedef struct gt_pool_stats {
   uint64_t bookkeeping_bytes;
 } gt_pool_stats;
 
+// Waits for the call that runs. Threads: any.
 GT_API gt_error gt_tree_pool_look(gt_tree tree, gt_pool_stats* out) GT_NOEXCEPT;
 // Gives memory back that nobody uses, until at most `goal_bytes` are mapped. `released` may be
 // null.
@@ -1078,6 +1083,7 @@ enum {
   GT_COVER = 1,
   GT_MOST_WHYS = 32
 };
+// As gt_reason_count, gt_reason_name and gt_reason_sentence.
 GT_API int32_t gt_why_count(void) GT_NOEXCEPT;
 GT_API const char* gt_why_name(gt_why why) GT_NOEXCEPT;
 GT_API const char* gt_why_sentence(gt_why why) GT_NOEXCEPT;
@@ -1406,6 +1412,7 @@ typedef struct gt_plan_result {
   int32_t reserved;
 } gt_plan_result;
 
+// The same in numbers.
 GT_API gt_error gt_plan_look(gt_plan plan, gt_plan_info* out) GT_NOEXCEPT;
 // Records what the plan says. A shape that fails is left out. `after`, which may be null, is called
 // once, when no more is to be recorded. Cost: two runs of the body for each shape.
@@ -1466,6 +1473,8 @@ typedef struct gt_tagged_memory {
   int32_t reserved;      // 0
 } gt_tagged_memory;
 
+// Its bytes are at one address until it is removed or the runtime ends; what is in them first is
+// anything.
 GT_API gt_error gt_runtime_add_memory(gt_runtime runtime, const gt_tagged_memory* memory,
                                       gt_range* out) GT_NOEXCEPT;
 // REQUIRES: no work uses it.

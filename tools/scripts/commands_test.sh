@@ -7,8 +7,8 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/tools/scripts" "$root/tools/installing" "$root/bin" "$root/out/tools" \
   "$root/elsewhere"
-for file in test demo bench install package installing/installed_tree.sh scripts/common.sh \
-  scripts/bench_run.sh scripts/test_report.py; do
+for file in test demo bench install package reference installing/installed_tree.sh \
+  scripts/common.sh scripts/bench_run.sh scripts/test_report.py; do
   cp -L "tools/$file" "$root/tools/$file"
 done
 
@@ -66,6 +66,10 @@ for command in test demo bench install package; do
   expect 0 "$command" --help
   expect_text "tools/$command ["
 done
+expect 0 reference --help
+expect_text "dist/reference/index.html"
+expect 2 reference here
+expect_text "it takes nothing, and was given here"
 expect 2 test --wrong
 expect_text "there is no option --wrong"
 expect 2 test -x
@@ -128,5 +132,5 @@ expect 1 bench
 expect 1 install there
 [ ! -e "$root/elsewhere/there" ] || fail "a build that failed left a folder"
 touch "$root/unknown_system"
-for command in test demo bench install package; do expect 2 "$command"; done
+for command in test demo bench install package reference; do expect 2 "$command"; done
 echo "every case as expected"
