@@ -102,6 +102,7 @@ typedef struct gt_launcher_s* gt_launcher;  // what a body launches through; goo
 typedef struct gt_workspace_s* gt_workspace;  // memory that a library keeps between calls
 typedef struct gt_generator_s* gt_generator;  // random numbers
 typedef struct gt_budget_s* gt_budget;        // what several trees may hold together
+typedef struct gt_shared_bytes_s* gt_shared_bytes;  // memory that pools may have together
 typedef struct gt_observer_s* gt_observer;    // is told what becomes of a tree's graphs
 typedef struct gt_runtime_s* gt_runtime;      // what an inference server links
 typedef struct gt_program_s* gt_program;      // a body with slots, and its shapes
@@ -550,6 +551,7 @@ typedef struct gt_tree_options {
   void (*warn)(void* context, const char* text);
   void* context;
   void (*destroy)(void* context);
+  gt_shared_bytes shared_bytes;  // of which the pool takes what it maps; null: none
 } gt_tree_options;
 
 typedef int32_t gt_moving;
@@ -615,6 +617,13 @@ GT_API gt_error gt_tree_register(gt_tree tree, const char* name, const gt_functi
 GT_API gt_error gt_call(gt_function function, gt_value* inputs, size_t input_count,
                         gt_stream stream, gt_value* outputs, size_t capacity,
                         size_t* count) GT_NOEXCEPT;
+
+// gt_call, but only as a replay: where no recording serves the call, or there is no room for what
+// its replay needs, it is an error that says so, and nothing runs. A recording that is cut may have
+// run some of its parts by then.
+GT_API gt_error gt_call_replay(gt_function function, gt_value* inputs, size_t input_count,
+                               gt_stream stream, gt_value* outputs, size_t capacity,
+                               size_t* count) GT_NOEXCEPT;
 
 typedef int32_t gt_parity;
 enum {
@@ -813,6 +822,12 @@ GT_API gt_error gt_tree_observe(gt_tree tree,
 // may be released before them.
 GT_API gt_error gt_budget_new(uint64_t nodes, uint64_t executables, uint64_t executable_bytes,
                               gt_budget* out) GT_NOEXCEPT;
+// Physical memory that pools and trees which are given it in their options have mapped together:
+// never more than the limit, whatever threads they are on, and one of them may have all. It may be
+// released before them.
+GT_API gt_error gt_shared_bytes_new(uint64_t limit, gt_shared_bytes* out) GT_NOEXCEPT;
+GT_API gt_error gt_shared_bytes_look(gt_shared_bytes shared, uint64_t* limit,
+                                     uint64_t* taken) GT_NOEXCEPT;
 // Evicts what is worth the least until the tree holds no more than that.
 GT_API gt_error gt_tree_give_up(gt_tree tree, uint64_t nodes, uint64_t executables,
                                 uint64_t executable_bytes) GT_NOEXCEPT;
@@ -1596,6 +1611,7 @@ typedef struct gt_pool_options {
   uint64_t wished_base;    // taken if it is free; 0: no wish
   int32_t poison_on_free;  // 1: freed bytes are overwritten
   int32_t canaries;        // 1: gaps between blocks are guarded
+  gt_shared_bytes shared_bytes;  // of which it takes what it maps; null: none
 } gt_pool_options;
 
 typedef struct gt_block {
