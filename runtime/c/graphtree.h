@@ -885,7 +885,8 @@ GT_API gt_error gt_foreign_allocate(gt_tree tree, uint64_t bytes, void* native,
 GT_API gt_error gt_foreign_give_back(gt_tree tree, uint64_t address, void* native) GT_NOEXCEPT;
 GT_API gt_error gt_foreign_use_on(gt_tree tree, uint64_t address, void* native) GT_NOEXCEPT;
 // From here on the three functions below take from this tree for device number `device`; a null
-// tree: from none. The tree is uninstalled when it is released.
+// tree: from none. The tree is uninstalled when it is released. Blocks go back to the tree that has
+// given them, by gt_foreign_free also after that was released: its memory goes with the last one.
 GT_API gt_error gt_foreign_install(int32_t device, gt_tree tree) GT_NOEXCEPT;
 // As PyTorch's pluggable allocator looks them up. Null where there is no memory, or no tree.
 GT_API void* gt_foreign_malloc(int64_t bytes, int device, void* native) GT_NOEXCEPT;
