@@ -1,0 +1,128 @@
+"""Steps of a program: begun, staged, run."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, List, NamedTuple
+
+from . import _interface as c
+from ._handles import Owned
+from ._library import lib, text_of, untyped
+from .errors import check
+from .keys import Key, KeyField
+from .layouts import dtype_of
+from .parameters import argument_value
+from .reasons import why_name
+from .slots import Slot, place_of, rows_of
+from .streams import Stream
+from .tensors import Tensor, from_value
+
+if TYPE_CHECKING:
+    from .programs import Program
+
+_run_step = untyped("gt_step_run")
+
+
+class Choice(NamedTuple):
+    """How a step is going to run, or how it ran."""
+
+    why: str
+    """"hit" and "cover" were replayed."""
+    field: KeyField
+    """What stands against every shape."""
+    shape: int
+    """Its place in the program's table; -1: it runs eagerly."""
+    better: int
+    """A cheaper shape that could not serve it now; -1: none."""
+    key: Key
+    """What the call is padded to."""
+
+    @classmethod
+    def of(cls, choice: c.gt_choice) -> Choice:
+        """From the C interface."""
+        return cls(why_name(choice.why), KeyField(choice.field), choice.shape, choice.better,
+                   Key.of(choice.key))
+
+
+class Step(Owned):
+    """One step of a program. It has its lane until it is run, or closed."""
+
+    def __init__(self, program: Program, key: Key, stream: Stream, options: Any) -> None:
+        handle = ctypes.c_uint64()
+        as_c = key.to_c()
+        check(lib.gt_step_begin(program.handle, ctypes.byref(as_c), stream.handle, options,
+                                ctypes.byref(handle)))
+        self.program = program
+        self.stream = stream
+        self._handle = handle.value  # nothing is left of it when the interpreter ends
+        self._staged: List[Any] = []
+
+    def stage(self, slot: Any, data: Any) -> None:
+        """What a slot, by its name or place, has in this step: a number for every element, rows of
+        the host's (copied, and converted, before this returns), rows on the device (which stay as
+        they are until the step's first op), or a tensor that a tree made."""
+        place = place_of(self.program.slots, slot)
+        if isinstance(data, (int, float)):
+            check(lib.gt_step_stage_number(self._handle, place, data))
+        elif type(data) is Tensor and data.is_made_by_a_tree:
+            check(lib.gt_step_stage_value(self._handle, place,
+                                          ctypes.byref(argument_value(data, "the tensor"))))
+        else:
+            rows = rows_of(data, self.program.slots[place])
+            check(lib.gt_step_stage(self._handle, place, ctypes.byref(rows.rows)))
+            self._staged.append(rows)
+
+    def buffer(self, slot: Any, rows: int) -> Any:
+        """Memory for so many rows of the slot's own type, as a ctypes array of bytes, which the
+        caller writes before the step runs."""
+        place = place_of(self.program.slots, slot)
+        known = self.program.slots[place]
+        out = ctypes.c_void_p()
+        check(lib.gt_step_buffer(self._handle, place, rows, ctypes.byref(out)))
+        size = _row_bytes(known) * rows
+        return (ctypes.c_uint8 * size).from_address(out.value or 0) if size else \
+            (ctypes.c_uint8 * 0)()
+
+    def run(self) -> Any:
+        """Runs the step and ends it, also where it fails. Outputs as those of a call."""
+        program = self.program
+        found = ctypes.c_size_t()
+        outputs = (c.gt_value * program.most_outputs)()
+        error = _run_step(ctypes.c_void_p(self._handle), outputs,
+                          ctypes.c_size_t(program.most_outputs), ctypes.byref(found))
+        check(error)
+        return outputs_from(outputs, min(found.value, program.most_outputs), self.stream)
+
+    def cancel(self) -> None:
+        """Ends it without running it."""
+        check(lib.gt_step_cancel(self._handle))
+
+    @property
+    def choice(self) -> Choice:
+        """How it is going to run, and after `run` how it ran."""
+        found = c.gt_choice()
+        check(lib.gt_step_look(self._handle, ctypes.byref(found)))
+        return Choice.of(found)
+
+    def describe(self) -> str:
+        """The same for people."""
+        out = ctypes.c_uint64()
+        check(lib.gt_step_describe(self._handle, ctypes.byref(out)))
+        return text_of(out.value)
+
+
+def _row_bytes(slot: Slot) -> int:
+    """Of one row of a slot."""
+    size = dtype_of(slot.dtype).bytes
+    for place, length in enumerate(slot.sizes):
+        if place != slot.axis:
+            size *= length
+    return size
+
+
+def outputs_from(outputs: Any, count: int, stream: Stream) -> Any:
+    """What a call has returned, in Python."""
+    made = tuple(from_value(c.gt_value.from_buffer_copy(outputs[i]), stream) for i in range(count))
+    if not made:
+        return None
+    return made[0] if len(made) == 1 else made
