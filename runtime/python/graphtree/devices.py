@@ -16,6 +16,7 @@ import weakref
 from typing import Any, List, Optional, Sequence, Tuple
 
 from . import _interface as c
+from ._bodies import running
 from ._handles import Owned, Rank
 from ._library import lib, text_of
 from .errors import check
@@ -119,7 +120,8 @@ class Device(Owned):
         is released with the next one."""
         if memory:
             self._dropped.append(memory)
-        if self._dropped and self.finish():
+        # What a running body has launched is on a stream of its tree's, which nobody here knows.
+        if self._dropped and not running and self.finish():
             while self._dropped:
                 lib.gt_release(lib.gt_release(self._dropped.pop()))
 
@@ -214,6 +216,7 @@ class Memory(Owned):
     rank = Rank.MEMORY
 
     def __init__(self, device: Device, size: int, on_host: bool = False) -> None:
+        device.release_dropped()
         handle, found = ctypes.c_uint64(), c.gt_range()
         check(lib.gt_memory_new(device.handle, c.GT_ON_HOST if on_host else c.GT_ON_DEVICE, size,
                                 ctypes.byref(handle)))

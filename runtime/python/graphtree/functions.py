@@ -13,15 +13,16 @@ from __future__ import annotations
 
 import ctypes
 import inspect
+import numbers
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from ._bodies import running, stream_here
 from ._handles import Owned, Rank
 from ._library import lib, text_of, untyped
 from .errors import check, error_of
-from .launchers import bodies as _bodies
-from .launchers import run_in_body, stream_here
+from .launchers import run_in_body
 from .parameters import argument_value
 from .reasons import FunctionStats, Parity, PlaceOnPath
 from .streams import Stream
@@ -137,7 +138,7 @@ class Function(Owned):
                 self._bring(frame, at // _WORDS, given, stream)
             at += _WORDS
         if stream is None:
-            stream = self._stream if not _bodies else stream_here() or self._stream
+            stream = self._stream if not running else stream_here() or self._stream
         error = _call(self._argument, frame.input_argument, frame.count_argument,
                       stream._argument, frame.output_argument, frame.room_argument,
                       frame.found_argument)
@@ -190,7 +191,8 @@ class Function(Owned):
             return given.tensor.value()
         if isinstance(given, bool):
             return c.gt_value(c.GT_INTEGER, 0, 0, int(given), 0)
-        if isinstance(given, int):
+        if isinstance(given, numbers.Integral):
+            given = int(given)
             if not -2**63 <= given < 2**63:
                 raise ValueError("%d is no integer of 64 bits" % given)
             return c.gt_value(c.GT_INTEGER, 0, 0, given & 0xFFFFFFFFFFFFFFFF, 0)
@@ -201,7 +203,7 @@ class Function(Owned):
             check(lib.gt_value_copy(ctypes.byref(given.value()), ctypes.byref(out)))
             return out
         device = self.tree.device
-        brought = device.as_tensor(given, stream if not device.is_host else None)
+        brought = device.as_tensor(given, None if device.is_host else self._on(stream))
         frame.held.append(brought)
         return brought.value()
 

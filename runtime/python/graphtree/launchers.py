@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from typing import TYPE_CHECKING, Any, Callable, Dict, List, Optional, Sequence, Tuple, Type, Union
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple, Type, Union
 
 from . import _callbacks
 from . import _interface as c
+from ._bodies import running
 from ._library import lib
 from .errors import check, exception_of, forget_raised, to_error
 from .layouts import AnyDType, Layout, dtype_of
@@ -27,16 +28,6 @@ if TYPE_CHECKING:
     from .devices import Device
     from .kernels import Kernel
     from .tree_parts import Generator, Workspace
-
-
-# The launchers whose bodies run now, by thread: calls in bodies go onto the body's stream.
-bodies: Dict[int, Launcher] = {}
-
-
-def stream_here() -> Optional[Stream]:
-    """The stream of the body that runs on this thread, if one does."""
-    on = bodies.get(threading.get_ident())
-    return None if on is None else on.stream
 
 
 class BodyStream(Stream):
@@ -290,8 +281,8 @@ def run_in_body(run: Callable[[Launcher], Any], handle: int, device: Device,
     forget_raised()
     on = kind(handle, device)
     thread = threading.get_ident()
-    around = bodies.get(thread)
-    bodies[thread] = on
+    around = running.get(thread)
+    running[thread] = on
     try:
         outputs = outputs_of(run(on))
         if most_outputs is not None and len(outputs) > most_outputs:
@@ -305,9 +296,9 @@ def run_in_body(run: Callable[[Launcher], Any], handle: int, device: Device,
     finally:
         on.end()
         if around is None:
-            del bodies[thread]
+            del running[thread]
         else:
-            bodies[thread] = around
+            running[thread] = around
 
 
 def _run_part(context: Any, handle: Any, tensors: Any, count: int,

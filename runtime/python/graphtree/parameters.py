@@ -11,6 +11,7 @@ A kernel's parameters are named by short words:
 from __future__ import annotations
 
 import ctypes
+import numbers
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _interface as c
@@ -148,7 +149,8 @@ def _data_of(given: Any, parameter: Optional[Parameter], what: str) -> Tuple[int
         raise TypeError("%s is one too many" % what)
     if given is None and parameter.bytes == 8 and (parameter.is_pointer or parameter.is_word):
         return c.GT_BYTES, ctypes.c_uint64(0)
-    if isinstance(given, (bool, int, float)):
+    if isinstance(given, numbers.Real):
+        given = int(given) if isinstance(given, numbers.Integral) else float(given)
         kind = parameter.number
         if parameter.is_word:
             kind = _word_type(given, parameter.bytes)

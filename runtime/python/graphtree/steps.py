@@ -70,7 +70,8 @@ class Step(Owned):
         else:
             rows = rows_of(data, self.program.slots[place])
             check(lib.gt_step_stage(self._handle, place, ctypes.byref(rows.rows)))
-            self._staged.append(rows)
+            if rows.rows.on_device:
+                self._staged.append(rows)  # read by the step's first op
 
     def buffer(self, slot: Any, rows: int) -> Any:
         """Memory for so many rows of the slot's own type, as a ctypes array of bytes, which the
@@ -91,6 +92,8 @@ class Step(Owned):
         error = _run_step(ctypes.c_void_p(self._handle), outputs,
                           ctypes.c_size_t(program.most_outputs), ctypes.byref(found))
         check(error)
+        if self._staged:
+            self.stream.hold(self._staged)
         return outputs_from(outputs, min(found.value, program.most_outputs), self.stream)
 
     def cancel(self) -> None:

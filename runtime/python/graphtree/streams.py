@@ -189,7 +189,10 @@ class Stream(Owned):
 
 
 def _address(place: Union[int, Tensor]) -> int:
-    return place if isinstance(place, int) else place.address
+    if isinstance(place, int):
+        return place
+    place.check()
+    return place.address
 
 
 def _whole(target: Union[int, Tensor], source: Union[int, Tensor]) -> int:
@@ -197,8 +200,6 @@ def _whole(target: Union[int, Tensor], source: Union[int, Tensor]) -> int:
         raise TypeError("copy(address, address) needs a size")
     if target.layout is not source.layout:
         raise ValueError("a copy from %r to %r" % (source.layout, target.layout))
-    target.check()
-    source.check()
     return target.layout.extent_bytes
 
 

@@ -101,9 +101,12 @@ class DeviceTest(HostTest):
         self.assertEqual(memory.tensor(graphtree.Layout("u8", (64,))).tolist(), [1] * 64)
         with self.assertRaisesRegex(ValueError, "beyond the 64 bytes"):
             memory.tensor(graphtree.Layout("u8", (64,)), 1)
+        tensor = memory.tensor(graphtree.Layout("u8", (64,)))
         memory.close()
         with self.assertRaisesRegex(ValueError, "closed"):
             memory.tensor(graphtree.Layout("u8", (64,)))
+        with self.assertRaisesRegex(ValueError, "closed"):
+            self.stream.fill(tensor, 0)
 
 
 class NumberTest(HostTest):

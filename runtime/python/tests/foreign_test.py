@@ -124,6 +124,14 @@ class NumpyTest(TreeTest):
         x.flags.writeable = False
         self.assertEqual(self.add_three(x).tolist(), [3] * WORDS)
 
+    def test_its_numbers_are_numbers(self):
+        @self.tree.function
+        def add(on, x, by):
+            self.assertIs(type(by), int)
+            return self.plus(on, x, numpy.int32(by))
+
+        self.assertEqual(add(self.words(1), numpy.int64(4)).tolist(), [5] * WORDS)
+
     def test_copies_in_and_looks_out(self):
         x = numpy.arange(6, dtype=numpy.float32).reshape(2, 3)
         tensor = self.device.tensor_from(x)

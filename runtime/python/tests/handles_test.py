@@ -95,6 +95,22 @@ class ClosingTest(HostTest):
             del x
         self.stream.synchronize()
 
+    def test_memory_that_a_body_drops(self):
+        tree = graphtree.Tree(self.device)
+
+        @tree.function
+        def body(on, x):
+            for _ in range(5):
+                other = self.words(2)
+                on.launch(self.add, graphtree.Out(x), graphtree.In(other), 1)
+
+        x = self.words(1)
+        body(x)
+        self.assertEqual(x.tolist(tree.stream), [3] * 16)
+        del x
+        self.assertEqual(self.device._dropped, [])
+        tree.close()
+
     def test_memory_that_is_dropped_while_a_capture_is_open(self):
         x, kept = self.words(1), self.words(2)
         self.stream.begin_capture()
