@@ -1,40 +1,17 @@
 """Tensors for others: how long they hold what they show, and who may drop them, where and when."""
 
-import ctypes
 import gc
 import threading
 import unittest
 
 import graphtree
-from graphtree import _foreign
-from producer import Producer
+from producer import Consumer, Producer
 from world import WORDS, TreeTest
 
 try:
     import numpy
 except ImportError:
     numpy = None
-
-
-class Consumer:
-    """A framework that takes a capsule, and drops it without any lock of Python's."""
-
-    def __init__(self, capsule):
-        python = ctypes.pythonapi
-        versioned = python.PyCapsule_IsValid(ctypes.py_object(capsule), b"dltensor_versioned")
-        name = b"dltensor_versioned" if versioned else b"dltensor"
-        kind = _foreign.VersionedManaged if versioned else _foreign.Managed
-        self.address = _foreign.python.PyCapsule_GetPointer(capsule, name)
-        self.managed = kind.from_address(self.address)
-        self.name = b"used_" + name
-        _foreign.python.PyCapsule_SetName(capsule, self.name)
-
-    def words(self):
-        tensor = self.managed.tensor
-        return list((ctypes.c_int32 * WORDS).from_address(tensor.data))
-
-    def drop(self):
-        _foreign.DELETER(self.managed.deleter)(self.address)
 
 
 class OutTest(TreeTest):

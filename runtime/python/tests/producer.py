@@ -1,4 +1,5 @@
-"""A framework of its own, whose tensors hand themselves out by DLPack, for tests."""
+"""Frameworks of their own, for tests: tensors that hand themselves out by DLPack, and who takes them.
+"""
 
 import ctypes
 
@@ -40,3 +41,24 @@ class Producer:
         new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p,
                                 ctypes.c_void_p)(("PyCapsule_New", ctypes.pythonapi))
         return new(ctypes.addressof(self.managed), self.name, None)
+
+
+class Consumer:
+    """A framework that takes a capsule, and drops it without any lock of Python's."""
+
+    def __init__(self, capsule):
+        python = ctypes.pythonapi
+        versioned = python.PyCapsule_IsValid(ctypes.py_object(capsule), b"dltensor_versioned")
+        name = b"dltensor_versioned" if versioned else b"dltensor"
+        kind = _foreign.VersionedManaged if versioned else _foreign.Managed
+        self.address = _foreign.python.PyCapsule_GetPointer(capsule, name)
+        self.managed = kind.from_address(self.address)
+        self.name = b"used_" + name
+        _foreign.python.PyCapsule_SetName(capsule, self.name)
+
+    def words(self):
+        tensor = self.managed.tensor
+        return list((ctypes.c_int32 * WORDS).from_address(tensor.data))
+
+    def drop(self):
+        _foreign.DELETER(self.managed.deleter)(self.address)
