@@ -19,7 +19,7 @@ from . import _interface as c
 from ._bodies import running
 from ._handles import Owned, Rank
 from ._library import lib, text_of
-from .errors import check
+from .errors import BadHandle, check
 from .kernels import Kernel
 from .layouts import AnyDType, Layout
 from .streams import Event, Stream, native_of
@@ -247,7 +247,7 @@ class Memory(Owned):
     def tensor(self, layout: Layout, offset_bytes: int = 0) -> Tensor:
         """A tensor that looks into it."""
         if self.closed:
-            raise ValueError("the memory is closed")
+            raise BadHandle("the memory is closed")
         if offset_bytes < 0 or offset_bytes + layout.extent_bytes > self.size:
             raise ValueError("%r at byte %d lies beyond the %d bytes of this memory"
                              % (layout, offset_bytes, self.size))

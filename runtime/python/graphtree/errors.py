@@ -129,7 +129,7 @@ class DataLoss(Error):
     code = c.GT_DATA_LOSS
 
 
-class BadHandle(Error):
+class BadHandle(Error, ValueError):
     """What is used here was closed, has ended, or is another thing than is wanted."""
 
     code = c.GT_BAD_HANDLE

@@ -21,7 +21,7 @@ from . import _interface as c
 from ._bodies import running, stream_here
 from ._handles import Owned, Rank
 from ._library import lib, text_of, untyped
-from .errors import check, error_of
+from .errors import BadHandle, Error, check, error_of
 from .launchers import run_in_body
 from .parameters import argument_value
 from .reasons import FunctionStats, Parity, PlaceOnPath
@@ -174,13 +174,15 @@ class Function(Owned):
         except BaseException as wrong:
             self._give_up(frame, index)
             if isinstance(wrong, (TypeError, ValueError)):
-                raise type(wrong)("input %d of '%s': %s" % (index, self.name, wrong)) from wrong
+                wrong.args = ("input %d of '%s': %s" % (index, self.name, wrong),)
+            if isinstance(wrong, Error):
+                wrong.input, wrong.function = index, self.name
             raise
 
     def _value_of(self, frame: _Frame, given: Any, stream: Optional[Stream]) -> c.gt_value:
         if type(given) is Tensor:
             if not given._storage:
-                raise ValueError("the tensor, or its memory, is closed")
+                raise BadHandle("the tensor, or its memory, is closed")
             out = c.gt_value()
             check(lib.gt_value_copy(ctypes.byref(given.value()), ctypes.byref(out)))
             return out

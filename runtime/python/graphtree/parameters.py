@@ -15,6 +15,7 @@ import numbers
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _interface as c
+from .errors import BadHandle
 from .tensors import Tensor
 
 ParameterSpec = Union[str, int]
@@ -110,7 +111,7 @@ def argument_value(tensor: Any, what: str) -> c.gt_value:
         raise TypeError("%s is a %s where a graphtree.Tensor is wanted"
                         % (what, type(tensor).__name__))
     if not tensor._storage and tensor._origin._closed:
-        raise ValueError("%s lies in memory that is closed" % what)
+        raise BadHandle("%s lies in memory that is closed" % what)
     return tensor.value()
 
 

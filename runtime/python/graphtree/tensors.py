@@ -17,7 +17,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 from . import _callbacks
 from . import _interface as c
 from ._library import lib, text_of
-from .errors import check
+from .errors import BadHandle, check
 from .layouts import DType, Layout, layout_at, numbers
 from .streams import Stream
 
@@ -125,7 +125,7 @@ class Tensor:
         if self._storage:
             check(lib.gt_value_check(ctypes.byref(self.value())))
         elif self._origin._closed:
-            raise ValueError("this tensor, or its memory, is closed")
+            raise BadHandle("this tensor, or its memory, is closed")
 
     def close(self) -> None:
         """Drops the handle now; what was closed has no bytes. A second time is fine."""
@@ -172,7 +172,7 @@ class Tensor:
     def home(self) -> Tuple[int, int]:
         """DLPack's type and number of the device that it lies on."""
         if self._origin is _CLOSED:
-            raise ValueError("this tensor is closed")
+            raise BadHandle("this tensor is closed")
         home: Tuple[int, int] = self._origin.home
         return home
 

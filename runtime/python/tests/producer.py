@@ -1,5 +1,4 @@
-"""Frameworks of their own, for tests: tensors that hand themselves out by DLPack, and who takes them.
-"""
+"""Frameworks of their own, for tests: tensors that go out by DLPack, and who takes them."""
 
 import ctypes
 

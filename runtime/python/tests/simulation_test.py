@@ -1,6 +1,6 @@
-"""Random programs over trees, against a model that knows numbers alone: calls, tensors that are kept,
-dropped, given, viewed, handed to others and back, steps, and bodies that raise. The seed is printed;
-GRAPHTREE_PYTHON_SEED runs one again."""
+"""Random programs over trees, against a model that knows numbers alone: calls, tensors that are
+kept, dropped, given, viewed and handed to others, steps, and bodies that raise. The seed is
+printed; GRAPHTREE_PYTHON_SEED runs one again."""
 
 import os
 import random

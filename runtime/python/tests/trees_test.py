@@ -145,8 +145,9 @@ class CallTest(TreeTest):
         self.add_three(x)
         self.stream.synchronize()
         memory.close()
-        with self.assertRaisesRegex(ValueError, "input 0 of 'add_three'.*closed"):
+        with self.assertRaisesRegex(graphtree.BadHandle, "input 0 of 'add_three'.*closed") as seen:
             self.add_three(x)
+        self.assertEqual((seen.exception.input, seen.exception.function), (0, "add_three"))
 
     def test_a_stale_output_says_who_made_it(self):
         x = self.words(1)
