@@ -60,7 +60,8 @@ class Pointer(NamedTuple):
 class Tree(Owned):
     """Functions, their recordings, and their memory. Options are those of TreeOptions.
 
-    Closing it waits for its work; its outputs stay good for as long as they are held. Threads: any,
+    Closing it waits for its work; its outputs stay good for as long as they are held. It holds the
+    bodies of its functions, so one whose bodies know the tree is closed, not dropped. Threads: any,
     one caller at a time; a second one gets an error.
     """
 

@@ -50,6 +50,18 @@ class DeviceTest(HostTest):
         for thing in (event, start, side):
             thing.close()
 
+    def test_an_event_of_a_graph(self):
+        event = self.device.event()
+        self.stream.begin_capture()
+        self.stream.record_external(event)
+        graph = self.stream.end_capture()
+        executable = graph.instantiate()
+        executable.launch(self.stream)
+        event.synchronize()
+        self.assertTrue(event.is_done)
+        for thing in (executable, graph, event):
+            thing.close()
+
     def test_copies_and_fills(self):
         x, y = self.words(1), self.device.empty((4,), "i32", on_host=True)
         self.stream.fill(x, 0x01020304, 4, 2)

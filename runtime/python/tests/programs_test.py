@@ -297,7 +297,7 @@ class RuntimeTest(ProgramTest):
         with self.assertRaisesRegex(ValueError, "16"):
             self.decode.agree(Key(tokens=5), Modes.ALL, 1, [b"short"])
 
-    def test_parking_and_lending(self):
+    def test_parking(self):
         cache = self.runtime.add_memory("kv", "cache", 4096, contents=Contents.KEEP)
         tensor = cache.tensor(graphtree.Layout("i32", (4,)))
         self.stream.fill(tensor, 5, 4)
@@ -310,14 +310,28 @@ class RuntimeTest(ProgramTest):
             tensor.check()
         self.record(8)
         self.decode.run(Key(tokens=8), {"ids": list(range(8))})
-        try:
-            loan = self.runtime.lend(64)
-        except graphtree.Error as error:
-            self.assertIn("idle", error.text)
-        else:
+        with self.assertRaisesRegex(graphtree.Error, "idle"):
+            self.runtime.lend(1 << 40)
+
+    def test_lending(self):
+        options = graphtree.TreeOptions(initial_bytes=1 << 24)
+        with graphtree.Runtime([self.device], tree=options) as runtime:
+            @runtime.program(slots=[Slot("ids", "i32", (8,), rows=KeyField.TOKENS)])
+            def program(on, ids):
+                return self.plus(on, ids, 1)
+
+            staged = {"ids": list(range(8))}
+            program.run(Key(tokens=8), staged, self.stream)
+            loan = runtime.lend(1 << 16, self.stream)
             loan.use_on(self.stream)
-            self.assertGreaterEqual(loan.range.size, 64)
+            self.assertEqual(loan.range.size, 1 << 16)
+            self.stream.fill(loan.range.address, 1, 1, 1 << 16)
+            program.run(Key(tokens=8), staged, self.stream)
+            self.assertEqual(loan.range, (0, 0), "it has ended with the next step")
             loan.close()
+            with runtime.lend(64, self.stream, until_given_back=True) as kept:
+                program.run(Key(tokens=8), staged, self.stream)
+                self.assertEqual(kept.range.size, 64)
 
     def test_preparing_ahead(self):
         prepare = self.make("prepare", lane=1, kept_outputs=[0])

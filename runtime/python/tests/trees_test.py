@@ -1,5 +1,6 @@
 """Trees and their functions: calls, what becomes of them, what trees tell, and their memory."""
 
+import copy
 import gc
 import os
 import tempfile
@@ -206,6 +207,37 @@ class CallTest(TreeTest):
         z, parity, _ = self.add_three.compare(y)
         self.assertEqual((z.tolist()[0], parity), (7, graphtree.Parity.NOT_COMPARED))
 
+    def test_a_recording_that_has_failed(self):
+        runs = []
+
+        @self.tree.function
+        def second_fails(on, x):
+            runs.append(1)
+            if len(runs) == 2:
+                raise OSError
+            return self.plus(on, x, 1)
+
+        x = self.words(1)
+        second_fails(x)
+        self.tree.begin_step()
+        self.assertEqual(second_fails(x).tolist(), [2] * WORDS, "it ran eagerly after all")
+        self.assertEqual(self.tree.last_call.route, Route.EAGER)
+        second_fails.end_pause()
+        for _ in range(3):
+            self.tree.begin_step()
+            second_fails(x)
+        self.assertEqual(self.tree.last_call.route, Route.REPLAYED)
+
+    def test_handles_are_copied(self):
+        y = self.add_three(self.words(1))
+        again = y.copy_handle()
+        del y
+        self.assertEqual(self.tree.stats.live_blocks, 1)
+        self.assertEqual(again.tolist(), [4] * WORDS)
+        x = self.words(1)
+        self.assertEqual(x.copy_handle().address, x.address)
+        self.assertEqual((x.strides, x.size_bytes), ((1,), 4 * WORDS))
+
     def test_calls_in_bodies(self):
         other = graphtree.Tree(self.device)
 
@@ -270,6 +302,14 @@ class TellTest(TreeTest):
             self.tree.write_snapshot(path)
             self.assertGreater(os.path.getsize(path), 100)
 
+    def test_words_for_people(self):
+        layout = graphtree.Layout("f32", (4, 2), (1, 4))
+        self.assertEqual(repr(layout), "Layout('f32', (4, 2), strides=(1, 4))")
+        self.assertIs(copy.copy(layout), layout)
+        self.assertIn("i32[16]", repr(self.y))
+        self.assertEqual(repr(self.add_three), "<graphtree.Function 'add_three'>")
+        self.assertIn("of 3 parameters", repr(self.add))
+
     def test_who_made_it(self):
         self.assertTrue(self.tree.made(self.y))
         self.assertFalse(self.tree.made(self.x))
@@ -314,6 +354,7 @@ class TellTest(TreeTest):
         self.tree.begin_step()
         self.tree.give_up(0, 0, 0)
         self.assertEqual(self.tree.stats.nodes, 0)
+        self.assertGreaterEqual(self.tree.give_memory(1, "a test"), 0)
         self.tree.trim()
         self.y = None
 
