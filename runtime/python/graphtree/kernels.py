@@ -29,13 +29,18 @@ from . import _callbacks
 from . import _interface as c
 from ._handles import Owned, Rank
 from ._library import lib
-from .errors import check
+from ._probe import is_accessible
+from .errors import InvalidArgument, check
 from .parameters import (LaunchCall, Parameter, ParameterSpec, make_arguments, make_shape,
                          parameter_of)
 
 
 class HostCall:
-    """What a kernel's body for the host device sees of a launch. Good while the body runs."""
+    """What a kernel's body for the host device sees of a launch. Good while the body runs.
+
+    `array` looks whether memory is there; an address of one's own must be right, since the process
+    does not survive a body of Python that touches other memory.
+    """
 
     __slots__ = ("grid", "block", "shared_bytes", "_arguments", "_parameters")
 
@@ -62,7 +67,7 @@ class HostCall:
     def array(self, index: int, count: Optional[int] = None) -> Any:
         """What pointer `index` points to: `count` elements, or as many as the launch has threads.
 
-        A ctypes array, which numpy.frombuffer takes, too.
+        A ctypes array, which numpy.frombuffer takes, too. Memory that is not there is an error.
         """
         pointed = self._parameters[index].pointed
         if pointed is None:
@@ -72,7 +77,11 @@ class HostCall:
             count = 1
             for size in self.grid + self.block:
                 count *= size
-        return (pointed * count).from_address(self[index])
+        address = self[index]
+        if not is_accessible(address, ctypes.sizeof(pointed) * count):
+            raise InvalidArgument("argument %d points to 0x%x, where %d bytes are not accessible"
+                                  % (index, address, ctypes.sizeof(pointed) * count))
+        return (pointed * count).from_address(address)
 
 
 def _call_host(context: Any, call: Any, _find: Any = _callbacks.find,

@@ -52,6 +52,18 @@ class BodyTest(HostTest):
             self.launch([], body)
         self.stream.synchronize()
 
+    def test_memory_that_is_not_there_is_an_error(self):
+        memory = self.device.memory(64)
+        x = memory.tensor(graphtree.Layout("i32", (WORDS,)))
+        kernel = graphtree.Kernel("late", ["*i32"], host=lambda call: call.array(0, WORDS))
+        self.stream.launch(kernel, Out(x))
+        # Behind the package's back, which would wait for the work.
+        graphtree._library.lib.gt_release(memory.handle)
+        memory._closed = True
+        with self.assertRaisesRegex(graphtree.InvalidArgument, "64 bytes are not accessible"):
+            self.stream.synchronize()
+        kernel.close()
+
     def test_a_body_in_c(self):
         seen = []
         body = _HOST_BODY(lambda context, call: seen.append(context))
