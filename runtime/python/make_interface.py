@@ -40,7 +40,7 @@ A handle is a number, and 0 is null. Whoever calls keeps what a pointer points t
 import ctypes
 import typing
 
-from ._structs import Struct
+from ._structs import SizedStruct, Struct
 
 '''
 
@@ -129,7 +129,8 @@ class _Writer:
     def struct(self, name, body):
         self._types[name] = name
         fields = [self.named(field) for field in body.split(";") if field.strip()]
-        self.lines += ["", "", "class %s(Struct):" % name]
+        base = "SizedStruct" if fields[0][1] == "size" else "Struct"
+        self.lines += ["", "", "class %s(%s):" % (name, base)]
         for kind, field in fields:
             plain = kind.startswith("ctypes.c_") and "*" not in kind
             self.lines.append("    %s: %s" % (

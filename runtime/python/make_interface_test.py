@@ -22,8 +22,8 @@ _spec.loader.exec_module(make_interface)
 
 def _module(header):
     """What is made of a header, as a module, with the plainest of all base classes."""
-    text = make_interface.make(header).replace("from ._structs import Struct",
-                                               "Struct = ctypes.Structure")
+    text = make_interface.make(header).replace(
+        "from ._structs import SizedStruct, Struct", "SizedStruct = Struct = ctypes.Structure")
     module = types.ModuleType("interface")
     exec(compile(text, "interface", "exec"), module.__dict__)
     return module

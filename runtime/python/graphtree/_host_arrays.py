@@ -12,6 +12,7 @@ from .layouts import AnyDType, DType, Layout, dtype_of
 
 _CODES = {DType.U8: "B", DType.BOOL: "?", DType.I32: "i", DType.I64: "q", DType.F16: "e",
           DType.F32: "f", DType.F64: "d"}
+_OF_FORMAT = dict({code: dtype for dtype, code in _CODES.items()}, l=DType.I64)
 
 
 class HostArray(NamedTuple):
@@ -79,9 +80,7 @@ def host_array(data: Any, dtype: Optional[AnyDType] = None) -> HostArray:
 
 
 def _of_buffer(view: memoryview) -> HostArray:
-    kinds = {code: dtype for dtype, code in _CODES.items()}
-    kinds["l"] = DType.I64
-    dtype = kinds.get(view.format)
+    dtype = _OF_FORMAT.get(view.format)
     if dtype is None or view.shape is None or not view.c_contiguous:
         raise TypeError("a buffer of format %r" % view.format)
     if view.readonly:

@@ -1,6 +1,6 @@
 """What all structs of the C interface have in common.
 
-A struct that begins with its size has it set when it is made, and says in words what it holds.
+A struct says in words what it holds. One that begins with its size has that set when it is made.
 """
 
 from __future__ import annotations
@@ -10,12 +10,7 @@ from typing import Any, Dict
 
 
 class Struct(ctypes.Structure):
-    """A struct of graphtree.h. Fields that are not named are 0, which is their default."""
-
-    def __init__(self, *fields: Any, **named: Any) -> None:
-        super().__init__(*fields, **named)
-        if self._fields_[0][0] == "size" and not fields:
-            self.size = ctypes.sizeof(self)
+    """A struct of graphtree.h."""
 
     def as_dict(self) -> Dict[str, Any]:
         """The fields by name; texts as str, nested structs as dicts, arrays as lists."""
@@ -28,6 +23,16 @@ class Struct(ctypes.Structure):
     def __repr__(self) -> str:
         fields = ", ".join("%s=%r" % item for item in self.as_dict().items())
         return "%s(%s)" % (type(self).__name__.replace("gt_", ""), fields)
+
+
+class SizedStruct(Struct):
+    """One that begins with its size. Fields that are not named are 0, which is their default."""
+
+    size: int
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(**named)
+        self.size = ctypes.sizeof(self)
 
 
 def _plain(value: Any) -> Any:

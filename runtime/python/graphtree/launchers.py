@@ -36,7 +36,6 @@ class BodyStream(Stream):
     def __init__(self, device: Device, handle: int) -> None:
         self.device = device
         self._argument = ctypes.c_void_p(handle)
-        self._held = None
         self._handle = handle
         self._closed = True
 

@@ -37,7 +37,7 @@ from .errors import check
 from .keys import FieldRule, Key, KeyField, Mode, Modes, rules_to_c
 from .program_bodies import Bodies, run_body_in_c, run_prepare_in_c
 from .slots import Slot, place_of, slot_array
-from .steps import Choice, Step
+from .steps import Choice, Rooms, Step
 from .streams import Event, Stream
 from .tensors import Tensor
 from .trees import Pointer
@@ -103,7 +103,19 @@ class Program(Owned):
             _callbacks.strike(number)
             raise
         del kept_slots  # the library has copied what it was given
+        self.argument: Any = ctypes.c_void_p(handle.value)
+        self.rooms: Rooms = Rooms(most_outputs)
+        self._keys: Dict[Key, Any] = {}
         self._own(handle.value)
+
+    def key_argument(self, key: Key) -> Any:
+        """A key as calls pass it. The last few hundred are kept: steps come with the same again."""
+        known = self._keys.get(key)
+        if known is None:
+            if len(self._keys) >= 512:
+                self._keys.clear()
+            known = self._keys[key] = ctypes.byref(key.to_c())
+        return known
 
     def __repr__(self) -> str:
         return "<graphtree.Program %r of %d slots>" % (self.name, len(self.slots))

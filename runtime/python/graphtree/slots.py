@@ -99,8 +99,7 @@ def _rows(address: int, layout: Layout, on_device: bool, keeps: Any, slot: Slot)
             raise ValueError("slot '%s' is %r, and is staged with %r"
                              % (slot.name, tuple(slot.sizes), layout.sizes))
     count = layout.sizes[slot.axis] if layout.sizes else 1
-    made = c.gt_rows(layout.dtype, on_device, address, count, 0, 0)
-    return Rows(made, keeps)
+    return Rows(c.gt_rows(layout.dtype, on_device, address, count, 0, 0), keeps)
 
 
 def place_of(slots: Sequence[Slot], slot: Any) -> int:

@@ -20,7 +20,39 @@ from .tensors import Tensor, from_value
 if TYPE_CHECKING:
     from .programs import Program
 
+_begin_step = untyped("gt_step_begin")
 _run_step = untyped("gt_step_run")
+
+
+class Room:
+    """Where the outputs of a step go."""
+
+    __slots__ = ("outputs", "size", "found", "found_argument")
+
+    def __init__(self, size: int) -> None:
+        self.outputs = (c.gt_value * max(size, 1))()
+        self.size = ctypes.c_size_t(size)
+        self.found = ctypes.c_size_t()
+        self.found_argument = ctypes.byref(self.found)
+
+
+class Rooms:
+    """Those of a program that no step has now."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._free: List[Room] = []
+
+    def take(self) -> Room:
+        """One for a step."""
+        try:
+            return self._free.pop()
+        except IndexError:
+            return Room(self._size)
+
+    def give_back(self, room: Room) -> None:
+        """Its outputs have their owners."""
+        self._free.append(room)
 
 
 class Choice(NamedTuple):
@@ -49,11 +81,13 @@ class Step(Owned):
 
     def __init__(self, program: Program, key: Key, stream: Stream, options: Any) -> None:
         handle = ctypes.c_uint64()
-        as_c = key.to_c()
-        check(lib.gt_step_begin(program.handle, ctypes.byref(as_c), stream.handle, options,
-                                ctypes.byref(handle)))
+        error = _begin_step(program.argument, program.key_argument(key), stream._argument, options,
+                            ctypes.byref(handle))
+        if error:
+            check(error)
         self.program = program
         self.stream = stream
+        self._argument = handle
         self._handle = handle.value  # nothing is left of it when the interpreter ends
         self._staged: List[Any] = []
 
@@ -86,15 +120,15 @@ class Step(Owned):
 
     def run(self) -> Any:
         """Runs the step and ends it, also where it fails. Outputs as those of a call."""
-        program = self.program
-        found = ctypes.c_size_t()
-        outputs = (c.gt_value * program.most_outputs)()
-        error = _run_step(ctypes.c_void_p(self._handle), outputs,
-                          ctypes.c_size_t(program.most_outputs), ctypes.byref(found))
-        check(error)
+        room = self.program.rooms.take()
+        error = _run_step(self._argument, room.outputs, room.size, room.found_argument)
+        if error:
+            check(error)
         if self._staged:
             self.stream.hold(self._staged)
-        return outputs_from(outputs, min(found.value, program.most_outputs), self.stream)
+        result = outputs_from(room.outputs, min(room.found.value, room.size.value), self.stream)
+        self.program.rooms.give_back(room)
+        return result
 
     def cancel(self) -> None:
         """Ends it without running it."""

@@ -74,6 +74,7 @@ class Stream(Owned):
     """
 
     rank = Rank.STREAM
+    _held: Optional[HeldInputs] = None
 
     def __init__(self, device: Device, native: Any = None) -> None:
         handle = ctypes.c_uint64()
@@ -85,7 +86,6 @@ class Stream(Owned):
         self.device = device
         # What calls pass, made once.
         self._argument = ctypes.c_void_p(handle.value)
-        self._held: Optional[HeldInputs] = None
         self._own(handle.value)
         device.streams.add(self)
 
@@ -94,6 +94,14 @@ class Stream(Owned):
         if self._held is not None and not self.closed:
             self._held.let_go()
         super().close()
+
+    def __del__(self, *_: Any) -> None:
+        if self._held is not None and not self._closed:
+            try:
+                self._held.let_go()
+            except Exception:
+                pass  # the device is lost, and nobody is here to be told
+        super().__del__()
 
     def hold(self, tensors: List[Any]) -> None:
         """The work so far uses somebody's tensors: they stay until it is done."""

@@ -45,6 +45,23 @@ class DlpackTest(TreeTest):
         self.stream.synchronize()
         self.assertEqual(len(producer.deleted), 1)
 
+    def test_a_stream_that_is_dropped_waits_for_what_it_uses(self):
+        producer, stream = Producer(), self.device.stream()
+        done = []
+        stream.call_host(lambda: done.append(1))
+        tree = graphtree.Tree(self.device)
+
+        @tree.function
+        def add(on, x):
+            return self.plus(on, x, 1)
+
+        add(producer, stream=stream)
+        del stream
+        gc.collect()
+        self.assertEqual((done, len(producer.deleted)), ([1], 1))
+        add.close()
+        tree.close()
+
     def test_strides(self):
         dense = self.device.as_tensor(Producer(sizes=(1, 4), strides=(77, 1)))
         self.assertTrue(dense.layout.is_dense)

@@ -3,12 +3,14 @@
 One step of one function with one input and one output, on the host device: the step begins, the
 function is called, its output is dropped. The package's figure stands beside those of bindings that
 make no objects: ctypes alone, cffi, and a compiled one, where these are to be had. Batches of all
-take turns, since a machine drifts, and medians count. Each figure but the last is of the three
-calls together; the last is of the call and its output alone. The device runs its work at once, so
+take turns, since a machine drifts, and medians count. Each of these figures is of the three calls
+together; the last one is of the call and its output alone. A program's step is begun, staged with
+eight numbers of an array, and run, and its output is dropped. The device runs its work at once, so
 that no figure has a queue's waking up in it; the kernel does nothing.
 """
 
 import argparse
+import array
 import ctypes
 import importlib.util
 import os
@@ -19,7 +21,7 @@ import tempfile
 import time
 
 import graphtree
-from graphtree import Out, _interface, _library
+from graphtree import Key, KeyField, Out, Slot, _interface, _library
 
 _BATCH = 2000
 
@@ -117,6 +119,28 @@ def _by_compiled(tree, function, stream, x, source):
     return batch
 
 
+def _by_program(device, stream, kernel):
+    """A runtime, and a batch of steps of its one program."""
+    runtime = graphtree.Runtime([device])
+
+    @runtime.program(slots=[Slot("ids", "i32", (8,), rows=KeyField.TOKENS)])
+    def program(on, ids):
+        out = on.empty_like(ids)
+        on.launch(kernel, Out(out), block=8)
+        return out
+
+    key, ids = Key(tokens=8), array.array("i", range(8))
+    program.add_shapes([key])
+    program.record(stream)
+
+    def batch(count):
+        for _ in range(count):
+            with program.step(key, stream) as step:
+                step.stage(0, ids)
+                step.run()
+    return runtime, batch
+
+
 def _by_package(tree, function, x):
     def batch(count):
         for _ in range(count):
@@ -139,12 +163,14 @@ def main():
     parser.add_argument("--rounds", type=int, default=201)
     options = parser.parse_args()
     kernel, device, stream, tree, function, x = _world()
+    runtime, steps = _by_program(device, stream, kernel)
     rows = {
         "graphtree, a step": _by_package(tree, function, x),
         "ctypes alone": _by_ctypes(tree, function, stream, x),
         "cffi alone": _by_cffi(tree, function, stream, x),
         "compiled": _by_compiled(tree, function, stream, x, options.source),
     }
+    rows["a program's step"] = steps
     begin = tree.begin_step
     rows["begin_step"] = lambda count: [begin() for _ in range(count)]
     times = {name: [] for name, batch in rows.items() if batch is not None}
@@ -157,6 +183,9 @@ def main():
         print("%-28s %6.0f ns" % (name, median))
     if tree.last_call.route is not graphtree.Route.REPLAYED:
         print("the last call was no replay")
+        return 1
+    if set(runtime.stats.by_why) != {"hit"}:
+        print("a step was no replay: %r" % runtime.stats.by_why)
         return 1
     return 0
 
