@@ -199,15 +199,24 @@ def _is_at_home(device: Device, home: Tuple[int, int]) -> bool:
     return kind in (CUDA_HOST, CUDA_MANAGED) or (kind == CUDA and number == device.index)
 
 
+def _check_home(device: Device, owner: Any, home: Tuple[int, int]) -> None:
+    if _is_at_home(device, home):
+        return
+    kind, number = home
+    place = _PLACES.get(kind, "memory of DLPack's device type %d, number" % kind)
+    raise ValueError("a %s in %s%s is no tensor of device '%s'%s" % (
+        type(owner).__name__, place, "" if kind in (CPU, CUDA_HOST) else " %d" % number,
+        device.name, "; copy it there with device.tensor_from(...)" if kind == CPU else ""))
+
+
 def as_tensor(device: Device, owner: Any, stream: Optional[int] = None) -> Tensor:
-    """A Tensor of somebody's tensor, which is kept. One of another device is refused."""
+    """A Tensor of somebody's tensor, which is kept. One of another device is refused, before its
+    owner is asked for it: streams of this device would mean nothing there."""
+    where = getattr(owner, "__dlpack_device__", None)
+    if where is not None:
+        kind, number = where()
+        _check_home(device, owner, (int(kind), number))
     address, layout, keeps = look(owner, stream)
-    if not _is_at_home(device, keeps.home):
-        kind, number = keeps.home
-        place = _PLACES.get(kind, "memory of DLPack's device type %d, number" % kind)
-        raise ValueError("a %s in %s%s is no tensor of device '%s'%s" % (
-            type(owner).__name__, place, "" if kind in (CPU, CUDA_HOST) else " %d" % number,
-            device.name,
-            "; copy it there with device.tensor_from(...)" if kind == CPU else ""))
+    _check_home(device, owner, keeps.home)
     keeps.device = device
     return Tensor.at(address, layout, keeps)

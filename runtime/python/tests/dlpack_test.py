@@ -87,6 +87,30 @@ class OutTest(TreeTest):
         with self.assertRaisesRegex(BufferError, "a view of a Producer"):
             tensor.view((2,)).__dlpack__()
 
+    def test_a_consumer_on_a_gpu_waits_on_its_own_stream(self):
+        y = self.make()
+        self.device.is_host = False  # what a GPU's tensors go through; the work is the host's
+        try:
+            for consumer in (None, 1, 0, -1):
+                taken = Consumer(y.__dlpack__(stream=consumer))
+                self.assertEqual((taken.managed.tensor.device_type, y.__dlpack_device__()),
+                                 (2, (2, 0)))
+                taken.drop()
+            self.assertEqual(y.made_on, self.stream)
+            with self.assertRaisesRegex(AttributeError, "on a GPU"):
+                getattr(y, "__array_interface__")
+            with self.assertRaisesRegex(graphtree.InvalidArgument, "CUDA"):
+                getattr(y, "__cuda_array_interface__")  # it names the stream, which is the host's
+            x = self.words(1)
+            described = x.__cuda_array_interface__
+            self.assertEqual((described["shape"], described["typestr"], described["data"]),
+                             ((WORDS,), "<i4", (x.address, False)))
+            with self.assertRaisesRegex(ValueError, "host's memory is no tensor of device"):
+                self.device.as_tensor(Producer())
+        finally:
+            self.device.is_host = True
+        self.assertEqual(y.tolist(), [7] * WORDS)
+
     def test_what_is_refused(self):
         y = self.make()
         for wrong in ({"copy": True}, {"dl_device": (2, 0)}):
