@@ -2,7 +2,6 @@
 #include "allocator/foreign.h"
 
 #include <atomic>
-#include <chrono>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -160,7 +159,9 @@ class SlowAllocator : public ForeignAllocator {
  protected:
   absl::StatusOr<Address> Take(uint64_t, Stream&) override {
     is_taking = true;
-    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // Whoever goes has begun to, and is given the time to be done with it.
+    while (Installed(1) != nullptr) std::this_thread::yield();
+    for (int turn = 0; turn < 10000; ++turn) std::this_thread::yield();
     EXPECT_FALSE(has_gone_->load());
     return absl::ResourceExhaustedError("none");
   }

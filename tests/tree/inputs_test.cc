@@ -246,7 +246,7 @@ TEST_P(InputsTest, AnOpaqueInputIsHandedThroughAndNotCompared) {
   EXPECT_TRUE(watch.expired());
 }
 
-// Outputs may take the place of the inputs, and then the last handle of the object goes in the call.
+// Outputs may take the inputs' place, and then the last handle of the object goes in the call.
 TEST_P(InputsTest, AnOpaqueInputThatGoesWithinItsCall) {
   const FunctionId function = Register("opaque", {}, [](Launcher& on, Values& inputs) {
     return Values{Filled(on, static_cast<uint32_t>(inputs[0].opaque<int>()), kWords)};
