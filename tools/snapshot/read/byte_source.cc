@@ -37,7 +37,7 @@ absl::StatusOr<ByteSource> ByteSource::Open(const std::string& path) {
   struct stat about;
   if (fstat(source.file_, &about) == 0) {
     if (S_ISDIR(about.st_mode)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a snapshot file"));
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
     }
     if (S_ISREG(about.st_mode)) source.total_ = static_cast<uint64_t>(about.st_size);
   }

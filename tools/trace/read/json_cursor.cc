@@ -1,0 +1,283 @@
+// Tokens, and what they mean.
+#include "tools/trace/read/json_cursor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+
+namespace graphtree::trace {
+namespace {
+
+constexpr int kMostNesting = 256;
+constexpr size_t kMostWord = 400;
+constexpr int64_t kMostNs = int64_t{1} << 60;
+
+constexpr uint64_t kOnes = 0x0101010101010101u;
+constexpr uint64_t kHighs = 0x8080808080808080u;
+
+// Has one of the eight bytes the value? May be wrong behind the first that has.
+uint64_t Equal(uint64_t bytes, char value) {
+  const uint64_t zero = bytes ^ (kOnes * static_cast<uint8_t>(value));
+  return (zero - kOnes) & ~zero & kHighs;
+}
+
+// The first quote or backslash.
+const char* EndOfPlain(const char* p, const char* end) {
+  while (end - p >= 8) {
+    uint64_t bytes;
+    std::memcpy(&bytes, p, sizeof(bytes));
+    const uint64_t found = Equal(bytes, '"') | Equal(bytes, '\\');
+    if (found != 0) return p + (__builtin_ctzll(found) >> 3);
+    p += 8;
+  }
+  while (p != end && *p != '"' && *p != '\\') ++p;
+  return p;
+}
+
+bool IsWordCharacter(char c) {
+  return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || (c >= 'a' && c <= 'z') ||
+         (c >= 'A' && c <= 'Z');
+}
+
+int HexValue(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+// The four hexadecimal digits at i, or -1.
+int32_t UnitAt(absl::string_view raw, size_t i) {
+  if (i + 4 > raw.size()) return -1;
+  int32_t unit = 0;
+  for (size_t k = i; k < i + 4; ++k) {
+    const int value = HexValue(raw[k]);
+    if (value < 0) return -1;
+    unit = unit * 16 + value;
+  }
+  return unit;
+}
+
+void AppendUtf8(uint32_t code, std::string& text) {
+  const auto push = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
+  if (code < 0x80) {
+    push(code);
+  } else if (code < 0x800) {
+    push(0xc0 | code >> 6);
+    push(0x80 | (code & 0x3f));
+  } else if (code < 0x10000) {
+    push(0xe0 | code >> 12);
+    push(0x80 | (code >> 6 & 0x3f));
+    push(0x80 | (code & 0x3f));
+  } else {
+    push(0xf0 | code >> 18);
+    push(0x80 | (code >> 12 & 0x3f));
+    push(0x80 | (code >> 6 & 0x3f));
+    push(0x80 | (code & 0x3f));
+  }
+}
+
+// The escape whose `u` stands at i; returns the last character of it.
+size_t AppendUnit(absl::string_view raw, size_t i, std::string& text) {
+  constexpr uint32_t kReplacement = 0xfffd;
+  const int32_t unit = UnitAt(raw, i + 1);
+  if (unit < 0) {
+    AppendUtf8(kReplacement, text);
+    return i;
+  }
+  const bool is_high = unit >= 0xd800 && unit < 0xdc00;
+  if (is_high && i + 6 < raw.size() && raw[i + 5] == '\\' && raw[i + 6] == 'u') {
+    const int32_t low = UnitAt(raw, i + 7);
+    if (low >= 0xdc00 && low < 0xe000) {
+      AppendUtf8(0x10000u + (static_cast<uint32_t>(unit - 0xd800) << 10) +
+                     static_cast<uint32_t>(low - 0xdc00),
+                 text);
+      return i + 10;
+    }
+  }
+  const bool is_half = unit >= 0xd800 && unit < 0xe000;
+  AppendUtf8(is_half ? kReplacement : static_cast<uint32_t>(unit), text);
+  return i + 4;
+}
+
+int64_t Clamped(double value) {
+  if (std::isnan(value)) return 0;
+  constexpr double kMost = 9.2e18;
+  return static_cast<int64_t>(std::clamp(value, -kMost, kMost));
+}
+
+}  // namespace
+
+bool JsonCursor::Text(JsonText& text) {
+  if (!Expect('"', "a text in quotes is missing")) return false;
+  const char* const begin = p_;
+  text.is_escaped = false;
+  for (;;) {
+    p_ = EndOfPlain(p_, end_);
+    if (p_ == end_) break;
+    if (*p_ == '"') {
+      text.raw = {begin, static_cast<size_t>(p_ - begin)};
+      ++p_;
+      return true;
+    }
+    text.is_escaped = true;
+    if (end_ - p_ < 2) break;
+    p_ += 2;
+  }
+  more_ = true;
+  return false;
+}
+
+bool JsonCursor::NextItem(bool& is_first, bool& at_end) {
+  char c;
+  if (!Peek(c)) return false;
+  at_end = c == ']' || c == '}';
+  if (at_end) {
+    ++p_;
+    return true;
+  }
+  if (!is_first && !Expect(',', "a comma is missing")) return false;
+  is_first = false;
+  return true;
+}
+
+bool JsonCursor::NextKey(bool& is_first, absl::string_view& key, bool& at_end) {
+  JsonText text;
+  if (!NextItem(is_first, at_end)) return false;
+  if (at_end) return true;
+  if (!Text(text) || !Expect(':', "a colon after a key is missing")) return false;
+  key = text.raw;
+  return true;
+}
+
+bool JsonCursor::Word(absl::string_view& raw) {
+  char c;
+  if (!Peek(c)) return false;
+  const char* const begin = p_;
+  while (p_ != end_ && IsWordCharacter(*p_)) ++p_;
+  if (p_ == end_) {
+    more_ = true;
+    return false;
+  }
+  raw = {begin, static_cast<size_t>(p_ - begin)};
+  if (raw.empty()) return Fail("a value is missing");
+  if (raw.size() > kMostWord) return Fail("a number that never ends");
+  return true;
+}
+
+bool JsonCursor::SkipContainer() {
+  uint64_t is_object[kMostNesting / 64] = {};
+  int depth = 0;
+  do {
+    char c;
+    if (!Peek(c)) return false;
+    JsonText text;
+    absl::string_view word;
+    const bool opens = c == '{' || c == '[';
+    if (opens || c == '}' || c == ']') {
+      if (opens && depth == kMostNesting) return Fail("lists and objects nested too deep");
+      depth -= opens ? 0 : 1;
+      uint64_t& bits = is_object[depth / 64];
+      const uint64_t bit = uint64_t{1} << (depth % 64);
+      if (!opens && ((bits & bit) != 0) != (c == '}')) {
+        return Fail("a bracket that closes nothing");
+      }
+      if (opens) bits = c == '{' ? bits | bit : bits & ~bit;
+      depth += opens ? 1 : 0;
+      ++p_;
+    } else if (c == ',' || c == ':') {
+      ++p_;
+    } else if (!(c == '"' ? Text(text) : Word(word))) {
+      return false;
+    }
+  } while (depth > 0);
+  return true;
+}
+
+bool JsonCursor::Skip() {
+  char c;
+  if (!Peek(c)) return false;
+  JsonText text;
+  absl::string_view word;
+  if (c == '"') return Text(text);
+  return c == '{' || c == '[' ? SkipContainer() : Word(word);
+}
+
+bool JsonCursor::Value(absl::string_view& raw) {
+  char c;
+  if (!Peek(c)) return false;
+  const char* const begin = p_;
+  if (!Skip()) return false;
+  raw = {begin, static_cast<size_t>(p_ - begin)};
+  return true;
+}
+
+std::string Unescaped(absl::string_view raw) {
+  std::string text;
+  text.reserve(raw.size());
+  for (size_t i = 0; i < raw.size(); ++i) {
+    if (raw[i] != '\\' || i + 1 == raw.size()) {
+      text.push_back(raw[i]);
+      continue;
+    }
+    ++i;
+    switch (raw[i]) {
+      case 'b': text.push_back('\b'); break;
+      case 'f': text.push_back('\f'); break;
+      case 'n': text.push_back('\n'); break;
+      case 'r': text.push_back('\r'); break;
+      case 't': text.push_back('\t'); break;
+      case 'u': i = AppendUnit(raw, i, text); break;
+      default: text.push_back(raw[i]);
+    }
+  }
+  return text;
+}
+
+int64_t NanosecondsOf(absl::string_view microseconds) {
+  constexpr size_t kMostDigits = 15;  // times a thousand still fit in 2^60
+  size_t i = !microseconds.empty() && microseconds[0] == '-' ? 1 : 0;
+  const bool negative = i == 1;
+  int64_t ns = 0;
+  size_t digits = 0;
+  for (; i < microseconds.size() && absl::ascii_isdigit(microseconds[i]); ++i, ++digits) {
+    if (digits == kMostDigits) break;
+    ns = ns * 10 + (microseconds[i] - '0');
+  }
+  int64_t scale = 1000;
+  if (i < microseconds.size() && microseconds[i] == '.' && digits > 0) {
+    for (++i; i < microseconds.size() && absl::ascii_isdigit(microseconds[i]); ++i) {
+      if (scale == 1) continue;  // finer than a nanosecond
+      ns = ns * 10 + (microseconds[i] - '0');
+      scale /= 10;
+    }
+  }
+  if (i == microseconds.size() && digits > 0) return negative ? -ns * scale : ns * scale;
+  double value;
+  if (!absl::SimpleAtod(microseconds, &value) || std::isnan(value)) return 0;
+  constexpr double kMost = static_cast<double>(kMostNs);
+  return static_cast<int64_t>(std::clamp(std::round(value * 1000), -kMost, kMost));
+}
+
+int64_t IntegerOf(absl::string_view word) {
+  int64_t value;
+  double real;
+  if (absl::SimpleAtoi(word, &value)) return value;
+  return absl::SimpleAtod(word, &real) ? Clamped(real) : 0;
+}
+
+uint64_t UnsignedOf(absl::string_view word) {
+  uint64_t value;
+  return absl::SimpleAtoi(word, &value) ? value : static_cast<uint64_t>(IntegerOf(word));
+}
+
+double DoubleOf(absl::string_view word) {
+  double value;
+  return absl::SimpleAtod(word, &value) ? value : 0;
+}
+
+}  // namespace graphtree::trace
