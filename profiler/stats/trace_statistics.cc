@@ -185,6 +185,7 @@ void TraceStatistics::Close(const Launch& launch) {
   if (launch.has_call) {
     row->call.Add(launch.call_duration);
     row->latency.Add(latency);
+    row->waiting.Add(launch.idle_ns == kUnknown ? latency : std::min(latency, launch.idle_ns));
   }
 }
 

@@ -57,6 +57,9 @@ struct ReplayRow {
   uint64_t ops_of_first = 0;
   Distribution call = {}, latency = {}, wall = {}, work = {}, gaps = {};
   Distribution idle = {};  // of its stream, before it
+  // Of the latency, what its stream had nothing else to do in: the time that a launch that comes
+  // earlier, or is shorter, would save.
+  Distribution waiting = {};
   BatchMedians batches = {};  // of the wall time
 };
 

@@ -132,7 +132,7 @@ TEST(TraceReaderTest, RealGraphReplays) {
   for (const HostSpan& span : read->store.spans()) graph_launches += span.is_graph;
   EXPECT_EQ(graph_launches, 4u);
   EXPECT_EQ(read->store.notes().cut, "");
-  EXPECT_EQ(read->store.notes().left_out, 1u);  // the profiler's own span
+  EXPECT_EQ(read->store.notes().left_out, 0u);
 }
 
 // Triton's kernel says nothing itself: the host op with its external id does.

@@ -1,0 +1,8 @@
+// The list of profile verbs.
+#include "tools/profile/verbs.h"
+
+namespace graphtree::profile {
+
+std::vector<cli::Verb> ProfileVerbs() { return {ShowVerb(), DiffVerb()}; }
+
+}  // namespace graphtree::profile
