@@ -34,7 +34,7 @@ inline constexpr absl::string_view kFunction = "function";
 inline constexpr absl::string_view kTreeNode = "tree node";
 inline constexpr absl::string_view kProgram = "program";
 inline constexpr absl::string_view kShape = "shape";
-inline constexpr absl::string_view kScope = "scope";
+inline constexpr absl::string_view kScope = "scopes";  // PyTorch has a "scope" of its own
 inline constexpr absl::string_view kBytesRead = "bytes read";
 inline constexpr absl::string_view kBytesWritten = "bytes written";
 inline constexpr absl::string_view kSpanKind = "graphtree";  // of a host span: "patch"
@@ -61,6 +61,13 @@ inline absl::string_view CategoryOf(OpKind kind) {
     if (category.kind == kind) return category.name;
   }
   return "gpu_other";
+}
+
+inline bool IsOpCategory(absl::string_view name) {
+  for (const OpCategory& category : kOpCategories) {
+    if (category.name == name) return true;
+  }
+  return false;
 }
 
 // A call of the driver's interface, cuLaunchKernel, or of the runtime's, cudaLaunchKernel.

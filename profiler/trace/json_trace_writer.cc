@@ -108,12 +108,12 @@ void JsonTraceWriter::Metadata(absl::string_view kind, int64_t process, int64_t 
 }
 
 void JsonTraceWriter::NameLane(const DeviceOp& op, int64_t lane) {
+  if (named_lanes_.insert({op.device, lane}).second) {
+    Metadata("thread_name", op.device, lane, "name", JsonQuoted(LaneText(op, tables_, lane)));
+  }
   if (named_devices_.insert(op.device).second) {
     Metadata("process_labels", op.device, 0, "labels",
              JsonQuoted(absl::StrCat("GPU ", op.device)));
-  }
-  if (named_lanes_.insert({op.device, lane}).second) {
-    Metadata("thread_name", op.device, lane, "name", JsonQuoted(LaneText(op, tables_, lane)));
   }
 }
 
@@ -173,7 +173,8 @@ void JsonTraceWriter::Span(const HostSpan& span) {
   }
   if (span.identity != 0) {
     const Rendered& rendered = RenderedOf(span.identity);
-    if (tables_.identity(span.identity).name != span.name) {
+    const Identity& identity = tables_.identity(span.identity);
+    if (identity.name != span.name || identity.backend != 0) {
       out_.Member(json_keys::kKernelName).Raw(rendered.name);
     }
     out_.Raw(rendered.of_kernel);
@@ -207,6 +208,7 @@ void JsonTraceWriter::Instant(const Mark& mark) {
 
 void JsonTraceWriter::Lane(const LaneName& name) {
   const bool is_process = name.thread == kUnknown;
+  if (!is_process && !named_lanes_.insert({name.process, name.thread}).second) return;
   Metadata(is_process ? "process_name" : "thread_name", name.process,
            is_process ? 0 : name.thread, "name", Quoted(name.name));
 }

@@ -82,7 +82,7 @@ class JsonTraceWriter : public TraceListener {
   size_t rendered_bytes_ = 0;
   Rendered scratch_;
   absl::flat_hash_map<TextId, std::string> quoted_;
-  absl::flat_hash_set<std::pair<int32_t, int64_t>> named_lanes_;
+  absl::flat_hash_set<std::pair<int64_t, int64_t>> named_lanes_;  // process or device; thread
   absl::flat_hash_set<int32_t> named_devices_;
 };
 

@@ -3,6 +3,6 @@
 
 namespace graphtree::profile {
 
-std::vector<cli::Verb> ProfileVerbs() { return {ShowVerb(), DiffVerb()}; }
+std::vector<cli::Verb> ProfileVerbs() { return {ShowVerb(), DiffVerb(), ConvertVerb()}; }
 
 }  // namespace graphtree::profile

@@ -16,23 +16,29 @@ struct Field {
   Words word = nullptr;   // any value, as it stands there
   Texts text = nullptr;   // a text
   bool is_launch_fact = false;
+  bool is_of_ops = false;       // of a span it is somebody else's
+  bool is_of_metadata = false;  // likewise, of all but metadata
 };
+
+constexpr Field OfOps(absl::string_view key, Words word, Texts text = nullptr) {
+  return {key, word, text, false, true};
+}
 
 constexpr Field kArguments[] = {
     {json_keys::kExternal, &RawEvent::external},
     {json_keys::kCorrelation, &RawEvent::correlation},
-    {json_keys::kDevice, &RawEvent::device},
-    {json_keys::kContext, &RawEvent::context},
+    OfOps(json_keys::kDevice, &RawEvent::device),
+    OfOps(json_keys::kContext, &RawEvent::context),
     {json_keys::kStream, &RawEvent::stream},
-    {json_keys::kGraph, &RawEvent::graph},
-    {json_keys::kGraphNode, &RawEvent::graph_node},
-    {json_keys::kBytes, &RawEvent::bytes},
-    {json_keys::kSharedMemory, &RawEvent::shared_memory},
-    {json_keys::kTreeNode, &RawEvent::tree_node},
-    {json_keys::kBytesRead, &RawEvent::bytes_read},
-    {json_keys::kBytesWritten, &RawEvent::bytes_written},
-    {json_keys::kGrid, &RawEvent::grid},
-    {json_keys::kBlock, &RawEvent::block},
+    OfOps(json_keys::kGraph, &RawEvent::graph),
+    OfOps(json_keys::kGraphNode, &RawEvent::graph_node),
+    OfOps(json_keys::kBytes, &RawEvent::bytes),
+    OfOps(json_keys::kSharedMemory, &RawEvent::shared_memory),
+    OfOps(json_keys::kTreeNode, &RawEvent::tree_node),
+    OfOps(json_keys::kBytesRead, &RawEvent::bytes_read),
+    OfOps(json_keys::kBytesWritten, &RawEvent::bytes_written),
+    OfOps(json_keys::kGrid, &RawEvent::grid),
+    OfOps(json_keys::kBlock, &RawEvent::block),
     {json_keys::kInputDims, &RawEvent::input_dims, nullptr, true},
     {json_keys::kInputTypes, &RawEvent::input_types},
     {json_keys::kBackend, nullptr, &RawEvent::backend, true},
@@ -40,13 +46,12 @@ constexpr Field kArguments[] = {
     {json_keys::kHash, nullptr, &RawEvent::hash, true},
     {json_keys::kArguments, nullptr, &RawEvent::arguments, true},
     {json_keys::kKernelName, nullptr, &RawEvent::kernel_name},
-    {json_keys::kFunction, nullptr, &RawEvent::function},
-    {json_keys::kProgram, nullptr, &RawEvent::program},
-    {json_keys::kShape, nullptr, &RawEvent::shape},
-    {json_keys::kScope, nullptr, &RawEvent::scope},
+    OfOps(json_keys::kFunction, nullptr, &RawEvent::function),
+    OfOps(json_keys::kProgram, nullptr, &RawEvent::program),
+    OfOps(json_keys::kShape, nullptr, &RawEvent::shape),
+    OfOps(json_keys::kScope, nullptr, &RawEvent::scope),
     {json_keys::kSpanKind, nullptr, &RawEvent::span_kind},
-    {"name", nullptr, &RawEvent::lane_name},
-    {"labels", nullptr, &RawEvent::lane_name},
+    {"name", nullptr, &RawEvent::lane_name, false, false, true},
 };
 
 constexpr int kMostKeys = 8;        // of one length
@@ -76,12 +81,18 @@ const Field* FieldOf(absl::string_view key) {
   return nullptr;
 }
 
+bool IsOfEvent(const Field& field, const RawEvent& event) {
+  if (field.is_of_metadata) return event.phase.raw == "M";
+  if (!field.is_of_ops || event.category.raw.empty()) return true;
+  return json_keys::IsOpCategory(event.category.raw);
+}
+
 bool Argument(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   const char* const begin = key.data() - 1;  // its quote
   const Field* const field = FieldOf(key);
   char c;
   if (!cursor.Peek(c)) return false;
-  if (field != nullptr && (field->word != nullptr || c == '"')) {
+  if (field != nullptr && (field->word != nullptr || c == '"') && IsOfEvent(*field, event)) {
     event.has_launch_facts |= field->is_launch_fact;
     return field->word != nullptr ? cursor.Value(event.*(field->word))
                                   : cursor.Text(event.*(field->text));
@@ -95,7 +106,12 @@ bool Argument(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   }
   if (key == "memory bandwidth (GB/s)") return true;  // is computed again
   if (!event.extras.empty()) event.extras.push_back(',');
+  const size_t old_size = event.extras.size();
   event.extras.append(begin, static_cast<size_t>(value.data() + value.size() - begin));
+  // Line breaks between tokens, and what stands in texts although JSON forbids it.
+  for (size_t i = old_size; i < event.extras.size(); ++i) {
+    if (static_cast<uint8_t>(event.extras[i]) < ' ') event.extras[i] = ' ';
+  }
   return true;
 }
 

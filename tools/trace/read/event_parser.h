@@ -23,7 +23,7 @@ struct RawEvent {
       shared_memory, tree_node, bytes_read, bytes_written;
   absl::string_view grid, block, input_dims, input_types;  // JSON
   JsonText backend, file, hash, arguments, kernel_name, function, program, shape, scope, span_kind;
-  JsonText lane_name;               // "name" of metadata, or "labels"
+  JsonText lane_name;               // "name" of metadata
   absl::string_view first_key, first_word;  // the first argument that is a number: a counter's
   std::string extras;               // members of the arguments that are none of these
   bool has_launch_facts = false;    // one of backend, file, hash, arguments, input dims
