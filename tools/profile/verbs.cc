@@ -3,6 +3,6 @@
 
 namespace graphtree::profile {
 
-std::vector<cli::Verb> ProfileVerbs() { return {ShowVerb(), DiffVerb(), ConvertVerb()}; }
+std::vector<cli::Verb> ProfileVerbs() { return {ShowVerb(), DiffVerb(), ConvertVerb(), HtmlVerb()}; }
 
 }  // namespace graphtree::profile

@@ -27,11 +27,14 @@ std::string ShortSignature(absl::string_view signature) {
       signature, {{"(anonymous namespace)::", ""}, {"at::native::", ""}, {"c10::", ""}});
   std::string text;
   int depth = 0;
+  int brackets = 0;  // of parameters inside template arguments
   for (const char c : name) {
     if (c == '(' && depth == 0) break;
+    brackets += c == '(' ? 1 : 0;
     depth -= c == '>' && depth > 0 ? 1 : 0;
-    if (depth < 2) text.push_back(c);
-    if (c == '<' && ++depth == 2) text += "...";
+    if (depth < 2 && brackets == 0) text.push_back(c);
+    if (c == '<' && ++depth == 2 && brackets == 0) text += "...";
+    brackets -= c == ')' ? 1 : 0;
   }
   return text;
 }

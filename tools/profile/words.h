@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "profiler/stats/trace_statistics.h"
 #include "profiler/trace/records.h"

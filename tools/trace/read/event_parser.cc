@@ -73,10 +73,10 @@ struct ByLength {
 constexpr ByLength kByLength;
 
 const Field* FieldOf(absl::string_view key) {
-  if (key.size() > kMostKeyLength) return nullptr;
+  if (key.empty() || key.size() > kMostKeyLength) return nullptr;
   for (const Field* const field : kByLength.fields[key.size()]) {
     if (field == nullptr) return nullptr;
-    if (field->key == key) return field;
+    if (field->key[0] == key[0] && field->key == key) return field;
   }
   return nullptr;
 }
@@ -137,15 +137,20 @@ bool TextOrSkip(JsonCursor& cursor, JsonText& text) {
 }
 
 bool Member(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
-  if (key == "args") return Arguments(cursor, event);
-  if (key == "ts") return cursor.Value(event.time);
-  if (key == "dur") return cursor.Value(event.duration);
-  if (key == "pid") return cursor.Value(event.process);
-  if (key == "tid") return cursor.Value(event.thread);
-  if (key == "ph") return TextOrSkip(cursor, event.phase);
-  if (key == "cat") return TextOrSkip(cursor, event.category);
-  if (key == "name") return TextOrSkip(cursor, event.name);
-  return cursor.Skip();
+  // The first letter tells nearly all apart.
+  switch (key.empty() ? '\0' : key[0]) {
+    case 'a': return key == "args" ? Arguments(cursor, event) : cursor.Skip();
+    case 'c': return key == "cat" ? TextOrSkip(cursor, event.category) : cursor.Skip();
+    case 'd': return key == "dur" ? cursor.Value(event.duration) : cursor.Skip();
+    case 'n': return key == "name" ? TextOrSkip(cursor, event.name) : cursor.Skip();
+    case 'p':
+      if (key == "pid") return cursor.Value(event.process);
+      return key == "ph" ? TextOrSkip(cursor, event.phase) : cursor.Skip();
+    case 't':
+      if (key == "tid") return cursor.Value(event.thread);
+      return key == "ts" ? cursor.Value(event.time) : cursor.Skip();
+    default: return cursor.Skip();
+  }
 }
 
 }  // namespace

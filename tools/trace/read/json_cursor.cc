@@ -104,6 +104,17 @@ size_t AppendUnit(absl::string_view raw, size_t i, std::string& text) {
   return i + 4;
 }
 
+// A whole number of so few digits that it fits, as nearly all are.
+bool IsPlain(absl::string_view word, int64_t& value) {
+  constexpr size_t kFits = 18;
+  if (word.empty() || word.size() > kFits) return false;
+  for (const char c : word) {
+    if (!absl::ascii_isdigit(c)) return false;
+    value = value * 10 + (c - '0');
+  }
+  return true;
+}
+
 int64_t Clamped(double value) {
   if (std::isnan(value)) return 0;
   constexpr double kMost = 9.2e18;
@@ -264,14 +275,17 @@ int64_t NanosecondsOf(absl::string_view microseconds) {
 }
 
 int64_t IntegerOf(absl::string_view word) {
-  int64_t value;
+  int64_t value = 0;
   double real;
+  if (IsPlain(word, value)) return value;
   if (absl::SimpleAtoi(word, &value)) return value;
   return absl::SimpleAtod(word, &real) ? Clamped(real) : 0;
 }
 
 uint64_t UnsignedOf(absl::string_view word) {
+  int64_t plain = 0;
   uint64_t value;
+  if (IsPlain(word, plain)) return static_cast<uint64_t>(plain);
   return absl::SimpleAtoi(word, &value) ? value : static_cast<uint64_t>(IntegerOf(word));
 }
 

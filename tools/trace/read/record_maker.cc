@@ -73,28 +73,37 @@ TextId RecordMaker::TextOf(const JsonText& text) {
   return tables_.Text(scratch_);
 }
 
+TextId RecordMaker::TextOf(const JsonText& text, Memo& memo) {
+  if (text.is_escaped) return TextOf(text);
+  if (text.raw != memo.text) {
+    memo.id = tables_.Text(text.raw);
+    memo.text = memo.id == 0 ? absl::string_view() : tables_.text(memo.id);
+  }
+  return memo.id;
+}
+
 int64_t RecordMaker::TimeOf(absl::string_view microseconds) const {
   return std::clamp(base_ns_, -kMostBase, kMostBase) + NanosecondsOf(microseconds);
 }
 
 Identity RecordMaker::LaunchFactsOf(const RawEvent& event) {
   Identity identity;
-  identity.backend = TextOf(event.backend);
-  identity.file = TextOf(event.file);
-  identity.hash = TextOf(event.hash);
-  identity.arguments = TextOf(event.arguments);
-  identity.input_dims = tables_.Text(event.input_dims);
-  identity.input_types = tables_.Text(event.input_types);
+  identity.backend = TextOf(event.backend, backend_);
+  identity.file = TextOf(event.file, file_);
+  identity.hash = TextOf(event.hash, hash_);
+  identity.arguments = TextOf(event.arguments, arguments_);
+  identity.input_dims = TextOf({event.input_dims}, input_dims_);
+  identity.input_types = TextOf({event.input_types}, input_types_);
   return identity;
 }
 
 Identity RecordMaker::IdentityOf(const RawEvent& event) {
   Identity identity = LaunchFactsOf(event);
   identity.name = TextOf(event.name);
-  identity.function = TextOf(event.function);
-  identity.program = TextOf(event.program);
-  identity.shape = TextOf(event.shape);
-  identity.scope = TextOf(event.scope);
+  identity.function = TextOf(event.function, function_);
+  identity.program = TextOf(event.program, program_);
+  identity.shape = TextOf(event.shape, shape_);
+  identity.scope = TextOf(event.scope, scope_);
   identity.tree_node = KnownOr(event.tree_node);
   identity.bytes_read = KnownOr(event.bytes_read);
   identity.bytes_written = KnownOr(event.bytes_written);

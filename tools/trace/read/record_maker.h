@@ -38,7 +38,14 @@ class RecordMaker {
   };
   using FactsMap = absl::flat_hash_map<uint64_t, Facts>;
 
+  // The same field of the next op is most often the same text: comparing is cheaper than hashing.
+  struct Memo {
+    absl::string_view text = {};
+    TextId id = 0;
+  };
+
   TextId TextOf(const JsonText& text);
+  TextId TextOf(const JsonText& text, Memo& memo);
   int64_t TimeOf(absl::string_view microseconds) const;
   Identity LaunchFactsOf(const RawEvent& event);
   Identity IdentityOf(const RawEvent& event);
@@ -58,6 +65,8 @@ class RecordMaker {
   FactsMap by_correlation_;
   FactsMap by_external_;
   std::string scratch_;
+  Memo backend_, file_, hash_, arguments_, input_dims_, input_types_;
+  Memo function_, program_, shape_, scope_;
 };
 
 }  // namespace graphtree::trace
