@@ -4,9 +4,9 @@
 //   batches  [  median  ][  median  ][  median  ][  median  ]        at most 32
 //
 // Ten thousand replays a second apart in time are no ten thousand independent measurements: clocks
-// rise and fall, neighbours come and go. What two traces differ by is therefore held against how far
-// the medians of whole stretches of one trace lie apart. When there are too many batches two become
-// one and each covers twice as long, so the memory is fixed. Not safe for concurrent use.
+// rise and fall, neighbours come and go. What two traces differ by is therefore held against how
+// far the medians of whole stretches of one trace lie apart. When there are too many batches two
+// become one and each covers twice as long, so the memory is fixed. Not safe for concurrent use.
 #ifndef GRAPHTREE_PROFILER_STATS_BATCH_MEDIANS_H_
 #define GRAPHTREE_PROFILER_STATS_BATCH_MEDIANS_H_
 

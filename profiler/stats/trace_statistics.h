@@ -1,7 +1,8 @@
 // TraceStatistics: what a trace says in numbers, collected while its records pass.
 //
 //   launch call      |======|                                     `call`
-//   latency          |----------|                                 `latency`: call's begin to first op
+//   latency          |----------|                                 `latency`: call's begin to first
+// op
 //   ops                         |==A==|  |=B=||===C===|
 //   wall                        |---------------------|           `wall`: first begin to last end
 //   work                        |=====|  |============|           `work`: at least one op runs
@@ -12,10 +13,10 @@
 // PyTorch's traces on CUDA 13.0 name neither. An op's row is what it is (Identity) and its place in
 // the graph.
 //
-// A launch and its ops may come in any order, with others in between; launches wait for their ops in
-// a window of kOpenLaunches. Each table has a limit; what found no room is counted. So memory is
-// bounded, whatever the trace. Ops of one launch are expected in the order of their begins, as every
-// profiler hands them over; where they are not, work is overestimated.
+// A launch and its ops may come in any order, with others in between; launches wait for their ops
+// in a window of kOpenLaunches. Each table has a limit; what found no room is counted. So memory is
+// bounded, whatever the trace. Ops of one launch are expected in the order of their begins, as
+// every profiler hands them over; where they are not, work is overestimated.
 //
 // Not safe for concurrent use. A record costs some tens of nanoseconds.
 #ifndef GRAPHTREE_PROFILER_STATS_TRACE_STATISTICS_H_

@@ -108,7 +108,8 @@ TEST(TraceStatisticsTest, GraphsWithoutIdsAreToldApartByTheirOps) {
   const auto launch = [&](uint64_t correlation, const std::vector<std::string>& names) {
     statistics.Span({.correlation = correlation, .kind = SpanKind::kLaunch, .is_graph = true});
     for (const std::string& name : names) {
-      statistics.Op({.correlation = correlation, .identity = tables.Intern({.name = tables.Text(name)})});
+      const IdentityId id = tables.Intern({.name = tables.Text(name)});
+      statistics.Op({.correlation = correlation, .identity = id});
     }
   };
   launch(1, {"a", "b"});

@@ -45,7 +45,8 @@ class EventText {
     return Member(key).Number(value);
   }
 
-  // An object whose members come between the two calls, by Member or as text that begins with a comma.
+  // An object whose members come between the two calls, by Member or as text that begins with a
+  // comma.
   size_t Open() const { return text_.size(); }
   void Close(size_t opened) {
     if (text_.size() == opened) {

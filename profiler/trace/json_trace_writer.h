@@ -8,8 +8,8 @@
 //   {"ph":"f","id":7, ... "ac2g"}
 //   ],"graphtreeNotes":{...}}
 //
-// One pass, one event a line: what is there of a file that was cut off can be read. Times count from
-// the header's base, since a double of microseconds since 1970 has no room for nanoseconds.
+// One pass, one event a line: what is there of a file that was cut off can be read. Times count
+// from the header's base, since a double of microseconds since 1970 has no room for nanoseconds.
 //
 // An op that was launched alone has its kernel's file, hash and arguments on the launch's event, as
 // PyTorch does: exactly one event for a launch. An op of a graph has them itself, since nobody

@@ -3,8 +3,8 @@
 //   file = packet packet packet ...      packet = tag, length, { timestamp, event, new names }
 //
 // A packet is whole or not there, so a file that ends anywhere is readable up to its last packet,
-// and a trace can be appended to while it is taken. Names go into the file once and are numbers from
-// there on; the numbers are the TextIds of the trace's tables. The field numbers are those of
+// and a trace can be appended to while it is taken. Names go into the file once and are numbers
+// from there on; the numbers are the TextIds of the trace's tables. The field numbers are those of
 // Perfetto's trace_packet.proto, track_event.proto and interned_data.proto.
 //
 // The wire format is protozero's, a library of headers alone: Google's own has a run time that must

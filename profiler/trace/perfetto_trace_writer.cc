@@ -75,7 +75,8 @@ uint64_t PerfettoTraceWriter::ThreadTrack(int64_t process, int64_t thread) {
   if (of_process == 0) {
     of_process = NewTrack({.name = LaneNameOf(process, kUnknown), .process = process});
   }
-  return track = NewTrack({.name = LaneNameOf(process, thread), .process = process, .thread = thread});
+  track = NewTrack({.name = LaneNameOf(process, thread), .process = process, .thread = thread});
+  return track;
 }
 
 void PerfettoTraceWriter::AddText(absl::string_view name, TextId id) {
@@ -217,7 +218,9 @@ void PerfettoTraceWriter::End(const TraceNotes& notes) {
   if (notes.dropped_records != 0) {
     note(absl::StrCat(notes.dropped_records, " records were dropped"));
   }
-  if (notes.unmatched_ops != 0) note(absl::StrCat(notes.unmatched_ops, " ops are not told by name"));
+  if (notes.unmatched_ops != 0) {
+    note(absl::StrCat(notes.unmatched_ops, " ops are not told by name"));
+  }
   if (notes.left_out != 0) note(absl::StrCat(notes.left_out, " events of the source left out"));
   if (!notes.cut.empty()) note(absl::StrCat("cut: ", notes.cut));
   if (notes.drift_ppm != 0) note(absl::StrCat("clock drift: ", notes.drift_ppm, " ppm"));

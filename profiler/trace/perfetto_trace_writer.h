@@ -1,5 +1,5 @@
-// PerfettoTraceWriter: a trace in Perfetto's own format: smaller than JSON, exact to the nanosecond,
-// and readable up to its last packet wherever it ends.
+// PerfettoTraceWriter: a trace in Perfetto's own format: smaller than JSON, exact to the
+// nanosecond, and readable up to its last packet wherever it ends.
 //
 //   process 4711          GPU 0
 //     thread 12             stream 3
@@ -7,9 +7,9 @@
 //          `----- flow ---->|       stream 3 (2)
 //                                     |norm|        what overlaps on a stream has a line of its own
 //
-// Perfetto stacks what lies in one track, so ops of a graph that run side by side would seem nested:
-// each takes the first line of its stream that is free. The arrow of a launch leads to its first op;
-// all its ops have its correlation number. Not safe for concurrent use.
+// Perfetto stacks what lies in one track, so ops of a graph that run side by side would seem
+// nested: each takes the first line of its stream that is free. The arrow of a launch leads to its
+// first op; all its ops have its correlation number. Not safe for concurrent use.
 #ifndef GRAPHTREE_PROFILER_TRACE_PERFETTO_TRACE_WRITER_H_
 #define GRAPHTREE_PROFILER_TRACE_PERFETTO_TRACE_WRITER_H_
 

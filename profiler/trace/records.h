@@ -8,13 +8,13 @@
 //
 // Whoever makes a trace (hooks of the library, records of CUPTI, a reader of a file) calls a
 // TraceListener record by record; whoever uses one (a writer, statistics, a store) is a
-// TraceListener. So a trace of any length passes in bounded memory, and each writer can stand behind
-// each source.
+// TraceListener. So a trace of any length passes in bounded memory, and each writer can stand
+// behind each source.
 //
 // What an op is, is said once, in an Identity that records name by a number (tables.h): a replay of
-// a thousand ops costs a thousand small records and nothing more. The arrow from a launch to its ops
-// is their common correlation number, so it needs no record of its own; ops of a graph share their
-// launch's. Times are nanoseconds of one clock.
+// a thousand ops costs a thousand small records and nothing more. The arrow from a launch to its
+// ops is their common correlation number, so it needs no record of its own; ops of a graph share
+// their launch's. Times are nanoseconds of one clock.
 //
 // Plain values. A listener is called by one thread at a time.
 #ifndef GRAPHTREE_PROFILER_TRACE_RECORDS_H_

@@ -1,7 +1,7 @@
 // TraceSink: where a writer's bytes go, and FileSink, a file that grows while the trace does.
 //
-// A writer hands over whole pieces (packets, lines of JSON), so what is in the file after a crash is
-// readable up to the last piece. A sink keeps its first failure and drops what comes after it: a
+// A writer hands over whole pieces (packets, lines of JSON), so what is in the file after a crash
+// is readable up to the last piece. A sink keeps its first failure and drops what comes after it: a
 // full disk ends the trace, with the reason in `status`, and nothing else.
 //
 // Not safe for concurrent use.

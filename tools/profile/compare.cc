@@ -151,8 +151,8 @@ std::map<std::string, Sample> ReplaysOf(const TraceStatistics& statistics) {
     // An id of a graph or node is only of its own trace.
     const absl::string_view function = statistics.tables().text(row.function);
     const std::string name =
-        absl::StrCat(function.empty() ? "graph" : function, " of ", row.ops_of_first, " ops, first ",
-                     OpName(statistics.tables(), row.first_op));
+        absl::StrCat(function.empty() ? "graph" : function, " of ", row.ops_of_first,
+                     " ops, first ", OpName(statistics.tables(), row.first_op));
     rows[name].push_back(&row);
   }
   std::map<std::string, Sample> samples;

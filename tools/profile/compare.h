@@ -7,8 +7,8 @@
 //   - the change is more than twice what the median wanders by inside each of the two traces, from
 //     stretch to stretch of time (batch_medians.h). Where a trace is too short for stretches, it is
 //     more than the middle half of its durations is wide.
-// So a clock that drifts, or a neighbour that comes and goes, is not called a difference. With fewer
-// than `least_count` durations nothing is said.
+// So a clock that drifts, or a neighbour that comes and goes, is not called a difference. With
+// fewer than `least_count` durations nothing is said.
 //
 // Ops are the same op when their name, function, program, shape, scope, input sizes and grid are,
 // and their place in the graph; where places differ, all of one name and so on are taken together.

@@ -1,7 +1,8 @@
 // The page that `profile html` writes: one file with everything in it.
 //
 //   <style> ... </style>                 tools/profile/page/style.css
-//   <script id="data"> {...} </script>   kinds of replays with their ops' times, ops, warnings (JSON)
+//   <script id="data"> {...} </script>   kinds of replays with their ops' times, ops, warnings
+// (JSON)
 //   <script> ... </script>               tools/profile/page/source
 //
 // The page asks nothing from a network.

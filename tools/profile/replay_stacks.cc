@@ -153,8 +153,8 @@ std::vector<ReplayKind> StackReplays(const TraceStore& store, const TraceTables&
   std::stable_sort(sized.begin(), sized.end(),
                    [](const auto& a, const auto& b) { return a.first > b.first; });
   std::vector<ReplayKind> kinds;
-  const double share =
-      std::min(1.0, static_cast<double>(most_cells) / static_cast<double>(std::max<size_t>(1, cells)));
+  const double share = std::min(1.0, static_cast<double>(most_cells) /
+                                         static_cast<double>(std::max<size_t>(1, cells)));
   for (auto& [total, kind] : sized) {
     constexpr size_t kLeast = 8;
     Thin(kind, std::max(kLeast, static_cast<size_t>(share * static_cast<double>(kind.count))));

@@ -5,8 +5,8 @@
 //     replay 1                           |--|   |---|  |--------------|      the slow one
 //
 // Replays are of one kind when they belong together (TraceStatistics) and run the same ops in the
-// same order. Where there are more than a page can hold, the slowest stay, and of the others an even
-// choice; how many there were is told. Pure.
+// same order. Where there are more than a page can hold, the slowest stay, and of the others an
+// even choice; how many there were is told. Pure.
 #ifndef GRAPHTREE_TOOLS_PROFILE_REPLAY_STACKS_H_
 #define GRAPHTREE_TOOLS_PROFILE_REPLAY_STACKS_H_
 

@@ -172,7 +172,8 @@ std::string SpansText(const TraceStatistics& statistics, const ShowOptions& opti
     const bool is_ours = rows[i]->kind != trace::SpanKind::kOther;
     table.Add({TimeText(times.sum()), Count(times.count()),
                TimeText(static_cast<double>(times.min())), TimeText(times.mean()), Median(times),
-               Late(times), is_ours ? absl::StrCat(name, "  (", NameOf(rows[i]->kind), ")") : name});
+               Late(times),
+               is_ours ? absl::StrCat(name, "  (", NameOf(rows[i]->kind), ")") : name});
   }
   return absl::StrCat(Title("Host, time with what is inside", look), table.Render(look),
                       More(rows.size(), shown, "names"));

@@ -3,6 +3,8 @@
 
 namespace graphtree::profile {
 
-std::vector<cli::Verb> ProfileVerbs() { return {ShowVerb(), DiffVerb(), ConvertVerb(), HtmlVerb()}; }
+std::vector<cli::Verb> ProfileVerbs() {
+  return {ShowVerb(), DiffVerb(), ConvertVerb(), HtmlVerb()};
+}
 
 }  // namespace graphtree::profile

@@ -1,6 +1,6 @@
 """Perfetto's protobuf, read by a table of its fields: what a schema says, and nothing of ours.
 
-  packets = read_trace(data)      # a list of dictionaries by field name; stops at the last whole one
+  packets = read_trace(data)   # a list of dictionaries by field name; stops at the last whole one
 
 The numbers are those of Perfetto's trace_packet.proto, track_event.proto, track_descriptor.proto,
 debug_annotation.proto and interned_data.proto. A field that is not in the table is an error.

@@ -38,7 +38,7 @@ const char* OtherKind(absl::string_view head) {
   const size_t first = head.find_first_not_of(" \n\r\t");
   if (!head.empty() && head[0] == '\n' && first != head.npos && head[first] != '{' &&
       head[first] != '[') {
-    return "it looks like Perfetto's protobuf, which Perfetto opens; show and convert read the JSON";
+    return "it looks like Perfetto's protobuf, which Perfetto opens; what is read here is JSON";
   }
   return nullptr;
 }
@@ -74,17 +74,19 @@ class TraceReader {
   bool is_array_ = false;    // the list of events alone
   bool has_events_ = false;  // `traceEvents` was there
   bool has_begun_ = false;
+  bool is_cut_ = false;  // this file; the notes may tell of the one that it was made from
   uint64_t events_ = 0;
   absl::Status status_;  // of reading the file
 };
 
 TraceReader::Step TraceReader::Cut(absl::string_view why) {
-  if (notes_.cut.empty()) notes_.cut = std::string(why);
+  is_cut_ = true;
+  notes_.cut = std::string(why);
   return Step::kCut;
 }
 
-// Runs the parser over the window; reads more, and runs it again from where it began, as long as the
-// window ends too early. kDone moves on.
+// Runs the parser over the window; reads more, and runs it again from where it began, as long as
+// the window ends too early. kDone moves on.
 template <typename Parse>
 TraceReader::Step TraceReader::Piece(const Parse& parse) {
   for (;;) {
@@ -176,7 +178,9 @@ TraceReader::Step TraceReader::ReadNotes() {
       if (key == "unmatched ops") notes.unmatched_ops = UnsignedOf(value);
       if (key == "left out") notes.left_out = UnsignedOf(value);
       if (key == "clock drift (ppm)") notes.drift_ppm = DoubleOf(value);
-      if (key == "cut" && value.size() > 2) notes.cut = Unescaped(value.substr(1, value.size() - 2));
+      if (key == "cut" && value.size() > 2 && value[0] == '"') {
+        notes.cut = Unescaped(value.substr(1, value.size() - 2));
+      }
       if (key != "remarks" || value[0] != '[') continue;
       JsonCursor list(value.data() + 1, value.data() + value.size());
       bool first = true;
@@ -249,7 +253,7 @@ absl::Status TraceReader::Run() {
     return absl::InvalidArgumentError(absl::StrCat(
         "this is no trace: ", notes_.cut.empty() ? "its JSON has no `traceEvents`" : notes_.cut));
   }
-  if (events_ == 0 && !notes_.cut.empty()) {
+  if (events_ == 0 && is_cut_) {
     return absl::InvalidArgumentError(absl::StrCat("there is no event to show: ", notes_.cut));
   }
   BeginOnce();

@@ -164,8 +164,8 @@ TEST(TraceReaderTest, ForeignArgumentsStayWithTheirSpan) {
 
 TEST(TraceReaderTest, BothSpellingsOfANodeIdMeanTheSame) {
   const auto event = [](const char* arguments) {
-    return absl::StrCat("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\",\"ts\":1,"
-                        "\"dur\":1,\"pid\":0,\"tid\":7,\"args\":{",
+    return absl::StrCat("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
+                        "\"ts\":1,\"dur\":1,\"pid\":0,\"tid\":7,\"args\":{",
                         arguments, "}}]}");
   };
   for (const char* arguments : {"\"graph id\":3,\"graph node id\":2",
