@@ -7,6 +7,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "profiler/trace/records.h"
+#include "profiler/trace/tables.h"
 #include "tools/profile/words.h"
 
 namespace graphtree::profile {

@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "profiler/stats/batch_medians.h"
+#include "profiler/stats/trace_statistics.h"
 #include "profiler/trace/records.h"
 #include "profiler/trace/sample_trace.h"
 #include "profiler/trace/tables.h"

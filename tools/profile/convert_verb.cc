@@ -12,6 +12,7 @@
 #include "profiler/trace/json_trace_writer.h"
 #include "profiler/trace/lanes.h"
 #include "profiler/trace/perfetto_trace_writer.h"
+#include "profiler/trace/records.h"
 #include "profiler/trace/sink.h"
 #include "profiler/trace/tables.h"
 #include "tools/cli/arguments.h"

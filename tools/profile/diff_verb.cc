@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "device/base/json_writer.h"
+#include "profiler/stats/distribution.h"
 #include "profiler/stats/trace_statistics.h"
 #include "profiler/trace/tables.h"
 #include "tools/cli/arguments.h"

@@ -7,6 +7,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "profiler/trace/records.h"
+#include "profiler/trace/tables.h"
 #include "tools/memory/text.h"
 #include "tools/profile/words.h"
 

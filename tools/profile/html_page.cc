@@ -7,6 +7,7 @@
 #include "absl/strings/str_replace.h"
 #include "device/base/json_writer.h"
 #include "device/base/version.h"
+#include "profiler/trace/records.h"
 #include "tools/profile/page/parts.h"
 #include "tools/profile/words.h"
 

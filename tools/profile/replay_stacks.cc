@@ -7,6 +7,7 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "profiler/stats/trace_statistics.h"
 #include "tools/profile/words.h"
 
 namespace graphtree::profile {

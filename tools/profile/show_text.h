@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "profiler/stats/distribution.h"
 #include "profiler/stats/trace_statistics.h"
+#include "profiler/trace/records.h"
 #include "tools/memory/text.h"
 
 namespace graphtree::profile {

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "gtest/gtest.h"
+#include "profiler/stats/trace_statistics.h"
 #include "profiler/trace/records.h"
 #include "profiler/trace/tables.h"
 
