@@ -61,8 +61,8 @@ TraceStatistics::Launch* TraceStatistics::Open(uint64_t correlation) {
   return &open_[correlation];
 }
 
-// How long the stream did nothing before the op; kUnknown for the first of a stream.
-int64_t TraceStatistics::StreamGap(const DeviceOp& op) {
+// When the stream's last op before this one ends; kUnknown for the first of a stream.
+int64_t TraceStatistics::EndBefore(const DeviceOp& op) {
   const auto key = std::make_pair(op.device, op.stream);
   const int64_t end = op.start_ns + op.duration_ns;
   const auto found = stream_ends_.find(key);
@@ -70,26 +70,32 @@ int64_t TraceStatistics::StreamGap(const DeviceOp& op) {
     if (stream_ends_.size() < kMostRows) stream_ends_[key] = end;
     return kUnknown;
   }
-  const int64_t gap = std::max<int64_t>(0, op.start_ns - found->second);
+  const int64_t before = found->second;
   found->second = std::max(found->second, end);
-  return gap;
+  return before;
+}
+
+double TraceStatistics::BusyOf(const Stay& stay, Device& device) {
+  const int64_t from = std::max(device.end_ns, stay.start_ns);
+  device.end_ns = std::max(device.end_ns, stay.end_ns);
+  return static_cast<double>(std::max<int64_t>(0, stay.end_ns - from));
 }
 
 void TraceStatistics::AddBusy(const DeviceOp& op) {
-  const int64_t end = op.start_ns + op.duration_ns;
-  const auto [found, is_new] = device_ends_.try_emplace(op.device, op.start_ns);
-  if (end > found->second) {
-    busy_ns_ += static_cast<double>(end - std::max(found->second, op.start_ns));
-    found->second = end;
+  constexpr size_t kMostDevices = 1024;
+  if (devices_.size() >= kMostDevices && !devices_.contains(op.device)) return;
+  Device& device = devices_[op.device];
+  Stay leaves;
+  if (device.coming.Push({op.start_ns, op.start_ns + op.duration_ns, 0}, leaves)) {
+    busy_ns_ += BusyOf(leaves, device);
   }
-  if (is_new && device_ends_.size() > kMostRows) device_ends_.clear();
 }
 
 void TraceStatistics::Op(const DeviceOp& op) {
   ++op_count_;
   Extend(op.start_ns, op.start_ns + op.duration_ns);
   if (!IsWork(op.kind)) return;
-  const int64_t gap = StreamGap(op);
+  const int64_t end_before = EndBefore(op);
   AddBusy(op);
   OpRow* const row = RowOf(op);
   if (row == nullptr) return;
@@ -101,35 +107,46 @@ void TraceStatistics::Op(const DeviceOp& op) {
   }
   if (op.correlation == 0) {
     ++without_launch_;
-    if (gap != kUnknown) row->gap.Add(gap);
+    if (end_before != kUnknown) row->gap.Add(op.start_ns - end_before);
     return;
   }
-  AddToLaunch(op, *row, *Open(op.correlation), gap);
+  AddToLaunch(op, *row, *Open(op.correlation), end_before);
 }
 
 void TraceStatistics::AddToLaunch(const DeviceOp& op, OpRow& row, Launch& launch,
-                                  int64_t stream_gap) {
-  const int64_t end = op.start_ns + op.duration_ns;
+                                  int64_t end_before) {
   if (launch.ops == 0) {
-    launch.first_ns = op.start_ns;
-    launch.last_end = op.start_ns;
-    launch.first_op = op.identity;
+    launch.end_before = end_before;
     launch.graph = op.graph;
-    launch.idle_ns = stream_gap;
-    if (stream_gap != kUnknown) row.gap.Add(stream_gap);
-  } else {
-    const int64_t gap = std::max<int64_t>(0, op.start_ns - launch.last_end);
-    row.gap.Add(gap);
-    if (launch.has_row) AddPair(ops_[launch.last_op], row, gap);
   }
-  launch.first_ns = std::min(launch.first_ns, op.start_ns);
-  launch.work_ns += std::max<int64_t>(0, end - std::max(op.start_ns, launch.last_end));
-  launch.last_end = std::max(launch.last_end, end);
-  launch.is_graph |= op.graph_node != 0 || op.graph != 0;
-  launch.signature = Mixed(launch.signature, tables_.identity(op.identity).name);
-  launch.last_op = static_cast<uint32_t>(&row - ops_.data());
-  launch.has_row = true;
   ++launch.ops;
+  launch.is_graph |= op.graph_node != 0 || op.graph != 0;
+  Stay leaves;
+  const uint32_t index = static_cast<uint32_t>(&row - ops_.data());
+  if (launch.coming.Push({op.start_ns, op.start_ns + op.duration_ns, index}, leaves)) {
+    Run(leaves, launch);
+  }
+}
+
+// The next op of a launch, in the order of their begins.
+void TraceStatistics::Run(const Stay& stay, Launch& launch) {
+  OpRow& row = ops_[stay.row];
+  if (!launch.has_row) {
+    launch.first_ns = launch.last_end = stay.start_ns;
+    launch.first_op = row.identity;
+    if (launch.end_before != kUnknown) row.gap.Add(stay.start_ns - launch.end_before);
+  } else {
+    const int64_t gap = std::max<int64_t>(0, stay.start_ns - launch.last_end);
+    row.gap.Add(gap);
+    AddPair(ops_[launch.last_op], row, gap);
+  }
+  launch.has_row = true;
+  launch.last_op = stay.row;
+  launch.first_ns = std::min(launch.first_ns, stay.start_ns);
+  launch.work_ns +=
+      std::max<int64_t>(0, stay.end_ns - std::max(stay.start_ns, launch.last_end));
+  launch.last_end = std::max(launch.last_end, stay.end_ns);
+  launch.signature = Mixed(launch.signature, tables_.identity(row.identity).name);
 }
 
 void TraceStatistics::AddPair(const OpRow& first, const OpRow& second, int64_t gap) {
@@ -164,8 +181,9 @@ ReplayRow* TraceStatistics::RowOf(const Launch& launch) {
   return row;
 }
 
-void TraceStatistics::Close(const Launch& launch) {
+void TraceStatistics::Close(Launch& launch) {
   if (launch.ops == 0) return;
+  for (Stay stay; launch.coming.Pop(stay);) Run(stay, launch);
   if (!launch.has_call) without_launch_ += launch.ops;
   const int64_t latency = std::max<int64_t>(0, launch.first_ns - launch.call_ns);
   if (!launch.is_graph) {
@@ -181,11 +199,13 @@ void TraceStatistics::Close(const Launch& launch) {
   row->batches.Add(wall);
   row->work.Add(std::min(wall, launch.work_ns));
   row->gaps.Add(wall - launch.work_ns);
-  if (launch.idle_ns != kUnknown) row->idle.Add(launch.idle_ns);
+  const bool has_idle = launch.end_before != kUnknown;
+  const int64_t idle = std::max<int64_t>(0, launch.first_ns - launch.end_before);
+  if (has_idle) row->idle.Add(idle);
   if (launch.has_call) {
     row->call.Add(launch.call_duration);
     row->latency.Add(latency);
-    row->waiting.Add(launch.idle_ns == kUnknown ? latency : std::min(latency, launch.idle_ns));
+    row->waiting.Add(has_idle ? std::min(latency, idle) : latency);
   }
 }
 
@@ -229,6 +249,9 @@ void TraceStatistics::End(const TraceNotes& notes) {
   for (const uint64_t correlation : order_) Close(open_.at(correlation));
   open_.clear();
   order_.clear();
+  for (auto& [device, state] : devices_) {
+    for (Stay stay; state.coming.Pop(stay);) busy_ns_ += BusyOf(stay, state);
+  }
 }
 
 }  // namespace graphtree::trace

@@ -13,10 +13,11 @@
 // PyTorch's traces on CUDA 13.0 name neither. An op's row is what it is (Identity) and its place in
 // the graph.
 //
-// A launch and its ops may come in any order, with others in between; launches wait for their ops
-// in a window of kOpenLaunches. Each table has a limit; what found no room is counted. So memory is
-// bounded, whatever the trace. Ops of one launch are expected in the order of their begins, as
-// every profiler hands them over; where they are not, work is overestimated.
+// A launch and its ops may come in any order, with others in between; launches wait for their ops in
+// a window of kOpenLaunches. Each table has a limit; what found no room is counted. So memory is
+// bounded, whatever the trace. Profilers hand ops over about as they end; they are put into the
+// order of their begins through a window of a few ops (in_order.h), so that the work and the gaps of
+// ops that run side by side are right.
 //
 // Not safe for concurrent use. A record costs some tens of nanoseconds.
 #ifndef GRAPHTREE_PROFILER_STATS_TRACE_STATISTICS_H_
@@ -25,12 +26,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "profiler/stats/batch_medians.h"
 #include "profiler/stats/distribution.h"
+#include "profiler/stats/in_order.h"
 #include "profiler/trace/records.h"
 #include "profiler/trace/tables.h"
 
@@ -117,11 +120,16 @@ class TraceStatistics : public TraceListener {
   static constexpr size_t kMostRows = 1 << 15;
 
  private:
+  struct Stay {
+    int64_t start_ns, end_ns;
+    uint32_t row;
+  };
   struct Launch {
+    InOrder<Stay, 8> coming = {};
     int64_t call_ns = 0, call_duration = 0;
     int64_t first_ns = 0, last_end = 0;
     int64_t work_ns = 0;
-    int64_t idle_ns = kUnknown;
+    int64_t end_before = kUnknown;  // of the stream of the op that came first
     uint64_t ops = 0;
     uint64_t signature = 0;
     IdentityId first_op = 0;
@@ -133,12 +141,13 @@ class TraceStatistics : public TraceListener {
   };
 
   Launch* Open(uint64_t correlation);
-  void Close(const Launch& launch);
+  void Close(Launch& launch);
   OpRow* RowOf(const DeviceOp& op);
   ReplayRow* RowOf(const Launch& launch);
   void AddPair(const OpRow& first, const OpRow& second, int64_t gap);
-  void AddToLaunch(const DeviceOp& op, OpRow& row, Launch& launch, int64_t stream_gap);
-  int64_t StreamGap(const DeviceOp& op);
+  void AddToLaunch(const DeviceOp& op, OpRow& row, Launch& launch, int64_t end_before);
+  void Run(const Stay& stay, Launch& launch);
+  int64_t EndBefore(const DeviceOp& op);
   void AddBusy(const DeviceOp& op);
   void Extend(int64_t first, int64_t last);
 
@@ -158,7 +167,13 @@ class TraceStatistics : public TraceListener {
   absl::flat_hash_map<uint64_t, Launch> open_;
   std::deque<uint64_t> order_;  // of the open launches
   absl::flat_hash_map<std::pair<int32_t, uint32_t>, int64_t> stream_ends_;
-  absl::flat_hash_map<int32_t, int64_t> device_ends_;
+  // Of a device: what runs, and when the last of it ends.
+  struct Device {
+    InOrder<Stay, 64> coming = {};
+    int64_t end_ns = std::numeric_limits<int64_t>::min();
+  };
+  double BusyOf(const Stay& stay, Device& device);
+  absl::flat_hash_map<int32_t, Device> devices_;
   uint64_t op_count_ = 0, span_count_ = 0, counter_count_ = 0, marks_ = 0;
   uint64_t without_launch_ = 0, without_room_ = 0;
   int64_t first_ns_ = 0, last_ns_ = 0;

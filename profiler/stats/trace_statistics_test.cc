@@ -1,6 +1,8 @@
 // Numbers that can be checked by hand, launches that come late, and tables that are full.
 #include "profiler/stats/trace_statistics.h"
 
+#include <algorithm>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -87,6 +89,39 @@ TEST(TraceStatisticsTest, LaunchesMayComeAfterTheirOps) {
   ASSERT_EQ(statistics.replays().size(), 1u);
   EXPECT_EQ(statistics.replays()[0].latency.min(), 6000);
   EXPECT_EQ(statistics.without_launch(), 0u);
+}
+
+// Ops that run side by side come as they end, and so not as they begin.
+TEST(TraceStatisticsTest, WorkAndGapsAreTheSameInWhicheverOrderOpsEnd) {
+  const auto rows = [](bool by_end) {
+    TraceTables tables;
+    std::vector<DeviceOp> ops;
+    std::mt19937 random(5);
+    for (uint32_t i = 0; i < 200; ++i) {
+      ops.push_back({.start_ns = 1000 * i + static_cast<int64_t>(random() % 700),
+                     .duration_ns = 100 + static_cast<int64_t>(random() % 3000),
+                     .correlation = 1 + i / 50,
+                     .graph_node = PackedNode(3, i % 50 + 1),
+                     .identity = tables.Intern({.name = tables.Text(absl::StrCat("k", i % 50))}),
+                     .stream = i % 3});
+    }
+    std::stable_sort(ops.begin(), ops.end(), [&](const DeviceOp& a, const DeviceOp& b) {
+      const auto key = [&](const DeviceOp& op) {
+        return op.start_ns + (by_end ? op.duration_ns : 0);
+      };
+      return key(a) < key(b);
+    });
+    TraceStatistics statistics(tables);
+    for (const DeviceOp& op : ops) statistics.Op(op);
+    statistics.End({});
+    double gaps = 0;
+    for (const PairRow& pair : statistics.pairs()) gaps += pair.gap.sum();
+    const ReplayRow& replay = statistics.replays().at(0);
+    return std::vector<double>{replay.work.sum(), replay.gaps.sum(), replay.wall.sum(), gaps,
+                               statistics.busy_ns(), static_cast<double>(replay.wall.count())};
+  };
+  EXPECT_EQ(rows(true), rows(false));
+  EXPECT_GT(rows(true)[1], 0);
 }
 
 TEST(TraceStatisticsTest, OpsWithoutALaunchAreCounted) {

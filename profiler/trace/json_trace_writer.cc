@@ -37,7 +37,10 @@ void JsonTraceWriter::NextEvent() {
 }
 
 void JsonTraceWriter::FlushIfFull() {
-  if (out_.size() < kFlushBytes) return;
+  if (out_.size() >= kFlushBytes) Flush();
+}
+
+void JsonTraceWriter::Flush() {
   sink_.Write(out_.text());
   out_.Clear();
 }
@@ -135,8 +138,11 @@ void JsonTraceWriter::Op(const DeviceOp& op) {
   out_.Member("ts").Microseconds(op.start_ns - base_ns_);
   out_.Member("dur").Microseconds(op.duration_ns);
   const size_t arguments = out_.Raw(",\"args\":").Open();
-  out_.Member(json_keys::kDevice, op.device);
-  out_.Member(json_keys::kContext, op.context).Member(json_keys::kStream, op.stream);
+  // Tools take whatever names its stream for a kernel, so a scope does not.
+  if (op.kind != OpKind::kScope) {
+    out_.Member(json_keys::kDevice, op.device);
+    out_.Member(json_keys::kContext, op.context).Member(json_keys::kStream, op.stream);
+  }
   if (op.external != 0) out_.Member(json_keys::kExternal, op.external);
   if (op.correlation != 0) out_.Member(json_keys::kCorrelation, op.correlation);
   if (op.graph != 0) out_.Member(json_keys::kGraph, op.graph);
@@ -222,8 +228,7 @@ void JsonTraceWriter::End(const TraceNotes& notes) {
   for (const std::string& remark : notes.remarks) json.String(remark);
   json.EndArray().EndObject();
   out_.Raw("\n]").Member(json_keys::kNotes).Raw(json.text()).Raw("}\n");
-  sink_.Write(out_.text());
-  out_.Clear();
+  Flush();
 }
 
 }  // namespace graphtree::trace

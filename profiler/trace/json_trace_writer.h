@@ -46,6 +46,9 @@ class JsonTraceWriter : public TraceListener {
   JsonTraceWriter(const TraceTables& tables, TraceSink& sink, JsonTraceOptions options = {})
       : tables_(tables), sink_(sink), options_(options) {}
 
+  // Hands over what is not yet in the sink: what a crash would cost.
+  void Flush();
+
   void Begin(const TraceHeader& header) override;
   void Op(const DeviceOp& op) override;
   void Span(const HostSpan& span) override;

@@ -35,6 +35,9 @@ class PerfettoTraceWriter : public TraceListener {
                       LaneChoice lanes = LaneChoice::kStream)
       : tables_(tables), packets_(tables, sink), lanes_(lanes) {}
 
+  // Hands over what is not yet in the sink: what a crash would cost.
+  void Flush() { packets_.Flush(); }
+
   void Begin(const TraceHeader& header) override;
   void Op(const DeviceOp& op) override;
   void Span(const HostSpan& span) override;

@@ -22,6 +22,8 @@ SAMPLE = "profiler/trace/testdata/sample.json"
 NAMES = ("torch_2_11_graph_replays", "torch_2_11_compiled", "torch_2_11_reduce_overhead",
          "torch_2_13_cpu")
 GPU = ("kernel", "gpu_memcpy", "gpu_memset", "gpu_user_annotation")
+# What a kernel is, said at its launch in PyTorch's file.
+JOINED = {"scopes"}
 BASE = "baseTimeNanoseconds"
 
 
@@ -71,8 +73,10 @@ class ConvertTest(ProfileCase):
                     for key in ("name", "cat", "ts", "pid", "tid"):
                         self.assertEqual(one[key], other[key], one)
                     self.assertAlmostEqual(one["dur"], other["dur"], 6)
-                    for key, value in one.get("args", {}).items():
+                    arguments = one.get("args", {})
+                    for key, value in arguments.items():
                         self.assertEqual(other["args"].get(key), value, (key, one))
+                    self.assertLessEqual(set(other["args"]) - set(arguments), JOINED, one)
 
     def test_json_twice_is_the_same(self):
         first = self.convert(f"{REAL}/torch_2_11_compiled.json", "first.json")

@@ -12,7 +12,6 @@ namespace graphtree::trace {
 namespace {
 
 constexpr size_t kMostFacts = 1 << 20;
-constexpr int64_t kMostBase = int64_t{1} << 61;
 
 std::optional<OpKind> OpKindOf(absl::string_view category) {
   for (const json_keys::OpCategory& known : json_keys::kOpCategories) {
@@ -83,7 +82,7 @@ TextId RecordMaker::TextOf(const JsonText& text, Memo& memo) {
 }
 
 int64_t RecordMaker::TimeOf(absl::string_view microseconds) const {
-  return std::clamp(base_ns_, -kMostBase, kMostBase) + NanosecondsOf(microseconds);
+  return base_ns_ + NanosecondsOf(microseconds);
 }
 
 Identity RecordMaker::LaunchFactsOf(const RawEvent& event) {

@@ -23,6 +23,7 @@ class RecordMaker {
   RecordMaker(TraceTables& tables, TraceListener& listener)
       : tables_(tables), listener_(listener) {}
 
+  // At most 2^61 of either sign.
   void set_base(int64_t base_ns) { base_ns_ = base_ns; }
   // Calls the listener, or counts the event as left out.
   void Take(const RawEvent& event);

@@ -19,6 +19,7 @@ namespace {
 using snapshot::ByteSource;
 
 constexpr uint64_t kMostEventBytes = 16 << 20;
+constexpr int64_t kMostBase = int64_t{1} << 61;
 constexpr size_t kMostExtras = 64;  // members of the top that are kept
 
 absl::Status NoTrace(absl::string_view what) {
@@ -158,7 +159,8 @@ TraceReader::Step TraceReader::Events() {
 TraceReader::Step TraceReader::ReadBase() {
   absl::string_view word;
   const Step step = Piece([&](JsonCursor& cursor) { return cursor.Value(word); });
-  if (step == Step::kDone) header_.base_ns = IntegerOf(word);
+  // So far from the ends of the numbers that a time after or before it cannot wrap.
+  if (step == Step::kDone) header_.base_ns = std::clamp(IntegerOf(word), -kMostBase, kMostBase);
   return step;
 }
 
