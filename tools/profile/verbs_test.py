@@ -18,6 +18,7 @@ import perfetto  # noqa: E402
 
 GRAPHTREE = os.path.abspath(sys.argv.pop(1))
 REAL = "tools/trace/testdata"
+CORPUS = "tools/trace/testdata/corpus"
 SAMPLE = "profiler/trace/testdata/sample.json"
 NAMES = ("torch_2_11_graph_replays", "torch_2_11_compiled", "torch_2_11_reduce_overhead",
          "torch_2_13_cpu")
@@ -77,6 +78,15 @@ class ConvertTest(ProfileCase):
                     for key, value in arguments.items():
                         self.assertEqual(other["args"].get(key), value, (key, one))
                     self.assertLessEqual(set(other["args"]) - set(arguments), JOINED, one)
+
+    def test_whatever_is_read_is_written_as_json_for_everybody(self):
+        written = 0
+        for name in sorted(os.listdir(CORPUS)):
+            with self.subTest(name):
+                if run("convert", f"{CORPUS}/{name}", self.path("out.json")).returncode == 0:
+                    events, _ = complete(self.path("out.json"))
+                    written += len(events)
+        self.assertGreater(written, 50)
 
     def test_json_twice_is_the_same(self):
         first = self.convert(f"{REAL}/torch_2_11_compiled.json", "first.json")

@@ -82,6 +82,7 @@ const Field* FieldOf(absl::string_view key) {
 }
 
 bool IsOfEvent(const Field& field, const RawEvent& event) {
+  if (event.phase.raw == "C") return false;
   if (field.is_of_metadata) return event.phase.raw == "M";
   if (!field.is_of_ops || event.category.raw.empty()) return true;
   return json_keys::IsOpCategory(event.category.raw);
@@ -99,19 +100,13 @@ bool Argument(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   }
   absl::string_view value;
   if (!cursor.Value(value)) return false;
-  const bool is_number = c == '-' || (c >= '0' && c <= '9');
-  if (is_number && event.first_word.empty()) {
-    event.first_key = key;
-    event.first_word = value;
+  if (event.phase.raw == "C") {
+    if (c != '"' && c != '{' && c != '[') event.series.emplace_back(key, value);
+    return true;
   }
   if (key == "memory bandwidth (GB/s)") return true;  // is computed again
   if (!event.extras.empty()) event.extras.push_back(',');
-  const size_t old_size = event.extras.size();
-  event.extras.append(begin, static_cast<size_t>(value.data() + value.size() - begin));
-  // Line breaks between tokens, and what stands in texts although JSON forbids it.
-  for (size_t i = old_size; i < event.extras.size(); ++i) {
-    if (static_cast<uint8_t>(event.extras[i]) < ' ') event.extras[i] = ' ';
-  }
+  AppendClean({begin, static_cast<size_t>(value.data() + value.size() - begin)}, event.extras);
   return true;
 }
 
@@ -157,9 +152,12 @@ bool Member(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
 
 bool ParseEvent(JsonCursor& cursor, RawEvent& event) {
   std::string extras = std::move(event.extras);  // keeps its memory
+  auto series = std::move(event.series);
   extras.clear();
+  series.clear();
   event = RawEvent();
   event.extras = std::move(extras);
+  event.series = std::move(series);
   if (!cursor.Expect('{', "an event is no object")) return false;
   bool is_first = true;
   bool at_end = false;

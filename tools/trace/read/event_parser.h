@@ -7,6 +7,8 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/string_view.h"
 #include "tools/trace/read/json_cursor.h"
@@ -24,9 +26,10 @@ struct RawEvent {
   absl::string_view grid, block, input_dims, input_types;  // JSON
   JsonText backend, file, hash, arguments, kernel_name, function, program, shape, scope, span_kind;
   JsonText lane_name;               // "name" of metadata
-  absl::string_view first_key, first_word;  // the first argument that is a number: a counter's
-  std::string extras;               // members of the arguments that are none of these
-  bool has_launch_facts = false;    // one of backend, file, hash, arguments, input dims
+  // Keys, which may be escaped, and numbers: the series of a counter.
+  std::vector<std::pair<absl::string_view, absl::string_view>> series;
+  std::string extras;             // members of the arguments that are none of these, clean
+  bool has_launch_facts = false;  // one of backend, file, hash, arguments, input dims
 };
 
 // Parses the object that begins at the cursor. `event` is cleared first. False as of the cursor.

@@ -8,6 +8,7 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "device/base/json_writer.h"
 
 namespace graphtree::trace {
 namespace {
@@ -104,6 +105,38 @@ size_t AppendUnit(absl::string_view raw, size_t i, std::string& text) {
   return i + 4;
 }
 
+size_t DigitsAt(absl::string_view word, size_t i) {
+  size_t digits = 0;
+  while (i + digits < word.size() && absl::ascii_isdigit(word[i + digits])) ++digits;
+  return digits;
+}
+
+// As JSON writes numbers: -12.5e+3, and no zero in front.
+bool IsNumber(absl::string_view word) {
+  size_t i = word[0] == '-' ? 1 : 0;
+  const size_t whole = DigitsAt(word, i);
+  if (whole == 0 || (whole > 1 && word[i] == '0')) return false;
+  i += whole;
+  if (i < word.size() && word[i] == '.') {
+    const size_t digits = DigitsAt(word, i + 1);
+    if (digits == 0) return false;
+    i += 1 + digits;
+  }
+  if (i < word.size() && (word[i] == 'e' || word[i] == 'E')) {
+    i += i + 1 < word.size() && (word[i + 1] == '+' || word[i + 1] == '-') ? 2 : 1;
+    const size_t digits = DigitsAt(word, i);
+    if (digits == 0) return false;
+    i += digits;
+  }
+  return i == word.size();
+}
+
+// JSON's three, and those that Python writes.
+bool IsLiteral(absl::string_view word) {
+  return word == "true" || word == "false" || word == "null" || word == "NaN" ||
+         word == "Infinity" || word == "-Infinity";
+}
+
 // A whole number of so few digits that it fits, as nearly all are.
 bool IsPlain(absl::string_view word, int64_t& value) {
   constexpr size_t kFits = 18;
@@ -180,30 +213,46 @@ bool JsonCursor::Word(absl::string_view& raw) {
   return true;
 }
 
+bool JsonCursor::SkipScalar(char c) {
+  JsonText text;
+  absl::string_view word;
+  if (c == '"') return Text(text);
+  if (!Word(word)) return false;
+  return IsNumber(word) || IsLiteral(word) || Fail("a word that JSON does not have");
+}
+
+// What may stand next: in a list "value , value", in an object "key : value , key : value".
 bool JsonCursor::SkipContainer() {
-  uint64_t is_object[kMostNesting / 64] = {};
+  enum class Due { kValue, kFirst, kKey, kColon, kComma };
+  bool is_object[kMostNesting];
   int depth = 0;
+  Due due = Due::kValue;
   do {
     char c;
     if (!Peek(c)) return false;
-    JsonText text;
-    absl::string_view word;
-    const bool opens = c == '{' || c == '[';
-    if (opens || c == '}' || c == ']') {
-      if (opens && depth == kMostNesting) return Fail("lists and objects nested too deep");
-      depth -= opens ? 0 : 1;
-      uint64_t& bits = is_object[depth / 64];
-      const uint64_t bit = uint64_t{1} << (depth % 64);
-      if (!opens && ((bits & bit) != 0) != (c == '}')) {
-        return Fail("a bracket that closes nothing");
-      }
-      if (opens) bits = c == '{' ? bits | bit : bits & ~bit;
-      depth += opens ? 1 : 0;
+    const bool in_object = depth > 0 && is_object[depth - 1];
+    const bool is_key = due == Due::kKey || (due == Due::kFirst && in_object);
+    if (c == '}' || c == ']') {
+      if (due != Due::kFirst && due != Due::kComma) return Fail("a value is missing");
+      if (in_object != (c == '}')) return Fail("a bracket that closes nothing");
+      --depth;
       ++p_;
-    } else if (c == ',' || c == ':') {
+      due = Due::kComma;
+    } else if (due == Due::kComma || due == Due::kColon) {
+      if (!Expect(due == Due::kColon ? ':' : ',', "a comma or colon is missing")) return false;
+      due = due == Due::kComma && in_object ? Due::kKey : Due::kValue;
+    } else if (is_key) {
+      JsonText key;
+      if (!Text(key)) return false;
+      due = Due::kColon;
+    } else if (c == '{' || c == '[') {
+      if (depth == kMostNesting) return Fail("lists and objects nested too deep");
+      is_object[depth++] = c == '{';
       ++p_;
-    } else if (!(c == '"' ? Text(text) : Word(word))) {
-      return false;
+      due = Due::kFirst;
+    } else {
+      if (!SkipScalar(c)) return false;
+      due = Due::kComma;
     }
   } while (depth > 0);
   return true;
@@ -212,10 +261,7 @@ bool JsonCursor::SkipContainer() {
 bool JsonCursor::Skip() {
   char c;
   if (!Peek(c)) return false;
-  JsonText text;
-  absl::string_view word;
-  if (c == '"') return Text(text);
-  return c == '{' || c == '[' ? SkipContainer() : Word(word);
+  return c == '{' || c == '[' ? SkipContainer() : SkipScalar(c);
 }
 
 bool JsonCursor::Value(absl::string_view& raw) {
@@ -225,6 +271,32 @@ bool JsonCursor::Value(absl::string_view& raw) {
   if (!Skip()) return false;
   raw = {begin, static_cast<size_t>(p_ - begin)};
   return true;
+}
+
+void AppendClean(absl::string_view raw, std::string& to) {
+  const size_t begin = to.size();
+  bool is_ascii = true;
+  for (size_t i = 0; i < raw.size(); ++i) {
+    const char c = raw[i];
+    is_ascii = is_ascii && static_cast<uint8_t>(c) < 0x80;
+    if (static_cast<uint8_t>(c) < ' ') {
+      to.push_back(' ');
+    } else if (c != '\\') {
+      to.push_back(c);
+    } else {
+      constexpr absl::string_view kEscapes = "\"\\/bfnrt";
+      const char next = i + 1 < raw.size() ? raw[i + 1] : ' ';
+      const bool is_unit = next == 'u' && UnitAt(raw, i + 2) >= 0;
+      const bool is_escape = is_unit || kEscapes.find(next) != kEscapes.npos;
+      to.push_back(is_escape ? c : '/');
+      if (!is_escape) continue;
+      to.push_back(next);
+      ++i;
+    }
+  }
+  if (is_ascii) return;
+  const absl::string_view written = absl::string_view(to).substr(begin);
+  if (!IsUtf8(written)) to.replace(begin, to.npos, Utf8Of(written));
 }
 
 std::string Unescaped(absl::string_view raw) {

@@ -8,8 +8,8 @@
 // where it is no JSON. Texts are views of the memory with their escapes. Nothing is copied, nothing
 // recurses, and nesting has a limit.
 //
-// It takes more than JSON allows where files in the wild do: control characters in texts, NaN and
-// Infinity as numbers.
+// It takes more than JSON allows where files in the wild do: control characters and backslashes in
+// texts, NaN and Infinity as numbers. AppendClean makes JSON of such a value again.
 #ifndef GRAPHTREE_TOOLS_TRACE_READ_JSON_CURSOR_H_
 #define GRAPHTREE_TOOLS_TRACE_READ_JSON_CURSOR_H_
 
@@ -68,12 +68,17 @@ class JsonCursor {
 
  private:
   bool SkipContainer();
+  bool SkipScalar(char c);
 
   const char* p_;
   const char* const end_;
   bool more_ = false;
   const char* bad_ = nullptr;
 };
+
+// Appends a value that Skip has passed, as JSON that every reader takes: a backslash that escapes
+// nothing becomes a slash, a control character a space, and what is not UTF-8 U+FFFD.
+void AppendClean(absl::string_view raw, std::string& to);
 
 // The text without its escapes; what is ill-formed of them becomes U+FFFD.
 std::string Unescaped(absl::string_view raw);

@@ -29,6 +29,14 @@ TEST(JsonCursorTest, SaysWhatIsNoJson) {
   EXPECT_EQ(Skipped("[1}"), "a bracket that closes nothing");
   EXPECT_EQ(Skipped("{]"), "a bracket that closes nothing");
   EXPECT_EQ(Skipped("@"), "a value is missing");
+  EXPECT_EQ(Skipped("[1,]"), "a value is missing");
+  EXPECT_EQ(Skipped("[1 2]"), "a comma or colon is missing");
+  EXPECT_EQ(Skipped("{\"a\" 1}"), "a comma or colon is missing");
+  EXPECT_EQ(Skipped("{1: 2}"), "a text in quotes is missing");
+  EXPECT_EQ(Skipped("{\"a\": }"), "a value is missing");
+  for (const char* word : {"nope", "01", "1.", ".5", "1e", "--1", "+1", "1e+", "0x10"}) {
+    EXPECT_NE(Skipped(word).substr(0, 2), "ok") << word;
+  }
   EXPECT_EQ(Skipped(std::string(500, '1')), "a number that never ends");
   EXPECT_EQ(Skipped(std::string(256, '[') + std::string(256, ']')), "ok 512");
   EXPECT_EQ(Skipped(std::string(257, '[')), "lists and objects nested too deep");
@@ -63,6 +71,18 @@ TEST(JsonCursorTest, EscapesBecomeWhatTheyMean) {
   EXPECT_EQ(Unescaped("\\ud83d\\u0041"), "\xEF\xBF\xBD" "A");
   EXPECT_EQ(Unescaped("\\u00"), "\xEF\xBF\xBD" "00");
   EXPECT_EQ(Unescaped("\\"), "\\");
+}
+
+TEST(JsonCursorTest, CleanIsWhatEveryReaderTakes) {
+  const auto clean = [](absl::string_view raw) {
+    std::string text = "kept ";
+    AppendClean(raw, text);
+    return text.substr(5);
+  };
+  EXPECT_EQ(clean("\"a\\n\\u00e9\\\\\""), "\"a\\n\\u00e9\\\\\"");
+  EXPECT_EQ(clean("\"C:\\dir\\u12\""), "\"C:/dir/u12\"");
+  EXPECT_EQ(clean("[1,\n\t2]"), "[1,  2]");
+  EXPECT_EQ(clean("\"\xc3\xa9 \xff\""), "\"\xc3\xa9 \xEF\xBF\xBD\"");
 }
 
 TEST(JsonCursorTest, TimesKeepTheirNanoseconds) {

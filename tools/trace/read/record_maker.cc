@@ -81,6 +81,13 @@ TextId RecordMaker::TextOf(const JsonText& text, Memo& memo) {
   return memo.id;
 }
 
+TextId RecordMaker::JsonOf(absl::string_view raw, Memo& memo) {
+  if (raw == memo.text) return memo.id;
+  scratch_.clear();
+  AppendClean(raw, scratch_);
+  return TextOf({scratch_}, memo);
+}
+
 int64_t RecordMaker::TimeOf(absl::string_view microseconds) const {
   return base_ns_ + NanosecondsOf(microseconds);
 }
@@ -91,8 +98,8 @@ Identity RecordMaker::LaunchFactsOf(const RawEvent& event) {
   identity.file = TextOf(event.file, file_);
   identity.hash = TextOf(event.hash, hash_);
   identity.arguments = TextOf(event.arguments, arguments_);
-  identity.input_dims = TextOf({event.input_dims}, input_dims_);
-  identity.input_types = TextOf({event.input_types}, input_types_);
+  identity.input_dims = JsonOf(event.input_dims, input_dims_);
+  identity.input_types = JsonOf(event.input_types, input_types_);
   return identity;
 }
 
@@ -213,15 +220,14 @@ void RecordMaker::TakeComplete(const RawEvent& event) {
 }
 
 void RecordMaker::TakeCounter(const RawEvent& event) {
-  if (event.first_word.empty()) {
-    ++left_out_;
-    return;
+  if (event.series.empty()) ++left_out_;
+  for (const auto& [key, word] : event.series) {
+    listener_.Counter({.time_ns = TimeOf(event.time),
+                       .name = TextOf(event.name),
+                       .series = tables_.Text(Unescaped(key)),
+                       .value = DoubleOf(word),
+                       .process = LaneOf(event.process)});
   }
-  listener_.Counter({.time_ns = TimeOf(event.time),
-                     .name = TextOf(event.name),
-                     .series = tables_.Text(event.first_key),
-                     .value = DoubleOf(event.first_word),
-                     .process = LaneOf(event.process)});
 }
 
 // Sort indexes and labels are a viewer's business: the writers make their own.

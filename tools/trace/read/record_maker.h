@@ -47,6 +47,7 @@ class RecordMaker {
 
   TextId TextOf(const JsonText& text);
   TextId TextOf(const JsonText& text, Memo& memo);
+  TextId JsonOf(absl::string_view raw, Memo& memo);
   int64_t TimeOf(absl::string_view microseconds) const;
   Identity LaunchFactsOf(const RawEvent& event);
   Identity IdentityOf(const RawEvent& event);

@@ -215,12 +215,13 @@ TraceReader::Step TraceReader::Member(absl::string_view key) {
   const Step step = Piece([&value](JsonCursor& cursor) { return cursor.Value(value); });
   if (step != Step::kDone) return step;
   if (key == "deviceProperties") {
-    header_.devices = std::string(value);
+    AppendClean(value, header_.devices);
   } else if (key == json_keys::kMadeBy && value.size() > 2 && value[0] == '"') {
     header_.made_by = Unescaped(value.substr(1, value.size() - 2));
   } else if (key != "schemaVersion" && key != "displayTimeUnit" && key != "traceName" &&
              header_.extras.size() < kMostExtras) {
-    header_.extras.emplace_back(Unescaped(key), value);
+    header_.extras.emplace_back(Unescaped(key), "");
+    AppendClean(value, header_.extras.back().second);
   }
   return step;
 }

@@ -162,6 +162,15 @@ TEST(TraceReaderTest, ForeignArgumentsStayWithTheirSpan) {
   EXPECT_TRUE(absl::StrContains(again, absl::StrCat("\"args\":{", arguments, "}"))) << again;
 }
 
+TEST(TraceReaderTest, ACounterHasAllItsSeries) {
+  const auto read = Parsed("[{\"ph\":\"C\",\"name\":\"memory\",\"ts\":1,\"pid\":2,\"args\":"
+                           "{\"live\\t\":5,\"bytes\":7.5,\"note\":\"x\"}}]");
+  ASSERT_EQ(read->store.counters().size(), 2u);
+  EXPECT_EQ(read->tables.text(read->store.counters()[0].series), "live\t");
+  EXPECT_EQ(read->tables.text(read->store.counters()[1].series), "bytes");
+  EXPECT_EQ(read->store.counters()[1].value, 7.5);
+}
+
 TEST(TraceReaderTest, BothSpellingsOfANodeIdMeanTheSame) {
   const auto event = [](const char* arguments) {
     return absl::StrCat("{\"traceEvents\":[{\"ph\":\"X\",\"cat\":\"kernel\",\"name\":\"k\","
