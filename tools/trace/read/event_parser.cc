@@ -1,6 +1,7 @@
 // Keys are told apart by their length first, then by comparing them whole.
 #include "tools/trace/read/event_parser.h"
 
+#include <cstring>
 #include <utility>
 
 #include "profiler/trace/json_keys.h"
@@ -72,11 +73,30 @@ struct ByLength {
 
 constexpr ByLength kByLength;
 
+// Keys of one length, at most kMostKeyLength: two words that may overlap are all of them.
+bool SameKey(absl::string_view a, absl::string_view b) {
+  const auto same = [&](auto word, size_t at) {
+    auto other = word;
+    std::memcpy(&word, a.data() + at, sizeof(word));
+    std::memcpy(&other, b.data() + at, sizeof(word));
+    return word == other;
+  };
+  const size_t size = a.size();
+  if (size >= 8) return same(uint64_t{}, 0) && same(uint64_t{}, size - 8);
+  return size >= 4 ? same(uint32_t{}, 0) && same(uint32_t{}, size - 4) : a == b;
+}
+
+// Compared with a constant, which takes no call.
+template <size_t kSize>
+bool Is(absl::string_view key, const char (&name)[kSize]) {
+  return key.size() == kSize - 1 && __builtin_memcmp(key.data(), name, kSize - 1) == 0;
+}
+
 const Field* FieldOf(absl::string_view key) {
   if (key.empty() || key.size() > kMostKeyLength) return nullptr;
   for (const Field* const field : kByLength.fields[key.size()]) {
     if (field == nullptr) return nullptr;
-    if (field->key[0] == key[0] && field->key == key) return field;
+    if (SameKey(field->key, key)) return field;
   }
   return nullptr;
 }
@@ -95,7 +115,7 @@ bool Argument(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   if (!cursor.Peek(c)) return false;
   if (field != nullptr && (field->word != nullptr || c == '"') && IsOfEvent(*field, event)) {
     event.has_launch_facts |= field->is_launch_fact;
-    return field->word != nullptr ? cursor.Value(event.*(field->word))
+    return field->word != nullptr ? cursor.NumberOrValue(event.*(field->word))
                                   : cursor.Text(event.*(field->text));
   }
   absl::string_view value;
@@ -110,7 +130,18 @@ bool Argument(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   return true;
 }
 
+void ClearArguments(RawArguments& arguments) {
+  std::string extras = std::move(arguments.extras);  // keep their memory
+  auto series = std::move(arguments.series);
+  extras.clear();
+  series.clear();
+  arguments = RawArguments();
+  arguments.extras = std::move(extras);
+  arguments.series = std::move(series);
+}
+
 bool Arguments(JsonCursor& cursor, RawEvent& event) {
+  event.has_arguments = true;
   char c;
   if (!cursor.Peek(c)) return false;
   if (c != '{') return cursor.Skip();
@@ -134,16 +165,16 @@ bool TextOrSkip(JsonCursor& cursor, JsonText& text) {
 bool Member(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   // The first letter tells nearly all apart.
   switch (key.empty() ? '\0' : key[0]) {
-    case 'a': return key == "args" ? Arguments(cursor, event) : cursor.Skip();
-    case 'c': return key == "cat" ? TextOrSkip(cursor, event.category) : cursor.Skip();
-    case 'd': return key == "dur" ? cursor.Value(event.duration) : cursor.Skip();
-    case 'n': return key == "name" ? TextOrSkip(cursor, event.name) : cursor.Skip();
+    case 'a': return Is(key, "args") ? Arguments(cursor, event) : cursor.Skip();
+    case 'c': return Is(key, "cat") ? TextOrSkip(cursor, event.category) : cursor.Skip();
+    case 'd': return Is(key, "dur") ? cursor.NumberOrValue(event.duration) : cursor.Skip();
+    case 'n': return Is(key, "name") ? TextOrSkip(cursor, event.name) : cursor.Skip();
     case 'p':
-      if (key == "pid") return cursor.Value(event.process);
-      return key == "ph" ? TextOrSkip(cursor, event.phase) : cursor.Skip();
+      if (Is(key, "pid")) return cursor.NumberOrValue(event.process);
+      return Is(key, "ph") ? TextOrSkip(cursor, event.phase) : cursor.Skip();
     case 't':
-      if (key == "tid") return cursor.Value(event.thread);
-      return key == "ts" ? cursor.Value(event.time) : cursor.Skip();
+      if (Is(key, "tid")) return cursor.NumberOrValue(event.thread);
+      return Is(key, "ts") ? cursor.NumberOrValue(event.time) : cursor.Skip();
     default: return cursor.Skip();
   }
 }
@@ -151,13 +182,10 @@ bool Member(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
 }  // namespace
 
 bool ParseEvent(JsonCursor& cursor, RawEvent& event) {
-  std::string extras = std::move(event.extras);  // keeps its memory
-  auto series = std::move(event.series);
-  extras.clear();
-  series.clear();
-  event = RawEvent();
-  event.extras = std::move(extras);
-  event.series = std::move(series);
+  if (event.has_arguments) ClearArguments(event);
+  event.phase = event.category = event.name = JsonText();
+  event.process = event.thread = event.time = event.duration = absl::string_view();
+  event.has_arguments = false;
   if (!cursor.Expect('{', "an event is no object")) return false;
   bool is_first = true;
   bool at_end = false;

@@ -15,12 +15,8 @@
 
 namespace graphtree::trace {
 
-struct RawEvent {
-  JsonText phase, category, name;
-  absl::string_view process, thread;  // as they stand there: numbers, or texts in quotes
-  absl::string_view time, duration;   // in microseconds; empty where the event has none
-
-  // Of its arguments. Words are empty where they are not given.
+// What stands in `args`. Words are empty where they are not given.
+struct RawArguments {
   absl::string_view external, correlation, device, context, stream, graph, graph_node, bytes,
       shared_memory, tree_node, bytes_read, bytes_written;
   absl::string_view grid, block, input_dims, input_types;  // JSON
@@ -30,6 +26,13 @@ struct RawEvent {
   std::vector<std::pair<absl::string_view, absl::string_view>> series;
   std::string extras;             // members of the arguments that are none of these, clean
   bool has_launch_facts = false;  // one of backend, file, hash, arguments, input dims
+};
+
+struct RawEvent : RawArguments {
+  JsonText phase, category, name;
+  absl::string_view process, thread;  // as they stand there: numbers, or texts in quotes
+  absl::string_view time, duration;   // in microseconds; empty where the event has none
+  bool has_arguments = false;
 };
 
 // Parses the object that begins at the cursor. `event` is cleared first. False as of the cursor.

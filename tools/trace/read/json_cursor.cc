@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "absl/strings/ascii.h"
@@ -16,28 +15,6 @@ namespace {
 constexpr int kMostNesting = 256;
 constexpr size_t kMostWord = 400;
 constexpr int64_t kMostNs = int64_t{1} << 60;
-
-constexpr uint64_t kOnes = 0x0101010101010101u;
-constexpr uint64_t kHighs = 0x8080808080808080u;
-
-// Has one of the eight bytes the value? May be wrong behind the first that has.
-uint64_t Equal(uint64_t bytes, char value) {
-  const uint64_t zero = bytes ^ (kOnes * static_cast<uint8_t>(value));
-  return (zero - kOnes) & ~zero & kHighs;
-}
-
-// The first quote or backslash.
-const char* EndOfPlain(const char* p, const char* end) {
-  while (end - p >= 8) {
-    uint64_t bytes;
-    std::memcpy(&bytes, p, sizeof(bytes));
-    const uint64_t found = Equal(bytes, '"') | Equal(bytes, '\\');
-    if (found != 0) return p + (__builtin_ctzll(found) >> 3);
-    p += 8;
-  }
-  while (p != end && *p != '"' && *p != '\\') ++p;
-  return p;
-}
 
 bool IsWordCharacter(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || (c >= 'a' && c <= 'z') ||
@@ -156,12 +133,9 @@ int64_t Clamped(double value) {
 
 }  // namespace
 
-bool JsonCursor::Text(JsonText& text) {
-  if (!Expect('"', "a text in quotes is missing")) return false;
-  const char* const begin = p_;
+bool JsonCursor::RestOfText(const char* begin, JsonText& text) {
   text.is_escaped = false;
-  for (;;) {
-    p_ = EndOfPlain(p_, end_);
+  for (;; p_ = EndOfPlain(p_, end_)) {
     if (p_ == end_) break;
     if (*p_ == '"') {
       text.raw = {begin, static_cast<size_t>(p_ - begin)};
@@ -174,28 +148,6 @@ bool JsonCursor::Text(JsonText& text) {
   }
   more_ = true;
   return false;
-}
-
-bool JsonCursor::NextItem(bool& is_first, bool& at_end) {
-  char c;
-  if (!Peek(c)) return false;
-  at_end = c == ']' || c == '}';
-  if (at_end) {
-    ++p_;
-    return true;
-  }
-  if (!is_first && !Expect(',', "a comma is missing")) return false;
-  is_first = false;
-  return true;
-}
-
-bool JsonCursor::NextKey(bool& is_first, absl::string_view& key, bool& at_end) {
-  JsonText text;
-  if (!NextItem(is_first, at_end)) return false;
-  if (at_end) return true;
-  if (!Text(text) || !Expect(':', "a colon after a key is missing")) return false;
-  key = text.raw;
-  return true;
 }
 
 bool JsonCursor::Word(absl::string_view& raw) {

@@ -52,6 +52,22 @@ TEST(JsonCursorTest, EveryCutAsksForMore) {
   }
 }
 
+TEST(JsonCursorTest, NumbersAreTheSameQuicklyAndSlowly) {
+  for (const char* number : {"1", "0", "12.5", "0.5", "-3", "1e5", "123456789012345678901234567890",
+                             "1.", ".5", "1.2.3", "01", "[1]", "\"x\"", "null", "x"}) {
+    for (const char* behind : {",", "}", " ,", ""}) {
+      const std::string text = absl::StrCat(number, behind);
+      JsonCursor quick(text.data(), text.data() + text.size());
+      JsonCursor slow(text.data(), text.data() + text.size());
+      absl::string_view of_quick, of_slow;
+      EXPECT_EQ(quick.NumberOrValue(of_quick), slow.Value(of_slow)) << text;
+      EXPECT_EQ(of_quick, of_slow) << text;
+      EXPECT_EQ(quick.more(), slow.more()) << text;
+      EXPECT_EQ(quick.bad() == nullptr, slow.bad() == nullptr) << text;
+    }
+  }
+}
+
 TEST(JsonCursorTest, LongTextsEndWhereTheyEnd) {
   for (size_t size = 0; size < 40; ++size) {
     const std::string text = absl::StrCat("\"", std::string(size, 'x'), "\"tail");

@@ -59,6 +59,7 @@ class TraceReader {
   Step Piece(const Parse& parse);
   void ReadTop();
   Step Member(absl::string_view key);
+  void KeepExtra(absl::string_view name, absl::string_view json);
   Step Events();
   Step ReadBase();
   Step ReadNotes();
@@ -215,15 +216,26 @@ TraceReader::Step TraceReader::Member(absl::string_view key) {
   const Step step = Piece([&value](JsonCursor& cursor) { return cursor.Value(value); });
   if (step != Step::kDone) return step;
   if (key == "deviceProperties") {
+    header_.devices.clear();
     AppendClean(value, header_.devices);
   } else if (key == json_keys::kMadeBy && value.size() > 2 && value[0] == '"') {
     header_.made_by = Unescaped(value.substr(1, value.size() - 2));
-  } else if (key != "schemaVersion" && key != "displayTimeUnit" && key != "traceName" &&
-             header_.extras.size() < kMostExtras) {
-    header_.extras.emplace_back(Unescaped(key), "");
-    AppendClean(value, header_.extras.back().second);
+  } else if (key != "schemaVersion" && key != "displayTimeUnit" && key != "traceName") {
+    KeepExtra(key, value);
   }
   return step;
+}
+
+// Of members with one name the last counts, as for other readers.
+void TraceReader::KeepExtra(absl::string_view name, absl::string_view json) {
+  auto found = std::find_if(header_.extras.begin(), header_.extras.end(),
+                            [&](const auto& extra) { return extra.first == name; });
+  if (found == header_.extras.end()) {
+    if (header_.extras.size() == kMostExtras) return;
+    found = header_.extras.insert(found, {std::string(name), ""});
+  }
+  found->second.clear();
+  AppendClean(json, found->second);
 }
 
 void TraceReader::ReadTop() {
@@ -235,7 +247,7 @@ void TraceReader::ReadTop() {
       bool first = is_first;
       absl::string_view view;
       if (!cursor.NextKey(first, view, at_end)) return false;
-      key = std::string(view);
+      key = Unescaped(view);
       return true;
     });
     is_first = false;
