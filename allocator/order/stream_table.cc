@@ -210,7 +210,7 @@ absl::Status StreamTable::SynchronizeAll() {
   return first;
 }
 
-absl::Status StreamTable::SynchronizeAndForget() {
+absl::Status StreamTable::SynchronizeAndForget(Forgets whom) {
   absl::Status first;
   for (uint32_t number = 0; number < slots_.size(); ++number) {
     std::vector<Known> left;
@@ -219,8 +219,8 @@ absl::Status StreamTable::SynchronizeAndForget() {
       const absl::Status status = Synchronize(known);
       first.Update(status);
       // A stream that has ended and cannot be waited for is given up.
-      const bool stays = !known.life->has_ended() && device_.health().ok();
-      if (!status.ok() && stays) left.push_back(known);
+      const bool may_stay = !known.life->has_ended() && device_.health().ok();
+      if (may_stay && (!status.ok() || whom == Forgets::kEnded)) left.push_back(known);
     }
     slots_[number].streams = std::move(left);
     Refresh(number);

@@ -84,7 +84,9 @@ class StreamTable {
   absl::Status SynchronizeAll();
   // The same, and forgets the streams that it waited for, and those of a lost device. The others
   // stay, and the error names the first.
-  absl::Status SynchronizeAndForget();
+  enum class Forgets { kAll, kEnded };
+  // kEnded: a stream that has not ended stays, too. It may be given more work that uses the bytes.
+  absl::Status SynchronizeAndForget(Forgets whom);
   // A stream that carries all work there is; null if there is none. Adds to `left` the streams that
   // it cannot come after, as they capture. Nothing may be asked of the table afterwards.
   std::unique_ptr<Stream> CarryAll(StreamLives* left);

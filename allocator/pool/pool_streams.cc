@@ -52,11 +52,11 @@ absl::Status PoolStreams::Wait() {
   return Quiesce();
 }
 
-absl::Status PoolStreams::WaitAndForget() {
+absl::Status PoolStreams::WaitAndForget(StreamTable::Forgets whom) {
   const Door::Entry entry(door_.guard());
   if (!entry.ok()) return Door::Entry::TwoThreads();
   NoteUsers(door_.waiting().frees().TakeUsers());
-  absl::Status status = table_.SynchronizeAndForget();
+  absl::Status status = table_.SynchronizeAndForget(whom);
   status.Update(WaitForCopies());
   return status;
 }

@@ -53,7 +53,10 @@ class PoolStreams {
   absl::Status Wait();
   // The same, and forgets every stream that could be waited for (all streams if the device is
   // lost). Returns an error about those that could not, which stay.
-  absl::Status WaitAndForget();
+  absl::Status WaitAndForget() { return WaitAndForget(StreamTable::Forgets::kAll); }
+  // The same, but a stream that has not ended stays: whoever holds a block may give it more work on
+  // the block's bytes, which the pool's end then waits for.
+  absl::Status WaitAndForgetEnded() { return WaitAndForget(StreamTable::Forgets::kEnded); }
   // Call before launching, on `stream`, a graph that uses memory which is free in the books. The
   // stream has waited for all work on the stream that was noted before it. If this fails the graph
   // must not be launched.
@@ -81,6 +84,7 @@ class PoolStreams {
   void KeepUntilCopied(std::vector<std::unique_ptr<HostBuffer>> buffers);
 
  private:
+  absl::Status WaitAndForget(StreamTable::Forgets whom);
   absl::Status ForgetGuests();
 
   // For the thread inside of the pool.

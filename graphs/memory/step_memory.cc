@@ -51,7 +51,7 @@ absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, P
 
 // The pool itself lives as long as the last output: the releaser holds it.
 StepMemory::~StepMemory() {
-  pool_->streams().WaitAndForget().IgnoreError();
+  pool_->streams().WaitAndForgetEnded().IgnoreError();
   home_->Close();
 }
 

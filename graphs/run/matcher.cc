@@ -6,7 +6,7 @@
 namespace graphtree {
 namespace {
 
-// Whether an input is at another address than at the last replay.
+// Whether an input is at another address than at the last replay, or the last that failed.
 bool AnyMoved(const Node& node, absl::Span<const Value> inputs) {
   for (const IngestOp& ingest : node.section.ingest) {
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {

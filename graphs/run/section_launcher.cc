@@ -37,18 +37,23 @@ void GiveBackRandom(const Section& section) {
   for (const NodeRandom& random : section.random) random.use.generator->GiveBack(random.taken);
 }
 
-absl::Status PatchIngest(Section* section, absl::Span<const Value> inputs) {
+// Notes where the copied inputs are now. Until the patch succeeds the executable has the old table,
+// and the plan the new one.
+void FollowCopies(Section* section, absl::Span<const Value> inputs) {
   for (IngestOp& ingest : section->ingest) {
-    bool moved = !section->random.empty() && ingest.plan.scalars() > 0;
+    if (!section->random.empty() && ingest.plan.scalars() > 0) ingest.unpatched = true;
     for (size_t copy = 0; copy < ingest.inputs.size(); ++copy) {
       const Address source = inputs[ingest.inputs[copy]].word();
       if (ingest.plan.source(copy) == source || IsPlanted(PlantedBug::kSkipsPatch)) continue;
       ingest.plan.Retarget(copy, source);
-      moved = true;
+      ingest.unpatched = true;
     }
-    if (!moved && !ingest.unpatched) continue;
-    // Until the patch succeeds the executable has the old table, and the plan the new one.
-    ingest.unpatched = true;
+  }
+}
+
+absl::Status PatchCopies(Section* section) {
+  for (IngestOp& ingest : section->ingest) {
+    if (!ingest.unpatched) continue;
     const Argument table = ingest.plan.Table();
     GRAPHTREE_RETURN_IF_ERROR(section->executable->PatchKernel(
         ingest.op, ingest.plan.kernel(), ingest.plan.shape(), absl::MakeSpan(&table, 1)));
@@ -77,10 +82,13 @@ absl::Status SectionLauncher::Launch(const Node& node, size_t number, Section* s
   if (section->is_fixed()) return LaunchAsItIs(node, number, *section, stream);
   TakeTurn(section, inputs, node.places);
   DrawRandom(section, taken);
-  GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, inputs));
-  GRAPHTREE_RETURN_IF_ERROR(PatchCopiesOut(section, node.places));
+  // All places are noted before anything can fail: what the section says of where the inputs are is
+  // then one call's, and the matcher may ask of the next one what has moved since.
+  FollowCopies(section, inputs);
   const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
   const bool moved = follows && section->pointers.Follow(inputs, node.places);
+  GRAPHTREE_RETURN_IF_ERROR(PatchCopies(section));
+  GRAPHTREE_RETURN_IF_ERROR(PatchCopiesOut(section, node.places));
   if (moved) GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
   GRAPHTREE_RETURN_IF_ERROR(LaunchAsItIs(node, number, *section, stream));
   if (moved) executables_.ConsiderSpare(node, number, section);
@@ -91,7 +99,8 @@ absl::Status SectionLauncher::LaunchFresh(const Node& node, size_t number, Secti
                                           absl::Span<const Value> inputs, EagerRandom* taken,
                                           Stream& stream) {
   DrawRandom(section, taken);
-  GRAPHTREE_RETURN_IF_ERROR(PatchIngest(section, inputs));
+  FollowCopies(section, inputs);
+  GRAPHTREE_RETURN_IF_ERROR(PatchCopies(section));
   return LaunchAsItIs(node, number, *section, stream);
 }
 

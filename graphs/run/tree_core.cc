@@ -99,11 +99,12 @@ void TreeCore::End(std::unique_ptr<TreeCore> core) {
 }
 
 // Of a lost device nobody knows when its work ends. A stream that ended within a capture cannot be
-// awaited at all, and the pool gives such streams up, too.
+// awaited at all, and the pool gives such streams up, too. A stream that goes on may still be given
+// work on outputs that are held: the pool, which lives as long as they do, waits for that.
 absl::Status TreeCore::AwaitWork() {
   Pool& pool = ground_->memory->pool();
   StreamOrder& order = ground_->order;
-  absl::Status awaited = Insist([&pool] { return pool.streams().WaitAndForget(); });
+  absl::Status awaited = Insist([&pool] { return pool.streams().WaitAndForgetEnded(); });
   const absl::Status last = order.AwaitLast();
   if (!last.ok() && !order.last()->has_ended()) awaited.Update(last);
   return ground_->device.health().ok() ? awaited : absl::OkStatus();

@@ -30,7 +30,7 @@ constexpr StructRow kStructs[] = {
     GRAPHTREE_STRUCT(gt_range, 16, bytes, 8),
     GRAPHTREE_STRUCT(gt_device_options, 56, no_race_check, 52),
     GRAPHTREE_STRUCT(gt_device_info, 64, total_bytes, 56),
-    GRAPHTREE_STRUCT(gt_tree_options, 200, destroy, 192),
+    GRAPHTREE_STRUCT(gt_tree_options, 208, shared_bytes, 200),
     GRAPHTREE_STRUCT(gt_alignment, 16, bytes, 8),
     GRAPHTREE_STRUCT(gt_function_options, 144, check, 140),
     GRAPHTREE_STRUCT(gt_durations, 16, total_ns, 8),
@@ -63,7 +63,7 @@ constexpr StructRow kStructs[] = {
     GRAPHTREE_STRUCT(gt_runtime_stats, 344, whys, 88),
     GRAPHTREE_STRUCT(gt_ahead_rows, 64, version, 56),
     GRAPHTREE_STRUCT(gt_ahead_stats, 48, touched, 40),
-    GRAPHTREE_STRUCT(gt_pool_options, 56, canaries, 52),
+    GRAPHTREE_STRUCT(gt_pool_options, 64, shared_bytes, 56),
     GRAPHTREE_STRUCT(gt_block, 24, bytes, 16),
     GRAPHTREE_STRUCT(gt_checkpoint, 16, words, 0),
 };

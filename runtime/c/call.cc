@@ -165,6 +165,19 @@ gt_error gt_call(gt_function function, gt_value* inputs, size_t input_count, gt_
                             });
 }
 
+gt_error gt_call_replay(gt_function function, gt_value* inputs, size_t input_count,
+                        gt_stream stream, gt_value* outputs, size_t capacity,
+                        size_t* count) noexcept {
+  Entry entry("gt_call_replay");
+  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
+  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+  if (!entry.ok()) return entry.Failed();
+  return graphtree::c::Call(&entry, called, {inputs, input_count}, {outputs, capacity, count},
+                            [&](absl::Span<Value> in, Values* out) {
+                              return called->tree().RunReplay(called->id(), in, on->stream(), out);
+                            });
+}
+
 gt_error gt_call_compared(gt_function function, gt_value* inputs, size_t input_count,
                           gt_stream stream, gt_value* outputs, size_t capacity, size_t* count,
                           double absolute, double relative, gt_parity* parity,

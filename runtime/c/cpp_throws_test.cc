@@ -90,12 +90,62 @@ void Trees(World& world) {
     tree.BeginStep();
     gt::Values once = inc.Call({world.input.Tensor(world.layout)}, world.stream);
     const gt::Value kept = once[0].Copy();
-    const gt::Values twice = inc.Call({once[0].Release()}, world.stream);
+    const gt::Values twice = inc.Call({std::move(once[0])}, world.stream);
     EXPECT(world.Read(twice[0], kCount) == std::vector<int32_t>(kCount, step + 2));
     EXPECT(world.Read(kept, kCount) == std::vector<int32_t>(kCount, step + 1));
   }
   EXPECT(parts == 8);
   EXPECT(tree.stats().replays > 0);
+}
+
+// What a call consumes is gone for its caller, and only that.
+void WhoHasTheInputs(World& world) {
+  const gt::Tree tree = world.device.NewTree();
+  const uint32_t first[] = {0};
+  gt_function_options keeps = GT_INIT(gt_function_options);
+  keeps.kept_outputs = first;
+  keeps.kept_output_count = 1;
+  const auto copy = [](gt::Launcher& on) {
+    const gt::View x = on.Input(0), out = on.Empty(x.layout);
+    on.Copy(out, x);
+    return gt::Views{out};
+  };
+  const gt::Function makes = tree.Register("makes", copy, &keeps);
+  gt_function_options fixed = GT_INIT(gt_function_options);
+  fixed.static_inputs = first;
+  fixed.static_input_count = 1;
+  const gt::Function reads = tree.Register("reads", copy, &fixed);
+  const gt::Function eats = tree.Register("eats", copy);
+  const gt::Function asks = tree.Register("asks", [&world](gt::Launcher& on) {
+    gt_value object = {};
+    gt_launcher_any_input(on.get(), 0, &object);
+    const gt::View out = on.Empty(world.layout);
+    on.Fill(out, 1);
+    return gt::Views{out};
+  });
+  const gt::Function fails = tree.Register("fails", [](gt::Launcher&) -> gt::Views {
+    throw std::runtime_error("out of luck");
+  });
+
+  int object = 5;
+  gt_value opaque = {};
+  EXPECT(gt_opaque_new(&object, nullptr, nullptr, &opaque) == nullptr);
+  const gt::Value keeper(opaque);
+  const gt::Value weights = std::move(
+      makes.Call({world.input.Tensor(world.layout)}, world.stream)[0]);
+  for (int step = 0; step < 4; ++step) {
+    tree.BeginStep();
+    EXPECT(asks.Call({keeper.view()}, world.stream).size() == 1);
+    EXPECT(reads.Call({weights.view()}, world.stream).size() == 1);
+    gt::Values made = makes.Call({world.input.Tensor(world.layout)}, world.stream);
+    EXPECT(Has(Thrown([&] { fails.Call({made[0].view()}, world.stream); }), "out of luck"));
+    gt::Views inputs = {made[0].view()};
+    EXPECT(eats.Call(inputs, world.stream).size() == 1);
+    EXPECT(inputs[0].kind == GT_CONSUMED);
+    EXPECT(Has(Thrown([&] { eats.Call({made[0].view()}, world.stream); }), "released"));
+    gt::Value again = weights.Copy();
+    EXPECT(Has(Thrown([&] { fails.Call({std::move(again)}, world.stream); }), "out of luck"));
+  }
 }
 
 void Programs(World& world) {
@@ -134,6 +184,7 @@ int main() {
     World world;
     Errors(world);
     Trees(world);
+    WhoHasTheInputs(world);
     Programs(world);
   }
   EXPECT(gt_live_handles() == 0);

@@ -102,6 +102,7 @@ typedef struct gt_launcher_s* gt_launcher;  // what a body launches through; goo
 typedef struct gt_workspace_s* gt_workspace;  // memory that a library keeps between calls
 typedef struct gt_generator_s* gt_generator;  // random numbers
 typedef struct gt_budget_s* gt_budget;        // what several trees may hold together
+typedef struct gt_shared_bytes_s* gt_shared_bytes;  // memory that pools may have together
 typedef struct gt_observer_s* gt_observer;    // is told what becomes of a tree's graphs
 typedef struct gt_runtime_s* gt_runtime;      // what an inference server links
 typedef struct gt_program_s* gt_program;      // a body with slots, and its shapes
@@ -261,10 +262,12 @@ typedef struct gt_value {
   gt_storage storage;  // null: none
 } gt_value;
 
+// No value.
 static inline gt_value gt_nothing(void) {
   gt_value value = {GT_NOTHING, 0, NULL, 0, NULL};
   return value;
 }
+// An integer, which is part of a call's key.
 static inline gt_value gt_integer(int64_t integer) {
   gt_value value = {GT_INTEGER, 0, NULL, 0, NULL};
   value.word = (uint64_t)integer;
@@ -476,6 +479,7 @@ GT_API gt_error gt_memory_range(gt_memory memory, gt_range* out) GT_NOEXCEPT;
 
 // ---- Streams and events ------------------------------------------------------------------------
 
+// A stream of the library's own. Cost: a driver call.
 GT_API gt_error gt_stream_new(gt_device device, gt_stream* out) GT_NOEXCEPT;
 // A view of a stream of the caller's, a cudaStream_t or CUstream, which stays the caller's and goes
 // after the view. On the host device null alone is one: the legacy stream.
@@ -547,6 +551,7 @@ typedef struct gt_tree_options {
   void (*warn)(void* context, const char* text);
   void* context;
   void (*destroy)(void* context);
+  gt_shared_bytes shared_bytes;  // of which the pool takes what it maps; null: none
 } gt_tree_options;
 
 typedef int32_t gt_moving;
@@ -613,6 +618,13 @@ GT_API gt_error gt_call(gt_function function, gt_value* inputs, size_t input_cou
                         gt_stream stream, gt_value* outputs, size_t capacity,
                         size_t* count) GT_NOEXCEPT;
 
+// gt_call, but only as a replay: where no recording serves the call, or there is no room for what
+// its replay needs, it is an error that says so, and nothing runs. A recording that is cut may have
+// run some of its parts by then.
+GT_API gt_error gt_call_replay(gt_function function, gt_value* inputs, size_t input_count,
+                               gt_stream stream, gt_value* outputs, size_t capacity,
+                               size_t* count) GT_NOEXCEPT;
+
 typedef int32_t gt_parity;
 enum {
   GT_NOT_COMPARED = 0,
@@ -665,6 +677,7 @@ enum {
   GT_NO_REASON = -1,
   GT_MOST_REASONS = 64
 };
+// How many there are, from 0 on.
 GT_API int32_t gt_reason_count(void) GT_NOEXCEPT;
 // "?" for a number that is none. They live as long as the library.
 GT_API const char* gt_reason_name(gt_reason reason) GT_NOEXCEPT;
@@ -809,6 +822,12 @@ GT_API gt_error gt_tree_observe(gt_tree tree,
 // may be released before them.
 GT_API gt_error gt_budget_new(uint64_t nodes, uint64_t executables, uint64_t executable_bytes,
                               gt_budget* out) GT_NOEXCEPT;
+// Physical memory that pools and trees which are given it in their options have mapped together:
+// never more than the limit, whatever threads they are on, and one of them may have all. It may be
+// released before them.
+GT_API gt_error gt_shared_bytes_new(uint64_t limit, gt_shared_bytes* out) GT_NOEXCEPT;
+GT_API gt_error gt_shared_bytes_look(gt_shared_bytes shared, uint64_t* limit,
+                                     uint64_t* taken) GT_NOEXCEPT;
 // Evicts what is worth the least until the tree holds no more than that.
 GT_API gt_error gt_tree_give_up(gt_tree tree, uint64_t nodes, uint64_t executables,
                                 uint64_t executable_bytes) GT_NOEXCEPT;
@@ -851,6 +870,7 @@ typedef struct gt_pool_stats {
   uint64_t bookkeeping_bytes;
 } gt_pool_stats;
 
+// Waits for the call that runs. Threads: any.
 GT_API gt_error gt_tree_pool_look(gt_tree tree, gt_pool_stats* out) GT_NOEXCEPT;
 // Gives memory back that nobody uses, until at most `goal_bytes` are mapped. `released` may be
 // null.
@@ -1078,6 +1098,7 @@ enum {
   GT_COVER = 1,
   GT_MOST_WHYS = 32
 };
+// As gt_reason_count, gt_reason_name and gt_reason_sentence.
 GT_API int32_t gt_why_count(void) GT_NOEXCEPT;
 GT_API const char* gt_why_name(gt_why why) GT_NOEXCEPT;
 GT_API const char* gt_why_sentence(gt_why why) GT_NOEXCEPT;
@@ -1406,6 +1427,7 @@ typedef struct gt_plan_result {
   int32_t reserved;
 } gt_plan_result;
 
+// The same in numbers.
 GT_API gt_error gt_plan_look(gt_plan plan, gt_plan_info* out) GT_NOEXCEPT;
 // Records what the plan says. A shape that fails is left out. `after`, which may be null, is called
 // once, when no more is to be recorded. Cost: two runs of the body for each shape.
@@ -1466,6 +1488,8 @@ typedef struct gt_tagged_memory {
   int32_t reserved;      // 0
 } gt_tagged_memory;
 
+// Its bytes are at one address until it is removed or the runtime ends; what is in them first is
+// anything.
 GT_API gt_error gt_runtime_add_memory(gt_runtime runtime, const gt_tagged_memory* memory,
                                       gt_range* out) GT_NOEXCEPT;
 // REQUIRES: no work uses it.
@@ -1587,6 +1611,7 @@ typedef struct gt_pool_options {
   uint64_t wished_base;    // taken if it is free; 0: no wish
   int32_t poison_on_free;  // 1: freed bytes are overwritten
   int32_t canaries;        // 1: gaps between blocks are guarded
+  gt_shared_bytes shared_bytes;  // of which it takes what it maps; null: none
 } gt_pool_options;
 
 typedef struct gt_block {

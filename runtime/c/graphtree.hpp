@@ -145,7 +145,7 @@ namespace detail {
 template <typename T>
 Result<T> Give(gt_error error, T value) {
   if (error != nullptr) return Error(error);
-  return value;
+  return Result<T>(std::move(value));  // nvcc would copy here
 }
 inline Error Done(gt_error error) { return Error(error); }
 }  // namespace detail
@@ -187,6 +187,21 @@ class Value {
 };
 
 using Values = std::vector<Value>;
+
+// An input of a call. A view is of somebody else's, who keeps it unless the call consumes it. A
+// Value that is moved in is handed over, and ends with the call at the latest.
+class Input {
+ public:
+  Input(const View& view) : view_(view) {}                                       // NOLINT
+  Input(Value&& value) : owned_(std::move(value)), view_(owned_.view()) {}       // NOLINT
+  const View& view() const { return view_; }
+  // The handle is gone already: there is nothing to release.
+  void WasConsumed() const { owned_.Release(); }
+
+ private:
+  mutable Value owned_;
+  View view_;
+};
 
 inline Result<gt_layout> LayoutOf(gt_dtype dtype, std::initializer_list<int64_t> sizes) {
   gt_layout layout = nullptr;
@@ -380,7 +395,6 @@ gt_error RunBody(void* context, gt_launcher on) {
   });
 }
 
-// The inputs that a call consumes are gone for the caller, and only these.
 inline Result<Values> Collect(gt_error error, const std::vector<View>& outputs, size_t count) {
   Values values;
   for (size_t i = 0; error == nullptr && i < count; ++i) values.emplace_back(outputs[i]);
@@ -422,14 +436,26 @@ class Memory : public Owned<gt_memory> {
 class Function : public Owned<gt_function> {
  public:
   using Owned::Owned;
-  // A tensor of a tree's is consumed: hand it over with Value::Release, or its copy. What a call
-  // that fails has not consumed is released.
-  Result<Values> Call(Views inputs, const Stream& stream, size_t most_outputs = 8) const {
-    std::vector<View> outputs(most_outputs);
+  // A call that goes well consumes tensors of trees that are no static inputs: the Value of one that
+  // was given as a view holds nothing any more. Opaque values, and all inputs of a call that fails,
+  // stay their owners'.
+  Result<Values> Call(std::initializer_list<Input> inputs, const Stream& stream,
+                      size_t most_outputs = 8) const {
+    Views given;
+    given.reserve(inputs.size());
+    for (const Input& input : inputs) given.push_back(input.view());
+    Result<Values> outputs = Call(given, stream, most_outputs);
+    for (size_t i = 0; i < given.size(); ++i) {
+      if (given[i].kind == GT_CONSUMED) inputs.begin()[i].WasConsumed();
+    }
+    return outputs;
+  }
+  // Any number of inputs. The view of one that was consumed says so (GT_CONSUMED).
+  Result<Values> Call(Views& inputs, const Stream& stream, size_t most_outputs = 8) const {
+    Views outputs(most_outputs);
     size_t count = 0;
     const gt_error error = gt_call(get(), inputs.data(), inputs.size(), stream.get(),
                                    outputs.data(), outputs.size(), &count);
-    for (const View& input : inputs) gt_release(gt_release(input.storage));
     return detail::Collect(error, outputs, count < most_outputs ? count : most_outputs);
   }
 };

@@ -33,6 +33,7 @@ enum KindNumber : Kind {
   kPool,
   kGraph,
   kExecutable,
+  kSharedBytes,
 };
 
 // "device", ...; "thing" for what is no kind.
@@ -41,9 +42,10 @@ constexpr const char* KindName(Kind kind) {
       "thing",   "error",   "text",     "device",   "stream",    "event",      "memory", "kernel",
       "layout",  "storage", "tree",     "function", "launcher",  "workspace",  "generator",
       "budget",  "observer", "runtime", "program",  "step",      "dependency", "plan",   "loan",
-      "ahead",   "pool",    "graph",    "executable"};
-  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kExecutable + 1);
-  return kNames[kind <= kExecutable ? kind : 0];
+      "ahead",   "pool",    "graph",    "executable",
+      "count of shared bytes"};
+  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kSharedBytes + 1);
+  return kNames[kind <= kSharedBytes ? kind : 0];
 }
 
 }  // namespace graphtree::c

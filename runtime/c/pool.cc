@@ -8,6 +8,7 @@
 #include "allocator/pool_snapshot.h"
 #include "runtime/c/device_objects.h"
 #include "runtime/c/entry.h"
+#include "runtime/c/shared_bytes_object.h"
 #include "runtime/c/stats_of.h"
 
 namespace graphtree::c {
@@ -26,7 +27,7 @@ class PoolObject : public Object {
   const std::unique_ptr<Pool> pool_;
 };
 
-PoolOptions OptionsOf(const gt_pool_options& options) {
+PoolOptions OptionsOf(const gt_pool_options& options, Entry* entry) {
   PoolOptions made;
   if (options.name != nullptr) made.name = options.name;
   made.limit_bytes = options.limit_bytes;
@@ -36,6 +37,7 @@ PoolOptions OptionsOf(const gt_pool_options& options) {
   made.debug.poison_on_free = options.poison_on_free != 0;
   made.debug.guard_gaps = options.canaries != 0;
   made.debug.canaries = options.canaries != 0;
+  made.shared_bytes = SharedBytesOf(options.shared_bytes, entry);
   return made;
 }
 
@@ -71,9 +73,9 @@ gt_error gt_pool_new(gt_device device, const gt_pool_options* options, gt_pool* 
   gt_pool_options read;
   entry.Read(options, "gt_pool_options", &read);
   const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
+  const graphtree::PoolOptions made = graphtree::c::OptionsOf(read, &entry);
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  absl::StatusOr<std::unique_ptr<Pool>> pool =
-      Pool::Create(of->device(), graphtree::c::OptionsOf(read));
+  absl::StatusOr<std::unique_ptr<Pool>> pool = Pool::Create(of->device(), made);
   if (!pool.ok()) return entry.Return(pool.status());
   return entry.Give(graphtree::c::NewObject<PoolObject>(of->opened(), *std::move(pool)), out);
 }

@@ -11,6 +11,11 @@ void AddOnHost(void*, const gt_host_call* call) {
   for (uint32_t i = 0; i < kCount; ++i) out[i] = in[i] + by;
 }
 
+constexpr char kAddOnCuda[] = R"(
+  extern "C" __global__ void add(int* out, const int* in, int by) {
+    out[threadIdx.x] = in[threadIdx.x] + by;
+  })";
+
 }  // namespace
 
 const gt_launch_shape kShape = {{1, 1, 1}, {kCount, 1, 1}, 0, 0};
@@ -42,7 +47,7 @@ std::string WordsOf(gt_text text) {
 }
 
 CTest::CTest() {
-  EXPECT_FINE(gt_device_open("host", nullptr, &device_));
+  EXPECT_FINE(gt_device_open(kTestDevice, nullptr, &device_));
   EXPECT_FINE(gt_stream_new(device_, &stream_));
   const uint32_t bytes[] = {8, 8, 4};
   const uint8_t writable[] = {1, 0, 0};
@@ -52,6 +57,9 @@ CTest::CTest() {
   options.parameter_bytes = bytes;
   options.parameter_writable = writable;
   options.host = AddOnHost;
+  options.cuda_kind = GT_CUDA_SOURCE;
+  options.cuda = kAddOnCuda;
+  options.entry = "add";
   EXPECT_FINE(gt_kernel_new(&options, &add_));
   words_ = LayoutOf(GT_I32, {kCount});
 }

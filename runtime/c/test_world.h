@@ -1,5 +1,5 @@
-// What tests of the C interface share: a host device with a stream and a kernel, and checks of
-// errors. Nothing here knows the C++ interface.
+// What tests of the C interface share: a device with a stream and a kernel, and checks of errors.
+// Nothing here knows the C++ interface.
 #ifndef GRAPHTREE_RUNTIME_C_TEST_WORLD_H_
 #define GRAPHTREE_RUNTIME_C_TEST_WORLD_H_
 
@@ -10,6 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "runtime/c/graphtree.h"
+#include "runtime/c/test_device.h"
 
 namespace graphtree::c {
 

@@ -8,6 +8,7 @@
 #include "graphs/tree.h"
 #include "runtime/c/entry.h"
 #include "runtime/c/stats_of.h"
+#include "runtime/c/shared_bytes_object.h"
 #include "runtime/c/tree_objects.h"
 
 namespace graphtree::c {
@@ -43,6 +44,7 @@ using graphtree::Tree;
 using graphtree::c::Entry;
 using graphtree::c::OnTree;
 using graphtree::c::Ref;
+using graphtree::c::SharedBytesObject;
 using graphtree::c::TreeObject;
 
 gt_error gt_budget_new(uint64_t nodes, uint64_t executables, uint64_t executable_bytes,
@@ -52,6 +54,23 @@ gt_error gt_budget_new(uint64_t nodes, uint64_t executables, uint64_t executable
   return entry.Give(graphtree::c::NewObject<graphtree::c::BudgetObject>(
                         graphtree::Share{nodes, executables, executable_bytes}),
                     out);
+}
+
+gt_error gt_shared_bytes_new(uint64_t limit, gt_shared_bytes* out) noexcept {
+  Entry entry("gt_shared_bytes_new");
+  if (!entry.Sets(out, "out")) return entry.Failed();
+  return entry.Give(graphtree::c::NewObject<SharedBytesObject>(limit), out);
+}
+
+gt_error gt_shared_bytes_look(gt_shared_bytes shared, uint64_t* limit, uint64_t* taken) noexcept {
+  Entry entry("gt_shared_bytes_look");
+  const Ref<SharedBytesObject> of = entry.Get<SharedBytesObject>(shared, "shared");
+  if (!entry.Sets(limit, "limit") || !entry.Sets(taken, "taken") || !entry.ok()) {
+    return entry.Failed();
+  }
+  *limit = of->bytes()->limit();
+  *taken = of->bytes()->taken();
+  return nullptr;
 }
 
 gt_error gt_tree_give_up(gt_tree tree, uint64_t nodes, uint64_t executables,

@@ -57,6 +57,39 @@ TEST_F(TreeMemoryTest, TrimLimitAndGiving) {
   Steps(add, 3);
 }
 
+// Two trees and a pool never have more than the limit mapped, and one of them may have it all.
+TEST_F(TreeMemoryTest, WhatSharesBytesNeverHasMore) {
+  constexpr uint64_t kLimit = 8 << 20;
+  gt_shared_bytes shared = nullptr;
+  EXPECT_FINE(gt_shared_bytes_new(kLimit, &shared));
+  gt_tree_options options = GT_INIT(gt_tree_options);
+  options.shared_bytes = shared;
+  gt_tree other = nullptr;
+  EXPECT_FINE(gt_tree_new(device(), &options, &other));
+  gt_pool_options pool_options = GT_INIT(gt_pool_options);
+  pool_options.shared_bytes = shared;
+  gt_pool pool = nullptr;
+  EXPECT_FINE(gt_pool_new(device(), &pool_options, &pool));
+  gt_block block = {};
+  EXPECT_FINE(gt_pool_allocate(pool, 6 << 20, 0, 0, stream(), &block));
+  uint64_t limit = 0, taken = 0;
+  EXPECT_FINE(gt_shared_bytes_look(shared, &limit, &taken));
+  EXPECT_EQ(limit, kLimit);
+  EXPECT_GE(taken, 6u << 20);
+  EXPECT_LE(taken, kLimit);
+  gt_block more = {};
+  EXPECT_FAILS(gt_pool_allocate(pool, 6 << 20, 0, 0, stream(), &more), GT_RESOURCE_EXHAUSTED, "");
+  EXPECT_FINE(gt_pool_free(pool, block.id));
+  EXPECT_FINE(gt_release(pool));
+  EXPECT_FINE(gt_release(other));
+  EXPECT_FINE(gt_shared_bytes_look(shared, &limit, &taken));
+  EXPECT_EQ(taken, 0u);
+  EXPECT_FINE(gt_release(shared));
+  EXPECT_FAILS(gt_shared_bytes_look(shared, &limit, &taken), GT_BAD_HANDLE, "released");
+  options.shared_bytes = shared;
+  EXPECT_FAILS(gt_tree_new(device(), &options, &other), GT_BAD_HANDLE, "shared_bytes");
+}
+
 TEST_F(TreeMemoryTest, TreesWithOneBudget) {
   gt_budget budget = nullptr;
   ASSERT_FINE(gt_budget_new(1, 0, 0, &budget));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "runtime/c/bodies.h"
+#include "runtime/c/shared_bytes_object.h"
 #include "runtime/c/tree_objects.h"
 
 namespace graphtree::c {
@@ -83,6 +84,7 @@ TreeOptions TreeOptionsOf(const gt_tree_options* options, Entry* entry) {
     const Ref<BudgetObject> budget = entry->Get<BudgetObject>(read.budget, "budget");
     if (budget) made.shared_budget = budget->budget();
   }
+  made.shared_bytes = SharedBytesOf(read.shared_bytes, entry);
   return made;
 }
 

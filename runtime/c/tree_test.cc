@@ -36,6 +36,24 @@ TEST_F(TreeTest, OnceEagerOnceRecordedThenReplayed) {
   EXPECT_EQ(of.warm_ups, 1u);
 }
 
+TEST_F(TreeTest, AReplayOrNothing) {
+  const gt_function add = Register("add 3", AddThree);
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_FINE(gt_tree_begin_step(tree()));
+    gt_value in = Words(1), out = gt_nothing();
+    const gt_error error = gt_call_replay(add, &in, 1, stream(), &out, 1, nullptr);
+    if (step < 2) {
+      EXPECT_FAILS(error, GT_FAILED_PRECONDITION, "add 3");
+      EXPECT_EQ(out.storage, nullptr);
+      out = Call(add, {in});
+    } else {
+      EXPECT_FINE(error);
+    }
+    EXPECT_EQ(Read(out), std::vector<int32_t>(kCount, 4));
+    EXPECT_FINE(gt_release(out.storage));
+  }
+}
+
 TEST_F(TreeTest, ATensorOfATreesIsConsumedUnlessItIsCopied) {
   const gt_function add = Register("add 3", AddThree);
   const gt_value x = Words(1);

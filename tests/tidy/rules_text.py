@@ -13,7 +13,7 @@ _NOTES = re.compile(r"\b(%s)\b" % "|".join(["TO" + "DO", "FIX" + "ME", "XX" + "X
 _LICENCE = re.compile(r"\b(Copy" + r"right|SP" + r"DX-)")
 
 _KINDS = (".h", ".hpp", ".c", ".cc", ".cu", ".py", ".sh", ".bzl", ".bazel", ".md", ".json",
-          ".html", ".css", ".js", ".mjs")
+          ".html", ".css", ".js", ".mjs", ".in", ".yml")
 _NAMES = (".bazelrc", ".bazelignore", ".clang-format", ".clang-tidy", ".gitignore", "LICENSE",
           "WORKSPACE", "run")
 

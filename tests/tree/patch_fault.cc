@@ -8,6 +8,7 @@
 #include "device/fault/fault_device.h"
 #include "device/host/host_device.h"
 #include "graphs/tree.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/kernels/kernels.h"
 #include "tests/tree/bodies.h"
@@ -109,6 +110,42 @@ TEST_F(PatchFaultTest, AnyPatchOfAnInputThatIsNotCopiedMayFail) {
     }
     EXPECT_EQ(tree_->stats().recordings, 1u);
   }
+}
+
+// f writes to its first input, which is patched, and reads its second one, which is copied. A call
+// of which any patch fails has moved them both; then the first one goes back, and lies over the
+// second. Whether inputs overlap is asked of those that moved, and here both have.
+TEST_F(PatchFaultTest, InputsThatOverlapAfterAPatchThatFailed) {
+  constexpr uint32_t kLong = 32, kShort = 8, kFar = 64;  // words
+  uint64_t failed = 0;
+  for (uint64_t nth = 1;; ++nth) {
+    OpenTree(kLong * sizeof(uint32_t));
+    const FunctionId bump = tree_->Register("bump", {}, [](Launcher& on, Values& inputs) {
+      Bump(on, inputs[0], 1);
+      return Values{Sum(on, inputs[1], inputs[1])};
+    });
+    const auto run = [&](uint32_t written, uint32_t read) {
+      tree_->BeginStep();
+      const absl::Status status =
+          tree_->Run(bump,
+                     {Tensor::Foreign(AddressOf(words() + written), WordsLayout(kLong)),
+                      Tensor::Foreign(AddressOf(words() + read), WordsLayout(kShort))},
+                     *stream_)
+              .status();
+      EXPECT_THAT(stream_->Synchronize(), IsOk());
+      return status;
+    };
+    for (int i = 0; i < 3; ++i) ASSERT_THAT(run(0, kFar), IsOk());
+    ASSERT_EQ(tree_->stats().copied_inputs, 1u);
+    ASSERT_EQ(tree_->stats().patched_inputs, 1u);
+    device_->plan().FailCallOf("Executable.PatchKernel", nth, ErrorCode::kUnknown);
+    if (run(kFar - kLong, 4).ok()) break;
+    device_->plan().Clear();
+    ++failed;
+    ASSERT_THAT(run(0, 4), IsOk());
+    EXPECT_THAT(tree_->last_call().reason, testing::Optional(Reason::kOverlappingInputs)) << "call " << nth;
+  }
+  EXPECT_EQ(failed, 2u) << "the table of copies, and the op that takes the patched input";
 }
 
 // An input that alternates, so that a second executable is made and the two take turns: any call of

@@ -141,6 +141,35 @@ TEST_P(StreamsTest, AllAreGoneWhenTheTreeIsClosed) {
   }
 }
 
+// The memory of a closed tree goes with the last output, after what its stream was given to read it.
+TEST_P(StreamsTest, TheLastOutputOfAClosedTreeIsReadOnItsStream) {
+  for (const bool is_kept : {false, true}) {
+    for (const bool stream_ends : {false, true}) {
+      OpenTree({});
+      FunctionOptions options;
+      if (is_kept) options.kept_outputs = {0};
+      const FunctionId twice = Register("twice", options, Twice);
+      std::unique_ptr<Stream> stream = NewStream();
+      Values out;
+      for (int step = 0; step < 3; ++step) {
+        NewStep();
+        out = CallOn(*stream, twice, {Given(4)});
+      }
+      const Tensor copy = Given(9);
+      const AddressRange from = Tensor::From(out[0]).raw_bytes();
+      CloseTree();
+      Busy(*stream);
+      EXPECT_THAT(stream->Copy(Tensor::From(copy).raw_bytes().base, from.base, from.bytes), IsOk());
+      const std::unique_ptr<Event> is_copied = *device().NewEvent({});
+      EXPECT_THAT(stream->Record(*is_copied), IsOk());
+      if (stream_ends) stream = nullptr;
+      out.clear();
+      EXPECT_THAT(is_copied->Synchronize(), IsOk());
+      EXPECT_EQ(Read(copy), Times(PatternOf(4), 2));
+    }
+  }
+}
+
 // Evicted executables wait for their last launch, which may be on a stream that is gone.
 TEST_P(StreamsTest, WhatIsEvictedGoesAllTheSame) {
   TreeOptions options;

@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
-# tools/test, tools/demo and tools/bench in careless hands: wrong options, other folders, names that
-# nothing has. What they call is stand-ins: setup, Bazel and what Bazel builds.
+# The commands of tools/ in careless hands: wrong options, other folders, names that nothing has.
+# What they call is stand-ins: setup, Bazel and what Bazel builds.
 set -euo pipefail
 
 root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
-mkdir -p "$root/tools/scripts" "$root/bin" "$root/out/tools" "$root/elsewhere"
-for file in test demo bench scripts/common.sh scripts/bench_run.sh scripts/test_report.py; do
+mkdir -p "$root/tools/scripts" "$root/tools/installing" "$root/bin" "$root/out/tools" \
+  "$root/elsewhere"
+for file in test demo bench install package reference installing/installed_tree.sh \
+  scripts/common.sh scripts/bench_run.sh scripts/test_report.py; do
   cp -L "tools/$file" "$root/tools/$file"
 done
 
@@ -60,10 +62,14 @@ echo '{"name":"peer","met":null,"skipped":"needs PyTorch","failed":null}' >"$2"
 END
 
 # Wrong options, before anything is installed or built.
-for command in test demo bench; do
+for command in test demo bench install package; do
   expect 0 "$command" --help
   expect_text "tools/$command ["
 done
+expect 0 reference --help
+expect_text "dist/reference/index.html"
+expect 2 reference here
+expect_text "it takes nothing, and was given here"
 expect 2 test --wrong
 expect_text "there is no option --wrong"
 expect 2 test -x
@@ -73,6 +79,19 @@ for json in --json --json= '--json --no-cuda' --json=/no/such/folder/rows.json; 
   expect 2 bench $json
 done
 expect_text "cannot write to /no/such/folder/rows.json"
+expect 2 install --wrong
+expect 2 install --libdir
+for libdir in /lib lib/../.. "" "my lib"; do expect 2 install --libdir "$libdir"; done
+expect 2 install here there
+expect_text "it takes one PREFIX, and was given here and there"
+expect 2 package here
+# Before half an hour is spent on a build.
+expect 1 install /proc/graphtree
+expect_text "cannot install under /proc/graphtree"
+DESTDIR=/proc expect 1 install /usr
+expect_text "cannot install under /proc/usr"
+expect 1 install --uninstall there
+expect_text "nothing is installed under $root/elsewhere/there"
 [ ! -s "$root/bazel.log" ] && [ ! -e "$root/setup.log" ] || fail "wrong use set something going"
 
 # Targets reach Bazel; what is only left out is left out of everything. Nothing ran: no success.
@@ -110,6 +129,8 @@ touch "$root/broken"
 expect 1 demo
 expect_text "the build failed"
 expect 1 bench
+expect 1 install there
+[ ! -e "$root/elsewhere/there" ] || fail "a build that failed left a folder"
 touch "$root/unknown_system"
-for command in test demo bench; do expect 2 "$command"; done
+for command in test demo bench install package reference; do expect 2 "$command"; done
 echo "every case as expected"

@@ -54,6 +54,7 @@ expect 0 --no-cuda --list
 # A browser is for tests alone, and only Debian has one that simply runs.
 expect 1 --no-cuda --tests --list
 expect_text "chromium"
+expect_text "doxygen"
 expect_text "python3-prometheus-client"
 echo 'ID=ubuntu' >"$root/os-release"
 expect 1 --no-cuda --tests --list
