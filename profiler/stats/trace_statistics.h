@@ -13,11 +13,11 @@
 // PyTorch's traces on CUDA 13.0 name neither. An op's row is what it is (Identity) and its place in
 // the graph.
 //
-// A launch and its ops may come in any order, with others in between; launches wait for their ops in
-// a window of kOpenLaunches. Each table has a limit; what found no room is counted. So memory is
+// A launch and its ops may come in any order, with others in between; launches wait for their ops
+// in a window of kOpenLaunches. Each table has a limit; what found no room is counted. So memory is
 // bounded, whatever the trace. Profilers hand ops over about as they end; they are put into the
-// order of their begins through a window of a few ops (in_order.h), so that the work and the gaps of
-// ops that run side by side are right.
+// order of their begins through a window of a few ops (in_order.h), so that the work and the gaps
+// of ops that run side by side are right.
 //
 // Not safe for concurrent use. A record costs some tens of nanoseconds.
 #ifndef GRAPHTREE_PROFILER_STATS_TRACE_STATISTICS_H_
