@@ -186,8 +186,13 @@ void TraceStatistics::Close(Launch& launch) {
   for (Stay stay; launch.coming.Pop(stay);) Run(stay, launch);
   if (!launch.has_call) without_launch_ += launch.ops;
   const int64_t latency = std::max<int64_t>(0, launch.first_ns - launch.call_ns);
+  const bool has_idle = launch.end_before != kUnknown;
+  const int64_t idle = has_idle ? std::max<int64_t>(0, launch.first_ns - launch.end_before) : 0;
+  const int64_t waiting = has_idle ? std::min(latency, idle) : latency;
   if (!launch.is_graph) {
-    if (launch.has_call && launch.ops == 1) ops_[launch.last_op].latency.Add(latency);
+    if (!launch.has_call || launch.ops != 1) return;
+    ops_[launch.last_op].latency.Add(latency);
+    waiting_alone_.Add(waiting);
     return;
   }
   ReplayRow* const row = RowOf(launch);
@@ -199,13 +204,11 @@ void TraceStatistics::Close(Launch& launch) {
   row->batches.Add(wall);
   row->work.Add(std::min(wall, launch.work_ns));
   row->gaps.Add(wall - launch.work_ns);
-  const bool has_idle = launch.end_before != kUnknown;
-  const int64_t idle = std::max<int64_t>(0, launch.first_ns - launch.end_before);
   if (has_idle) row->idle.Add(idle);
   if (launch.has_call) {
     row->call.Add(launch.call_duration);
     row->latency.Add(latency);
-    row->waiting.Add(has_idle ? std::min(latency, idle) : latency);
+    row->waiting.Add(waiting);
   }
 }
 

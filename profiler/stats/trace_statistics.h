@@ -107,6 +107,10 @@ class TraceStatistics : public TraceListener {
   const std::vector<PairRow>& pairs() const { return pairs_; }
   const std::vector<CounterRow>& counters() const { return counters_; }
 
+  // Of ops that were launched one by one: how long their stream had nothing else to do and waited
+  // for the launch. What a graph of them would save at most.
+  const Distribution& waiting_alone() const { return waiting_alone_; }
+
   uint64_t records() const { return op_count_ + span_count_ + counter_count_ + marks_; }
   uint64_t op_count() const { return op_count_; }
   uint64_t span_count() const { return span_count_; }
@@ -179,6 +183,7 @@ class TraceStatistics : public TraceListener {
   int64_t first_ns_ = 0, last_ns_ = 0;
   bool has_time_ = false;
   double busy_ns_ = 0;
+  Distribution waiting_alone_;
 };
 
 }  // namespace graphtree::trace

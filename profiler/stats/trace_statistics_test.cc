@@ -54,6 +54,7 @@ TEST(TraceStatisticsTest, SampleByHand) {
   const OpRow* alone = RowNamed(statistics, "norm<bf16>", false);
   ASSERT_NE(alone, nullptr);
   EXPECT_EQ(alone->latency.min(), 5000);  // called at 12, begun at 17 us
+  EXPECT_EQ(statistics.waiting_alone().sum(), 5000);
   EXPECT_EQ(statistics.op_count(), 7u);
   EXPECT_EQ(statistics.without_launch(), 0u);
   EXPECT_EQ(statistics.notes().dropped_records, 2u);
@@ -122,6 +123,22 @@ TEST(TraceStatisticsTest, WorkAndGapsAreTheSameInWhicheverOrderOpsEnd) {
   };
   EXPECT_EQ(rows(true), rows(false));
   EXPECT_GT(rows(true)[1], 0);
+}
+
+// An op that waits for the one before it does not wait for its launch.
+TEST(TraceStatisticsTest, AStreamThatIsBusyWaitsForNoLaunch) {
+  TraceTables tables;
+  TraceStatistics statistics(tables);
+  for (uint64_t i = 1; i <= 3; ++i) {
+    const int64_t call = static_cast<int64_t>(i) * 1000;
+    statistics.Span({.start_ns = call, .correlation = i, .kind = SpanKind::kLaunch});
+    // The second begins where the first ends, the third 200 ns after the second.
+    const int64_t start = i == 1 ? 5000 : i == 2 ? 9000 : 13200;
+    statistics.Op({.start_ns = start, .duration_ns = 4000, .correlation = i});
+  }
+  statistics.End({});
+  EXPECT_EQ(statistics.waiting_alone().count(), 3u);
+  EXPECT_EQ(statistics.waiting_alone().sum(), 4000 + 0 + 200);
 }
 
 TEST(TraceStatisticsTest, OpsWithoutALaunchAreCounted) {

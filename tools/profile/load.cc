@@ -37,7 +37,7 @@ absl::Status Load(const std::string& path, trace::TraceTables& tables,
 cli::Operand TraceOperand(const std::string& name) {
   return {.name = name,
           .help = "A trace in Chrome's JSON, written by Graphtree or by PyTorch's profiler "
-                  "(export_chrome_trace); - reads the standard input."};
+                  "(export_chrome_trace), also compressed by gzip; - reads the standard input."};
 }
 
 std::string BaseName(const std::string& path) {

@@ -88,6 +88,7 @@ std::string ShowJson(const TraceStatistics& statistics, const ShowOptions& optio
   json.Key("busy_ns").Number(statistics.busy_ns()).Key("warnings").BeginArray();
   for (const std::string& warning : Warnings(statistics)) json.String(warning);
   json.EndArray();
+  WriteTimes("waiting_for_single_launches", statistics.waiting_alone(), json);
   WriteReplays(statistics, options, json);
   json.Key("functions").BeginArray();
   for (const FunctionSum& sum : FunctionSums(statistics)) {

@@ -89,6 +89,22 @@ std::string ReplaysText(const TraceStatistics& statistics, const ShowOptions& op
   return text;
 }
 
+// What a graph would save where ops are launched one by one.
+std::string AloneSentence(const TraceStatistics& statistics, const ShowOptions& options,
+                          const Look& look) {
+  const Distribution& waiting = statistics.waiting_alone();
+  constexpr uint64_t kLeast = 2;
+  if (waiting.count() < kLeast || waiting.sum() <= 0 || !options.function.empty()) return "";
+  const double span = static_cast<double>(statistics.last_ns() - statistics.first_ns());
+  return Paragraph(
+      absl::StrCat(Plural(waiting.count(), "op was", "ops were"),
+                   " launched one by one, and their streams had nothing to do but wait for the "
+                   "launch for ",
+                   TimeText(waiting.sum()), ", ", Percent(Share(waiting.sum(), span)),
+                   " of the trace: a graph of them would save at most that."),
+      look);
+}
+
 std::string OpsText(const TraceStatistics& statistics, const ShowOptions& options,
                     const Look& look) {
   const std::vector<const OpRow*> rows = ShownOps(statistics, options);
@@ -110,7 +126,7 @@ std::string OpsText(const TraceStatistics& statistics, const ShowOptions& option
                             place, place.empty() ? "" : ")")});
   }
   return absl::StrCat(Title("Ops on the device", look), table.Render(look),
-                      More(rows.size(), shown, "ops"));
+                      More(rows.size(), shown, "ops"), AloneSentence(statistics, options, look));
 }
 
 std::string FunctionsText(const TraceStatistics& statistics, const ShowOptions& options,

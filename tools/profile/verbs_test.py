@@ -4,6 +4,7 @@
 """
 
 import collections
+import gzip
 import json
 import os
 import sqlite3
@@ -208,6 +209,8 @@ class ShowTest(ProfileCase):
 
     def test_text_names_what_matters(self):
         text = run("show", SAMPLE).stdout.decode()
+        eager = run("show", f"{REAL}/torch_2_11_graph_replays.json").stdout.decode()
+        self.assertIn("ops were launched one by one", " ".join(eager.split()))
         for part in ("2 replays of 1 graph", "decode, tree node 5", "attend", "fused path",
                      "2 records were dropped", "request 81", "pool bytes live"):
             self.assertIn(part, text)
@@ -224,6 +227,17 @@ class ShowTest(ProfileCase):
         with open(SAMPLE, "rb") as file:
             done = run("show", "-", given=file.read())
         self.assertIn(b"standard input: 7 ops", done.stdout)
+
+    def test_compressed_file_and_pipe(self):
+        with open(SAMPLE, "rb") as file:
+            packed = gzip.compress(file.read())
+        with open(self.path("trace.json.gz"), "wb") as file:
+            file.write(packed)
+        self.assertIn(b": 7 ops", run("show", self.path("trace.json.gz")).stdout)
+        self.assertIn(b": 7 ops", run("show", "-", given=packed).stdout)
+        with open(self.path("trace.json.gz"), "wb") as file:
+            file.write(packed[:len(packed) // 2])
+        self.assertIn(b"not whole", run("show", self.path("trace.json.gz")).stdout)
 
     def test_only_one_function(self):
         done = run("show", SAMPLE, "--function", "decode")

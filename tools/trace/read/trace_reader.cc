@@ -29,7 +29,7 @@ absl::Status NoTrace(absl::string_view what) {
 // What a file that begins so is, where that is known and it is no JSON.
 const char* OtherKind(absl::string_view head) {
   if (absl::StartsWith(head, "\x1f\x8b")) {
-    return "it is compressed; gunzip it first, or through a pipe: gunzip -c FILE | ... -";
+    return "it is compressed by gzip";
   }
   if (absl::StartsWith(head, "SQLite format 3")) return "it is an SQLite database";
   if (absl::StartsWith(head, "\x80")) {
@@ -287,6 +287,7 @@ absl::Status ReadTrace(const std::string& path, TraceTables& tables, TraceListen
                        const ByteSource::Progress& progress) {
   GRAPHTREE_ASSIGN_OR_RETURN(ByteSource source, ByteSource::Open(path));
   source.set_progress(progress);
+  source.UnpackGzip();
   return TraceReader(source, tables, listener).Run();
 }
 

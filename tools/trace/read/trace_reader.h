@@ -19,6 +19,8 @@
 
 namespace graphtree::trace {
 
+// The file may be compressed by gzip, as PyTorch writes .json.gz.
+//
 // Begin and End of the listener are called once each, unless the file is an error: then Begin may
 // have been called. `path` "-" is the standard input.
 absl::Status ReadTrace(const std::string& path, TraceTables& tables, TraceListener& listener,

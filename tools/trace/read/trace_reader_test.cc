@@ -225,7 +225,7 @@ TEST(TraceReaderTest, WhatIsNoTraceIsToldApart) {
   EXPECT_TRUE(absl::StrContains(message(""), "empty"));
   EXPECT_TRUE(absl::StrContains(message("   \n "), "empty"));
   EXPECT_TRUE(absl::StrContains(message("hello"), "does not begin"));
-  EXPECT_TRUE(absl::StrContains(message("\x1f\x8b\x08"), "gunzip"));
+  EXPECT_TRUE(absl::StrContains(message("\x1f\x8b\x08"), "gzip"));
   EXPECT_TRUE(absl::StrContains(message("SQLite format 3\0"), "SQLite"));
   EXPECT_TRUE(absl::StrContains(message("\x80\x04"), "graphtree memory"));
   EXPECT_TRUE(absl::StrContains(message("\x0a\x12\x40"), "Perfetto"));
