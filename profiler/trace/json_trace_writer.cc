@@ -11,6 +11,8 @@ namespace {
 constexpr size_t kFlushBytes = 1 << 18;
 // Of texts that are kept rendered; beyond it each op renders its own.
 constexpr size_t kMostRenderedBytes = size_t{64} << 20;
+// Of lanes and devices that are given a name.
+constexpr size_t kMostNames = 1 << 16;
 
 void AppendText(std::string& to, absl::string_view key, absl::string_view text) {
   if (!text.empty()) absl::StrAppend(&to, ",\"", key, "\":", JsonQuoted(text));
@@ -110,11 +112,16 @@ void JsonTraceWriter::Metadata(absl::string_view kind, int64_t process, int64_t 
   out_.Raw("}}");
 }
 
+// Whether the lane has no name yet. Beyond kMostNames lanes go without one.
+bool JsonTraceWriter::IsNewLane(int64_t process, int64_t thread) {
+  return named_lanes_.size() < kMostNames && named_lanes_.insert({process, thread}).second;
+}
+
 void JsonTraceWriter::NameLane(const DeviceOp& op, int64_t lane) {
-  if (named_lanes_.insert({op.device, lane}).second) {
+  if (IsNewLane(op.device, lane)) {
     Metadata("thread_name", op.device, lane, "name", JsonQuoted(LaneText(op, tables_, lane)));
   }
-  if (named_devices_.insert(op.device).second) {
+  if (named_devices_.size() < kMostNames && named_devices_.insert(op.device).second) {
     Metadata("process_labels", op.device, 0, "labels",
              JsonQuoted(absl::StrCat("GPU ", op.device)));
   }
@@ -214,7 +221,7 @@ void JsonTraceWriter::Instant(const Mark& mark) {
 
 void JsonTraceWriter::Lane(const LaneName& name) {
   const bool is_process = name.thread == kUnknown;
-  if (!is_process && !named_lanes_.insert({name.process, name.thread}).second) return;
+  if (!is_process && !IsNewLane(name.process, name.thread)) return;
   Metadata(is_process ? "process_name" : "thread_name", name.process,
            is_process ? 0 : name.thread, "name", Quoted(name.name));
 }

@@ -70,6 +70,7 @@ class JsonTraceWriter : public TraceListener {
   const Rendered& RenderedOf(IdentityId id);
   Rendered Render(const Identity& identity) const;
   const std::string& Quoted(TextId id);
+  bool IsNewLane(int64_t process, int64_t thread);
   void NameLane(const DeviceOp& op, int64_t lane);
   void Metadata(absl::string_view kind, int64_t process, int64_t thread, absl::string_view member,
                 absl::string_view json);

@@ -95,6 +95,19 @@ TEST(JsonTraceWriterTest, TimesHaveNoRoundingAndExtremesAreWritten) {
   EXPECT_EQ(text.text(), "0.001 -0.001 1234567890123456.789 -9223372036854775.808");
 }
 
+// A file may name a million streams; the writer remembers so many and no more.
+TEST(JsonTraceWriterTest, LanesBeyondALimitGoWithoutAName) {
+  TraceTables tables;
+  std::string text;
+  TextSink sink(&text);
+  JsonTraceWriter writer(tables, sink);
+  writer.Begin({});
+  for (uint32_t stream = 0; stream < 70'000; ++stream) writer.Op({.stream = stream});
+  writer.End({});
+  EXPECT_EQ(LinesWith(text, "thread_name").size(), size_t{1} << 16);
+  EXPECT_EQ(LinesWith(text, "\"cat\":\"kernel\"").size(), 70'000u);
+}
+
 TEST(JsonTraceWriterTest, NamesAreEscaped) {
   TraceTables tables;
   std::string text;

@@ -31,9 +31,9 @@ void PerfettoTraceWriter::Begin(const TraceHeader& header) {
 }
 
 uint64_t PerfettoTraceWriter::DeviceTrack(int32_t device) {
-  uint64_t& track = devices_[device];
-  if (track == 0) track = NewTrack({.name = absl::StrCat("GPU ", device)});
-  return track;
+  const auto found = devices_.find(device);
+  if (found != devices_.end()) return found->second;
+  return devices_[device] = NewTrack({.name = absl::StrCat("GPU ", device)});
 }
 
 // The first line of the op's lane in which nothing runs when it begins.
@@ -41,6 +41,8 @@ uint64_t PerfettoTraceWriter::OpTrack(const DeviceOp& op) {
   // What a scope has launched encloses ops, so it has lines of its own.
   const int64_t lane = op.kind == OpKind::kScope ? -1 - int64_t{op.stream}
                                                  : LaneOf(op, tables_, lanes_);
+  // A file may name a million streams.
+  if (last_track_ >= kMostTracks && !lines_.contains({op.device, lane})) return about_track_;
   std::vector<Line>& lines = lines_[{op.device, lane}];
   const int64_t end = op.start_ns + op.duration_ns;
   for (Line& line : lines) {
@@ -68,14 +70,16 @@ std::string PerfettoTraceWriter::LaneNameOf(int64_t process, int64_t thread) con
 
 uint64_t PerfettoTraceWriter::ThreadTrack(int64_t process, int64_t thread) {
   if (process == kUnknown) return about_track_;
-  uint64_t& track = threads_[{process, thread}];
-  if (track != 0) return track;
-  if (last_track_ >= kMostTracks) return track = about_track_;
+  const auto found = threads_.find({process, thread});
+  if (found != threads_.end()) return found->second;
+  if (last_track_ >= kMostTracks) return about_track_;
   uint64_t& of_process = processes_[process];
   if (of_process == 0) {
     of_process = NewTrack({.name = LaneNameOf(process, kUnknown), .process = process});
   }
-  track = NewTrack({.name = LaneNameOf(process, thread), .process = process, .thread = thread});
+  const uint64_t track =
+      NewTrack({.name = LaneNameOf(process, thread), .process = process, .thread = thread});
+  threads_[{process, thread}] = track;
   return track;
 }
 
@@ -178,8 +182,8 @@ void PerfettoTraceWriter::Span(const HostSpan& span) {
 }
 
 void PerfettoTraceWriter::Counter(const CounterSample& sample) {
+  if (last_track_ >= kMostTracks && !counters_.contains({sample.name, sample.series})) return;
   uint64_t& track = counters_[{sample.name, sample.series}];
-  if (track == 0 && last_track_ >= kMostTracks) return;
   if (track == 0) {
     const absl::string_view series = tables_.text(sample.series);
     track = NewTrack({.name = absl::StrCat(tables_.text(sample.name), series.empty() ? "" : " ",

@@ -125,6 +125,19 @@ TEST(PerfettoTraceWriterTest, WhatOverlapsOnAStreamHasALineOfItsOwn) {
   EXPECT_EQ(TracksNamed(bytes, "stream 0 (2)"), 1u);
 }
 
+TEST(PerfettoTraceWriterTest, StreamsBeyondALimitShareATrack) {
+  TraceTables tables;
+  std::string bytes;
+  TextSink sink(&bytes);
+  PerfettoTraceWriter writer(tables, sink);
+  writer.Begin({});
+  for (uint32_t stream = 0; stream < 70'000; ++stream) writer.Op({.stream = stream});
+  for (int64_t thread = 0; thread < 1000; ++thread) writer.Span({.process = 5, .thread = thread});
+  writer.End({});
+  EXPECT_LE(TracksNamed(bytes, "stream "), (size_t{1} << 16) + 1);
+  EXPECT_EQ(PacketsOf(bytes).back(), bytes.size());
+}
+
 TEST(PerfettoTraceWriterTest, TextsThatAreNotUtf8AreMadeSo) {
   TraceTables tables;
   std::string bytes;
