@@ -1,4 +1,4 @@
-"""Abseil, GoogleTest, Google Benchmark, SQLite, protozero and zlib as the distribution installs them.
+"""The libraries that the project stands on, as the distribution installs them.
 
 Each becomes a repository with one target. Headers are linked in from
 /usr/include, so that they count as inputs; archives are named to the linker,

@@ -1,8 +1,8 @@
 // Gunzip: the bytes that a file compressed by gzip stands for, read piece by piece.
 //
-// Several members one after the other are one text, as gzip has it. A file that ends inside a member
-// ends there: what came before is given. Memory is a window of the file's and one of zlib's. Not
-// safe for concurrent use.
+// Several members one after the other are one text, as gzip has it. A file that ends inside a
+// member ends there: what came before is given. Memory is a window of the file's and one of zlib's.
+// Not safe for concurrent use.
 #ifndef GRAPHTREE_TOOLS_SNAPSHOT_READ_GUNZIP_H_
 #define GRAPHTREE_TOOLS_SNAPSHOT_READ_GUNZIP_H_
 
