@@ -21,8 +21,9 @@ REAL = "tools/trace/testdata/torch_2_11_graph_replays.json"
 EAGER = "tools/trace/testdata/torch_2_11_compiled.json"
 
 
-def made_trace(replays, ops, slow_replay, slow_op):
-    """Replays of a graph, 2 us an op; in one of them one op takes 30 us."""
+def made_trace(replays, ops, slow_replay, slow_op, gap=0.2):
+    """Replays of a graph, 2 us an op; in one of them one op takes 30 us, or, where slow_op is -1,
+    all take twice as long, or the given gap is between any two."""
     events = []
     at = 0.0
     for replay in range(replays):
@@ -31,12 +32,15 @@ def made_trace(replays, ops, slow_replay, slow_op):
                        "tid": 1, "ts": at, "dur": 4, "args": arguments})
         at += 10
         for op in range(ops):
-            duration = 30 if (replay, op) == (slow_replay, slow_op) else 2 + replay % 5 * 0.1
+            slow = replay == slow_replay
+            duration = 30 if slow and op == slow_op else 2 + replay % 5 * 0.1
+            if slow and slow_op < 0 and gap == 0.2:
+                duration *= 2
             events.append({"ph": "X", "cat": "kernel", "name": f"kernel_{op}<{'x' * 30}>",
                            "pid": 0, "tid": 7, "ts": round(at, 3), "dur": duration,
                            "args": dict(arguments, device=0, stream=7, function="decode",
                                         **{"graph id": 3, "graph node id": op + 1})})
-            at += duration + 0.2
+            at += duration + (gap if slow else 0.2)
     return {"traceEvents": events}
 
 
@@ -90,6 +94,12 @@ class PageTest(unittest.TestCase):
         self.assertIn("30.0 µs in place of 2.20 µs", said)
         self.assertIn("kernel_5", self.text(page, ".ops .op"))
         self.assertEqual(page.evaluate("document.querySelectorAll('.ops .slow').length"), 1)
+
+    def test_slow_ops_and_gaps_are_told_apart(self):
+        page = self.open(made_trace(60, 8, 41, -1))
+        self.assertIn("8 of its 8 ops took over a fifth longer", self.text(page, ".said"))
+        page = self.open(made_trace(60, 8, 41, -1, gap=9))
+        self.assertIn("what is more are gaps", self.text(page, ".said"))
 
     def test_it_is_seen_in_the_picture(self):
         page = self.open(made_trace(60, 8, 41, 5))

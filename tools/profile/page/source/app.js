@@ -74,9 +74,24 @@ class App {
     this.list.replaceChildren(opList(kind, this.spreads, this.selected, this.sort));
   }
 
+  // What made the replay slower than the median one.
+  cause(kind, replay) {
+    const {op, slow, cause} = culpritOf(replay, this.spreads);
+    const told = [h('b', {}, kind.ops[op].name),
+      `: ${timeText(replay.durations[op])} in place of ${timeText(this.spreads.ops[op][2])}.`];
+    if (cause === 'op') return [' Most of what is more took ', ...told];
+    if (cause === 'ops') {
+      const ops = `${countText(slow)} of its ${countText(kind.ops.length)} ops`;
+      return [` ${ops} took over a fifth longer than usual, most of all `, ...told];
+    }
+    if (cause === 'gaps') {
+      return [' Its ops took about as long as usual: what is more are gaps between them.'];
+    }
+    return [];
+  }
+
   sentence(kind) {
     const replay = kind.replays[this.selected];
-    const {op, extra} = culpritOf(replay, this.spreads);
     const median = this.spreads.wall[2];
     const parts = [h('b', {}, `Replay ${countText(replay.number + 1)}`),
       ` of ${countText(kind.count)}, at ${timeText(replay.at)}: ${timeText(replay.wall)}, ` +
@@ -85,10 +100,7 @@ class App {
       parts.push(` Its first op began ${timeText(replay.latency)} after the launch call ` +
         `(median ${timeText(this.spreads.latency[2])}).`);
     }
-    if (extra > 0) {
-      parts.push(' Most of what is more took ', h('b', {}, kind.ops[op].name),
-        `: ${timeText(replay.durations[op])} in place of ${timeText(this.spreads.ops[op][2])}.`);
-    }
+    parts.push(...this.cause(kind, replay));
     if (kind.replays.length < kind.count) {
       parts.push(h('span', {class: 'dim'}, ` The page holds ${countText(kind.replays.length)} of ` +
         'these replays: the slowest, and an even choice of the others.'));

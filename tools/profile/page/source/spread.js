@@ -28,12 +28,21 @@ function slowestOf(kind) {
   return slowest;
 }
 
-// The op that took most beyond its median in a replay: {op, extra}.
+// Why a replay took longer than the median one: {op, extra} is the op that took most beyond its own
+// median, `slow` how many ops took more than a fifth longer, and `cause` what makes up at least half
+// of the difference: that op, many ops, or the gaps between them.
 function culpritOf(replay, spreads) {
-  let culprit = {op: 0, extra: -Infinity};
+  const culprit = {op: 0, extra: -Infinity, slow: 0, cause: 'none'};
+  let sum = 0;
   spreads.ops.forEach((spread, op) => {
     const extra = replay.durations[op] - spread[2];
-    if (extra > culprit.extra) culprit = {op, extra};
+    sum += extra;
+    if (extra > spread[2] / 5) ++culprit.slow;
+    if (extra > culprit.extra) Object.assign(culprit, {op, extra});
   });
+  const more = replay.wall - spreads.wall[2];
+  if (more > 0) {
+    culprit.cause = culprit.extra >= more / 2 ? 'op' : sum >= more / 2 ? 'ops' : 'gaps';
+  }
   return culprit;
 }
