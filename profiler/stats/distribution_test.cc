@@ -72,6 +72,17 @@ TEST(DistributionTest, ExtremesNeitherWrapNorStop) {
   EXPECT_EQ(Distribution().Quantile(0.5), 0);
 }
 
+// Every value lies in a bucket near it, at the edges of octaves, too.
+TEST(DistributionTest, EveryPowerOfTwoAndItsNeighbours) {
+  for (int bit = 0; bit < 63; ++bit) {
+    for (int64_t value : {(int64_t{1} << bit) - 1, int64_t{1} << bit, (int64_t{1} << bit) + 1}) {
+      Distribution distribution = Of({0, value, std::numeric_limits<int64_t>::max()});
+      const double exact = static_cast<double>(value);
+      EXPECT_NEAR(static_cast<double>(distribution.median()), exact, 0.004 * exact + 0.5) << value;
+    }
+  }
+}
+
 TEST(DistributionTest, ChanceOfLessIsThatOfAllPairs) {
   const std::vector<int64_t> first = Values(3, 60, 1), second = Values(4, 80, 1.2);
   double pairs = 0;

@@ -45,7 +45,7 @@ class InOrder {
   }
 
  private:
-  Value values_[kWindow];
+  Value values_[kWindow] = {};
   size_t size_ = 0;
 };
 
