@@ -226,6 +226,19 @@ void JsonTraceWriter::Lane(const LaneName& name) {
            is_process ? 0 : name.thread, "name", Quoted(name.name));
 }
 
+void JsonTraceWriter::Arrow(const ArrowEnd& end) {
+  const char phase = end.phase == ArrowEnd::Phase::kBegin  ? 's'
+                     : end.phase == ArrowEnd::Phase::kStep ? 't'
+                                                           : 'f';
+  NextEvent();
+  out_.Raw("{\"ph\":\"").Raw(absl::string_view(&phase, 1)).Raw("\"").Member("id", end.id);
+  out_.Member("pid", end.process).Member("tid", end.thread);
+  out_.Member("ts").Microseconds(end.time_ns - base_ns_);
+  out_.Member("cat").Raw(Quoted(end.category)).Member("name").Raw(Quoted(end.name));
+  out_.Raw(end.is_of_enclosing ? ",\"bp\":\"e\"}" : "}");
+  FlushIfFull();
+}
+
 void JsonTraceWriter::End(const TraceNotes& notes) {
   JsonWriter json;
   json.BeginObject().Key("dropped records").Unsigned(notes.dropped_records);

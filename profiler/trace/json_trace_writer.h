@@ -55,6 +55,7 @@ class JsonTraceWriter : public TraceListener {
   void Counter(const CounterSample& sample) override;
   void Instant(const Mark& mark) override;
   void Lane(const LaneName& name) override;
+  void Arrow(const ArrowEnd& end) override;
   void End(const TraceNotes& notes) override;
 
  private:

@@ -132,6 +132,21 @@ struct Mark {
   int64_t thread = 0;
 };
 
+// One end of an arrow that is none from a launch to its ops, such as PyTorch's from a forward to its
+// backward operator.
+struct ArrowEnd {
+  enum class Phase : uint8_t { kBegin, kStep, kEnd };
+
+  int64_t time_ns = 0;
+  uint64_t id = 0;  // both ends have it
+  int64_t process = 0;
+  int64_t thread = 0;
+  TextId category = 0;
+  TextId name = 0;
+  Phase phase = Phase::kBegin;
+  bool is_of_enclosing = false;  // it ends at the slice around it, not at the next one
+};
+
 // What a viewer calls a process (thread kUnknown) or a thread of it.
 struct LaneName {
   int64_t process = 0;
@@ -167,6 +182,8 @@ class TraceListener {
   virtual void Counter(const CounterSample& sample) = 0;
   virtual void Instant(const Mark& mark) = 0;
   virtual void Lane(const LaneName& name) = 0;
+  // Of use for whoever writes a file that had them; others need not listen.
+  virtual void Arrow(const ArrowEnd& end) {}
   virtual void End(const TraceNotes& notes) = 0;
 };
 

@@ -1,8 +1,8 @@
 // TraceStore: a trace in memory, up to a limit; what comes beyond it is counted and dropped.
 //
 // Used where a trace is looked at more than once: by the page, and by a window of a server that is
-// handed to several writers. Members that no field holds (`extras`) are not kept. Not safe for
-// concurrent use.
+// handed to several writers. Arrows, and members that no field holds (`extras`), are not kept. Not
+// safe for concurrent use.
 #ifndef GRAPHTREE_PROFILER_TRACE_STORE_H_
 #define GRAPHTREE_PROFILER_TRACE_STORE_H_
 

@@ -80,6 +80,15 @@ class ConvertTest(ProfileCase):
                         self.assertEqual(other["args"].get(key), value, (key, one))
                     self.assertLessEqual(set(other["args"]) - set(arguments), JOINED, one)
 
+    def test_json_keeps_the_arrows_of_pytorch(self):
+        path = f"{REAL}/torch_2_13_cpu.json"
+        arrows = []
+        for source in (path, self.convert(path, "out.json")):
+            _, trace = complete(source)
+            arrows.append([e for e in trace["traceEvents"] if e.get("cat") == "fwdbwd"])
+        self.assertGreater(len(arrows[0]), 10)
+        self.assertEqual(arrows[0], arrows[1])
+
     def test_whatever_is_read_is_written_as_json_for_everybody(self):
         written = 0
         for name in sorted(os.listdir(CORPUS)):

@@ -166,8 +166,10 @@ bool Member(JsonCursor& cursor, absl::string_view key, RawEvent& event) {
   // The first letter tells nearly all apart.
   switch (key.empty() ? '\0' : key[0]) {
     case 'a': return Is(key, "args") ? Arguments(cursor, event) : cursor.Skip();
+    case 'b': return Is(key, "bp") ? cursor.Value(event.binding) : cursor.Skip();
     case 'c': return Is(key, "cat") ? TextOrSkip(cursor, event.category) : cursor.Skip();
     case 'd': return Is(key, "dur") ? cursor.NumberOrValue(event.duration) : cursor.Skip();
+    case 'i': return Is(key, "id") ? cursor.NumberOrValue(event.id) : cursor.Skip();
     case 'n': return Is(key, "name") ? TextOrSkip(cursor, event.name) : cursor.Skip();
     case 'p':
       if (Is(key, "pid")) return cursor.NumberOrValue(event.process);
@@ -185,6 +187,7 @@ bool ParseEvent(JsonCursor& cursor, RawEvent& event) {
   if (event.has_arguments) ClearArguments(event);
   event.phase = event.category = event.name = JsonText();
   event.process = event.thread = event.time = event.duration = absl::string_view();
+  event.id = event.binding = absl::string_view();
   event.has_arguments = false;
   if (!cursor.Expect('{', "an event is no object")) return false;
   bool is_first = true;

@@ -32,6 +32,7 @@ struct RawEvent : RawArguments {
   JsonText phase, category, name;
   absl::string_view process, thread;  // as they stand there: numbers, or texts in quotes
   absl::string_view time, duration;   // in microseconds; empty where the event has none
+  absl::string_view id, binding;      // of the end of an arrow, as they stand there
   bool has_arguments = false;
 };
 

@@ -241,6 +241,27 @@ void RecordMaker::TakeMetadata(const RawEvent& event) {
                   .name = TextOf(event.lane_name)});
 }
 
+void RecordMaker::TakeArrow(const RawEvent& event) {
+  // The correlation of a launch and its ops says the same.
+  if (event.category.raw == json_keys::kFlow) return;
+  const bool has_number = !event.id.empty() && event.id[0] != '"';
+  if (!has_number || event.time.empty()) {
+    ++left_out_;
+    return;
+  }
+  const absl::string_view phase = event.phase.raw;
+  listener_.Arrow({.time_ns = TimeOf(event.time),
+                   .id = UnsignedOf(event.id),
+                   .process = LaneOf(event.process),
+                   .thread = LaneOf(event.thread),
+                   .category = TextOf(event.category),
+                   .name = TextOf(event.name),
+                   .phase = phase == "s"   ? ArrowEnd::Phase::kBegin
+                            : phase == "t" ? ArrowEnd::Phase::kStep
+                                           : ArrowEnd::Phase::kEnd,
+                   .is_of_enclosing = event.binding == "\"e\""});
+}
+
 void RecordMaker::Take(const RawEvent& event) {
   const absl::string_view phase = event.phase.raw;
   if (phase == "X") {
@@ -254,9 +275,8 @@ void RecordMaker::Take(const RawEvent& event) {
                        .name = TextOf(event.name),
                        .process = LaneOf(event.process),
                        .thread = LaneOf(event.thread)});
-  } else if ((phase == "s" || phase == "f" || phase == "t") &&
-             event.category.raw == json_keys::kFlow) {
-    // The correlation of a launch and its ops says the same.
+  } else if (phase == "s" || phase == "f" || phase == "t") {
+    TakeArrow(event);
   } else {
     ++left_out_;
   }

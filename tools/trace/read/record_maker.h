@@ -58,6 +58,7 @@ class RecordMaker {
   void TakeSpan(const RawEvent& event);
   void TakeCounter(const RawEvent& event);
   void TakeMetadata(const RawEvent& event);
+  void TakeArrow(const RawEvent& event);
 
   TraceTables& tables_;
   TraceListener& listener_;
