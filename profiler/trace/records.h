@@ -132,8 +132,8 @@ struct Mark {
   int64_t thread = 0;
 };
 
-// One end of an arrow that is none from a launch to its ops, such as PyTorch's from a forward to its
-// backward operator.
+// One end of an arrow that is none from a launch to its ops, such as PyTorch's from a forward to
+// its backward operator.
 struct ArrowEnd {
   enum class Phase : uint8_t { kBegin, kStep, kEnd };
 

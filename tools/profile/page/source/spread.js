@@ -28,9 +28,9 @@ function slowestOf(kind) {
   return slowest;
 }
 
-// Why a replay took longer than the median one: {op, extra} is the op that took most beyond its own
-// median, `slow` how many ops took more than a fifth longer, and `cause` what makes up at least half
-// of the difference: that op, many ops, or the gaps between them.
+// Why a replay took longer than the median one: {op, extra} is the op that took most beyond its
+// own median, `slow` how many ops took more than a fifth longer, and `cause` what makes up at least
+// half of the difference: that op, many ops, or the gaps between them.
 function culpritOf(replay, spreads) {
   const culprit = {op: 0, extra: -Infinity, slow: 0, cause: 'none'};
   let sum = 0;
