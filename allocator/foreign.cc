@@ -1,9 +1,13 @@
 // Another framework's callbacks, routed to a pool.
 #include "allocator/foreign.h"
 
+#include <algorithm>
 #include <array>
 #include <atomic>
+#include <mutex>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
@@ -18,15 +22,41 @@ std::array<std::atomic<ForeignAllocator*>, kMostDevices>& Table() {
   return *table;
 }
 
+// All that there are.
+struct Everybody {
+  std::mutex mutex;
+  std::vector<ForeignAllocator*> all;  // guarded by mutex
+};
+
+Everybody& Everyone() {
+  static auto* const everyone = new Everybody();
+  return *everyone;
+}
+
 bool IsDevice(int device) { return device >= 0 && device < kMostDevices; }
 
 }  // namespace
 
-ForeignAllocator::~ForeignAllocator() {
-  for (int device = 0; device < kMostDevices; ++device) {
-    ForeignAllocator* self = this;
-    Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
+ForeignAllocator::ForeignAllocator(Pool* pool) : pool_(*pool) {
+  const std::lock_guard<std::mutex> lock(Everyone().mutex);
+  Everyone().all.push_back(this);
+}
+
+void ForeignAllocator::AwaitCallers() {
+  {
+    const std::lock_guard<std::mutex> lock(Everyone().mutex);
+    for (int device = 0; device < kMostDevices; ++device) {
+      ForeignAllocator* self = this;
+      Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
+    }
+    std::vector<ForeignAllocator*>& all = Everyone().all;
+    all.erase(std::remove(all.begin(), all.end(), this), all.end());
   }
+  while (callers_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
+}
+
+ForeignAllocator::~ForeignAllocator() {
+  AwaitCallers();
   const std::lock_guard<std::recursive_mutex> lock(mutex_);
   for (auto& [native, stream] : streams_) pool_.streams().Forget(std::move(stream));
 }
@@ -41,8 +71,30 @@ absl::Status ForeignAllocator::Install(int device, ForeignAllocator* allocator) 
   return absl::OkStatus();
 }
 
+ForeignAllocator* ForeignAllocator::OwnerOf(Address address, int device) {
+  const std::lock_guard<std::mutex> lock(Everyone().mutex);
+  for (ForeignAllocator* const allocator : Everyone().all) {
+    if (allocator->pool_.arena().reserved().Contains({address, 1})) return allocator;
+  }
+  return Installed(device);
+}
+
 ForeignAllocator* ForeignAllocator::Installed(int device) {
   return IsDevice(device) ? Table()[static_cast<size_t>(device)].load() : nullptr;
+}
+
+absl::StatusOr<Address> ForeignAllocator::AllocateFromInstalled(uint64_t bytes, int device,
+                                                                NativeStream stream) {
+  ForeignAllocator* allocator = nullptr;
+  {
+    const std::lock_guard<std::mutex> lock(Everyone().mutex);
+    allocator = Installed(device);
+    if (allocator == nullptr) return absl::NotFoundError("no allocator is installed");
+    allocator->callers_.fetch_add(1, std::memory_order_relaxed);
+  }
+  const absl::StatusOr<Address> address = allocator->Allocate(bytes, stream);
+  allocator->callers_.fetch_sub(1, std::memory_order_release);
+  return address;
 }
 
 void ForeignAllocator::Know(NativeStream native, Stream& stream) {
@@ -139,21 +191,23 @@ absl::Status ForeignAllocator::last_error() const {
 extern "C" {
 
 void* graphtree_foreign_malloc(int64_t bytes, int device, void* stream) {
-  graphtree::ForeignAllocator* allocator = graphtree::ForeignAllocator::Installed(device);
-  if (allocator == nullptr || bytes < 0) return nullptr;
-  const auto address = allocator->Allocate(static_cast<uint64_t>(bytes), stream);
+  if (bytes < 0) return nullptr;
+  const auto address = graphtree::ForeignAllocator::AllocateFromInstalled(
+      static_cast<uint64_t>(bytes), device, stream);
   return address.ok() ? graphtree::PointerTo(*address) : nullptr;
 }
 
 // A failure is kept in last_error: the caller has no way to hear of it.
 void graphtree_foreign_free(void* address, int64_t, int device, void* stream) {
-  graphtree::ForeignAllocator* allocator = graphtree::ForeignAllocator::Installed(device);
+  graphtree::ForeignAllocator* allocator =
+      graphtree::ForeignAllocator::OwnerOf(graphtree::AddressOf(address), device);
   if (allocator == nullptr) return;
   allocator->Free(graphtree::AddressOf(address), stream).IgnoreError();
 }
 
 void graphtree_foreign_record_stream(void* address, int device, void* stream) {
-  graphtree::ForeignAllocator* allocator = graphtree::ForeignAllocator::Installed(device);
+  graphtree::ForeignAllocator* allocator =
+      graphtree::ForeignAllocator::OwnerOf(graphtree::AddressOf(address), device);
   if (allocator == nullptr) return;
   allocator->UseOn(graphtree::AddressOf(address), stream).IgnoreError();
 }

@@ -5,7 +5,8 @@
 //                                   graphtree_foreign_record_stream
 //   anything else                   calls ForeignAllocator's methods
 //
-// The callbacks carry no context, so the device's number says which ForeignAllocator is meant.
+// The callbacks carry no context, so the device's number says which ForeignAllocator is meant. A
+// block goes back to the one that has given it, also where another one is installed, or none.
 // Streams are the caller's native ones; each is adopted at its first use, until the allocator is
 // destroyed. A stream that is captured at that moment goes to the pool, which holds the adopted
 // stream until the capture has ended: the native stream has to live as long.
@@ -32,7 +33,7 @@ namespace graphtree {
 class ForeignAllocator {
  public:
   // The pool outlives the allocator.
-  explicit ForeignAllocator(Pool* pool) : pool_(*pool) {}
+  explicit ForeignAllocator(Pool* pool);
   virtual ~ForeignAllocator();
   ForeignAllocator(const ForeignAllocator&) = delete;
   ForeignAllocator& operator=(const ForeignAllocator&) = delete;
@@ -59,11 +60,20 @@ class ForeignAllocator {
   // Fails, and changes nothing, if no device can have that number.
   static absl::Status Install(int device, ForeignAllocator* allocator);
   static ForeignAllocator* Installed(int device);
+  // Of all that there are the one whose memory this is; else the one that is installed for the
+  // device, or null.
+  static ForeignAllocator* OwnerOf(Address address, int device);
+  // A block of the one that is installed, which stays meanwhile, whoever closes its tree.
+  static absl::StatusOr<Address> AllocateFromInstalled(uint64_t bytes, int device,
+                                                       NativeStream stream);
 
  protected:
   // Where the memory comes from and goes to. Called with the lock held.
   virtual absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream);
   virtual absl::Status GiveBack(Address address, Stream& stream);
+  // Nobody finds the allocator any more, and the threads whose callbacks have found it are through.
+  // The first thing that the destructor of a derived class does. Not on a thread that is in Take.
+  void AwaitCallers();
   // Whether nobody will call the allocator again. Asked after each GiveBack, with the lock held; on
   // a yes Leave is called, without the lock, and may delete the allocator.
   virtual bool IsOver() const { return false; }
@@ -96,6 +106,9 @@ class ForeignAllocator {
 
   Pool& pool_;
   mutable std::atomic<uint32_t> visits_{0};
+  // Callbacks that have found the allocator by its device's number and are not through. One that
+  // brings a block back needs no such count: the block keeps its allocator.
+  std::atomic<uint32_t> callers_{0};
   // Recursive: a server that the pool asks for memory, inside of an Allocate, calls Free.
   mutable std::recursive_mutex mutex_;
 

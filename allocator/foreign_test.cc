@@ -1,6 +1,7 @@
 // Another framework's callbacks on a pool.
 #include "allocator/foreign.h"
 
+#include <atomic>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -124,6 +125,62 @@ TEST_F(ForeignTest, MayGoWhileAStreamThatItAdoptedCaptures) {
   stream.reset();
   ours.reset();
   pool_ = *Pool::Create(*device_, {});
+}
+
+// One is installed after the other, and its blocks go back to where they came from.
+TEST_F(ForeignTest, ABlockGoesBackToTheOneThatHasGivenIt) {
+  void* const block = graphtree_foreign_malloc(1000, 0, theirs_->handle());
+  ASSERT_NE(block, nullptr);
+  auto pool = *Pool::Create(*device_, {});
+  ForeignAllocator second(pool.get());
+  EXPECT_THAT(ForeignAllocator::Install(0, &second), IsOk());
+  graphtree_foreign_record_stream(block, 0, other_->handle());
+  graphtree_foreign_free(block, 1000, 0, theirs_->handle());
+  EXPECT_EQ(pool_->Stats().live_blocks, 0u);
+  EXPECT_THAT(second.last_error(), IsOk());
+  void* const more = graphtree_foreign_malloc(1000, 0, theirs_->handle());
+  EXPECT_EQ(pool->Stats().live_blocks, 1u);
+  EXPECT_THAT(ForeignAllocator::Install(0, nullptr), IsOk());
+  graphtree_foreign_free(more, 1000, 0, theirs_->handle());
+  EXPECT_EQ(pool->Stats().live_blocks, 0u);
+}
+
+// An allocator that is on its way out while another thread's callback is in it.
+class SlowAllocator : public ForeignAllocator {
+ public:
+  SlowAllocator(Pool* pool, std::atomic<bool>* has_gone)
+      : ForeignAllocator(pool), has_gone_(has_gone) {}
+  ~SlowAllocator() override {
+    AwaitCallers();
+    has_gone_->store(true);
+  }
+  std::atomic<bool> is_taking{false};
+
+ protected:
+  absl::StatusOr<Address> Take(uint64_t, Stream&) override {
+    is_taking = true;
+    // Whoever goes has begun to, and is given the time to be done with it.
+    while (Installed(1) != nullptr) std::this_thread::yield();
+    for (int turn = 0; turn < 10000; ++turn) std::this_thread::yield();
+    EXPECT_FALSE(has_gone_->load());
+    return absl::ResourceExhaustedError("none");
+  }
+
+ private:
+  std::atomic<bool>* const has_gone_;
+};
+
+TEST_F(ForeignTest, WhoeverGoesWaitsForCallbacksThatAreInIt) {
+  std::atomic<bool> has_gone{false};
+  auto slow = std::make_unique<SlowAllocator>(pool_.get(), &has_gone);
+  EXPECT_THAT(ForeignAllocator::Install(1, slow.get()), IsOk());
+  std::thread caller(
+      [&] { EXPECT_EQ(graphtree_foreign_malloc(64, 1, theirs_->handle()), nullptr); });
+  while (!slow->is_taking) std::this_thread::yield();
+  slow.reset();
+  EXPECT_TRUE(has_gone);
+  EXPECT_EQ(graphtree_foreign_malloc(64, 1, theirs_->handle()), nullptr);
+  caller.join();
 }
 
 TEST_F(ForeignTest, NoDeviceHasSuchANumber) {

@@ -65,8 +65,9 @@ class StorageOwner {
   virtual bool is_parked() const { return false; }
   // A call of another tree uses the memory: it is not parked, whoever asks for that, and the owner
   // lives, until LetSleep was called as often. Whoever does not see the memory parked after
-  // KeepAwake may use it. Called on any thread, which holds a storage.
-  virtual void KeepAwake() {}
+  // KeepAwake may use it. False: there is no memory that could be parked, and LetSleep must not be
+  // called. Called on any thread, which holds a storage.
+  virtual bool KeepAwake() { return false; }
   virtual void LetSleep() {}
   // The device that the storages lie on; empty for those that lie on none.
   virtual std::string DeviceName() const { return ""; }

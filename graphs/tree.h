@@ -47,7 +47,8 @@
 //
 // An output may be used on the stream of its call without a wait, also after the tree was called
 // on another stream, until the next step begins. A step that is called on several streams pays an
-// event for each other one of them in each call.
+// event for each other one of them in each call. An output that another tree has made, and that a
+// body hands through, is the other tree's: it is used on the stream of the call that made it.
 //
 // Streams given to Run are their owner's. The owner may destroy one at any time but while a call
 // runs on it: between calls, while outputs are held, before the tree is closed, also on another

@@ -22,8 +22,7 @@ class AwakeMemory {
   // Afterwards the memory is parked if the owner says so, and else will not be before Clear.
   void Add(StorageOwner& owner) {
     if (absl::c_linear_search(owners_, &owner)) return;
-    owner.KeepAwake();
-    owners_.push_back(&owner);
+    if (owner.KeepAwake()) owners_.push_back(&owner);
   }
   void Clear() {
     for (StorageOwner* const owner : owners_) owner->LetSleep();

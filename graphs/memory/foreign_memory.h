@@ -105,6 +105,8 @@ class ForeignMemory : public ForeignAllocator {
   struct Holding;
 
   ForeignMemory(std::shared_ptr<Pool> pool, std::function<bool()> is_anothers);
+  ~ForeignMemory() override { AwaitCallers(); }
+  friend std::default_delete<ForeignMemory>;
   void Close();
   absl::StatusOr<Block> NewBlock(uint64_t bytes, Stream& stream);
   // Frees the block in the pool if neither foreign code nor a recording needs it.

@@ -76,9 +76,10 @@ void StorageHome::Reclaim(Storage* storage, Dropped dropped) {
   LetGo();
 }
 
-void StorageHome::KeepAwake() {
+bool StorageHome::KeepAwake() {
   holders_.fetch_add(1, std::memory_order_relaxed);
   if (ground_.keep_awake != nullptr) ground_.keep_awake(true);
+  return true;
 }
 
 void StorageHome::LetSleep() {

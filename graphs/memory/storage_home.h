@@ -73,7 +73,7 @@ class StorageHome : public StorageOwner {
     return storage.state() != StorageState::kOwning || ground_.step.Contains(storage.range());
   }
   bool is_parked() const override { return ground_.is_parked != nullptr && ground_.is_parked(); }
-  void KeepAwake() override;
+  bool KeepAwake() override;
   void LetSleep() override;
   std::string WhyStale(const Storage& storage) const override;
   std::string DeviceName() const override { return ground_.place.name; }

@@ -10,10 +10,21 @@
 #include <string>
 #include <vector>
 
+#include "runtime/c/dlpack_layout.h"
 #include "runtime/c/test_world.h"
 
 namespace graphtree::c {
 namespace {
+
+void EndExported(void* exported, bool is_versioned) {
+  if (is_versioned) {
+    auto* const managed = static_cast<dlpack::VersionedManaged*>(exported);
+    managed->deleter(managed);
+  } else {
+    auto* const managed = static_cast<dlpack::Managed*>(exported);
+    managed->deleter(managed);
+  }
+}
 
 class Fuzzer {
  public:
@@ -111,6 +122,8 @@ class Fuzzer {
     for (const gt_storage storage : storages_) gt_release(gt_release(storage));
     for (int round = 0; round < 3; ++round) {
       for (size_t n = handles_.size(); n > 0; --n) gt_release(gt_release(handles_[n - 1]));
+      for (const Exported& one : exported_) EndExported(one.managed, one.is_versioned);
+      exported_.clear();
     }
     for (void* handle : handles_) {
       const gt_error error = gt_release(handle);
@@ -241,6 +254,19 @@ class Fuzzer {
       Saw(gt_value_check(Maybe(&value)));
       Saw(gt_value_describe(Maybe(&value), Maybe(&text)));
       EXPECT_EQ(gt_release(text), nullptr);
+    });
+    acts_.push_back([this] {
+      const gt_value value = Value();
+      void* out = nullptr;
+      const int32_t versioned = random_() % 2;
+      Saw(gt_dlpack_new(Maybe(&value), Any(memories_), 1, 0, versioned, Maybe(&out)));
+      if (out == nullptr) return;
+      // Whoever has the struct ends it, at once or when everything else has gone.
+      if (random_() % 2 == 0) {
+        EndExported(out, versioned != 0);
+      } else {
+        exported_.push_back({out, versioned != 0});
+      }
     });
     acts_.push_back([this] {
       gt_value out = gt_nothing();
@@ -430,6 +456,11 @@ class Fuzzer {
   std::vector<gt_stream> streams_;
   std::vector<gt_event> events_;
   std::vector<gt_memory> memories_;
+  struct Exported {
+    void* managed;
+    bool is_versioned;
+  };
+  std::vector<Exported> exported_;
   std::vector<gt_layout> layouts_;
   std::vector<gt_storage> storages_;
   std::vector<gt_value> values_;

@@ -291,6 +291,15 @@ GT_API gt_error gt_value_view(const gt_value* value, gt_layout layout, uint64_t 
 // Whether the tensor's bytes may be used now: an error if its step has ended, with who made it and
 // who ended it. Cost: a load.
 GT_API gt_error gt_value_check(const gt_value* value) GT_NOEXCEPT;
+// The tensor for another framework: a DLManagedTensor of DLPack, or with `versioned` a
+// DLManagedTensorVersioned of version 1.0. It is another handle of the tensor's bytes, and holds
+// `memory`, too, unless that is null: releasing the memory leaves the bytes until then. Whoever has
+// the struct ends it by its own deleter, on any thread. The two numbers are DLPack's, and go into
+// the struct as they are: (1, 0) the host, (2, N) a GPU, (3, N) page-locked memory. As
+// gt_value_check, an error for bytes that may not be used now; afterwards nobody looks whether the
+// step has ended. Cost: an allocation.
+GT_API gt_error gt_dlpack_new(const gt_value* tensor, gt_memory memory, int32_t device_type,
+                              int32_t device_id, int32_t versioned, void** out) GT_NOEXCEPT;
 // The bytes of a storage. Cost: as a copy of a struct.
 GT_API gt_error gt_storage_range(gt_storage storage, uint64_t* address,
                                  uint64_t* bytes) GT_NOEXCEPT;
@@ -885,7 +894,8 @@ GT_API gt_error gt_foreign_allocate(gt_tree tree, uint64_t bytes, void* native,
 GT_API gt_error gt_foreign_give_back(gt_tree tree, uint64_t address, void* native) GT_NOEXCEPT;
 GT_API gt_error gt_foreign_use_on(gt_tree tree, uint64_t address, void* native) GT_NOEXCEPT;
 // From here on the three functions below take from this tree for device number `device`; a null
-// tree: from none. The tree is uninstalled when it is released.
+// tree: from none. The tree is uninstalled when it is released. Blocks go back to the tree that has
+// given them, by gt_foreign_free also after that was released: its memory goes with the last one.
 GT_API gt_error gt_foreign_install(int32_t device, gt_tree tree) GT_NOEXCEPT;
 // As PyTorch's pluggable allocator looks them up. Null where there is no memory, or no tree.
 GT_API void* gt_foreign_malloc(int64_t bytes, int device, void* native) GT_NOEXCEPT;

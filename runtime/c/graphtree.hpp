@@ -436,9 +436,9 @@ class Memory : public Owned<gt_memory> {
 class Function : public Owned<gt_function> {
  public:
   using Owned::Owned;
-  // A call that goes well consumes tensors of trees that are no static inputs: the Value of one that
-  // was given as a view holds nothing any more. Opaque values, and all inputs of a call that fails,
-  // stay their owners'.
+  // A call that goes well consumes tensors of trees that are no static inputs: the Value of one
+  // that was given as a view holds nothing any more. Opaque values, and all inputs of a call that
+  // fails, stay their owners'.
   Result<Values> Call(std::initializer_list<Input> inputs, const Stream& stream,
                       size_t most_outputs = 8) const {
     Views given;

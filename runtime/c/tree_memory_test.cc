@@ -140,6 +140,37 @@ TEST_F(TreeMemoryTest, AReleasedTreeGetsNoForeignCalls) {
   EXPECT_EQ(gt_foreign_malloc(64, 4, nullptr), nullptr);
 }
 
+// Blocks outlive their tree, and go back to it whatever is installed by then.
+TEST_F(TreeMemoryTest, ForeignBlocksOfAReleasedTree) {
+  uint64_t before = 0, after = 0;
+  EXPECT_FINE(gt_device_free_bytes(device(), &before, nullptr));
+  for (const bool is_installed : {true, false}) {
+    gt_tree other = nullptr;
+    ASSERT_FINE(gt_tree_new(device(), nullptr, &other));
+    void* block = nullptr;
+    if (is_installed) {
+      EXPECT_FINE(gt_foreign_install(5, other));
+      block = gt_foreign_malloc(1000, 5, nullptr);
+    } else {
+      uint64_t address = 0;
+      EXPECT_FINE(gt_foreign_allocate(other, 1000, nullptr, &address));
+      block = reinterpret_cast<void*>(address);
+    }
+    ASSERT_NE(block, nullptr);
+    EXPECT_FINE(gt_release(other));
+    EXPECT_EQ(gt_foreign_malloc(64, 5, nullptr), nullptr);
+    EXPECT_FINE(gt_foreign_install(5, tree()));
+    gt_foreign_record_stream(block, 5, nullptr);
+    gt_foreign_free(block, 1000, 5, nullptr);
+    EXPECT_FINE(gt_foreign_install(5, nullptr));
+    EXPECT_FINE(gt_device_free_bytes(device(), &after, nullptr));
+    // A driver keeps some of what it is given back.
+    if (std::string(kTestDevice) == "host") {
+      EXPECT_EQ(after, before);
+    }
+  }
+}
+
 TEST_F(TreeMemoryTest, Observers) {
   struct Told {
     int moments[6] = {};

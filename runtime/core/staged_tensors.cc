@@ -35,8 +35,8 @@ void StagedTensors::ForEach(const Call& call) {
 absl::Status StagedTensors::Check(absl::Span<const SlotSpec> slots) {
   absl::Status first;
   ForEach([&](SlotId slot, const Tensor& tensor) {
-    if ((awake_ & uint32_t{1} << slot) == 0) tensor.storage()->owner()->KeepAwake();
-    awake_ |= uint32_t{1} << slot;
+    const uint32_t bit = uint32_t{1} << slot;
+    if ((awake_ & bit) == 0 && tensor.storage()->owner()->KeepAwake()) awake_ |= bit;
     const absl::Status may = MayBeUsed(*tensor.storage(), tensor.raw_bytes().bytes);
     if (may.ok()) return;
     first.Update(absl::Status(

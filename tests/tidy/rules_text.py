@@ -15,7 +15,7 @@ _LICENCE = re.compile(r"\b(Copy" + r"right|SP" + r"DX-)")
 _KINDS = (".h", ".hpp", ".c", ".cc", ".cu", ".py", ".sh", ".bzl", ".bazel", ".md", ".json",
           ".html", ".css", ".js", ".mjs", ".in", ".yml")
 _NAMES = (".bazelrc", ".bazelignore", ".clang-format", ".clang-tidy", ".gitignore", "LICENSE",
-          "WORKSPACE", "run")
+          "WORKSPACE", "py.typed", "run")
 
 
 def _guard(path):

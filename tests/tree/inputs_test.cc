@@ -246,6 +246,22 @@ TEST_P(InputsTest, AnOpaqueInputIsHandedThroughAndNotCompared) {
   EXPECT_TRUE(watch.expired());
 }
 
+// Outputs may take the inputs' place, and then the last handle of the object goes in the call.
+TEST_P(InputsTest, AnOpaqueInputThatGoesWithinItsCall) {
+  const FunctionId function = Register("opaque", {}, [](Launcher& on, Values& inputs) {
+    return Values{Filled(on, static_cast<uint32_t>(inputs[0].opaque<int>()), kWords)};
+  });
+  for (const int object : {5, 5, 5, 6}) {
+    NewStep();
+    Values values = {Value::Opaque(std::make_shared<int>(object))};
+    ASSERT_THAT(tree().Run(function, absl::MakeSpan(values), a(), &values), IsOk());
+    EXPECT_EQ(Read(values[0]), PatternOf(5)) << "the object is not compared";
+  }
+  Values values = {Value::Opaque(std::make_shared<int>(7))};
+  tree().Unregister(function).IgnoreError();
+  EXPECT_FALSE(tree().Run(function, absl::MakeSpan(values), a(), &values).ok());
+}
+
 // Rows 175, 181: an object, something without memory and a tensor, in the two calls that a tree
 // needs before it replays, and in the replay.
 TEST_P(InputsTest, OpaqueValueInputCudagraph) {

@@ -143,7 +143,8 @@ TEST_F(PatchFaultTest, InputsThatOverlapAfterAPatchThatFailed) {
     device_->plan().Clear();
     ++failed;
     ASSERT_THAT(run(0, 4), IsOk());
-    EXPECT_THAT(tree_->last_call().reason, testing::Optional(Reason::kOverlappingInputs)) << "call " << nth;
+    EXPECT_THAT(tree_->last_call().reason, testing::Optional(Reason::kOverlappingInputs))
+        << "call " << nth;
   }
   EXPECT_EQ(failed, 2u) << "the table of copies, and the op that takes the patched input";
 }

@@ -141,7 +141,7 @@ TEST_P(StreamsTest, AllAreGoneWhenTheTreeIsClosed) {
   }
 }
 
-// The memory of a closed tree goes with the last output, after what its stream was given to read it.
+// A closed tree's memory goes with the last output, after what its stream was given to read it.
 TEST_P(StreamsTest, TheLastOutputOfAClosedTreeIsReadOnItsStream) {
   for (const bool is_kept : {false, true}) {
     for (const bool stream_ends : {false, true}) {

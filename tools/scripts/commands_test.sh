@@ -7,7 +7,7 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/tools/scripts" "$root/tools/installing" "$root/bin" "$root/out/tools" \
   "$root/elsewhere"
-for file in test demo bench install package reference installing/installed_tree.sh \
+for file in test demo bench install package wheel reference installing/installed_tree.sh \
   scripts/common.sh scripts/bench_run.sh scripts/test_report.py; do
   cp -L "tools/$file" "$root/tools/$file"
 done
@@ -62,7 +62,7 @@ echo '{"name":"peer","met":null,"skipped":"needs PyTorch","failed":null}' >"$2"
 END
 
 # Wrong options, before anything is installed or built.
-for command in test demo bench install package; do
+for command in test demo bench install package wheel; do
   expect 0 "$command" --help
   expect_text "tools/$command ["
 done
@@ -85,6 +85,7 @@ for libdir in /lib lib/../.. "" "my lib"; do expect 2 install --libdir "$libdir"
 expect 2 install here there
 expect_text "it takes one PREFIX, and was given here and there"
 expect 2 package here
+expect 2 wheel here
 # Before half an hour is spent on a build.
 expect 1 install /proc/graphtree
 expect_text "cannot install under /proc/graphtree"
@@ -132,5 +133,5 @@ expect 1 bench
 expect 1 install there
 [ ! -e "$root/elsewhere/there" ] || fail "a build that failed left a folder"
 touch "$root/unknown_system"
-for command in test demo bench install package reference; do expect 2 "$command"; done
+for command in test demo bench install package wheel reference; do expect 2 "$command"; done
 echo "every case as expected"

@@ -119,8 +119,8 @@ report() {
   [ "${#failed[@]}" = 0 ]
 }
 
-# Binaries travel packed: each has its own copy of the libraries.
-find bin -name '*.gz' -exec gunzip --force {} +
+# Binaries travel packed, in one file.
+[ -e bin/.unpacked ] || { tar -xf bin.tar.xz && touch bin/.unpacked; }
 find_library GRAPHTREE_NVRTC libnvrtc.so.13
 find_library GRAPHTREE_CUBLAS libcublas.so.13
 export LD_LIBRARY_PATH=$PWD/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}

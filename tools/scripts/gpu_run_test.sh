@@ -16,12 +16,13 @@ fail() {
   exit 1
 }
 
-# stand_in PATH: a packed binary made of the lines on standard input.
+# stand_in PATH: a binary made of the lines on standard input, unpacked already.
 stand_in() {
   { echo "#!/bin/bash"; cat; } >"$root/bin/$1"
   chmod +x "$root/bin/$1"
-  gzip "$root/bin/$1"
 }
+# What lies in bin/ is packed, as it travels.
+pack() { tar -C "$root" -cJf "$root/bin.tar.xz" bin && rm -r "$root/bin"; }
 
 # expect CODE ARGUMENT...: runs the script from elsewhere and compares its exit code.
 expect() {
@@ -73,6 +74,7 @@ stand_in crash_bench <<<'kill -SEGV $$'
 # All is well: a missed goal is said and is no failed test.
 echo bin/good_test >"$root/tests.txt"
 printf 'bin/%s\n' met_bench missed_bench >"$root/benches.txt"
+pack
 expect 0 --out="$root/out"
 expect_line "rows: 1 met, 1 missed, 0 without goal, 1 skipped, 0 failed, 0 benches crashed"
 expect_line "  needs a GPU"

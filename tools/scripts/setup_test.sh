@@ -56,6 +56,7 @@ expect 1 --no-cuda --tests --list
 expect_text "chromium"
 expect_text "doxygen"
 expect_text "python3-prometheus-client"
+expect_text "python3-numpy"
 echo 'ID=ubuntu' >"$root/os-release"
 expect 1 --no-cuda --tests --list
 expect_text "python3-prometheus-client"

@@ -1,0 +1,72 @@
+"""Preparing ahead: a program of its own prepares the next step of another one while that runs."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any, Dict, Optional, Tuple
+
+from . import _interface as c
+from ._handles import Owned
+from ._library import lib
+from .errors import check
+from .keys import Key
+from .programs import Program
+from .slots import place_of, rows_of
+from .steps import outputs_from
+from .streams import Stream
+
+
+class AheadStats(c.gt_ahead_stats):
+    """How often what was prepared was used."""
+
+
+class Ahead(Owned):
+    """Runs a program, in a lane of its own, that keeps all of its outputs, on a side stream. What
+    was prepared is used only if key, rows and values are the same, byte for byte, and no dependency
+    was touched meanwhile; else it is prepared anew."""
+
+    def __init__(self, program: Program) -> None:
+        handle = ctypes.c_uint64()
+        check(lib.gt_ahead_new(program.handle, ctypes.byref(handle)))
+        self.program = program
+        self._own(handle.value)
+
+    def _rows(self, staged: Dict[Any, Any], versions: Dict[Any, int]) -> Tuple[Any, Any]:
+        array, keeps = (c.gt_ahead_rows * max(len(staged), 1))(), []
+        for place, (slot, data) in zip(array, staged.items()):
+            place.slot = place_of(self.program.slots, slot)
+            place.version = versions.get(slot, 0)
+            if isinstance(data, (int, float)):
+                place.is_number, place.number = 1, data
+            else:
+                rows = rows_of(data, self.program.slots[place.slot])
+                place.rows = rows.rows
+                keeps.append(rows)
+        return array, keeps
+
+    def prepare(self, key: Key, staged: Dict[Any, Any], side: Stream,
+                versions: Optional[Dict[Any, int]] = None) -> None:
+        """Runs the program on `side`, and keeps its outputs for `take`. Host rows are copied;
+        `versions`: of rows on the device, the same version, the same bytes."""
+        as_c, (rows, keeps) = key.to_c(), self._rows(staged, versions or {})
+        check(lib.gt_ahead_prepare(self._handle, ctypes.byref(as_c), rows, len(staged),
+                                   side.handle))
+        del keeps
+
+    def take(self, key: Key, staged: Dict[Any, Any], stream: Stream,
+             versions: Optional[Dict[Any, int]] = None) -> Any:
+        """The program's outputs for these rows: prepared, or made now on `stream`."""
+        as_c, (rows, keeps) = key.to_c(), self._rows(staged, versions or {})
+        most, found = self.program.most_outputs, ctypes.c_size_t()
+        outputs = (c.gt_value * most)()
+        check(lib.gt_ahead_take(self._handle, ctypes.byref(as_c), rows, len(staged), stream.handle,
+                                outputs, most, ctypes.byref(found)))
+        del keeps
+        return outputs_from(outputs, min(found.value, most), stream)
+
+    @property
+    def stats(self) -> AheadStats:
+        """How often what was prepared was used."""
+        out = AheadStats()
+        check(lib.gt_ahead_look(self._handle, ctypes.byref(out)))
+        return out

@@ -1,0 +1,288 @@
+"""Streams and events.
+
+>>> import graphtree
+>>> with graphtree.Device("host") as device:
+...     with device.stream() as stream, device.event() as event:
+...         stream.record(event)
+...         stream.synchronize()
+...         event.is_done
+True
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Union
+
+from . import _interface as c
+from ._callbacks import find, host_failures, immortal, note, raise_host_failure, strike
+from ._handles import Owned, Rank
+from ._library import lib
+from .errors import check
+
+if TYPE_CHECKING:
+    from .devices import Device
+    from .graphs import Graph
+    from .kernels import Kernel
+    from .tensors import Tensor
+
+
+def native_of(stream: Any) -> int:
+    """The cudaStream_t of a stream of torch's, of CuPy's, of anything that has `__cuda_stream__`,
+    or an integer.
+
+    >>> native_of(17)
+    17
+    """
+    if isinstance(stream, int):
+        return stream
+    if isinstance(stream, Stream):
+        return stream.native
+    protocol = getattr(stream, "__cuda_stream__", None)
+    if protocol is not None:
+        return int((protocol() if callable(protocol) else protocol)[1])
+    for name in ("cuda_stream", "ptr", "handle"):  # torch, CuPy, Numba
+        native = getattr(stream, name, None)
+        if native is not None:
+            return int(getattr(native, "value", native) or 0)
+    raise TypeError("a %s is no stream: a graphtree.Stream, one of torch or CuPy, or the number of "
+                    "a cudaStream_t is wanted" % type(stream).__name__)
+
+
+_CALL: Any = c.FUNCTIONS["gt_stream_call_host"][1][1]
+
+
+def _call_once(context: Any, _find: Any = find, _strike: Any = strike,
+               _failures: Any = host_failures) -> None:
+    function = _find(context)
+    _strike(context)
+    if function is None:
+        return
+    try:
+        function()
+    except BaseException as failure:
+        _failures.append(failure)
+
+
+_call_once_in_c = immortal(_CALL(_call_once))
+
+
+class Stream(Owned):
+    """Work in order. `native` makes it a view of a stream of somebody else's, which stays theirs.
+
+    Methods that put work on the stream return at once, but for `synchronize`.
+    """
+
+    rank = Rank.STREAM
+    _held: Optional[HeldInputs] = None
+
+    def __init__(self, device: Device, native: Any = None) -> None:
+        handle = ctypes.c_uint64()
+        if native is None:
+            check(lib.gt_stream_new(device.handle, ctypes.byref(handle)))
+        else:
+            check(lib.gt_stream_adopt(device.handle, native_of(native) or None,
+                                      ctypes.byref(handle)))
+        self.device = device
+        # What calls pass, made once.
+        self._argument = ctypes.c_void_p(handle.value)
+        self._own(handle.value)
+        device.streams.add(self)
+
+    def close(self) -> None:
+        """Releases it, after its work if that uses somebody's tensors."""
+        if self._held is not None and not self.closed:
+            self._held.let_go()
+        super().close()
+
+    def __del__(self, *_: Any) -> None:
+        if self._held is not None and not self._closed:
+            try:
+                self._held.let_go()
+            except Exception:
+                pass  # the device is lost, and nobody is here to be told
+        super().__del__()
+
+    def hold(self, tensors: List[Any]) -> None:
+        """The work so far uses somebody's tensors: they stay until it is done."""
+        if self._held is None:
+            self._held = HeldInputs(self)
+        self._held.add(tensors)
+
+    @property
+    def home(self) -> "tuple[int, int]":
+        """Where tensors that are made on it lie, in DLPack's numbers."""
+        return (1, 0) if self.device.is_host else (2, self.device.index)
+
+    @property
+    def native(self) -> int:
+        """The cudaStream_t. An error on the host device."""
+        out = ctypes.c_void_p()
+        check(lib.gt_stream_native(self._handle, ctypes.byref(out)))
+        return out.value or 0
+
+    def __cuda_stream__(self) -> "tuple[int, int]":
+        return 0, self.native
+
+    def launch(self, kernel: Kernel, *arguments: Any, grid: Sequence[int] = (1,),
+               block: Sequence[int] = (1,), shared_bytes: int = 0,
+               programmatic: bool = False) -> None:
+        """Launches a kernel. Arguments as in `Launcher.launch`."""
+        call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
+        check(lib.gt_stream_launch(self._handle, kernel.handle, ctypes.byref(call.shape), call.args,
+                                   call.given))
+
+    def copy(self, target: Union[int, Tensor], source: Union[int, Tensor],
+             size: Optional[int] = None) -> None:
+        """Copies bytes: between tensors of equal layouts, or `size` bytes between addresses."""
+        if size is None:
+            size = _whole(target, source)
+        check(lib.gt_stream_copy(self._handle, _address(target), _address(source), size))
+
+    def fill(self, target: Union[int, Tensor], value: int, width: int = 1,
+             count: Optional[int] = None) -> None:
+        """Fills with `count` elements of `width` bytes (1, 2 or 4): all of a tensor without it."""
+        if count is None:
+            if isinstance(target, int):
+                raise TypeError("fill(address, ...) needs a count")
+            count = target.layout.extent_bytes // width
+        check(lib.gt_stream_fill(self._handle, _address(target), value, width, count))
+
+    def call_host(self, function: Callable[[], None]) -> None:
+        """Calls `function` in the stream's order, on a thread of the device's. It must not call the
+        device. What it raises, the next wait for the device raises."""
+        number = note(function)
+        try:
+            check(lib.gt_stream_call_host(self._handle, _call_once_in_c, number))
+        except BaseException:
+            strike(number)
+            raise
+
+    def record(self, event: Event) -> None:
+        """The event comes after all work so far."""
+        check(lib.gt_stream_record(self._handle, event.handle))
+
+    def record_external(self, event: Event) -> None:
+        """The same; while a capture is open, an op that sets the event in every launch."""
+        check(lib.gt_stream_record_external(self._handle, event.handle))
+
+    def wait(self, event: Event) -> None:
+        """Work from here on comes after the event."""
+        check(lib.gt_stream_wait(self._handle, event.handle))
+
+    @property
+    def is_done(self) -> bool:
+        """Whether all work is done."""
+        out = ctypes.c_int32()
+        check(lib.gt_stream_is_done(self._handle, ctypes.byref(out)))
+        return bool(out.value)
+
+    def synchronize(self) -> None:
+        """Waits for all work, and raises what a kernel's body for the host has raised."""
+        check(lib.gt_stream_synchronize(self._handle))
+        if self._held is not None:
+            self._held.forget()
+        raise_host_failure()
+
+    def begin_capture(self, mode: int = c.GT_CAPTURE_THREAD_LOCAL) -> None:
+        """What is put on the stream from here on is recorded, and does not run."""
+        check(lib.gt_stream_begin_capture(self._handle, mode))
+
+    def end_capture(self) -> Graph:
+        """Ends the capture, on the thread that has begun it."""
+        from .graphs import Graph
+        handle = ctypes.c_uint64()
+        check(lib.gt_stream_end_capture(self._handle, ctypes.byref(handle)))
+        return Graph(self.device, handle.value)
+
+
+def _address(place: Union[int, Tensor]) -> int:
+    if isinstance(place, int):
+        return place
+    place.check()
+    return place.address
+
+
+def _whole(target: Union[int, Tensor], source: Union[int, Tensor]) -> int:
+    if isinstance(target, int) or isinstance(source, int):
+        raise TypeError("copy(address, address) needs a size")
+    if target.layout is not source.layout:
+        raise ValueError("a copy from %r to %r" % (source.layout, target.layout))
+    return target.layout.extent_bytes
+
+
+class Event(Owned):
+    """A point in a stream's work, done until it is recorded. `timing`: `elapsed` is to be asked."""
+
+    rank = Rank.STREAM
+
+    def __init__(self, device: Device, timing: bool = False) -> None:
+        handle = ctypes.c_uint64()
+        check(lib.gt_event_new(device.handle, timing, ctypes.byref(handle)))
+        self.device = device
+        self._own(handle.value)
+
+    @classmethod
+    def of_handle(cls, device: Device, handle: int) -> "Event":
+        """An event that the library has made."""
+        made = cls.__new__(cls)
+        made.device = device
+        made._own(handle)
+        return made
+
+    @property
+    def is_done(self) -> bool:
+        """Whether the work before it is done."""
+        out = ctypes.c_int32()
+        check(lib.gt_event_is_done(self._handle, ctypes.byref(out)))
+        return bool(out.value)
+
+    def synchronize(self) -> None:
+        """Waits for it."""
+        check(lib.gt_event_synchronize(self._handle))
+        raise_host_failure()
+
+    def elapsed_ns(self, start: Event) -> float:
+        """Nanoseconds since `start`, another event with timing."""
+        out = ctypes.c_double()
+        check(lib.gt_event_elapsed(start.handle, self._handle, ctypes.byref(out)))
+        return out.value
+
+
+class HeldInputs:
+    """Somebody's tensors that a stream's work uses, so that one that is dropped after its call is
+    not gone before its work.
+
+        newer    those of the last calls
+        older    those of the calls before, and an event behind these: when `newer` is full the
+                 event is waited for, and most often is long done
+    """
+
+    MOST = 16
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream.handle
+        self._event = stream.device.event()
+        self._newer: List[Any] = []
+        self._older: List[Any] = []
+
+    def add(self, tensors: List[Any]) -> None:
+        """More of them; their work is on the stream."""
+        self._newer += tensors
+        if len(self._newer) < self.MOST:
+            return
+        if self._older:
+            check(lib.gt_event_synchronize(self._event.handle))
+        check(lib.gt_stream_record(self._stream, self._event.handle))
+        self._older, self._newer = self._newer, []
+
+    def forget(self) -> None:
+        """Their work is done."""
+        self._newer, self._older = [], []
+
+    def let_go(self) -> None:
+        """Waits for their work."""
+        if self._newer or self._older:
+            check(lib.gt_stream_synchronize(self._stream))
+            self.forget()
+        self._event.close()
