@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 from . import _callbacks
 from . import _interface as c
 from ._bodies import running
+from ._copying import Uncopied
 from ._library import lib
 from .errors import check, exception_of, forget_raised, to_error
 from .layouts import AnyDType, Layout, dtype_of
@@ -44,7 +45,7 @@ class BodyStream(Stream):
         keeps them."""
 
 
-class Launcher:
+class Launcher(Uncopied):
     """What the body of a function, of a program or of a part launches through."""
 
     closed = _closed = False

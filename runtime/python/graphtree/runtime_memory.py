@@ -6,6 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Optional, Tuple
 
 from . import _interface as c
+from ._copying import Uncopied
 from ._handles import Owned
 from ._library import lib
 from .errors import check
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from .runtimes import Runtime
 
 
-class TaggedMemory:
+class TaggedMemory(Uncopied):
     """Memory that leaves the device with its tag, and comes back under the same addresses. It stays
     until it is removed, or its runtime closed."""
 

@@ -16,6 +16,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from ._copying import Uncopied, refuse_copy
 from ._library import lib, text_of
 from .errors import BadHandle, check
 from .layouts import DType, Layout, layout_at, numbers
@@ -153,6 +154,13 @@ class Tensor:
         check(lib.gt_value_copy(ctypes.byref(self.value()), ctypes.byref(out)))
         return Tensor.of_value(out, self._origin)
 
+    def __copy__(self) -> Tensor:
+        return self.copy_handle()
+
+    def __reduce__(self) -> Any:
+        raise refuse_copy(self, ". copy_handle() is another handle of the same bytes, and tolist() "
+                          "and tobytes() are what they hold")
+
     def view(self, sizes: Sequence[int], dtype: Any = None, offset_bytes: int = 0,
              strides: Optional[Sequence[int]] = None) -> Tensor:
         """Another look at the same bytes, which has to stay inside of them."""
@@ -245,7 +253,7 @@ class Given:
         self.tensor = tensor
 
 
-class Opaque:
+class Opaque(Uncopied):
     """An object that functions are handed and no kernel reads.
 
     Without a version it is never compared; else the version is part of a call's key. A body gets
