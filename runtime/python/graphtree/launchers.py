@@ -4,8 +4,10 @@ A body is a Python function of a launcher and its inputs, and returns its output
 for every run, may be called any number of times, and computes nothing on the host that depends on
 data of the device. A replay does not call it.
 
-What a body gets through its launcher ends with the body: a launcher, stream or tensor that is kept
-longer raises BadHandle. A tensor that is dropped earlier makes room for what the body makes next.
+What a body gets through its launcher ends with the body: a launcher, a stream and a tensor of the
+tree's memory raise BadHandle when they are used later. An input that is memory of the caller's only
+says where that lies: kept longer, it raises nothing, keeps nothing, and is good for as long as the
+caller keeps the memory. A tensor that is dropped earlier makes room for what the body makes next.
 """
 
 from __future__ import annotations
