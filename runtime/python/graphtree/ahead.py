@@ -7,6 +7,7 @@ from typing import Any, Dict, Optional, Tuple
 
 from . import _interface as c
 from ._handles import Owned
+from ._integers import integer
 from ._library import lib
 from .errors import check
 from .keys import Key
@@ -35,7 +36,7 @@ class Ahead(Owned):
         array, keeps = (c.gt_ahead_rows * max(len(staged), 1))(), []
         for place, (slot, data) in zip(array, staged.items()):
             place.slot = place_of(self.program.slots, slot)
-            place.version = versions.get(slot, 0)
+            place.version = integer(versions.get(slot, 0), ctypes.c_uint64, "version")
             if isinstance(data, (int, float)):
                 place.is_number, place.number = 1, data
             else:

@@ -26,7 +26,7 @@ from .launchers import run_in_body
 from .parameters import argument_value
 from .reasons import FunctionStats, Parity, PlaceOnPath
 from .streams import Stream
-from .tensors import Given, Opaque, Tensor, from_value
+from .tensors import Given, Opaque, Tensor, from_value, integer_value
 
 if TYPE_CHECKING:
     from .trees import Tree
@@ -194,10 +194,7 @@ class Function(Owned):
         if isinstance(given, bool):
             return c.gt_value(c.GT_INTEGER, 0, 0, int(given), 0)
         if isinstance(given, numbers.Integral):
-            given = int(given)
-            if not -2**63 <= given < 2**63:
-                raise ValueError("%d is no integer of 64 bits" % given)
-            return c.gt_value(c.GT_INTEGER, 0, 0, given & 0xFFFFFFFFFFFFFFFF, 0)
+            return integer_value(int(given))
         if given is None:
             return c.gt_value()
         if isinstance(given, Opaque):

@@ -28,6 +28,7 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 from . import _callbacks
 from . import _interface as c
 from ._handles import Owned, Rank
+from ._integers import array_of, integer
 from ._library import lib
 from ._probe import is_accessible
 from .errors import InvalidArgument, check
@@ -123,7 +124,7 @@ class Kernel(Owned):
         self.parameters = tuple(parameter_of(spec) for spec in parameters)
         count = len(self.parameters)
         # What the struct points to stays in these until the call is over.
-        sizes = (ctypes.c_uint32 * max(count, 1))(*(p.bytes for p in self.parameters))
+        sizes = array_of(ctypes.c_uint32, [p.bytes for p in self.parameters], "parameters")
         writable = self._writable()
         texts = (ctypes.c_char_p * max(len(options), 1))(*(text.encode() for text in options))
         kind, content = _cuda_body(image, source, symbol)
@@ -184,6 +185,7 @@ def _cuda_body(image: Union[bytes, str, None], source: Optional[str],
     if source is not None:
         given.append((c.GT_CUDA_SOURCE, source.encode()))
     if symbol:
+        integer(symbol, ctypes.c_uint64, "symbol")
         given.append((c.GT_CUDA_SYMBOL, b""))
     if len(given) > 1:
         raise TypeError("a kernel has one of image, source and symbol")

@@ -38,7 +38,7 @@ class Key(NamedTuple):
 
     def to_c(self) -> c.gt_key:
         """As the C interface has it."""
-        return c.gt_key(*self)
+        return c.gt_key.of(*self)
 
     @classmethod
     def of(cls, key: c.gt_key) -> Key:
@@ -88,7 +88,7 @@ def rules_to_c(rules: Optional[Dict[KeyField, FieldRule]]) -> c.gt_key_rules:
     for field, rule in (rules or {}).items():
         if field in (KeyField.NONE, KeyField.EXTRA):
             raise ValueError("%s has no rule" % field.name)
-        setattr(made, field.name.lower(), c.gt_field_rule(*rule))
+        setattr(made, field.name.lower(), c.gt_field_rule.of(*rule))
     return made
 
 

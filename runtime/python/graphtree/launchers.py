@@ -25,7 +25,7 @@ from .errors import check, exception_of, forget_raised, to_error
 from .layouts import AnyDType, Layout, dtype_of
 from .parameters import Access, Range, argument_value
 from .streams import Event, Stream
-from .tensors import Opaque, Tensor, from_value, sizes_array
+from .tensors import Opaque, Tensor, from_value, integer_value, sizes_array
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -266,7 +266,7 @@ def output_value(value: Any) -> c.gt_value:
                         "a %s" % type(value).__name__)
     if isinstance(value, Opaque):
         return value.value()
-    return c.gt_value(c.GT_INTEGER, 0, 0, value & 0xFFFFFFFFFFFFFFFF, 0)
+    return integer_value(value)
 
 
 def outputs_of(result: Any) -> Sequence[Any]:

@@ -15,6 +15,7 @@ import enum
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from . import _interface as c
+from ._integers import array_of
 from ._library import lib
 from .errors import check
 
@@ -105,9 +106,9 @@ _by_key: Dict[Any, Layout] = {}
 _by_handle: Dict[int, Layout] = {}
 
 
-def numbers(values: Sequence[int]) -> Any:
+def numbers(values: Sequence[int], name: str = "sizes") -> Any:
     """An array of int64."""
-    return (ctypes.c_int64 * len(values))(*values)
+    return array_of(ctypes.c_int64, values, name)
 
 
 def _make(dtype: DType, sizes: Tuple[int, ...], strides: Optional[Tuple[int, ...]]) -> Layout:
@@ -115,7 +116,8 @@ def _make(dtype: DType, sizes: Tuple[int, ...], strides: Optional[Tuple[int, ...
         raise ValueError("%d sizes and %d strides" % (len(sizes), len(strides)))
     handle = ctypes.c_uint64()
     check(lib.gt_layout_new(dtype, len(sizes), numbers(sizes),
-                            None if strides is None else numbers(strides), ctypes.byref(handle)))
+                            None if strides is None else numbers(strides, "strides"),
+                            ctypes.byref(handle)))
     return layout_at(handle.value)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Unio
 
 from . import _callbacks
 from . import _interface as c
+from ._integers import array_of
 from .reasons import Moving
 from .tree_parts import Budget, SharedBytes
 
@@ -117,7 +118,7 @@ class FunctionOptions:
         keeps: List[Any] = []
 
         def numbers(field: str, count_field: str, given: Sequence[Union[int, str]]) -> None:
-            array = (ctypes.c_uint32 * max(len(given), 1))(*(_number(x, names) for x in given))
+            array = array_of(ctypes.c_uint32, [_number(x, names) for x in given], field)
             keeps.append(array)
             setattr(made, field, array)
             setattr(made, count_field, len(given))
@@ -130,7 +131,8 @@ class FunctionOptions:
 
     def _set_rest(self, made: c.gt_function_options, names: List[str], keeps: List[Any]) -> None:
         aligned = (c.gt_alignment * max(len(self.alignments), 1))(
-            *(c.gt_alignment(_number(x, names), 0, size) for x, size in self.alignments.items()))
+            *(c.gt_alignment.of(_number(x, names), 0, size)
+              for x, size in self.alignments.items()))
         made.alignments, made.alignment_count = aligned, len(self.alignments)
         words = (ctypes.c_char_p * max(len(names), 1))(*(name.encode() for name in names))
         made.input_names, made.input_name_count = words, len(names)
@@ -139,7 +141,7 @@ class FunctionOptions:
         if any(len(row) != length for row in rows):
             raise ValueError("rows of recorded_sizes are of different lengths: %r" % rows)
         flat = [size for row in rows for size in row]
-        sizes = (ctypes.c_int64 * max(len(flat), 1))(*flat)
+        sizes = array_of(ctypes.c_int64, flat, "recorded_sizes")
         made.recorded_sizes, made.recorded_size_count = sizes, len(rows)
         made.recorded_size_length = length
         keeps += [aligned, words, sizes]

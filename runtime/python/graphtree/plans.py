@@ -29,7 +29,7 @@ def shapes_to_c(shapes: Optional[Sequence[Shape]]) -> Any:
     """(array, count), as the C interface takes them; None is all."""
     given = list(shapes or ())
     return (c.gt_shape * max(len(given), 1))(*(
-        c.gt_shape(shape.program.handle, shape.key.to_c(), shape.mode, 0) for shape in given))
+        c.gt_shape.of(shape.program.handle, shape.key.to_c(), shape.mode, 0) for shape in given))
 
 
 class PlanInfo(c.gt_plan_info):

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optiona
 from . import _callbacks
 from . import _interface as c
 from ._handles import Owned, Rank
+from ._integers import array_of, integer
 from ._library import lib
 from .errors import check
 from .keys import FieldRule, Key, KeyField, Mode, Modes, rules_to_c
@@ -79,23 +80,24 @@ class Program(Owned):
         self.slots = tuple(slots)
         self.lane = lane
         self.device = runtime.devices[device]
-        self.most_outputs: int = most_outputs
+        self.most_outputs: int = integer(most_outputs, ctypes.c_uint32, "most_outputs")
         as_c, kept_slots = slot_array(self.slots)
         rules_in_c = rules_to_c(rules)
         places = (ctypes.c_uint64 * max(len(dependencies), 1))(*(d.handle for d in dependencies))
         words = (ctypes.c_char_p * max(len(needs), 1))(*(need.encode() for need in needs))
-        kept = (ctypes.c_uint32 * max(len(kept_outputs), 1))(*kept_outputs)
-        number = _callbacks.note(Bodies(self.device, self.slots, body, prepare, most_outputs))
+        kept = array_of(ctypes.c_uint32, kept_outputs, "kept_outputs")
         options = c.gt_program_options(
             name=name.encode(), slots=as_c, slot_count=len(self.slots),
-            rules=ctypes.pointer(rules_in_c), body=run_body_in_c, context=number,
-            destroy=_callbacks.forget, lane=lane, device=device, dependencies=places,
-            dependency_count=len(dependencies), tag=None if tag is None else tag.encode(),
-            needs=words, need_count=len(needs), kept_outputs=kept,
-            kept_output_count=len(kept_outputs), needs_commit=needs_commit,
+            rules=ctypes.pointer(rules_in_c), body=run_body_in_c, destroy=_callbacks.forget,
+            lane=lane, device=device, dependencies=places, dependency_count=len(dependencies),
+            tag=None if tag is None else tag.encode(), needs=words, need_count=len(needs),
+            kept_outputs=kept, kept_output_count=len(kept_outputs), needs_commit=needs_commit,
             tells_when_free=tells_when_free, unseen_writes=unseen_writes, check=check_writes)
         if prepare is not None:
             options.prepare = run_prepare_in_c
+        number = _callbacks.note(Bodies(self.device, self.slots, body, prepare,
+                                        self.most_outputs))
+        options.context = number
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_program_new(runtime.handle, ctypes.byref(options), ctypes.byref(handle)))
@@ -104,7 +106,7 @@ class Program(Owned):
             raise
         del kept_slots  # the library has copied what it was given
         self.argument: Any = ctypes.c_void_p(handle.value)
-        self.rooms: Rooms = Rooms(most_outputs)
+        self.rooms: Rooms = Rooms(self.most_outputs)
         self._keys: Dict[Key, Any] = {}
         self._own(handle.value)
 
@@ -161,7 +163,7 @@ class Program(Owned):
 
     def pointers(self, key: Key, address: int, size: int) -> List[Pointer]:
         """Where the recordings of a shape hold addresses in the range."""
-        as_c, within, count = key.to_c(), c.gt_range(address, size), ctypes.c_size_t()
+        as_c, within, count = key.to_c(), c.gt_range.of(address, size), ctypes.c_size_t()
         check(lib.gt_program_pointers(self._handle, ctypes.byref(as_c), within, None, 0,
                                       ctypes.byref(count), None))
         places = (c.gt_pointer * max(count.value, 1))()
@@ -235,4 +237,4 @@ class Dependency(Owned):
 
     def move(self, address: int, size: int) -> None:
         """It has other memory now."""
-        check(lib.gt_dependency_move(self._handle, c.gt_range(address, size)))
+        check(lib.gt_dependency_move(self._handle, c.gt_range.of(address, size)))

@@ -13,6 +13,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 from . import _callbacks
 from . import _interface as c
 from ._handles import Owned, Rank
+from ._integers import array_of
 from ._library import lib, text_of
 from .devices import Device
 from .errors import check
@@ -86,13 +87,14 @@ class Runtime(Owned):
             executable_bytes=executable_bytes,
             no_recording_while_serving=no_recording_while_serving, no_watch=not watch,
             use_environment=use_environment, door=None if door is None else door.encode())
+        if serving is not None:
+            made.serving = ctypes.pointer(serving.to_c())
+        handles = (ctypes.c_uint64 * max(len(devices), 1))(*(one.handle for one in devices))
         numbers = []
         if tree is not None:
             tree_in_c, warn = tree.to_c()
             numbers.append(warn)
             made.tree = ctypes.pointer(tree_in_c)
-        if serving is not None:
-            made.serving = ctypes.pointer(serving.to_c())
         if log is not None or clock_ns is not None:
             numbers.append(_callbacks.note((log, clock_ns)))
             made.context, made.destroy = numbers[-1], _callbacks.forget
@@ -100,7 +102,6 @@ class Runtime(Owned):
                 made.log = _log_in_c
             if clock_ns is not None:
                 made.clock_ns = _clock_in_c
-        handles = (ctypes.c_uint64 * max(len(devices), 1))(*(one.handle for one in devices))
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_runtime_new(handles, len(devices), ctypes.byref(made),
@@ -139,7 +140,7 @@ class Runtime(Owned):
         handle = ctypes.c_uint64()
         if size:
             check(lib.gt_dependency_new_workspace(self._handle, name.encode(),
-                                                  c.gt_range(address, size),
+                                                  c.gt_range.of(address, size),
                                                   ctypes.byref(handle)))
         else:
             check(lib.gt_dependency_new(self._handle, name.encode(), ctypes.byref(handle)))
@@ -208,7 +209,7 @@ class Runtime(Owned):
                  lanes: Sequence[int] = (), only: Sequence[Shape] = (),
                  ends_steps: bool = False) -> ProgressReport:
         """Records in an idle slot what steps have wanted most. Threads: the lanes'."""
-        numbers = (ctypes.c_uint32 * max(len(lanes), 1))(*lanes)
+        numbers = array_of(ctypes.c_uint32, lanes, "lanes")
         options = c.gt_progress_options(
             budget_ns=budget_ns, lanes=numbers, lane_count=len(lanes), only=shapes_to_c(only),
             only_count=len(only), ends_steps=ends_steps)

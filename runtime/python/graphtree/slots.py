@@ -104,7 +104,7 @@ def _rows(address: int, layout: Layout, on_device: bool, keeps: Any, slot: Slot)
 
 def place_of(slots: Sequence[Slot], slot: Any) -> int:
     """The place of a slot that is named, or numbered."""
-    if isinstance(slot, int):
+    if isinstance(slot, int) and 0 <= slot < len(slots):
         return slot
     for place, known in enumerate(slots):
         if known.name == slot:

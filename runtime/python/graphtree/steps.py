@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _begin_step = untyped("gt_step_begin")
 _run_step = untyped("gt_step_run")
+# Which slot is a place of a slot that there is.
+_stage = lib.gt_step_stage.unchecked
+_stage_number = lib.gt_step_stage_number.unchecked
+_stage_value = lib.gt_step_stage_value.unchecked
 
 
 class Room:
@@ -97,13 +101,13 @@ class Step(Owned):
         they are until the step's first op), or a tensor that a tree made."""
         place = place_of(self.program.slots, slot)
         if isinstance(data, (int, float)):
-            check(lib.gt_step_stage_number(self._handle, place, data))
+            check(_stage_number(self._handle, place, data))
         elif type(data) is Tensor and data.is_made_by_a_tree:
-            check(lib.gt_step_stage_value(self._handle, place,
-                                          ctypes.byref(argument_value(data, "the tensor"))))
+            check(_stage_value(self._handle, place,
+                               ctypes.byref(argument_value(data, "the tensor"))))
         else:
             rows = rows_of(data, self.program.slots[place])
-            check(lib.gt_step_stage(self._handle, place, ctypes.byref(rows.rows)))
+            check(_stage(self._handle, place, ctypes.byref(rows.rows)))
             if rows.rows.on_device:
                 self._staged.append(rows)  # read by the step's first op
 

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Union
 from . import _interface as c
 from ._callbacks import find, host_failures, immortal, note, raise_host_failure, strike
 from ._handles import Owned, Rank
+from ._integers import integer
 from ._library import lib
 from .errors import check
 
@@ -81,8 +82,8 @@ class Stream(Owned):
         if native is None:
             check(lib.gt_stream_new(device.handle, ctypes.byref(handle)))
         else:
-            check(lib.gt_stream_adopt(device.handle, native_of(native) or None,
-                                      ctypes.byref(handle)))
+            number = integer(native_of(native), ctypes.c_uint64, "a stream's number")
+            check(lib.gt_stream_adopt(device.handle, number or None, ctypes.byref(handle)))
         self.device = device
         # What calls pass, made once.
         self._argument = ctypes.c_void_p(handle.value)

@@ -17,6 +17,7 @@ from typing import Any, List, Optional, Sequence, Tuple
 from . import _callbacks
 from . import _interface as c
 from ._copying import Uncopied, refuse_copy
+from ._integers import integer
 from ._library import lib, text_of
 from .errors import BadHandle, check
 from .layouts import DType, Layout, layout_at, numbers
@@ -263,10 +264,11 @@ class Opaque(Uncopied):
     __slots__ = ("thing", "version", "_kind", "_storage", "_word")
 
     def __init__(self, thing: Any, version: Optional[int] = None) -> None:
-        number = _callbacks.note(thing)
-        out = c.gt_value()
-        known = None if version is None else ctypes.byref(ctypes.c_uint64(version))
         self._storage = 0
+        out, known = c.gt_value(), None
+        if version is not None:
+            known = ctypes.byref(ctypes.c_uint64(integer(version, ctypes.c_uint64, "version")))
+        number = _callbacks.note(thing)
         try:
             check(lib.gt_opaque_new(number, _callbacks.forget, known, ctypes.byref(out)))
         except BaseException:
@@ -308,6 +310,13 @@ def from_value(value: c.gt_value, origin: Any) -> Any:
         lib.gt_release(lib.gt_release(value.storage))
         return thing
     return None
+
+
+def integer_value(given: int) -> c.gt_value:
+    """The value of an integer, which goes into functions and comes out of them."""
+    if not -2**63 <= given < 2**63:
+        raise ValueError("%d is no integer of 64 bits" % given)
+    return c.gt_value(c.GT_INTEGER, 0, 0, given & 0xFFFFFFFFFFFFFFFF, 0)
 
 
 def sizes_array(sizes: Sequence[int]) -> Tuple[int, Any]:

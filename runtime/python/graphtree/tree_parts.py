@@ -78,14 +78,14 @@ class Workspace(Owned):
 
     def __init__(self, tree: Tree, name: str, memory: Range) -> None:
         handle = ctypes.c_uint64()
-        check(lib.gt_workspace_new(tree.handle, name.encode(), c.gt_range(*memory),
+        check(lib.gt_workspace_new(tree.handle, name.encode(), c.gt_range.of(*memory),
                                    ctypes.byref(handle)))
         self.tree = tree
         self._own(handle.value)
 
     def move(self, memory: Range) -> None:
         """The library has other memory now."""
-        check(lib.gt_workspace_move(self._handle, c.gt_range(*memory)))
+        check(lib.gt_workspace_move(self._handle, c.gt_range.of(*memory)))
 
     def touch(self) -> None:
         """What is there is another thing now."""

@@ -203,7 +203,7 @@ class Tree(Owned):
 
     def pointers(self, recording: int, address: int, size: int) -> List[Pointer]:
         """Where a recording holds addresses in the range."""
-        within, count = c.gt_range(address, size), ctypes.c_size_t()
+        within, count = c.gt_range.of(address, size), ctypes.c_size_t()
         check(lib.gt_recording_pointers(self._handle, recording, within, None, 0,
                                         ctypes.byref(count), None))
         places = (c.gt_pointer * max(count.value, 1))()
