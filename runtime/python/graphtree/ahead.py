@@ -6,6 +6,7 @@ import ctypes
 from typing import Any, Dict, Optional, Tuple
 
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned
 from ._integers import integer
 from ._library import lib
@@ -28,7 +29,8 @@ class Ahead(Owned):
 
     def __init__(self, program: Program) -> None:
         handle = ctypes.c_uint64()
-        check(lib.gt_ahead_new(program.handle, ctypes.byref(handle)))
+        check(lib.gt_ahead_new(_wanted.thing(program, Program, "the program").handle,
+                               ctypes.byref(handle)))
         self.program = program
         self._own(handle.value)
 
@@ -51,16 +53,17 @@ class Ahead(Owned):
         `versions`: of rows on the device, the same version, the same bytes."""
         as_c, (rows, keeps) = key.to_c(), self._rows(staged, versions or {})
         check(lib.gt_ahead_prepare(self._handle, ctypes.byref(as_c), rows, len(staged),
-                                   side.handle))
+                                   _wanted.thing(side, Stream, "side").handle))
         del keeps
 
     def take(self, key: Key, staged: Dict[Any, Any], stream: Stream,
              versions: Optional[Dict[Any, int]] = None) -> Any:
         """The program's outputs for these rows: prepared, or made now on `stream`."""
         as_c, (rows, keeps) = key.to_c(), self._rows(staged, versions or {})
+        on = _wanted.thing(stream, Stream, "the stream")
         most, found = self.program.most_outputs, ctypes.c_size_t()
         outputs = (c.gt_value * most)()
-        check(lib.gt_ahead_take(self._handle, ctypes.byref(as_c), rows, len(staged), stream.handle,
+        check(lib.gt_ahead_take(self._handle, ctypes.byref(as_c), rows, len(staged), on.handle,
                                 outputs, most, ctypes.byref(found)))
         del keeps
         return outputs_from(outputs, min(found.value, most), stream)

@@ -8,6 +8,7 @@ from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Unio
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._integers import array_of
 from .reasons import Moving
 from .tree_parts import Budget, SharedBytes
@@ -70,11 +71,14 @@ class TreeOptions:
         named = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                  if field.name not in ("budget", "shared_bytes", "warn")}
         made = c.gt_tree_options(**named)
-        made.budget = self.budget.handle if self.budget is not None else 0
-        made.shared_bytes = self.shared_bytes.handle if self.shared_bytes is not None else 0
+        if self.budget is not None:
+            made.budget = _wanted.thing(self.budget, Budget, "budget").handle
+        if self.shared_bytes is not None:
+            made.shared_bytes = _wanted.thing(self.shared_bytes, SharedBytes,
+                                              "shared_bytes").handle
         number = 0
         if self.warn is not None:
-            number = _callbacks.note(self.warn)
+            number = _callbacks.note(_wanted.function(self.warn, "warn"))
             made.warn = _warn_in_c
             made.context = number
             made.destroy = _callbacks.forget

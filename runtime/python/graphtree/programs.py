@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optiona
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
 from ._integers import array_of, integer
 from ._library import lib
@@ -77,23 +78,28 @@ class Program(Owned):
                  unseen_writes: bool = False, check_writes: bool = False) -> None:
         self.runtime = runtime
         self.name = name
-        self.slots = tuple(slots)
+        self.slots = _wanted.things(slots, Slot, "the slots")
         self.lane = lane
         self.device = runtime.devices[device]
         self.most_outputs: int = integer(most_outputs, ctypes.c_uint32, "most_outputs")
         as_c, kept_slots = slot_array(self.slots)
         rules_in_c = rules_to_c(rules)
-        places = (ctypes.c_uint64 * max(len(dependencies), 1))(*(d.handle for d in dependencies))
-        words = (ctypes.c_char_p * max(len(needs), 1))(*(need.encode() for need in needs))
+        places = array_of(ctypes.c_uint64, [one.handle for one in _wanted.things(
+            dependencies, Dependency, "the dependencies")], "dependencies")
+        words = (ctypes.c_char_p * max(len(needs), 1))(
+            *(_wanted.text(need, "one of needs") for need in needs))
         kept = array_of(ctypes.c_uint32, kept_outputs, "kept_outputs")
         options = c.gt_program_options(
-            name=name.encode(), slots=as_c, slot_count=len(self.slots),
-            rules=ctypes.pointer(rules_in_c), body=run_body_in_c, destroy=_callbacks.forget,
-            lane=lane, device=device, dependencies=places, dependency_count=len(dependencies),
-            tag=None if tag is None else tag.encode(), needs=words, need_count=len(needs),
-            kept_outputs=kept, kept_output_count=len(kept_outputs), needs_commit=needs_commit,
-            tells_when_free=tells_when_free, unseen_writes=unseen_writes, check=check_writes)
+            name=_wanted.text(name, "the program's name"), slots=as_c,
+            slot_count=len(self.slots), rules=ctypes.pointer(rules_in_c), body=run_body_in_c,
+            destroy=_callbacks.forget, lane=lane, device=device, dependencies=places,
+            dependency_count=len(dependencies), tag=_wanted.text_or_none(tag, "tag"), needs=words,
+            need_count=len(needs), kept_outputs=kept, kept_output_count=len(kept_outputs),
+            needs_commit=needs_commit, tells_when_free=tells_when_free,
+            unseen_writes=unseen_writes, check=check_writes)
+        _wanted.function(body, "the program's body")
         if prepare is not None:
+            _wanted.function(prepare, "prepare")
             options.prepare = run_prepare_in_c
         number = _callbacks.note(Bodies(self.device, self.slots, body, prepare,
                                         self.most_outputs))
@@ -116,20 +122,23 @@ class Program(Owned):
         if known is None:
             if len(self._keys) >= 512:
                 self._keys.clear()
-            known = self._keys[key] = ctypes.byref(key.to_c())
+            known = self._keys[key] = ctypes.byref(_wanted.thing(key, Key, "the key").to_c())
         return known
 
     def __repr__(self) -> str:
         return "<graphtree.Program %r of %d slots>" % (self.name, len(self.slots))
 
     def _stream(self, stream: Optional[Stream]) -> Stream:
-        return stream or self.runtime.stream_of(self.device)
+        if stream is None:
+            return self.runtime.stream_of(self.device)
+        return _wanted.thing(stream, Stream, "the stream")
 
     # ---- Shapes ----------------------------------------------------------------------------------
 
     def add_shapes(self, keys: Sequence[Key], mode: Mode = Mode.FULL) -> None:
         """All of them, or an error and none."""
-        array = (c.gt_key * max(len(keys), 1))(*(key.to_c() for key in keys))
+        array = (c.gt_key * max(len(keys), 1))(*(
+            key.to_c() for key in _wanted.things(keys, Key, "the keys")))
         check(lib.gt_program_add_shapes(self._handle, array, len(keys), mode))
 
     def exclude(self, key: Key, excluded: bool = True) -> None:

@@ -6,6 +6,7 @@ import ctypes
 from typing import TYPE_CHECKING, Optional, Tuple
 
 from . import _interface as c
+from . import _wanted
 from ._copying import Uncopied
 from ._handles import Owned
 from ._library import lib
@@ -29,8 +30,9 @@ class TaggedMemory(Uncopied):
     def __init__(self, runtime: Runtime, tag: str, name: str, size: int, device: int,
                  contents: Optional[Contents]) -> None:
         made = c.gt_tagged_memory(
-            tag=tag.encode(), name=name.encode(), bytes=size, device=device,
-            has_contents=contents is not None, contents=contents or Contents.DROP)
+            tag=_wanted.text(tag, "tag"), name=_wanted.text(name, "the memory's name"),
+            bytes=size, device=device, has_contents=contents is not None,
+            contents=contents or Contents.DROP)
         found = c.gt_range()
         check(lib.gt_runtime_add_memory(runtime.handle, ctypes.byref(made), ctypes.byref(found)))
         self.runtime = runtime
@@ -84,4 +86,5 @@ class Loan(Owned):
 
     def use_on(self, stream: Stream) -> None:
         """Work on this stream, too, uses the bytes."""
-        check(lib.gt_loan_use_on(self._handle, stream.handle))
+        check(lib.gt_loan_use_on(self._handle,
+                                 _wanted.thing(stream, Stream, "the stream").handle))

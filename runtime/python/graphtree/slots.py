@@ -8,6 +8,7 @@ from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._foreign import CPU, CUDA_HOST, look
 from ._host_arrays import host_array
 from .keys import Key, KeyField, Pad
@@ -40,10 +41,12 @@ class Slot:
         """As the C interface has it, and what it points to."""
         sizes = numbers(self.sizes)
         made = c.gt_slot(
-            name=self.name.encode(), dtype=dtype_of(self.dtype), rank=len(self.sizes),
-            sizes=sizes, rows=self.rows, axis=self.axis, extra_rows=self.extra_rows, pad=self.pad,
-            may_be_left_out=self.may_be_left_out, pad_value=self.pad_value)
+            name=_wanted.text(self.name, "a slot's name"), dtype=dtype_of(self.dtype),
+            rank=len(self.sizes), sizes=sizes, rows=self.rows, axis=self.axis,
+            extra_rows=self.extra_rows, pad=self.pad, may_be_left_out=self.may_be_left_out,
+            pad_value=self.pad_value)
         if self.fill is not None:
+            _wanted.function(self.fill, "fill")
             made.fill = _fill_in_c(place)
         return made, sizes
 

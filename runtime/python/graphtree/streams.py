@@ -15,6 +15,7 @@ import ctypes
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Union
 
 from . import _interface as c
+from . import _wanted
 from ._callbacks import find, host_failures, immortal, note, raise_host_failure, strike
 from ._handles import Owned, Rank
 from ._integers import integer
@@ -79,6 +80,7 @@ class Stream(Owned):
 
     def __init__(self, device: Device, native: Any = None) -> None:
         handle = ctypes.c_uint64()
+        _check_device(device)
         if native is None:
             check(lib.gt_stream_new(device.handle, ctypes.byref(handle)))
         else:
@@ -129,6 +131,8 @@ class Stream(Owned):
                block: Sequence[int] = (1,), shared_bytes: int = 0,
                programmatic: bool = False) -> None:
         """Launches a kernel. Arguments as in `Launcher.launch`."""
+        if not hasattr(kernel, "call"):
+            raise _wanted.wrong_type(kernel, "the kernel", "a graphtree.Kernel")
         call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
         check(lib.gt_stream_launch(self._handle, kernel.handle, ctypes.byref(call.shape), call.args,
                                    call.given))
@@ -152,7 +156,7 @@ class Stream(Owned):
     def call_host(self, function: Callable[[], None]) -> None:
         """Calls `function` in the stream's order, on a thread of the device's. It must not call the
         device. What it raises, the next wait for the device raises."""
-        number = note(function)
+        number = note(_wanted.function(function, "the function"))
         try:
             check(lib.gt_stream_call_host(self._handle, _call_once_in_c, number))
         except BaseException:
@@ -161,15 +165,15 @@ class Stream(Owned):
 
     def record(self, event: Event) -> None:
         """The event comes after all work so far."""
-        check(lib.gt_stream_record(self._handle, event.handle))
+        check(lib.gt_stream_record(self._handle, _event(event)))
 
     def record_external(self, event: Event) -> None:
         """The same; while a capture is open, an op that sets the event in every launch."""
-        check(lib.gt_stream_record_external(self._handle, event.handle))
+        check(lib.gt_stream_record_external(self._handle, _event(event)))
 
     def wait(self, event: Event) -> None:
         """Work from here on comes after the event."""
-        check(lib.gt_stream_wait(self._handle, event.handle))
+        check(lib.gt_stream_wait(self._handle, _event(event)))
 
     @property
     def is_done(self) -> bool:
@@ -197,6 +201,16 @@ class Stream(Owned):
         return Graph(self.device, handle.value)
 
 
+def _check_device(device: Any) -> None:
+    from .devices import Device  # the import is late, as that module needs this one
+    _wanted.thing(device, Device, "the device")
+
+
+def stream_or_none(stream: Any) -> Optional[Stream]:
+    """What a caller names as the stream, or None, for whichever is meant then."""
+    return None if stream is None else _wanted.thing(stream, Stream, "the stream")
+
+
 def _address(place: Union[int, Tensor]) -> int:
     if isinstance(place, int):
         return place
@@ -219,6 +233,7 @@ class Event(Owned):
 
     def __init__(self, device: Device, timing: bool = False) -> None:
         handle = ctypes.c_uint64()
+        _check_device(device)
         check(lib.gt_event_new(device.handle, timing, ctypes.byref(handle)))
         self.device = device
         self._own(handle.value)
@@ -246,8 +261,13 @@ class Event(Owned):
     def elapsed_ns(self, start: Event) -> float:
         """Nanoseconds since `start`, another event with timing."""
         out = ctypes.c_double()
-        check(lib.gt_event_elapsed(start.handle, self._handle, ctypes.byref(out)))
+        first = _wanted.thing(start, Event, "start")
+        check(lib.gt_event_elapsed(first.handle, self._handle, ctypes.byref(out)))
         return out.value
+
+
+def _event(event: Any) -> int:
+    return _wanted.thing(event, Event, "the event").handle
 
 
 class HeldInputs:

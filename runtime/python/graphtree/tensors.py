@@ -16,12 +16,13 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._copying import Uncopied, refuse_copy
 from ._integers import integer
 from ._library import lib, text_of
 from .errors import BadHandle, check
 from .layouts import DType, Layout, layout_at, numbers
-from .streams import Stream
+from .streams import Stream, stream_or_none
 
 _release = lib.gt_release
 _new = object.__new__
@@ -190,7 +191,7 @@ class Tensor:
         tensor with gaps comes with them."""
         self.check()
         target = ctypes.create_string_buffer(max(self.size_bytes, 1))
-        on = stream or self.made_on or self._own_stream()
+        on = stream_or_none(stream) or self.made_on or self._own_stream()
         on.copy(ctypes.addressof(target), self._address, self.size_bytes)
         on.synchronize()
         return target.raw[:self.size_bytes]
