@@ -111,6 +111,11 @@ class Modes(enum.IntFlag):
     ALL = c.GT_ALLOW_ALL
 
 
+def modes_to_c(modes: Modes) -> int:
+    """As the C interface has them: before Python 3.11 `~Modes.FULL` is a negative number."""
+    return int(modes & Modes.ALL) if isinstance(modes, Modes) and modes < 0 else modes
+
+
 class Pad(enum.IntEnum):
     """What a slot has behind the rows that came."""
 

@@ -36,7 +36,7 @@ from ._handles import Owned, Rank
 from ._integers import array_of, integer
 from ._library import lib
 from .errors import check
-from .keys import FieldRule, Key, KeyField, Mode, Modes, rules_to_c
+from .keys import FieldRule, Key, KeyField, Mode, Modes, modes_to_c, rules_to_c
 from .program_bodies import Bodies, run_body_in_c, run_prepare_in_c
 from .slots import Slot, place_of, slot_array
 from .steps import Choice, Rooms, Step
@@ -186,7 +186,7 @@ class Program(Owned):
     def choose(self, key: Key, allowed: Modes = Modes.ALL) -> Choice:
         """What a step would choose."""
         as_c, found = key.to_c(), c.gt_choice()
-        check(lib.gt_program_choose(self._handle, ctypes.byref(as_c), allowed,
+        check(lib.gt_program_choose(self._handle, ctypes.byref(as_c), modes_to_c(allowed),
                                     ctypes.byref(found)))
         return Choice.of(found)
 
@@ -197,7 +197,7 @@ class Program(Owned):
         options = None
         if forbidden or is_voted_down or continues:
             options = ctypes.byref(c.gt_step_options(
-                forbidden=forbidden, is_voted_down=is_voted_down, continues=continues))
+                forbidden=modes_to_c(forbidden), is_voted_down=is_voted_down, continues=continues))
         return Step(self, key, self._stream(stream), options)
 
     def run(self, key: Key, staged: Dict[Any, Any], stream: Optional[Stream] = None) -> Any:
@@ -212,7 +212,7 @@ class Program(Owned):
     def vote(self, key: Key, allowed: Modes, number: int) -> bytes:
         """This rank's vote, 16 bytes, for step `number`. The caller moves the votes of all."""
         as_c, out = key.to_c(), c.gt_vote()
-        check(lib.gt_program_vote(self._handle, ctypes.byref(as_c), allowed, number,
+        check(lib.gt_program_vote(self._handle, ctypes.byref(as_c), modes_to_c(allowed), number,
                                   ctypes.byref(out)))
         return bytes(out.bytes)
 
@@ -225,8 +225,8 @@ class Program(Owned):
                 raise ValueError("a vote of %d bytes; 16 are wanted" % len(vote))
             place.bytes[:] = vote
         as_c, found = key.to_c(), c.gt_agreement()
-        check(lib.gt_program_agree(self._handle, ctypes.byref(as_c), allowed, number, array,
-                                   len(votes), ctypes.byref(found)))
+        check(lib.gt_program_agree(self._handle, ctypes.byref(as_c), modes_to_c(allowed), number,
+                                   array, len(votes), ctypes.byref(found)))
         sentence = lib.gt_vote_outcome_sentence(found.outcome).decode()
         return Agreement(found.outcome, sentence, found.rank, Modes(found.modes),
                          Key.of(found.key))
