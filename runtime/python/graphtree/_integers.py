@@ -26,8 +26,8 @@ def _range(kind: Any) -> Tuple[int, int]:
 
 # By type. Some of these are one type by several names.
 RANGES: Dict[Any, Tuple[int, int]] = {kind: _range(kind) for kind in (
-    ctypes.c_uint8, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64, ctypes.c_uint64,
-    ctypes.c_int, ctypes.c_size_t)}
+    ctypes.c_uint8, ctypes.c_uint16, ctypes.c_int32, ctypes.c_uint32, ctypes.c_int64,
+    ctypes.c_uint64, ctypes.c_int, ctypes.c_size_t)}
 
 
 def integer(value: Any, kind: Any, name: str) -> int:
@@ -46,6 +46,17 @@ def integer(value: Any, kind: Any, name: str) -> int:
         raise OverflowError("%s is %d, where an integer from %d to %d is wanted"
                             % (name, number, low, high))
     return number
+
+
+_OF_WIDTH = {1: ctypes.c_uint8, 2: ctypes.c_uint16, 4: ctypes.c_uint32}
+
+
+def element(value: Any, width: Any) -> int:
+    """What elements of so many bytes are filled with."""
+    kind = _OF_WIDTH.get(width)
+    if kind is None:
+        raise ValueError("width is %r, where 1, 2 or 4 is wanted" % (width,))
+    return integer(value, kind, "value")
 
 
 def array_of(kind: Any, values: Sequence[Any], name: str) -> Any:

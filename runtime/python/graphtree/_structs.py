@@ -21,6 +21,9 @@ class Struct(ctypes.Structure):
     def of(cls: Type[_Self], *values: Any) -> _Self:
         """One with these values, in the order of the fields, which a caller has given."""
         fields: Any = cls._fields_
+        if len(values) > len(fields):
+            raise TypeError("%d values for a %s, which has %d"
+                            % (len(values), cls.__name__, len(fields)))
         return cls(*(as_field(value, kind, name)
                      for value, (name, kind) in zip(values, fields)))
 

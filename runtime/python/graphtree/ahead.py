@@ -13,7 +13,7 @@ from ._library import lib
 from .errors import check
 from .keys import Key
 from .programs import Program
-from .slots import place_of, rows_of
+from .slots import as_double, place_of, rows_of
 from .steps import outputs_from
 from .streams import Stream
 
@@ -40,7 +40,8 @@ class Ahead(Owned):
             place.slot = place_of(self.program.slots, slot)
             place.version = integer(versions.get(slot, 0), ctypes.c_uint64, "version")
             if isinstance(data, (int, float)):
-                place.is_number, place.number = 1, data
+                place.is_number = 1
+                place.number = as_double(data, self.program.slots[place.slot])
             else:
                 rows = rows_of(data, self.program.slots[place.slot])
                 place.rows = rows.rows

@@ -19,6 +19,7 @@ from . import _interface as c
 from . import _wanted
 from ._bodies import running
 from ._handles import Owned, Rank
+from ._integers import integer
 from ._library import lib, text_of
 from ._wanted import AnyPath
 from .errors import BadHandle, check
@@ -250,6 +251,7 @@ class Memory(Owned):
         if self.closed:
             raise BadHandle("the memory is closed")
         _wanted.thing(layout, Layout, "the layout")
+        offset_bytes = integer(offset_bytes, ctypes.c_int64, "offset_bytes")
         if offset_bytes < 0 or offset_bytes + layout.extent_bytes > self.size:
             raise ValueError("%r at byte %d lies beyond the %d bytes of this memory"
                              % (layout, offset_bytes, self.size))

@@ -10,6 +10,7 @@ from typing import Any, Sequence, Union
 from . import _interface as c
 from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import element
 from ._library import lib, text_of
 from .devices import Device
 from .errors import check
@@ -103,4 +104,5 @@ class Executable(Owned):
 
     def patch_fill(self, op: int, target: int, value: int, width: int, count: int) -> None:
         """Likewise for a fill."""
-        check(lib.gt_executable_patch_fill(self._handle, op, target, value, width, count))
+        check(lib.gt_executable_patch_fill(self._handle, op, target, element(value, width), width,
+                                           count))

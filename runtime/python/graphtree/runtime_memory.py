@@ -9,6 +9,7 @@ from . import _interface as c
 from . import _wanted
 from ._copying import Uncopied
 from ._handles import Owned
+from ._integers import integer
 from ._library import lib
 from .errors import check
 from .layouts import Layout
@@ -54,6 +55,7 @@ class TaggedMemory(Uncopied):
 
     def tensor(self, layout: Layout, offset_bytes: int = 0) -> Tensor:
         """A tensor that looks into it."""
+        offset_bytes = integer(offset_bytes, ctypes.c_int64, "offset_bytes")
         if offset_bytes < 0 or offset_bytes + layout.extent_bytes > self.size:
             raise ValueError("%r at byte %d lies beyond the %d bytes of '%s'"
                              % (layout, offset_bytes, self.size, self.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _callbacks
 from . import _interface as c
@@ -12,7 +12,7 @@ from . import _wanted
 from ._foreign import CPU, CUDA_HOST, look
 from ._host_arrays import host_array
 from .keys import Key, KeyField, Pad
-from .layouts import AnyDType, Layout, dtype_of, numbers
+from .layouts import AnyDType, DType, Layout, dtype_of, numbers
 from .parameters import argument_value
 from .tensors import Tensor
 
@@ -103,6 +103,17 @@ def _rows(address: int, layout: Layout, on_device: bool, keeps: Any, slot: Slot)
                              % (slot.name, tuple(slot.sizes), layout.sizes))
     count = layout.sizes[slot.axis] if layout.sizes else 1
     return Rows(c.gt_rows(layout.dtype, on_device, address, count, 0, 0), keeps)
+
+
+def as_double(number: Union[int, float], slot: Slot) -> Union[int, float]:
+    """The number that all elements of a slot are to have. It goes to C as a double, which holds
+    fewer integers than an i64."""
+    if isinstance(number, int) and not -2**53 <= number <= 2**53 \
+            and -2**63 <= number < 2**63 and int(float(number)) != number \
+            and dtype_of(slot.dtype) is DType.I64:
+        raise OverflowError("slot '%s' is staged with %d, which is not exactly a double: stage a "
+                            "row of it" % (slot.name, number))
+    return number
 
 
 def place_of(slots: Sequence[Slot], slot: Any) -> int:

@@ -13,7 +13,7 @@ from .keys import Key, KeyField
 from .layouts import dtype_of
 from .parameters import argument_value
 from .reasons import why_name
-from .slots import Slot, place_of, rows_of
+from .slots import Slot, as_double, place_of, rows_of
 from .streams import Stream
 from .tensors import Tensor, from_value
 
@@ -101,7 +101,8 @@ class Step(Owned):
         they are until the step's first op), or a tensor that a tree made."""
         place = place_of(self.program.slots, slot)
         if isinstance(data, (int, float)):
-            check(_stage_number(self._handle, place, data))
+            known = self.program.slots[place]
+            check(_stage_number(self._handle, place, as_double(data, known)))
         elif type(data) is Tensor and data.is_made_by_a_tree:
             check(_stage_value(self._handle, place,
                                ctypes.byref(argument_value(data, "the tensor"))))

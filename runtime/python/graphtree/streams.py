@@ -18,7 +18,7 @@ from . import _interface as c
 from . import _wanted
 from ._callbacks import find, host_failures, immortal, note, raise_host_failure, strike
 from ._handles import Owned, Rank
-from ._integers import integer
+from ._integers import element, integer
 from ._library import lib
 from .errors import check
 
@@ -147,10 +147,14 @@ class Stream(Owned):
     def fill(self, target: Union[int, Tensor], value: int, width: int = 1,
              count: Optional[int] = None) -> None:
         """Fills with `count` elements of `width` bytes (1, 2 or 4): all of a tensor without it."""
+        value = element(value, width)
         if count is None:
             if isinstance(target, int):
                 raise TypeError("fill(address, ...) needs a count")
-            count = target.layout.extent_bytes // width
+            count, left = divmod(target.layout.extent_bytes, width)
+            if left:
+                raise ValueError("a fill of %d bytes, which are no elements of %d bytes"
+                                 % (target.layout.extent_bytes, width))
         check(lib.gt_stream_fill(self._handle, _address(target), value, width, count))
 
     def call_host(self, function: Callable[[], None]) -> None:

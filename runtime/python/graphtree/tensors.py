@@ -168,6 +168,7 @@ class Tensor:
         """Another look at the same bytes, which has to stay inside of them."""
         layout = Layout(self.dtype if dtype is None else dtype, sizes, strides)
         if not self._storage:
+            offset_bytes = integer(offset_bytes, ctypes.c_int64, "offset_bytes")
             end = offset_bytes + layout.extent_bytes
             if offset_bytes < 0 or end > self.size_bytes:
                 raise ValueError("a view to byte %d of a tensor of %d bytes"

@@ -1,6 +1,7 @@
 """Integers that C has no room for are an error that says so, wherever they come in."""
 
 import ctypes
+import re
 import unittest
 
 import graphtree
@@ -124,7 +125,7 @@ class ValuesTest(TreeTest):
                 ("bytes of gt_memory_new", lambda: self.device.memory(-1)),
                 ("bytes of gt_stream_copy", lambda: self.stream.copy(x.address, x.address, -1)),
                 ("target of gt_stream_copy", lambda: self.stream.copy(-1, x.address, 4)),
-                ("value of gt_stream_fill", lambda: self.stream.fill(x, 2**32)),
+                ("value", lambda: self.stream.fill(x, 2**32)),
                 ("seed of gt_generator_new", lambda: graphtree.Generator(2**64)),
                 ("nodes of gt_budget_new", lambda: graphtree.Budget(-1)),
                 ("bytes of gt_tree_set_limit", lambda: self.tree.set_limit(-1)),
@@ -156,6 +157,75 @@ class ValuesTest(TreeTest):
                 self.tree.function(lambda on, given=given: given, name="returns")()
         for given in (2**63 - 1, -2**63):
             self.assertEqual(self.tree.function(lambda on, x=given: x, name="returns")(), given)
+
+    def test_fills(self):
+        x = self.device.tensor_from([0] * 4, "u8")
+        for value, width in ((300, 1), (-1, 1), (1 << 16, 2), (1 << 32, 4)):
+            with self.assertRaisesRegex(OverflowError, "^value is %d, where" % value):
+                self.stream.fill(x, value, width)
+        self.stream.fill(x, 255)
+        self.stream.fill(x.address, 0xFFFE, 2, 1)
+        self.assertEqual(x.tolist(self.stream), [0xFE, 255, 255, 255])
+        with self.assertRaisesRegex(ValueError, "^width is 3, where 1, 2 or 4 is wanted"):
+            self.stream.fill(x, 0, 3)
+        odd = self.device.tensor_from([0] * 3, "u8")
+        with self.assertRaisesRegex(ValueError, "3 bytes, which are no elements of 2 bytes"):
+            self.stream.fill(odd, 0, 2)
+
+    def test_patched_fills(self):
+        x = self.device.tensor_from([0] * 4, "u8")
+        self.stream.begin_capture()
+        self.stream.fill(x, 1)
+        with self.stream.end_capture() as graph, graph.instantiate() as executable:
+            with self.assertRaisesRegex(OverflowError, "^value is 256, where"):
+                executable.patch_fill(0, x.address, 256, 1, 4)
+
+    def test_offsets(self):
+        memory, layout = self.device.memory(64), Layout("u8", (4,))
+        made = self.tree.function(lambda on: on.empty((4,), "u8"), name="makes")()
+        for look in (lambda at: memory.tensor(layout, at),
+                     lambda at: memory.tensor(layout).view((1,), offset_bytes=at),
+                     lambda at: made.view((1,), offset_bytes=at)):
+            with self.assertRaisesRegex(TypeError, "offset_bytes.* is 1.5, where an integer"):
+                look(1.5)
+            with self.assertRaises((ValueError, OverflowError)):
+                look(-1)
+            self.assertGreater(look(0).address, 0)
+        del made
+
+    def test_numbers_in_lists(self):
+        for dtype, given, error in (
+                ("u8", 300, OverflowError), ("u8", -1, OverflowError),
+                ("i32", 2**31, OverflowError), ("i64", 2**63, OverflowError),
+                ("f16", 1e9, OverflowError), ("bf16", 1e39, OverflowError),
+                ("i32", 1.5, TypeError), ("i32", "a", TypeError), ("f32", None, TypeError)):
+            with self.subTest(dtype, given=given):
+                words = "element 1 is %r, which no %s holds" % (given, dtype)
+                with self.assertRaisesRegex(error, "^%s$" % re.escape(words)):
+                    self.device.tensor_from([0, given], dtype)
+
+    def test_numbers_that_slots_are_staged_with(self):
+        with graphtree.Runtime([self.device]) as runtime:
+            slots = [Slot("x", "i64", (1,)), Slot("y", "f32", (1,))]
+            program = runtime.program(name="one", slots=slots)(lambda on, x, y: (x, y))
+            for value in (2**53 + 1, -2**60 - 1):
+                with program.step(Key()) as step:
+                    with self.assertRaisesRegex(
+                            OverflowError, "^slot 'x' is staged with %d, which is not exactly a "
+                            "double: stage a row" % value):
+                        step.stage("x", value)
+                    step.stage("x", [value])
+                    step.stage("y", value)
+                    self.assertEqual(step.run()[0].tolist(), [value])
+            with program.step(Key()) as step:
+                step.stage("x", 2**60)
+                step.stage("y", 0)
+                self.assertEqual(step.run()[0].tolist(), [2**60])
+            program.close()
+
+    def test_more_than_a_struct_has(self):
+        with self.assertRaisesRegex(TypeError, "3 values for a gt_range, which has 2"):
+            graphtree.Workspace(self.tree, "w", (0, 0, 0))
 
     def test_parameters_of_kernels(self):
         with self.assertRaisesRegex(OverflowError, r"parameters\[0\] is -1"):
