@@ -40,7 +40,7 @@ from .keys import FieldRule, Key, KeyField, Mode, Modes, modes_to_c, rules_to_c
 from .program_bodies import Bodies, run_body_in_c, run_prepare_in_c
 from .slots import Slot, place_of, slot_array
 from .steps import Choice, Rooms, Step
-from .streams import Event, Stream
+from .streams import Event, Stream, stream_or_none
 from .tensors import Tensor
 from .trees import Pointer
 
@@ -129,9 +129,9 @@ class Program(Owned):
         return "<graphtree.Program %r of %d slots>" % (self.name, len(self.slots))
 
     def _stream(self, stream: Optional[Stream]) -> Stream:
-        if stream is None:
-            return self.runtime.stream_of(self.device)
-        return _wanted.thing(stream, Stream, "the stream")
+        if type(stream) is Stream:
+            return stream
+        return stream_or_none(stream) or self.runtime.stream_of(self.device)
 
     # ---- Shapes ----------------------------------------------------------------------------------
 

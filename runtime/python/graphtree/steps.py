@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 _begin_step = untyped("gt_step_begin")
 _run_step = untyped("gt_step_run")
-# Which slot is a place of a slot that there is.
-_stage = lib.gt_step_stage.unchecked
+_stage = untyped("gt_step_stage")
+# The place of a slot is one that there is.
 _stage_number = lib.gt_step_stage_number.unchecked
 _stage_value = lib.gt_step_stage_value.unchecked
 
@@ -108,7 +108,9 @@ class Step(Owned):
                                ctypes.byref(argument_value(data, "the tensor"))))
         else:
             rows = rows_of(data, self.program.slots[place])
-            check(_stage(self._handle, place, ctypes.byref(rows.rows)))
+            error = _stage(self._argument, ctypes.c_uint32(place), ctypes.byref(rows.rows))
+            if error:
+                check(error)
             if rows.rows.on_device:
                 self._staged.append(rows)  # read by the step's first op
 
