@@ -36,6 +36,13 @@ def things(given: Any, kind: Type[_Thing], what: str) -> Tuple[_Thing, ...]:
     return tuple(thing(one, kind, "one of " + what) for one in given)
 
 
+def row(given: Any, what: str) -> Tuple[Any, ...]:
+    """Several of whatever: a text is one thing, and not its letters."""
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise wrong_type(given, what, "a list")
+    return tuple(given)
+
+
 def function(given: Any, what: str) -> Any:
     """What can be called."""
     if not callable(given):

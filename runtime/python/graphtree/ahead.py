@@ -11,7 +11,7 @@ from ._handles import Owned
 from ._integers import integer
 from ._library import lib
 from .errors import check
-from .keys import Key
+from .keys import Key, key_to_c
 from .programs import Program
 from .slots import as_double, place_of, rows_of
 from .steps import outputs_from
@@ -52,7 +52,7 @@ class Ahead(Owned):
                 versions: Optional[Dict[Any, int]] = None) -> None:
         """Runs the program on `side`, and keeps its outputs for `take`. Host rows are copied;
         `versions`: of rows on the device, the same version, the same bytes."""
-        as_c, (rows, keeps) = key.to_c(), self._rows(staged, versions or {})
+        as_c, (rows, keeps) = key_to_c(key), self._rows(staged, versions or {})
         check(lib.gt_ahead_prepare(self._handle, ctypes.byref(as_c), rows, len(staged),
                                    _wanted.thing(side, Stream, "side").handle))
         del keeps
@@ -60,7 +60,7 @@ class Ahead(Owned):
     def take(self, key: Key, staged: Dict[Any, Any], stream: Stream,
              versions: Optional[Dict[Any, int]] = None) -> Any:
         """The program's outputs for these rows: prepared, or made now on `stream`."""
-        as_c, (rows, keeps) = key.to_c(), self._rows(staged, versions or {})
+        as_c, (rows, keeps) = key_to_c(key), self._rows(staged, versions or {})
         on = _wanted.thing(stream, Stream, "the stream")
         most, found = self.program.most_outputs, ctypes.c_size_t()
         outputs = (c.gt_value * most)()

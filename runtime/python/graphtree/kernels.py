@@ -122,7 +122,9 @@ class Kernel(Owned):
                  source: Optional[str] = None, symbol: int = 0, entry: Optional[str] = None,
                  options: Sequence[str] = ()) -> None:
         self.name = name
-        self.parameters = tuple(parameter_of(spec) for spec in parameters)
+        self.parameters = tuple(parameter_of(spec)
+                                for spec in _wanted.row(parameters, "parameters"))
+        options = _wanted.row(options, "options")
         count = len(self.parameters)
         # What the struct points to stays in these until the call is over.
         sizes = array_of(ctypes.c_uint32, [p.bytes for p in self.parameters], "parameters")

@@ -15,6 +15,7 @@ import numbers
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _interface as c
+from . import _wanted
 from ._integers import integer
 from .errors import BadHandle
 from .tensors import Tensor
@@ -52,6 +53,8 @@ def parameter_of(spec: ParameterSpec) -> Parameter:
     >>> parameter_of("const *f32").is_const, parameter_of("i64").bytes
     (True, 8)
     """
+    if isinstance(spec, bool) or not isinstance(spec, (str, int)):
+        raise _wanted.wrong_type(spec, "a parameter", "a str or an int")
     if isinstance(spec, int):
         return Parameter(spec, spec, None, False, False, None, False)
     words = spec.replace("*", " * ").split()
@@ -103,6 +106,9 @@ class Num:
     it. Plain numbers of Python are such."""
 
     def __init__(self, data: Any) -> None:
+        if not isinstance(data, (ctypes.Structure, ctypes.Union, ctypes.Array,
+                                 ctypes._SimpleCData)):
+            raise _wanted.wrong_type(data, "Num's data", "a number or struct of ctypes")
         self.data = data
 
 

@@ -37,6 +37,12 @@ class Block(NamedTuple):
     bytes: int
 
 
+def _checkpoint(given: Any) -> c.gt_checkpoint:
+    if not isinstance(given, c.gt_checkpoint):
+        raise _wanted.wrong_type(given, "the checkpoint", "what take_checkpoint returns")
+    return given
+
+
 class Pool(Owned):
     """Beside those that trees have. Threads: one at a time; a second one gets an error. `free` may
     be called on any. Closing it is an error while blocks are live."""
@@ -70,11 +76,11 @@ class Pool(Owned):
 
     def free(self, block: Block) -> None:
         """The bytes may be another's."""
-        check(lib.gt_pool_free(self._handle, block.id))
+        check(lib.gt_pool_free(self._handle, _wanted.thing(block, Block, "the block").id))
 
     def use_on(self, block: Block, stream: Stream) -> None:
         """Work of `stream` uses the block, too."""
-        check(lib.gt_pool_use_on(self._handle, block.id,
+        check(lib.gt_pool_use_on(self._handle, _wanted.thing(block, Block, "the block").id,
                                  _wanted.thing(stream, Stream, "the stream").handle))
 
     def take_checkpoint(self) -> c.gt_checkpoint:
@@ -85,11 +91,11 @@ class Pool(Owned):
 
     def restore(self, checkpoint: c.gt_checkpoint) -> None:
         """Goes back to it."""
-        check(lib.gt_pool_restore(self._handle, checkpoint))
+        check(lib.gt_pool_restore(self._handle, _checkpoint(checkpoint)))
 
     def drop_checkpoint(self, checkpoint: c.gt_checkpoint) -> None:
         """Forgets it."""
-        check(lib.gt_pool_drop_checkpoint(self._handle, checkpoint))
+        check(lib.gt_pool_drop_checkpoint(self._handle, _checkpoint(checkpoint)))
 
     @property
     def stats(self) -> PoolStats:

@@ -36,7 +36,7 @@ from ._handles import Owned, Rank
 from ._integers import array_of, integer
 from ._library import lib
 from .errors import check
-from .keys import FieldRule, Key, KeyField, Mode, Modes, modes_to_c, rules_to_c
+from .keys import FieldRule, Key, KeyField, Mode, Modes, key_to_c, modes_to_c, rules_to_c
 from .program_bodies import Bodies, run_body_in_c, run_prepare_in_c
 from .slots import Slot, place_of, slot_array
 from .steps import Choice, Rooms, Step
@@ -80,15 +80,17 @@ class Program(Owned):
         self.name = name
         self.slots = _wanted.things(slots, Slot, "the slots")
         self.lane = lane
-        self.device = runtime.devices[device]
+        self.device = runtime.device_at(device)
         self.most_outputs: int = integer(most_outputs, ctypes.c_uint32, "most_outputs")
         as_c, kept_slots = slot_array(self.slots)
         rules_in_c = rules_to_c(rules)
         places = array_of(ctypes.c_uint64, [one.handle for one in _wanted.things(
             dependencies, Dependency, "the dependencies")], "dependencies")
+        needs = _wanted.row(needs, "needs")
         words = (ctypes.c_char_p * max(len(needs), 1))(
             *(_wanted.text(need, "one of needs") for need in needs))
-        kept = array_of(ctypes.c_uint32, kept_outputs, "kept_outputs")
+        kept = array_of(ctypes.c_uint32, _wanted.row(kept_outputs, "kept_outputs"),
+                        "kept_outputs")
         options = c.gt_program_options(
             name=_wanted.text(name, "the program's name"), slots=as_c,
             slot_count=len(self.slots), rules=ctypes.pointer(rules_in_c), body=run_body_in_c,
@@ -122,7 +124,7 @@ class Program(Owned):
         if known is None:
             if len(self._keys) >= 512:
                 self._keys.clear()
-            known = self._keys[key] = ctypes.byref(_wanted.thing(key, Key, "the key").to_c())
+            known = self._keys[key] = ctypes.byref(key_to_c(key))
         return known
 
     def __repr__(self) -> str:
@@ -143,7 +145,7 @@ class Program(Owned):
 
     def exclude(self, key: Key, excluded: bool = True) -> None:
         """The shape serves no step; or serves again."""
-        as_c = key.to_c()
+        as_c = key_to_c(key)
         check(lib.gt_program_exclude(self._handle, ctypes.byref(as_c), excluded))
 
     def record(self, stream: Optional[Stream] = None) -> None:
@@ -172,7 +174,7 @@ class Program(Owned):
 
     def pointers(self, key: Key, address: int, size: int) -> List[Pointer]:
         """Where the recordings of a shape hold addresses in the range."""
-        as_c, within, count = key.to_c(), c.gt_range.of(address, size), ctypes.c_size_t()
+        as_c, within, count = key_to_c(key), c.gt_range.of(address, size), ctypes.c_size_t()
         check(lib.gt_program_pointers(self._handle, ctypes.byref(as_c), within, None, 0,
                                       ctypes.byref(count), None))
         places = (c.gt_pointer * max(count.value, 1))()
@@ -185,7 +187,7 @@ class Program(Owned):
 
     def choose(self, key: Key, allowed: Modes = Modes.ALL) -> Choice:
         """What a step would choose."""
-        as_c, found = key.to_c(), c.gt_choice()
+        as_c, found = key_to_c(key), c.gt_choice()
         check(lib.gt_program_choose(self._handle, ctypes.byref(as_c), modes_to_c(allowed),
                                     ctypes.byref(found)))
         return Choice.of(found)
@@ -211,7 +213,7 @@ class Program(Owned):
 
     def vote(self, key: Key, allowed: Modes, number: int) -> bytes:
         """This rank's vote, 16 bytes, for step `number`. The caller moves the votes of all."""
-        as_c, out = key.to_c(), c.gt_vote()
+        as_c, out = key_to_c(key), c.gt_vote()
         check(lib.gt_program_vote(self._handle, ctypes.byref(as_c), modes_to_c(allowed), number,
                                   ctypes.byref(out)))
         return bytes(out.bytes)
@@ -224,7 +226,7 @@ class Program(Owned):
             if len(vote) != 16:
                 raise ValueError("a vote of %d bytes; 16 are wanted" % len(vote))
             place.bytes[:] = vote
-        as_c, found = key.to_c(), c.gt_agreement()
+        as_c, found = key_to_c(key), c.gt_agreement()
         check(lib.gt_program_agree(self._handle, ctypes.byref(as_c), modes_to_c(allowed), number,
                                    array, len(votes), ctypes.byref(found)))
         sentence = lib.gt_vote_outcome_sentence(found.outcome).decode()

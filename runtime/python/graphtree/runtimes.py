@@ -130,6 +130,13 @@ class Runtime(Owned):
         for stream in self._streams.values():
             stream.close()
 
+    def device_at(self, place: int) -> Device:
+        """One of its devices, by its place among them."""
+        if isinstance(place, int) and 0 <= place < len(self.devices):
+            return self.devices[place]
+        raise ValueError("there is no device %r; the runtime has %d, from 0 on"
+                         % (place, len(self.devices)))
+
     def stream_of(self, device: Device) -> Stream:
         """Where steps run that name no stream: one of the runtime's own for each device."""
         if device not in self._streams:
@@ -203,7 +210,8 @@ class Runtime(Owned):
         check(lib.gt_runtime_uncommitted(self._handle, None, 0, ctypes.byref(count)))
         found = (c.gt_shape * max(count.value, 1))()
         check(lib.gt_runtime_uncommitted(self._handle, found, count.value, ctypes.byref(count)))
-        by_handle = {program.handle: program for program in programs}
+        by_handle = {program.handle: program
+                     for program in _wanted.things(programs, Program, "the programs")}
         return [Shape(by_handle[shape.program], Key.of(shape.key), Mode(shape.mode))
                 for shape in found[:count.value] if shape.program in by_handle]
 
@@ -220,7 +228,7 @@ class Runtime(Owned):
                  lanes: Sequence[int] = (), only: Sequence[Shape] = (),
                  ends_steps: bool = False) -> ProgressReport:
         """Records in an idle slot what steps have wanted most. Threads: the lanes'."""
-        numbers = array_of(ctypes.c_uint32, lanes, "lanes")
+        numbers = array_of(ctypes.c_uint32, _wanted.row(lanes, "lanes"), "lanes")
         options = c.gt_progress_options(
             budget_ns=budget_ns, lanes=numbers, lane_count=len(lanes), only=shapes_to_c(only),
             only_count=len(only), ends_steps=ends_steps)
@@ -256,7 +264,7 @@ class Runtime(Owned):
     def lend(self, size: int, stream: Optional[Stream] = None, *, lane: int = 0, device: int = 0,
              until_given_back: bool = False) -> Loan:
         """Idle memory of a lane, for work of the caller's beside its steps."""
-        on = stream_or_none(stream) or self.stream_of(self.devices[device])
+        on = stream_or_none(stream) or self.stream_of(self.device_at(device))
         return Loan(self, size, on, lane, device, until_given_back)
 
     # ---- What a runtime tells --------------------------------------------------------------------

@@ -39,6 +39,8 @@ class Slot:
 
     def to_c(self, place: int) -> Tuple[c.gt_slot, Any]:
         """As the C interface has it, and what it points to."""
+        if not hasattr(self.sizes, "__iter__"):
+            raise _wanted.wrong_type(self.sizes, "sizes", "a row of integers")
         sizes = numbers(self.sizes)
         made = c.gt_slot(
             name=_wanted.text(self.name, "a slot's name"), dtype=dtype_of(self.dtype),

@@ -140,6 +140,8 @@ class Stream(Owned):
     def copy(self, target: Union[int, Tensor], source: Union[int, Tensor],
              size: Optional[int] = None) -> None:
         """Copies bytes: between tensors of equal layouts, or `size` bytes between addresses."""
+        _check_place(target, "the target")
+        _check_place(source, "the source")
         if size is None:
             size = _whole(target, source)
         check(lib.gt_stream_copy(self._handle, _address(target), _address(source), size))
@@ -147,6 +149,7 @@ class Stream(Owned):
     def fill(self, target: Union[int, Tensor], value: int, width: int = 1,
              count: Optional[int] = None) -> None:
         """Fills with `count` elements of `width` bytes (1, 2 or 4): all of a tensor without it."""
+        _check_place(target, "the target")
         value = element(value, width)
         if count is None:
             if isinstance(target, int):
@@ -213,6 +216,11 @@ def _check_device(device: Any) -> None:
 def stream_or_none(stream: Any) -> Optional[Stream]:
     """What a caller names as the stream, or None, for whichever is meant then."""
     return None if stream is None else _wanted.thing(stream, Stream, "the stream")
+
+
+def _check_place(place: Any, what: str) -> None:
+    if not isinstance(place, int) and not hasattr(place, "layout"):
+        raise _wanted.wrong_type(place, what, "a graphtree.Tensor or an address")
 
 
 def _address(place: Union[int, Tensor]) -> int:

@@ -138,6 +138,8 @@ class Observer(Owned):
     What it raises, the next wait for the device raises."""
 
     def __init__(self, tree: Tree, saw: Callable[[GraphEvent], None]) -> None:
+        from .trees import Tree  # the import is late, as that module needs this one
+        _wanted.thing(tree, Tree, "the tree")
         number, handle = _callbacks.note(_wanted.function(saw, "the observer")), ctypes.c_uint64()
         try:
             check(lib.gt_tree_observe(tree.handle, _saw_in_c, number, _callbacks.forget,

@@ -6,7 +6,7 @@ import tempfile
 import unittest
 
 import graphtree
-from graphtree import FunctionOptions, In, Key, Layout, Out, Slot
+from graphtree import FieldRule, FunctionOptions, In, Key, KeyField, Layout, Out, Slot
 from world import TreeTest
 
 
@@ -143,6 +143,70 @@ class WantedTest(TreeTest):
             ("sizes", "a row of integers", lambda: self.device.empty(4, "i32")),
             ("the layout", "a graphtree.Layout",
              lambda: self.device.memory(4).tensor((4,))))
+
+    def test_rows(self):
+        def make(**options):
+            return self.tree.function(lambda on, x, y: None, name="one", **options)
+
+        row = "a list"
+        with graphtree.Runtime([self.device]) as runtime:
+            self.refused(
+                ("static_inputs", row, lambda: make(static_inputs="xy")),
+                ("mutated_inputs", row, lambda: make(mutated_inputs=5)),
+                ("kept_outputs", row, lambda: make(kept_outputs=0)),
+                ("recorded_sizes", row, lambda: make(recorded_sizes=5)),
+                ("recorded_sizes", row, lambda: make(recorded_sizes=[5])),
+                ("alignments", "a dict", lambda: make(alignments=[16])),
+                ("needs", row, lambda: runtime.program(name="one", needs="nccl")(print)),
+                ("rules", "a dict", lambda: runtime.program(name="one", rules=[5])(print)),
+                ("a rule", "a graphtree.FieldRule", lambda: runtime.program(
+                    name="one", rules={KeyField.TOKENS: 5})(print)),
+                ("a rule's field", "a graphtree.KeyField", lambda: runtime.program(
+                    name="one", rules={"tokens": FieldRule()})(print)),
+                ("sizes", "a row of integers", lambda: runtime.program(
+                    name="one", slots=[Slot("x", "i32", 4)])(print)),
+                ("lanes", row, lambda: runtime.progress(lanes=0)),
+                ("the programs", "a graphtree.Program", lambda: runtime.uncommitted([5])))
+            for wrong in (5, -2):
+                with self.assertRaisesRegex(ValueError, "there is no device %d; " % wrong):
+                    runtime.program(name="one", device=wrong)(print)
+                with self.assertRaisesRegex(ValueError, "there is no device %d; " % wrong):
+                    runtime.lend(8, device=wrong)
+        self.refused(
+            ("parameters", row, lambda: graphtree.Kernel("k", "i32", host=print)),
+            ("options", row, lambda: graphtree.Kernel("k", [], source="", options="-O3")),
+            ("a parameter", "a str or an int", lambda: graphtree.Kernel("k", [None], host=print)),
+            ("a parameter", "a str or an int", lambda: graphtree.Kernel("k", [True], host=print)))
+
+    def test_places(self):
+        x = self.words(1)
+        self.refused(
+            ("the target", "a graphtree.Tensor or an address", lambda: self.stream.copy(None, x)),
+            ("the source", "a graphtree.Tensor or an address", lambda: self.stream.copy(x, "x")),
+            ("the source", "a graphtree.Tensor or an address",
+             lambda: self.stream.copy(x.address, [1], 4)),
+            ("the target", "a graphtree.Tensor or an address", lambda: self.stream.fill([0], 0)),
+            ("Num's data", "a number or struct of ctypes", lambda: graphtree.Num(5)),
+            ("the tree", "a graphtree.Tree", lambda: graphtree.Observer(5, print)))
+        with graphtree.Pool(self.device) as pool:
+            block = "a graphtree.Block"
+            self.refused(
+                ("the block", block, lambda: pool.free(5)),
+                ("the block", block, lambda: pool.use_on(5, self.stream)),
+                ("the checkpoint", "what take_checkpoint returns", lambda: pool.restore(5)),
+                ("the checkpoint", "what take_checkpoint returns",
+                 lambda: pool.drop_checkpoint(None)))
+
+    def test_keys(self):
+        with graphtree.Runtime([self.device]) as runtime:
+            program = runtime.program(name="one")(lambda on: None)
+            key = "a graphtree.Key"
+            self.refused(*(("the key", key, call) for call in (
+                lambda: program.choose(4), lambda: program.exclude((4,)),
+                lambda: program.pointers(None, 0, 1), lambda: program.step("4"),
+                lambda: program.vote(4, graphtree.Modes.ALL, 1),
+                lambda: program.agree(4, graphtree.Modes.ALL, 1, []))))
+            program.close()
 
     def test_texts_with_zeros(self):
         for call in (lambda: graphtree.Device("host\0cuda"),
