@@ -162,6 +162,8 @@ class Kernel(Owned):
         if host is None:
             return 0
         if isinstance(host, (int, _CFunction)) and not isinstance(host, bool):
+            if isinstance(host, int):
+                integer(host, ctypes.c_uint64, "host")
             made.host = ctypes.cast(host, c.gt_host_body)
             return 0
         _wanted.function(host, "host")

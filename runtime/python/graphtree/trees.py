@@ -34,6 +34,7 @@ from . import _callbacks
 from . import _interface as c
 from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import integer
 from ._library import lib, text_of, untyped
 from ._snapshots import read_snapshot
 from ._wanted import AnyPath
@@ -47,6 +48,11 @@ from .tensors import Tensor
 from .tree_parts import GraphEvent, Observer
 
 _begin_step = untyped("gt_tree_begin_step")
+
+
+def _native(stream: int) -> Optional[int]:
+    """The number of a cudaStream_t, as C takes it."""
+    return integer(stream, ctypes.c_uint64, "native") or None
 
 
 class Pointer(NamedTuple):
@@ -294,16 +300,16 @@ class Tree(Owned):
         """Memory for an allocator of foreign code that runs inside bodies, on the stream with that
         number: a recording may go on using it. Returns its address."""
         out = ctypes.c_uint64()
-        check(lib.gt_foreign_allocate(self._handle, size, native or None, ctypes.byref(out)))
+        check(lib.gt_foreign_allocate(self._handle, size, _native(native), ctypes.byref(out)))
         return out.value
 
     def foreign_give_back(self, address: int, native: int) -> None:
         """Gives it back."""
-        check(lib.gt_foreign_give_back(self._handle, address, native or None))
+        check(lib.gt_foreign_give_back(self._handle, address, _native(native)))
 
     def foreign_use_on(self, address: int, native: int) -> None:
         """Another stream uses it, too."""
-        check(lib.gt_foreign_use_on(self._handle, address, native or None))
+        check(lib.gt_foreign_use_on(self._handle, address, _native(native)))
 
     def install_allocator(self, device: int) -> None:
         """The library's gt_foreign_malloc, _free and _record_stream take from this tree for GPU

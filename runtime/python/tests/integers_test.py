@@ -135,6 +135,17 @@ class ValuesTest(TreeTest):
                 with self.assertRaisesRegex(OverflowError, "^%s is -?[0-9]+, where" % what):
                     call()
 
+    def test_addresses_of_others(self):
+        for what, call in (
+                ("native", lambda: self.tree.foreign_allocate(8, 2**64)),
+                ("native", lambda: self.tree.foreign_give_back(8, -1)),
+                ("native", lambda: self.tree.foreign_use_on(8, 2**64 + 4)),
+                ("host", lambda: graphtree.Kernel("k", [], host=2**64 + 4)),
+                ("host", lambda: graphtree.Kernel("k", [], host=-1))):
+            with self.subTest(what):
+                with self.assertRaisesRegex(OverflowError, "^%s is -?[0-9]+, where" % what):
+                    call()
+
     def test_what_a_body_says(self):
         x, wrong = self.words(1), []
 
