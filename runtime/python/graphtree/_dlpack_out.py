@@ -16,6 +16,7 @@ from ._foreign import CPU, CUDA, DELETER, DTYPES, TYPESTRS, Foreign, Managed, Ve
 from ._foreign import python as _python
 from ._handles import Owned
 from ._library import lib
+from ._returned import Returned
 from .errors import check
 from .layouts import DType
 from .tensors import Tensor
@@ -66,10 +67,11 @@ def capsule_of(tensor: Tensor, stream: Optional[int], max_version: Optional[Tupl
     if copy or (dl_device is not None and tuple(dl_device) != home):
         raise BufferError("a tensor of a tree is handed out where it lies, %r, without a copy"
                           % (home,))
-    keeps = tensor._origin
-    if isinstance(keeps, Foreign):
-        return _pass_on(tensor, keeps, stream)
     tensor.check()
+    keeps = tensor._origin.keeps if isinstance(tensor._origin, Returned) else tensor._origin
+    if isinstance(keeps, Foreign):
+        _wait(tensor, stream)
+        return _pass_on(tensor, keeps, stream)
     versioned = max_version is not None and max_version[0] >= 1
     memory = keeps.handle if not tensor._storage and isinstance(keeps, Owned) else 0
     out = ctypes.c_void_p()

@@ -14,13 +14,14 @@ from __future__ import annotations
 import ctypes
 import inspect
 import numbers
-from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
 from ._bodies import running, stream_here
 from ._handles import Owned, Rank
 from ._library import lib, text_of, untyped
+from ._returned import returned
 from .errors import BadHandle, Error, check, error_of
 from .launchers import run_in_body
 from .parameters import argument_value
@@ -144,10 +145,9 @@ class Function(Owned):
                       frame.found_argument)
         if error:
             raise self._failed(frame, error)
-        if frame.has_more:
-            self._after(frame, stream)
+        held = self._after(frame, stream) if frame.has_more else ()
         out = frame.out_words
-        if frame.found[0] == 1 and out[0] == _TENSOR:
+        if frame.found[0] == 1 and out[0] == _TENSOR and out[3]:
             made: Tensor = _new(Tensor)
             made._layout = out[1]
             made._address = out[2]
@@ -155,16 +155,21 @@ class Function(Owned):
             made._origin = stream
             self._frames.append(frame)
             return made
-        result = self._outputs(frame, stream)
+        result = self._outputs(frame, stream, (*inputs, *held))
         self._frames.append(frame)
         return result
 
-    def _outputs(self, frame: _Frame, stream: Stream) -> Any:
-        made = tuple(from_value(c.gt_value.from_buffer_copy(frame.outputs[i]), stream)
+    def _outputs(self, frame: _Frame, stream: Stream, inputs: Sequence[Any]) -> Any:
+        made = tuple(self._output(c.gt_value.from_buffer_copy(frame.outputs[i]), stream, inputs)
                      for i in range(min(frame.found[0], self._room)))
         if not made:
             return None
         return made[0] if len(made) == 1 else made
+
+    def _output(self, value: c.gt_value, stream: Stream, inputs: Sequence[Any]) -> Any:
+        if value.kind == _TENSOR and not value.storage:
+            return returned(value, stream, inputs, self.body)
+        return from_value(value, stream)
 
     def _bring(self, frame: _Frame, index: int, given: Any, stream: Optional[Stream]) -> None:
         """An input that is not simply memory of the caller's."""
@@ -222,23 +227,24 @@ class Function(Owned):
             self._give_up(frame, frame.count)
         return error_of(error)
 
-    def _after(self, frame: _Frame, stream: Stream) -> None:
+    def _after(self, frame: _Frame, stream: Stream) -> List[Tensor]:
         """What was given is the tree's now, what is somebody's stays until the work is done, and
-        what the call has not consumed of its own is dropped."""
+        what the call has not consumed of its own is dropped. Returns what is somebody's."""
         left = {value.storage for value in frame.inputs[:frame.count]}
         for tensor in frame.given:
             if tensor._storage not in left:
                 tensor._storage = 0
             left.discard(tensor._storage)
             tensor.close()
-        if frame.held:
-            stream.hold(frame.held)
-            frame.held = []
+        held, frame.held = frame.held, []
+        if held:
+            stream.hold(held)
         for storage in left - {0}:
             lib.gt_release(lib.gt_release(storage))
         frame.given.clear()
         frame.clear()
         frame.has_more = False
+        return held
 
     # ---- Other ways to call ----------------------------------------------------------------------
 
@@ -262,8 +268,8 @@ class Function(Owned):
                                    frame.outputs, self._room, frame.found_argument)
         if error:
             raise self._failed(frame, error)
-        self._after(frame, on)
-        return self._outputs(frame, on)
+        held = self._after(frame, on)
+        return self._outputs(frame, on, (*inputs, *held))
 
     def compare(self, *inputs: Any, stream: Optional[Stream] = None, absolute: float = 0.0,
                 relative: float = 0.0) -> Tuple[Any, Parity, str]:
@@ -277,8 +283,8 @@ class Function(Owned):
             frame.found_argument, absolute, relative, ctypes.byref(parity), ctypes.byref(text))
         if error:
             raise self._failed(frame, error)
-        self._after(frame, on)
-        return self._outputs(frame, on), Parity(parity.value), text_of(text.value)
+        held = self._after(frame, on)
+        return self._outputs(frame, on, (*inputs, *held)), Parity(parity.value), text_of(text.value)
 
     def record(self, *inputs: Any, stream: Optional[Stream] = None) -> None:
         """Records it after the path in force, and launches nothing."""

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 class BodyStream(Stream):
     """A body's stream, which is the launcher's, and ends with the body."""
 
+    ends_with_body = True
+
     def __init__(self, device: Device, handle: int) -> None:
         self.device = device
         self._argument = ctypes.c_void_p(handle)

@@ -74,6 +74,7 @@ class Stream(Owned):
     """
 
     rank = Rank.STREAM
+    ends_with_body = False
     _held: Optional[HeldInputs] = None
 
     def __init__(self, device: Device, native: Any = None) -> None:

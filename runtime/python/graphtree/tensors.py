@@ -43,7 +43,7 @@ class Tensor:
     _layout: int    # the layout's handle
     _address: int
     _storage: int   # 0: memory of the caller's
-    _origin: Any    # the stream that it was made on, or what keeps its memory
+    _origin: Any    # the stream that it was made on, or what keeps its memory, or both
 
     def __init__(self) -> None:
         raise TypeError("tensors are made by Device.empty, Device.as_tensor, Memory.tensor, calls "
@@ -190,7 +190,10 @@ class Tensor:
     def made_on(self) -> Optional[Stream]:
         """The stream whose work has made it, while that is there: what is closed has no work."""
         origin = self._origin
-        return origin if isinstance(origin, Stream) and not origin.closed else None
+        if isinstance(origin, Stream):
+            return None if origin.closed else origin
+        made_on: Optional[Stream] = getattr(origin, "made_on", None)  # what a call has returned
+        return made_on
 
     def _own_stream(self) -> Stream:
         device = self._origin.device

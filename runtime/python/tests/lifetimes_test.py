@@ -1,0 +1,127 @@
+"""What calls, launches and copies use is there until they are through; what a call returns holds
+what it lies in."""
+
+import ctypes
+import gc
+import unittest
+
+import graphtree
+from producer import Consumer, Producer
+from world import WORDS, TreeTest
+
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+
+class ReturnedTest(TreeTest):
+    """A body returns its input, which is the caller's memory."""
+
+    def setUp(self):
+        super().setUp()
+        self.same = self.tree.function(lambda on, x, *more: x)
+
+    def close_more(self):
+        del self.same
+        super().close_more()
+
+    def test_what_is_somebodys_stays_for_what_was_returned(self):
+        for _ in range(4):
+            self.tree.begin_step()
+            producer = Producer()
+            y = self.same(producer)
+            self.stream.synchronize()
+            gc.collect()
+            self.assertEqual(producer.deleted, [])
+            self.assertEqual(y.tolist(), list(range(WORDS)))
+            self.assertFalse(y.is_made_by_a_tree)
+            del y
+            gc.collect()
+            self.assertEqual(len(producer.deleted), 1)
+
+    def test_memory_of_ones_own_stays_too(self):
+        for by in range(4):
+            self.tree.begin_step()
+            x = self.words(by)
+            memory, y = x._origin, self.same(x)
+            del x
+            gc.collect()
+            self.assertFalse(memory.closed)
+            self.assertEqual((y.tolist(), y.home), ([by] * WORDS, (1, 0)))
+            taken = Consumer(y.__dlpack__())
+            del y
+            gc.collect()
+            self.assertEqual(taken.words(), [by] * WORDS)
+            taken.drop()
+            memory.close()
+
+    def test_a_view_that_was_returned(self):
+        tail = self.tree.function(lambda on, x: x.view((4,), offset_bytes=8))
+        for _ in range(4):
+            producer = Producer()
+            y = tail(producer)
+            self.stream.synchronize()
+            self.assertEqual((producer.deleted, y.tolist()), ([], [2, 3, 4, 5]))
+
+    def test_among_several_and_in_every_kind_of_call(self):
+        both = self.tree.function(lambda on, x, z: (z, 5, x))
+        for call in (both, both, both.replay, lambda x, z: both.compare(x, z)[0]):
+            self.tree.begin_step()
+            x, z = Producer(), Producer()
+            out = call(x, z)
+            self.stream.synchronize()
+            self.assertEqual((x.deleted, z.deleted, out[1]), ([], [], 5))
+            first = out[0]
+            del out
+            gc.collect()
+            self.assertEqual((len(x.deleted), z.deleted), (1, []))
+            self.assertEqual(first.tolist(), list(range(WORDS)))
+
+    def test_it_is_read_after_the_work_that_was_put_on_its_stream(self):
+        @self.tree.function
+        def in_place(on, x):
+            on.launch(self.add, graphtree.Out(x), graphtree.In(x), 1, block=WORDS)
+            return x
+
+        x = self.words(0)
+        for step in range(1, 5):
+            self.tree.begin_step()
+            self.assertEqual(in_place(x).tolist(), [step] * WORDS)
+            self.assertEqual(in_place(x).made_on, self.stream)
+            x = self.words(step)
+
+    def test_again_an_input_and_in_a_body(self):
+        with graphtree.Tree(self.device, self.stream) as tree:
+            @tree.function
+            def outer(on, x):
+                return self.plus(on, self.same(self.same(x)), 3)
+
+            for _ in range(4):
+                tree.begin_step()
+                self.assertEqual(outer(self.same(Producer())).tolist()[1], 4)
+            del outer
+
+    def test_memory_that_the_body_knows_stays_with_the_body(self):
+        known = self.words(7)
+        memory = known._origin
+        knows = self.tree.function(lambda on, known=known: known)
+        del known
+        y = knows()
+        knows.close()
+        self.assertEqual(y.tolist(), [7] * WORDS)
+        self.assertFalse(memory.closed)
+        del y, knows
+
+    def test_closed_memory_is_bad_in_what_was_returned(self):
+        x = self.words(1)
+        y = self.same(x)
+        x._origin.close()
+        with self.assertRaises(graphtree.BadHandle):
+            y.tolist()
+        with self.assertRaises(graphtree.BadHandle):
+            self.same(y)
+
+
+if __name__ == "__main__":
+    unittest.main()
