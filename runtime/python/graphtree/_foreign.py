@@ -91,6 +91,7 @@ class Foreign:
     __slots__ = ("owner", "home", "device", "_deleter", "_managed")
 
     closed = _closed = False
+    is_somebodys = True
 
     def __init__(self, owner: Any, home: Tuple[int, int], deleter: Optional[int] = None,
                  managed: int = 0) -> None:

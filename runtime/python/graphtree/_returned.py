@@ -37,6 +37,11 @@ class Returned:
     _closed = closed
 
     @property
+    def is_somebodys(self) -> bool:
+        """Whether it is memory of somebody else's."""
+        return bool(getattr(self.keeps, "is_somebodys", False))
+
+    @property
     def made_on(self) -> Optional[Stream]:
         """The stream, while that is there."""
         return None if self.stream.closed else self.stream

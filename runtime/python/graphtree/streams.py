@@ -76,6 +76,7 @@ class Stream(Owned):
     rank = Rank.STREAM
     ends_with_body = False
     _held: Optional[HeldInputs] = None
+    _captured: Optional[List[Any]] = None  # while it captures: what the graph is going to use
 
     def __init__(self, device: Device, native: Any = None) -> None:
         handle = ctypes.c_uint64()
@@ -105,7 +106,13 @@ class Stream(Owned):
         super().__del__()
 
     def hold(self, tensors: List[Any]) -> None:
-        """The work so far uses somebody's tensors: they stay until it is done."""
+        """The work so far uses somebody's tensors: they stay until it is done, and in a capture
+        they stay with the graph."""
+        if not tensors:
+            return
+        if self._captured is not None:
+            self._captured += tensors
+            return
         if self._held is None:
             self._held = HeldInputs(self)
         self._held.add(tensors)
@@ -132,6 +139,7 @@ class Stream(Owned):
         call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
         check(lib.gt_stream_launch(self._handle, kernel.handle, ctypes.byref(call.shape), call.args,
                                    call.given))
+        self.hold(somebodys(arguments))
 
     def copy(self, target: Union[int, Tensor], source: Union[int, Tensor],
              size: Optional[int] = None) -> None:
@@ -139,6 +147,7 @@ class Stream(Owned):
         if size is None:
             size = _whole(target, source)
         check(lib.gt_stream_copy(self._handle, _address(target), _address(source), size))
+        self.hold(somebodys((target, source)))
 
     def fill(self, target: Union[int, Tensor], value: int, width: int = 1,
              count: Optional[int] = None) -> None:
@@ -148,6 +157,7 @@ class Stream(Owned):
                 raise TypeError("fill(address, ...) needs a count")
             count = target.layout.extent_bytes // width
         check(lib.gt_stream_fill(self._handle, _address(target), value, width, count))
+        self.hold(somebodys((target,)))
 
     def call_host(self, function: Callable[[], None]) -> None:
         """Calls `function` in the stream's order, on a thread of the device's. It must not call the
@@ -188,13 +198,29 @@ class Stream(Owned):
     def begin_capture(self, mode: int = c.GT_CAPTURE_THREAD_LOCAL) -> None:
         """What is put on the stream from here on is recorded, and does not run."""
         check(lib.gt_stream_begin_capture(self._handle, mode))
+        self._captured = []
 
     def end_capture(self) -> Graph:
         """Ends the capture, on the thread that has begun it."""
         from .graphs import Graph
         handle = ctypes.c_uint64()
-        check(lib.gt_stream_end_capture(self._handle, ctypes.byref(handle)))
-        return Graph(self.device, handle.value)
+        error = lib.gt_stream_end_capture(self._handle, ctypes.byref(handle))
+        captured = self._captured or []
+        if not error or not self.device.open_captures:
+            self._captured = None
+        check(error)
+        return Graph(self.device, handle.value, captured)
+
+
+def somebodys(arguments: Sequence[Any]) -> List[Any]:
+    """The tensors among a launch's arguments whose memory is somebody else's, who does not wait for
+    work when it goes."""
+    found = []
+    for argument in arguments:
+        tensor = getattr(argument, "tensor", argument)  # of In(x), x
+        if getattr(getattr(tensor, "_origin", None), "is_somebodys", False):
+            found.append(tensor)
+    return found
 
 
 def _address(place: Union[int, Tensor]) -> int:

@@ -123,5 +123,112 @@ class ReturnedTest(TreeTest):
             self.same(y)
 
 
+class StreamTest(TreeTest):
+    """Work that is put on a stream by hand, with what is somebody's."""
+
+    def setUp(self):
+        super().setUp()
+        self.out = self.words(0)
+
+    def close_more(self):
+        del self.out
+        super().close_more()
+
+    def launch(self, producer):
+        self.stream.launch(self.add, graphtree.Out(self.out),
+                           graphtree.In(self.device.as_tensor(producer)), 3, block=(WORDS,))
+
+    def test_it_stays_until_a_launch_is_done(self):
+        producer = Producer()
+        self.launch(producer)
+        gc.collect()
+        self.assertEqual(producer.deleted, [])
+        self.stream.synchronize()
+        self.assertEqual(len(producer.deleted), 1)
+        self.assertEqual(self.out.tolist(), list(range(3, WORDS + 3)))
+
+    def test_it_stays_until_copies_and_fills_are_done(self):
+        for work in (lambda theirs: self.stream.copy(self.out, theirs),
+                     lambda theirs: self.stream.copy(theirs, self.out),
+                     lambda theirs: self.stream.fill(theirs, 1)):
+            producer = Producer()
+            work(self.device.as_tensor(producer))
+            gc.collect()
+            self.assertEqual(producer.deleted, [])
+            self.stream.synchronize()
+            self.assertEqual(len(producer.deleted), 1)
+
+    def test_a_part_of_it_and_what_a_call_returned_of_it(self):
+        same = self.tree.function(lambda on, x: x)
+        for take in (lambda theirs: theirs.view((WORDS,)), same):
+            producer = Producer()
+            y = take(self.device.as_tensor(producer))
+            self.stream.synchronize()
+            self.stream.copy(self.out, y)
+            del y
+            gc.collect()
+            self.assertEqual(producer.deleted, [])
+            self.stream.synchronize()
+            self.assertEqual(len(producer.deleted), 1)
+        del same
+
+    def test_many_are_let_go_in_between(self):
+        producers = [Producer() for _ in range(64)]
+        for producer in producers:
+            self.launch(producer)
+        self.assertTrue(producers[0].deleted)
+        self.assertFalse(producers[-1].deleted)
+
+    def test_what_was_refused_is_not_held(self):
+        producer = Producer()
+        with self.assertRaises(graphtree.Error):
+            self.stream.launch(self.add, graphtree.Out(self.out),
+                               graphtree.In(self.device.as_tensor(producer)), 3, block=(0,))
+        gc.collect()
+        self.assertEqual(len(producer.deleted), 1)
+
+    def test_a_capture_holds_it_as_long_as_it_can_be_launched(self):
+        producers = [Producer() for _ in range(40)]
+        self.stream.begin_capture()
+        for producer in producers:
+            self.launch(producer)
+        graph = self.stream.end_capture()
+        self.stream.synchronize()
+        executable = graph.instantiate()
+        graph.close()
+        del graph
+        gc.collect()
+        self.assertFalse(any(producer.deleted for producer in producers))
+        executable.launch(self.stream)
+        executable.close()
+        del executable
+        gc.collect()
+        self.assertFalse(any(producer.deleted for producer in producers))
+        self.stream.synchronize()
+        self.assertTrue(all(producer.deleted for producer in producers))
+        self.assertEqual(self.out.tolist(), list(range(3, WORDS + 3)))
+
+    def test_another_graph_and_other_arguments_are_held_likewise(self):
+        producers = [Producer() for _ in range(3)]
+        graphs = []
+        for producer in producers[:2]:
+            self.stream.begin_capture()
+            self.launch(producer)
+            graphs.append(self.stream.end_capture())
+        executable = graphs[0].instantiate()
+        executable.update(graphs[1])
+        graphs.clear()
+        executable.patch_kernel(0, self.add, graphtree.Out(self.out),
+                                graphtree.In(self.device.as_tensor(producers[2])), 3, block=WORDS)
+        gc.collect()
+        self.assertFalse(producers[1].deleted or producers[2].deleted)
+        executable.launch(self.stream)
+        del executable
+        gc.collect()
+        self.assertEqual(producers[2].deleted, [])
+        self.stream.synchronize()
+        self.assertTrue(all(producer.deleted for producer in producers))
+
+
 if __name__ == "__main__":
     unittest.main()
