@@ -236,14 +236,18 @@ class Function(Owned):
                 tensor._storage = 0
             left.discard(tensor._storage)
             tensor.close()
-        held, frame.held = frame.held, []
-        if held:
-            stream.hold(held)
         for storage in left - {0}:
             lib.gt_release(lib.gt_release(storage))
         frame.given.clear()
         frame.clear()
         frame.has_more = False
+        held, frame.held = frame.held, []
+        try:
+            stream.hold(held)
+        except BaseException:
+            for value in frame.outputs[:min(frame.found[0], self._room)]:
+                lib.gt_release(lib.gt_release(value.storage))
+            raise
         return held
 
     # ---- Other ways to call ----------------------------------------------------------------------
@@ -283,8 +287,9 @@ class Function(Owned):
             frame.found_argument, absolute, relative, ctypes.byref(parity), ctypes.byref(text))
         if error:
             raise self._failed(frame, error)
+        words = text_of(text.value)
         held = self._after(frame, on)
-        return self._outputs(frame, on, (*inputs, *held)), Parity(parity.value), text_of(text.value)
+        return self._outputs(frame, on, (*inputs, *held)), Parity(parity.value), words
 
     def record(self, *inputs: Any, stream: Optional[Stream] = None) -> None:
         """Records it after the path in force, and launches nothing."""

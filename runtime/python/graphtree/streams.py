@@ -12,13 +12,14 @@ True
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Union
 
 from . import _interface as c
 from ._callbacks import find, host_failures, immortal, note, raise_host_failure, strike
 from ._handles import Owned, Rank
 from ._library import lib
-from .errors import check
+from .errors import BadHandle, check
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -93,9 +94,12 @@ class Stream(Owned):
 
     def close(self) -> None:
         """Releases it, after its work if that uses somebody's tensors."""
-        if self._held is not None and not self.closed:
-            self._held.let_go()
+        held = self._held
+        if held is not None and not self.closed:
+            held.let_go()
         super().close()
+        if held is not None:  # what another thread's call has brought meanwhile
+            self.device.keep(held.take())
 
     def __del__(self, *_: Any) -> None:
         if self._held is not None and not self._closed:
@@ -113,9 +117,15 @@ class Stream(Owned):
         if self._captured is not None:
             self._captured += tensors
             return
-        if self._held is None:
-            self._held = HeldInputs(self)
-        self._held.add(tensors)
+        try:
+            if self._closed:
+                raise BadHandle("this stream is closed")
+            if self._held is None:
+                self._held = HeldInputs(self)
+            self._held.add(tensors)
+        except BadHandle:
+            # It was closed while the work was put on it, and there is nothing left to wait for.
+            self.device.keep(tensors)
 
     @property
     def home(self) -> "tuple[int, int]":
@@ -190,9 +200,10 @@ class Stream(Owned):
 
     def synchronize(self) -> None:
         """Waits for all work, and raises what a kernel's body for the host has raised."""
-        check(lib.gt_stream_synchronize(self._handle))
         if self._held is not None:
-            self._held.forget()
+            self._held.wait()
+        else:
+            check(lib.gt_stream_synchronize(self._handle))
         raise_host_failure()
 
     def begin_capture(self, mode: int = c.GT_CAPTURE_THREAD_LOCAL) -> None:
@@ -292,24 +303,38 @@ class HeldInputs:
         self._event = stream.device.event()
         self._newer: List[Any] = []
         self._older: List[Any] = []
+        self._lock = threading.RLock()
 
     def add(self, tensors: List[Any]) -> None:
         """More of them; their work is on the stream."""
-        self._newer += tensors
-        if len(self._newer) < self.MOST:
-            return
-        if self._older:
-            check(lib.gt_event_synchronize(self._event.handle))
-        check(lib.gt_stream_record(self._stream, self._event.handle))
-        self._older, self._newer = self._newer, []
+        with self._lock:
+            self._newer += tensors
+            if len(self._newer) < self.MOST:
+                return
+            if self._older:
+                check(lib.gt_event_synchronize(self._event.handle))
+            check(lib.gt_stream_record(self._stream, self._event.handle))
+            self._older, self._newer = self._newer, []
 
-    def forget(self) -> None:
-        """Their work is done."""
-        self._newer, self._older = [], []
+    def take(self) -> List[Any]:
+        """All of them, which are the caller's to hold."""
+        with self._lock:
+            taken = self._older + self._newer
+            self._newer, self._older = [], []
+        return taken
+
+    def wait(self) -> None:
+        """Waits for the stream's work, and lets those go whose work was there by now. What another
+        thread brings meanwhile stays."""
+        taken = self.take()
+        error = lib.gt_stream_synchronize(self._stream)
+        if error:
+            with self._lock:
+                self._newer += taken
+        check(error)
 
     def let_go(self) -> None:
         """Waits for their work."""
         if self._newer or self._older:
-            check(lib.gt_stream_synchronize(self._stream))
-            self.forget()
+            self.wait()
         self._event.close()

@@ -1,8 +1,9 @@
 """What calls, launches and copies use is there until they are through; what a call returns holds
 what it lies in."""
 
-import ctypes
 import gc
+import threading
+import time
 import unittest
 
 import graphtree
@@ -228,6 +229,73 @@ class StreamTest(TreeTest):
         self.assertEqual(producers[2].deleted, [])
         self.stream.synchronize()
         self.assertTrue(all(producer.deleted for producer in producers))
+
+
+class ClosedDuringCallTest(TreeTest):
+    """What a call runs on is closed before the call is over."""
+
+    def test_the_stream_of_a_call(self):
+        streams = []
+
+        @self.tree.function
+        def closes(on, x):
+            if streams:
+                streams.pop().close()
+            return self.plus(on, x, 3)
+
+        producer = Producer()
+        stream = self.device.stream()
+        streams.append(stream)
+        y = closes(producer, stream=stream)
+        self.assertEqual(self.tree.stats.live_blocks, 1)
+        gc.collect()
+        self.assertEqual(producer.deleted, [], "nobody knows when that stream's work is done")
+        self.assertEqual(self.add_three(y).tolist(), list(range(6, WORDS + 6)))
+        del y
+        self.assertEqual(self.tree.stats.live_blocks, 0)
+        closes.close()
+
+    def test_outputs_are_dropped_where_the_inputs_cannot_be_held(self):
+        @self.tree.function
+        def pair(on, x):
+            return self.plus(on, x, 1), self.plus(on, x, 2)
+
+        def fails(tensors):
+            raise MemoryError("no room")
+
+        self.stream.hold = fails
+        try:
+            for call in (pair, pair, pair, pair.replay, pair.compare):
+                self.tree.begin_step()
+                with self.assertRaisesRegex(MemoryError, "no room"):
+                    call(Producer())
+                self.assertEqual(self.tree.stats.live_blocks, 0)
+        finally:
+            del self.stream.hold
+        self.stream.synchronize()
+
+    def test_a_tree_on_another_thread(self):
+        for _ in range(10):
+            tree, calls, failures = graphtree.Tree(self.device), [], []
+            add = tree.function(lambda on, x: self.plus(on, x, 3))
+
+            def work(tree=tree, add=add, calls=calls, failures=failures):
+                try:
+                    while True:
+                        tree.begin_step()
+                        add(Producer())
+                        calls.append(1)
+                except graphtree.Error as error:
+                    failures.append(error)
+
+            thread = threading.Thread(target=work)
+            thread.start()
+            while len(calls) < 4:
+                time.sleep(0.0005)
+            tree.close()
+            thread.join()
+            self.assertIsInstance(failures[0], graphtree.BadHandle)
+            self.assertIn(failures[0].call, ("gt_call", "gt_tree_begin_step"))
 
 
 if __name__ == "__main__":
