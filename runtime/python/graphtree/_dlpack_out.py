@@ -11,8 +11,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Dict, Optional, Tuple
 
-from ._callbacks import immortal
-from ._foreign import CPU, CUDA, DELETER, DTYPES, TYPESTRS, Foreign, Managed, VersionedManaged
+from ._foreign import CPU, CUDA, DTYPES, TYPESTRS, Foreign, Managed
 from ._foreign import python as _python
 from ._handles import Owned
 from ._library import lib
@@ -23,26 +22,11 @@ from .tensors import Tensor
 
 _NAME, _VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 
-_DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-# The same functions for a capsule that is ending, which no Python object may stand for any more.
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_IsValid", ctypes.pythonapi))
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi))
-
-
-def _end_unused(capsule: int, _valid: Any = _is_valid, _get: Any = _pointer, _call: Any = DELETER,
-                _kinds: Any = ((_NAME, Managed), (_VERSIONED_NAME, VersionedManaged))) -> None:
-    for name, kind in _kinds:
-        if _valid(capsule, name):
-            managed = _get(capsule, name)
-            _call(kind.from_address(managed).deleter)(managed)
-
-
-_end_unused_in_c = immortal(_DESTROY(_end_unused))
-
 _python.PyCapsule_New.restype = ctypes.py_object
-_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _DESTROY)
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+
+# In C: a capsule may end while an exception is on its way, which no Python may see to.
+_end_unused = ctypes.cast(lib.gt_dlpack_end_capsule, ctypes.c_void_p)
 
 
 def _wait(tensor: Tensor, consumer: Optional[int]) -> None:
@@ -78,7 +62,7 @@ def capsule_of(tensor: Tensor, stream: Optional[int], max_version: Optional[Tupl
     check(lib.gt_dlpack_new(ctypes.byref(tensor.value()), memory, home[0], home[1], versioned,
                             ctypes.byref(out)))
     _wait(tensor, stream)
-    return _python.PyCapsule_New(out, _VERSIONED_NAME if versioned else _NAME, _end_unused_in_c)
+    return _python.PyCapsule_New(out, _VERSIONED_NAME if versioned else _NAME, _end_unused)
 
 
 def _pass_on(tensor: Tensor, keeps: Foreign, stream: Optional[int]) -> Any:
