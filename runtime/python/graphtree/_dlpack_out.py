@@ -94,7 +94,7 @@ def _interface(tensor: Tensor) -> Dict[str, Any]:
     strides = None if layout.is_dense else tuple(
         stride * layout.dtype.bytes for stride in layout.strides)
     return {"shape": layout.sizes, "typestr": _typestr(layout.dtype), "strides": strides,
-            "data": (tensor.address, False), "version": 3}
+            "data": (tensor.address, tensor.is_read_only), "version": 3}
 
 
 def cuda_array_interface(tensor: Tensor) -> Dict[str, Any]:

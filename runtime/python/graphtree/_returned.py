@@ -34,7 +34,19 @@ class Returned:
         """Whether its memory is closed."""
         return bool(getattr(self.keeps, "closed", False))
 
-    _closed = closed
+    @property
+    def _closed(self) -> bool:
+        return self.closed or self.is_read_only  # calls look again at what must not be written
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it must not be written."""
+        return bool(getattr(self.keeps, "is_read_only", False))
+
+    @property
+    def owner(self) -> Any:
+        """Whose memory it is, where it is somebody else's."""
+        return self.keeps.owner
 
     @property
     def is_somebodys(self) -> bool:

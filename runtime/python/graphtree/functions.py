@@ -22,9 +22,9 @@ from ._bodies import running, stream_here
 from ._handles import Owned, Rank
 from ._library import lib, text_of, untyped
 from ._returned import returned
+from ._written_inputs import WrittenInputs
 from .errors import BadHandle, Error, check, error_of
-from .launchers import run_in_body
-from .parameters import argument_value
+from .launchers import Launcher, run_in_body
 from .reasons import FunctionStats, Parity, PlaceOnPath
 from .streams import Stream
 from .tensors import Given, Opaque, Tensor, from_value
@@ -74,8 +74,14 @@ def _run_body(context: Any, on: Any, _find: Any = _callbacks.find) -> int:
     found = _find(context)
     if found is None:
         return 0
-    body, device, room = found
-    return run_in_body(lambda launcher: body(launcher, *launcher.inputs()), on, device, room)
+    body, device, room, written = found
+
+    def run(launcher: Launcher) -> Any:
+        inputs = launcher.inputs()
+        launcher.watch(written.watch(inputs))
+        return body(launcher, *inputs)
+
+    return run_in_body(run, on, device, room)
 
 
 _run_body_in_c = _callbacks.immortal(c.gt_body(_run_body))
@@ -91,7 +97,8 @@ class Function(Owned):
 
     def __init__(self, tree: Tree, body: Callable[..., Any], name: str,
                  options: c.gt_function_options, room: int) -> None:
-        number = _callbacks.note((body, tree.device, room))
+        written = WrittenInputs()
+        number = _callbacks.note((body, tree.device, room, written))
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_tree_register(tree.handle, name.encode(), ctypes.byref(options),
@@ -106,6 +113,7 @@ class Function(Owned):
         self.__doc__ = body.__doc__
         self.__wrapped__ = body
         self._room = room
+        self._written = written
         self._stream = tree.stream
         self._argument = ctypes.c_void_p(handle.value)
         self._frames: List[_Frame] = []
@@ -147,14 +155,16 @@ class Function(Owned):
             raise self._failed(frame, error)
         held = self._after(frame, stream) if frame.has_more else ()
         out = frame.out_words
-        if frame.found[0] == 1 and out[0] == _TENSOR and out[3]:
-            made: Tensor = _new(Tensor)
-            made._layout = out[1]
-            made._address = out[2]
-            made._storage = out[3]
-            made._origin = stream
-            self._frames.append(frame)
-            return made
+        if frame.found[0] == 1 and out[0] == _TENSOR:
+            storage = out[3]
+            if storage:
+                made: Tensor = _new(Tensor)
+                made._layout = out[1]
+                made._address = out[2]
+                made._storage = storage
+                made._origin = stream
+                self._frames.append(frame)
+                return made
         result = self._outputs(frame, stream, (*inputs, *held))
         self._frames.append(frame)
         return result
@@ -175,7 +185,7 @@ class Function(Owned):
         """An input that is not simply memory of the caller's."""
         frame.has_more = True
         try:
-            frame.inputs[index] = self._value_of(frame, given, stream)
+            frame.inputs[index] = self._value_of(frame, index, given, stream)
         except BaseException as wrong:
             self._give_up(frame, index)
             if isinstance(wrong, (TypeError, ValueError)):
@@ -184,16 +194,21 @@ class Function(Owned):
                 wrong.input, wrong.function = index, self.name
             raise
 
-    def _value_of(self, frame: _Frame, given: Any, stream: Optional[Stream]) -> c.gt_value:
+    def _value_of(self, frame: _Frame, index: int, given: Any,
+                  stream: Optional[Stream]) -> c.gt_value:
         if type(given) is Tensor:
             if not given._storage:
-                raise BadHandle("the tensor, or its memory, is closed")
+                if given._origin.closed:
+                    raise BadHandle("the tensor, or its memory, is closed")
+                if given.is_read_only:
+                    self._written.bring(index, given)
+                return given.value()
             out = c.gt_value()
             check(lib.gt_value_copy(ctypes.byref(given.value()), ctypes.byref(out)))
             return out
         if type(given) is Given:
             if not given.tensor.is_made_by_a_tree:
-                return argument_value(given.tensor, "the tensor")
+                return self._value_of(frame, index, given.tensor, stream)
             frame.given.append(given.tensor)
             return given.tensor.value()
         if isinstance(given, bool):
@@ -212,10 +227,13 @@ class Function(Owned):
         device = self.tree.device
         brought = device.as_tensor(given, None if device.is_host else self._on(stream))
         frame.held.append(brought)
+        if brought.is_read_only:
+            self._written.bring(index, brought)
         return brought.value()
 
     def _give_up(self, frame: _Frame, count: int) -> None:
         """Drops the handles that were made for a call that has not consumed them."""
+        self._written.end()
         kept = {tensor._storage for tensor in frame.given}
         for value in frame.inputs[:count]:
             if value.storage and value.storage not in kept:
@@ -230,6 +248,7 @@ class Function(Owned):
     def _after(self, frame: _Frame, stream: Stream) -> List[Tensor]:
         """What was given is the tree's now, what is somebody's stays until the work is done, and
         what the call has not consumed of its own is dropped. Returns what is somebody's."""
+        self._written.end()
         left = {value.storage for value in frame.inputs[:frame.count]}
         for tensor in frame.given:
             if tensor._storage not in left:

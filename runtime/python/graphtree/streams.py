@@ -156,6 +156,8 @@ class Stream(Owned):
         """Copies bytes: between tensors of equal layouts, or `size` bytes between addresses."""
         if size is None:
             size = _whole(target, source)
+        if not isinstance(target, int):
+            target.check_writable("the target")
         check(lib.gt_stream_copy(self._handle, _address(target), _address(source), size))
         self.hold(somebodys((target, source)))
 
@@ -166,6 +168,8 @@ class Stream(Owned):
             if isinstance(target, int):
                 raise TypeError("fill(address, ...) needs a count")
             count = target.layout.extent_bytes // width
+        if not isinstance(target, int):
+            target.check_writable("the target")
         check(lib.gt_stream_fill(self._handle, _address(target), value, width, count))
         self.hold(somebodys((target,)))
 

@@ -115,6 +115,18 @@ class Tensor:
         """Whether it is a handle of a tree's memory."""
         return bool(self._storage)
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it is somebody's who says that it must not be written."""
+        return bool(getattr(self._origin, "is_read_only", False))
+
+    def check_writable(self, what: str) -> None:
+        """Raises if it must not be written."""
+        if self.is_read_only:
+            raise ValueError("%s is to be written, and is a tensor of a %s that must not be "
+                             "written: write a copy, device.tensor_from(...)"
+                             % (what, type(self._origin.owner).__name__))
+
     def value(self) -> c.gt_value:
         """As the C interface has it. The handle in it stays this tensor's."""
         return c.gt_value(c.GT_TENSOR, 0, self._layout, self._address, self._storage)
@@ -124,7 +136,7 @@ class Tensor:
         closed."""
         if self._storage:
             check(lib.gt_value_check(ctypes.byref(self.value())))
-        elif self._origin._closed:
+        elif self._origin.closed:
             raise BadHandle("this tensor, or its memory, is closed")
 
     def close(self) -> None:
