@@ -301,6 +301,10 @@ GT_API gt_error gt_value_check(const gt_value* value) GT_NOEXCEPT;
 // step has ended. Cost: an allocation.
 GT_API gt_error gt_dlpack_new(const gt_value* tensor, gt_memory memory, int32_t device_type,
                               int32_t device_id, int32_t versioned, void** out) GT_NOEXCEPT;
+// The destructor of a capsule of Python's with such a struct, for PyCapsule_New: ends the struct if
+// nobody has taken it. An error of Python's that is pending stays. Threads: those that hold
+// Python's lock. In a process without Python it does nothing. Cost: the deleter's.
+GT_API void gt_dlpack_end_capsule(void* capsule) GT_NOEXCEPT;
 // The bytes of a storage. Cost: as a copy of a struct.
 GT_API gt_error gt_storage_range(gt_storage storage, uint64_t* address,
                                  uint64_t* bytes) GT_NOEXCEPT;

@@ -11,37 +11,22 @@ from __future__ import annotations
 import ctypes
 from typing import Any, Dict, Optional, Tuple
 
-from ._callbacks import immortal
-from ._foreign import CPU, CUDA, DELETER, DTYPES, TYPESTRS, Foreign, Managed, VersionedManaged
+from ._foreign import CPU, CUDA, DTYPES, TYPESTRS, Foreign, Managed
 from ._foreign import python as _python
 from ._handles import Owned
 from ._library import lib
+from ._returned import Returned
 from .errors import check
 from .layouts import DType
 from .tensors import Tensor
 
 _NAME, _VERSIONED_NAME = b"dltensor", b"dltensor_versioned"
 
-_DESTROY = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-# The same functions for a capsule that is ending, which no Python object may stand for any more.
-_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_IsValid", ctypes.pythonapi))
-_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(
-    ("PyCapsule_GetPointer", ctypes.pythonapi))
-
-
-def _end_unused(capsule: int, _valid: Any = _is_valid, _get: Any = _pointer, _call: Any = DELETER,
-                _kinds: Any = ((_NAME, Managed), (_VERSIONED_NAME, VersionedManaged))) -> None:
-    for name, kind in _kinds:
-        if _valid(capsule, name):
-            managed = _get(capsule, name)
-            _call(kind.from_address(managed).deleter)(managed)
-
-
-_end_unused_in_c = immortal(_DESTROY(_end_unused))
-
 _python.PyCapsule_New.restype = ctypes.py_object
-_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, _DESTROY)
+_python.PyCapsule_New.argtypes = (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+
+# In C: a capsule may end while an exception is on its way, which no Python may see to.
+_end_unused = ctypes.cast(lib.gt_dlpack_end_capsule, ctypes.c_void_p)
 
 
 def _wait(tensor: Tensor, consumer: Optional[int]) -> None:
@@ -66,17 +51,18 @@ def capsule_of(tensor: Tensor, stream: Optional[int], max_version: Optional[Tupl
     if copy or (dl_device is not None and tuple(dl_device) != home):
         raise BufferError("a tensor of a tree is handed out where it lies, %r, without a copy"
                           % (home,))
-    keeps = tensor._origin
-    if isinstance(keeps, Foreign):
-        return _pass_on(tensor, keeps, stream)
     tensor.check()
+    keeps = tensor._origin.keeps if isinstance(tensor._origin, Returned) else tensor._origin
+    if isinstance(keeps, Foreign):
+        _wait(tensor, stream)
+        return _pass_on(tensor, keeps, stream)
     versioned = max_version is not None and max_version[0] >= 1
     memory = keeps.handle if not tensor._storage and isinstance(keeps, Owned) else 0
     out = ctypes.c_void_p()
     check(lib.gt_dlpack_new(ctypes.byref(tensor.value()), memory, home[0], home[1], versioned,
                             ctypes.byref(out)))
     _wait(tensor, stream)
-    return _python.PyCapsule_New(out, _VERSIONED_NAME if versioned else _NAME, _end_unused_in_c)
+    return _python.PyCapsule_New(out, _VERSIONED_NAME if versioned else _NAME, _end_unused)
 
 
 def _pass_on(tensor: Tensor, keeps: Foreign, stream: Optional[int]) -> Any:
@@ -108,7 +94,7 @@ def _interface(tensor: Tensor) -> Dict[str, Any]:
     strides = None if layout.is_dense else tuple(
         stride * layout.dtype.bytes for stride in layout.strides)
     return {"shape": layout.sizes, "typestr": _typestr(layout.dtype), "strides": strides,
-            "data": (tensor.address, False), "version": 3}
+            "data": (tensor.address, tensor.is_read_only), "version": 3}
 
 
 def cuda_array_interface(tensor: Tensor) -> Dict[str, Any]:

@@ -65,12 +65,15 @@ class VersionedManaged(ctypes.Structure):
     """The same, since DLPack 1.0."""
 
     major: int
+    flags: int
     tensor: DLTensor
     deleter: Optional[int]
     _fields_ = [("major", ctypes.c_uint32), ("minor", ctypes.c_uint32),
                 ("context", ctypes.c_void_p), ("deleter", ctypes.c_void_p),
                 ("flags", ctypes.c_uint64), ("tensor", DLTensor)]
 
+
+READ_ONLY = 1  # of the flags
 
 DELETER = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
 
@@ -89,13 +92,16 @@ USED, USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"
 class Foreign(Uncopied):
     """Keeps memory of somebody else's, and tells where it lies."""
 
-    __slots__ = ("owner", "home", "device", "_deleter", "_managed")
+    __slots__ = ("owner", "home", "device", "is_read_only", "_closed", "_deleter", "_managed")
 
-    closed = _closed = False
+    closed = False
+    is_somebodys = True
 
     def __init__(self, owner: Any, home: Tuple[int, int], deleter: Optional[int] = None,
-                 managed: int = 0) -> None:
+                 managed: int = 0, is_read_only: bool = False) -> None:
         self.owner = owner
+        self.is_read_only = is_read_only
+        self._closed = is_read_only  # calls look again at what must not be written
         self.home = home
         self.device: Optional[Device] = None
         self._deleter = deleter
@@ -135,7 +141,8 @@ def _by_dlpack(owner: Any, stream: Optional[int]) -> Tuple[int, Layout, Foreign]
         raise BufferError("a DLPack capsule of version %d; 1 is understood" % managed.major)
     python.PyCapsule_SetName(capsule, USED_VERSIONED if versioned else USED)
     tensor = managed.tensor
-    keeps = Foreign(owner, (tensor.device_type, tensor.device_id), managed.deleter, pointer)
+    keeps = Foreign(owner, (tensor.device_type, tensor.device_id), managed.deleter, pointer,
+                    versioned and bool(managed.flags & READ_ONLY))
     dtype = DTYPES.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
     if dtype is None:
         raise TypeError("a tensor of DLPack's type %d with %d bits and %d lanes; there are %s"
@@ -164,7 +171,8 @@ def _by_interface(owner: Any, described: Dict[str, Any],
     data = described["data"]
     if not isinstance(data, tuple):
         raise TypeError("an array that does not say where it lies")
-    return data[0], Layout(dtype, sizes, strides), Foreign(owner, home)
+    keeps = Foreign(owner, home, is_read_only=bool(data[1]))
+    return data[0], Layout(dtype, sizes, strides), keeps
 
 
 def _cuda_home(owner: Any) -> Tuple[int, int]:

@@ -87,6 +87,7 @@ class Device(Owned):
         self._own(handle.value)
         self.streams: "weakref.WeakSet[Stream]" = weakref.WeakSet()
         self._dropped: List[int] = []  # memories that a capture has kept from being released
+        self._kept: List[Any] = []
         info = c.gt_device_info()
         check(lib.gt_device_look(self._handle, ctypes.byref(info)))
         known = info.as_dict()
@@ -110,6 +111,11 @@ class Device(Owned):
         """Closes it. While things of it are left that is an error that says so."""
         self.release_dropped()
         super().close()
+        self._kept.clear()
+
+    def keep(self, things: Sequence[Any]) -> None:
+        """Work uses them whose end nobody can wait for: they stay until the device is closed."""
+        self._kept += things
 
     def finish(self) -> bool:
         """Waits for the work of all streams that this package knows. False, and nothing is waited

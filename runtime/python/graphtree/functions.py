@@ -14,7 +14,7 @@ from __future__ import annotations
 import ctypes
 import inspect
 import numbers
-from typing import TYPE_CHECKING, Any, Callable, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
@@ -22,9 +22,10 @@ from . import _wanted
 from ._bodies import running, stream_here
 from ._handles import Owned, Rank
 from ._library import lib, text_of, untyped
+from ._returned import returned
+from ._written_inputs import WrittenInputs
 from .errors import BadHandle, Error, check, error_of
-from .launchers import run_in_body
-from .parameters import argument_value
+from .launchers import Launcher, run_in_body
 from .reasons import FunctionStats, Parity, PlaceOnPath
 from .streams import Stream, stream_or_none
 from .tensors import Given, Opaque, Tensor, from_value, integer_value
@@ -74,8 +75,14 @@ def _run_body(context: Any, on: Any, _find: Any = _callbacks.find) -> int:
     found = _find(context)
     if found is None:
         return 0
-    body, device, room = found
-    return run_in_body(lambda launcher: body(launcher, *launcher.inputs()), on, device, room)
+    body, device, room, written = found
+
+    def run(launcher: Launcher) -> Any:
+        inputs = launcher.inputs()
+        launcher.watch(written.watch(inputs))
+        return body(launcher, *inputs)
+
+    return run_in_body(run, on, device, room)
 
 
 _run_body_in_c = _callbacks.immortal(c.gt_body(_run_body))
@@ -93,7 +100,8 @@ class Function(Owned):
                  options: c.gt_function_options, room: int) -> None:
         _wanted.function(body, "the function's body")
         name_in_c = _wanted.text(name, "the function's name")
-        number = _callbacks.note((body, tree.device, room))
+        written = WrittenInputs()
+        number = _callbacks.note((body, tree.device, room, written))
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_tree_register(tree.handle, name_in_c, ctypes.byref(options),
@@ -108,6 +116,7 @@ class Function(Owned):
         self.__doc__ = body.__doc__
         self.__wrapped__ = body
         self._room = room
+        self._written = written
         self._stream = tree.stream
         self._argument = ctypes.c_void_p(handle.value)
         self._frames: List[_Frame] = []
@@ -149,33 +158,39 @@ class Function(Owned):
                       frame.found_argument)
         if error:
             raise self._failed(frame, error)
-        if frame.has_more:
-            self._after(frame, stream)
+        held = self._after(frame, stream) if frame.has_more else ()
         out = frame.out_words
         if frame.found[0] == 1 and out[0] == _TENSOR:
-            made: Tensor = _new(Tensor)
-            made._layout = out[1]
-            made._address = out[2]
-            made._storage = out[3]
-            made._origin = stream
-            self._frames.append(frame)
-            return made
-        result = self._outputs(frame, stream)
+            storage = out[3]
+            if storage:
+                made: Tensor = _new(Tensor)
+                made._layout = out[1]
+                made._address = out[2]
+                made._storage = storage
+                made._origin = stream
+                self._frames.append(frame)
+                return made
+        result = self._outputs(frame, stream, (*inputs, *held))
         self._frames.append(frame)
         return result
 
-    def _outputs(self, frame: _Frame, stream: Stream) -> Any:
-        made = tuple(from_value(c.gt_value.from_buffer_copy(frame.outputs[i]), stream)
+    def _outputs(self, frame: _Frame, stream: Stream, inputs: Sequence[Any]) -> Any:
+        made = tuple(self._output(c.gt_value.from_buffer_copy(frame.outputs[i]), stream, inputs)
                      for i in range(min(frame.found[0], self._room)))
         if not made:
             return None
         return made[0] if len(made) == 1 else made
 
+    def _output(self, value: c.gt_value, stream: Stream, inputs: Sequence[Any]) -> Any:
+        if value.kind == _TENSOR and not value.storage:
+            return returned(value, stream, inputs, self.body)
+        return from_value(value, stream)
+
     def _bring(self, frame: _Frame, index: int, given: Any, stream: Stream) -> None:
         """An input that is not simply memory of the caller's."""
         frame.has_more = True
         try:
-            frame.inputs[index] = self._value_of(frame, given, stream)
+            frame.inputs[index] = self._value_of(frame, index, given, stream)
         except BaseException as wrong:
             self._give_up(frame, index)
             if isinstance(wrong, (TypeError, ValueError)):
@@ -184,16 +199,20 @@ class Function(Owned):
                 wrong.input, wrong.function = index, self.name
             raise
 
-    def _value_of(self, frame: _Frame, given: Any, stream: Stream) -> c.gt_value:
+    def _value_of(self, frame: _Frame, index: int, given: Any, stream: Stream) -> c.gt_value:
         if type(given) is Tensor:
             if not given._storage:
-                raise BadHandle("the tensor, or its memory, is closed")
+                if given._origin.closed:
+                    raise BadHandle("the tensor, or its memory, is closed")
+                if given.is_read_only:
+                    self._written.bring(index, given)
+                return given.value()
             out = c.gt_value()
             check(lib.gt_value_copy(ctypes.byref(given.value()), ctypes.byref(out)))
             return out
         if type(given) is Given:
             if not given.tensor.is_made_by_a_tree:
-                return argument_value(given.tensor, "the tensor")
+                return self._value_of(frame, index, given.tensor, stream)
             frame.given.append(given.tensor)
             return given.tensor.value()
         if isinstance(given, bool):
@@ -209,10 +228,13 @@ class Function(Owned):
         device = self.tree.device
         brought = device.as_tensor(given, None if device.is_host else stream)
         frame.held.append(brought)
+        if brought.is_read_only:
+            self._written.bring(index, brought)
         return brought.value()
 
     def _give_up(self, frame: _Frame, count: int) -> None:
         """Drops the handles that were made for a call that has not consumed them."""
+        self._written.end()
         kept = {tensor._storage for tensor in frame.given}
         for value in frame.inputs[:count]:
             if value.storage and value.storage not in kept:
@@ -224,23 +246,29 @@ class Function(Owned):
             self._give_up(frame, frame.count)
         return error_of(error)
 
-    def _after(self, frame: _Frame, stream: Stream) -> None:
+    def _after(self, frame: _Frame, stream: Stream) -> List[Tensor]:
         """What was given is the tree's now, what is somebody's stays until the work is done, and
-        what the call has not consumed of its own is dropped."""
+        what the call has not consumed of its own is dropped. Returns what is somebody's."""
+        self._written.end()
         left = {value.storage for value in frame.inputs[:frame.count]}
         for tensor in frame.given:
             if tensor._storage not in left:
                 tensor._storage = 0
             left.discard(tensor._storage)
             tensor.close()
-        if frame.held:
-            stream.hold(frame.held)
-            frame.held = []
         for storage in left - {0}:
             lib.gt_release(lib.gt_release(storage))
         frame.given.clear()
         frame.clear()
         frame.has_more = False
+        held, frame.held = frame.held, []
+        try:
+            stream.hold(held)
+        except BaseException:
+            for value in frame.outputs[:min(frame.found[0], self._room)]:
+                lib.gt_release(lib.gt_release(value.storage))
+            raise
+        return held
 
     # ---- Other ways to call ----------------------------------------------------------------------
 
@@ -265,8 +293,8 @@ class Function(Owned):
                                    frame.outputs, self._room, frame.found_argument)
         if error:
             raise self._failed(frame, error)
-        self._after(frame, on)
-        return self._outputs(frame, on)
+        held = self._after(frame, on)
+        return self._outputs(frame, on, (*inputs, *held))
 
     def compare(self, *inputs: Any, stream: Optional[Stream] = None, absolute: float = 0.0,
                 relative: float = 0.0) -> Tuple[Any, Parity, str]:
@@ -280,8 +308,9 @@ class Function(Owned):
             frame.found_argument, absolute, relative, ctypes.byref(parity), ctypes.byref(text))
         if error:
             raise self._failed(frame, error)
-        self._after(frame, on)
-        return self._outputs(frame, on), Parity(parity.value), text_of(text.value)
+        words = text_of(text.value)
+        held = self._after(frame, on)
+        return self._outputs(frame, on, (*inputs, *held)), Parity(parity.value), words
 
     def record(self, *inputs: Any, stream: Optional[Stream] = None) -> None:
         """Records it after the path in force, and launches nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import enum
 import json
-from typing import Any, Sequence, Union
+from typing import Any, Dict, Sequence, Union
 
 from . import _interface as c
 from . import _wanted
@@ -15,7 +15,7 @@ from ._library import lib, text_of
 from .devices import Device
 from .errors import check
 from .kernels import Kernel
-from .streams import Stream
+from .streams import Stream, somebodys
 
 
 class UpdateResult(enum.IntEnum):
@@ -33,8 +33,9 @@ class Graph(Owned):
 
     rank = Rank.GRAPH
 
-    def __init__(self, device: Device, handle: int) -> None:
+    def __init__(self, device: Device, handle: int, keeps: Sequence[Any] = ()) -> None:
         self.device = device
+        self.keeps = tuple(keeps)  # somebody's tensors that it uses
         self._own(handle)
 
     def _describe(self, form: int) -> str:
@@ -59,22 +60,30 @@ class Graph(Owned):
         """An executable, which may outlive the graph."""
         handle = ctypes.c_uint64()
         check(lib.gt_graph_instantiate(self._handle, ctypes.byref(handle)))
-        return Executable(self.device, handle.value)
+        return Executable(self.device, handle.value, self.keeps)
 
 
 class Executable(Owned):
-    """Made from a graph, and launched. Threads: one at a time."""
+    """Made from a graph, and launched. Threads: one at a time.
+
+    It keeps somebody's tensors that its launches use, and each launch keeps them until it is done.
+    """
 
     rank = Rank.GRAPH
 
-    def __init__(self, device: Device, handle: int) -> None:
+    def __init__(self, device: Device, handle: int, keeps: Sequence[Any] = ()) -> None:
         self.device = device
+        self._of_graph = tuple(keeps)
+        self._of_ops: Dict[int, Sequence[Any]] = {}  # what patches have brought
+        self._keeps: Sequence[Any] = self._of_graph
         self._own(handle)
 
     def launch(self, stream: Stream) -> None:
         """Launches it."""
         on = _wanted.thing(stream, Stream, "the stream")
         check(lib.gt_executable_launch(self._handle, on.handle))
+        if self._keeps:
+            on.hold([self._keeps])
 
     def upload(self, stream: Stream) -> None:
         """Takes the first launch's set-up off it."""
@@ -86,6 +95,9 @@ class Executable(Owned):
         out = ctypes.c_int32()
         other = _wanted.thing(graph, Graph, "the graph")
         check(lib.gt_executable_update(self._handle, other.handle, ctypes.byref(out)))
+        if out.value == UpdateResult.UPDATED:
+            self._keeps = self._of_graph = other.keeps
+            self._of_ops.clear()
         return UpdateResult(out.value)
 
     def patch_kernel(self, op: int, kernel: Kernel, *arguments: Any,
@@ -97,6 +109,9 @@ class Executable(Owned):
         call = kernel.call(arguments, grid, block, shared_bytes, False)
         check(lib.gt_executable_patch_kernel(self._handle, op, kernel.handle,
                                              ctypes.byref(call.shape), call.args, call.given))
+        self._of_ops[op] = somebodys(arguments)
+        self._keeps = self._of_graph + tuple(tensor for tensors in self._of_ops.values()
+                                             for tensor in tensors)
 
     def patch_copy(self, op: int, target: int, source: int, size: int) -> None:
         """Likewise for a copy."""

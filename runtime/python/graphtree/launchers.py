@@ -22,6 +22,7 @@ from . import _wanted
 from ._bodies import running
 from ._copying import Uncopied
 from ._library import lib
+from ._written_inputs import InputWatch
 from .errors import check, exception_of, forget_raised, to_error
 from .layouts import AnyDType, Layout, dtype_of
 from .parameters import Access, Range, argument_value
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 class BodyStream(Stream):
     """A body's stream, which is the launcher's, and ends with the body."""
+
+    ends_with_body = True
 
     def __init__(self, device: Device, handle: int) -> None:
         self.device = device
@@ -59,6 +62,7 @@ class Launcher(Uncopied):
         self._thread = threading.get_ident()
         self._has_ended = False
         self._failure: Optional[BaseException] = None
+        self._watch: Optional[InputWatch] = None
 
     def _check(self, error: int) -> None:
         """Raises the launcher's failure: the first one sticks, and its error is the launcher's."""
@@ -92,6 +96,19 @@ class Launcher(Uncopied):
             self._check(lib.gt_launcher_any_input(self.handle, index, ctypes.byref(value)))
             found.append(from_value(value, self))
         return found
+
+    def watch(self, watch: InputWatch) -> None:
+        """The body's writes are told to it."""
+        self._watch = watch
+
+    def _writes(self, tensor: Any) -> None:
+        if self._watch is not None:
+            self._watch.writes(tensor)
+
+    def _writes_all(self, arguments: Sequence[Any]) -> None:
+        for argument in arguments:
+            if type(argument) is Access and argument.access != c.GT_READ:
+                self._writes(argument.tensor)
 
     def drop_input(self, index: int) -> None:
         """The body needs the input no more: its memory may be used for what comes next."""
@@ -161,17 +178,20 @@ class Launcher(Uncopied):
         if not hasattr(kernel, "call"):
             raise _wanted.wrong_type(kernel, "the kernel", "a graphtree.Kernel")
         call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
+        self._writes_all(arguments)
         self._check(lib.gt_launcher_launch(self.handle, kernel.handle, ctypes.byref(call.shape),
                                           call.args, call.given))
 
     def copy(self, target: Tensor, source: Tensor) -> None:
         """Copies a tensor."""
         to, since = argument_value(target, "the target"), argument_value(source, "the source")
+        self._writes(target)
         self._check(lib.gt_launcher_copy(self.handle, ctypes.byref(to), ctypes.byref(since)))
 
     def fill(self, target: Tensor, byte: int = 0) -> None:
         """Sets each byte of a tensor."""
         to = argument_value(target, "the target")
+        self._writes(target)
         self._check(lib.gt_launcher_fill(self.handle, ctypes.byref(to), byte))
 
     def run_eagerly(self, why: str, part: Callable[..., None], *accesses: Access) -> None:
@@ -180,6 +200,7 @@ class Launcher(Uncopied):
         called with. What it launches goes through a launcher of its own."""
         values = [argument_value(access.tensor, "a tensor of the part")
                   for access in _wanted.things(accesses, Access, "the accesses")]
+        self._writes_all(accesses)
         args = (c.gt_arg * max(len(values), 1))()
         for arg, access, value in zip(args, accesses, values):
             arg.access = access.access
@@ -227,6 +248,7 @@ class Launcher(Uncopied):
         """Opaque work that comes now writes these."""
         for tensor in tensors:
             given = argument_value(tensor, "the tensor")
+            self._writes(tensor)
             self._check(lib.gt_launcher_writes(self.handle, ctypes.byref(given)))
 
     @property

@@ -117,7 +117,7 @@ def argument_value(tensor: Any, what: str) -> c.gt_value:
     if type(tensor) is not Tensor:
         raise TypeError("%s is a %s where a graphtree.Tensor is wanted"
                         % (what, type(tensor).__name__))
-    if not tensor._storage and tensor._origin._closed:
+    if not tensor._storage and tensor._origin.closed:
         raise BadHandle("%s lies in memory that is closed" % what)
     return tensor.value()
 
@@ -204,6 +204,8 @@ def make_arguments(name: str, parameters: Sequence[Parameter], given: Sequence[A
         if isinstance(argument, Access):
             access, size = argument.access, 0
             data: Any = argument_value(argument.tensor, what)
+            if access != c.GT_READ:
+                argument.tensor.check_writable(what)
         elif isinstance(argument, Range):
             access, data, size = c.GT_RANGE, c.gt_range.of(argument.address, argument.size), 0
         else:

@@ -131,9 +131,9 @@ class Step(Owned):
         error = _run_step(self._argument, room.outputs, room.size, room.found_argument)
         if error:
             check(error)
+        result = outputs_from(room.outputs, min(room.found.value, room.size.value), self.stream)
         if self._staged:
             self.stream.hold(self._staged)
-        result = outputs_from(room.outputs, min(room.found.value, room.size.value), self.stream)
         self.program.rooms.give_back(room)
         return result
 

@@ -12,6 +12,7 @@ True
 from __future__ import annotations
 
 import ctypes
+import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Union
 
 from . import _interface as c
@@ -20,7 +21,7 @@ from ._callbacks import find, host_failures, immortal, note, raise_host_failure,
 from ._handles import Owned, Rank
 from ._integers import element, integer
 from ._library import lib
-from .errors import check
+from .errors import BadHandle, check
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -76,7 +77,9 @@ class Stream(Owned):
     """
 
     rank = Rank.STREAM
+    ends_with_body = False
     _held: Optional[HeldInputs] = None
+    _captured: Optional[List[Any]] = None  # while it captures: what the graph is going to use
 
     def __init__(self, device: Device, native: Any = None) -> None:
         handle = ctypes.c_uint64()
@@ -94,9 +97,12 @@ class Stream(Owned):
 
     def close(self) -> None:
         """Releases it, after its work if that uses somebody's tensors."""
-        if self._held is not None and not self.closed:
-            self._held.let_go()
+        held = self._held
+        if held is not None and not self.closed:
+            held.let_go()
         super().close()
+        if held is not None:  # what another thread's call has brought meanwhile
+            self.device.keep(held.take())
 
     def __del__(self, *_: Any) -> None:
         if self._held is not None and not self._closed:
@@ -107,10 +113,22 @@ class Stream(Owned):
         super().__del__()
 
     def hold(self, tensors: List[Any]) -> None:
-        """The work so far uses somebody's tensors: they stay until it is done."""
-        if self._held is None:
-            self._held = HeldInputs(self)
-        self._held.add(tensors)
+        """The work so far uses somebody's tensors: they stay until it is done, and in a capture
+        they stay with the graph."""
+        if not tensors:
+            return
+        if self._captured is not None:
+            self._captured += tensors
+            return
+        try:
+            if self._closed:
+                raise BadHandle("this stream is closed")
+            if self._held is None:
+                self._held = HeldInputs(self)
+            self._held.add(tensors)
+        except BadHandle:
+            # It was closed while the work was put on it, and there is nothing left to wait for.
+            self.device.keep(tensors)
 
     @property
     def home(self) -> "tuple[int, int]":
@@ -136,6 +154,7 @@ class Stream(Owned):
         call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
         check(lib.gt_stream_launch(self._handle, kernel.handle, ctypes.byref(call.shape), call.args,
                                    call.given))
+        self.hold(somebodys(arguments))
 
     def copy(self, target: Union[int, Tensor], source: Union[int, Tensor],
              size: Optional[int] = None) -> None:
@@ -144,7 +163,10 @@ class Stream(Owned):
         _check_place(source, "the source")
         if size is None:
             size = _whole(target, source)
+        if not isinstance(target, int):
+            target.check_writable("the target")
         check(lib.gt_stream_copy(self._handle, _address(target), _address(source), size))
+        self.hold(somebodys((target, source)))
 
     def fill(self, target: Union[int, Tensor], value: int, width: int = 1,
              count: Optional[int] = None) -> None:
@@ -158,7 +180,10 @@ class Stream(Owned):
             if left:
                 raise ValueError("a fill of %d bytes, which are no elements of %d bytes"
                                  % (target.layout.extent_bytes, width))
+        if not isinstance(target, int):
+            target.check_writable("the target")
         check(lib.gt_stream_fill(self._handle, _address(target), value, width, count))
+        self.hold(somebodys((target,)))
 
     def call_host(self, function: Callable[[], None]) -> None:
         """Calls `function` in the stream's order, on a thread of the device's. It must not call the
@@ -191,21 +216,38 @@ class Stream(Owned):
 
     def synchronize(self) -> None:
         """Waits for all work, and raises what a kernel's body for the host has raised."""
-        check(lib.gt_stream_synchronize(self._handle))
         if self._held is not None:
-            self._held.forget()
+            self._held.wait()
+        else:
+            check(lib.gt_stream_synchronize(self._handle))
         raise_host_failure()
 
     def begin_capture(self, mode: int = c.GT_CAPTURE_THREAD_LOCAL) -> None:
         """What is put on the stream from here on is recorded, and does not run."""
         check(lib.gt_stream_begin_capture(self._handle, mode))
+        self._captured = []
 
     def end_capture(self) -> Graph:
         """Ends the capture, on the thread that has begun it."""
         from .graphs import Graph
         handle = ctypes.c_uint64()
-        check(lib.gt_stream_end_capture(self._handle, ctypes.byref(handle)))
-        return Graph(self.device, handle.value)
+        error = lib.gt_stream_end_capture(self._handle, ctypes.byref(handle))
+        captured = self._captured or []
+        if not error or not self.device.open_captures:
+            self._captured = None
+        check(error)
+        return Graph(self.device, handle.value, captured)
+
+
+def somebodys(arguments: Sequence[Any]) -> List[Any]:
+    """The tensors among a launch's arguments whose memory is somebody else's, who does not wait for
+    work when it goes."""
+    found = []
+    for argument in arguments:
+        tensor = getattr(argument, "tensor", argument)  # of In(x), x
+        if getattr(getattr(tensor, "_origin", None), "is_somebodys", False):
+            found.append(tensor)
+    return found
 
 
 def _check_device(device: Any) -> None:
@@ -298,24 +340,38 @@ class HeldInputs:
         self._event = stream.device.event()
         self._newer: List[Any] = []
         self._older: List[Any] = []
+        self._lock = threading.RLock()
 
     def add(self, tensors: List[Any]) -> None:
         """More of them; their work is on the stream."""
-        self._newer += tensors
-        if len(self._newer) < self.MOST:
-            return
-        if self._older:
-            check(lib.gt_event_synchronize(self._event.handle))
-        check(lib.gt_stream_record(self._stream, self._event.handle))
-        self._older, self._newer = self._newer, []
+        with self._lock:
+            self._newer += tensors
+            if len(self._newer) < self.MOST:
+                return
+            if self._older:
+                check(lib.gt_event_synchronize(self._event.handle))
+            check(lib.gt_stream_record(self._stream, self._event.handle))
+            self._older, self._newer = self._newer, []
 
-    def forget(self) -> None:
-        """Their work is done."""
-        self._newer, self._older = [], []
+    def take(self) -> List[Any]:
+        """All of them, which are the caller's to hold."""
+        with self._lock:
+            taken = self._older + self._newer
+            self._newer, self._older = [], []
+        return taken
+
+    def wait(self) -> None:
+        """Waits for the stream's work, and lets those go whose work was there by now. What another
+        thread brings meanwhile stays."""
+        taken = self.take()
+        error = lib.gt_stream_synchronize(self._stream)
+        if error:
+            with self._lock:
+                self._newer += taken
+        check(error)
 
     def let_go(self) -> None:
         """Waits for their work."""
         if self._newer or self._older:
-            check(lib.gt_stream_synchronize(self._stream))
-            self.forget()
+            self.wait()
         self._event.close()

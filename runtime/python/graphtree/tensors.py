@@ -46,7 +46,7 @@ class Tensor:
     _layout: int    # the layout's handle
     _address: int
     _storage: int   # 0: memory of the caller's
-    _origin: Any    # the stream that it was made on, or what keeps its memory
+    _origin: Any    # the stream that it was made on, or what keeps its memory, or both
 
     def __init__(self) -> None:
         raise TypeError("tensors are made by Device.empty, Device.as_tensor, Memory.tensor, calls "
@@ -118,6 +118,18 @@ class Tensor:
         """Whether it is a handle of a tree's memory."""
         return bool(self._storage)
 
+    @property
+    def is_read_only(self) -> bool:
+        """Whether it is somebody's who says that it must not be written."""
+        return bool(getattr(self._origin, "is_read_only", False))
+
+    def check_writable(self, what: str) -> None:
+        """Raises if it must not be written."""
+        if self.is_read_only:
+            raise ValueError("%s is to be written, and is a tensor of a %s that must not be "
+                             "written: write a copy, device.tensor_from(...)"
+                             % (what, type(self._origin.owner).__name__))
+
     def value(self) -> c.gt_value:
         """As the C interface has it. The handle in it stays this tensor's."""
         return c.gt_value(c.GT_TENSOR, 0, self._layout, self._address, self._storage)
@@ -127,7 +139,7 @@ class Tensor:
         closed."""
         if self._storage:
             check(lib.gt_value_check(ctypes.byref(self.value())))
-        elif self._origin._closed:
+        elif self._origin.closed:
             raise BadHandle("this tensor, or its memory, is closed")
 
     def close(self) -> None:
@@ -201,7 +213,10 @@ class Tensor:
     def made_on(self) -> Optional[Stream]:
         """The stream whose work has made it, while that is there: what is closed has no work."""
         origin = self._origin
-        return origin if isinstance(origin, Stream) and not origin.closed else None
+        if isinstance(origin, Stream):
+            return None if origin.closed else origin
+        made_on: Optional[Stream] = getattr(origin, "made_on", None)  # what a call has returned
+        return made_on
 
     def _own_stream(self) -> Stream:
         device = self._origin.device

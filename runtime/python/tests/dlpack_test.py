@@ -38,6 +38,16 @@ class OutTest(TreeTest):
         del capsule
         self.assertEqual(self.tree.stats.live_blocks, 0)
 
+    def test_nobody_takes_it_as_something_is_raised(self):
+        def drops(tensor, version):
+            # The capsule ends as the division's error goes up, and has to leave that alone.
+            return [tensor.__dlpack__(max_version=version), 1 // 0]
+
+        for version in (None, (1, 0)):
+            with self.assertRaises(ZeroDivisionError):
+                drops(self.make(), version)
+            self.assertEqual(self.tree.stats.live_blocks, 0)
+
     def test_dropped_on_other_threads(self):
         taken = [Consumer(self.make().__dlpack__()) for _ in range(8)]
         threads = [threading.Thread(target=one.drop) for one in taken]
@@ -141,6 +151,11 @@ class OutTest(TreeTest):
 @unittest.skipIf(numpy is None, "NumPy is not installed (tools/setup --tests)")
 class NumpyTest(TreeTest):
     """NumPy takes it."""
+
+    def test_its_own_words_where_it_has_no_such_type(self):
+        for _ in range(10):
+            with self.assertRaisesRegex((BufferError, RuntimeError), "[Uu]nsupported"):
+                numpy.from_dlpack(self.device.tensor_from([1.5], "bf16"))
 
     def test_an_array_holds_the_storage(self):
         array = numpy.from_dlpack(self.add_three(self.words(1)))

@@ -10,7 +10,7 @@ class Producer:
     """A tensor of a framework of its own, that hands itself out as frameworks do."""
 
     def __init__(self, home=(1, 0), dtype=(0, 32), sizes=(WORDS,), strides=None, versioned=False,
-                 major=1):
+                 major=1, flags=0):
         self.words = (ctypes.c_int32 * WORDS)(*range(WORDS))
         self.home = home
         self.asked = []
@@ -18,6 +18,7 @@ class Producer:
         self.managed = kind()
         if versioned:
             self.managed.major = major
+            self.managed.flags = flags
         tensor = self.managed.tensor
         tensor.data = ctypes.addressof(self.words)
         tensor.device_type, tensor.device_id = home
