@@ -1,4 +1,4 @@
-"""Abseil, GoogleTest, Google Benchmark and SQLite as the distribution installs them.
+"""The libraries that the project stands on, as the distribution installs them.
 
 Each becomes a repository with one target. Headers are linked in from
 /usr/include, so that they count as inputs; archives are named to the linker,
@@ -95,4 +95,18 @@ def system_libraries():
         archives = ["libsqlite3.a"],
         linkopts = ["-ldl", "-lm", "-pthread"],
         package = "libsqlite3-dev",
+    )
+
+    _system_library(
+        name = "zlib",
+        headers = ["zlib.h", "zconf.h"],
+        archives = ["libz.a"],
+        package = "zlib1g-dev",
+    )
+
+    # Headers alone.
+    _system_library(
+        name = "protozero",
+        headers = ["protozero"],
+        package = "libprotozero-dev",
     )

@@ -2,6 +2,7 @@
 #include "tools/all_verbs.h"
 
 #include "tools/memory/verbs.h"
+#include "tools/profile/verbs.h"
 #include "tools/verbs/demo.h"
 #include "tools/verbs/devices.h"
 #include "tools/verbs/shell.h"
@@ -16,6 +17,7 @@ cli::Registry AllVerbs() {
   registry.Add(DevicesVerb());
   registry.Add(VersionVerb());
   registry.Add(memory::MemoryVerbs());
+  registry.Add(profile::ProfileVerbs());
   registry.Add(watch::WatchVerbs());
   registry.Add(CompletionVerb([] { return AllVerbs().verbs(); }));
   registry.Add(ManVerb([] { return AllVerbs().verbs(); }));

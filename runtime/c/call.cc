@@ -4,6 +4,7 @@
 //      ^                     |
 //      `-- what was not consumed goes back to its slot
 #include <algorithm>
+#include <functional>
 #include <string>
 #include <utility>
 
@@ -29,6 +30,10 @@ bool TakeFromEarlier(const CallInputs& given, size_t index, const CallScratch& s
   for (size_t i = 0; i < index; ++i) {
     const Value& earlier = scratch.inputs[i];
     if (given.values[i].storage != value.storage || earlier.storage() == nullptr) continue;
+    if (earlier.is_opaque() && given.values[i].kind == value.kind) {
+      *into = earlier;
+      return true;
+    }
     const Layout* const layout = LayoutOf(value.layout);
     if (earlier.is_opaque() || layout == nullptr) return false;
     const AddressRange bytes = earlier.storage()->range();
@@ -101,6 +106,18 @@ void TakeBack(const CallInputs& given, CallScratch* scratch) {
   }
 }
 
+// Of a call that failed. Outputs may lie in the places of inputs, which then stay as they are.
+void NothingComesOut(const CallInputs& given, const CallOutputs& out) {
+  const std::less<const gt_value*> before;
+  for (size_t i = 0; i < out.capacity; ++i) {
+    const gt_value* const place = &out.values[i];
+    const bool is_an_input = given.count > 0 && !before(place, given.values) &&
+                             before(place, given.values + given.count);
+    if (!is_an_input) out.values[i] = gt_value{};
+  }
+  if (out.count != nullptr) *out.count = 0;
+}
+
 template <typename Run>
 gt_error CallWith(Entry* entry, CallScratch* scratch, const CallInputs& given,
                   const CallOutputs& out, const Run& run) {
@@ -111,9 +128,12 @@ gt_error CallWith(Entry* entry, CallScratch* scratch, const CallInputs& given,
     scratch->inputs.resize(given.count);
   }
   if (has_taken) TakeBack(given, scratch);
-  if (!entry->ok()) scratch->outputs.clear();
-  const absl::Status handed = HandOut(scratch, out);
-  return entry->Return(handed);
+  if (!entry->ok()) {
+    scratch->outputs.clear();
+    NothingComesOut(given, out);
+    return entry->Failed();
+  }
+  return entry->Return(HandOut(scratch, out));
 }
 
 // `run` is given the inputs and where the outputs go.

@@ -148,6 +148,36 @@ void WhoHasTheInputs(World& world) {
   }
 }
 
+// Launches with arguments that are known when the body runs; kernels of every kind.
+void AFunctionOfTheProgram(int32_t*, const int32_t*, int32_t) {}
+
+void GenericLaunches(World& world) {
+  EXPECT(Has(Thrown([] { gt::Kernel::New<int*>("none", nullptr); }), "no body"));
+  const gt::Kernel image = gt::Kernel::New<int*>("image", nullptr, gt::CudaImage{"x", 1, "entry"});
+  const gt::Kernel known =
+      gt::Kernel::Of("known", AFunctionOfTheProgram, [](const gt::HostCall& call) {
+        for (uint32_t i = 0; i < kCount; ++i) {
+          call.Get<int32_t*>(0)[i] = call.Get<const int32_t*>(1)[i] * call.Get<int32_t>(2);
+        }
+      });
+  const gt::Tree tree = world.device.NewTree();
+  const gt::Function scales = tree.Register("scales", [&](gt::Launcher& on) {
+    const gt::View x = on.Input(0), out = on.Empty(x.layout);
+    const int32_t by = 3;
+    std::vector<gt_arg> args = {gt::Out(out), gt::In(x)};
+    args.push_back(gt::Val(by));
+    on.Launch(known, gt::Shape(1, kCount), args);
+    return gt::Views{out};
+  });
+  for (int step = 0; step < 4; ++step) {
+    for (uint32_t i = 0; i < kCount; ++i) world.input.as<int32_t>()[i] = step;
+    tree.BeginStep();
+    const gt::Values out = scales.Call({world.input.Tensor(world.layout)}, world.stream);
+    EXPECT(world.Read(out[0], kCount) == std::vector<int32_t>(kCount, 3 * step));
+  }
+  EXPECT(tree.stats().replays == 2);
+}
+
 void Programs(World& world) {
   const int64_t size = kCount;
   const gt_slot slot = graphtree::c::IdsSlot(&size);
@@ -163,7 +193,8 @@ void Programs(World& world) {
               {gt::Out(out), gt::In(ids), gt::Val(by)});
     return gt::Views{out};
   });
-  decode.AddShapes({gt::Tokens(8), gt::Tokens(kCount)});
+  const std::vector<gt_key> shapes = {gt::Tokens(8), gt::Tokens(kCount)};
+  decode.AddShapes(shapes);
   decode.Record(world.stream);
   for (int32_t tokens : {1, 8, 9, 60}) {
     std::vector<int32_t> ids(tokens);
@@ -185,6 +216,7 @@ int main() {
     Errors(world);
     Trees(world);
     WhoHasTheInputs(world);
+    GenericLaunches(world);
     Programs(world);
   }
   EXPECT(gt_live_handles() == 0);

@@ -42,6 +42,11 @@ void Entry::FailShared(Kind kind, const char* argument) {
 }
 
 bool Entry::HasArray(const void* array, size_t count, const char* argument) {
+  if (count > kMostElements) {
+    Fail(absl::InvalidArgumentError(absl::StrCat(call_, ": ", argument, " should have ", count,
+                                                 " elements; ", kMostElements, " are the most")));
+    return false;
+  }
   if (array != nullptr || count == 0) return true;
   Fail(absl::InvalidArgumentError(
       absl::StrCat(call_, ": ", argument, " is null, and should have ", count)));

@@ -63,6 +63,8 @@ class Entry {
     if (pointer == nullptr) FailNull(argument);
     return pointer != nullptr;
   }
+  // No call takes more elements than that: a larger count is a mistake.
+  static constexpr size_t kMostElements = size_t{1} << 20;
   // An array that may be null where it is empty.
   bool HasArray(const void* array, size_t count, const char* argument);
 

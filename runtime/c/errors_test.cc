@@ -2,7 +2,7 @@
 #include <cstring>
 #include <string>
 
-#include "runtime/c/test_world.h"
+#include "runtime/c/test_tree.h"
 
 namespace graphtree::c {
 namespace {
@@ -86,6 +86,103 @@ TEST_F(HandlesTest, AnErrorSaysWhichCallAndWhichCodeOfCudas) {
   EXPECT_STREQ(gt_error_look(error)->call, "gt_device_open");
   EXPECT_NE(gt_error_look(error)->cuda_code, 0);
   EXPECT_FINE(gt_release(error));
+}
+
+// What a function is given ends once, also where it fails.
+TEST_F(HandlesTest, WhatAFunctionIsGivenEndsWhereItFails) {
+  int ended = 0;
+  const auto end = [](void* count) { ++*static_cast<int*>(count); };
+  gt_kernel_options kernel = GT_INIT(gt_kernel_options);
+  kernel.host = [](void*, const gt_host_call*) {};
+  kernel.context = &ended;
+  kernel.destroy = end;
+  gt_kernel made = nullptr;
+  EXPECT_FAILS(gt_kernel_new(&kernel, &made), GT_INVALID_ARGUMENT, "name is null");
+  EXPECT_EQ(ended, 1);
+  kernel.name = "k";
+  EXPECT_FAILS(gt_kernel_new(&kernel, nullptr), GT_INVALID_ARGUMENT, "out is null");
+  EXPECT_EQ(ended, 2);
+  gt_tree_options options = GT_INIT(gt_tree_options);
+  options.context = &ended;
+  options.destroy = end;
+  options.warn = [](void*, const char*) {};
+  gt_tree tree = nullptr;
+  EXPECT_FAILS(gt_tree_new(nullptr, &options, &tree), GT_BAD_HANDLE, "device is null");
+  EXPECT_EQ(ended, 3);
+  EXPECT_FAILS(gt_tree_new(device(), &options, nullptr), GT_INVALID_ARGUMENT, "out is null");
+  EXPECT_EQ(ended, 4);
+  EXPECT_FAILS(gt_opaque_new(&ended, end, nullptr, nullptr), GT_INVALID_ARGUMENT, "out is null");
+  EXPECT_EQ(ended, 5);
+}
+
+// What a count says is believed up to a limit that no call needs.
+class CountsTest : public TreeCTest, public ::testing::WithParamInterface<size_t> {
+ protected:
+  void ExpectRefused(gt_error error) {
+    EXPECT_FAILS(error, GT_INVALID_ARGUMENT, "1048576 are the most");
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Counts, CountsTest,
+                         ::testing::Values(SIZE_MAX, size_t{1} << 62, size_t{1} << 33,
+                                           (size_t{1} << 20) + 1));
+
+TEST_P(CountsTest, OfInputsAndOutputs) {
+  const gt_function add = Register("add 3", AddThree);
+  gt_value in = Words(1), out = gt_nothing();
+  ExpectRefused(gt_call(add, &in, GetParam(), stream(), &out, 1, nullptr));
+  ExpectRefused(gt_call(add, &in, 1, stream(), &out, GetParam(), nullptr));
+  ExpectRefused(gt_call_replay(add, &in, GetParam(), stream(), &out, 1, nullptr));
+  ExpectRefused(gt_record(add, &in, GetParam(), stream()));
+}
+
+TEST_P(CountsTest, OfWhatABodyLaunches) {
+  const gt_function launches = Register("launches", [this](gt_launcher on) {
+    gt_value x;
+    gt_launcher_input(on, 0, &x);
+    const gt_arg args[] = {GT_IN(&x)};
+    return gt_launcher_launch(on, add(), &kShape, args, GetParam());
+  });
+  gt_value in = Words(1);
+  ExpectRefused(gt_call(launches, &in, 1, stream(), nullptr, 0, nullptr));
+  const gt_function breaks = Register("breaks", [](gt_launcher on) {
+    gt_value x;
+    gt_launcher_input(on, 0, &x);
+    const gt_arg args[] = {GT_IN(&x)};
+    const auto part = [](void*, gt_launcher, const gt_value*, size_t) -> gt_error {
+      return nullptr;
+    };
+    return gt_launcher_break(on, "part", args, GetParam(), part, nullptr, nullptr);
+  });
+  ExpectRefused(gt_call(breaks, &in, 1, stream(), nullptr, 0, nullptr));
+  const gt_arg args[] = {GT_IN(&in)};
+  ExpectRefused(gt_stream_launch(stream(), add(), &kShape, args, GetParam()));
+}
+
+TEST_P(CountsTest, OfOptions) {
+  const uint32_t first = 0;
+  const int64_t size = 0;
+  gt_function made = nullptr;
+  gt_function_options options = GT_INIT(gt_function_options);
+  options.static_inputs = &first;
+  options.static_input_count = GetParam();
+  ExpectRefused(gt_tree_register(tree(), "g", &options, AddThree, this, nullptr, &made));
+  options = GT_INIT(gt_function_options);
+  options.recorded_sizes = &size;
+  options.recorded_size_count = GetParam();
+  ExpectRefused(gt_tree_register(tree(), "g", &options, AddThree, this, nullptr, &made));
+  options.recorded_size_count = 1;
+  options.recorded_size_length = GetParam();
+  ExpectRefused(gt_tree_register(tree(), "g", &options, AddThree, this, nullptr, &made));
+  gt_kernel kernel = nullptr;
+  gt_kernel_options of = GT_INIT(gt_kernel_options);
+  of.name = "k";
+  of.host = [](void*, const gt_host_call*) {};
+  of.parameter_bytes = &first;
+  of.parameter_count = GetParam();
+  ExpectRefused(gt_kernel_new(&of, &kernel));
+  const gt_device over = device();
+  gt_runtime runtime = nullptr;
+  ExpectRefused(gt_runtime_new(&over, GetParam(), nullptr, &runtime));
 }
 
 }  // namespace

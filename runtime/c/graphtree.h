@@ -55,7 +55,8 @@
 //             returns an error gives it to the library, which carries it on to the caller. One that
 //             throws a C++ exception has failed, too; one that leaves by longjmp leaves locks
 //             behind: it must not. `destroy`, where there is one, is called once, with the
-//             context, when nothing calls it any more, and must not throw
+//             context, when nothing calls it any more, and must not throw. That is at once where
+//             the function that was given it fails, unless it could not read the struct with it
 //   memory    where the host has none for an object of this interface, the error says so; where the
 //             library itself finds none, the process ends
 #ifndef GRAPHTREE_RUNTIME_C_GRAPHTREE_H_
@@ -624,6 +625,7 @@ GT_API gt_error gt_tree_register(gt_tree tree, const char* name, const gt_functi
 
 // Calls the function. Its outputs go to `outputs`, up to `capacity`; the rest of that is nothing,
 // and outputs beyond it are dropped. `count`, which may be null, is set to how many there were.
+// They may take the inputs' places, which stay as they are if the call fails.
 // Tensors of trees among the inputs are consumed, if the call goes well. Owner: each output's
 // storage is the caller's to release. Threads: any, one at a time for each tree; a second one is an
 // error. Cost: a hit is one launch, takes nothing from the heap and no lock of this interface's.

@@ -58,7 +58,8 @@ class Owned {
   explicit Owned(Handle handle) : handle_(handle) {}
   Owned(Owned&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   Owned& operator=(Owned&& other) noexcept {
-    std::swap(handle_, other.handle_);
+    Owned taken(std::move(other));
+    std::swap(handle_, taken.handle_);
     return *this;
   }
   ~Owned() { gt_release(gt_release(handle_)); }
@@ -164,7 +165,8 @@ class Value {
   explicit Value(const View& view) : view_(view) {}
   Value(Value&& other) noexcept : view_(std::exchange(other.view_, View{})) {}
   Value& operator=(Value&& other) noexcept {
-    std::swap(view_, other.view_);
+    Value taken(std::move(other));
+    std::swap(view_, taken.view_);
     return *this;
   }
   ~Value() { gt_release(gt_release(view_.storage)); }
@@ -220,8 +222,8 @@ gt_arg Val(const T& value) {
 }
 
 struct Shape : gt_launch_shape {
-  explicit Shape(uint32_t blocks = 1, uint32_t threads = 1, uint32_t shared_bytes = 0)
-      : gt_launch_shape{{blocks, 1, 1}, {threads, 1, 1}, shared_bytes, 0} {}
+  explicit Shape(uint32_t blocks = 1, uint32_t threads = 1, uint32_t shared = 0)
+      : gt_launch_shape{{blocks, 1, 1}, {threads, 1, 1}, shared, 0} {}
 };
 
 namespace detail {
@@ -252,11 +254,38 @@ gt_error Guarded(const Body& body) {
 
 // ---- Kernels -----------------------------------------------------------------------------------
 
-// CUDA C++ for a kernel's body on a GPU; without one the kernel runs on the host device alone.
+// A kernel's body on a GPU: CUDA C++, a cubin, PTX or fatbin, or a __global__ function of the
+// program. Without one the kernel runs on the host device alone.
 struct CudaSource {
   const char* text = nullptr;
   const char* entry = nullptr;
 };
+struct CudaImage {
+  const void* data = nullptr;
+  size_t bytes = 0;
+  const char* entry = nullptr;
+};
+struct CudaSymbol {
+  const void* function = nullptr;
+};
+
+namespace detail {
+inline void SetCuda(const CudaSource& cuda, gt_kernel_options* options) {
+  if (cuda.text != nullptr) options->cuda_kind = GT_CUDA_SOURCE;
+  options->cuda = cuda.text;
+  options->entry = cuda.entry;
+}
+inline void SetCuda(const CudaImage& cuda, gt_kernel_options* options) {
+  options->cuda_kind = GT_CUDA_IMAGE;
+  options->cuda = cuda.data;
+  options->cuda_bytes = cuda.bytes;
+  options->entry = cuda.entry;
+}
+inline void SetCuda(const CudaSymbol& cuda, gt_kernel_options* options) {
+  options->cuda_kind = GT_CUDA_SYMBOL;
+  options->cuda = cuda.function;
+}
+}  // namespace detail
 
 // What a host body sees.
 class HostCall {
@@ -278,9 +307,10 @@ class Kernel : public Owned<gt_kernel> {
  public:
   using Owned::Owned;
   // From the types of the kernel's parameters:
-  // Kernel::New<uint32_t*, const uint32_t*, uint32_t>("add", on_host, {source, "add"}).
-  template <typename... Types, typename Host>
-  static Result<Kernel> New(const char* name, Host host, CudaSource cuda = {}) {
+  // Kernel::New<uint32_t*, const uint32_t*, uint32_t>("add", on_host, CudaSource{text, "add"}).
+  // `host` is called as host(const HostCall&); nullptr: the host device cannot run the kernel.
+  template <typename... Types, typename Host, typename Cuda = CudaSource>
+  static Result<Kernel> New(const char* name, Host host, Cuda cuda = {}) {
     const uint32_t bytes[] = {static_cast<uint32_t>(sizeof(Types))..., 0};
     const uint8_t writable[] = {
         (std::is_pointer<Types>::value &&
@@ -291,20 +321,39 @@ class Kernel : public Owned<gt_kernel> {
     options.parameter_count = sizeof...(Types);
     options.parameter_bytes = bytes;
     options.parameter_writable = writable;
-    options.host = [](void* context, const gt_host_call* call) {
-      (*static_cast<Host*>(context))(HostCall(*call));
-    };
-    options.context = std::make_unique<Host>(std::move(host)).release();
-    options.destroy = detail::Destroy<Host>;
-    if (cuda.text != nullptr) {
-      options.cuda_kind = GT_CUDA_SOURCE;
-      options.cuda = cuda.text;
-      options.entry = cuda.entry;
+    if constexpr (!std::is_same<Host, std::nullptr_t>::value) {
+      options.host = [](void* context, const gt_host_call* call) {
+        (*static_cast<Host*>(context))(HostCall(*call));
+      };
+      options.context = std::make_unique<Host>(std::move(host)).release();
+      options.destroy = detail::Destroy<Host>;
     }
+    detail::SetCuda(cuda, &options);
     gt_kernel kernel = nullptr;
     const gt_error error = gt_kernel_new(&options, &kernel);
     return detail::Give(error, Kernel(kernel));
   }
+  // From a __global__ function, whose parameters' types are known: Kernel::Of("add", add, on_host).
+  template <typename... Types, typename Host>
+  static Result<Kernel> Of(const char* name, void (*function)(Types...), Host host) {
+    return New<Types...>(name, std::move(host),
+                         CudaSymbol{reinterpret_cast<const void*>(function)});
+  }
+};
+
+// The arguments of a launch: a braced list, a vector, or any run of them.
+class Args {
+ public:
+  // NOLINTNEXTLINE: what is written where arguments are wanted
+  Args(std::initializer_list<gt_arg> args) : count_(args.size()) { data_ = args.begin(); }
+  Args(const std::vector<gt_arg>& args) : Args(args.data(), args.size()) {}  // NOLINT
+  Args(const gt_arg* data, size_t count) : data_(data), count_(count) {}
+  const gt_arg* data() const { return data_; }
+  size_t size() const { return count_; }
+
+ private:
+  const gt_arg* data_ = nullptr;
+  size_t count_ = 0;
 };
 
 // ---- Bodies ------------------------------------------------------------------------------------
@@ -336,9 +385,8 @@ class Launcher {
     gt_launcher_scratch(on_, bytes, &view);
     return view;
   }
-  void Launch(const Kernel& kernel, const gt_launch_shape& shape,
-              std::initializer_list<gt_arg> args) {
-    gt_launcher_launch(on_, kernel.get(), &shape, args.begin(), args.size());
+  void Launch(const Kernel& kernel, const gt_launch_shape& shape, Args args) {
+    gt_launcher_launch(on_, kernel.get(), &shape, args.data(), args.size());
   }
   void Copy(const View& target, const View& source) { gt_launcher_copy(on_, &target, &source); }
   void Fill(const View& target, uint8_t byte) { gt_launcher_fill(on_, &target, byte); }
@@ -352,9 +400,9 @@ class Launcher {
   }
   // `part` is called as part(Launcher&, const View* tensors, size_t count).
   template <typename Part>
-  void Break(const char* why, std::initializer_list<gt_arg> args, Part part) {
+  void Break(const char* why, Args args, Part part) {
     gt_launcher_break(
-        on_, why, args.begin(), args.size(),
+        on_, why, args.data(), args.size(),
         [](void* context, gt_launcher on, const gt_value* tensors, size_t count) {
           return detail::Guarded([&]() -> gt_error {
             Launcher launcher(on);
@@ -484,9 +532,11 @@ class Tree : public Owned<gt_tree> {
 class Device : public Owned<gt_device> {
  public:
   using Owned::Owned;
+  // An error, too, where the library has not what this header asks of it.
   static Result<Device> Open(const char* name, const gt_device_options* options = nullptr) {
     gt_device device = nullptr;
-    const gt_error error = gt_device_open(name, options, &device);
+    gt_error error = gt_version_check(GT_VERSION_MAJOR, GT_VERSION_MINOR);
+    if (error == nullptr) error = gt_device_open(name, options, &device);
     return detail::Give(error, Device(device));
   }
   Result<Stream> NewStream() const {
@@ -536,6 +586,9 @@ class Program : public Owned<gt_program> {
   using Owned::Owned;
   Status AddShapes(std::initializer_list<gt_key> keys, gt_mode mode = GT_FULL) const {
     return detail::Done(gt_program_add_shapes(get(), keys.begin(), keys.size(), mode));
+  }
+  Status AddShapes(const std::vector<gt_key>& keys, gt_mode mode = GT_FULL) const {
+    return detail::Done(gt_program_add_shapes(get(), keys.data(), keys.size(), mode));
   }
   Status Record(const Stream& stream) const {
     return detail::Done(gt_program_record(get(), stream.get()));

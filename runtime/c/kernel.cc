@@ -11,9 +11,8 @@
 namespace graphtree::c {
 namespace {
 
-HostBody HostBodyOf(const gt_kernel_options& options) {
-  // Held from here on, so that `destroy` is called whatever becomes of the kernel.
-  const auto context = std::make_shared<CallerContext>(options.context, options.destroy);
+HostBody HostBodyOf(const gt_kernel_options& options,
+                    const std::shared_ptr<const CallerContext>& context) {
   if (options.host == nullptr) return nullptr;
   return [body = options.host, context](const HostCall& call) {
     const LaunchShape& shape = call.shape();
@@ -62,6 +61,12 @@ void Check(const gt_kernel_options& options, Entry* entry) {
   entry->Has(options.name, "gt_kernel_options.name");
   entry->HasArray(options.parameter_bytes, options.parameter_count, "parameter_bytes");
   entry->HasArray(options.options, options.option_count, "gt_kernel_options.options");
+  constexpr size_t kMostCudaBytes = size_t{1} << 32;
+  if (options.cuda_bytes > kMostCudaBytes) {
+    entry->Fail(absl::InvalidArgumentError(
+        absl::StrCat("cuda_bytes is ", options.cuda_bytes, "; an image or source has at most ",
+                     kMostCudaBytes)));
+  }
   entry->Fail(CheckEnum("cuda_kind", options.cuda_kind, GT_CUDA_SOURCE));
   const bool has_cuda = options.cuda_kind != GT_CUDA_NONE;
   if (has_cuda) entry->Has(options.cuda, "gt_kernel_options.cuda");
@@ -78,12 +83,15 @@ void Check(const gt_kernel_options& options, Entry* entry) {
 
 gt_error gt_kernel_new(const gt_kernel_options* options, gt_kernel* out) noexcept {
   graphtree::c::Entry entry("gt_kernel_new");
-  gt_kernel_options read;
+  gt_kernel_options read = {};
   entry.Read(options, "gt_kernel_options", &read);
+  // Held from here on, so that `destroy` is called whatever becomes of the kernel.
+  const auto context = std::make_shared<const graphtree::c::CallerContext>(
+      read.context, entry.ok() ? read.destroy : nullptr);
   if (entry.ok()) graphtree::c::Check(read, &entry);
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   auto kernel = std::make_shared<graphtree::Kernel>(
-      std::string(read.name), graphtree::c::ParamsOf(read), graphtree::c::HostBodyOf(read),
-      graphtree::c::CudaBodyOf(read));
+      std::string(read.name), graphtree::c::ParamsOf(read),
+      graphtree::c::HostBodyOf(read, context), graphtree::c::CudaBodyOf(read));
   return entry.Give(graphtree::c::NewObject<graphtree::c::KernelObject>(std::move(kernel)), out);
 }

@@ -118,8 +118,9 @@ gt_error gt_value_describe(const gt_value* value, gt_text* out) noexcept {
 gt_error gt_opaque_new(void* object, void (*destroy)(void* object), const uint64_t* version,
                        gt_value* out) noexcept {
   Entry entry("gt_opaque_new");
-  if (!entry.Sets(out, "out")) return entry.Failed();
+  // Held from here on, so that `destroy` is called whatever becomes of the value.
   const auto held = std::make_shared<graphtree::c::CallerContext>(object, destroy);
+  if (!entry.Sets(out, "out")) return entry.Failed();
   Value value = version == nullptr ? Value::Opaque(held) : Value::Opaque(held, *version);
   return entry.Return(graphtree::c::GiveValue(std::move(value), out));
 }

@@ -24,7 +24,7 @@ class NeedsTheDevice : public ::testing::Environment {
   }
 };
 
-const ::testing::Environment* const kEnvironment =
+[[maybe_unused]] const ::testing::Environment* const kEnvironment =
     ::testing::AddGlobalTestEnvironment(new NeedsTheDevice);
 
 }  // namespace

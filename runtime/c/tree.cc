@@ -21,8 +21,8 @@ using graphtree::c::WorkspaceObject;
 
 gt_error gt_tree_new(gt_device device, const gt_tree_options* options, gt_tree* out) noexcept {
   Entry entry("gt_tree_new");
-  const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
   const graphtree::TreeOptions read = graphtree::c::TreeOptionsOf(options, &entry);
+  const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   absl::StatusOr<std::unique_ptr<graphtree::Tree>> tree =
       graphtree::Tree::Create(of->device(), read);

@@ -48,7 +48,10 @@ void SetBudget(const gt_tree_options& options, TreeBudget* into) {
 
 void SetSizes(const gt_function_options& options, FunctionOptions* into, Entry* entry) {
   const size_t length = options.recorded_size_length;
-  if (!entry->HasArray(options.recorded_sizes, options.recorded_size_count, "recorded_sizes")) {
+  if (!entry->HasArray(options.recorded_sizes, options.recorded_size_count, "recorded_sizes") ||
+      !entry->HasArray(options.recorded_sizes, length, "each row of recorded_sizes") ||
+      !entry->HasArray(options.recorded_sizes, options.recorded_size_count * length,
+                       "recorded_sizes")) {
     return;
   }
   for (size_t i = 0; i < options.recorded_size_count; ++i) {

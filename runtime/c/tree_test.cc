@@ -74,6 +74,46 @@ TEST_F(TreeTest, ATensorOfATreesIsConsumedUnlessItIsCopied) {
   }
 }
 
+TEST_F(TreeTest, OutputsInThePlacesOfInputs) {
+  const gt_function add = Register("add 3", AddThree);
+  const gt_function fails = Register("fails", [](gt_launcher) {
+    return gt_error_new(GT_ABORTED, "out of luck");
+  });
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_FINE(gt_tree_begin_step(tree()));
+    gt_value value = Call(add, {Words(1)});
+    EXPECT_FAILS(gt_call(fails, &value, 1, stream(), &value, 1, nullptr), GT_ABORTED,
+                 "out of luck");
+    EXPECT_FINE(gt_call(add, &value, 1, stream(), &value, 1, nullptr));
+    EXPECT_EQ(Read(value), std::vector<int32_t>(kCount, 7));
+    EXPECT_FINE(gt_release(value.storage));
+  }
+}
+
+TEST_F(TreeTest, OneObjectAsTwoInputs) {
+  int object = 5;
+  gt_value opaque = gt_nothing();
+  EXPECT_FINE(gt_opaque_new(&object, nullptr, nullptr, &opaque));
+  const gt_function same = Register("same", [&](gt_launcher on) {
+    for (size_t i = 0; i < 2; ++i) {
+      gt_value input = gt_nothing();
+      void* seen = nullptr;
+      gt_launcher_any_input(on, i, &input);
+      gt_opaque_object(&input, &seen);
+      EXPECT_EQ(seen, &object);
+    }
+    gt_value out = gt_nothing();
+    gt_launcher_empty(on, words(), &out);
+    gt_launcher_fill(on, &out, 0);
+    return gt_launcher_output(on, &out);
+  });
+  for (int step = 0; step < 4; ++step) {
+    EXPECT_FINE(gt_tree_begin_step(tree()));
+    EXPECT_FINE(gt_release(Call(same, {opaque, opaque}).storage));
+  }
+  EXPECT_FINE(gt_release(opaque.storage));
+}
+
 TEST_F(TreeTest, OneHandleAsTwoInputs) {
   const gt_function add = Register("add 3", AddThree);
   const gt_function sum = Register("sum", [](gt_launcher on) {

@@ -8,7 +8,8 @@ ctypes structs, numbers and prototypes, so that nothing is typed twice and nothi
     #define GT_X 1                           GT_X = 1
     typedef struct gt_x {...} gt_x;          class gt_x(Struct)
     typedef R (*gt_x)(...);                  gt_x = ctypes.CFUNCTYPE(R, ...)
-    GT_API R gt_x(...) GT_NOEXCEPT;          FUNCTIONS["gt_x"] = (R, (...))
+    GT_API R gt_x(...) GT_NOEXCEPT;          FUNCTIONS["gt_x"] = (R, (...)), and which of these are
+                                             integers: NUMBERS["gt_x"] = ((place, name, type), ...)
 
 What it does not understand is an error, and not left out.
 """
@@ -31,6 +32,7 @@ _PLAIN = {
 _ANNOTATION = {"ctypes.c_void_p": "typing.Optional[int]",
                "ctypes.c_char_p": "typing.Optional[bytes]",
                "ctypes.c_double": "float"}
+_INTEGERS = {kind for word, kind in _PLAIN.items() if "*" not in word and word != "double"}
 
 _HEAD = '''"""The C interface, made from graphtree.h by make_interface.py: not written by hand.
 
@@ -67,6 +69,8 @@ class _Writer:
     def __init__(self):
         self.lines = []
         self.functions = []
+        self.function_numbers = []
+        self._handles = set()
         self._types = dict(_PLAIN)
         self._numbers = {}
 
@@ -76,6 +80,7 @@ class _Writer:
 
     def handle(self, name):
         self._types[name] = "ctypes.c_uint64"
+        self._handles.add(name)
 
     def base(self, name, base):
         self._types[name] = _PLAIN[base]
@@ -144,9 +149,19 @@ class _Writer:
         self.lines.append("%s = %s" % (name, self._callback(result, taken)))
 
     def function(self, name, returned, parameters):
-        types = [kind for kind, _ in self.parameters(parameters)]
+        taken = self.parameters(parameters)
+        types = [kind for kind, _ in taken]
+        numbers = [(place, word, kind) for place, (kind, word) in enumerate(taken)
+                   if kind in _INTEGERS and not self._is_handle(word, parameters)]
+        if numbers:
+            self.function_numbers.append("    \"%s\": (%s)," % (name, "".join(
+                "(%d, \"%s\", %s), " % number for number in numbers)))
         self.functions.append("    \"%s\": (%s, (%s)),"
                               % (name, self._result(returned), "".join(t + ", " for t in types)))
+
+    def _is_handle(self, word, parameters):
+        return any(re.search(r"\b%s %s\b" % (handle, word), parameters)
+                   for handle in self._handles)
 
 
 def _without_comments(text):
@@ -191,7 +206,10 @@ def make(header):
         raise NotUnderstood("left over: " + left[:200])
     table = ["", "# Of each function what it returns, and what it takes.",
              "FUNCTIONS: typing.Dict[str, typing.Tuple[typing.Any, typing.Tuple[typing.Any, ...]]]"
-             " = {"] + writer.functions + ["}", ""]
+             " = {"] + writer.functions + [
+                 "}", "", "# Of each function that takes integers their places, names and types.",
+                 "NUMBERS: typing.Dict[str, typing.Tuple[typing.Tuple[int, str, typing.Any], ...]]"
+                 " = {"] + writer.function_numbers + ["}", ""]
     text = _HEAD + "\n".join(writer.lines + table)
     return re.sub(r"\n{4,}", "\n\n\n", text)
 

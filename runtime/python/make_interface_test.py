@@ -73,6 +73,8 @@ class MadeUpTest(unittest.TestCase):
             typedef void (*gt_told)(void* context, const gt_pair* pair);
             GT_API const char* gt_name(gt_thing thing, void (*end)(void* a, int b),
                                        gt_told told) GT_NOEXCEPT;
+            GT_API void gt_set(gt_thing thing, gt_kind kind, const int32_t* rows, uint64_t bytes,
+                               double ratio) GT_NOEXCEPT;
         """)
         self.assertEqual(module.GT_B, 5)
         self.assertEqual(ctypes.sizeof(module.gt_pair), 8 + 24 + 24)
@@ -80,6 +82,8 @@ class MadeUpTest(unittest.TestCase):
         self.assertIs(result, ctypes.c_char_p)
         self.assertEqual(len(parameters), 3)
         self.assertIs(parameters[2], module.gt_told)
+        self.assertEqual(module.NUMBERS, {
+            "gt_set": ((1, "kind", ctypes.c_int32), (3, "bytes", ctypes.c_uint64))})
 
     def test_what_is_not_understood_is_an_error(self):
         for text in ("typedef union gt_u { int a; } gt_u;", "enum { GT_A };",

@@ -8,6 +8,8 @@ mkdir -p "$to"
 cp LICENSE "$to/graphtree.txt"
 cp .deps/abseil/LICENSE "$to/abseil.txt"
 cp /usr/share/doc/libsqlite3-dev/copyright "$to/sqlite.txt"
+cp /usr/share/doc/libprotozero-dev/copyright "$to/protozero.txt"
+cp /usr/share/doc/zlib1g-dev/copyright "$to/zlib.txt"
 
 # The parts of the page that `graphtree memory html` writes.
 if [ -d .deps/page/node_modules ]; then

@@ -67,6 +67,14 @@ left_from_before() {
   LC_ALL=C comm -13 "$1/$kInstalledFiles" "$2/$kInstalledFiles"
 }
 
+# all_can_be_made TREE ROOT: may files be written to every folder of the tree's?
+all_can_be_made() {
+  local folder
+  while read -r folder; do
+    can_be_made "$2/$folder" || return 1
+  done < <(sed 's|/[^/]*$||' "$1/$kInstalledFiles" | LC_ALL=C sort -u)
+}
+
 # move_into_place TREE ROOT: the files of a laid-out tree, each replaced in one step. They are first
 # copied to the file system of their place, where lack of space shows before anything is changed.
 move_into_place() {
@@ -78,6 +86,7 @@ move_into_place() {
     say "$(sed 's/^/  /' <<<"$others")"
     return 1
   fi
+  all_can_be_made "$tree" "$root" || return 1
   old=$(left_from_before "$tree" "$root")
   mkdir -p "$root"
   staged=$(mktemp -d "$root/.graphtree.XXXXXX")

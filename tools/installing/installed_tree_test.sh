@@ -72,6 +72,13 @@ grep -qF "may not write to /proc" "$work/words" || fail "$(cat "$work/words")"
 can_be_made "$work/new/folder" || fail "a new folder"
 [ ! -e "$work/new" ] || fail "asking made a folder"
 
+# A folder on the way that is none: nothing is changed.
+mkdir -p "$work/half/bin"
+echo file >"$work/half/lib"
+! move_into_place "$work/one" "$work/half" 2>"$work/words" || fail "it installed over a file"
+grep -qF "$work/half/lib is not a folder" "$work/words" || fail "$(cat "$work/words")"
+expect_files "$work/half" "lib "
+
 # No room: /dev/full's stand-in is a copy that fails.
 cp() { command cp "$1" "$2" "$3" && return 1; }
 ! move_into_place "$work/one" "$work/full" 2>"$work/words" || fail "a failed copy was not seen"

@@ -82,6 +82,11 @@ expect_text "cannot write to /no/such/folder/rows.json"
 expect 2 install --wrong
 expect 2 install --libdir
 for libdir in /lib lib/../.. "" "my lib"; do expect 2 install --libdir "$libdir"; done
+for prefix in "" "--uninstall "; do
+  # shellcheck disable=SC2086
+  expect 2 install $prefix ""
+  expect_text "a PREFIX without a name"
+done
 expect 2 install here there
 expect_text "it takes one PREFIX, and was given here and there"
 expect 2 package here

@@ -39,7 +39,7 @@ expect_text() { grep -qF -- "$1" "$root/output" || fail "it did not say: $1"; }
 
 readonly kAll="bazel-bootstrap bazel-skylib bazel-platforms bazel-rules-cc bazel-rules-java
 bazel-rules-proto g++ libabsl-dev libgtest-dev libgmock-dev libbenchmark-dev libsqlite3-dev
-python3"
+libprotozero-dev zlib1g-dev python3"
 stand_in id <<<'echo 1000'
 stand_in sudo <<<'echo "$*" >>'"$root"'/sudo.log'
 stand_in apt-cache <<<'true'

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple
 
+from ._copying import Uncopied
 from .layouts import DType, Layout
 from .tensors import Tensor
 
@@ -88,7 +89,7 @@ python.PyCapsule_SetName.argtypes = (ctypes.py_object, ctypes.c_char_p)
 USED, USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"
 
 
-class Foreign:
+class Foreign(Uncopied):
     """Keeps memory of somebody else's, and tells where it lies.
 
     Work may use it when its last tensor goes, since calls ask nothing of such tensors: then the

@@ -19,6 +19,7 @@ import weakref
 from types import TracebackType
 from typing import Any, List, Optional, Set, Type, TypeVar
 
+from ._copying import Uncopied
 from ._library import lib
 from .errors import check
 
@@ -58,8 +59,8 @@ def _close_left_devices() -> None:
             _left_devices.remove(device)
 
 
-class Owned:
-    """Owns a handle of the library's."""
+class Owned(Uncopied):
+    """Owns a handle of the library's, alone."""
 
     rank = Rank.USER
     _handle = 0

@@ -36,6 +36,25 @@ def _flat(data: Any) -> Tuple[List[Any], Tuple[int, ...]]:
 
 def pack(dtype: DType, numbers: Sequence[Any]) -> bytes:
     """The bytes of these numbers."""
+    try:
+        return _pack(dtype, numbers)
+    except (OverflowError, TypeError, struct.error):
+        for place, number in enumerate(numbers):
+            _check_number(dtype, number, place)
+        raise
+
+
+def _check_number(dtype: DType, number: Any, place: int) -> None:
+    try:
+        _pack(dtype, [number])
+    except (OverflowError, TypeError, struct.error):
+        is_whole = isinstance(number, int) or dtype in (DType.F16, DType.BF16, DType.F32)
+        kind = OverflowError if is_whole and isinstance(number, (int, float)) else TypeError
+        raise kind("element %d is %r, which no %s holds"
+                   % (place, number, dtype.name.lower())) from None
+
+
+def _pack(dtype: DType, numbers: Sequence[Any]) -> bytes:
     if dtype is DType.BF16:
         words = struct.unpack("<%dI" % len(numbers), struct.pack("<%df" % len(numbers), *numbers))
         # To the nearest, ties to even; a NaN stays one.

@@ -14,6 +14,7 @@ import os
 from typing import Any
 
 from . import _interface as c
+from ._integers import checking
 
 PATH = os.environ.get("GRAPHTREE_LIBRARY") or os.path.join(
     os.path.dirname(os.path.abspath(__file__)), "libgraphtree.so.1")
@@ -33,6 +34,8 @@ def _load() -> ctypes.CDLL:
                                                  c.GT_VERSION_MINOR)) from None
         function.restype = result
         function.argtypes = parameters
+        if name in c.NUMBERS:
+            setattr(library, name, checking(name, function, c.NUMBERS[name]))
     error = library.gt_version_check(c.GT_VERSION_MAJOR, c.GT_VERSION_MINOR)
     if error:
         raise ImportError(library.gt_error_look(error).contents.text.decode())

@@ -16,9 +16,12 @@ import weakref
 from typing import Any, List, Optional, Sequence, Tuple
 
 from . import _interface as c
+from . import _wanted
 from ._bodies import running
 from ._handles import Owned, Rank
+from ._integers import integer
 from ._library import lib, text_of
+from ._wanted import AnyPath
 from .errors import BadHandle, check
 from .kernels import Kernel
 from .layouts import AnyDType, Layout
@@ -68,17 +71,19 @@ class Device(Owned):
 
     rank = Rank.DEVICE
 
-    def __init__(self, name: str = "cuda", *, nvrtc_folder: Optional[str] = None,
-                 kernel_cache_folder: Optional[str] = None,
+    def __init__(self, name: str = "cuda", *, nvrtc_folder: Optional[AnyPath] = None,
+                 kernel_cache_folder: Optional[AnyPath] = None,
                  scheduler: Scheduler = Scheduler.SEEDED, queue_limit: int = 0, seed: int = 0,
                  memory_bytes: int = 0, poison: bool = True, race_check: bool = True) -> None:
         """All but the two folders is of the host device."""
         options = c.gt_device_options(
-            nvrtc_folder=_path(nvrtc_folder), kernel_cache_folder=_path(kernel_cache_folder),
+            nvrtc_folder=_wanted.path_or_none(nvrtc_folder, "nvrtc_folder"),
+            kernel_cache_folder=_wanted.path_or_none(kernel_cache_folder, "kernel_cache_folder"),
             scheduler=scheduler, queue_limit=queue_limit, seed=seed, memory_bytes=memory_bytes,
             no_poison=not poison, no_race_check=not race_check)
         handle = ctypes.c_uint64()
-        check(lib.gt_device_open(name.encode(), ctypes.byref(options), ctypes.byref(handle)))
+        check(lib.gt_device_open(_wanted.text(name, "the device's name"), ctypes.byref(options),
+                                 ctypes.byref(handle)))
         self._own(handle.value)
         self.streams: "weakref.WeakSet[Stream]" = weakref.WeakSet()
         self._dropped: List[int] = []  # memories that a capture has kept from being released
@@ -169,7 +174,8 @@ class Device(Owned):
 
     def load(self, kernel: Kernel) -> None:
         """Loads, and if need be compiles, the kernel now and not at its first launch."""
-        check(lib.gt_device_load(self._handle, kernel.handle))
+        loaded = _wanted.thing(kernel, Kernel, "the kernel")
+        check(lib.gt_device_load(self._handle, loaded.handle))
 
     @property
     def open_captures(self) -> int:
@@ -221,10 +227,6 @@ class Device(Owned):
         return made
 
 
-def _path(path: Optional[str]) -> Optional[bytes]:
-    return None if path is None else path.encode()
-
-
 class Memory(Owned):
     """Bytes at one address until it is closed: for weights, caches and inputs.
 
@@ -236,7 +238,7 @@ class Memory(Owned):
     rank = Rank.MEMORY
 
     def __init__(self, device: Device, size: int, on_host: bool = False) -> None:
-        device.release_dropped()
+        _wanted.thing(device, Device, "the device").release_dropped()
         handle, found = ctypes.c_uint64(), c.gt_range()
         check(lib.gt_memory_new(device.handle, c.GT_ON_HOST if on_host else c.GT_ON_DEVICE, size,
                                 ctypes.byref(handle)))
@@ -268,6 +270,8 @@ class Memory(Owned):
         """A tensor that looks into it."""
         if self.closed:
             raise BadHandle("the memory is closed")
+        _wanted.thing(layout, Layout, "the layout")
+        offset_bytes = integer(offset_bytes, ctypes.c_int64, "offset_bytes")
         if offset_bytes < 0 or offset_bytes + layout.extent_bytes > self.size:
             raise ValueError("%r at byte %d lies beyond the %d bytes of this memory"
                              % (layout, offset_bytes, self.size))

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._bodies import running, stream_here
 from ._handles import Owned, Rank
 from ._library import lib, text_of, untyped
@@ -26,8 +27,8 @@ from ._written_inputs import WrittenInputs
 from .errors import BadHandle, Error, check, error_of
 from .launchers import Launcher, run_in_body
 from .reasons import FunctionStats, Parity, PlaceOnPath
-from .streams import Stream
-from .tensors import Given, Opaque, Tensor, from_value
+from .streams import Stream, stream_or_none
+from .tensors import Given, Opaque, Tensor, from_value, integer_value
 
 if TYPE_CHECKING:
     from .trees import Tree
@@ -97,11 +98,13 @@ class Function(Owned):
 
     def __init__(self, tree: Tree, body: Callable[..., Any], name: str,
                  options: c.gt_function_options, room: int) -> None:
+        _wanted.function(body, "the function's body")
+        name_in_c = _wanted.text(name, "the function's name")
         written = WrittenInputs()
         number = _callbacks.note((body, tree.device, room, written))
         handle = ctypes.c_uint64()
         try:
-            check(lib.gt_tree_register(tree.handle, name.encode(), ctypes.byref(options),
+            check(lib.gt_tree_register(tree.handle, name_in_c, ctypes.byref(options),
                                        _run_body_in_c, number, _callbacks.forget,
                                        ctypes.byref(handle)))
         except BaseException:
@@ -131,6 +134,10 @@ class Function(Owned):
         Tensors stay the caller's, unless they are given (`Tensor.give`). Threads: any, one at a
         time for each tree.
         """
+        if stream is None:
+            stream = self._stream if not running else stream_here() or self._stream
+        elif not isinstance(stream, Stream):
+            raise _wanted.wrong_type(stream, "the stream", "a graphtree.Stream")
         try:
             frame = self._frames.pop()
         except IndexError:
@@ -146,8 +153,6 @@ class Function(Owned):
             else:
                 self._bring(frame, at // _WORDS, given, stream)
             at += _WORDS
-        if stream is None:
-            stream = self._stream if not running else stream_here() or self._stream
         error = _call(self._argument, frame.input_argument, frame.count_argument,
                       stream._argument, frame.output_argument, frame.room_argument,
                       frame.found_argument)
@@ -181,7 +186,7 @@ class Function(Owned):
             return returned(value, stream, inputs, self.body)
         return from_value(value, stream)
 
-    def _bring(self, frame: _Frame, index: int, given: Any, stream: Optional[Stream]) -> None:
+    def _bring(self, frame: _Frame, index: int, given: Any, stream: Stream) -> None:
         """An input that is not simply memory of the caller's."""
         frame.has_more = True
         try:
@@ -194,8 +199,7 @@ class Function(Owned):
                 wrong.input, wrong.function = index, self.name
             raise
 
-    def _value_of(self, frame: _Frame, index: int, given: Any,
-                  stream: Optional[Stream]) -> c.gt_value:
+    def _value_of(self, frame: _Frame, index: int, given: Any, stream: Stream) -> c.gt_value:
         if type(given) is Tensor:
             if not given._storage:
                 if given._origin.closed:
@@ -214,10 +218,7 @@ class Function(Owned):
         if isinstance(given, bool):
             return c.gt_value(c.GT_INTEGER, 0, 0, int(given), 0)
         if isinstance(given, numbers.Integral):
-            given = int(given)
-            if not -2**63 <= given < 2**63:
-                raise ValueError("%d is no integer of 64 bits" % given)
-            return c.gt_value(c.GT_INTEGER, 0, 0, given & 0xFFFFFFFFFFFFFFFF, 0)
+            return integer_value(int(given))
         if given is None:
             return c.gt_value()
         if isinstance(given, Opaque):
@@ -225,7 +226,7 @@ class Function(Owned):
             check(lib.gt_value_copy(ctypes.byref(given.value()), ctypes.byref(out)))
             return out
         device = self.tree.device
-        brought = device.as_tensor(given, None if device.is_host else self._on(stream))
+        brought = device.as_tensor(given, None if device.is_host else stream)
         frame.held.append(brought)
         if brought.is_read_only:
             self._written.bring(index, brought)
@@ -272,9 +273,9 @@ class Function(Owned):
     # ---- Other ways to call ----------------------------------------------------------------------
 
     def _on(self, stream: Optional[Stream]) -> Stream:
-        return stream or stream_here() or self.tree.stream
+        return stream_or_none(stream) or stream_here() or self.tree.stream
 
-    def _prepare(self, inputs: Tuple[Any, ...], stream: Optional[Stream]) -> _Frame:
+    def _prepare(self, inputs: Tuple[Any, ...], stream: Stream) -> _Frame:
         frame = _Frame(len(inputs), self._room)
         for index, given in enumerate(inputs):
             if type(given) is Tensor and not given._storage and not given._origin._closed:
@@ -286,7 +287,8 @@ class Function(Owned):
     def replay(self, *inputs: Any, stream: Optional[Stream] = None) -> Any:
         """A call, but only as a replay: where no recording serves it, that is an error, and nothing
         runs."""
-        frame, on = self._prepare(inputs, stream), self._on(stream)
+        on = self._on(stream)
+        frame = self._prepare(inputs, on)
         error = lib.gt_call_replay(self._handle, frame.inputs, frame.count, on.handle,
                                    frame.outputs, self._room, frame.found_argument)
         if error:
@@ -298,8 +300,8 @@ class Function(Owned):
                 relative: float = 0.0) -> Tuple[Any, Parity, str]:
         """Calls it, and compares a replay with two runs of the body, within the tolerances: what
         the call returns, what was found, and that in words. The host waits."""
-        frame = self._prepare(inputs, stream)
         on = self._on(stream)
+        frame = self._prepare(inputs, on)
         parity, text = ctypes.c_int32(), ctypes.c_uint64()
         error = lib.gt_call_compared(
             self._handle, frame.inputs, frame.count, on.handle, frame.outputs, self._room,
@@ -312,20 +314,20 @@ class Function(Owned):
 
     def record(self, *inputs: Any, stream: Optional[Stream] = None) -> None:
         """Records it after the path in force, and launches nothing."""
-        frame = self._prepare(inputs, stream)
+        on = self._on(stream)
+        frame = self._prepare(inputs, on)
         try:
-            check(lib.gt_record(self._handle, frame.inputs, frame.count,
-                                self._on(stream).handle))
+            check(lib.gt_record(self._handle, frame.inputs, frame.count, on.handle))
         finally:
             self._give_up(frame, frame.count)
 
     def would_replay(self, *inputs: Any, stream: Optional[Stream] = None,
                      where: PlaceOnPath = PlaceOnPath.ON_PATH) -> bool:
         """Whether a call would replay a recording."""
-        frame, out = self._prepare(inputs, stream), ctypes.c_int32()
+        on, out = self._on(stream), ctypes.c_int32()
+        frame = self._prepare(inputs, on)
         try:
-            check(lib.gt_would_replay(self._handle, frame.inputs, frame.count,
-                                      self._on(stream).handle, where,
+            check(lib.gt_would_replay(self._handle, frame.inputs, frame.count, on.handle, where,
                                       ctypes.byref(out)))
         finally:
             self._give_up(frame, frame.count)

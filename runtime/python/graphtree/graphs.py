@@ -8,7 +8,9 @@ import json
 from typing import Any, Dict, Sequence, Union
 
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import element
 from ._library import lib, text_of
 from .devices import Device
 from .errors import check
@@ -78,20 +80,23 @@ class Executable(Owned):
 
     def launch(self, stream: Stream) -> None:
         """Launches it."""
-        check(lib.gt_executable_launch(self._handle, stream.handle))
+        on = _wanted.thing(stream, Stream, "the stream")
+        check(lib.gt_executable_launch(self._handle, on.handle))
         if self._keeps:
-            stream.hold([self._keeps])
+            on.hold([self._keeps])
 
     def upload(self, stream: Stream) -> None:
         """Takes the first launch's set-up off it."""
-        check(lib.gt_executable_upload(self._handle, stream.handle))
+        on = _wanted.thing(stream, Stream, "the stream")
+        check(lib.gt_executable_upload(self._handle, on.handle))
 
     def update(self, graph: Graph) -> UpdateResult:
         """The next launch runs the other graph."""
         out = ctypes.c_int32()
-        check(lib.gt_executable_update(self._handle, graph.handle, ctypes.byref(out)))
+        other = _wanted.thing(graph, Graph, "the graph")
+        check(lib.gt_executable_update(self._handle, other.handle, ctypes.byref(out)))
         if out.value == UpdateResult.UPDATED:
-            self._keeps = self._of_graph = graph.keeps
+            self._keeps = self._of_graph = other.keeps
             self._of_ops.clear()
         return UpdateResult(out.value)
 
@@ -100,6 +105,7 @@ class Executable(Owned):
                      shared_bytes: int = 0) -> None:
         """New arguments for one op, by its number in the graph; launches in flight do not see
         them."""
+        _wanted.thing(kernel, Kernel, "the kernel")
         call = kernel.call(arguments, grid, block, shared_bytes, False)
         check(lib.gt_executable_patch_kernel(self._handle, op, kernel.handle,
                                              ctypes.byref(call.shape), call.args, call.given))
@@ -113,4 +119,5 @@ class Executable(Owned):
 
     def patch_fill(self, op: int, target: int, value: int, width: int, count: int) -> None:
         """Likewise for a fill."""
-        check(lib.gt_executable_patch_fill(self._handle, op, target, value, width, count))
+        check(lib.gt_executable_patch_fill(self._handle, op, target, element(value, width), width,
+                                           count))

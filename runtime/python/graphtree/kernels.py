@@ -27,7 +27,9 @@ from typing import Any, Callable, List, Optional, Sequence, Tuple, Union
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import array_of, integer
 from ._library import lib
 from ._probe import is_accessible
 from .errors import InvalidArgument, check
@@ -120,17 +122,21 @@ class Kernel(Owned):
                  source: Optional[str] = None, symbol: int = 0, entry: Optional[str] = None,
                  options: Sequence[str] = ()) -> None:
         self.name = name
-        self.parameters = tuple(parameter_of(spec) for spec in parameters)
+        self.parameters = tuple(parameter_of(spec)
+                                for spec in _wanted.row(parameters, "parameters"))
+        options = _wanted.row(options, "options")
         count = len(self.parameters)
         # What the struct points to stays in these until the call is over.
-        sizes = (ctypes.c_uint32 * max(count, 1))(*(p.bytes for p in self.parameters))
+        sizes = array_of(ctypes.c_uint32, [p.bytes for p in self.parameters], "parameters")
         writable = self._writable()
-        texts = (ctypes.c_char_p * max(len(options), 1))(*(text.encode() for text in options))
+        texts = (ctypes.c_char_p * max(len(options), 1))(
+            *(_wanted.text(text, "one of the options") for text in options))
         kind, content = _cuda_body(image, source, symbol)
         made = c.gt_kernel_options(
-            name=name.encode(), parameter_count=count, parameter_bytes=sizes,
-            cuda_kind=kind, cuda_bytes=len(content), entry=(entry or name).encode(),
-            option_count=len(options), options=texts)
+            name=_wanted.text(name, "the kernel's name"), parameter_count=count,
+            parameter_bytes=sizes, cuda_kind=kind, cuda_bytes=len(content),
+            entry=_wanted.text(entry or name, "entry"), option_count=len(options),
+            options=texts)
         if writable is not None:
             made.parameter_writable = writable
         held = ctypes.create_string_buffer(content, len(content) + 1)
@@ -155,9 +161,12 @@ class Kernel(Owned):
     def _set_host(self, made: c.gt_kernel_options, host: Optional[HostBody]) -> int:
         if host is None:
             return 0
-        if isinstance(host, (int, _CFunction)):
+        if isinstance(host, (int, _CFunction)) and not isinstance(host, bool):
+            if isinstance(host, int):
+                integer(host, ctypes.c_uint64, "host")
             made.host = ctypes.cast(host, c.gt_host_body)
             return 0
+        _wanted.function(host, "host")
         number = _callbacks.note((host, self.parameters))
         made.host = _call_host_in_c
         made.context = number
@@ -180,10 +189,13 @@ def _cuda_body(image: Union[bytes, str, None], source: Optional[str],
                symbol: int) -> Tuple[int, bytes]:
     given: List[Tuple[int, bytes]] = []
     if image is not None:
-        given.append((c.GT_CUDA_IMAGE, image.encode() if isinstance(image, str) else image))
+        if not isinstance(image, (bytes, bytearray, memoryview, str)):
+            raise _wanted.wrong_type(image, "image", "bytes or a str")
+        given.append((c.GT_CUDA_IMAGE, image.encode() if isinstance(image, str) else bytes(image)))
     if source is not None:
-        given.append((c.GT_CUDA_SOURCE, source.encode()))
+        given.append((c.GT_CUDA_SOURCE, _wanted.text(source, "source")))
     if symbol:
+        integer(symbol, ctypes.c_uint64, "symbol")
         given.append((c.GT_CUDA_SYMBOL, b""))
     if len(given) > 1:
         raise TypeError("a kernel has one of image, source and symbol")

@@ -11,6 +11,7 @@ import enum
 from typing import Dict, NamedTuple, Optional
 
 from . import _interface as c
+from . import _wanted
 
 ANY: int = c.GT_ANY
 """A shape's field that takes every value."""
@@ -38,13 +39,18 @@ class Key(NamedTuple):
 
     def to_c(self) -> c.gt_key:
         """As the C interface has it."""
-        return c.gt_key(*self)
+        return c.gt_key.of(*self)
 
     @classmethod
     def of(cls, key: c.gt_key) -> Key:
         """From the C interface."""
         return cls(key.kind, key.tokens, key.requests, key.query_length, key.context, key.adaptors,
                    key.microbatches, key.speculation, key.extra, bool(key.any_extra))
+
+
+def key_to_c(key: Key) -> c.gt_key:
+    """Of what a caller gives as a key."""
+    return _wanted.thing(key, Key, "the key").to_c()
 
 
 class KeyField(enum.IntEnum):
@@ -85,10 +91,14 @@ class FieldRule(NamedTuple):
 def rules_to_c(rules: Optional[Dict[KeyField, FieldRule]]) -> c.gt_key_rules:
     """Rules by field, as the C interface has them."""
     made = c.gt_key_rules()
+    if not isinstance(rules, (dict, type(None))):
+        raise _wanted.wrong_type(rules, "rules", "a dict")
     for field, rule in (rules or {}).items():
+        _wanted.thing(field, KeyField, "a rule's field")
+        _wanted.thing(rule, FieldRule, "a rule")
         if field in (KeyField.NONE, KeyField.EXTRA):
             raise ValueError("%s has no rule" % field.name)
-        setattr(made, field.name.lower(), c.gt_field_rule(*rule))
+        setattr(made, field.name.lower(), c.gt_field_rule.of(*rule))
     return made
 
 
@@ -109,6 +119,11 @@ class Modes(enum.IntFlag):
     SEGMENTED = c.GT_ALLOW_SEGMENTED
     FULL = c.GT_ALLOW_FULL
     ALL = c.GT_ALLOW_ALL
+
+
+def modes_to_c(modes: Modes) -> int:
+    """As the C interface has them: before Python 3.11 `~Modes.FULL` is a negative number."""
+    return int(modes & Modes.ALL) if isinstance(modes, Modes) and modes < 0 else modes
 
 
 class Pad(enum.IntEnum):

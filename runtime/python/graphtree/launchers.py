@@ -4,8 +4,10 @@ A body is a Python function of a launcher and its inputs, and returns its output
 for every run, may be called any number of times, and computes nothing on the host that depends on
 data of the device. A replay does not call it.
 
-What a body gets through its launcher ends with the body: a launcher, stream or tensor that is kept
-longer raises BadHandle. A tensor that is dropped earlier makes room for what the body makes next.
+What a body gets through its launcher ends with the body: a launcher, a stream and a tensor of the
+tree's memory raise BadHandle when they are used later. An input that is memory of the caller's only
+says where that lies: kept longer, it raises nothing, keeps nothing, and is good for as long as the
+caller keeps the memory. A tensor that is dropped earlier makes room for what the body makes next.
 """
 
 from __future__ import annotations
@@ -16,14 +18,16 @@ from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._bodies import running
+from ._copying import Uncopied
 from ._library import lib
 from ._written_inputs import InputWatch
 from .errors import check, exception_of, forget_raised, to_error
 from .layouts import AnyDType, Layout, dtype_of
 from .parameters import Access, Range, argument_value
 from .streams import Event, Stream
-from .tensors import Opaque, Tensor, from_value, sizes_array
+from .tensors import Opaque, Tensor, from_value, integer_value, sizes_array
 
 if TYPE_CHECKING:
     from .devices import Device
@@ -47,7 +51,7 @@ class BodyStream(Stream):
         keeps them."""
 
 
-class Launcher:
+class Launcher(Uncopied):
     """What the body of a function, of a program or of a part launches through."""
 
     closed = _closed = False
@@ -123,7 +127,7 @@ class Launcher:
 
     def empty_like(self, tensor: Tensor) -> Tensor:
         """The same with the layout of another one."""
-        return self._empty(tensor.layout)
+        return self._empty(_wanted.thing(tensor, Tensor, "the tensor").layout)
 
     def _empty(self, layout: Layout) -> Tensor:
         out = c.gt_value()
@@ -171,6 +175,8 @@ class Launcher:
                programmatic: bool = False) -> None:
         """Launches a kernel. Tensors are said with what the kernel does with them: In(x), Out(y),
         InOut(z); numbers become what the kernel's parameters are."""
+        if not hasattr(kernel, "call"):
+            raise _wanted.wrong_type(kernel, "the kernel", "a graphtree.Kernel")
         call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
         self._writes_all(arguments)
         self._check(lib.gt_launcher_launch(self.handle, kernel.handle, ctypes.byref(call.shape),
@@ -192,19 +198,22 @@ class Launcher:
         """Cuts the recording here: `part(on, *tensors)` runs at once, in its place, in every run,
         a replay, too. `accesses`, In(x) and so on, say what it reads and writes, and are what it is
         called with. What it launches goes through a launcher of its own."""
-        values = [argument_value(access.tensor, "a tensor of the part") for access in accesses]
+        values = [argument_value(access.tensor, "a tensor of the part")
+                  for access in _wanted.things(accesses, Access, "the accesses")]
         self._writes_all(accesses)
         args = (c.gt_arg * max(len(values), 1))()
         for arg, access, value in zip(args, accesses, values):
             arg.access = access.access
             arg.data = ctypes.addressof(value)
-        number = _callbacks.note((part, self.device))
-        self._check(lib.gt_launcher_break(self.handle, why.encode(), args, len(values),
+        reason = _wanted.text(why, "why")
+        number = _callbacks.note((_wanted.function(part, "the part"), self.device))
+        self._check(lib.gt_launcher_break(self.handle, reason, args, len(values),
                                           _run_part_in_c, number, _callbacks.forget))
 
     def set_event(self, event: Event) -> None:
         """Sets the event after all that was launched so far, in every run, a replay, too."""
-        self._check(lib.gt_launcher_set_event(self.handle, event.handle))
+        given = _wanted.thing(event, Event, "the event")
+        self._check(lib.gt_launcher_set_event(self.handle, given.handle))
 
     def random(self, generator: Generator, count: int) -> c.gt_random_state:
         """The next `count` numbers, for one op: an argument of 24 bytes by value."""
@@ -220,7 +229,7 @@ class Launcher:
 
     def warm_up_again(self, why: str) -> None:
         """The body is not settled yet: the next call shall warm up again."""
-        self._check(lib.gt_launcher_warm_up_again(self.handle, why.encode()))
+        self._check(lib.gt_launcher_warm_up_again(self.handle, _wanted.text(why, "why")))
 
     def keep_alive(self, thing: Any) -> None:
         """Work that was launched needs the object: it stays while a run or recording needs it."""
@@ -258,7 +267,8 @@ class Launcher:
 
     def fork(self, side: Stream) -> None:
         """Work that is put on `side` from here on comes after the body's so far."""
-        self._check(lib.gt_launcher_fork(self.handle, side.handle))
+        forked = _wanted.thing(side, Stream, "side")
+        self._check(lib.gt_launcher_fork(self.handle, forked.handle))
 
     def join_forks(self) -> None:
         """The body goes on after what it has forked, which its end does, too."""
@@ -267,7 +277,8 @@ class Launcher:
     def used_on(self, tensor: Tensor, side: Stream) -> None:
         """Opaque work on `side` uses the tensor: said after that work was put there."""
         given = argument_value(tensor, "the tensor")
-        self._check(lib.gt_launcher_used_on(self.handle, ctypes.byref(given), side.handle))
+        user = _wanted.thing(side, Stream, "side")
+        self._check(lib.gt_launcher_used_on(self.handle, ctypes.byref(given), user.handle))
 
     def check_status(self) -> None:
         """Raises the launcher's first failure, if there is one."""
@@ -285,7 +296,7 @@ def output_value(value: Any) -> c.gt_value:
                         "a %s" % type(value).__name__)
     if isinstance(value, Opaque):
         return value.value()
-    return c.gt_value(c.GT_INTEGER, 0, 0, value & 0xFFFFFFFFFFFFFFFF, 0)
+    return integer_value(value)
 
 
 def outputs_of(result: Any) -> Sequence[Any]:

@@ -15,6 +15,8 @@ import enum
 from typing import Any, Dict, Optional, Sequence, Tuple, Union
 
 from . import _interface as c
+from . import _wanted
+from ._integers import array_of
 from ._library import lib
 from .errors import check
 
@@ -87,7 +89,11 @@ class Layout:
 
     def __new__(cls, dtype: AnyDType, sizes: Sequence[int],
                 strides: Optional[Sequence[int]] = None) -> "Layout":
-        key = (dtype_of(dtype), tuple(sizes), None if strides is None else tuple(strides))
+        try:
+            key = (dtype_of(dtype), tuple(sizes), None if strides is None else tuple(strides))
+        except TypeError:
+            _check_rows(sizes, strides)
+            raise
         found = _by_key.get(key)
         if found is None:
             found = _by_key[key] = _make(*key)
@@ -105,9 +111,15 @@ _by_key: Dict[Any, Layout] = {}
 _by_handle: Dict[int, Layout] = {}
 
 
-def numbers(values: Sequence[int]) -> Any:
+def _check_rows(sizes: Any, strides: Any) -> None:
+    for given, what in ((sizes, "sizes"), (() if strides is None else strides, "strides")):
+        if not hasattr(given, "__iter__"):
+            raise _wanted.wrong_type(given, what, "a row of integers")
+
+
+def numbers(values: Sequence[int], name: str = "sizes") -> Any:
     """An array of int64."""
-    return (ctypes.c_int64 * len(values))(*values)
+    return array_of(ctypes.c_int64, values, name)
 
 
 def _make(dtype: DType, sizes: Tuple[int, ...], strides: Optional[Tuple[int, ...]]) -> Layout:
@@ -115,7 +127,8 @@ def _make(dtype: DType, sizes: Tuple[int, ...], strides: Optional[Tuple[int, ...
         raise ValueError("%d sizes and %d strides" % (len(sizes), len(strides)))
     handle = ctypes.c_uint64()
     check(lib.gt_layout_new(dtype, len(sizes), numbers(sizes),
-                            None if strides is None else numbers(strides), ctypes.byref(handle)))
+                            None if strides is None else numbers(strides, "strides"),
+                            ctypes.byref(handle)))
     return layout_at(handle.value)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import collections.abc
 import ctypes
 import dataclasses
 from typing import Any, Callable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
+from ._integers import array_of
 from .reasons import Moving
 from .tree_parts import Budget, SharedBytes
 
@@ -69,11 +72,14 @@ class TreeOptions:
         named = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)
                  if field.name not in ("budget", "shared_bytes", "warn")}
         made = c.gt_tree_options(**named)
-        made.budget = self.budget.handle if self.budget is not None else 0
-        made.shared_bytes = self.shared_bytes.handle if self.shared_bytes is not None else 0
+        if self.budget is not None:
+            made.budget = _wanted.thing(self.budget, Budget, "budget").handle
+        if self.shared_bytes is not None:
+            made.shared_bytes = _wanted.thing(self.shared_bytes, SharedBytes,
+                                              "shared_bytes").handle
         number = 0
         if self.warn is not None:
-            number = _callbacks.note(self.warn)
+            number = _callbacks.note(_wanted.function(self.warn, "warn"))
             made.warn = _warn_in_c
             made.context = number
             made.destroy = _callbacks.forget
@@ -117,7 +123,8 @@ class FunctionOptions:
         keeps: List[Any] = []
 
         def numbers(field: str, count_field: str, given: Sequence[Union[int, str]]) -> None:
-            array = (ctypes.c_uint32 * max(len(given), 1))(*(_number(x, names) for x in given))
+            places = [_number(x, names) for x in _wanted.row(given, field)]
+            array = array_of(ctypes.c_uint32, places, field)
             keeps.append(array)
             setattr(made, field, array)
             setattr(made, count_field, len(given))
@@ -129,17 +136,21 @@ class FunctionOptions:
         return made, keeps
 
     def _set_rest(self, made: c.gt_function_options, names: List[str], keeps: List[Any]) -> None:
+        if not isinstance(self.alignments, collections.abc.Mapping):
+            raise _wanted.wrong_type(self.alignments, "alignments", "a dict")
         aligned = (c.gt_alignment * max(len(self.alignments), 1))(
-            *(c.gt_alignment(_number(x, names), 0, size) for x, size in self.alignments.items()))
+            *(c.gt_alignment.of(_number(x, names), 0, size)
+              for x, size in self.alignments.items()))
         made.alignments, made.alignment_count = aligned, len(self.alignments)
         words = (ctypes.c_char_p * max(len(names), 1))(*(name.encode() for name in names))
         made.input_names, made.input_name_count = words, len(names)
-        rows = [list(row) for row in self.recorded_sizes]
+        rows = [_wanted.row(sizes, "one of recorded_sizes")
+                for sizes in _wanted.row(self.recorded_sizes, "recorded_sizes")]
         length = len(rows[0]) if rows else 0
         if any(len(row) != length for row in rows):
-            raise ValueError("rows of recorded_sizes are of different lengths: %r" % rows)
+            raise ValueError("rows of recorded_sizes are of different lengths: %r" % (rows,))
         flat = [size for row in rows for size in row]
-        sizes = (ctypes.c_int64 * max(len(flat), 1))(*flat)
+        sizes = array_of(ctypes.c_int64, flat, "recorded_sizes")
         made.recorded_sizes, made.recorded_size_count = sizes, len(rows)
         made.recorded_size_length = length
         keeps += [aligned, words, sizes]

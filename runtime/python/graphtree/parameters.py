@@ -15,6 +15,8 @@ import numbers
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _interface as c
+from . import _wanted
+from ._integers import integer
 from .errors import BadHandle
 from .tensors import Tensor
 
@@ -51,6 +53,8 @@ def parameter_of(spec: ParameterSpec) -> Parameter:
     >>> parameter_of("const *f32").is_const, parameter_of("i64").bytes
     (True, 8)
     """
+    if isinstance(spec, bool) or not isinstance(spec, (str, int)):
+        raise _wanted.wrong_type(spec, "a parameter", "a str or an int")
     if isinstance(spec, int):
         return Parameter(spec, spec, None, False, False, None, False)
     words = spec.replace("*", " * ").split()
@@ -102,6 +106,9 @@ class Num:
     it. Plain numbers of Python are such."""
 
     def __init__(self, data: Any) -> None:
+        if not isinstance(data, (ctypes.Structure, ctypes.Union, ctypes.Array,
+                                 ctypes._SimpleCData)):
+            raise _wanted.wrong_type(data, "Num's data", "a number or struct of ctypes")
         self.data = data
 
 
@@ -124,10 +131,15 @@ class LaunchCall(NamedTuple):
     keeps: List[Any]   # what `args` points to
 
 
-def _three(numbers: Union[int, Sequence[int]]) -> Tuple[int, int, int]:
-    given = (numbers,) if isinstance(numbers, int) else tuple(numbers)
+def _three(sizes: Union[int, Sequence[int]], name: str) -> Tuple[int, int, int]:
+    if isinstance(sizes, (tuple, list)):
+        given = tuple(sizes)
+    elif hasattr(sizes, "__index__") or not hasattr(sizes, "__iter__"):
+        given = (integer(sizes, ctypes.c_uint32, name),)
+    else:
+        given = tuple(sizes)
     if not 1 <= len(given) <= 3:
-        raise ValueError("a grid or block has one to three sizes, and not %r" % (numbers,))
+        raise ValueError("a %s has one to three sizes, and not %r" % (name, sizes))
     padded = given + (1, 1)
     return padded[0], padded[1], padded[2]
 
@@ -135,7 +147,8 @@ def _three(numbers: Union[int, Sequence[int]]) -> Tuple[int, int, int]:
 def make_shape(grid: Union[int, Sequence[int]], block: Union[int, Sequence[int]],
                shared_bytes: int, programmatic: bool) -> c.gt_launch_shape:
     """The shape of a launch."""
-    return c.gt_launch_shape(_three(grid), _three(block), shared_bytes, programmatic)
+    return c.gt_launch_shape.of(_three(grid, "grid"), _three(block, "block"), shared_bytes,
+                                programmatic)
 
 
 def _data_of(given: Any, parameter: Optional[Parameter], what: str) -> Tuple[int, Any]:
@@ -194,7 +207,7 @@ def make_arguments(name: str, parameters: Sequence[Parameter], given: Sequence[A
             if access != c.GT_READ:
                 argument.tensor.check_writable(what)
         elif isinstance(argument, Range):
-            access, data, size = c.GT_RANGE, c.gt_range(argument.address, argument.size), 0
+            access, data, size = c.GT_RANGE, c.gt_range.of(argument.address, argument.size), 0
         else:
             access, data = _data_of(argument, parameters[index], what)
             size = ctypes.sizeof(data)

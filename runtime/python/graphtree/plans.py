@@ -6,11 +6,12 @@ import ctypes
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned
 from ._library import lib, text_of
 from .errors import check
 from .keys import Key, Mode
-from .streams import Stream
+from .streams import Stream, stream_or_none
 
 if TYPE_CHECKING:
     from .programs import Program
@@ -27,9 +28,9 @@ class Shape(NamedTuple):
 
 def shapes_to_c(shapes: Optional[Sequence[Shape]]) -> Any:
     """(array, count), as the C interface takes them; None is all."""
-    given = list(shapes or ())
+    given = _wanted.things(shapes or (), Shape, "the shapes")
     return (c.gt_shape * max(len(given), 1))(*(
-        c.gt_shape(shape.program.handle, shape.key.to_c(), shape.mode, 0) for shape in given))
+        c.gt_shape.of(shape.program.handle, shape.key.to_c(), shape.mode, 0) for shape in given))
 
 
 class PlanInfo(c.gt_plan_info):
@@ -75,7 +76,7 @@ class Plan(Owned):
 
     def record(self, stream: Optional[Stream] = None) -> PlanResult:
         """Records what the plan says. A shape that fails is left out."""
-        on = stream or self.runtime.stream_of(self.runtime.devices[0])
+        on = stream_or_none(stream) or self.runtime.stream_of(self.runtime.devices[0])
         found = PlanResult()
         check(lib.gt_plan_record(self._handle, on.handle, _AFTER(), None, ctypes.byref(found)))
         return found

@@ -16,9 +16,11 @@ import ctypes
 from typing import Any, NamedTuple, Optional
 
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
 from ._library import lib
 from ._snapshots import read_snapshot
+from ._wanted import AnyPath
 from .devices import Device
 from .errors import check
 from .reasons import Contents, PoolStats
@@ -35,6 +37,12 @@ class Block(NamedTuple):
     bytes: int
 
 
+def _checkpoint(given: Any) -> c.gt_checkpoint:
+    if not isinstance(given, c.gt_checkpoint):
+        raise _wanted.wrong_type(given, "the checkpoint", "what take_checkpoint returns")
+    return given
+
+
 class Pool(Owned):
     """Beside those that trees have. Threads: one at a time; a second one gets an error. `free` may
     be called on any. Closing it is an error while blocks are live."""
@@ -45,11 +53,13 @@ class Pool(Owned):
                  address_bytes: int = 0, initial_bytes: int = 0, wished_base: int = 0,
                  poison_on_free: bool = False, canaries: bool = False,
                  shared_bytes: Optional[SharedBytes] = None) -> None:
+        _wanted.thing(device, Device, "the device")
         options = c.gt_pool_options(
-            name=name.encode(), limit_bytes=limit_bytes, address_bytes=address_bytes,
-            initial_bytes=initial_bytes, wished_base=wished_base, poison_on_free=poison_on_free,
-            canaries=canaries,
-            shared_bytes=0 if shared_bytes is None else shared_bytes.handle)
+            name=_wanted.text(name, "the pool's name"), limit_bytes=limit_bytes,
+            address_bytes=address_bytes, initial_bytes=initial_bytes, wished_base=wished_base,
+            poison_on_free=poison_on_free, canaries=canaries,
+            shared_bytes=0 if shared_bytes is None else _wanted.thing(
+                shared_bytes, SharedBytes, "shared_bytes").handle)
         handle = ctypes.c_uint64()
         check(lib.gt_pool_new(device.handle, ctypes.byref(options), ctypes.byref(handle)))
         self.device = device
@@ -59,17 +69,19 @@ class Pool(Owned):
                  lasting: bool = False) -> Block:
         """Bytes that may be used on the stream at once. `lasting`: no restore touches them."""
         out = c.gt_block()
-        check(lib.gt_pool_allocate(self._handle, size, alignment, lasting, stream.handle,
+        check(lib.gt_pool_allocate(self._handle, size, alignment, lasting,
+                                   _wanted.thing(stream, Stream, "the stream").handle,
                                    ctypes.byref(out)))
         return Block(out.id, out.address, out.bytes)
 
     def free(self, block: Block) -> None:
         """The bytes may be another's."""
-        check(lib.gt_pool_free(self._handle, block.id))
+        check(lib.gt_pool_free(self._handle, _wanted.thing(block, Block, "the block").id))
 
     def use_on(self, block: Block, stream: Stream) -> None:
         """Work of `stream` uses the block, too."""
-        check(lib.gt_pool_use_on(self._handle, block.id, stream.handle))
+        check(lib.gt_pool_use_on(self._handle, _wanted.thing(block, Block, "the block").id,
+                                 _wanted.thing(stream, Stream, "the stream").handle))
 
     def take_checkpoint(self) -> c.gt_checkpoint:
         """Which blocks are live now. It copies nothing."""
@@ -79,11 +91,11 @@ class Pool(Owned):
 
     def restore(self, checkpoint: c.gt_checkpoint) -> None:
         """Goes back to it."""
-        check(lib.gt_pool_restore(self._handle, checkpoint))
+        check(lib.gt_pool_restore(self._handle, _checkpoint(checkpoint)))
 
     def drop_checkpoint(self, checkpoint: c.gt_checkpoint) -> None:
         """Forgets it."""
-        check(lib.gt_pool_drop_checkpoint(self._handle, checkpoint))
+        check(lib.gt_pool_drop_checkpoint(self._handle, _checkpoint(checkpoint)))
 
     @property
     def stats(self) -> PoolStats:
@@ -110,9 +122,9 @@ class Pool(Owned):
         """It comes back."""
         check(lib.gt_pool_wake(self._handle))
 
-    def write_snapshot(self, path: str) -> None:
+    def write_snapshot(self, path: AnyPath) -> None:
         """As `Tree.write_snapshot`."""
-        check(lib.gt_pool_write_snapshot(self._handle, path.encode()))
+        check(lib.gt_pool_write_snapshot(self._handle, _wanted.path(path, "the path")))
 
     def snapshot(self) -> Any:
         """As `Tree.snapshot`."""

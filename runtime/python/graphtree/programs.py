@@ -31,14 +31,16 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, List, NamedTuple, Optiona
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import array_of, integer
 from ._library import lib
 from .errors import check
-from .keys import FieldRule, Key, KeyField, Mode, Modes, rules_to_c
+from .keys import FieldRule, Key, KeyField, Mode, Modes, key_to_c, modes_to_c, rules_to_c
 from .program_bodies import Bodies, run_body_in_c, run_prepare_in_c
 from .slots import Slot, place_of, slot_array
 from .steps import Choice, Rooms, Step
-from .streams import Event, Stream
+from .streams import Event, Stream, stream_or_none
 from .tensors import Tensor
 from .trees import Pointer
 
@@ -76,26 +78,34 @@ class Program(Owned):
                  unseen_writes: bool = False, check_writes: bool = False) -> None:
         self.runtime = runtime
         self.name = name
-        self.slots = tuple(slots)
+        self.slots = _wanted.things(slots, Slot, "the slots")
         self.lane = lane
-        self.device = runtime.devices[device]
-        self.most_outputs: int = most_outputs
+        self.device = runtime.device_at(device)
+        self.most_outputs: int = integer(most_outputs, ctypes.c_uint32, "most_outputs")
         as_c, kept_slots = slot_array(self.slots)
         rules_in_c = rules_to_c(rules)
-        places = (ctypes.c_uint64 * max(len(dependencies), 1))(*(d.handle for d in dependencies))
-        words = (ctypes.c_char_p * max(len(needs), 1))(*(need.encode() for need in needs))
-        kept = (ctypes.c_uint32 * max(len(kept_outputs), 1))(*kept_outputs)
-        number = _callbacks.note(Bodies(self.device, self.slots, body, prepare, most_outputs))
+        places = array_of(ctypes.c_uint64, [one.handle for one in _wanted.things(
+            dependencies, Dependency, "the dependencies")], "dependencies")
+        needs = _wanted.row(needs, "needs")
+        words = (ctypes.c_char_p * max(len(needs), 1))(
+            *(_wanted.text(need, "one of needs") for need in needs))
+        kept = array_of(ctypes.c_uint32, _wanted.row(kept_outputs, "kept_outputs"),
+                        "kept_outputs")
         options = c.gt_program_options(
-            name=name.encode(), slots=as_c, slot_count=len(self.slots),
-            rules=ctypes.pointer(rules_in_c), body=run_body_in_c, context=number,
+            name=_wanted.text(name, "the program's name"), slots=as_c,
+            slot_count=len(self.slots), rules=ctypes.pointer(rules_in_c), body=run_body_in_c,
             destroy=_callbacks.forget, lane=lane, device=device, dependencies=places,
-            dependency_count=len(dependencies), tag=None if tag is None else tag.encode(),
-            needs=words, need_count=len(needs), kept_outputs=kept,
-            kept_output_count=len(kept_outputs), needs_commit=needs_commit,
-            tells_when_free=tells_when_free, unseen_writes=unseen_writes, check=check_writes)
+            dependency_count=len(dependencies), tag=_wanted.text_or_none(tag, "tag"), needs=words,
+            need_count=len(needs), kept_outputs=kept, kept_output_count=len(kept_outputs),
+            needs_commit=needs_commit, tells_when_free=tells_when_free,
+            unseen_writes=unseen_writes, check=check_writes)
+        _wanted.function(body, "the program's body")
         if prepare is not None:
+            _wanted.function(prepare, "prepare")
             options.prepare = run_prepare_in_c
+        number = _callbacks.note(Bodies(self.device, self.slots, body, prepare,
+                                        self.most_outputs))
+        options.context = number
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_program_new(runtime.handle, ctypes.byref(options), ctypes.byref(handle)))
@@ -104,7 +114,7 @@ class Program(Owned):
             raise
         del kept_slots  # the library has copied what it was given
         self.argument: Any = ctypes.c_void_p(handle.value)
-        self.rooms: Rooms = Rooms(most_outputs)
+        self.rooms: Rooms = Rooms(self.most_outputs)
         self._keys: Dict[Key, Any] = {}
         self._own(handle.value)
 
@@ -114,25 +124,28 @@ class Program(Owned):
         if known is None:
             if len(self._keys) >= 512:
                 self._keys.clear()
-            known = self._keys[key] = ctypes.byref(key.to_c())
+            known = self._keys[key] = ctypes.byref(key_to_c(key))
         return known
 
     def __repr__(self) -> str:
         return "<graphtree.Program %r of %d slots>" % (self.name, len(self.slots))
 
     def _stream(self, stream: Optional[Stream]) -> Stream:
-        return stream or self.runtime.stream_of(self.device)
+        if type(stream) is Stream:
+            return stream
+        return stream_or_none(stream) or self.runtime.stream_of(self.device)
 
     # ---- Shapes ----------------------------------------------------------------------------------
 
     def add_shapes(self, keys: Sequence[Key], mode: Mode = Mode.FULL) -> None:
         """All of them, or an error and none."""
-        array = (c.gt_key * max(len(keys), 1))(*(key.to_c() for key in keys))
+        array = (c.gt_key * max(len(keys), 1))(*(
+            key.to_c() for key in _wanted.things(keys, Key, "the keys")))
         check(lib.gt_program_add_shapes(self._handle, array, len(keys), mode))
 
     def exclude(self, key: Key, excluded: bool = True) -> None:
         """The shape serves no step; or serves again."""
-        as_c = key.to_c()
+        as_c = key_to_c(key)
         check(lib.gt_program_exclude(self._handle, ctypes.byref(as_c), excluded))
 
     def record(self, stream: Optional[Stream] = None) -> None:
@@ -161,7 +174,7 @@ class Program(Owned):
 
     def pointers(self, key: Key, address: int, size: int) -> List[Pointer]:
         """Where the recordings of a shape hold addresses in the range."""
-        as_c, within, count = key.to_c(), c.gt_range(address, size), ctypes.c_size_t()
+        as_c, within, count = key_to_c(key), c.gt_range.of(address, size), ctypes.c_size_t()
         check(lib.gt_program_pointers(self._handle, ctypes.byref(as_c), within, None, 0,
                                       ctypes.byref(count), None))
         places = (c.gt_pointer * max(count.value, 1))()
@@ -174,8 +187,8 @@ class Program(Owned):
 
     def choose(self, key: Key, allowed: Modes = Modes.ALL) -> Choice:
         """What a step would choose."""
-        as_c, found = key.to_c(), c.gt_choice()
-        check(lib.gt_program_choose(self._handle, ctypes.byref(as_c), allowed,
+        as_c, found = key_to_c(key), c.gt_choice()
+        check(lib.gt_program_choose(self._handle, ctypes.byref(as_c), modes_to_c(allowed),
                                     ctypes.byref(found)))
         return Choice.of(found)
 
@@ -186,7 +199,7 @@ class Program(Owned):
         options = None
         if forbidden or is_voted_down or continues:
             options = ctypes.byref(c.gt_step_options(
-                forbidden=forbidden, is_voted_down=is_voted_down, continues=continues))
+                forbidden=modes_to_c(forbidden), is_voted_down=is_voted_down, continues=continues))
         return Step(self, key, self._stream(stream), options)
 
     def run(self, key: Key, staged: Dict[Any, Any], stream: Optional[Stream] = None) -> Any:
@@ -200,8 +213,8 @@ class Program(Owned):
 
     def vote(self, key: Key, allowed: Modes, number: int) -> bytes:
         """This rank's vote, 16 bytes, for step `number`. The caller moves the votes of all."""
-        as_c, out = key.to_c(), c.gt_vote()
-        check(lib.gt_program_vote(self._handle, ctypes.byref(as_c), allowed, number,
+        as_c, out = key_to_c(key), c.gt_vote()
+        check(lib.gt_program_vote(self._handle, ctypes.byref(as_c), modes_to_c(allowed), number,
                                   ctypes.byref(out)))
         return bytes(out.bytes)
 
@@ -213,9 +226,9 @@ class Program(Owned):
             if len(vote) != 16:
                 raise ValueError("a vote of %d bytes; 16 are wanted" % len(vote))
             place.bytes[:] = vote
-        as_c, found = key.to_c(), c.gt_agreement()
-        check(lib.gt_program_agree(self._handle, ctypes.byref(as_c), allowed, number, array,
-                                   len(votes), ctypes.byref(found)))
+        as_c, found = key_to_c(key), c.gt_agreement()
+        check(lib.gt_program_agree(self._handle, ctypes.byref(as_c), modes_to_c(allowed), number,
+                                   array, len(votes), ctypes.byref(found)))
         sentence = lib.gt_vote_outcome_sentence(found.outcome).decode()
         return Agreement(found.outcome, sentence, found.rank, Modes(found.modes),
                          Key.of(found.key))
@@ -235,4 +248,4 @@ class Dependency(Owned):
 
     def move(self, address: int, size: int) -> None:
         """It has other memory now."""
-        check(lib.gt_dependency_move(self._handle, c.gt_range(address, size)))
+        check(lib.gt_dependency_move(self._handle, c.gt_range.of(address, size)))

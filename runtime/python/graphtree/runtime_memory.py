@@ -6,7 +6,10 @@ import ctypes
 from typing import TYPE_CHECKING, Optional, Tuple
 
 from . import _interface as c
+from . import _wanted
+from ._copying import Uncopied
 from ._handles import Owned
+from ._integers import integer
 from ._library import lib
 from .errors import check
 from .layouts import Layout
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from .runtimes import Runtime
 
 
-class TaggedMemory:
+class TaggedMemory(Uncopied):
     """Memory that leaves the device with its tag, and comes back under the same addresses. It stays
     until it is removed, or its runtime closed."""
 
@@ -28,8 +31,9 @@ class TaggedMemory:
     def __init__(self, runtime: Runtime, tag: str, name: str, size: int, device: int,
                  contents: Optional[Contents]) -> None:
         made = c.gt_tagged_memory(
-            tag=tag.encode(), name=name.encode(), bytes=size, device=device,
-            has_contents=contents is not None, contents=contents or Contents.DROP)
+            tag=_wanted.text(tag, "tag"), name=_wanted.text(name, "the memory's name"),
+            bytes=size, device=device, has_contents=contents is not None,
+            contents=contents or Contents.DROP)
         found = c.gt_range()
         check(lib.gt_runtime_add_memory(runtime.handle, ctypes.byref(made), ctypes.byref(found)))
         self.runtime = runtime
@@ -51,6 +55,7 @@ class TaggedMemory:
 
     def tensor(self, layout: Layout, offset_bytes: int = 0) -> Tensor:
         """A tensor that looks into it."""
+        offset_bytes = integer(offset_bytes, ctypes.c_int64, "offset_bytes")
         if offset_bytes < 0 or offset_bytes + layout.extent_bytes > self.size:
             raise ValueError("%r at byte %d lies beyond the %d bytes of '%s'"
                              % (layout, offset_bytes, self.size, self.name))
@@ -83,4 +88,5 @@ class Loan(Owned):
 
     def use_on(self, stream: Stream) -> None:
         """Work on this stream, too, uses the bytes."""
-        check(lib.gt_loan_use_on(self._handle, stream.handle))
+        check(lib.gt_loan_use_on(self._handle,
+                                 _wanted.thing(stream, Stream, "the stream").handle))

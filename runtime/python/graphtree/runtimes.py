@@ -12,8 +12,11 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import array_of
 from ._library import lib, text_of
+from ._wanted import AnyPath
 from .devices import Device
 from .errors import check
 from .keys import Key, Mode, Serving, ServingMode
@@ -23,7 +26,7 @@ from .programs import Dependency, Program
 from .reasons import Contents, RuntimeStats
 from .runtime_memory import Loan, TaggedMemory
 from .slots import Slot
-from .streams import Stream
+from .streams import Stream, stream_or_none
 from .trees import Tree
 
 _LOG: Any = dict(c.gt_runtime_options._fields_)["log"]
@@ -57,6 +60,10 @@ _log_in_c = _callbacks.immortal(_LOG(_log))
 _clock_in_c = _callbacks.immortal(_CLOCK(_clock))
 
 
+def _mode_to_c(mode: ServingMode) -> c.gt_serving_mode:
+    return _wanted.thing(mode, ServingMode, "the serving mode").to_c()
+
+
 class History(NamedTuple):
     """The steps of a lane that went well, and a digest of them in their order."""
 
@@ -78,21 +85,26 @@ class Runtime(Owned):
                  pool_bytes: int = 0, nodes: int = 0, executables: int = 0,
                  executable_bytes: int = 0, serving: Optional[ServingMode] = None,
                  no_recording_while_serving: bool = False, watch: bool = True,
-                 use_environment: bool = False, door: Optional[str] = None,
+                 use_environment: bool = False, door: Optional[AnyPath] = None,
                  log: Optional[Callable[[int, str], None]] = None,
                  clock_ns: Optional[Callable[[], int]] = None) -> None:
+        devices = _wanted.things(devices, Device, "the devices")
         made = c.gt_runtime_options(
             pool_bytes=pool_bytes, nodes=nodes, executables=executables,
             executable_bytes=executable_bytes,
             no_recording_while_serving=no_recording_while_serving, no_watch=not watch,
-            use_environment=use_environment, door=None if door is None else door.encode())
+            use_environment=use_environment, door=_wanted.path_or_none(door, "door"))
+        if serving is not None:
+            made.serving = ctypes.pointer(_mode_to_c(serving))
+        handles = array_of(ctypes.c_uint64, [one.handle for one in devices], "devices")
+        for given, word in ((log, "log"), (clock_ns, "clock_ns")):
+            if given is not None:
+                _wanted.function(given, word)
         numbers = []
         if tree is not None:
-            tree_in_c, warn = tree.to_c()
+            tree_in_c, warn = _wanted.thing(tree, TreeOptions, "the tree's options").to_c()
             numbers.append(warn)
             made.tree = ctypes.pointer(tree_in_c)
-        if serving is not None:
-            made.serving = ctypes.pointer(serving.to_c())
         if log is not None or clock_ns is not None:
             numbers.append(_callbacks.note((log, clock_ns)))
             made.context, made.destroy = numbers[-1], _callbacks.forget
@@ -100,7 +112,6 @@ class Runtime(Owned):
                 made.log = _log_in_c
             if clock_ns is not None:
                 made.clock_ns = _clock_in_c
-        handles = (ctypes.c_uint64 * max(len(devices), 1))(*(one.handle for one in devices))
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_runtime_new(handles, len(devices), ctypes.byref(made),
@@ -109,7 +120,7 @@ class Runtime(Owned):
             for number in numbers:
                 _callbacks.strike(number)
             raise
-        self.devices = tuple(devices)
+        self.devices = devices
         self._streams: Dict[Device, Stream] = {}
         self._own(handle.value)
 
@@ -118,6 +129,13 @@ class Runtime(Owned):
         super().close()
         for stream in self._streams.values():
             stream.close()
+
+    def device_at(self, place: int) -> Device:
+        """One of its devices, by its place among them."""
+        if isinstance(place, int) and 0 <= place < len(self.devices):
+            return self.devices[place]
+        raise ValueError("there is no device %r; the runtime has %d, from 0 on"
+                         % (place, len(self.devices)))
 
     def stream_of(self, device: Device) -> Stream:
         """Where steps run that name no stream: one of the runtime's own for each device."""
@@ -131,18 +149,19 @@ class Runtime(Owned):
                 **options: Any) -> Callable[[Callable[..., Any]], Program]:
         """Makes a program from a body: `body(on, *slots)` returns its outputs. Options are those of
         Program; the name is the body's own without another one."""
-        return lambda body: Program(self, name or str(getattr(body, "__name__", "program")), body,
-                                    slots, **options)
+        return lambda body: Program(
+            self, str(getattr(body, "__name__", "program")) if name is None else name, body, slots,
+            **options)
 
     def dependency(self, name: str, address: int = 0, size: int = 0) -> Dependency:
         """What recordings point to. With memory, it is one that a library keeps between calls."""
-        handle = ctypes.c_uint64()
+        handle, name_in_c = ctypes.c_uint64(), _wanted.text(name, "the dependency's name")
         if size:
-            check(lib.gt_dependency_new_workspace(self._handle, name.encode(),
-                                                  c.gt_range(address, size),
+            check(lib.gt_dependency_new_workspace(self._handle, name_in_c,
+                                                  c.gt_range.of(address, size),
                                                   ctypes.byref(handle)))
         else:
-            check(lib.gt_dependency_new(self._handle, name.encode(), ctypes.byref(handle)))
+            check(lib.gt_dependency_new(self._handle, name_in_c, ctypes.byref(handle)))
         return Dependency(self, handle.value)
 
     @property
@@ -155,7 +174,7 @@ class Runtime(Owned):
 
     @serving.setter
     def serving(self, mode: ServingMode) -> None:
-        check(lib.gt_runtime_set_serving(self._handle, ctypes.byref(mode.to_c())))
+        check(lib.gt_runtime_set_serving(self._handle, ctypes.byref(_mode_to_c(mode))))
 
     def tree(self, lane: int = 0, device: int = 0) -> Tree:
         """The tree of a lane, for what trees tell."""
@@ -191,7 +210,8 @@ class Runtime(Owned):
         check(lib.gt_runtime_uncommitted(self._handle, None, 0, ctypes.byref(count)))
         found = (c.gt_shape * max(count.value, 1))()
         check(lib.gt_runtime_uncommitted(self._handle, found, count.value, ctypes.byref(count)))
-        by_handle = {program.handle: program for program in programs}
+        by_handle = {program.handle: program
+                     for program in _wanted.things(programs, Program, "the programs")}
         return [Shape(by_handle[shape.program], Key.of(shape.key), Mode(shape.mode))
                 for shape in found[:count.value] if shape.program in by_handle]
 
@@ -208,12 +228,12 @@ class Runtime(Owned):
                  lanes: Sequence[int] = (), only: Sequence[Shape] = (),
                  ends_steps: bool = False) -> ProgressReport:
         """Records in an idle slot what steps have wanted most. Threads: the lanes'."""
-        numbers = (ctypes.c_uint32 * max(len(lanes), 1))(*lanes)
+        numbers = array_of(ctypes.c_uint32, _wanted.row(lanes, "lanes"), "lanes")
         options = c.gt_progress_options(
             budget_ns=budget_ns, lanes=numbers, lane_count=len(lanes), only=shapes_to_c(only),
             only_count=len(only), ends_steps=ends_steps)
         found = ProgressReport()
-        on = stream or self.stream_of(self.devices[0])
+        on = stream_or_none(stream) or self.stream_of(self.devices[0])
         check(lib.gt_runtime_progress(self._handle, on.handle, ctypes.byref(options),
                                       ctypes.byref(found)))
         return found
@@ -235,16 +255,16 @@ class Runtime(Owned):
 
     def park(self, tag: str, contents: Contents = Contents.KEEP) -> None:
         """What has the tag leaves the device: lanes and slots of programs, and memory."""
-        check(lib.gt_runtime_park(self._handle, tag.encode(), contents))
+        check(lib.gt_runtime_park(self._handle, _wanted.text(tag, "tag"), contents))
 
     def wake(self, tag: str) -> None:
         """It comes back."""
-        check(lib.gt_runtime_wake(self._handle, tag.encode()))
+        check(lib.gt_runtime_wake(self._handle, _wanted.text(tag, "tag")))
 
     def lend(self, size: int, stream: Optional[Stream] = None, *, lane: int = 0, device: int = 0,
              until_given_back: bool = False) -> Loan:
         """Idle memory of a lane, for work of the caller's beside its steps."""
-        on = stream or self.stream_of(self.devices[device])
+        on = stream_or_none(stream) or self.stream_of(self.device_at(device))
         return Loan(self, size, on, lane, device, until_given_back)
 
     # ---- What a runtime tells --------------------------------------------------------------------
@@ -252,7 +272,7 @@ class Runtime(Owned):
     def describe(self, what: int, program: Optional[str] = None, steps: int = 0,
                  trees: bool = True) -> str:
         """One of the texts of GT_EXPLAIN and on."""
-        options = c.gt_describe_options(program=None if program is None else program.encode(),
+        options = c.gt_describe_options(program=_wanted.text_or_none(program, "program"),
                                         steps=steps, no_trees=not trees)
         out = ctypes.c_uint64()
         check(lib.gt_runtime_describe(self._handle, what, ctypes.byref(options),
@@ -298,9 +318,9 @@ class Runtime(Owned):
         check(lib.gt_runtime_look(self._handle, ctypes.byref(found)))
         return found
 
-    def open_door(self, path: str) -> None:
+    def open_door(self, path: AnyPath) -> None:
         """A Unix socket at this path, for this user alone: `graphtree top PATH` looks in."""
-        check(lib.gt_runtime_open_door(self._handle, path.encode()))
+        check(lib.gt_runtime_open_door(self._handle, _wanted.path(path, "the path")))
 
     def close_door(self) -> None:
         """Nobody looks in any more."""

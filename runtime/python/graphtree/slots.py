@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import dataclasses
-from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, NamedTuple, Optional, Sequence, Tuple, Union
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._foreign import CPU, CUDA_HOST, look
 from ._host_arrays import host_array
 from .keys import Key, KeyField, Pad
-from .layouts import AnyDType, Layout, dtype_of, numbers
+from .layouts import AnyDType, DType, Layout, dtype_of, numbers
 from .parameters import argument_value
 from .tensors import Tensor
 
@@ -38,12 +39,16 @@ class Slot:
 
     def to_c(self, place: int) -> Tuple[c.gt_slot, Any]:
         """As the C interface has it, and what it points to."""
+        if not hasattr(self.sizes, "__iter__"):
+            raise _wanted.wrong_type(self.sizes, "sizes", "a row of integers")
         sizes = numbers(self.sizes)
         made = c.gt_slot(
-            name=self.name.encode(), dtype=dtype_of(self.dtype), rank=len(self.sizes),
-            sizes=sizes, rows=self.rows, axis=self.axis, extra_rows=self.extra_rows, pad=self.pad,
-            may_be_left_out=self.may_be_left_out, pad_value=self.pad_value)
+            name=_wanted.text(self.name, "a slot's name"), dtype=dtype_of(self.dtype),
+            rank=len(self.sizes), sizes=sizes, rows=self.rows, axis=self.axis,
+            extra_rows=self.extra_rows, pad=self.pad, may_be_left_out=self.may_be_left_out,
+            pad_value=self.pad_value)
         if self.fill is not None:
+            _wanted.function(self.fill, "fill")
             made.fill = _fill_in_c(place)
         return made, sizes
 
@@ -102,9 +107,20 @@ def _rows(address: int, layout: Layout, on_device: bool, keeps: Any, slot: Slot)
     return Rows(c.gt_rows(layout.dtype, on_device, address, count, 0, 0), keeps)
 
 
+def as_double(number: Union[int, float], slot: Slot) -> Union[int, float]:
+    """The number that all elements of a slot are to have. It goes to C as a double, which holds
+    fewer integers than an i64."""
+    if isinstance(number, int) and not -2**53 <= number <= 2**53 \
+            and -2**63 <= number < 2**63 and int(float(number)) != number \
+            and dtype_of(slot.dtype) is DType.I64:
+        raise OverflowError("slot '%s' is staged with %d, which is not exactly a double: stage a "
+                            "row of it" % (slot.name, number))
+    return number
+
+
 def place_of(slots: Sequence[Slot], slot: Any) -> int:
     """The place of a slot that is named, or numbered."""
-    if isinstance(slot, int):
+    if isinstance(slot, int) and 0 <= slot < len(slots):
         return slot
     for place, known in enumerate(slots):
         if known.name == slot:

@@ -13,7 +13,7 @@ from .keys import Key, KeyField
 from .layouts import dtype_of
 from .parameters import argument_value
 from .reasons import why_name
-from .slots import Slot, place_of, rows_of
+from .slots import Slot, as_double, place_of, rows_of
 from .streams import Stream
 from .tensors import Tensor, from_value
 
@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 
 _begin_step = untyped("gt_step_begin")
 _run_step = untyped("gt_step_run")
+_stage = untyped("gt_step_stage")
+# The place of a slot is one that there is.
+_stage_number = lib.gt_step_stage_number.unchecked
+_stage_value = lib.gt_step_stage_value.unchecked
 
 
 class Room:
@@ -97,13 +101,16 @@ class Step(Owned):
         they are until the step's first op), or a tensor that a tree made."""
         place = place_of(self.program.slots, slot)
         if isinstance(data, (int, float)):
-            check(lib.gt_step_stage_number(self._handle, place, data))
+            known = self.program.slots[place]
+            check(_stage_number(self._handle, place, as_double(data, known)))
         elif type(data) is Tensor and data.is_made_by_a_tree:
-            check(lib.gt_step_stage_value(self._handle, place,
-                                          ctypes.byref(argument_value(data, "the tensor"))))
+            check(_stage_value(self._handle, place,
+                               ctypes.byref(argument_value(data, "the tensor"))))
         else:
             rows = rows_of(data, self.program.slots[place])
-            check(lib.gt_step_stage(self._handle, place, ctypes.byref(rows.rows)))
+            error = _stage(self._argument, ctypes.c_uint32(place), ctypes.byref(rows.rows))
+            if error:
+                check(error)
             if rows.rows.on_device:
                 self._staged.append(rows)  # read by the step's first op
 

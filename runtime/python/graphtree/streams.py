@@ -16,8 +16,10 @@ import threading
 from typing import TYPE_CHECKING, Any, Callable, List, Optional, Sequence, Union
 
 from . import _interface as c
+from . import _wanted
 from ._callbacks import find, host_failures, immortal, note, raise_host_failure, strike
 from ._handles import Owned, Rank
+from ._integers import element, integer
 from ._library import lib
 from .errors import BadHandle, check
 
@@ -81,11 +83,12 @@ class Stream(Owned):
 
     def __init__(self, device: Device, native: Any = None) -> None:
         handle = ctypes.c_uint64()
+        _check_device(device)
         if native is None:
             check(lib.gt_stream_new(device.handle, ctypes.byref(handle)))
         else:
-            check(lib.gt_stream_adopt(device.handle, native_of(native) or None,
-                                      ctypes.byref(handle)))
+            number = integer(native_of(native), ctypes.c_uint64, "a stream's number")
+            check(lib.gt_stream_adopt(device.handle, number or None, ctypes.byref(handle)))
         self.device = device
         # What calls pass, made once.
         self._argument = ctypes.c_void_p(handle.value)
@@ -146,6 +149,8 @@ class Stream(Owned):
                block: Sequence[int] = (1,), shared_bytes: int = 0,
                programmatic: bool = False) -> None:
         """Launches a kernel. Arguments as in `Launcher.launch`."""
+        if not hasattr(kernel, "call"):
+            raise _wanted.wrong_type(kernel, "the kernel", "a graphtree.Kernel")
         call = kernel.call(arguments, grid, block, shared_bytes, programmatic)
         check(lib.gt_stream_launch(self._handle, kernel.handle, ctypes.byref(call.shape), call.args,
                                    call.given))
@@ -154,6 +159,8 @@ class Stream(Owned):
     def copy(self, target: Union[int, Tensor], source: Union[int, Tensor],
              size: Optional[int] = None) -> None:
         """Copies bytes: between tensors of equal layouts, or `size` bytes between addresses."""
+        _check_place(target, "the target")
+        _check_place(source, "the source")
         if size is None:
             size = _whole(target, source)
         if not isinstance(target, int):
@@ -164,10 +171,15 @@ class Stream(Owned):
     def fill(self, target: Union[int, Tensor], value: int, width: int = 1,
              count: Optional[int] = None) -> None:
         """Fills with `count` elements of `width` bytes (1, 2 or 4): all of a tensor without it."""
+        _check_place(target, "the target")
+        value = element(value, width)
         if count is None:
             if isinstance(target, int):
                 raise TypeError("fill(address, ...) needs a count")
-            count = target.layout.extent_bytes // width
+            count, left = divmod(target.layout.extent_bytes, width)
+            if left:
+                raise ValueError("a fill of %d bytes, which are no elements of %d bytes"
+                                 % (target.layout.extent_bytes, width))
         if not isinstance(target, int):
             target.check_writable("the target")
         check(lib.gt_stream_fill(self._handle, _address(target), value, width, count))
@@ -176,7 +188,7 @@ class Stream(Owned):
     def call_host(self, function: Callable[[], None]) -> None:
         """Calls `function` in the stream's order, on a thread of the device's. It must not call the
         device. What it raises, the next wait for the device raises."""
-        number = note(function)
+        number = note(_wanted.function(function, "the function"))
         try:
             check(lib.gt_stream_call_host(self._handle, _call_once_in_c, number))
         except BaseException:
@@ -185,15 +197,15 @@ class Stream(Owned):
 
     def record(self, event: Event) -> None:
         """The event comes after all work so far."""
-        check(lib.gt_stream_record(self._handle, event.handle))
+        check(lib.gt_stream_record(self._handle, _event(event)))
 
     def record_external(self, event: Event) -> None:
         """The same; while a capture is open, an op that sets the event in every launch."""
-        check(lib.gt_stream_record_external(self._handle, event.handle))
+        check(lib.gt_stream_record_external(self._handle, _event(event)))
 
     def wait(self, event: Event) -> None:
         """Work from here on comes after the event."""
-        check(lib.gt_stream_wait(self._handle, event.handle))
+        check(lib.gt_stream_wait(self._handle, _event(event)))
 
     @property
     def is_done(self) -> bool:
@@ -238,6 +250,21 @@ def somebodys(arguments: Sequence[Any]) -> List[Any]:
     return found
 
 
+def _check_device(device: Any) -> None:
+    from .devices import Device  # the import is late, as that module needs this one
+    _wanted.thing(device, Device, "the device")
+
+
+def stream_or_none(stream: Any) -> Optional[Stream]:
+    """What a caller names as the stream, or None, for whichever is meant then."""
+    return None if stream is None else _wanted.thing(stream, Stream, "the stream")
+
+
+def _check_place(place: Any, what: str) -> None:
+    if not isinstance(place, int) and not hasattr(place, "layout"):
+        raise _wanted.wrong_type(place, what, "a graphtree.Tensor or an address")
+
+
 def _address(place: Union[int, Tensor]) -> int:
     if isinstance(place, int):
         return place
@@ -260,6 +287,7 @@ class Event(Owned):
 
     def __init__(self, device: Device, timing: bool = False) -> None:
         handle = ctypes.c_uint64()
+        _check_device(device)
         check(lib.gt_event_new(device.handle, timing, ctypes.byref(handle)))
         self.device = device
         self._own(handle.value)
@@ -287,8 +315,13 @@ class Event(Owned):
     def elapsed_ns(self, start: Event) -> float:
         """Nanoseconds since `start`, another event with timing."""
         out = ctypes.c_double()
-        check(lib.gt_event_elapsed(start.handle, self._handle, ctypes.byref(out)))
+        first = _wanted.thing(start, Event, "start")
+        check(lib.gt_event_elapsed(first.handle, self._handle, ctypes.byref(out)))
         return out.value
+
+
+def _event(event: Any) -> int:
+    return _wanted.thing(event, Event, "the event").handle
 
 
 class HeldInputs:

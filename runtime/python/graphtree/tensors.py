@@ -16,10 +16,13 @@ from typing import Any, List, Optional, Sequence, Tuple
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
+from ._copying import Uncopied, refuse_copy
+from ._integers import integer
 from ._library import lib, text_of
 from .errors import BadHandle, check
 from .layouts import DType, Layout, layout_at, numbers
-from .streams import Stream
+from .streams import Stream, stream_or_none
 
 _release = lib.gt_release
 _new = object.__new__
@@ -165,11 +168,19 @@ class Tensor:
         check(lib.gt_value_copy(ctypes.byref(self.value()), ctypes.byref(out)))
         return Tensor.of_value(out, self._origin)
 
+    def __copy__(self) -> Tensor:
+        return self.copy_handle()
+
+    def __reduce__(self) -> Any:
+        raise refuse_copy(self, ". copy_handle() is another handle of the same bytes, and tolist() "
+                          "and tobytes() are what they hold")
+
     def view(self, sizes: Sequence[int], dtype: Any = None, offset_bytes: int = 0,
              strides: Optional[Sequence[int]] = None) -> Tensor:
         """Another look at the same bytes, which has to stay inside of them."""
         layout = Layout(self.dtype if dtype is None else dtype, sizes, strides)
         if not self._storage:
+            offset_bytes = integer(offset_bytes, ctypes.c_int64, "offset_bytes")
             end = offset_bytes + layout.extent_bytes
             if offset_bytes < 0 or end > self.size_bytes:
                 raise ValueError("a view to byte %d of a tensor of %d bytes"
@@ -193,7 +204,7 @@ class Tensor:
         tensor with gaps comes with them."""
         self.check()
         target = ctypes.create_string_buffer(max(self.size_bytes, 1))
-        on = stream or self.made_on or self._own_stream()
+        on = stream_or_none(stream) or self.made_on or self._own_stream()
         on.copy(ctypes.addressof(target), self._address, self.size_bytes)
         on.synchronize()
         return target.raw[:self.size_bytes]
@@ -260,7 +271,7 @@ class Given:
         self.tensor = tensor
 
 
-class Opaque:
+class Opaque(Uncopied):
     """An object that functions are handed and no kernel reads.
 
     Without a version it is never compared; else the version is part of a call's key. A body gets
@@ -270,10 +281,11 @@ class Opaque:
     __slots__ = ("thing", "version", "_kind", "_storage", "_word")
 
     def __init__(self, thing: Any, version: Optional[int] = None) -> None:
-        number = _callbacks.note(thing)
-        out = c.gt_value()
-        known = None if version is None else ctypes.byref(ctypes.c_uint64(version))
         self._storage = 0
+        out, known = c.gt_value(), None
+        if version is not None:
+            known = ctypes.byref(ctypes.c_uint64(integer(version, ctypes.c_uint64, "version")))
+        number = _callbacks.note(thing)
         try:
             check(lib.gt_opaque_new(number, _callbacks.forget, known, ctypes.byref(out)))
         except BaseException:
@@ -315,6 +327,13 @@ def from_value(value: c.gt_value, origin: Any) -> Any:
         lib.gt_release(lib.gt_release(value.storage))
         return thing
     return None
+
+
+def integer_value(given: int) -> c.gt_value:
+    """The value of an integer, which goes into functions and comes out of them."""
+    if not -2**63 <= given < 2**63:
+        raise ValueError("%d is no integer of 64 bits" % given)
+    return c.gt_value(c.GT_INTEGER, 0, 0, given & 0xFFFFFFFFFFFFFFFF, 0)
 
 
 def sizes_array(sizes: Sequence[int]) -> Tuple[int, Any]:

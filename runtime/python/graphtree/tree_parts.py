@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned
 from ._library import lib
 from .errors import check
@@ -77,15 +78,17 @@ class Workspace(Owned):
     as it was are made again. It is the tree's until that is closed."""
 
     def __init__(self, tree: Tree, name: str, memory: Range) -> None:
+        from .trees import Tree  # the import is late, as that module needs this one
         handle = ctypes.c_uint64()
-        check(lib.gt_workspace_new(tree.handle, name.encode(), c.gt_range(*memory),
-                                   ctypes.byref(handle)))
+        check(lib.gt_workspace_new(_wanted.thing(tree, Tree, "the tree").handle,
+                                   _wanted.text(name, "the workspace's name"),
+                                   c.gt_range.of(*memory), ctypes.byref(handle)))
         self.tree = tree
         self._own(handle.value)
 
     def move(self, memory: Range) -> None:
         """The library has other memory now."""
-        check(lib.gt_workspace_move(self._handle, c.gt_range(*memory)))
+        check(lib.gt_workspace_move(self._handle, c.gt_range.of(*memory)))
 
     def touch(self) -> None:
         """What is there is another thing now."""
@@ -135,7 +138,9 @@ class Observer(Owned):
     What it raises, the next wait for the device raises."""
 
     def __init__(self, tree: Tree, saw: Callable[[GraphEvent], None]) -> None:
-        number, handle = _callbacks.note(saw), ctypes.c_uint64()
+        from .trees import Tree  # the import is late, as that module needs this one
+        _wanted.thing(tree, Tree, "the tree")
+        number, handle = _callbacks.note(_wanted.function(saw, "the observer")), ctypes.c_uint64()
         try:
             check(lib.gt_tree_observe(tree.handle, _saw_in_c, number, _callbacks.forget,
                                       ctypes.byref(handle)))

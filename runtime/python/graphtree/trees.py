@@ -32,19 +32,27 @@ from typing import Any, Callable, List, NamedTuple, Optional, Union, overload
 
 from . import _callbacks
 from . import _interface as c
+from . import _wanted
 from ._handles import Owned, Rank
+from ._integers import integer
 from ._library import lib, text_of, untyped
 from ._snapshots import read_snapshot
+from ._wanted import AnyPath
 from .devices import Device
 from .errors import check
 from .functions import Function, input_names
 from .options import FunctionOptions, TreeOptions
 from .reasons import Contents, LastCall, PoolStats, Route, TreeStats, reason_name
-from .streams import Stream
+from .streams import Stream, stream_or_none
 from .tensors import Tensor
 from .tree_parts import GraphEvent, Observer
 
 _begin_step = untyped("gt_tree_begin_step")
+
+
+def _native(stream: int) -> Optional[int]:
+    """The number of a cudaStream_t, as C takes it."""
+    return integer(stream, ctypes.c_uint64, "native") or None
 
 
 class Pointer(NamedTuple):
@@ -70,9 +78,13 @@ class Tree(Owned):
     def __init__(self, device: Device, stream: Optional[Stream] = None,
                  options: Optional[TreeOptions] = None, **named: Any) -> None:
         """`stream`: where calls run that name none; without it, one of the tree's own."""
+        _wanted.thing(device, Device, "the device")
         if options is not None and named:
             raise TypeError("options come as TreeOptions, or by name, and not both")
-        made, number = (options or TreeOptions(**named)).to_c()
+        if options is None:
+            options = TreeOptions(**named)
+        stream = stream_or_none(stream)
+        made, number = _wanted.thing(options, TreeOptions, "the options").to_c()
         handle = ctypes.c_uint64()
         try:
             check(lib.gt_tree_new(device.handle, ctypes.byref(made), ctypes.byref(handle)))
@@ -123,9 +135,10 @@ class Tree(Owned):
 
     def _register(self, body: Callable[..., Any], name: Optional[str],
                   options: FunctionOptions) -> Function:
-        made, keeps = options.to_c(input_names(body))
-        function = Function(self, body, name or str(getattr(body, "__name__", "function")), made,
-                            options.most_outputs)
+        made, keeps = options.to_c(input_names(_wanted.function(body, "the function's body")))
+        if name is None:
+            name = str(getattr(body, "__name__", "function"))
+        function = Function(self, body, name, made, options.most_outputs)
         del keeps  # the library has copied what they are
         return function
 
@@ -203,7 +216,7 @@ class Tree(Owned):
 
     def pointers(self, recording: int, address: int, size: int) -> List[Pointer]:
         """Where a recording holds addresses in the range."""
-        within, count = c.gt_range(address, size), ctypes.c_size_t()
+        within, count = c.gt_range.of(address, size), ctypes.c_size_t()
         check(lib.gt_recording_pointers(self._handle, recording, within, None, 0,
                                         ctypes.byref(count), None))
         places = (c.gt_pointer * max(count.value, 1))()
@@ -212,10 +225,10 @@ class Tree(Owned):
         return [Pointer(place.recording, place.address, place.op, place.argument, place.byte)
                 for place in places[:count.value]]
 
-    def write_snapshot(self, path: str) -> None:
+    def write_snapshot(self, path: AnyPath) -> None:
         """The tree's memory as a file for `graphtree memory` and PyTorch's viewers; its ending
         chooses the form: .pickle, .json or .sqlite."""
-        check(lib.gt_tree_write_snapshot(self._handle, path.encode()))
+        check(lib.gt_tree_write_snapshot(self._handle, _wanted.path(path, "the path")))
 
     def snapshot(self) -> Any:
         """The tree's memory, as dicts and lists: what PyTorch's memory snapshots are."""
@@ -238,12 +251,14 @@ class Tree(Owned):
     def made(self, tensor: Tensor) -> bool:
         """Whether a function of this tree made the tensor."""
         out = ctypes.c_int32()
-        check(lib.gt_tree_made(self._handle, ctypes.byref(tensor.value()), ctypes.byref(out)))
+        given = _wanted.thing(tensor, Tensor, "the tensor")
+        check(lib.gt_tree_made(self._handle, ctypes.byref(given.value()), ctypes.byref(out)))
         return bool(out.value)
 
     def check_may_read(self, tensor: Tensor) -> None:
         """Raises if work of the tree's device may not read the tensor now."""
-        check(lib.gt_tree_may_read(self._handle, ctypes.byref(tensor.value())))
+        given = _wanted.thing(tensor, Tensor, "the tensor")
+        check(lib.gt_tree_may_read(self._handle, ctypes.byref(given.value())))
 
     def observe(self, saw: Callable[[GraphEvent], None]) -> Observer:
         """`saw` is told what becomes of the tree's graphs, until the observer is closed."""
@@ -259,7 +274,8 @@ class Tree(Owned):
         """Unmaps what nobody uses, and gives recordings up, until the tree has so many bytes less.
         Returns how many were unmapped."""
         out = ctypes.c_uint64()
-        check(lib.gt_tree_give_memory(self._handle, size, for_whom.encode(), ctypes.byref(out)))
+        check(lib.gt_tree_give_memory(self._handle, size, _wanted.text(for_whom, "for_whom"),
+                                      ctypes.byref(out)))
         return out.value
 
     def trim(self, goal_bytes: int = 0) -> int:
@@ -284,16 +300,16 @@ class Tree(Owned):
         """Memory for an allocator of foreign code that runs inside bodies, on the stream with that
         number: a recording may go on using it. Returns its address."""
         out = ctypes.c_uint64()
-        check(lib.gt_foreign_allocate(self._handle, size, native or None, ctypes.byref(out)))
+        check(lib.gt_foreign_allocate(self._handle, size, _native(native), ctypes.byref(out)))
         return out.value
 
     def foreign_give_back(self, address: int, native: int) -> None:
         """Gives it back."""
-        check(lib.gt_foreign_give_back(self._handle, address, native or None))
+        check(lib.gt_foreign_give_back(self._handle, address, _native(native)))
 
     def foreign_use_on(self, address: int, native: int) -> None:
         """Another stream uses it, too."""
-        check(lib.gt_foreign_use_on(self._handle, address, native or None))
+        check(lib.gt_foreign_use_on(self._handle, address, _native(native)))
 
     def install_allocator(self, device: int) -> None:
         """The library's gt_foreign_malloc, _free and _record_stream take from this tree for GPU

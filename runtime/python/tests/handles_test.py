@@ -1,6 +1,8 @@
 """Handles: closed, closed twice, used afterwards, dropped in any order, of another kind; errors."""
 
+import copy
 import gc
+import pickle
 import subprocess
 import sys
 import unittest
@@ -120,6 +122,80 @@ class ClosingTest(HostTest):
         self.assertEqual(len(self.device._dropped), 1)
         self.words(3)
         self.assertEqual(self.device._dropped, [])
+
+
+class CopyingTest(HostTest):
+    """A handle has one owner."""
+
+    def owners(self):
+        """One of each kind that can be had without a body, by its class."""
+        tree, runtime = graphtree.Tree(self.device), graphtree.Runtime([self.device])
+        self.addCleanup(gc.collect)
+        self.stream.begin_capture()
+        graph = self.stream.end_capture()
+        yield from (
+            self.device, self.stream, self.add, tree, runtime, graph, graph.instantiate(),
+            self.device.event(), self.device.memory(64), graphtree.Pool(self.device),
+            graphtree.Budget(), graphtree.SharedBytes(1), graphtree.Generator(1),
+            graphtree.Opaque("thing"), tree.function(lambda on: None, name="nothing"),
+            tree.observe(lambda event: None),
+            graphtree.Workspace(tree, "scratch", graphtree.Range(0, 0)),
+            runtime.program(name="nothing")(lambda on: None), runtime.dependency("weights"),
+            runtime.plan(), runtime.add_memory("tag", "name", 64))
+
+    def test_owners_are_neither_copied_nor_pickled(self):
+        for owner in self.owners():
+            for made in (copy.copy, copy.deepcopy, pickle.dumps):
+                with self.subTest(type(owner).__name__, by=made.__name__):
+                    with self.assertRaisesRegex(
+                            TypeError, "a graphtree.%s .* of this process: it can be neither "
+                            "copied nor pickled" % type(owner).__name__):
+                        made(owner)
+
+    def test_what_a_class_of_ones_own_says_holds(self):
+        class Remade(graphtree.Generator):
+            def __reduce__(self):
+                return Remade, (self.position[0],)
+
+        again = copy.copy(Remade(7))
+        self.assertEqual(again.position, (7, 0))
+
+    def test_a_tensor_of_a_memory_is_copied_as_a_handle(self):
+        x = self.words(5)
+        other = copy.copy(x)
+        self.assertEqual(other.address, x.address)
+        x.close()
+        self.assertEqual(other.tolist(self.stream), [5] * 16)
+        self.assertTrue(copy.copy(x).closed)
+
+    def test_a_tensor_of_a_tree_is_copied_as_a_handle(self):
+        tree = graphtree.Tree(self.device)
+        made = tree.function(lambda on, x: on.empty_like(x), name="make")(self.words(1))
+        other = copy.copy(made)
+        self.assertEqual(other.address, made.address)
+        made.close()
+        other.check()
+        self.assertEqual(tree.stats.live_blocks, 1)
+        del other
+        self.assertEqual(tree.stats.live_blocks, 0)
+        tree.close()
+
+    def test_the_bytes_of_a_tensor_are_not_copied_unasked(self):
+        x = self.words(5)
+        for made in (copy.deepcopy, pickle.dumps):
+            for thing in (x, x.give(), [x]):
+                with self.assertRaisesRegex(TypeError, r"copy_handle\(\).*tolist\(\)"):
+                    made(thing)
+        theirs = self.device.as_tensor(Theirs(x))
+        with self.assertRaises(TypeError):
+            copy.copy(theirs._origin)
+
+
+class Theirs:
+    """Somebody's array where a tensor lies."""
+
+    def __init__(self, tensor):
+        self.__array_interface__ = tensor.__array_interface__
 
 
 class ErrorTest(HostTest):

@@ -342,6 +342,22 @@ class FailureTest(TreeTest):
         self.assertIn("body", lines)
         del trace, caught
 
+    def test_an_input_that_is_kept(self):
+        kept = []
+
+        @self.tree.function
+        def keeps(on, x, y):
+            kept.extend([x, y])
+
+        made = self.add_three(self.words(1))
+        x = self.words(2)
+        keeps(x, made)
+        callers, trees = kept
+        self.assertEqual(callers.tolist(), [2] * WORDS, "the caller's memory, which is there")
+        with self.assertRaises(graphtree.BadHandle):
+            trees.tolist()
+        del kept[:], callers, trees, made
+
     def test_a_launcher_that_is_kept(self):
         kept = []
 

@@ -69,6 +69,16 @@ class StepTest(ProgramTest):
         self.assertEqual(self.runtime.stats.steps, 10)
         self.assertEqual(self.runtime.stats.by_why, {"hit": 3, "cover": 7})
 
+    def test_all_modes_but_one(self):
+        self.record(4)
+        self.assertEqual(self.decode.choose(Key(tokens=4), ~Modes.SEGMENTED).why, "hit")
+        self.assertNotEqual(self.decode.choose(Key(tokens=4), ~Modes.FULL).why, "hit")
+        with self.decode.step(Key(tokens=4), forbidden=~Modes.FULL) as step:
+            self.assertEqual(step.choice.why, "hit")
+        votes = [self.decode.vote(Key(tokens=4), ~Modes.SEGMENTED, 1)]
+        self.assertEqual(self.decode.agree(Key(tokens=4), ~Modes.SEGMENTED, 1, votes).modes,
+                         Modes.FULL)
+
     def test_what_slots_are_staged_with(self):
         import array
         self.record(4)

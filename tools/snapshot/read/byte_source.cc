@@ -37,7 +37,7 @@ absl::StatusOr<ByteSource> ByteSource::Open(const std::string& path) {
   struct stat about;
   if (fstat(source.file_, &about) == 0) {
     if (S_ISDIR(about.st_mode)) {
-      return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a snapshot file"));
+      return absl::InvalidArgumentError(absl::StrCat(path, " is a folder, not a file"));
     }
     if (S_ISREG(about.st_mode)) source.total_ = static_cast<uint64_t>(about.st_size);
   }
@@ -57,6 +57,8 @@ ByteSource::ByteSource(ByteSource&& other) noexcept
     : file_(std::exchange(other.file_, -1)),
       owns_file_(std::exchange(other.owns_file_, false)),
       at_end_(other.at_end_),
+      may_be_gzip_(other.may_be_gzip_),
+      gunzip_(std::move(other.gunzip_)),
       total_(other.total_),
       window_offset_(other.window_offset_),
       window_(std::move(other.window_)),
@@ -69,6 +71,32 @@ ByteSource::~ByteSource() {
   if (owns_file_) close(file_);
 }
 
+absl::StatusOr<size_t> ByteSource::ReadPlain(char* to, size_t size) {
+  ssize_t got;
+  do {
+    got = read(file_, to, size);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) return absl::UnavailableError(std::strerror(errno));
+  return static_cast<size_t>(got);
+}
+
+absl::StatusOr<size_t> ByteSource::ReadSome(char* to, size_t size) {
+  if (gunzip_ != nullptr) return gunzip_->Read(to, size);
+  auto got = ReadPlain(to, size);
+  if (!may_be_gzip_ || !got.ok()) return got;
+  may_be_gzip_ = false;
+  // A pipe may give one byte at first.
+  if (*got == 1) {
+    const auto more = ReadPlain(to + 1, size - 1);
+    if (!more.ok()) return more;
+    *got += *more;
+  }
+  if (!Gunzip::Fits({to, *got})) return got;
+  gunzip_ = std::make_unique<Gunzip>(file_, absl::string_view(to, *got));
+  total_ = 0;
+  return gunzip_->Read(to, size);
+}
+
 absl::Status ByteSource::Fill(const char*& p, uint64_t wanted) {
   if (at_end_) return absl::OkStatus();
   const size_t tail = end_ - p;
@@ -79,18 +107,14 @@ absl::Status ByteSource::Fill(const char*& p, uint64_t wanted) {
   absl::Status status;
   while (filled < wanted && !at_end_) {
     if (filled == window_.size()) window_.Resize(2 * window_.size(), 0);
-    const ssize_t got = read(file_, window_.data() + filled, window_.size() - filled);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      status = absl::UnavailableError(
-          absl::StrCat("reading ", name_, " failed at byte ", window_offset_ + filled, ": ",
-                       std::strerror(errno)));
+    const auto got = ReadSome(window_.data() + filled, window_.size() - filled);
+    if (!got.ok()) {
+      status = absl::Status(got.status().code(),
+                            absl::StrCat("reading ", name_, " failed at byte ",
+                                         window_offset_ + filled, ": ", got.status().message()));
     }
-    if (got <= 0) {
-      at_end_ = true;
-    } else {
-      filled += static_cast<size_t>(got);
-    }
+    at_end_ = !got.ok() || *got == 0;
+    if (!at_end_) filled += *got;
   }
   begin_ = p = window_.data();
   end_ = begin_ + filled;

@@ -15,12 +15,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "allocator/snapshot/growing_array.h"
+#include "tools/snapshot/read/gunzip.h"
 
 namespace graphtree::snapshot {
 
@@ -39,6 +41,8 @@ class ByteSource {
   ~ByteSource();
 
   void set_progress(Progress progress) { progress_ = std::move(progress); }
+  // A file that gzip has compressed is read as what it stands for. Before the first Fill.
+  void UnpackGzip() { may_be_gzip_ = true; }
 
   const char* begin() const { return begin_; }
   const char* end() const { return end_; }
@@ -55,10 +59,14 @@ class ByteSource {
 
  private:
   ByteSource() = default;
+  absl::StatusOr<size_t> ReadSome(char* to, size_t size);
+  absl::StatusOr<size_t> ReadPlain(char* to, size_t size);
 
   int file_ = -1;
   bool owns_file_ = false;
   bool at_end_ = true;
+  bool may_be_gzip_ = false;  // that is seen at the first bytes
+  std::unique_ptr<Gunzip> gunzip_;
   uint64_t total_ = 0;
   uint64_t window_offset_ = 0;  // of begin_
   GrowingArray<char> window_;
