@@ -114,12 +114,13 @@ class Foreign(Uncopied):
         self._managed = managed
 
     def __del__(self, _call: Any = DELETER) -> None:
-        device = self.device
-        if self.may_be_in_use and device is not None and not device.closed:
-            last = Foreign(self.owner, self.home, self._deleter, self._managed)
-            self._deleter = None
-            device.hold_for_work([last])
-            return
+        if self.may_be_in_use:
+            device = self.device
+            if device is not None and not device.closed:
+                last = Foreign(self.owner, self.home, self._deleter, self._managed)
+                self._deleter = None
+                device.hold_for_work([last])
+                return
         if self._deleter:
             _call(self._deleter)(self._managed)
 
