@@ -90,9 +90,14 @@ USED, USED_VERSIONED = b"used_dltensor", b"used_dltensor_versioned"
 
 
 class Foreign(Uncopied):
-    """Keeps memory of somebody else's, and tells where it lies."""
+    """Keeps memory of somebody else's, and tells where it lies.
 
-    __slots__ = ("owner", "home", "device", "is_read_only", "_closed", "_deleter", "_managed")
+    Work may use it when its last tensor goes, since calls ask nothing of such tensors: then the
+    device's streams hold it until they are done.
+    """
+
+    __slots__ = ("owner", "home", "device", "is_read_only", "may_be_in_use", "_closed", "_deleter",
+                 "_managed")
 
     closed = False
     is_somebodys = True
@@ -104,10 +109,18 @@ class Foreign(Uncopied):
         self._closed = is_read_only  # calls look again at what must not be written
         self.home = home
         self.device: Optional[Device] = None
+        self.may_be_in_use = False
         self._deleter = deleter
         self._managed = managed
 
     def __del__(self, _call: Any = DELETER) -> None:
+        if self.may_be_in_use:
+            device = self.device
+            if device is not None and not device.closed:
+                last = Foreign(self.owner, self.home, self._deleter, self._managed)
+                self._deleter = None
+                device.hold_for_work([last])
+                return
         if self._deleter:
             _call(self._deleter)(self._managed)
 

@@ -126,6 +126,18 @@ class Device(Owned):
             lib.gt_release(lib.gt_stream_synchronize(stream.handle))
         return True
 
+    def hold_for_work(self, things: List[Any]) -> None:
+        """The work of any stream that this package knows may use them: they stay until it is done.
+        While a capture is open nobody may ask whether it is."""
+        captures, done = self.open_captures, ctypes.c_int32()
+        for stream in list(self.streams):
+            if stream.closed:
+                continue
+            error = 0 if captures else lib.gt_stream_is_done(stream.handle, ctypes.byref(done))
+            lib.gt_release(error)
+            if captures or error or not done.value:
+                stream.hold(things)
+
     def release_dropped(self, memory: int = 0) -> None:
         """Releases memories that were dropped, once no work uses them. What cannot be released now
         is released with the next one."""
@@ -193,7 +205,9 @@ class Device(Owned):
         copy. What has made it is waited for by `stream`, or else by CUDA's legacy stream. Memory
         of another device is refused."""
         from ._foreign import as_tensor
-        return as_tensor(self, owner, None if stream is None else native_of(stream))
+        made = as_tensor(self, owner, None if stream is None else native_of(stream))
+        made._origin.may_be_in_use = True
+        return made
 
     def empty(self, sizes: Sequence[int], dtype: AnyDType, on_host: bool = False) -> Tensor:
         """A tensor in memory of its own, which goes with the last tensor that looks into it."""

@@ -117,18 +117,25 @@ class Stream(Owned):
         they stay with the graph."""
         if not tensors:
             return
-        if self._captured is not None:
-            self._captured += tensors
-            return
+        held = self._held
         try:
-            if self._closed:
-                raise BadHandle("this stream is closed")
-            if self._held is None:
-                self._held = HeldInputs(self)
-            self._held.add(tensors)
+            if held is None or self._closed or self._captured is not None:
+                self._hold_first(tensors)
+            else:
+                held.add(tensors)
         except BadHandle:
             # It was closed while the work was put on it, and there is nothing left to wait for.
             self.device.keep(tensors)
+
+    def _hold_first(self, tensors: List[Any]) -> None:
+        if self._captured is not None:
+            self._captured += tensors
+            return
+        if self._closed:
+            raise BadHandle("this stream is closed")
+        if self._held is None:
+            self._held = HeldInputs(self)
+        self._held.add(tensors)
 
     @property
     def home(self) -> "tuple[int, int]":

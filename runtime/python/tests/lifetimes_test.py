@@ -1,12 +1,14 @@
 """What calls, launches and copies use is there until they are through; what a call returns holds
 what it lies in."""
 
+import ctypes
 import gc
 import threading
 import time
 import unittest
 
 import graphtree
+from graphtree import _foreign
 from producer import Consumer, Producer
 from world import WORDS, TreeTest
 
@@ -122,6 +124,60 @@ class ReturnedTest(TreeTest):
             y.tolist()
         with self.assertRaises(graphtree.BadHandle):
             self.same(y)
+
+
+class DroppedTest(TreeTest):
+    """A tensor of somebody's goes right after its call."""
+
+    @staticmethod
+    def freed():
+        """What is overwritten as it goes, as freed memory is."""
+        producer = Producer()
+
+        def free(managed):
+            ctypes.memset(producer.words, 0xFF, ctypes.sizeof(producer.words))
+            producer.deleted.append(managed)
+
+        producer.deleter = _foreign.DELETER(free)
+        producer.managed.deleter = ctypes.cast(producer.deleter, ctypes.c_void_p).value
+        return producer
+
+    def test_its_memory_stays_until_the_work_is_done(self):
+        for step in range(4):
+            self.tree.begin_step()
+            producer = self.freed()
+            y = self.add_three(self.device.as_tensor(producer))
+            gc.collect()
+            self.assertEqual(y.tolist(), list(range(3, WORDS + 3)), "call %d" % step)
+            self.assertEqual(len(producer.deleted), 1)
+
+    def test_where_nothing_is_under_way_it_goes_at_once(self):
+        producer = Producer()
+        x = self.device.as_tensor(producer)
+        y = x.view((4,))
+        self.add_three(x).tolist()
+        del x
+        gc.collect()
+        self.assertEqual(producer.deleted, [])
+        del y
+        gc.collect()
+        self.assertEqual(len(producer.deleted), 1)
+
+    def test_while_a_capture_is_open_nobody_asks(self):
+        self.stream.begin_capture()
+        producer = Producer()
+        self.device.as_tensor(producer)
+        self.stream.end_capture().close()
+        gc.collect()
+        self.assertEqual(len(producer.deleted), 1)
+
+    def test_after_the_device_it_goes_at_once(self):
+        producer, device = Producer(), graphtree.Device("host")
+        x = device.as_tensor(producer)
+        device.close()
+        del x
+        gc.collect()
+        self.assertEqual(len(producer.deleted), 1)
 
 
 class StreamTest(TreeTest):
