@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <mutex>
 #include <thread>
 #include <utility>
@@ -17,39 +16,40 @@ namespace {
 
 constexpr int kMostDevices = 64;
 
-std::array<std::atomic<ForeignAllocator*>, kMostDevices>& Table() {
-  static auto* const table = new std::array<std::atomic<ForeignAllocator*>, kMostDevices>();
-  return *table;
-}
-
-// All that there are.
-struct Everybody {
+// Who is there, and who is installed for which device.
+struct Registry {
   std::mutex mutex;
-  std::vector<ForeignAllocator*> all;  // guarded by mutex
+  std::array<ForeignAllocator*, kMostDevices> installed = {};  // guarded by mutex
+  std::vector<ForeignAllocator*> all;                          // guarded by mutex
 };
 
-Everybody& Everyone() {
-  static auto* const everyone = new Everybody();
-  return *everyone;
+Registry& TheRegistry() {
+  static auto* const registry = new Registry();
+  return *registry;
 }
 
 bool IsDevice(int device) { return device >= 0 && device < kMostDevices; }
 
+// With the registry's lock held.
+ForeignAllocator* InstalledIn(const Registry& registry, int device) {
+  return IsDevice(device) ? registry.installed[static_cast<size_t>(device)] : nullptr;
+}
+
 }  // namespace
 
 ForeignAllocator::ForeignAllocator(Pool* pool) : pool_(*pool) {
-  const std::lock_guard<std::mutex> lock(Everyone().mutex);
-  Everyone().all.push_back(this);
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.all.push_back(this);
 }
 
 void ForeignAllocator::AwaitCallers() {
   {
-    const std::lock_guard<std::mutex> lock(Everyone().mutex);
-    for (int device = 0; device < kMostDevices; ++device) {
-      ForeignAllocator* self = this;
-      Table()[static_cast<size_t>(device)].compare_exchange_strong(self, nullptr);
-    }
-    std::vector<ForeignAllocator*>& all = Everyone().all;
+    Registry& registry = TheRegistry();
+    const std::lock_guard<std::mutex> lock(registry.mutex);
+    std::replace(registry.installed.begin(), registry.installed.end(), this,
+                 static_cast<ForeignAllocator*>(nullptr));
+    std::vector<ForeignAllocator*>& all = registry.all;
     all.erase(std::remove(all.begin(), all.end(), this), all.end());
   }
   while (callers_.load(std::memory_order_acquire) > 0) std::this_thread::yield();
@@ -67,28 +67,34 @@ absl::Status ForeignAllocator::Install(int device, ForeignAllocator* allocator) 
         absl::StrCat("installing an allocator for device ", device, ": devices have numbers from 0 "
                      "to ", kMostDevices - 1));
   }
-  Table()[static_cast<size_t>(device)].store(allocator);
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  registry.installed[static_cast<size_t>(device)] = allocator;
   return absl::OkStatus();
 }
 
 ForeignAllocator* ForeignAllocator::OwnerOf(Address address, int device) {
-  const std::lock_guard<std::mutex> lock(Everyone().mutex);
-  for (ForeignAllocator* const allocator : Everyone().all) {
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  for (ForeignAllocator* const allocator : registry.all) {
     if (allocator->pool_.arena().reserved().Contains({address, 1})) return allocator;
   }
-  return Installed(device);
+  return InstalledIn(registry, device);
 }
 
 ForeignAllocator* ForeignAllocator::Installed(int device) {
-  return IsDevice(device) ? Table()[static_cast<size_t>(device)].load() : nullptr;
+  Registry& registry = TheRegistry();
+  const std::lock_guard<std::mutex> lock(registry.mutex);
+  return InstalledIn(registry, device);
 }
 
 absl::StatusOr<Address> ForeignAllocator::AllocateFromInstalled(uint64_t bytes, int device,
                                                                 NativeStream stream) {
   ForeignAllocator* allocator = nullptr;
   {
-    const std::lock_guard<std::mutex> lock(Everyone().mutex);
-    allocator = Installed(device);
+    Registry& registry = TheRegistry();
+    const std::lock_guard<std::mutex> lock(registry.mutex);
+    allocator = InstalledIn(registry, device);
     if (allocator == nullptr) return absl::NotFoundError("no allocator is installed");
     allocator->callers_.fetch_add(1, std::memory_order_relaxed);
   }

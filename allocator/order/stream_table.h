@@ -82,10 +82,10 @@ class StreamTable {
   // Waits for all streams and for forgotten work. Streams that are capturing are left alone;
   // returns an error about the first of them, or the first failure.
   absl::Status SynchronizeAll();
-  // The same, and forgets the streams that it waited for, and those of a lost device. The others
-  // stay, and the error names the first.
   enum class Forgets { kAll, kEnded };
-  // kEnded: a stream that has not ended stays, too. It may be given more work that uses the bytes.
+  // The same, and forgets the streams that it waited for, and those of a lost device. The others
+  // stay, and the error names the first. kEnded: a stream that has not ended stays, too, as it may
+  // be given more work that uses the bytes.
   absl::Status SynchronizeAndForget(Forgets whom);
   // A stream that carries all work there is; null if there is none. Adds to `left` the streams that
   // it cannot come after, as they capture. Nothing may be asked of the table afterwards.

@@ -151,6 +151,19 @@ gt_error Call(Entry* entry, const Ref<FunctionObject>& function, const CallInput
   return CallWith(entry, &own, given, out, run);
 }
 
+// A call that differs from others in how the tree is asked alone: `run` is given the tree, too.
+template <typename Run>
+gt_error CallBy(const char* name, gt_function function, const CallInputs& given, gt_stream stream,
+                const CallOutputs& out, const Run& run) {
+  Entry entry(name);
+  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
+  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+  if (!entry.ok()) return entry.Failed();
+  return Call(&entry, called, given, out, [&](absl::Span<Value> inputs, Values* outputs) {
+    return run(called->tree(), called->id(), inputs, on->stream(), outputs);
+  });
+}
+
 // Copies, for what consumes nothing.
 bool CopyAll(const gt_value* inputs, size_t count, Entry* entry, Values* into) {
   if (!entry->HasArray(inputs, count, "inputs")) return false;
@@ -166,6 +179,9 @@ bool CopyAll(const gt_value* inputs, size_t count, Entry* entry, Values* into) {
 }  // namespace
 }  // namespace graphtree::c
 
+using graphtree::FunctionId;
+using graphtree::Stream;
+using graphtree::Tree;
 using graphtree::Value;
 using graphtree::Values;
 using graphtree::c::Entry;
@@ -175,27 +191,21 @@ using graphtree::c::StreamObject;
 
 gt_error gt_call(gt_function function, gt_value* inputs, size_t input_count, gt_stream stream,
                  gt_value* outputs, size_t capacity, size_t* count) noexcept {
-  Entry entry("gt_call");
-  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (!entry.ok()) return entry.Failed();
-  return graphtree::c::Call(&entry, called, {inputs, input_count}, {outputs, capacity, count},
-                            [&](absl::Span<Value> in, Values* out) {
-                              return called->tree().Run(called->id(), in, on->stream(), out);
-                            });
+  return graphtree::c::CallBy(
+      "gt_call", function, {inputs, input_count}, stream, {outputs, capacity, count},
+      [](Tree& tree, FunctionId id, absl::Span<Value> in, Stream& on, Values* out) {
+        return tree.Run(id, in, on, out);
+      });
 }
 
 gt_error gt_call_replay(gt_function function, gt_value* inputs, size_t input_count,
                         gt_stream stream, gt_value* outputs, size_t capacity,
                         size_t* count) noexcept {
-  Entry entry("gt_call_replay");
-  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (!entry.ok()) return entry.Failed();
-  return graphtree::c::Call(&entry, called, {inputs, input_count}, {outputs, capacity, count},
-                            [&](absl::Span<Value> in, Values* out) {
-                              return called->tree().RunReplay(called->id(), in, on->stream(), out);
-                            });
+  return graphtree::c::CallBy(
+      "gt_call_replay", function, {inputs, input_count}, stream, {outputs, capacity, count},
+      [](Tree& tree, FunctionId id, absl::Span<Value> in, Stream& on, Values* out) {
+        return tree.RunReplay(id, in, on, out);
+      });
 }
 
 gt_error gt_call_compared(gt_function function, gt_value* inputs, size_t input_count,
@@ -243,7 +253,7 @@ gt_error gt_would_replay(gt_function function, const gt_value* inputs, size_t in
       !graphtree::c::CopyAll(inputs, input_count, &entry, &copies)) {
     return entry.Failed();
   }
-  graphtree::Tree& tree = called->tree();
+  Tree& tree = called->tree();
   const absl::Span<Value> given = absl::MakeSpan(copies);
   const bool would = where == GT_FIRST_OP
                          ? tree.WouldReplayFirst(called->id(), given, on->stream())

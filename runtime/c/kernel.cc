@@ -83,11 +83,11 @@ void Check(const gt_kernel_options& options, Entry* entry) {
 
 gt_error gt_kernel_new(const gt_kernel_options* options, gt_kernel* out) noexcept {
   graphtree::c::Entry entry("gt_kernel_new");
-  gt_kernel_options read = {};
+  gt_kernel_options read;
   entry.Read(options, "gt_kernel_options", &read);
   // Held from here on, so that `destroy` is called whatever becomes of the kernel.
-  const auto context = std::make_shared<const graphtree::c::CallerContext>(
-      read.context, entry.ok() ? read.destroy : nullptr);
+  const auto context =
+      std::make_shared<const graphtree::c::CallerContext>(read.context, read.destroy);
   if (entry.ok()) graphtree::c::Check(read, &entry);
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   auto kernel = std::make_shared<graphtree::Kernel>(
