@@ -5,10 +5,10 @@ set -euo pipefail
 
 shared=$1 static=$2 command=$3 header=$4
 shift 4
-version=$(sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' device/base/version.h)
+source tools/installing/built_parts.sh
 mkdir -p "$TEST_TMPDIR/licences"
 cp LICENSE "$TEST_TMPDIR/licences/graphtree.txt"
-tools/installing/lay_out.sh --to "$TEST_TMPDIR/graphtree" --version "$version" \
+tools/installing/lay_out.sh --to "$TEST_TMPDIR/graphtree" --version "$(graphtree_version)" \
   --shared "$shared" --static "$static" --command "$command" \
   --headers "$(dirname "$header")" --licences "$TEST_TMPDIR/licences"
 test=$1

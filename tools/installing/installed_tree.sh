@@ -1,27 +1,9 @@
-# Building an installation, putting it into its place, and taking it away; sourced, never run, after
+# Putting an installation into its place, and taking it away; sourced, never run, after
 # scripts/common.sh. It stands on what share/graphtree/installed_files lists, and touches no other
 # file.
 # shellcheck shell=bash
 
 readonly kInstalledFiles=share/graphtree/installed_files
-
-graphtree_version() { sed -n 's/.*kVersion\[\] = "\(.*\)".*/\1/p' device/base/version.h; }
-
-# build_and_lay_out TREE LIBDIR [--no-cuda]: an installation, optimised, in a new folder.
-build_and_lay_out() {
-  local tree=$1 libdir=$2 cuda=""
-  shift 2
-  tools/setup library "$@"
-  build_optimised "$@" //runtime/c:libgraphtree.so.1 //runtime/c:graphtree_static //tools:graphtree
-  [ "${1:-}" = --no-cuda ] || cuda=$(cuda_root)
-  tools/installing/gather_licences.sh "$tree.licences" "$cuda"
-  tools/installing/lay_out.sh --to "$tree" --version "$(graphtree_version)" --libdir "$libdir" \
-    --headers runtime/c --licences "$tree.licences" \
-    --shared "$optimised_bin/runtime/c/libgraphtree.so.1" \
-    --static "$optimised_bin/runtime/c/libgraphtree.a" \
-    --command "$optimised_bin/tools/graphtree"
-  rm -rf "$tree.licences"
-}
 
 # The nearest folder above a path, itself included, that exists.
 nearest_folder() {

@@ -7,7 +7,8 @@ root=$(mktemp -d)
 trap 'rm -rf "$root"' EXIT
 mkdir -p "$root/tools/scripts" "$root/tools/installing" "$root/bin" "$root/out/tools" \
   "$root/elsewhere"
-for file in test demo bench install package wheel reference installing/installed_tree.sh \
+for file in test demo bench install package wheel reference \
+  installing/built_parts.sh installing/installed_tree.sh \
   scripts/common.sh scripts/bench_run.sh scripts/test_report.py; do
   cp -L "tools/$file" "$root/tools/$file"
 done
