@@ -5,13 +5,9 @@
 // what was read, nor a busy neighbour counts, nor what reading the clock costs, which is taken off
 // on both sides. Of the parses in a process the median counts, of the rounds, which alternate,
 // again. Python is the python3 that the PATH finds.
-#include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <fstream>
 #include <functional>
 #include <memory>
@@ -20,12 +16,11 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "allocator/snapshot/byte_sink.h"
 #include "allocator/snapshot/snapshot.h"
 #include "device/base/status_macros.h"
+#include "tools/benching/file_rows.h"
 #include "tools/benching/row.h"
 #include "tools/benching/statistics.h"
 #include "tools/benching/timing.h"
@@ -44,20 +39,6 @@ using snapshot::SyntheticOptions;
 constexpr uint64_t kMega = 1'000'000;
 constexpr int kParses = 101;  // of a small file in one process
 
-// A file that goes when the row is done.
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    const char* folder = std::getenv("TEST_TMPDIR");
-    path_ = absl::StrCat(folder != nullptr ? folder : "/tmp", "/graphtree-read-bench-", getpid());
-  }
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 absl::Status WriteFile(SyntheticOptions options, uint64_t bytes, const std::string& path) {
   options.steps = bytes / snapshot::SyntheticStepBytes(options) + 1;
   GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<ByteSink> sink, ByteSink::Create(path));
@@ -67,12 +48,6 @@ absl::Status WriteFile(SyntheticOptions options, uint64_t bytes, const std::stri
 
 double Seconds(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double>(time).count();
-}
-
-double ProcessorSeconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 // The median of several pickle.loads of the file's bytes in a fresh Python; negative where there is
@@ -163,19 +138,6 @@ Outcome ParseSynthetic(const SyntheticOptions& options) {
   return true;
 }();
 
-// "VmHWM" and the like, of this process.
-double StatusBytes(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind(field + ":", 0) != 0) continue;
-    uint64_t kibibytes = 0;
-    absl::string_view number = absl::string_view(line).substr(field.size() + 1);
-    absl::ConsumeSuffix(&number, "kB");
-    return absl::SimpleAtoi(number, &kibibytes) ? 1024.0 * static_cast<double>(kibibytes) : -1;
-  }
-  return -1;
-}
-
 // From disk, as the command line reads.
 GRAPHTREE_ROW(ParseMemory, {.name = "snapshot.parse.memory",
                             .ours = "most memory while reading",
@@ -185,15 +147,7 @@ GRAPHTREE_ROW(ParseMemory, {.name = "snapshot.parse.memory",
   TemporaryFile file;
   const uint64_t wanted = (Smoke() ? 4 : 400) * kMega;
   GRAPHTREE_RETURN_IF_ERROR(WriteFile({}, wanted, file.path()));
-  const double before = StatusBytes("VmRSS");
-  if (!(std::ofstream("/proc/self/clear_refs") << "5") || before < 0) {
-    return Skipped("the kernel does not say how much memory was used at most");
-  }
-  const auto read = ReadSnapshot(file.path());
-  if (!read.ok()) return read.status();
-  std::ifstream size(file.path(), std::ios::ate | std::ios::binary);
-  return Measurement{.ours = StatusBytes("VmHWM") - before,
-                     .baseline = static_cast<double>(size.tellg())};
+  return MemoryOfReading(file.path(), [&] { return ReadSnapshot(file.path()).status(); });
 }
 
 GRAPHTREE_ROW(StatsOfAGigabyte, {.name = "snapshot.stats.gigabyte",

@@ -3,18 +3,11 @@
 //
 // A record is an op or a launch; the arrows of the JSON are not counted, so a million records are
 // two million events of the file. Each op has all that our own traces say of it.
-#include <time.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cstdlib>
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "device/base/status_macros.h"
 #include "profiler/stats/trace_statistics.h"
 #include "profiler/trace/json_trace_writer.h"
@@ -22,6 +15,7 @@
 #include "profiler/trace/sample_trace.h"
 #include "profiler/trace/sink.h"
 #include "profiler/trace/tables.h"
+#include "tools/benching/file_rows.h"
 #include "tools/benching/row.h"
 #include "tools/benching/statistics.h"
 #include "tools/trace/read/trace_reader.h"
@@ -36,27 +30,7 @@ constexpr int kOps = 249;  // of a replay, with its launch a quarter of a thousa
 
 trace::PlainReplays Plan(int thousands) { return {.replays = 4 * thousands, .ops = kOps}; }
 
-class TemporaryFile {
- public:
-  TemporaryFile() {
-    const char* folder = std::getenv("TEST_TMPDIR");
-    path_ = absl::StrCat(folder != nullptr ? folder : "/tmp", "/graphtree-trace-bench-", getpid());
-  }
-  ~TemporaryFile() { unlink(path_.c_str()); }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 int Thousands() { return Smoke() ? 2 : 1000; }
-
-// Of the processor, so that neighbours count for nothing.
-double ProcessorSeconds() {
-  timespec now = {};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 template <typename Body>
 Outcome Seconds(const Body& body) {
@@ -116,19 +90,6 @@ GRAPHTREE_ROW(ShowMillion, {.name = "trace.show.million",
   return Seconds([&] { return Show(file.path()); });
 }
 
-// "VmHWM" and the like, of this process.
-double StatusBytes(const std::string& field) {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.rfind(field + ":", 0) != 0) continue;
-    uint64_t kibibytes = 0;
-    absl::string_view number = absl::string_view(line).substr(field.size() + 1);
-    absl::ConsumeSuffix(&number, "kB");
-    return absl::SimpleAtoi(number, &kibibytes) ? 1024.0 * static_cast<double>(kibibytes) : -1;
-  }
-  return -1;
-}
-
 GRAPHTREE_ROW(ShowMemory, {.name = "trace.show.memory",
                            .ours = "most memory while reading",
                            .against = "the file's size",
@@ -136,15 +97,8 @@ GRAPHTREE_ROW(ShowMemory, {.name = "trace.show.memory",
                            .goal = "ratio <= 0.1"}) {
   TemporaryFile file;
   GRAPHTREE_RETURN_IF_ERROR(WriteTrace<trace::JsonTraceWriter>(Thousands(), file.path()));
-  const double before = StatusBytes("VmRSS");
-  if (!(std::ofstream("/proc/self/clear_refs") << "5") || before < 0) {
-    return Skipped("the kernel does not say how much memory was used at most");
-  }
-  GRAPHTREE_RETURN_IF_ERROR(Show(file.path()));
-  std::ifstream size(file.path(), std::ios::ate | std::ios::binary);
   const double least = Smoke() ? 1e9 : 0;  // a small file says nothing
-  return Measurement{.ours = StatusBytes("VmHWM") - before,
-                     .baseline = std::max(least, static_cast<double>(size.tellg()))};
+  return MemoryOfReading(file.path(), [&] { return Show(file.path()); }, least);
 }
 
 }  // namespace

@@ -3,43 +3,21 @@
 // sanitizer is on.
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "gtest/gtest.h"
-
-extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size);
+#include "tools/snapshot/fuzz/corpus.h"
 
 namespace graphtree::trace {
 namespace {
 
-std::string Contents(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-// In memory of its own size, so that a sanitizer sees every byte that is read beyond it.
-void RunOne(const std::string& text, size_t size) {
-  std::vector<uint8_t> bytes(text.begin(), text.begin() + static_cast<ptrdiff_t>(size));
-  bytes.shrink_to_fit();
-  LLVMFuzzerTestOneInput(bytes.data(), bytes.size());
-}
+using snapshot::Contents;
+using snapshot::RunAll;
+using snapshot::RunOne;
 
 TEST(TraceCorpusTest, EveryFileOfTheCorpus) {
-  size_t files = 0;
-  for (const auto& entry : std::filesystem::directory_iterator("tools/trace/testdata/corpus")) {
-    SCOPED_TRACE(entry.path());
-    const std::string text = Contents(entry.path());
-    RunOne(text, text.size());
-    ++files;
-  }
-  EXPECT_GT(files, 20u);
+  EXPECT_GT(RunAll("tools/trace/testdata/corpus"), 20u);
 }
 
 TEST(TraceCorpusTest, EveryTruncationOfOneFile) {

@@ -8,9 +8,13 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "device/base/json_writer.h"
+#include "tools/snapshot/read/json_escapes.h"
 
 namespace graphtree::trace {
 namespace {
+
+using snapshot::AppendUtf8;
+using snapshot::HexValue;
 
 constexpr int kMostNesting = 256;
 constexpr size_t kMostWord = 400;
@@ -19,13 +23,6 @@ constexpr int64_t kMostNs = int64_t{1} << 60;
 bool IsWordCharacter(char c) {
   return (c >= '0' && c <= '9') || c == '-' || c == '+' || c == '.' || (c >= 'a' && c <= 'z') ||
          (c >= 'A' && c <= 'Z');
-}
-
-int HexValue(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
 }
 
 // The four hexadecimal digits at i, or -1.
@@ -38,25 +35,6 @@ int32_t UnitAt(absl::string_view raw, size_t i) {
     unit = unit * 16 + value;
   }
   return unit;
-}
-
-void AppendUtf8(uint32_t code, std::string& text) {
-  const auto push = [&](uint32_t byte) { text.push_back(static_cast<char>(byte)); };
-  if (code < 0x80) {
-    push(code);
-  } else if (code < 0x800) {
-    push(0xc0 | code >> 6);
-    push(0x80 | (code & 0x3f));
-  } else if (code < 0x10000) {
-    push(0xe0 | code >> 12);
-    push(0x80 | (code >> 6 & 0x3f));
-    push(0x80 | (code & 0x3f));
-  } else {
-    push(0xf0 | code >> 18);
-    push(0x80 | (code >> 12 & 0x3f));
-    push(0x80 | (code >> 6 & 0x3f));
-    push(0x80 | (code & 0x3f));
-  }
 }
 
 // The escape whose `u` stands at i; returns the last character of it.
