@@ -13,18 +13,6 @@ uint64_t Mixed(uint64_t hash, uint64_t value) {
   return hash ^ (hash >> 32);
 }
 
-// The row of a key, a new one where there is room; null where there is none.
-template <typename Key, typename Map, typename Row>
-Row* Find(const Key& key, Map& map, std::vector<Row>& rows, size_t most, bool& is_new) {
-  const auto found = map.find(key);
-  is_new = found == map.end();
-  if (!is_new) return &rows[found->second];
-  if (rows.size() >= most) return nullptr;
-  map[key] = static_cast<uint32_t>(rows.size());
-  rows.emplace_back();
-  return &rows.back();
-}
-
 }  // namespace
 
 void TraceStatistics::Extend(int64_t first, int64_t last) {
@@ -36,8 +24,7 @@ void TraceStatistics::Extend(int64_t first, int64_t last) {
 OpRow* TraceStatistics::RowOf(const DeviceOp& op) {
   bool is_new = false;
   const uint32_t local = LocalNode(op.graph_node);
-  OpRow* const row =
-      Find(std::make_pair(op.identity, local), op_rows_, ops_, kMostRows, is_new);
+  OpRow* const row = ops_.Find({op.identity, local}, &is_new);
   if (row == nullptr) {
     ++without_room_;
   } else if (is_new) {
@@ -75,28 +62,12 @@ int64_t TraceStatistics::EndBefore(const DeviceOp& op) {
   return before;
 }
 
-double TraceStatistics::BusyOf(const Stay& stay, Device& device) {
-  const int64_t from = std::max(device.end_ns, stay.start_ns);
-  device.end_ns = std::max(device.end_ns, stay.end_ns);
-  return static_cast<double>(std::max<int64_t>(0, stay.end_ns - from));
-}
-
-void TraceStatistics::AddBusy(const DeviceOp& op) {
-  constexpr size_t kMostDevices = 1024;
-  if (devices_.size() >= kMostDevices && !devices_.contains(op.device)) return;
-  Device& device = devices_[op.device];
-  Stay leaves;
-  if (device.coming.Push({op.start_ns, op.start_ns + op.duration_ns, 0}, leaves)) {
-    busy_ns_ += BusyOf(leaves, device);
-  }
-}
-
 void TraceStatistics::Op(const DeviceOp& op) {
   ++op_count_;
   Extend(op.start_ns, op.start_ns + op.duration_ns);
   if (!IsWork(op.kind)) return;
   const int64_t end_before = EndBefore(op);
-  AddBusy(op);
+  busy_.Add(op.device, op.start_ns, op.start_ns + op.duration_ns);
   OpRow* const row = RowOf(op);
   if (row == nullptr) return;
   row->duration.Add(op.duration_ns);
@@ -122,8 +93,8 @@ void TraceStatistics::AddToLaunch(const DeviceOp& op, OpRow& row, Launch& launch
   ++launch.ops;
   launch.is_graph |= op.graph_node != 0 || op.graph != 0;
   Stay leaves;
-  const uint32_t index = static_cast<uint32_t>(&row - ops_.data());
-  if (launch.coming.Push({op.start_ns, op.start_ns + op.duration_ns, index}, leaves)) {
+  if (launch.coming.Push({op.start_ns, op.start_ns + op.duration_ns, ops_.NumberOf(row)},
+                         leaves)) {
     Run(leaves, launch);
   }
 }
@@ -150,9 +121,7 @@ void TraceStatistics::Run(const Stay& stay, Launch& launch) {
 }
 
 void TraceStatistics::AddPair(const OpRow& first, const OpRow& second, int64_t gap) {
-  bool is_new = false;
-  PairRow* const row = Find(std::make_pair(first.identity, second.identity), pair_rows_, pairs_,
-                            kMostRows, is_new);
+  PairRow* const row = pairs_.Find({first.identity, second.identity});
   if (row == nullptr) return;
   row->first = first.identity;
   row->second = second.identity;
@@ -166,8 +135,8 @@ ReplayRow* TraceStatistics::RowOf(const Launch& launch) {
                         : launch.graph != 0 ? Mixed(2, launch.graph)
                                             : Mixed(3, launch.signature);
   bool is_new = false;
-  ReplayRow* const row = Find(std::make_pair(what, is_known ? identity.tree_node : kUnknown),
-                              replay_rows_, replays_, kMostRows, is_new);
+  ReplayRow* const row =
+      replays_.Find({what, is_known ? identity.tree_node : kUnknown}, &is_new);
   if (row == nullptr) {
     ++without_room_;
   } else if (is_new) {
@@ -215,9 +184,7 @@ void TraceStatistics::Close(Launch& launch) {
 void TraceStatistics::Span(const HostSpan& span) {
   ++span_count_;
   Extend(span.start_ns, span.start_ns + span.duration_ns);
-  bool is_new = false;
-  SpanRow* const row = Find(std::make_pair(static_cast<uint8_t>(span.kind), span.name), span_rows_,
-                            spans_, kMostRows, is_new);
+  SpanRow* const row = spans_.Find({static_cast<uint8_t>(span.kind), span.name});
   if (row == nullptr) {
     ++without_room_;
   } else {
@@ -235,9 +202,7 @@ void TraceStatistics::Span(const HostSpan& span) {
 
 void TraceStatistics::Counter(const CounterSample& sample) {
   ++counter_count_;
-  bool is_new = false;
-  CounterRow* const row = Find(std::make_pair(sample.name, sample.series), counter_rows_, counters_,
-                               kMostRows, is_new);
+  CounterRow* const row = counters_.Find({sample.name, sample.series});
   if (row == nullptr) return;
   row->name = sample.name;
   row->series = sample.series;
@@ -252,9 +217,7 @@ void TraceStatistics::End(const TraceNotes& notes) {
   for (const uint64_t correlation : order_) Close(open_.at(correlation));
   open_.clear();
   order_.clear();
-  for (auto& [device, state] : devices_) {
-    for (Stay stay; state.coming.Pop(stay);) busy_ns_ += BusyOf(stay, state);
-  }
+  busy_.End();
 }
 
 }  // namespace graphtree::trace

@@ -1,8 +1,7 @@
 // TraceStatistics: what a trace says in numbers, collected while its records pass.
 //
 //   launch call      |======|                                     `call`
-//   latency          |----------|                                 `latency`: call's begin to first
-// op
+//   latency          |----------|                                 `latency`: to the first op
 //   ops                         |==A==|  |=B=||===C===|
 //   wall                        |---------------------|           `wall`: first begin to last end
 //   work                        |=====|  |============|           `work`: at least one op runs
@@ -26,14 +25,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "profiler/stats/batch_medians.h"
+#include "profiler/stats/busy_time.h"
 #include "profiler/stats/distribution.h"
 #include "profiler/stats/in_order.h"
+#include "profiler/stats/row_table.h"
 #include "profiler/trace/records.h"
 #include "profiler/trace/tables.h"
 
@@ -101,11 +101,11 @@ class TraceStatistics : public TraceListener {
   const TraceTables& tables() const { return tables_; }
   const TraceHeader& header() const { return header_; }
   const TraceNotes& notes() const { return notes_; }
-  const std::vector<OpRow>& ops() const { return ops_; }
-  const std::vector<ReplayRow>& replays() const { return replays_; }
-  const std::vector<SpanRow>& spans() const { return spans_; }
-  const std::vector<PairRow>& pairs() const { return pairs_; }
-  const std::vector<CounterRow>& counters() const { return counters_; }
+  const std::vector<OpRow>& ops() const { return ops_.rows(); }
+  const std::vector<ReplayRow>& replays() const { return replays_.rows(); }
+  const std::vector<SpanRow>& spans() const { return spans_.rows(); }
+  const std::vector<PairRow>& pairs() const { return pairs_.rows(); }
+  const std::vector<CounterRow>& counters() const { return counters_.rows(); }
 
   // Of ops that were launched one by one: how long their stream had nothing else to do and waited
   // for the launch. What a graph of them would save at most.
@@ -118,10 +118,10 @@ class TraceStatistics : public TraceListener {
   uint64_t without_room() const { return without_room_; }      // records that no table had room for
   int64_t first_ns() const { return first_ns_; }
   int64_t last_ns() const { return last_ns_; }
-  double busy_ns() const { return busy_ns_; }  // of all devices: at least one op runs
+  double busy_ns() const { return busy_.ns(); }  // of all devices: at least one op runs
 
   static constexpr size_t kOpenLaunches = 1 << 16;
-  static constexpr size_t kMostRows = 1 << 15;
+  static constexpr size_t kMostRows = 1 << 15;  // of each table; and as many streams
 
  private:
   struct Stay {
@@ -152,37 +152,26 @@ class TraceStatistics : public TraceListener {
   void AddToLaunch(const DeviceOp& op, OpRow& row, Launch& launch, int64_t end_before);
   void Run(const Stay& stay, Launch& launch);
   int64_t EndBefore(const DeviceOp& op);
-  void AddBusy(const DeviceOp& op);
   void Extend(int64_t first, int64_t last);
 
   const TraceTables& tables_;
   TraceHeader header_;
   TraceNotes notes_;
-  std::vector<OpRow> ops_;
-  std::vector<ReplayRow> replays_;
-  std::vector<SpanRow> spans_;
-  std::vector<PairRow> pairs_;
-  std::vector<CounterRow> counters_;
-  absl::flat_hash_map<std::pair<IdentityId, uint32_t>, uint32_t> op_rows_;
-  absl::flat_hash_map<std::pair<uint64_t, int64_t>, uint32_t> replay_rows_;
-  absl::flat_hash_map<std::pair<uint8_t, TextId>, uint32_t> span_rows_;
-  absl::flat_hash_map<std::pair<IdentityId, IdentityId>, uint32_t> pair_rows_;
-  absl::flat_hash_map<std::pair<TextId, TextId>, uint32_t> counter_rows_;
-  absl::flat_hash_map<uint64_t, Launch> open_;
-  std::deque<uint64_t> order_;  // of the open launches
+  template <typename Key, typename Row>
+  using Table = RowTable<Key, Row, kMostRows>;
+  Table<std::pair<IdentityId, uint32_t>, OpRow> ops_;       // by the place in the graph, too
+  Table<std::pair<uint64_t, int64_t>, ReplayRow> replays_;  // by what it is, and its tree node
+  Table<std::pair<uint8_t, TextId>, SpanRow> spans_;        // by kind and name
+  Table<std::pair<IdentityId, IdentityId>, PairRow> pairs_;
+  Table<std::pair<TextId, TextId>, CounterRow> counters_;   // by name and series
+  absl::flat_hash_map<uint64_t, Launch> open_;              // by correlation
+  std::deque<uint64_t> order_;                              // in which these came
   absl::flat_hash_map<std::pair<int32_t, uint32_t>, int64_t> stream_ends_;
-  // Of a device: what runs, and when the last of it ends.
-  struct Device {
-    InOrder<Stay, 64> coming = {};
-    int64_t end_ns = std::numeric_limits<int64_t>::min();
-  };
-  double BusyOf(const Stay& stay, Device& device);
-  absl::flat_hash_map<int32_t, Device> devices_;
+  BusyTime busy_;
   uint64_t op_count_ = 0, span_count_ = 0, counter_count_ = 0, marks_ = 0;
   uint64_t without_launch_ = 0, without_room_ = 0;
   int64_t first_ns_ = 0, last_ns_ = 0;
   bool has_time_ = false;
-  double busy_ns_ = 0;
   Distribution waiting_alone_;
 };
 
