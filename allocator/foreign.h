@@ -71,8 +71,9 @@ class ForeignAllocator {
   // Where the memory comes from and goes to. Called with the lock held.
   virtual absl::StatusOr<Address> Take(uint64_t bytes, Stream& stream);
   virtual absl::Status GiveBack(Address address, Stream& stream);
-  // Nobody finds the allocator any more, and the threads whose callbacks have found it are through.
-  // The first thing that the destructor of a derived class does. Not on a thread that is in Take.
+  // From here on no callback finds the allocator. Returns when the callbacks that had found it have
+  // ended. A derived class calls this first in its destructor, while its own members are there.
+  // Never called inside of Take.
   void AwaitCallers();
   // Whether nobody will call the allocator again. Asked after each GiveBack, with the lock held; on
   // a yes Leave is called, without the lock, and may delete the allocator.

@@ -82,8 +82,8 @@ absl::Status SectionLauncher::Launch(const Node& node, size_t number, Section* s
   if (section->is_fixed()) return LaunchAsItIs(node, number, *section, stream);
   TakeTurn(section, inputs, node.places);
   DrawRandom(section, taken);
-  // All places are noted before anything can fail: what the section says of where the inputs are is
-  // then one call's, and the matcher may ask of the next one what has moved since.
+  // All places are noted before anything can fail. So a section holds the places of one call, and
+  // never some of one beside some of another: the matcher compares the next call with them.
   FollowCopies(section, inputs);
   const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
   const bool moved = follows && section->pointers.Follow(inputs, node.places);
