@@ -199,16 +199,26 @@ enum class KernelOwner : uint8_t { kUser, kLibrary };
 // tables in memory point to. A device that writes over freed memory waits for the latter first.
 enum class KernelReach : uint8_t { kArguments, kReadsByTable };
 
+// Where a kernel comes from, for people who look at a trace. Nothing else depends on it.
+struct KernelOrigin {
+  std::string backend = {};    // "triton"; empty: what the kernel's bodies say, "cuda" or "host"
+  std::string file = {};       // of its source
+  std::string hash = {};       // of that source
+  std::string arguments = {};  // it was compiled or is launched with: "XBLOCK=1024, num_warps=4"
+};
+
 class Kernel {
  public:
   Kernel(std::string name, KernelParams params, HostBody host, CudaBody cuda,
-         KernelOwner owner = KernelOwner::kUser, KernelReach reach = KernelReach::kArguments)
+         KernelOwner owner = KernelOwner::kUser, KernelReach reach = KernelReach::kArguments,
+         KernelOrigin origin = {})
       : name_(std::move(name)),
         params_(std::move(params)),
         host_(std::move(host)),
         cuda_(std::move(cuda)),
         owner_(owner),
-        reach_(reach) {}
+        reach_(reach),
+        origin_(std::move(origin)) {}
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
 
@@ -222,6 +232,12 @@ class Kernel {
   const CudaBody& cuda() const { return cuda_; }
   KernelOwner owner() const { return owner_; }
   KernelReach reach() const { return reach_; }
+  const KernelOrigin& origin() const { return origin_; }
+  // origin().backend, or what the bodies say.
+  const char* backend() const {
+    if (!origin_.backend.empty()) return origin_.backend.c_str();
+    return std::holds_alternative<std::monostate>(cuda_) ? "host" : "cuda";
+  }
 
  private:
   static uint64_t NextId() {
@@ -236,6 +252,7 @@ class Kernel {
   const CudaBody cuda_;
   const KernelOwner owner_;
   const KernelReach reach_;
+  const KernelOrigin origin_;
 };
 
 // Compares the number and sizes of the arguments with the kernel's parameters. Returns a sentence

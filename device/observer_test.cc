@@ -24,7 +24,7 @@ TEST(ObserverTest, OneThatLeavesWhileItIsToldHidesNothingFromTheOthers) {
   Counting first, leaves, last;
   leaves.does = [&] { observers.Leave(&leaves); };
   for (Observer* observer : {&first, &leaves, &last}) observers.Join(observer);
-  for (int i = 0; i < 3; ++i) EXPECT_THAT(observers.Tell({}), IsOk());
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(observers.Tell(GraphEvent()), IsOk());
   EXPECT_EQ(first.heard, 3);
   EXPECT_EQ(leaves.heard, 1);
   EXPECT_EQ(last.heard, 3);
@@ -36,7 +36,7 @@ TEST(ObserverTest, OneThatSendsTheNextAwayIsTheLastToBeTold) {
   sends.does = [&] { observers.Leave(&sent); };
   observers.Join(&sends);
   observers.Join(&sent);
-  EXPECT_THAT(observers.Tell({}), IsOk());
+  EXPECT_THAT(observers.Tell(GraphEvent()), IsOk());
   EXPECT_EQ(sent.heard, 0);
   EXPECT_TRUE(observers.any());
   observers.Leave(&sends);
@@ -50,7 +50,7 @@ TEST(ObserverTest, OneThatComesWhileAllAreTold) {
     if (asks.heard == 1) observers.Join(&late);
   };
   observers.Join(&asks);
-  for (int i = 0; i < 2; ++i) EXPECT_THAT(observers.Tell({}), IsOk());
+  for (int i = 0; i < 2; ++i) EXPECT_THAT(observers.Tell(GraphEvent()), IsOk());
   EXPECT_GE(late.heard, 1);
 }
 

@@ -36,6 +36,7 @@ struct BreakRequest {
   std::vector<Tensor> tensors;
   EagerPart run;
   std::vector<Named> named;  // by tensor
+  std::string scope = {};    // the scopes that were open there (scope.h)
 };
 
 // The launcher tells a cutter where the body breaks. Without a cutter it runs the part there.

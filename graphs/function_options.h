@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "graphs/function_hooks.h"
 #include "graphs/launcher.h"
 #include "graphs/moving.h"
 #include "graphs/tensor.h"
@@ -106,6 +107,8 @@ struct FunctionOptions {
   // none. A call of another thread is an error, also one that a recording would serve. It outlives
   // the function. Null: all may.
   const std::atomic<std::thread::id>* owners_thread = nullptr;
+  // Asked before each launch, and told after it.
+  FunctionHooks hooks = {};
 };
 
 }  // namespace graphtree

@@ -19,6 +19,18 @@ void Launcher::Fail(absl::Status status) {
   if (status_.ok()) status_ = std::move(status);
 }
 
+void Launcher::Put(OpLaunch op, absl::FunctionRef<absl::Status()> launch) {
+  if (watch_ == nullptr) return Passed(op.name, launch());
+  const std::string scope = JoinedScopes(scopes_.text(), scope_around_);
+  op.scope = scope;
+  op.stream = &stream_;
+  op.may_follow_others = may_have_others_;
+  if (absl::Status may = watch_->Before(op); !may.ok()) return FailAt(op.name, std::move(may));
+  absl::Status launched = launch();
+  watch_->After(op, launched);
+  Passed(op.name, std::move(launched));
+}
+
 void Launcher::Passed(absl::string_view op, absl::Status status) {
   if (!status.ok()) return FailAt(op, std::move(status));
   ++ops_;
@@ -255,7 +267,12 @@ void Launcher::Issue(const Kernel& kernel, const LaunchShape& shape,
     }
     if (!ok()) return;  // the observer has made the launcher fail
   }
-  Passed(kernel.name(), stream_.Launch(kernel, shape, arguments_));
+  Put({.kind = OpKind::kKernel,
+       .name = kernel.name(),
+       .kernel = &kernel,
+       .shape = &shape,
+       .arguments = arguments},
+      [&] { return stream_.Launch(kernel, shape, arguments_); });
   NoteUses(arguments);
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Launched(kernel, shape, arguments_);
@@ -277,7 +294,12 @@ void Launcher::Copy(const Tensor& target, const Tensor& source) {
     observer_->Accessed(Access::kRead, source, 1);
     if (!ok()) return;
   }
-  Passed("copy", stream_.Copy(to.base, from.base, to.bytes));
+  const Arg arguments[] = {Out(target), In(source)};
+  Put({.kind = OpKind::kCopy,
+       .name = "copy",
+       .arguments = arguments,
+       .is_nothing = to.bytes == 0},
+      [&] { return stream_.Copy(to.base, from.base, to.bytes); });
   NoteUse(target);
   NoteUse(source);
   EndScratch();
@@ -293,7 +315,12 @@ void Launcher::Fill(const Tensor& target, uint8_t byte) {
     if (!ok()) return;
   }
   const AddressRange range = target.raw_bytes();
-  Passed("fill", stream_.Fill(range.base, byte, 1, range.bytes));
+  const Arg arguments[] = {Out(target)};
+  Put({.kind = OpKind::kFill,
+       .name = "fill",
+       .arguments = arguments,
+       .is_nothing = range.bytes == 0},
+      [&] { return stream_.Fill(range.base, byte, 1, range.bytes); });
   NoteUse(target);
   EndScratch();
   if (ok() && observer_ != nullptr) observer_->Filled({range.base, byte, 1, range.bytes});
@@ -312,7 +339,8 @@ void Launcher::SetEvent(Event& event) {
                                "one run set an event twice; a replay's waiters would not know "
                                "which of the two they wait for"));
   }
-  Passed("event", stream_.RecordExternal(event));
+  Put({.kind = OpKind::kEventRecord, .name = "event"},
+      [&] { return stream_.RecordExternal(event); });
   if (!ok()) return;
   events_.push_back(&event);
   if (observer_ != nullptr) observer_->SetsEvent();
@@ -326,6 +354,7 @@ void Launcher::Break(std::string why, absl::Span<const Arg> tensors, EagerPart p
     return Fail(absl::InvalidArgumentError(absl::StrCat(name, " was given nothing to run")));
   }
   BreakRequest request{std::move(why), {}, std::move(part), {}};
+  request.scope = JoinedScopes(scopes_.text(), scope_around_);
   for (const Arg& argument : tensors) {
     if (!ok()) return;
     if (argument.tensor() == nullptr) {
@@ -358,6 +387,7 @@ void Launcher::Break(std::string why, absl::Span<const Arg> tensors, EagerPart p
 
 absl::Status Launcher::RunPart(const BreakRequest& request) {
   in_part_ = true;
+  scope_around_ = request.scope;
   made_.Forget();
   CallbackMark callback;
   Fail(Guarded([&] {
@@ -379,6 +409,7 @@ absl::Status Launcher::RunInPlace(const BreakRequest& request) {
   if (random_ != nullptr) random_->EndSection();
   PartLauncher parts(stream_, allocator_, nullptr, random_);
   parts.SetWorkspaces(workspaces_);
+  parts.SetWatch(watch_);
   const absl::Status status = parts.Run(request);
   requests_.AddOfPart(parts.TakeRequests());
   if (random_ != nullptr) random_->EndSection();
@@ -393,6 +424,7 @@ absl::Status PartLauncher::Cut(BreakRequest request) {
   Launcher* const outer = innermost_;
   Launcher inner(on_.stream_, on_.allocator_, on_.observer_, on_.random_);
   inner.SetWorkspaces(on_.workspaces_);
+  inner.SetWatch(on_.watch_);
   inner.SetCutter(this);
   inner.outer_part_ = outer;
   innermost_ = &inner;

@@ -57,6 +57,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
@@ -68,10 +69,12 @@
 #include "graphs/body_requests.h"
 #include "graphs/eager_part.h"
 #include "graphs/layout.h"
+#include "graphs/op_watch.h"
 #include "graphs/pad/pad_value.h"
 #include "graphs/pad/room.h"
 #include "graphs/random/random_source.h"
 #include "graphs/random/random_state.h"
+#include "graphs/scope.h"
 #include "graphs/tensor.h"
 #include "graphs/workspaces.h"
 
@@ -248,7 +251,10 @@ class Launcher {
   // writes of memory that this tree knows, as an input that lies there may have been copied. A
   // part also declares what such a call writes of the caller's memory: else that stays written if
   // this tree's call fails, and is written once more if the part runs again in it.
-  Stream& stream() { return stream_; }
+  Stream& stream() {
+    may_have_others_ = true;
+    return stream_;
+  }
   void Reads(const Tensor& tensor);
   void Writes(const Tensor& tensor);
   // Opaque work on `side`, a stream that the body has forked off its own, uses the tensor. The body
@@ -268,6 +274,9 @@ class Launcher {
   // so that the status of any call can be given.
   void Fail(absl::Status status);
 
+  // The scopes that the body has begun (scope.h).
+  ScopeStack& scopes() { return scopes_; }
+
   // What follows is for whoever runs the body. `inputs` are those that the body is given; they
   // outlive its run.
   void SetInputs(const Values* inputs) {
@@ -278,11 +287,15 @@ class Launcher {
   void SetWorkspaces(const Workspaces* workspaces) { workspaces_ = workspaces; }
   // May be null: parts then run in their place.
   void SetCutter(Cutter* cutter) { cutter_ = cutter; }
+  // May be null. Stands around the launches of this launcher, and of parts that it runs itself.
+  void SetWatch(OpWatch* watch) { watch_ = watch; }
   // Gives and learns room for pads, as MadeMemory::UseRoom says. Without it there is none but what
   // the body asks for.
   void UseRoom(LearnedRoom* learned, uint64_t budget, bool learns) {
     made_.UseRoom(learned, budget, learns);
   }
+  // Whether somebody else may have put work on the stream, or on one that was forked off it.
+  bool may_have_others() const { return may_have_others_; }
   BodyRequests& requests() { return requests_; }
   // Ops that the body has launched so far.
   uint64_t ops() const { return ops_; }
@@ -321,6 +334,8 @@ class Launcher {
   Tensor PadByCopy(const Tensor& tensor, const PadPlan& plan, uint64_t bits);
   // Null, with status_ set, if there is no such input, or none any more.
   const Value* InputFor(size_t index, absl::string_view wanted);
+  // Puts an op on the stream, between the calls of the watch.
+  void Put(OpLaunch op, absl::FunctionRef<absl::Status()> launch);
   void Passed(absl::string_view op, absl::Status status);
   void FailAt(absl::string_view op, absl::Status status);
   // For a body that nobody has given a cutter.
@@ -337,6 +352,10 @@ class Launcher {
   RandomSource* const random_;
   const Workspaces* workspaces_ = nullptr;
   Cutter* cutter_ = nullptr;
+  OpWatch* watch_ = nullptr;
+  ScopeStack scopes_;
+  std::string scope_around_;      // of a part: what was open where the body broke
+  bool may_have_others_ = false;
   bool in_part_ = false;
   Launcher* outer_part_ = nullptr;  // in whose run this part runs; null: the body's
   BodyRequests requests_;
@@ -378,6 +397,8 @@ class PartLauncher : private Cutter {
   void SetWorkspaces(const Workspaces* workspaces) { on_.SetWorkspaces(workspaces); }
   // The error names the part. Parts that follow one that failed launch nothing.
   absl::Status Run(const BreakRequest& part) { return on_.RunPart(part); }
+  // May be null; for all parts from here on.
+  void SetWatch(OpWatch* watch) { on_.SetWatch(watch); }
   // For the observer, which refuses what the part that runs is about to do: that part fails, and so
   // do those that it runs in. Nothing happens if `why` is OK.
   void Fail(const absl::Status& why);

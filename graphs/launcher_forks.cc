@@ -35,6 +35,7 @@ void Launcher::Fork(Stream& side) {
                               &side == &stream_ ? "the body's own stream was forked off itself"
                                                 : "a stream of another device was forked off"));
   }
+  may_have_others_ = true;
   const absl::Status ordered = LetJoin(side);
   if (!ordered.ok()) return FailAt("fork", ordered);
   if (!absl::c_linear_search(forks_, side.life())) forks_.push_back(side.life());

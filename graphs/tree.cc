@@ -210,6 +210,8 @@ ForeignAllocator& Tree::foreign_allocator() { return *core_->ground().foreign; }
 
 Observers& Tree::observers() { return core_->observers(); }
 
+ScopeStack& Tree::scopes() { return core_->ground().scopes; }
+
 absl::StatusOr<std::vector<Op>> Tree::OpsOf(uint64_t recording) const {
   const Looking looking(core_->gate());
   std::vector<const Node*> open = {&core_->books().root()};

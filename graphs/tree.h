@@ -81,6 +81,7 @@
 #include "graphs/outline.h"
 #include "graphs/parity.h"
 #include "graphs/reason.h"
+#include "graphs/scope.h"
 #include "graphs/shared_budget.h"
 #include "graphs/tensor.h"
 #include "graphs/tree_options.h"
@@ -249,9 +250,11 @@ class Tree {
   // using the blocks that they gave (foreign_memory.h). The reference is good until the tree is
   // closed, and for as long as the foreign code holds blocks.
   ForeignAllocator& foreign_allocator();
-  // Observers that join here are told what becomes of the tree's graphs. A function that launches
-  // nothing has none.
+  // Observers that join here are told what becomes of the tree's graphs, of ops that run now, and
+  // what the tree does in between. A function that launches nothing has no graph.
   Observers& observers();
+  // Scopes around calls (scope.h), for the thread that calls the tree.
+  ScopeStack& scopes();
 
  private:
   explicit Tree(std::unique_ptr<TreeCore> core);

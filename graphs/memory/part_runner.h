@@ -33,6 +33,7 @@
 #include "graphs/body_requests.h"
 #include "graphs/eager_part.h"
 #include "graphs/launcher.h"
+#include "graphs/op_watch.h"
 #include "graphs/random/random_source.h"
 #include "graphs/memory/step_memory.h"
 #include "graphs/workspaces.h"
@@ -60,6 +61,8 @@ class PartRunner : private AccessObserver {
 
   // REQUIRES: `save` is not empty.
   void set_judge(Judge judge) { judge_ = std::move(judge); }
+  // May be null; for all parts from here on.
+  void SetWatch(OpWatch* watch) { parts_.SetWatch(watch); }
   absl::Status Run(const BreakRequest& part);
   // What the parts asked for since the last TakeRequests.
   BodyRequests TakeRequests() { return parts_.TakeRequests(); }

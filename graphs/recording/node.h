@@ -152,6 +152,7 @@ struct Node {
   uint64_t id = 0;        // recordings count from 0
   Variant* variant = nullptr;
   bool warm_up = false;
+  const FunctionHooks* hooks = nullptr;  // of its function; null if it has none
   // The body keeps tensors that it does not return, or uses some that it was not given: its work
   // depends on more than its inputs.
   bool stores = false;

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "device/graph.h"
+#include "device/op_identity.h"
 #include "graphs/inputs/ingest/ingest.h"
 #include "graphs/inputs/pointer_slots.h"
 #include "graphs/random/generator.h"
@@ -66,6 +67,7 @@ void ForgetPatches(Patched* patched) {
 struct Section {
   std::unique_ptr<Graph> graph;            // null if nothing was launched
   std::unique_ptr<Executable> executable;  // likewise, and if it was evicted
+  std::shared_ptr<const GraphIdentity> identity;  // what its ops are; null if nothing was launched
   std::vector<IngestOp> ingest;            // the ops that copy inputs in
   PointerTable pointers;                   // the ops that take patched inputs and kept outputs
   std::vector<IngestOp> egress;            // the ops that copy kept outputs (its `inputs`) out

@@ -49,8 +49,11 @@ BodyCapture::BodyCapture(const Needs& needs, Call& call, const Values& originals
       writes_(needs.ground, call, originals, draft_),
       parts_(call.stream, needs.ground.MemoryFor(call.function, Region::kLasting),
              &needs.ground.workspaces, &taken_,
-             [this](const PartRunner::Write& write) { writes_.SaveOfPart(write); }) {
+             [this](const PartRunner::Write& write) { writes_.SaveOfPart(write); }),
+      watch_(needs.journal, call.function, needs.ground.scopes, RunKind::kCapture, &identities_) {
   draft_.rehearsal = rehearsal;
+  parts_.SetWatch(LaunchWatch::For(needs.journal, call.function, needs.ground.scopes,
+                                   RunKind::kPart, &parts_watch_));
 }
 
 void BodyCapture::StartNode(InputPlan plan) {
@@ -61,6 +64,7 @@ void BodyCapture::StartNode(InputPlan plan) {
   node->level = needs_.books.path().next_level();
   node->variant = call_.variant;
   node->id = needs_.journal.stats().recordings;  // the number of the recording, if it succeeds
+  if (call_.function.options.hooks.any()) node->hooks = &call_.function.options.hooks;
   std::vector<OutputRef> live;
   for (const HeldOutput& held : needs_.books.path().ForgetDead()) {
     live.push_back(held.output);
@@ -127,6 +131,7 @@ void BodyCapture::Run(InputPlan plan, Values to_body) {
                          .refuse = [this](absl::Status why) { on_->Fail(std::move(why)); }});
   Launcher on(capture_stream_, allocator_, listeners_->first(), &random_);
   on.SetCutter(this);
+  on.SetWatch(&watch_);
   on.UseRoom(&call_.variant->room, needs_.ground.options.pad_room_bytes, false);
   on_ = &on;
   Capture(&on, &inputs);
@@ -151,6 +156,7 @@ void BodyCapture::Capture(Launcher* on, Values* inputs) {
   absl::Status ended = capturing_ ? EndSection(on->status()) : on->status();
   draft_.status = Located(ended, on->Place());
   if (draft_.status.ok()) return;
+  draft_.is_final |= watch_.has_refused();
   if (draft_.is_final) {
     draft_.status = needs_.checks.WithStacks(BodyFailure(call_.function, *on), call_,
                                              listeners_->ops().sites());
@@ -259,6 +265,8 @@ absl::Status BodyCapture::BeginSection() {
     needs_.journal.Say(GraphMoment::kCaptureBegin, *node, section_number(), &capture_stream_);
   }
   tokens_.clear();
+  watch_.BeginSection(node->id, section_number());
+  identities_.BeginSection(section->ingest.size());
   return LaunchIngest(*section, capture_stream_, &tokens_);
 }
 
@@ -269,6 +277,7 @@ absl::Status BodyCapture::EndSection(const absl::Status& body) {
   absl::StatusOr<std::unique_ptr<Graph>> graph = capture_stream_.EndCapture();
   timing_.AddTo(&needs_.journal.stats().captures);
   const absl::Status status = body.ok() ? graph.status() : body;
+  if (status.ok()) section->identity = IdentityOfEnded(**graph);
   if (needs_.journal.is_watched()) {
     needs_.journal.Say(GraphMoment::kCaptureEnd, *node, section_number(), &capture_stream_,
                        status.ok());
@@ -283,12 +292,23 @@ absl::Status BodyCapture::EndSection(const absl::Status& body) {
   return listeners_->pointers().EndSection(*section->graph, tokens_.size());
 }
 
+std::shared_ptr<const GraphIdentity> BodyCapture::IdentityOfEnded(const Graph& graph) {
+  GraphIdentity is;
+  is.tree = needs_.journal.observers().tree();
+  is.function = call_.function.name;
+  is.recording = draft_.node->id;
+  is.section = section_number();
+  return identities_.EndSection(graph.op_count(), draft_.copies_out.size(),
+                                on_->may_have_others(), std::move(is));
+}
+
 // A graph without ops needs no executable: a hit then makes no device call.
 bool BodyCapture::FinishGraph() {
   Node* node = draft_.node.get();
   Section* last = &node->last();
   if (last->graph->op_count() == 0) {
     last->graph = nullptr;
+    last->identity = nullptr;
     return true;
   }
   draft_.status = needs_.executables.Make(*node, node->cuts.size(), last);
@@ -359,7 +379,8 @@ absl::Status BodyCapture::Cut(BreakRequest request) {
   for (const AddressRange range : allocator_.Used())
     needs_.ground.memory->pool().watchers().Shield(range);
   ++needs_.journal.stats().eager_parts;
-  absl::Status ran = parts_.Run(request);
+  absl::Status ran = needs_.journal.Told(Phase::kPart, call_.function,
+                                         [&] { return parts_.Run(request); });
   ran.Update(Located(EndStrayCapture(call_.stream),
                      absl::StrCat("the part of break '", request.why, "'")));
   needs_.ground.memory->TellOwners(listeners_->holds().held(), call_.stream);

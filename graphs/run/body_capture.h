@@ -19,6 +19,7 @@
 #define GRAPHTREE_GRAPHS_RUN_BODY_CAPTURE_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,7 @@
 #include "graphs/eager_part.h"
 #include "graphs/inputs/random_words.h"
 #include "graphs/inputs/rehearsal.h"
+#include "graphs/listen/identity_log.h"
 #include "graphs/memory/part_runner.h"
 #include "graphs/recording/given_inputs.h"
 #include "graphs/run/body_runner.h"
@@ -43,6 +45,7 @@
 #include "graphs/run/functions.h"
 #include "graphs/run/ground.h"
 #include "graphs/run/kept_outputs.h"
+#include "graphs/run/launch_watch.h"
 #include "graphs/run/section_launcher.h"
 
 namespace graphtree {
@@ -96,6 +99,8 @@ class BodyCapture : public Cutter {
   absl::Status ContinueOnCallers();
   // REQUIRES: the caller's stream comes after all work that the section must wait for.
   absl::Status LaunchEndedSection();
+  // What the ops of the section are, whose capture has ended.
+  std::shared_ptr<const GraphIdentity> IdentityOfEnded(const Graph& graph);
   std::string OpenEnds();
   void KeepRehearsal();
   // False if the body asks for something that forbids a recording; the draft has the error.
@@ -131,6 +136,10 @@ class BodyCapture : public Cutter {
   BodyRequests asked_by_parts_;
   CaptureWrites writes_;
   PartRunner parts_;
+
+  IdentityLog identities_;  // of this section's ops
+  LaunchWatch watch_;
+  std::optional<LaunchWatch> parts_watch_;
 
   Launcher* on_ = nullptr;  // that the body launches through
   std::unique_ptr<CaptureListeners> listeners_;  // from the moment when the inputs are ready

@@ -1,6 +1,7 @@
 // Counts, warns, and tells observers.
 #include "graphs/run/call_journal.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -55,7 +56,7 @@ void CallJournal::Tell(Function& function, Reason reason, const std::string& tex
   bool& warned = function.warned[static_cast<size_t>(reason)];
   if (warned || !options_.warn) return;
   warned = true;
-  NoteThrown(Warned(options_, text));
+  CountThrown(Warned(options_, text));
 }
 
 void CallJournal::TellOfShapes(Function& function) {
@@ -69,7 +70,7 @@ void CallJournal::TellOfShapes(Function& function) {
                    ", and each is warmed up and recorded on its own; pad inputs to few sizes, "
                    "list the sizes to record (FunctionOptions::recorded_sizes), or raise "
                    "TreeOptions::shape_warn_limit to hear of it later");
-  NoteThrown(Warned(options_, text));
+  CountThrown(Warned(options_, text));
 }
 
 void CallJournal::NoteBreaks(const Node& node) {
@@ -88,8 +89,9 @@ void CallJournal::NoteBreaks(const Node& node) {
                     " sections, because parts of it run eagerly: ", places));
 }
 
-void CallJournal::Say(GraphMoment moment, const Node& node, size_t section,
-                      const Executable* executable, Stream* stream, bool ok) {
+GraphEvent CallJournal::EventOf(GraphMoment moment, const Node& node, size_t section,
+                                const Executable* executable, Stream* stream, bool ok) const {
+  const Section& where = node.SectionAt(section);
   GraphEvent event;
   event.moment = moment;
   event.function = node.variant->function->name;
@@ -97,16 +99,31 @@ void CallJournal::Say(GraphMoment moment, const Node& node, size_t section,
   event.section = section;
   event.ok = ok;
   event.stream = stream;
-  event.graph = node.SectionAt(section).graph.get();
+  event.graph = where.graph.get();
   event.executable = executable;
-  NoteThrown(observers_.Tell(event));
+  if (where.identity != nullptr) event.identity = &where.identity;
+  event.tree = observers_.tree();
+  event.run = RunOf(node);
+  return event;
 }
 
-void CallJournal::NoteThrown(const absl::Status& status) {
-  if (status.ok() || ++stats_.thrown > 1 || !options_.warn) return;
-  const std::string text = absl::StrCat(
-      "an observer or the warning callback failed, which changes nothing: ", status.message());
-  if (!Warned(options_, text).ok()) ++stats_.thrown;
+void CallJournal::Say(GraphMoment moment, const Node& node, size_t section,
+                      const Executable* executable, Stream* stream, bool ok) {
+  TellOfThrown(observers_.Tell(EventOf(moment, node, section, executable, stream, ok)));
+}
+
+void CallJournal::CountThrown(const absl::Status& status) {
+  if (status.ok()) return;
+  ++thrown_;
+  TellOfThrown(status);
+}
+
+void CallJournal::TellOfThrown(const absl::Status& status) {
+  if (status.ok() || std::exchange(told_of_thrown_, true) || !options_.warn) return;
+  const std::string text =
+      absl::StrCat("an observer, a hook or the warning callback failed, which changes nothing: ",
+                   status.message());
+  if (!Warned(options_, text).ok()) ++thrown_;
 }
 
 void CallJournal::SayDestroyed(const Node& node, size_t section, const Executable& executable) {

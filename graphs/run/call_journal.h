@@ -3,10 +3,10 @@
 //
 //   Count(f, reason)        stats().reasons, and the edge from the path's last function to f
 //   Warn(f, reason, text)   "'f' runs eagerly: ...", once
-//   Say(moment, ...)        to observers; without any this costs one load
+//   Say(moment, ...)        to observers; where nobody wants it this costs one load
 //
-// An observer or a warning that throws changes nothing about a call: the exception is counted, and
-// a warning tells of the first one.
+// An observer, an after_launch or a warning that throws changes nothing about a call: the exception
+// is counted, and a warning tells of the first one.
 //
 // Threads: the tree's caller; observers join and leave on any thread.
 #ifndef GRAPHTREE_GRAPHS_RUN_CALL_JOURNAL_H_
@@ -16,6 +16,7 @@
 #include <optional>
 #include <string>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "device/graph.h"
 #include "device/observer.h"
@@ -76,9 +77,10 @@ class CallJournal {
   void NoteBreaks(const Node& node);
 
   Observers& observers() { return observers_; }
-  bool is_watched() const { return observers_.any(); }
-  // Tells observers what happens to a section's executable. REQUIRES: is_watched(), so that callers
-  // pay nothing without observers.
+  bool is_watched() const { return observers_.wants_graphs(); }
+  bool wants_ops() const { return observers_.wants_ops(); }
+  // Tells observers what happens to a section's executable, but for its launches (launch_teller.h).
+  // REQUIRES: is_watched(), so that callers pay nothing without observers.
   void Say(GraphMoment moment, const Node& node, size_t section, Stream* stream, bool ok = true) {
     Say(moment, node, section, node.SectionAt(section).executable.get(), stream, ok);
   }
@@ -88,9 +90,27 @@ class CallJournal {
   void SayDestroyed(const Node& node, size_t section, const Executable& executable);
   void SayDestroyed(const Node& node);
   void SayAllDestroyed(const Node& root);
+  // The event of this section's graph. In which kind of run: while its node is recorded, a capture.
+  GraphEvent EventOf(GraphMoment moment, const Node& node, size_t section,
+                     const Executable* executable, Stream* stream, bool ok) const;
+  RunKind RunOf(const Node& node) const {
+    return node.id >= stats_.recordings ? RunKind::kCapture : RunKind::kReplay;
+  }
+
+  // Does it, and tells observers when it begins and ends.
+  absl::Status Told(Phase phase, const Function& function,
+                    absl::FunctionRef<absl::Status()> act) {
+    ToldPhase told(observers_, phase, function.name);
+    return told.Ended(act());
+  }
+  // A hook of a function has thrown.
+  void CountThrown(const absl::Status& status);
+  // Warns of the first exception. What observers throw they count themselves.
+  void TellOfThrown(const absl::Status& status);
+  // Exceptions of observers, hooks and warnings so far.
+  uint64_t thrown() const { return thrown_ + observers_.thrown(); }
 
  private:
-  void NoteThrown(const absl::Status& status);
 
   const TreeOptions& options_;
   const Path& path_;
@@ -99,6 +119,8 @@ class CallJournal {
   std::optional<Reason> last_reason_;  // means nothing after a replay
   CallTally tally_;
   Observers observers_;
+  uint64_t thrown_ = 0;  // by warnings and hooks
+  bool told_of_thrown_ = false;
 };
 
 }  // namespace graphtree

@@ -12,8 +12,10 @@
 
 namespace graphtree {
 
-CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call& call)
+CutReplay::CutReplay(Ground& ground, CallJournal& journal, SectionLauncher& launcher, Node* node,
+                     Call& call)
     : ground_(ground),
+      journal_(journal),
       launcher_(launcher),
       node_(node),
       call_(call),
@@ -21,7 +23,10 @@ CutReplay::CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call
               ground.memory->pool().arena().range_of(Region::kLasting)),
       undo_(ground.memory.get(), call.stream, ground.TagOf(call.function)),
       parts_(call.stream, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
-             &taken_, [this](const PartRunner::Write& write) { SaveOfPart(write); }) {}
+             &taken_, [this](const PartRunner::Write& write) { SaveOfPart(write); }) {
+  parts_.SetWatch(
+      LaunchWatch::For(journal, call.function, ground.scopes, RunKind::kPart, &watch_));
+}
 
 absl::StatusOr<bool> CutReplay::Launch() {
   absl::StatusOr<bool> launched = LaunchAll();
@@ -76,7 +81,7 @@ absl::Status CutReplay::RunPart(Cut* cut) {
   if (ground_.tells_device) ReviveFor(tensors);
   ++parts_run_;
   const RemadeNow remade(node_->remade_by);
-  return parts_.Run(cut->part);
+  return journal_.Told(Phase::kPart, call_.function, [&] { return parts_.Run(cut->part); });
 }
 
 bool CutReplay::IsRecordings(AddressRange range) const {

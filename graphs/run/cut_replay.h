@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -31,7 +32,9 @@
 #include "graphs/recording/cut.h"
 #include "graphs/recording/node.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/ground.h"
+#include "graphs/run/launch_watch.h"
 #include "graphs/run/section_launcher.h"
 
 namespace graphtree {
@@ -39,7 +42,8 @@ namespace graphtree {
 class CutReplay {
  public:
   // All outlive the replay. REQUIRES: the node's kept outputs have their places.
-  CutReplay(Ground& ground, SectionLauncher& launcher, Node* node, Call& call);
+  CutReplay(Ground& ground, CallJournal& journal, SectionLauncher& launcher, Node* node,
+            Call& call);
   CutReplay(const CutReplay&) = delete;
   CutReplay& operator=(const CutReplay&) = delete;
 
@@ -70,6 +74,7 @@ class CutReplay {
   void ReviveInputs();
 
   Ground& ground_;
+  CallJournal& journal_;
   SectionLauncher& launcher_;
   Node* const node_;
   Call& call_;
@@ -81,6 +86,7 @@ class CutReplay {
   uint64_t parts_run_ = 0;
   Undo undo_;
   PartRunner parts_;
+  std::optional<LaunchWatch> watch_;  // of what the parts launch; or nobody wants that
 };
 
 }  // namespace graphtree

@@ -15,6 +15,7 @@
 #include "graphs/inputs/clone_watch.h"
 #include "graphs/memory/eager_traces.h"
 #include "graphs/memory/stray_capture.h"
+#include "graphs/run/launch_watch.h"
 #include "graphs/run/located.h"
 #include "graphs/run/parts_in_place.h"
 #include "graphs/run/planted_bug.h"
@@ -60,7 +61,13 @@ void Learn(const AccessLog& log, const EagerRandom& random, Variant* variant) {
 }  // namespace
 
 absl::Status EagerRunner::WarmUp(Call& call, absl::Span<const InputRole> roles) {
-  GRAPHTREE_RETURN_IF_ERROR(needs_.books.Restore());
+  return needs_.journal.Told(Phase::kWarmUp, call.function,
+                             [&] { return WarmUpInside(call, roles); });
+}
+
+absl::Status EagerRunner::WarmUpInside(Call& call, absl::Span<const InputRole> roles) {
+  GRAPHTREE_RETURN_IF_ERROR(needs_.journal.Told(Phase::kRestore, call.function,
+                                                [&] { return needs_.books.Restore(); }));
   GRAPHTREE_RETURN_IF_ERROR(needs_.ground.SideAfter(call.stream));
   StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kStep);
   Values originals(call.inputs.begin(), call.inputs.end());
@@ -178,7 +185,7 @@ absl::Status EagerRunner::RunTraced(Call& call, Stream& stream, StepAllocator& a
   const auto refuse = [&on](absl::Status why) { on.Fail(std::move(why)); };
   if (check != nullptr) check->set_refuse(refuse);
   if (watch.has_value()) watch->set_refuse(refuse);
-  PartsInPlace parts(needs_.ground, call, stream, traces, &log, &on);
+  PartsInPlace parts(needs_.ground, needs_.journal, call, stream, traces, &log, &on);
   if (watch.has_value()) parts.SetWatch(&*watch);
   parts.SetCheck(check.get());
   on.SetCutter(&parts);
@@ -218,7 +225,12 @@ void EagerRunner::RunBody(const Call& call, Stream& stream, const AlignedInputs&
   if (call.variant != nullptr) {
     on->UseRoom(&call.variant->room, needs_.ground.options.pad_room_bytes, true);
   }
+  std::optional<LaunchWatch> launches;
+  const RunKind kind = run->given != nullptr ? RunKind::kWarmUp : RunKind::kEager;
+  on->SetWatch(LaunchWatch::For(needs_.journal, call.function, needs_.ground.scopes, kind,
+                                &launches));
   run->outputs = needs_.body.Run(call.function, *on, *inputs);
+  on->SetWatch(nullptr);
   on->Fail(EndStrayCapture(stream));
   // What was launched needs them until it has run, whatever comes of the call.
   needs_.functions.keeper().graveyard().Add(std::exchange(on->requests().keep_alive, {}));
@@ -248,7 +260,9 @@ absl::Status EagerRunner::Run(Call& call, Reason reason, absl::Span<const RoleCh
   StepAllocator allocator = needs_.ground.MemoryFor(call.function, Region::kLasting);
   Values inputs(call.inputs.begin(), call.inputs.end());
   BodyRun run;
-  GRAPHTREE_RETURN_IF_ERROR(RunNow(call, call.stream, allocator, &inputs, &run));
+  GRAPHTREE_RETURN_IF_ERROR(needs_.journal.Told(Phase::kEager, call.function, [&] {
+    return RunNow(call, call.stream, allocator, &inputs, &run);
+  }));
   if (call.variant != nullptr && run.requests.warm_up.empty()) call.variant->SettleWarmUps();
   ++needs_.journal.stats().eager;
   ++needs_.journal.On(call.function).eager;

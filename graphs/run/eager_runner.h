@@ -75,6 +75,7 @@ class EagerRunner {
     BodyRequests requests;
   };
 
+  absl::Status WarmUpInside(Call& call, absl::Span<const InputRole> roles);
   absl::Status RunNow(Call& call, Stream& stream, StepAllocator& allocator, Values* inputs,
                       BodyRun* run);
   absl::Status HandOut(const Call& call, StepAllocator& allocator, const Values& outputs);

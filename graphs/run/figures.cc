@@ -27,6 +27,7 @@ TreeStats Figures::Stats() {
   stats.foreign_held_bytes = ground_.foreign->held_bytes();
   stats.lacked_bytes = ground_.giver->lacked_bytes();
   stats.restores = books_.restores();
+  stats.thrown = journal_.thrown();
   return stats;
 }
 

@@ -8,6 +8,7 @@
 //   history                  who ran when, for error messages
 //   home                     which addresses lie on the tree's device
 //   workspaces               memory of libraries
+//   scopes                   of the caller, around its calls
 //
 // There are two own streams as other trees, on other threads, may have to go on after work on the
 // first at any time, and of a stream that captures nobody can. What is captured is nobody's to wait
@@ -31,6 +32,7 @@
 #include "graphs/memory/stream_order.h"
 #include "graphs/run/call.h"
 #include "graphs/run/home.h"
+#include "graphs/scope.h"
 #include "graphs/tree_options.h"
 #include "graphs/workspaces.h"
 
@@ -83,6 +85,7 @@ struct Ground {
   const std::unique_ptr<Stream> capture_stream;  // known to this tree alone
   StreamOrder order;
   Workspaces workspaces;
+  ScopeStack scopes;  // of the tree's caller, around its calls
 
  private:
   Ground(Device& device, const TreeOptions& options, std::shared_ptr<StepHistory> history,

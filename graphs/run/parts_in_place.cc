@@ -11,9 +11,11 @@
 
 namespace graphtree {
 
-PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
-                           AccessLog* log, Launcher* body)
+PartsInPlace::PartsInPlace(Ground& ground, CallJournal& journal, const Call& call, Stream& stream,
+                           EagerTraces* traces, AccessLog* log, Launcher* body)
     : ground_(ground),
+      journal_(journal),
+      function_(call.function),
       caller_(call.stream),
       stream_(stream),
       traces_(traces),
@@ -21,7 +23,10 @@ PartsInPlace::PartsInPlace(Ground& ground, const Call& call, Stream& stream, Eag
       body_(body),
       parts_(caller_, ground.MemoryFor(call.function, Region::kLasting), &ground.workspaces,
              &traces->random(),
-             [this](const PartRunner::Write& write) { NoteWrite(write); }) {}
+             [this](const PartRunner::Write& write) { NoteWrite(write); }) {
+  parts_.SetWatch(
+      LaunchWatch::For(journal, call.function, ground.scopes, RunKind::kPart, &launches_));
+}
 
 void PartsInPlace::SetWatch(CloneWatch* watch) {
   watch_ = watch;
@@ -43,7 +48,8 @@ void PartsInPlace::NoteWrite(const PartRunner::Write& write) {
 absl::Status PartsInPlace::Cut(BreakRequest request) {
   traces_->random().EndSection();
   GRAPHTREE_RETURN_IF_ERROR(ground_.ContinueOn(caller_));
-  absl::Status status = parts_.Run(request);
+  absl::Status status =
+      journal_.Told(Phase::kPart, function_, [&] { return parts_.Run(request); });
   if (const absl::Status stray = EndStrayCapture(caller_); !stray.ok()) {
     status.Update(Located(stray, absl::StrCat("the part of break '", request.why, "'")));
   }

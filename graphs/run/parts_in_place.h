@@ -9,6 +9,8 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_PARTS_IN_PLACE_H_
 #define GRAPHTREE_GRAPHS_RUN_PARTS_IN_PLACE_H_
 
+#include <optional>
+
 #include "absl/status/status.h"
 #include "device/stream.h"
 #include "graphs/check/body_check.h"
@@ -19,15 +21,17 @@
 #include "graphs/memory/eager_traces.h"
 #include "graphs/memory/part_runner.h"
 #include "graphs/run/call.h"
+#include "graphs/run/call_journal.h"
 #include "graphs/run/ground.h"
+#include "graphs/run/launch_watch.h"
 
 namespace graphtree {
 
 class PartsInPlace : public Cutter {
  public:
   // All outlive this object. `stream` is the body's; `log` has the body's accesses.
-  PartsInPlace(Ground& ground, const Call& call, Stream& stream, EagerTraces* traces,
-               AccessLog* log, Launcher* body);
+  PartsInPlace(Ground& ground, CallJournal& journal, const Call& call, Stream& stream,
+               EagerTraces* traces, AccessLog* log, Launcher* body);
   // The body was given copies of inputs; may be null.
   void SetWatch(CloneWatch* watch);
   // Checked mode compares the inputs around the run; may be null.
@@ -38,6 +42,8 @@ class PartsInPlace : public Cutter {
   void NoteWrite(const PartRunner::Write& write);
 
   Ground& ground_;
+  CallJournal& journal_;
+  const Function& function_;
   Stream& caller_;
   Stream& stream_;
   EagerTraces* const traces_;
@@ -46,6 +52,7 @@ class PartsInPlace : public Cutter {
   CloneWatch* watch_ = nullptr;
   BodyCheck* check_ = nullptr;
   PartRunner parts_;
+  std::optional<LaunchWatch> launches_;  // of the parts; or nobody wants that
 };
 
 }  // namespace graphtree

@@ -116,11 +116,22 @@ absl::Status Recorder::KeepsNothing(Attempt& attempt) {
 }
 
 RecordOutcome Recorder::Record(Call& call, const CallRoles& roles) {
+  CallJournal& journal = needs_.journal;
+  ToldPhase told(journal.observers(), Phase::kRecord, call.function.name,
+                 journal.stats().recordings);
+  RecordOutcome outcome = RecordInside(call, roles);
+  if (outcome.next == Next::kDone) told.Ended(outcome.status).IgnoreError();
+  return outcome;
+}
+
+RecordOutcome Recorder::RecordInside(Call& call, const CallRoles& roles) {
   if (absl::Status room = needs_.functions.keeper().RoomForNode(*call.variant); !room.ok()) {
     needs_.functions.NoteFailure(call.variant, room.message());
     return Eagerly(Reason::kOverBudget, room.message());
   }
-  if (absl::Status back = needs_.books.Restore(); !back.ok()) return Done(back);
+  const absl::Status back = needs_.journal.Told(Phase::kRestore, call.function,
+                                                [&] { return needs_.books.Restore(); });
+  if (!back.ok()) return Done(back);
   const absl::StatusOr<CheckpointId> before = needs_.ground.memory->Take();
   if (!before.ok()) return Done(before.status());
   const InputPlan plan = PlanInputs(call, roles);

@@ -70,6 +70,7 @@ class Recorder {
   // One attempt, with all that has to be put back if it fails.
   struct Attempt;
 
+  RecordOutcome RecordInside(Call& call, const CallRoles& roles);
   RecordOutcome RecordFrom(CheckpointId before, const InputPlan& plan, Rehearsal* rehearsal,
                            Call& call);
   absl::Status RollBack(CheckpointId before, CaptureScope* scope, bool was_committed);

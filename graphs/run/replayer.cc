@@ -121,7 +121,7 @@ absl::StatusOr<bool> Replayer::LaunchCut(Node* node, Call& call, CutReplay* repl
 
 absl::Status Replayer::ReplayCut(Node* node, Call& call) {
   outputs_.TellDevice(*node);
-  CutReplay replay(needs_.ground, needs_.launcher, node, call);
+  CutReplay replay(needs_.ground, needs_.journal, needs_.launcher, node, call);
   const absl::StatusOr<bool> launched = LaunchCut(node, call, &replay);
   if (launched.ok() && !*launched) {
     NotReplayed why = SpoiltByPart(replay.WhySpoilt());

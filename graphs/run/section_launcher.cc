@@ -5,6 +5,7 @@
 
 #include "device/base/status_macros.h"
 #include "graphs/run/kept_outputs.h"
+#include "graphs/run/launch_teller.h"
 #include "graphs/run/planted_bug.h"
 
 namespace graphtree {
@@ -87,12 +88,18 @@ absl::Status SectionLauncher::Launch(const Node& node, size_t number, Section* s
   FollowCopies(section, inputs);
   const bool follows = !section->pointers.empty() && !IsPlanted(PlantedBug::kSkipsPointers);
   const bool moved = follows && section->pointers.Follow(inputs, node.places);
-  GRAPHTREE_RETURN_IF_ERROR(PatchCopies(section));
-  GRAPHTREE_RETURN_IF_ERROR(PatchCopiesOut(section, node.places));
-  if (moved) GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
+  GRAPHTREE_RETURN_IF_ERROR(Patch(node, section, moved));
   GRAPHTREE_RETURN_IF_ERROR(LaunchAsItIs(node, number, *section, stream));
   if (moved) executables_.ConsiderSpare(node, number, section);
   return absl::OkStatus();
+}
+
+absl::Status SectionLauncher::Patch(const Node& node, Section* section, bool moved) {
+  ToldPhase told(journal_.observers(), Phase::kPatch, node.variant->function->name, node.id);
+  GRAPHTREE_RETURN_IF_ERROR(PatchCopies(section));
+  GRAPHTREE_RETURN_IF_ERROR(PatchCopiesOut(section, node.places));
+  if (moved) GRAPHTREE_RETURN_IF_ERROR(section->pointers.Patch(*section->executable));
+  return told.Ended(absl::OkStatus());
 }
 
 absl::Status SectionLauncher::LaunchFresh(const Node& node, size_t number, Section* section,
@@ -107,11 +114,9 @@ absl::Status SectionLauncher::LaunchFresh(const Node& node, size_t number, Secti
 absl::Status SectionLauncher::LaunchAsItIs(const Node& node, size_t number, const Section& section,
                                            Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(ground_.NoteWorkOn(stream));
-  const bool watched = journal_.is_watched();
-  if (watched) journal_.Say(GraphMoment::kReplayBegin, node, number, &stream);
-  const absl::Status status = section.executable->Launch(stream);
-  if (watched) journal_.Say(GraphMoment::kReplayEnd, node, number, &stream, status.ok());
-  return status;
+  const bool is_quiet = !journal_.observers().wants_replays() && node.hooks == nullptr;
+  if (is_quiet) return section.executable->Launch(stream);
+  return LaunchTold(journal_, node, number, stream);
 }
 
 }  // namespace graphtree

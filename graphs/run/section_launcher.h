@@ -48,6 +48,8 @@ class SectionLauncher {
   static void GiveBackDraws(Node* node);
 
  private:
+  // `moved`: an op has to be patched that takes a large input or a kept output.
+  absl::Status Patch(const Node& node, Section* section, bool moved);
   absl::Status LaunchAsItIs(const Node& node, size_t number, const Section& section,
                             Stream& stream);
 

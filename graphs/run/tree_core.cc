@@ -411,14 +411,20 @@ absl::Status TreeCore::RunMiss(Call& call) {
   return TakeRoute(call, &miss);
 }
 
+Decision TreeCore::Look(Call& call, bool is_again, Miss* miss) {
+  ToldPhase told(journal_.observers(), Phase::kMatch, call.function.name);
+  routes_.misses().Look(call, is_again, miss);
+  told.Ended(absl::OkStatus()).IgnoreError();
+  return Decide(miss->facts);
+}
+
 absl::Status TreeCore::TakeRoute(Call& call, Miss* miss) {
   using Route = Decision::Route;
   RecordOutcome recorded;
   const size_t most = Recorder::MostRecordings(call);
   for (size_t recordings = 0; recordings < most;) {
     const bool is_again = recordings > 0;
-    routes_.misses().Look(call, is_again, miss);
-    const Decision decision = Decide(miss->facts);
+    const Decision decision = Look(call, is_again, miss);
     const bool may_record = decision.route == Route::kRecord || decision.route == Route::kNewPath;
     if (!call.launches && !may_record) return WhyNotRecorded(call, decision);
     routes_.notes().Note(call, decision, miss);

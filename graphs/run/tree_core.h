@@ -118,6 +118,7 @@ class TreeCore {
   absl::Status RunInside(const void* frame, Node* hit, Call& call, const CompareWith* compared);
   absl::Status RunMiss(Call& call);
   absl::Status CheckMiss(Call& call);
+  Decision Look(Call& call, bool is_again, Miss* miss);
   // Decides, and takes the route; more than once if a path ends, or if a recording has to be made
   // again.
   absl::Status TakeRoute(Call& call, Miss* miss);
