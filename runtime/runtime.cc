@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/json_writer.h"
 #include "device/base/status_macros.h"
+#include "device/observer.h"
 #include "graphs/outline.h"
 #include "runtime/core/collect_metrics.h"
 #include "runtime/core/dependencies.h"
@@ -34,6 +35,17 @@
 #include "runtime/watch_json.h"
 
 namespace graphtree {
+namespace {
+
+// Staging into a step, which observers of its tree may hear of.
+template <typename Act>
+absl::Status ToldStaging(const OpenStep& step, Act stage) {
+  const ProgramState& program = *step.program;
+  ToldPhase told(program.lane().tree->observers(), Phase::kStage, program.name());
+  return told.Ended(stage());
+}
+
+}  // namespace
 
 // Asked in every call of a step, and small enough to be inlined there.
 inline bool Step::is_open() const { return step_->serial == serial_ && step_->is_open; }
@@ -46,22 +58,22 @@ absl::Status Step::WhyClosed(absl::string_view what) const {
 
 absl::Status Step::Stage(SlotId slot, const HostRows& rows) {
   if (!is_open()) return WhyClosed("staging into");
-  return step_->block.Stage(slot, rows);
+  return ToldStaging(*step_, [&] { return step_->block.Stage(slot, rows); });
 }
 
 absl::Status Step::Stage(SlotId slot, const DeviceRows& rows) {
   if (!is_open()) return WhyClosed("staging into");
-  return StageRows(*step_, slot, rows);
+  return ToldStaging(*step_, [&] { return StageRows(*step_, slot, rows); });
 }
 
 absl::Status Step::Stage(SlotId slot, double value) {
   if (!is_open()) return WhyClosed("staging into");
-  return step_->block.Stage(slot, value);
+  return ToldStaging(*step_, [&] { return step_->block.Stage(slot, value); });
 }
 
 absl::Status Step::Stage(SlotId slot, const Tensor& tensor) {
   if (!is_open()) return WhyClosed("staging into");
-  return StageTensor(*step_, slot, tensor);
+  return ToldStaging(*step_, [&] { return StageTensor(*step_, slot, tensor); });
 }
 
 absl::StatusOr<void*> Step::Buffer(SlotId slot, int64_t rows) {

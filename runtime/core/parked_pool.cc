@@ -10,6 +10,7 @@
 #include "allocator/pool.h"
 #include "device/address.h"
 #include "device/base/status_macros.h"
+#include "device/observer.h"
 #include "graphs/tree.h"
 
 namespace graphtree {
@@ -51,12 +52,13 @@ std::vector<AddressRange> ToCheck(const Pool& pool, Contents contents) {
 
 absl::Status ParkedPool::Park(Contents contents) {
   Tree& tree = *lane_.tree;
+  ToldPhase told(tree.observers(), Phase::kPark, "");
   canaries_ = Canaries();
   if (contents == Contents::kDrop) tree.BeginStep();
   absl::Status status;
   tree.Inspect([&] { status = ParkInside(contents); });
   if (status.ok() && contents != Contents::kPinned) status = AwaitParked();
-  return status;
+  return told.Ended(status);
 }
 
 absl::Status ParkedPool::ParkInside(Contents contents) {
@@ -93,6 +95,7 @@ absl::Status ParkedPool::AwaitParked() {
 
 absl::Status ParkedPool::Wake() {
   Tree& tree = *lane_.tree;
+  ToldPhase told(tree.observers(), Phase::kPark, "");
   absl::Status status;
   tree.Inspect([&] {
     Pool& pool = tree.pool();
@@ -103,7 +106,7 @@ absl::Status ParkedPool::Wake() {
       status = absl::UnavailableError("a capture is open; wake it once that has ended");
     }
   });
-  return status;
+  return told.Ended(status);
 }
 
 absl::Status ParkedPool::Check() {

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
+#include "device/observer.h"
 #include "graphs/tree_stats.h"
 #include "runtime/core/lane.h"
 #include "runtime/core/ledger_rows.h"
@@ -322,7 +323,8 @@ absl::StatusOr<PlanResult> PlanRunner::Run(const RecordingPlan& plan, Stream& st
   TakenBytes all = work.taken;
   all.Look().reset();
   if (serving_.MayRecord("a plan")) {
-    GRAPHTREE_RETURN_IF_ERROR(RecordAll(plan, device, &work));
+    ToldPhase told(any->lane().tree->observers(), Phase::kPlan, any->name());
+    GRAPHTREE_RETURN_IF_ERROR(told.Ended(RecordAll(plan, device, &work)));
   } else {
     LeaveAllOut(plan, &work);
   }

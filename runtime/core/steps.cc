@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "device/observer.h"
 #include "graphs/tree_stats.h"
 #include "runtime/core/in_step.h"
 #include "runtime/core/lender.h"
@@ -90,6 +91,7 @@ absl::StatusOr<OpenStep*> RuntimeCore::Begin(ProgramId id, const Key& key, Strea
 absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
   step.is_open = false;  // also for a body that has the handle
   LaneWatch& watch = *step.program->lane().watch;
+  ToldPhase told(step.program->lane().tree->observers(), Phase::kStep, step.program->name());
   absl::Status status = CheckRunnable(step, outputs);
   int64_t began_ns = LaneWatch::kNotTimed;
   if (status.ok()) {
@@ -118,7 +120,7 @@ absl::Status RuntimeCore::Run(OpenStep& step, Values* outputs) {
         failure.code(),
         absl::StrCat("it has run, and its outputs are there, but ", failure.message()));
   }
-  return status.ok() ? status : InStep(step, "running", status);
+  return told.Ended(status.ok() ? status : InStep(step, "running", status));
 }
 
 void RuntimeCore::Note(OpenStep& step, const absl::Status& status, int64_t began_ns) {

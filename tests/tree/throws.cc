@@ -13,6 +13,7 @@
 #include "device/base/status_matchers.h"
 #include "device/host/host_device.h"
 #include "device/observer.h"
+#include "graphs/function_hooks.h"
 #include "graphs/random/generator.h"
 #include "graphs/tree.h"
 #include "gtest/gtest.h"
@@ -180,6 +181,61 @@ TEST_F(ThrowsTest, ThoseWhoOnlyWatchChangeNothing) {
   EXPECT_NE(warnings[0].find("seen too much"), std::string::npos) << warnings[0];
   tree_.reset();  // tells of what it destroys
   tree_ = *Tree::Create(*device_, {});
+}
+
+// At every kind of event.
+class ThrowsAtAll : public ThrowingObserver {
+ public:
+  Wishes wishes() const override { return {.ops = true, .phases = true}; }
+  void SawOp(const OpEvent&) override { Saw({}); }
+  void SawPhase(const PhaseEvent&) override { Saw({}); }
+};
+
+TEST_F(ThrowsTest, ObserversOfOpsAndPhasesChangeNothing) {
+  ThrowsAtAll first, second;
+  tree_->observers().Join(&first);
+  Observers::OfProcess().Join(&second);
+  const FunctionId function = tree_->Register("f", {}, ThrowingBody());
+  for (uint32_t run = 1; run <= 4; ++run) {
+    ASSERT_THAT(Run(function), IsOk());
+    EXPECT_EQ(Held(), run);
+  }
+  EXPECT_GT(first.seen, 15);
+  EXPECT_EQ(first.seen, second.seen) << "each is told, though one throws";
+  EXPECT_EQ(tree_->stats().thrown, static_cast<uint64_t>(first.seen + second.seen));
+  tree_->observers().Leave(&first);
+  Observers::OfProcess().Leave(&second);
+}
+
+TEST_F(ThrowsTest, AHookThatThrowsBeforeALaunchStopsIt) {
+  FunctionOptions options;
+  options.hooks.before_launch = [this](const LaunchInfo&) -> absl::Status {
+    ThrowIf(throws_);
+    return absl::OkStatus();
+  };
+  for (const int runs_before : {0, 1, 2, 3}) {
+    const Body body = [](Launcher& on, Values& inputs) {
+      Bump(on, inputs[0], 1);
+      return Values{};
+    };
+    ExpectOneFailure(options, runs_before, body, 1, 0);
+  }
+}
+
+TEST_F(ThrowsTest, AHookThatThrowsAfterALaunchIsCounted) {
+  FunctionOptions options;
+  uint64_t launches = 0;
+  options.hooks.after_launch = [&launches](const LaunchInfo&, const absl::Status&) {
+    ++launches;
+    throw std::runtime_error("too late");
+  };
+  const FunctionId function = tree_->Register("f", options, ThrowingBody());
+  for (uint32_t run = 1; run <= 4; ++run) {
+    ASSERT_THAT(Run(function), IsOk());
+    EXPECT_EQ(Held(), run);
+  }
+  EXPECT_EQ(launches, 5u) << "a warm-up, a capture with its launch, and two replays";
+  EXPECT_EQ(tree_->stats().thrown, launches);
 }
 
 TEST_F(ThrowsTest, AWarningThatThrowsChangesNothing) {
