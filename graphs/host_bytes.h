@@ -8,7 +8,7 @@ namespace graphtree {
 
 constexpr uint64_t RecordingHostBytes(uint64_t ops) {
   constexpr uint64_t kNodeBytes = 4096;
-  constexpr uint64_t kOpBytes = 512;
+  constexpr uint64_t kOpBytes = 512 + 384;  // with its identity (device/op_identity.h)
   return kNodeBytes + kOpBytes * ops;
 }
 
