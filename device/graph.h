@@ -147,7 +147,7 @@ class Executable {
   virtual uint64_t device_bytes() const = 0;
 
   // Where the calls that use it pass (launch_gate.h); null if its device has no gate.
-  virtual LaunchPlace* launch_place() const { return nullptr; }
+  virtual const LaunchPlace* launch_place() const { return nullptr; }
 
  protected:
   Executable() = default;

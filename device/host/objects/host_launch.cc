@@ -32,6 +32,7 @@ absl::Status HostExecutable::MayUse(Stream& stream, absl::string_view what) cons
 
 absl::Status HostExecutable::Launch(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(MayUse(stream, "launching"));
+  const LaunchPass pass(place_);
   StreamQueue& queue = static_cast<QueuedStream&>(stream).queue();
   Engine& engine = core_->engine;
   Engine::Lock lock = engine.Guard();
