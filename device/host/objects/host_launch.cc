@@ -40,7 +40,10 @@ absl::Status HostExecutable::Launch(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue.part, "launching an executable on"));
   Unit* const unit = engine.NewUnit(UnitKind::kReplay);
   unit->replay = replay_;
+  HostWorkWatcher* const watcher = engine.watcher();
+  unit->launch = watcher == nullptr ? 0 : watcher->Launching(replay_.get());
   engine.Issue(lock, queue, unit);
+  if (watcher != nullptr && engine.watcher() == watcher) watcher->Launched(replay_.get());
   return absl::OkStatus();
 }
 
