@@ -12,7 +12,7 @@
 //   Activity.graph         is source.IdOf(executable)
 //   LocalNode(graph_node)  is the OpId of the op in the graph that the executable was made from
 //   Activity.correlation   is source.CorrelationOf(executable), asked on the launching thread after
-//                          the launch and before the next one of that executable (thus in the event
+//                          the launch and before the executable is used again (thus in the event
 //                          kReplayEnd); all ops of a launch have it
 //
 // Times are nanoseconds of the source's clock; clock_fit.h turns them into the host's.

@@ -13,7 +13,8 @@
 // it is told to with force.
 //
 // Threads: Attach, Detach, Flush and Poll may be called on any thread and wait for one another; not
-// from inside of a listener, nor inside of a launch. IdOf, CorrelationOf, NowNs and state are
+// from inside of a listener or of a launch, nor while holding a lock that the listener, or a thread
+// that launches, may want. IdOf, CorrelationOf, NowNs and state are
 // quick and may be called anywhere, also inside of an observer's event.
 #ifndef GRAPHTREE_PROFILER_ACTIVITY_ACTIVITY_SOURCE_H_
 #define GRAPHTREE_PROFILER_ACTIVITY_ACTIVITY_SOURCE_H_

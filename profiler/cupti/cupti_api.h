@@ -6,7 +6,7 @@
 //
 // Every call that fails says in words which call it was and what CUPTI's code means.
 //
-// Threads: calls are made by one thread at a time, but for Next and Executable ids. Events come on
+// Threads: calls are made by one thread at a time, but for Next, NowNs and IdOf. Events come on
 // CUPTI's own threads and on whichever thread launches, also from inside of a call.
 #ifndef GRAPHTREE_PROFILER_CUPTI_CUPTI_API_H_
 #define GRAPHTREE_PROFILER_CUPTI_CUPTI_API_H_
@@ -61,6 +61,8 @@ class CuptiApi {
   virtual absl::Status DisableKind(RecordKind kind) = 0;
   // Every full buffer comes back before it returns; with `all`, those in use, too.
   virtual absl::Status Flush(bool all) = 0;
+  // Records that found no room and were told of with no buffer.
+  virtual uint64_t TakeDropped() = 0;
   // CUPTI leaves the process. What it told of (names, buffers) is not valid any more.
   virtual absl::Status Finalize() = 0;
 
