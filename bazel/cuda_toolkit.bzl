@@ -60,7 +60,7 @@ def _locate(repository_ctx):
     return None, None
 
 def _has_cupti(repository_ctx, root):
-    """Whether CUPTI's headers are there: beside CUDA's, or in a folder of their own, made "cupti"."""
+    """Whether CUPTI's headers are there: beside CUDA's, or in a folder of their own."""
     if repository_ctx.path(root + "/include/cupti.h").exists:
         return True
     own = root + "/extras/CUPTI/include"

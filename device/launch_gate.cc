@@ -212,6 +212,12 @@ void LaunchGate::Watch(bool watched) {
   const std::lock_guard<std::mutex> lock(mutex_);
   watchers_ += watched ? 1 : -1;
   GRAPHTREE_CHECK(watchers_ >= 0) << "a launch gate is watched by " << watchers_;
+  if (watched && watchers_ == 1) {
+    // A launch that was made unwatched must not pass for an earlier one.
+    for (LaunchPlace* place = places_; place != nullptr; place = place->after_) {
+      place->NoteCorrelation(0);
+    }
+  }
   if (watchers_ > 0) {
     state_.fetch_or(kWatched, std::memory_order_relaxed);
   } else {

@@ -122,6 +122,7 @@ class LaunchGate {
   absl::StatusOr<Closed> Close(std::chrono::nanoseconds patience = std::chrono::seconds(10));
 
   // Counted: as often as `true` was said, `false` must be. Passes that have begun are not noted.
+  // When watching begins no place has a correlation.
   void Watch(bool watched);
   // The place at which the calling thread passes now; null if it does not, or began to before the
   // gate was watched.

@@ -179,6 +179,8 @@ TEST_P(LaunchGateTest, AWatchedGateKnowsWhoPassesHere) {
   EXPECT_EQ(gate_.PassingHere(), nullptr);
   EXPECT_EQ(outer.correlation(), 5u);
   gate_.Watch(true);
+  EXPECT_EQ(outer.correlation(), 0u);
+  outer.NoteCorrelation(6);
   {
     const LaunchPass pass(outer);
     EXPECT_EQ(outer.correlation(), 0u);

@@ -1,5 +1,5 @@
-// The memory for records: a fixed number of buffers of a fixed size, each allocated when it is first
-// needed and used again.
+// The memory for records: a fixed number of buffers of a fixed size, each allocated when it is
+// first needed and used again.
 //
 //   free  [ ][ ]  --Take-->  CUPTI fills it  -->  the feed reads it  --GiveBack-->  free
 //

@@ -8,7 +8,7 @@ namespace graphtree::cupti {
 absl::StatusOr<std::unique_ptr<CuptiApi>> LoadCupti(const std::string& library,
                                                     const std::string& cuda_home) {
   return absl::UnimplementedError(
-      absl::StrCat("loading CUPTI: this program has none: ", GRAPHTREE_CUDA_MISSING));
+      absl::StrCat("loading CUPTI: this program has none: ", GRAPHTREE_CUPTI_MISSING));
 }
 
 }  // namespace graphtree::cupti

@@ -251,7 +251,7 @@ void CuptiSession::TellLaunch(const GraphLaunchCall& call, bool is_foreign) {
 void CuptiSession::GraphLaunch(const GraphLaunchCall& call) {
   LaunchPlace* const place = gate_.PassingHere();
   if (place != nullptr && place->executable() == call.executable) {
-    if (!call.begins) return;
+    if (!call.begins || state() != State::kAttached) return;
     place->NoteCorrelation(call.correlation);
     return TellLaunch(call, /*is_foreign=*/false);
   }

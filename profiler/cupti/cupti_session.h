@@ -7,10 +7,10 @@
 //   Detach    close the gate | flush, disable the kinds, read all that is there, finalize
 //             | open the gate
 //
-// Why the gate: a launch beside cuptiFinalize ends in an illegal address. Why finalize: a subscriber
-// that stays, with nothing enabled, makes launches twenty times slower. Why kernel-level records
-// alone: graph-level ones fault with executables that were made before, and records of calls end
-// the process when CUPTI leaves. Work that is on a stream goes on meanwhile.
+// Why the gate: a launch beside cuptiFinalize ends in an illegal address. Why finalize: a
+// subscriber that stays, with nothing enabled, makes launches twenty times slower. Why kernel-level
+// records alone: graph-level ones fault with executables that were made before, and records of
+// calls may end the process when CUPTI leaves. Work that is on a stream goes on meanwhile.
 //
 // Whatever fails on the way in, all that was done is undone, and CUPTI is finalized. Whatever fails
 // on the way out, the rest is done all the same.

@@ -1,5 +1,5 @@
-// A session over the host's stand-in: what is told of each op, coming and going, launches of others,
-// and every call of CUPTI failing once.
+// A session over the host's stand-in: what is told of each op, coming and going, launches of
+// others, and every call of CUPTI failing once.
 #include "profiler/cupti/cupti_session.h"
 
 #include <atomic>
@@ -77,6 +77,31 @@ ActivityKind KindOf(const Op& op) {
                                     : ActivityKind::kFill;
 }
 
+struct Launch {
+  Executable* executable;
+  const Graph* graph;
+  uint64_t correlation = 0;
+  uint32_t id = 0;
+  int64_t from = 0, to = 0;
+};
+
+void ExpectTold(const KeptOp& kept, const Launch& launch, const Op& op) {
+  EXPECT_EQ(kept.op.kind, KindOf(op));
+  EXPECT_EQ(kept.op.graph, launch.id);
+  EXPECT_EQ(kept.op.graph_node, uint64_t{launch.id} << 32 | op.id);
+  EXPECT_EQ(kept.op.correlation, launch.correlation);
+  EXPECT_GE(kept.op.start_ns, launch.from);
+  EXPECT_GE(kept.op.end_ns, kept.op.start_ns);
+  EXPECT_LE(kept.op.end_ns, launch.to);
+  if (op.kind != OpKind::kKernel) {
+    EXPECT_EQ(kept.op.bytes, 8);
+    return;
+  }
+  EXPECT_EQ(kept.name, op.name);
+  EXPECT_EQ(kept.op.grid, op.shape.grid);
+  EXPECT_EQ(kept.op.block, op.shape.block);
+}
+
 TEST_F(CuptiSessionTest, EveryOpOfALaunchIsTold) {
   std::unique_ptr<Executable> before = Make(*graph_);
   std::unique_ptr<CuptiSession> session = NewSession();
@@ -87,12 +112,6 @@ TEST_F(CuptiSessionTest, EveryOpOfALaunchIsTold) {
   std::unique_ptr<Graph> other_graph = test_.NewGraph(5);
   std::unique_ptr<Executable> other = Make(*other_graph);
 
-  struct Launch {
-    Executable* executable;
-    const Graph* graph;
-    uint64_t correlation = 0;
-    int64_t from = 0, to = 0;
-  };
   std::vector<Launch> launches = {{before.get(), graph_.get()},
                                   {after.get(), graph_.get()},
                                   {other.get(), other_graph.get()},
@@ -103,35 +122,20 @@ TEST_F(CuptiSessionTest, EveryOpOfALaunchIsTold) {
     launch.correlation = session->CorrelationOf(*launch.executable);
     ASSERT_THAT(stream_->Synchronize(), IsOk());
     launch.to = session->NowNs().value();
+    launch.id = session->IdOf(*launch.executable);
   }
-  const uint32_t before_id = session->IdOf(*before);
-  EXPECT_NE(before_id, 0u);
-  EXPECT_NE(before_id, session->IdOf(*after));
-  std::vector<uint32_t> ids;
-  for (const Launch& launch : launches) ids.push_back(session->IdOf(*launch.executable));
+  EXPECT_NE(launches[0].id, 0u);
+  EXPECT_NE(launches[0].id, launches[1].id);
+  EXPECT_EQ(launches[0].id, launches[3].id);
   ASSERT_THAT(session->Detach({}), IsOk());
   EXPECT_EQ(session->state(), SourceState::kDetached);
 
   size_t next = 0;
-  for (size_t i = 0; i < launches.size(); ++i) {
-    EXPECT_NE(launches[i].correlation, 0u);
-    for (const Op* op : Recorded(*launches[i].graph)) {
+  for (const Launch& launch : launches) {
+    EXPECT_NE(launch.correlation, 0u);
+    for (const Op* op : Recorded(*launch.graph)) {
       ASSERT_LT(next, listener_.ops.size());
-      const KeptOp& kept = listener_.ops[next++];
-      EXPECT_EQ(kept.op.kind, KindOf(*op));
-      EXPECT_EQ(kept.op.graph, ids[i]);
-      EXPECT_EQ(kept.op.graph_node, uint64_t{ids[i]} << 32 | op->id);
-      EXPECT_EQ(kept.op.correlation, launches[i].correlation);
-      EXPECT_GE(kept.op.start_ns, launches[i].from);
-      EXPECT_GE(kept.op.end_ns, kept.op.start_ns);
-      EXPECT_LE(kept.op.end_ns, launches[i].to);
-      if (op->kind == OpKind::kKernel) {
-        EXPECT_EQ(kept.name, op->name);
-        EXPECT_EQ(kept.op.grid, op->shape.grid);
-        EXPECT_EQ(kept.op.block, op->shape.block);
-      } else {
-        EXPECT_EQ(kept.op.bytes, 8);
-      }
+      ExpectTold(listener_.ops[next++], launch, *op);
     }
   }
   EXPECT_EQ(next, listener_.ops.size());

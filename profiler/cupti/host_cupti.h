@@ -1,5 +1,5 @@
-// CUPTI's stand-in for host devices: what CUPTI does for a GPU, it does for the ops that they really
-// run. So decoder, buffers, feed and session run where there is no GPU, on true times and true ids.
+// CUPTI's stand-in for host devices: what CUPTI does for a GPU, it does for the ops that they
+// really run. So decoder, buffers, feed and session run where there is no GPU, on true times.
 //
 //   host device --Launching--> the callback of a launch, with a correlation number
 //               --Done-------> a binary record of CUDA 13.0 in the buffer that is being filled

@@ -1,5 +1,5 @@
-// How CUPTI's records lie in a buffer: of each kind the part that every version since CUDA 11 has in
-// the same places. Newer versions only append, so a reader of prefixes reads them all.
+// How CUPTI's records lie in a buffer: of each kind the part that every version since CUDA 11 has
+// in the same places. Newer versions only append, so a reader of prefixes reads them all.
 //
 //   | kind | ... what is read here ...        | what newer versions have appended |
 //   0      4                            graph + 4                        next record
