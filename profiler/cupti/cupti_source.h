@@ -44,7 +44,8 @@ absl::StatusOr<std::unique_ptr<activity::ActivitySource>> OpenCuptiSource(
     const CuptiOptions& options = {});
 
 // The same with the stand-in for CUPTI that tells of what these host devices run, through the same
-// buffers and the same decoder. The devices must outlive it. Fails if one is no host device.
+// buffers and the same decoder. The devices must outlive it. Attaching fails if one of them is no
+// host device, or is watched by somebody else.
 absl::StatusOr<std::unique_ptr<activity::ActivitySource>> OpenHostSource(
     std::vector<Device*> devices);
 

@@ -26,6 +26,7 @@ absl::string_view MeaningOf(int code) {
     case 43:
     case 44:
     case 45: return "not in this environment (a virtual GPU, confidential computing, MIG, WSL)";
+    case 999: return "CUPTI does not say why, as it does where there is no driver that fits it";
     default: return "";
   }
 }

@@ -5,9 +5,11 @@
 #include <string>
 
 #include "device/base/status_matchers.h"
+#include "device/host/host_device.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "profiler/cupti/cupti_source.h"
+#include "profiler/cupti/test_listener.h"
 
 namespace graphtree::cupti {
 namespace {
@@ -22,8 +24,10 @@ TEST(CuptiWordsTest, CodesSayWhatCanBeDone) {
               FailsWith(absl::StatusCode::kFailedPrecondition, "no driver"));
   EXPECT_THAT(CuptiError("cuptiSubscribe", 39, "X"),
               FailsWith(absl::StatusCode::kFailedPrecondition, "another tool"));
-  EXPECT_THAT(CuptiError("cuptiFinalize", 999, "CUPTI_ERROR_UNKNOWN"),
-              FailsWith(absl::StatusCode::kInternal, "cuptiFinalize: it failed (CUPTI's code 999"));
+  EXPECT_THAT(CuptiError("cuptiSubscribe", 999, "CUPTI_ERROR_UNKNOWN"),
+              FailsWith(absl::StatusCode::kFailedPrecondition, "no driver"));
+  EXPECT_THAT(CuptiError("cuptiFinalize", 7, "CUPTI_ERROR_INVALID_OPERATION"),
+              FailsWith(absl::StatusCode::kInternal, "cuptiFinalize: it failed (CUPTI's code 7, "));
   for (int code = 1; code < 60; ++code) EXPECT_FALSE(CuptiError("call", code, "X").ok());
 }
 
@@ -73,6 +77,18 @@ TEST(CuptiOptionsTest, PlacesAreRead) {
   const CuptiOptions options = Read({{"GRAPHTREE_CUPTI", "/a/b"}, {"CUDA_HOME", "/c"}});
   EXPECT_EQ(options.library, "/a/b");
   EXPECT_EQ(options.cuda_home, "/c");
+}
+
+TEST(OpenHostSourceTest, ListensToHostDevices) {
+  const auto device = OpenHostDevice();
+  ASSERT_THAT(device, IsOk());
+  const auto source = OpenHostSource({device->get()});
+  ASSERT_THAT(source, IsOk());
+  TestListener listener;
+  ASSERT_THAT((*source)->Attach(&listener, {}), IsOk());
+  EXPECT_THAT((*source)->NowNs(), IsOk());
+  ASSERT_THAT((*source)->Detach({}), IsOk());
+  EXPECT_THAT((*source)->name(), HasSubstr("stand-in"));
 }
 
 // On whatever machine this runs: a source, or a reason.
