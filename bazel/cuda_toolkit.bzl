@@ -11,8 +11,16 @@ package(default_visibility = ["//visibility:public"])
 
 cc_library(
     name = "headers",
-    hdrs = glob(["include/**"]),
+    hdrs = glob(["include/**"], exclude = ["include/cupti*"]),
     includes = ["include"],
+)
+
+# CUPTI's headers include CUDA's.
+cc_library(
+    name = "cupti_headers",
+    hdrs = glob(["include/cupti*", "cupti/**"]),
+    includes = ["include", "cupti"],
+    deps = [":headers"],
 )
 
 cc_library(
@@ -27,6 +35,8 @@ _EMPTY = """
 package(default_visibility = ["//visibility:public"])
 
 cc_library(name = "headers")
+
+cc_library(name = "cupti_headers")
 
 cc_library(name = "cudart_static")
 """
@@ -49,6 +59,16 @@ def _locate(repository_ctx):
                     return root, lib
     return None, None
 
+def _has_cupti(repository_ctx, root):
+    """Whether CUPTI's headers are there: beside CUDA's, or in a folder of their own."""
+    if repository_ctx.path(root + "/include/cupti.h").exists:
+        return True
+    own = root + "/extras/CUPTI/include"
+    if not repository_ctx.path(own + "/cupti.h").exists:
+        return False
+    repository_ctx.symlink(own, "cupti")
+    return True
+
 def _version(repository_ctx, root):
     """The toolkit's version ("13.0"), from the number that its main header defines."""
     header = repository_ctx.path(root + "/include/cuda.h")
@@ -64,6 +84,7 @@ def _version(repository_ctx, root):
 def _cuda_toolkit_impl(repository_ctx):
     off = repository_ctx.os.environ.get("GRAPHTREE_NO_CUDA", "") == "1"
     root, lib = (None, None) if off else _locate(repository_ctx)
+    has_cupti = _has_cupti(repository_ctx, root) if root else False
     if root:
         repository_ctx.symlink(root + "/include", "include")
         repository_ctx.symlink(root + "/" + lib + "/libcudart_static.a", "lib/libcudart_static.a")
@@ -76,16 +97,20 @@ def _cuda_toolkit_impl(repository_ctx):
         reason = "no CUDA toolkit was found when it was built"
     repository_ctx.file("toolkit.bzl", """
 CUDA_FOUND = %r
+CUPTI_FOUND = %r
 CUDA_ROOT = %r
 CUDA_LIB = %r
 CUDA_VERSION = %r
 CUDA_MISSING_REASON = %r
+CUPTI_MISSING_REASON = %r
 """ % (
         bool(root),
+        has_cupti,
         root or "",
         (root + "/" + lib) if root else "",
         _version(repository_ctx, root) if root else "",
         "" if root else reason,
+        "" if has_cupti else reason if not root else "its CUDA toolkit has no headers of CUPTI",
     ))
 
 cuda_toolkit = repository_rule(

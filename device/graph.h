@@ -36,6 +36,7 @@ namespace graphtree {
 
 class Device;
 class Graph;
+class LaunchPlace;
 class Stream;
 
 using OpId = uint32_t;
@@ -144,6 +145,9 @@ class Executable {
 
   // The device memory that the executable holds, estimated (executable_bytes.h).
   virtual uint64_t device_bytes() const = 0;
+
+  // Where the calls that use it pass (launch_gate.h); null if its device has no gate.
+  virtual const LaunchPlace* launch_place() const { return nullptr; }
 
  protected:
   Executable() = default;

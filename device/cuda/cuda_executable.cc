@@ -47,6 +47,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<Context> context, Device& device,
       device_(device),
       kept_(graph.shared_native()->kept()),
       native_(std::move(native)),
+      place_(native_.get()),
       made_from_(graph.shared_native()),
       runs_(made_from_),
       op_count_(graph.op_count()) {}
@@ -54,6 +55,7 @@ CudaExecutable::CudaExecutable(std::shared_ptr<Context> context, Device& device,
 CudaExecutable::~CudaExecutable() {
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
+  const LaunchPass pass(place_);
   native_.reset();
   runs_ = nullptr;
   made_from_ = nullptr;
@@ -71,6 +73,7 @@ absl::Status CudaExecutable::Launch(Stream& stream) {
   if (context_->health().lost()) return context_->health().status();
   const cudaStream_t on = static_cast<CudaStream&>(stream).native();
   ContextScope current(context_->primary());
+  const LaunchPass pass(place_);
   return ToStatus(context_->health(), context_->driver().GraphLaunch(native_.get(), on), [&] {
     return absl::StrCat("launching an executable of ", op_count_, " ops on ",
                         context_->name());
@@ -82,6 +85,7 @@ absl::Status CudaExecutable::Upload(Stream& stream) {
   if (context_->health().lost()) return context_->health().status();
   const cudaStream_t on = static_cast<CudaStream&>(stream).native();
   ContextScope current(context_->primary());
+  const LaunchPass pass(place_);
   return ToStatus(context_->health(), cudaGraphUpload(native_.get(), on), [&] {
     return absl::StrCat("uploading an executable of ", op_count_, " ops on ",
                         context_->name());
@@ -102,6 +106,7 @@ absl::StatusOr<UpdateResult> CudaExecutable::Update(const Graph& graph) {
   RelaxedScope relaxed(context_->primary());
   GRAPHTREE_ASSIGN_OR_RETURN(const bool may, MayBecome(other));
   if (!may) return UpdateResult::kOpNotUpdatable;
+  const LaunchPass pass(place_);
   cudaGraphExecUpdateResultInfo info = {};
   const cudaError_t error = cudaGraphExecUpdate(native_.get(), other.native(), &info);
   if (error == cudaErrorGraphExecUpdateFailure && info.result != cudaGraphExecUpdateError) {
@@ -210,6 +215,7 @@ absl::Status CudaExecutable::PatchKernel(OpId op, const Kernel& kernel, const La
   params.kern = nullptr;
   params.ctx = nullptr;
   ContextScope current(context_->primary());
+  const LaunchPass pass(place_);
   return ToStatus(
       context_->health(),
       context_->driver().GraphExecKernelNodeSetParams(native_.get(), slot.node, &params), [&] {
@@ -237,6 +243,7 @@ absl::Status CudaExecutable::PatchArgumentBytes(OpId op, absl::Span<const uint8_
     kernel.pointers[i] = const_cast<uint8_t*>(bytes.data()) + kernel.parameters[i].offset;
   }
   kernel.params.kernelParams = kernel.pointers.data();
+  const LaunchPass pass(place_);
   return ToStatus(
       context_->health(),
       context_->driver().GraphExecKernelNodeSetParams(native_.get(), slot.node, &kernel.params),
@@ -249,6 +256,7 @@ absl::Status CudaExecutable::PatchArgumentBytes(OpId op, absl::Span<const uint8_
 absl::Status CudaExecutable::PatchCopy(OpId op, const CopyParams& params) {
   GRAPHTREE_RETURN_IF_ERROR(MayPatch(op, OpKind::kCopy));
   ContextScope current(context_->primary());
+  const LaunchPass pass(place_);
   return ToStatus(context_->health(),
                   cudaGraphExecMemcpyNodeSetParams1D(
                       native_.get(), SlotOf(op).node, PointerTo(params.target),
@@ -273,6 +281,7 @@ absl::Status CudaExecutable::PatchFill(OpId op, const FillParams& params) {
   native.width = params.count;
   native.height = 1;
   ContextScope current(context_->primary());
+  const LaunchPass pass(place_);
   return ToStatus(context_->health(),
                   context_->driver().GraphExecMemsetNodeSetParams(
                       native_.get(), SlotOf(op).node, &native, context_->primary().native()),

@@ -11,6 +11,8 @@
 // patch by its node in the graph that the executable was made from, so the executable keeps that
 // one, also where it runs another by now.
 //
+// What uses the native executable passes the launch gate, the end of it included.
+//
 // Closures of captured host calls belong to the native graph and to every executable made from it
 // or updated to it, through CUDA's user objects; nothing is kept here.
 #ifndef GRAPHTREE_DEVICE_CUDA_CUDA_EXECUTABLE_H_
@@ -33,6 +35,7 @@
 #include "device/cuda/open_captures.h"
 #include "device/executable_bytes.h"
 #include "device/graph.h"
+#include "device/launch_gate.h"
 
 namespace graphtree {
 
@@ -53,6 +56,7 @@ class CudaExecutable final : public Executable {
   absl::Status PatchCopy(OpId op, const CopyParams& params) override;
   absl::Status PatchFill(OpId op, const FillParams& params) override;
   uint64_t device_bytes() const override { return ExecutableBytes(op_count_); }
+  const LaunchPlace* launch_place() const override { return &place_; }
 
   cudaGraphExec_t native() const { return native_.get(); }
 
@@ -79,6 +83,7 @@ class CudaExecutable final : public Executable {
   Device& device_;
   KeptByGraph kept_;  // goes after the native executable
   GraphExecHandle native_;
+  LaunchPlace place_;
   std::shared_ptr<NativeGraph> made_from_;
   std::shared_ptr<NativeGraph> runs_;  // whose functions its ops run
   const size_t op_count_;

@@ -11,6 +11,7 @@
 #include "device/cuda/cuda_executable.h"
 #include "device/cuda/cuda_status.h"
 #include "device/error.h"
+#include "device/launch_gate.h"
 
 namespace graphtree {
 
@@ -61,6 +62,8 @@ absl::StatusOr<std::unique_ptr<Executable>> CudaGraph::Instantiate() const {
   GRAPHTREE_RETURN_IF_ERROR(context_->Usable());
   ContextScope current(context_->primary());
   RelaxedScope relaxed(context_->primary());
+  LaunchPlace place;
+  const LaunchPass pass(place);
   cudaGraphExec_t native = nullptr;
   GRAPHTREE_RETURN_IF_ERROR(
       ToStatus(context_->health(), cudaGraphInstantiate(&native, native_->get(), 0), [&] {

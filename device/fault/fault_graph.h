@@ -29,6 +29,7 @@ class FaultExecutable : public Executable {
   absl::Status PatchCopy(OpId op, const CopyParams& params) override;
   absl::Status PatchFill(OpId op, const FillParams& params) override;
   uint64_t device_bytes() const override { return wrapped_->device_bytes(); }
+  const LaunchPlace* launch_place() const override { return wrapped_->launch_place(); }
 
  private:
   Device* const device_;

@@ -11,6 +11,7 @@
 #include "device/error.h"
 #include "device/host/objects/device_impl.h"
 #include "device/host/objects/host_stream.h"
+#include "device/host/work_watch.h"
 
 namespace graphtree {
 namespace host {
@@ -84,6 +85,19 @@ absl::StatusOr<std::unique_ptr<HostNativeStream>> NewHostNativeStream(Device& de
   GRAPHTREE_RETURN_IF_ERROR(ours->core()->Usable("making a native host stream"));
   return std::make_unique<host::NativeQueue>(
       ours->core(), ours->core()->engine.NewQueue("native stream", /*ours=*/false));
+}
+
+absl::Status WatchHostWork(Device& device, HostWorkWatcher* watcher) {
+  GRAPHTREE_ASSIGN_OR_RETURN(host::HostDevice* const ours,
+                             HostDeviceOf(device, "watching the work of a host device"));
+  const host::Engine::Lock lock = ours->core()->engine.Guard();
+  host::Engine& engine = ours->core()->engine;
+  if (watcher != nullptr && engine.watcher() != nullptr) {
+    return DeviceError(ErrorCode::kNotPermitted,
+                       "watching the work of a host device that somebody else watches");
+  }
+  engine.Watch(watcher);
+  return absl::OkStatus();
 }
 
 absl::Status AllocateNatively(Device& device, uint64_t bytes) {

@@ -54,7 +54,7 @@ _FOLDERS = (
            seen=r"(why|program|progress|recording_plan|runtime_options|explain|metrics|"
                 r"serving|parking|lending|loan_state)\.h"),
     _Rooms("device/host/", _stack("ops/", "checks/", "graph/", "engine/", "objects/"),
-           seen=r"host_options\.h", door_sees_rooms=False),
+           seen=r"(host_options|work_watch)\.h", door_sees_rooms=False),
     _Rooms("tools/",
            {"snapshot/read/": (), "snapshot/analysis/": ("snapshot/read/",),
             "snapshot/replay/": ("snapshot/read/", "snapshot/analysis/"),

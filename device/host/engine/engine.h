@@ -32,6 +32,7 @@
 #include "device/host/engine/waiting_fills.h"
 #include "device/host/graph/capture.h"
 #include "device/host/host_options.h"
+#include "device/host/work_watch.h"
 
 namespace graphtree::host {
 
@@ -55,6 +56,10 @@ class Engine {
 
   Captures& captures() { return captures_; }
   Checks& checks() { return checks_; }
+
+  // Null if nobody watches.
+  HostWorkWatcher* watcher() const { return watcher_; }
+  void Watch(HostWorkWatcher* watcher) { watcher_ = watcher; }
 
   // Streams. A queue that is given up runs until it is empty.
   StreamQueue* NewQueue(std::string prefix, bool ours);
@@ -106,6 +111,7 @@ class Engine {
   bool Admit(StreamQueue& queue, Unit& unit, uint32_t op, const Work& work);
   void LetWaitersOn(StreamQueue& queue);
   void NoteEventOp(const StreamQueue& queue, const EventOp& event_op);
+  void TellWatcher(ReadyItem item, int64_t start_ns, const Op& op);
   void FinishItem(ReadyItem item);
   void LetOthersKnow();
   template <typename Done>
@@ -132,6 +138,7 @@ class Engine {
   int sleepers_ = 0;
   absl::Status health_;
   bool stopping_ = false;
+  HostWorkWatcher* watcher_ = nullptr;
 
   Captures captures_;
   Checks checks_;

@@ -1,6 +1,6 @@
 // Running work: what may run next, picking one, running it, and what follows from its end.
 #include <chrono>
-
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -164,11 +164,15 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
   const Work& work = whole ? unit.work : unit.replay->At(item.op, unit.patch);
   if (Admit(*item.queue, unit, item.op, work)) {
     const bool host_call = work.kind() == OpKind::kHost;
+    std::optional<Op> watched;  // as the work may be gone afterwards
+    if (watcher_ != nullptr) work.Describe(watched.emplace());
+    const int64_t start_ns = watched.has_value() ? NanosecondsNow() : 0;
     lock.unlock();
     absl::Status thrown;
     const Fault fault = RunGuarded([&] { thrown = Guarded([&work] { work.Run(); }); }, this);
     if (whole && !fault.happened) unit.work.DropFunction();
     lock.lock();
+    if (watched.has_value()) TellWatcher(item, start_ns, *watched);
     if (host_call) {
       // A caller that a callback has woken knows that the stream came this far.
       HostKnows({item.queue->slot, unit.sequence}, item.queue->ClockAt(unit.sequence));
@@ -185,6 +189,27 @@ void Engine::RunItem(Lock& lock, ReadyItem item) {
   }
   FinishItem(item);
   LetOthersKnow();
+}
+
+// Who watches may have changed while the op ran.
+void Engine::TellWatcher(ReadyItem item, int64_t start_ns, const Op& op) {
+  if (watcher_ == nullptr) return;
+  HostWorkDone done;
+  done.start_ns = start_ns;
+  done.end_ns = NanosecondsNow();
+  if (item.op != kWhole) {
+    const Unit& unit = *item.queue->head;
+    done.launch = unit.launch;
+    done.executable = unit.replay.get();
+    done.op = item.op;
+  }
+  done.kind = op.kind;
+  done.stream = item.queue->slot;
+  done.bytes = op.kind == OpKind::kFill ? op.fill.count * op.fill.width : op.copy.bytes;
+  done.fill_value = op.fill.value;
+  done.shape = op.shape;
+  done.name = op.name;
+  watcher_->Done(done);
 }
 
 void Engine::FinishItem(ReadyItem item) {

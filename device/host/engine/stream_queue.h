@@ -47,6 +47,7 @@ struct Unit {
   Work work;
   std::shared_ptr<Replay> replay;
   uint64_t patch = 0;
+  uint64_t launch = 0;  // the watcher's number of a replay
   Ticket ticket;
   std::shared_ptr<EventState> event;
 };

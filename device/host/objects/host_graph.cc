@@ -34,6 +34,8 @@ absl::StatusOr<OpId> HostGraph::Find(OpToken token) const {
 }
 
 absl::StatusOr<std::unique_ptr<Executable>> HostGraph::Instantiate() const {
+  LaunchPlace place;
+  const LaunchPass pass(place);
   const Engine::Lock lock = core_->engine.Guard();
   GRAPHTREE_RETURN_IF_ERROR(core_->Usable("instantiating a graph"));
   // Charged, so that a program meets its memory limit here about where it would on a GPU.
@@ -46,6 +48,7 @@ absl::StatusOr<std::unique_ptr<Executable>> HostGraph::Instantiate() const {
 HostExecutable::HostExecutable(std::shared_ptr<Core> core, const HostGraph& graph, uint64_t bytes)
     : core_(std::move(core)),
       replay_(std::make_shared<Replay>(graph.shared_ops(), graph.works())),
+      place_(replay_.get()),
       bytes_(bytes) {
   ++core_->executables;
 }

@@ -12,6 +12,7 @@
 #include "device/graph.h"
 #include "device/host/engine/core.h"
 #include "device/host/graph/capture.h"
+#include "device/launch_gate.h"
 
 namespace graphtree::host {
 
@@ -55,6 +56,7 @@ class HostExecutable : public Executable {
   absl::Status PatchCopy(OpId op, const CopyParams& params) override;
   absl::Status PatchFill(OpId op, const FillParams& params) override;
   uint64_t device_bytes() const override { return bytes_; }
+  const LaunchPlace* launch_place() const override { return &place_; }
 
  private:
   absl::Status MayPatch(OpId op, OpKind kind) const;
@@ -62,6 +64,7 @@ class HostExecutable : public Executable {
 
   const std::shared_ptr<Core> core_;
   const std::shared_ptr<Replay> replay_;
+  LaunchPlace place_;  // the replay is its handle
   const uint64_t bytes_;
 };
 

@@ -32,6 +32,7 @@ absl::Status HostExecutable::MayUse(Stream& stream, absl::string_view what) cons
 
 absl::Status HostExecutable::Launch(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(MayUse(stream, "launching"));
+  const LaunchPass pass(place_);
   StreamQueue& queue = static_cast<QueuedStream&>(stream).queue();
   Engine& engine = core_->engine;
   Engine::Lock lock = engine.Guard();
@@ -39,7 +40,10 @@ absl::Status HostExecutable::Launch(Stream& stream) {
   GRAPHTREE_RETURN_IF_ERROR(engine.captures().MayWaitFor(queue.part, "launching an executable on"));
   Unit* const unit = engine.NewUnit(UnitKind::kReplay);
   unit->replay = replay_;
+  HostWorkWatcher* const watcher = engine.watcher();
+  unit->launch = watcher == nullptr ? 0 : watcher->Launching(replay_.get());
   engine.Issue(lock, queue, unit);
+  if (watcher != nullptr && engine.watcher() == watcher) watcher->Launched(replay_.get());
   return absl::OkStatus();
 }
 
