@@ -149,6 +149,31 @@ TEST_P(ParityTest, MemoryThatMovedUnseenIsNamed) {
   EXPECT_THAT(result.text, AllOf(HasSubstr("op 1 ("), HasSubstr("is memory at")));
 }
 
+// What the recording has left there is read up to where its blocks end, and what is alive stays.
+TEST_P(ParityTest, ABodyThatReachesFurtherThanItsRecordingIsNamed) {
+  int64_t words = kWords;
+  uint32_t by = 1;
+  const FunctionId step = Register("step", {}, [&](Launcher& on, Values& inputs) {
+    Tensor filled = Filled(on, by, kWords);
+    const Tensor sum = Sum(on, inputs[0], filled);
+    filled = Tensor();
+    Filled(on, 3, words);  // where the first one was
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(2, step, {x});
+  const Words expected = Read(CallInSteps(1, step, {x})[0]);
+  by = 2;
+  for (const int64_t now : {kWords, kWords + 1, 4 * kWords, 300 * kWords}) {
+    words = now;
+    Values out;
+    const ParityResult result = Compared(step, {x}, &out);
+    EXPECT_EQ(result.parity, Parity::kDiffers);
+    EXPECT_NE(result.op, "") << result.text;
+    EXPECT_EQ(Read(out[0]), expected);
+  }
+}
+
 TEST_P(ParityTest, WhatNobodyWritesIsNotCompared) {
   const FunctionId half = Register("half", {}, [](Launcher& on, Values& inputs) {
     const Tensor out = on.Empty(DType::kI32, {2 * kWords});
