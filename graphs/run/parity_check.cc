@@ -241,6 +241,9 @@ absl::Status ParityCheck::RunTwice(const Node& node, const Values& given, Call& 
     const absl::Status ran = RunAndRead(node, given, kPaints[i], i == 0 ? nullptr : &(*runs)[0],
                                         call, &(*runs)[i], traced, &back);
     if (!back.ok()) return Located(back, NotPutBack(call.function));
+    const absl::Status matches = replayer_.MatchAgain(node, call);
+    if (!matches.ok()) result->text = "after a run of its body beside it no recording served it";
+    GRAPHTREE_RETURN_IF_ERROR(matches);
     if (ran.ok()) continue;
     result->text = absl::StrCat("a run of its body beside it failed: ", ran.message());
     break;
@@ -363,6 +366,8 @@ int64_t ParityCheck::FindByBytes(const Node& node, Call& call, const Values& giv
         RunBody(node, given, kPaints[run], call, after,
                 [](const LaunchTrace&, const Values&) { return absl::OkStatus(); });
     if (!undo.Restore().ok() || !ran.ok()) return -1;
+    // What a library has let go cannot be saved for another run.
+    if (!ground_.workspaces.AreCurrent(node.workspaces)) return -1;
   }
   for (const Survivor& survivor : survivors) {
     const std::optional<ElementDifference> found = FirstDifference(

@@ -4,6 +4,7 @@
 //   save      what the recording writes of its caller's
 //   run       the body, with its own memory painted; what it leaves is read; what was saved is put
 //   run       back. Twice, with two paints: bytes that differ are nobody's work, and not compared
+//   match     the recording once more: a run may have moved a workspace. Then nothing is replayed
 //   replay    the call itself: what it leaves stays
 //   compare   outputs, by kind, integer, layout and bytes, and what was written of the caller's
 //
@@ -93,7 +94,7 @@ class ParityCheck {
   // if that failed. `first` is what the run before has left, or null: the same places are read.
   absl::Status RunAndRead(const Node& node, const Values& given, uint8_t paint, const Left* first,
                           Call& call, Left* left, Traced* traced, absl::Status* back);
-  // Also notes why it cannot be compared, if a run fails.
+  // Also notes why it cannot be compared, if a run fails. An error if nothing is to be replayed.
   absl::Status RunTwice(const Node& node, const Values& given, Call& call, Left (*runs)[2],
                         Traced* traced, ParityResult* result);
   std::vector<Place> PlacesOf(const Node& node, const Call& call, const LaunchTrace& trace,

@@ -77,6 +77,15 @@ absl::Status Replayer::CheckFirst(const Node& node, Call& call) {
   return needs_.checks.OutsideIsLive(node, call);
 }
 
+absl::Status Replayer::MatchAgain(const Node& node, Call& call) {
+  if (needs_.matcher.StillMatches(node, call)) return absl::OkStatus();
+  const Reason why = needs_.matcher.WhyNot(node, call);
+  not_replayed_ = {why, why == Reason::kWorkspaceMoved
+                            ? "a run of its body beside the replay moved it"
+                            : "so it is since a run of its body beside the replay"};
+  return absl::AbortedError(not_replayed_->detail);
+}
+
 absl::Status Replayer::BringBack(Node* node) {
   absl::Status back = needs_.executables.BringBack(node);
   if (!back.ok()) not_replayed_ = {Reason::kOverBudget, std::string(back.message())};
@@ -93,6 +102,7 @@ absl::Status Replayer::PlaceKept(Node* node, Call& call) {
 
 absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   const std::optional<BodyDigest> body = needs_.replay_check.Digest(*node, call);
+  GRAPHTREE_RETURN_IF_ERROR(MatchAgain(*node, call));
   outputs_.TellDevice(*node);
   GRAPHTREE_RETURN_IF_ERROR(Launch(node, call));
   if (node->section.executable != nullptr) {
