@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/memory/undo.h"
 #include "graphs/run/cut_replay.h"
 #include "graphs/run/located.h"
 
@@ -18,6 +19,18 @@ namespace {
 void LoseConsumed(const Node& node, const Call& call) {
   for (const Consumed& consumed : node.consumed) {
     if (!consumed.moves) call.inputs[consumed.input] = Value::Consumed();
+  }
+}
+
+// What the recording is known to write of its caller's. A call goes on where there is no memory to
+// save to, as an eager run does.
+void SaveWrites(const Node& node, const Call& call, Undo* undo) {
+  for (const uint32_t input : node.written) {
+    const AddressRange range = RangeOf(call.inputs[input]);
+    if (!range.empty()) undo->TrySaveOn(call.stream, range);
+  }
+  for (const AddressRange range : node.written_beside.ranges()) {
+    undo->TrySaveOn(call.stream, range);
   }
 }
 
@@ -103,6 +116,8 @@ absl::Status Replayer::PlaceKept(Node* node, Call& call) {
 absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   const std::optional<BodyDigest> body = needs_.replay_check.Digest(*node, call);
   GRAPHTREE_RETURN_IF_ERROR(MatchAgain(*node, call));
+  Undo undo(needs_.ground.memory.get(), call.stream, needs_.ground.TagOf(call.function));
+  SaveWrites(*node, call, &undo);
   outputs_.TellDevice(*node);
   GRAPHTREE_RETURN_IF_ERROR(Launch(node, call));
   if (node->section.executable != nullptr) {
@@ -110,7 +125,7 @@ absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
     if (!done.ok()) {
       SectionLauncher::GiveBackDraws(node);
       LoseConsumed(*node, call);
-      return done;
+      return AfterUndo(done, undo.Restore());
     }
   }
   GoOn(node, call);

@@ -6,7 +6,8 @@
 //   go on      the path goes on with the node
 //   hand out   outputs.h
 //
-// In checked mode the call's inputs are checked first, and the work is waited for.
+// In checked mode the call's inputs are checked first, and the work is waited for. Where that fails
+// what the recording writes of its caller's is put back.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
