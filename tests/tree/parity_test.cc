@@ -220,6 +220,39 @@ TEST_P(ParityTest, WhetherACallWouldReplay) {
   EXPECT_EQ(replays(), 1u);
 }
 
+// Nothing of the path is held, so a call of Run begins a new one, and replays there.
+TEST_P(ParityTest, ACallThatBeginsAPathIsReplayedAndCompared) {
+  uint32_t by = 5;
+  const FunctionId step = RegisterStep(&by);
+  const FunctionId twice = Register("twice", {}, Twice);
+  Values x = {Given(1)};
+  CallInSteps(3, step, x);
+  const Words expected = Plus(Times(PatternOf(1), 3), 5);
+  const auto would = [&] {
+    return tree().WouldReplay(step, absl::MakeSpan(x), a(), /*begins_step=*/false);
+  };
+  for (const bool grows : {false, true}) {
+    NewStep();
+    Call(grows ? twice : step, x);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(would());
+      Values out;
+      EXPECT_THAT(tree().RunReplay(step, absl::MakeSpan(x), a(), &out), IsOk());
+      EXPECT_EQ(Read(out[0]), expected);
+      EXPECT_FALSE(would()) << "the path is held";
+      Values other;
+      EXPECT_THAT(tree().RunReplay(step, absl::MakeSpan(x), a(), &other),
+                  FailsWith(absl::StatusCode::kFailedPrecondition, "was to be replayed"));
+      EXPECT_EQ(Read(out[0]), expected);
+      out.clear();
+      ParityResult result;
+      EXPECT_THAT(tree().RunCompared(step, absl::MakeSpan(x), a(), &out, {}, &result), IsOk());
+      EXPECT_EQ(result.parity, Parity::kSame) << result.text;
+      EXPECT_EQ(Read(out[0]), expected);
+    }
+  }
+}
+
 // A kernel of the host's that is right in every run of the body, and wrong where it is replayed:
 // its runs count, and the comparison makes them in this order.
 TEST_P(ParityTest, ANumberThatOnlyAReplayGetsWrongIsNamed) {
