@@ -10,6 +10,21 @@
 
 namespace graphtree {
 
+namespace {
+
+// Asked again where the device could not say: else the work of a capture would be taken for work
+// that runs.
+absl::StatusOr<CaptureInfo> AskCapture(Stream& stream) {
+  CaptureInfo info;
+  GRAPHTREE_RETURN_IF_ERROR(Insist([&]() -> absl::Status {
+    GRAPHTREE_ASSIGN_OR_RETURN(info, stream.Capture());
+    return absl::OkStatus();
+  }));
+  return info;
+}
+
+}  // namespace
+
 StreamLife::~StreamLife() = default;
 
 void StreamLife::End(NewEvent new_event) {
@@ -31,9 +46,10 @@ void StreamLife::EndUntold() {
   has_ended_.store(true, std::memory_order_release);
 }
 
+// Where the stream cannot say whether it captures, an event may be the capture's.
 absl::Status StreamLife::KeepEvent(NewEvent new_event) {
-  const absl::StatusOr<CaptureInfo> capture = stream_->Capture();
-  if (capture.ok()) ended_in_.store(capture->id, std::memory_order_release);
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo capture, AskCapture(*stream_));
+  ended_in_.store(capture.id, std::memory_order_release);
   absl::StatusOr<std::unique_ptr<Event>> event = new_event();
   absl::Status status = event.ok() ? stream_->Record(**event) : event.status();
   if (status.ok()) {
@@ -50,8 +66,14 @@ absl::Status StreamLife::WhyUnordered() const {
       "before cannot be waited for. End captures before their streams.");
 }
 
+// An event of a capture would stand for nothing that anybody could ever wait for.
 absl::StatusOr<std::shared_ptr<StreamLife>> StreamLife::OfWorkSoFar(
     Stream& stream, std::unique_ptr<Event> event) {
+  GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo capture, AskCapture(stream));
+  if (capture.state != CaptureState::kNone) {
+    return absl::FailedPreconditionError(
+        "a stream captures now, so what is put on it is no work that could be waited for");
+  }
   auto work = std::make_shared<StreamLife>(&stream);
   work->End([&event] { return std::move(event); });
   GRAPHTREE_RETURN_IF_ERROR(work->unordered_);
@@ -98,7 +120,7 @@ absl::Status StreamLife::BeginCapture(NewEvent new_event,
   if (event.ok() && stream_->Record(**event).ok()) before = *std::move(event);
   GRAPHTREE_RETURN_IF_ERROR(begin());
   if (before == nullptr) return absl::OkStatus();
-  const absl::StatusOr<CaptureInfo> capture = stream_->Capture();
+  const absl::StatusOr<CaptureInfo> capture = AskCapture(*stream_);
   if (capture.ok()) SetBefore({capture->id, std::move(before)});
   return absl::OkStatus();
 }

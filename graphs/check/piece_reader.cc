@@ -60,6 +60,7 @@ absl::Status PieceReader::CopyToBuffer(AddressRange piece) {
 
 absl::Status PieceReader::Read(AddressRange range,
                                absl::FunctionRef<void(absl::Span<const uint8_t>)> take) {
+  GRAPHTREE_RETURN_IF_ERROR(device_->memory().CheckLive(range));
   for (uint64_t at = 0; at < range.bytes; at += kPieceBytes) {
     const AddressRange piece = {range.base + at, std::min(kPieceBytes, range.bytes - at)};
     GRAPHTREE_RETURN_IF_ERROR(CopyToBuffer(piece));

@@ -6,6 +6,8 @@
 //
 // A wait that fails may leave the copy under way. The reader waits again, and if that fails too,
 // the buffer is left with the device until the copy is over (device/leftovers.h).
+//
+// Memory that is dead is an error, and is not touched: a copy that reaches it may lose the device.
 #ifndef GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
 #define GRAPHTREE_GRAPHS_CHECK_PIECE_READER_H_
 
@@ -30,7 +32,8 @@ class PieceReader {
   // Both outlive the reader.
   static absl::StatusOr<PieceReader> Make(Device& device, Stream& stream);
 
-  // Gives `take` the range's bytes in order, in pieces of kPieceBytes but for the last.
+  // Gives `take` the range's bytes in order, in pieces of kPieceBytes but for the last. Fails if
+  // the range may not be read as a whole (Memory::CheckLive).
   absl::Status Read(AddressRange range,
                     absl::FunctionRef<void(absl::Span<const uint8_t>)> take);
 

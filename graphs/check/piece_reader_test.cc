@@ -73,5 +73,20 @@ TEST_F(PieceReaderTest, ReadsAfterAWaitThatFailed) {
   EXPECT_EQ(sum_, 3 * 64);
 }
 
+TEST_F(PieceReaderTest, WhatIsDeadIsAnErrorAndIsNotTouched) {
+  AddressRange middle = source_->range();
+  middle.base += 16;
+  middle.bytes = 16;
+  device_.memory().NoteLive(source_->range(), "all of it");
+  std::memset(source_->data(), 3, 64);
+  device_.memory().NoteDead(middle, "for the test");
+  EXPECT_THAT(Read(), Not(IsOk()));
+  EXPECT_EQ(sum_, 0);
+  EXPECT_THAT(device_.health(), IsOk());
+  device_.memory().NoteRevived(source_->range(), "all of it");
+  EXPECT_THAT(Read(), IsOk());
+  source_.reset();
+}
+
 }  // namespace
 }  // namespace graphtree

@@ -11,6 +11,7 @@ namespace graphtree {
 
 absl::StatusOr<RunDigest> RunDigest::Of(ContentReader& reader, absl::Span<const Value> outputs) {
   RunDigest digest;
+  digest.forms_ = digest.again_ = FormsOf(outputs);
   for (const Value& output : outputs) {
     Row row;
     row.bytes = RangeOf(output).bytes;
@@ -21,6 +22,7 @@ absl::StatusOr<RunDigest> RunDigest::Of(ContentReader& reader, absl::Span<const 
 }
 
 void RunDigest::ForgetUnsettled(const RunDigest& again) {
+  again_ = again.forms_;
   for (size_t i = 0; i < rows_.size() && i < again.rows_.size(); ++i) {
     Row& row = rows_[i];
     const ContentDigest& other = again.rows_[i].digest;
@@ -31,19 +33,19 @@ void RunDigest::ForgetUnsettled(const RunDigest& again) {
   }
 }
 
-std::string RunDigest::DifferenceOf(const RunDigest& replay) const {
-  if (rows_.size() != replay.rows_.size()) {
-    return absl::StrCat("it has ", replay.rows_.size(), " outputs, and not ", rows_.size());
-  }
+std::string RunDigest::FormDifferenceOf(const RunDigest& replay) const {
+  return FirstFormDifference(forms_, again_, replay.forms_);
+}
+
+std::string RunDigest::ByteDifferenceOf(const RunDigest& replay) const {
   for (size_t i = 0; i < rows_.size(); ++i) {
+    if (!HaveOneForm(i, forms_, again_, replay.forms_)) continue;
     const Row& row = rows_[i];
-    const std::string name = absl::StrCat("output ", i);
-    if (row.bytes != replay.rows_[i].bytes) return absl::StrCat(name, " has another size");
     for (size_t part = 0; part < row.digest.size(); ++part) {
       if (!row.unsettled.empty() && row.unsettled[part]) continue;
       if (row.digest[part] == replay.rows_[i].digest[part]) continue;
       const uint64_t first = part * kDigestedBytes;
-      return absl::StrCat(name, " at bytes ", first, " to ",
+      return absl::StrCat("output ", i, " at bytes ", first, " to ",
                           std::min(first + kDigestedBytes, row.bytes) - 1);
     }
   }

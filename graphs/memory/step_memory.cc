@@ -8,11 +8,26 @@
 #include "absl/strings/str_cat.h"
 #include "allocator/memory/joined_ranges.h"
 #include "allocator/placement/run.h"
+#include "device/base/insist.h"
 #include "device/base/status_macros.h"
 #include "device/stream.h"
 #include "graphs/memory/device_place.h"
 
 namespace graphtree {
+namespace {
+
+// Asked again where the device could not say: else the work of a capture would be taken for work
+// that runs.
+absl::StatusOr<CaptureInfo> AskCapture(Stream& stream) {
+  CaptureInfo info;
+  GRAPHTREE_RETURN_IF_ERROR(Insist([&]() -> absl::Status {
+    GRAPHTREE_ASSIGN_OR_RETURN(info, stream.Capture());
+    return absl::OkStatus();
+  }));
+  return info;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<StepMemory>> StepMemory::Create(Device& device, PoolOptions options,
                                                                StorageHome::Explainer explain) {
@@ -190,7 +205,8 @@ void StepAllocator::EndScratch(Storage* scratch) {
 absl::Status StepAllocator::UseOn(Storage* storage, Stream& stream) {
   if (storage == nullptr) return absl::OkStatus();
   if (memory_->IsOthers(*storage)) {
-    if (stream.IsCapturing()) return absl::OkStatus();
+    GRAPHTREE_ASSIGN_OR_RETURN(const CaptureInfo capture, AskCapture(stream));
+    if (capture.state != CaptureState::kNone) return absl::OkStatus();
     GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Event> event, stream.device().NewEvent({}));
     GRAPHTREE_ASSIGN_OR_RETURN(const std::shared_ptr<StreamLife> work,
                                StreamLife::OfWorkSoFar(stream, std::move(event)));
@@ -220,10 +236,12 @@ void StepMemory::TellOwners(absl::Span<const Value> values, Stream& stream) cons
 }
 
 // Does nothing under capture: the recording holds such tensors, and the captured stream is not the
-// one that the graph will run on.
+// one that the graph will run on. Where the stream cannot say, the end of the run tells the owner,
+// as it does of all runs that are no captures.
 void StepAllocator::NoteUse(const Storage& storage, Stream& stream) {
   if (!memory_->IsOthers(storage)) return;
-  if (stream.IsCapturing()) return;
+  const absl::StatusOr<CaptureInfo> capture = AskCapture(stream);
+  if (!capture.ok() || capture->state != CaptureState::kNone) return;
   storage.owner()->NoteUsedOn(stream.life());
 }
 

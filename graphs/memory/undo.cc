@@ -32,7 +32,9 @@ absl::Status Undo::SaveOn(Stream& stream, AddressRange range) {
   if (&stream != &stream_) {
     GRAPHTREE_RETURN_IF_ERROR(memory_->pool().UseOn(Unpack((*storage)->block), stream_));
   }
-  saved_.push_back({range, std::move(copy)});
+  Memory& device = memory_->pool().arena().device().memory();
+  const bool may_go = !memory_->IsOwn(range) && device.CheckLive(range).ok();
+  saved_.push_back({range, std::move(copy), may_go});
   return absl::OkStatus();
 }
 
@@ -51,6 +53,8 @@ absl::Status Undo::Restore() {
     Memory& device = memory_->pool().arena().device().memory();
     if (!device.CheckLive(saved.range).ok()) {
       device.NoteRevived(saved.range, memory_->pool().journal().Text(tag_));
+      // Its owner has let it go, as a library does with a workspace that it makes larger.
+      if (saved.may_go && !device.CheckLive(saved.range).ok()) continue;
     }
     first.Update(stream_.Copy(saved.range.base, saved.copy.word(), saved.range.bytes));
   }

@@ -7,7 +7,7 @@
 // The saved bytes lie in the lasting region, so that no restore of the pool's books touches them,
 // and are freed with this object. A tensor of another tree that is saved is held as well, or that
 // tree could give the bytes away before they are restored. Host memory that a part changed is not
-// restored.
+// restored, nor is what its owner has unmapped meanwhile.
 //
 // Threads: the tree's caller. Cost: a block and a copy on the device for each range; with nothing
 // to save, nothing.
@@ -48,6 +48,7 @@ class Undo {
   struct Saved {
     AddressRange range;
     Value copy;
+    bool may_go = false;  // the caller's, and there when it was saved
   };
 
   absl::Status CopyAway(Stream& stream, AddressRange range, Address target);

@@ -91,7 +91,8 @@ void Books::HoldOutputs(const Call& call, Node* node, const Values& outputs,
                         const StepAllocator& allocator) {
   uint32_t number = 0;
   for (const Value& output : outputs) {
-    const bool is_new = output.storage() != nullptr && !path_.Holds(*output.storage());
+    const bool is_made = output.is_tensor() && output.storage() != nullptr;
+    const bool is_new = is_made && !path_.Holds(*output.storage());
     if (is_new) {
       HoldMade(call, *node, output.storage(), number, number);
       const bool is_stored = output.storage()->outside() > HandlesIn(outputs, output.storage());

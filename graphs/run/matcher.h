@@ -37,6 +37,8 @@ class Matcher {
   // The same, but does not try the child that was taken last. `roles` are the inputs' own ones
   // (CallRoles).
   Node* FindByRoles(Call& call, absl::Span<const InputRole> roles);
+  // Whether a recording that matched the call still does, after code of the program's has run.
+  bool StillMatches(const Node& node, Call& call) { return CanReplay() && Matches(node, call); }
   // REQUIRES: the node does not match the call.
   Reason WhyNot(const Node& node, const Call& call);
   // A replay may begin a path or follow another replay.

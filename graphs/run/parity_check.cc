@@ -10,6 +10,7 @@
 #include "device/base/status_macros.h"
 #include "graphs/check/element_compare.h"
 #include "graphs/check/op_compare.h"
+#include "graphs/check/output_compare.h"
 #include "graphs/inputs/access_log.h"
 #include "graphs/launcher.h"
 #include "graphs/memory/stray_capture.h"
@@ -48,6 +49,16 @@ absl::StatusOr<Bytes> ReadDead(Device& device, ByteReader& reader, AddressRange 
   absl::StatusOr<Bytes> bytes = reader.Read(range);
   device.memory().NoteDead(range, "it was read for parity");
   return bytes;
+}
+
+// Whether ReadDead can read there, and leaves what is live as it was. A body that is not as it was
+// recorded may have ops that reach further than theirs in the recording.
+bool MayReadDead(Device& device, const Node& node, AddressRange range) {
+  if (device.memory().CheckLive(range).ok()) return true;
+  const bool is_of_recording =
+      std::any_of(node.used.begin(), node.used.end(),
+                  [range](AddressRange used) { return used.Contains(range); });
+  return is_of_recording && device.memory().UsableParts(range).empty();
 }
 
 // An argument that a recorded op has written, and that no later op of the recording overwrites.
@@ -139,19 +150,19 @@ absl::Status ParityCheck::RunBody(
 }
 
 // Outputs, what ops write of memory that is not the tree's, and, where opaque work may write, all
-// that the recording is known to write there.
+// that the recording is known to write there. What the body has let go by now is left out.
 std::vector<ParityCheck::Place> ParityCheck::PlacesOf(const Node& node, const Call& call,
                                                       const LaunchTrace& trace,
                                                       const Values& outputs) {
   std::vector<Place> places;
-  const auto add = [&places](std::string name, AddressRange range, const Layout* layout) {
+  const auto add = [&places](std::string name, AddressRange range, const Layout* layout) -> Place& {
     const bool is_typed = layout != nullptr && layout->dense();
-    places.push_back({std::move(name), range, is_typed ? layout->type() : DType::kU8});
+    return places.emplace_back(
+        Place{std::move(name), range, is_typed ? layout->type() : DType::kU8, std::nullopt});
   };
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (outputs[i].is_tensor()) {
-      add(absl::StrCat("output ", i), RangeOf(outputs[i]), outputs[i].layout());
-    }
+    if (!outputs[i].is_tensor()) continue;
+    add(absl::StrCat("output ", i), RangeOf(outputs[i]), outputs[i].layout()).output = i;
   }
   const size_t own = places.size();
   const auto is_new = [&](AddressRange range) {
@@ -160,6 +171,7 @@ std::vector<ParityCheck::Place> ParityCheck::PlacesOf(const Node& node, const Ca
   };
   const auto add_outside = [&](AddressRange range, const Layout* layout) {
     if (range.empty() || ground_.memory->IsOwn(range) || !is_new(range)) return;
+    if (!ground_.device.memory().CheckLive(range).ok()) return;
     add(absl::StrFormat("memory of the caller's at %#x", range.base), range, layout);
   };
   for (const TracedOp& op : trace.ops()) {
@@ -173,7 +185,16 @@ std::vector<ParityCheck::Place> ParityCheck::PlacesOf(const Node& node, const Ca
   return places;
 }
 
-absl::Status ParityCheck::ReadAll(Call& call, Left* left) {
+// The same places in another run, where outputs lie elsewhere.
+absl::Status ParityCheck::ReadAt(std::vector<Place> places, const Values& outputs, Call& call,
+                                 Left* left) {
+  left->forms = FormsOf(outputs);
+  left->places = std::move(places);
+  for (Place& place : left->places) {
+    if (!place.output.has_value()) continue;
+    const bool is_there = *place.output < outputs.size();
+    place.range = is_there ? RangeOf(outputs[*place.output]) : AddressRange();
+  }
   if (BytesOfAll(left->places) > kMostBytes) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "it leaves ", BytesOfAll(left->places), " bytes, and at most ", kMostBytes,
@@ -188,16 +209,16 @@ absl::Status ParityCheck::ReadAll(Call& call, Left* left) {
 }
 
 absl::Status ParityCheck::RunAndRead(const Node& node, const Values& given, uint8_t paint,
-                                     Call& call, Left* left, std::vector<TracedOp>* ops,
-                                     bool* has_opaque, absl::Status* back) {
+                                     const Left* first, Call& call, Left* left, Traced* traced,
+                                     absl::Status* back) {
   Undo undo(ground_.memory.get(), call.stream, ground_.TagOf(call.function));
   GRAPHTREE_RETURN_IF_ERROR(SaveWrites(node, call, &undo));
   absl::Status ran = RunBody(
       node, given, paint, call, {}, [&](const LaunchTrace& trace, const Values& outputs) {
-        left->places = PlacesOf(node, call, trace, outputs);
-        *ops = trace.ops();
-        *has_opaque = trace.has_opaque();
-        return ReadAll(call, left);
+        traced->ops = trace.ops();
+        traced->has_opaque = trace.has_opaque();
+        return ReadAt(first == nullptr ? PlacesOf(node, call, trace, outputs) : first->places,
+                      outputs, call, left);
       });
   *back = undo.Restore();
   return ran;
@@ -213,46 +234,61 @@ absl::Status ParityCheck::Replay(Node* node, Call& call, const CompareWith& want
   return Compare(node, call, given, wanted);
 }
 
+absl::Status ParityCheck::RunTwice(const Node& node, const Values& given, Call& call,
+                                   Left (*runs)[2], Traced* traced, ParityResult* result) {
+  for (size_t i = 0; i < 2; ++i) {
+    absl::Status back;
+    const absl::Status ran = RunAndRead(node, given, kPaints[i], i == 0 ? nullptr : &(*runs)[0],
+                                        call, &(*runs)[i], traced, &back);
+    if (!back.ok()) return Located(back, NotPutBack(call.function));
+    const absl::Status matches = replayer_.MatchAgain(node, call);
+    if (!matches.ok()) result->text = "after a run of its body beside it no recording served it";
+    GRAPHTREE_RETURN_IF_ERROR(matches);
+    if (ran.ok()) continue;
+    result->text = absl::StrCat("a run of its body beside it failed: ", ran.message());
+    break;
+  }
+  return absl::OkStatus();
+}
+
+std::string ParityCheck::Difference(const Function& function, const Left& run, const Left& again,
+                                    const Left& replay, const Tolerance& tolerance) {
+  const std::string another = FirstFormDifference(run.forms, again.forms, replay.forms);
+  if (!another.empty()) return absl::StrCat("'", function.name, "': ", another);
+  for (size_t i = 0; i < replay.places.size(); ++i) {
+    const Place& place = replay.places[i];
+    if (place.output.has_value() &&
+        !HaveOneForm(*place.output, run.forms, again.forms, replay.forms)) {
+      continue;
+    }
+    const std::optional<ElementDifference> found =
+        FirstDifference(place.type, run.bytes[i], again.bytes[i], replay.bytes[i], tolerance);
+    if (found.has_value()) {
+      return absl::StrCat(place.name, " of '", function.name, "': ", found->text);
+    }
+  }
+  return "";
+}
+
 absl::Status ParityCheck::Compare(Node* node, Call& call, const Values& given,
                                   const CompareWith& wanted) {
   ParityResult* const result = wanted.result;
   Left runs[2];
-  std::vector<TracedOp> ops;
-  bool has_opaque = false;
-  for (size_t i = 0; i < 2; ++i) {
-    absl::Status back;
-    const absl::Status ran = RunAndRead(*node, given, kPaints[i], call, &runs[i], &ops,
-                                        &has_opaque, &back);
-    if (!back.ok()) return Located(back, NotPutBack(call.function));
-    if (ran.ok()) continue;
-    result->text = absl::StrCat("a run of its body beside it failed: ", ran.message());
-    return replayer_.Replay(node, call);
-  }
+  Traced traced;
+  GRAPHTREE_RETURN_IF_ERROR(RunTwice(*node, given, call, &runs, &traced, result));
+  if (!result->text.empty()) return replayer_.Replay(node, call);
   Undo before(ground_.memory.get(), call.stream, ground_.TagOf(call.function));
   const absl::Status saved = SaveWrites(*node, call, &before);
   GRAPHTREE_RETURN_IF_ERROR(replayer_.Replay(node, call));
-  Left replay{runs[0].places, {}};
-  for (size_t i = 0; i < call.outputs->size() && i < replay.places.size(); ++i) {
-    if ((*call.outputs)[i].is_tensor()) replay.places[i].range = RangeOf((*call.outputs)[i]);
-  }
-  if (absl::Status read = ReadAll(call, &replay); !read.ok()) {
+  Left replay;
+  if (absl::Status read = ReadAt(runs[0].places, *call.outputs, call, &replay); !read.ok()) {
     result->text = absl::StrCat("what it left cannot be read: ", read.message());
     return absl::OkStatus();
   }
-  result->parity = Parity::kSame;
-  for (size_t i = 0; i < replay.places.size(); ++i) {
-    if (i >= runs[1].bytes.size()) break;
-    const std::optional<ElementDifference> found =
-        FirstDifference(replay.places[i].type, runs[0].bytes[i], runs[1].bytes[i], replay.bytes[i],
-                        wanted.tolerance);
-    if (!found.has_value()) continue;
-    result->parity = Parity::kDiffers;
-    result->text = absl::StrCat(replay.places[i].name, " of '", call.function.name, "': ",
-                                found->text);
-    break;
-  }
+  result->text = Difference(call.function, runs[0], runs[1], replay, wanted.tolerance);
+  result->parity = result->text.empty() ? Parity::kSame : Parity::kDiffers;
   if (result->parity == Parity::kSame) return absl::OkStatus();
-  if (has_opaque || !saved.ok()) {
+  if (traced.has_opaque || !saved.ok()) {
     absl::StrAppend(&result->text, "; its body has work that no launch declares, so the op is not "
                                    "known");
     return absl::OkStatus();
@@ -263,9 +299,9 @@ absl::Status ParityCheck::Compare(Node* node, Call& call, const Values& given,
   std::string text;
   absl::Status back = before.Restore();
   const int64_t op =
-      back.ok() ? FindOp(*node, call, given, ops, wanted.tolerance, &text) : int64_t{-1};
+      back.ok() ? FindOp(*node, call, given, traced.ops, wanted.tolerance, &text) : int64_t{-1};
   back.Update(after.Restore());
-  if (op >= 0) result->op = ops[static_cast<size_t>(op)].name;
+  if (op >= 0) result->op = traced.ops[static_cast<size_t>(op)].name;
   absl::StrAppend(&result->text, "; ", text.empty() ? "no op of it was found to differ" : text);
   return back.ok() ? back : Located(back, NotPutBack(call.function));
 }
@@ -302,8 +338,9 @@ int64_t ParityCheck::FindByBytes(const Node& node, Call& call, const Values& giv
                                  const Tolerance& tolerance, std::string* text) {
   std::vector<Survivor> survivors = SurvivorsOf(ops, recorded);
   survivors.erase(std::remove_if(survivors.begin(), survivors.end(),
-                                 [this](const Survivor& survivor) {
-                                   return !ground_.memory->IsOwn(survivor.range);
+                                 [&](const Survivor& survivor) {
+                                   return !ground_.memory->IsOwn(survivor.range) ||
+                                          !MayReadDead(ground_.device, node, survivor.range);
                                  }),
                   survivors.end());
   if (BytesOfAll(survivors) > kMostBytes) return -1;
@@ -329,6 +366,8 @@ int64_t ParityCheck::FindByBytes(const Node& node, Call& call, const Values& giv
         RunBody(node, given, kPaints[run], call, after,
                 [](const LaunchTrace&, const Values&) { return absl::OkStatus(); });
     if (!undo.Restore().ok() || !ran.ok()) return -1;
+    // What a library has let go cannot be saved for another run.
+    if (!ground_.workspaces.AreCurrent(node.workspaces)) return -1;
   }
   for (const Survivor& survivor : survivors) {
     const std::optional<ElementDifference> found = FirstDifference(

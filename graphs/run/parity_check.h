@@ -4,8 +4,9 @@
 //   save      what the recording writes of its caller's
 //   run       the body, with its own memory painted; what it leaves is read; what was saved is put
 //   run       back. Twice, with two paints: bytes that differ are nobody's work, and not compared
+//   match     the recording once more: a run may have moved a workspace. Then nothing is replayed
 //   replay    the call itself: what it leaves stays
-//   compare   outputs, and what was written of the caller's
+//   compare   outputs, by kind, integer, layout and bytes, and what was written of the caller's
 //
 // Only if something differs the ops are looked at:
 //
@@ -21,13 +22,17 @@
 #ifndef GRAPHTREE_GRAPHS_RUN_PARITY_CHECK_H_
 #define GRAPHTREE_GRAPHS_RUN_PARITY_CHECK_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "graphs/budget/keeper.h"
 #include "graphs/check/byte_reader.h"
+#include "graphs/check/output_compare.h"
 #include "graphs/listen/launch_trace.h"
 #include "graphs/memory/undo.h"
 #include "graphs/parity.h"
@@ -59,16 +64,23 @@ class ParityCheck {
   absl::Status Replay(Node* node, Call& call, const CompareWith& wanted);
 
  private:
-  // Memory that is compared, and its elements.
+  // Memory that is compared, and its elements: an output's, or else the caller's.
   struct Place {
     std::string name;
     AddressRange range;
     DType type = DType::kU8;
+    std::optional<size_t> output;
   };
-  // What a run has left, by place.
+  // What a run has handed out, and left by place.
   struct Left {
+    OutputForms forms;
     std::vector<Place> places;
     std::vector<Bytes> bytes;
+  };
+  // What a run has launched.
+  struct Traced {
+    std::vector<TracedOp> ops;
+    bool has_opaque = false;
   };
   using After = std::function<absl::Status(const TracedOp& op, size_t number)>;
 
@@ -79,13 +91,18 @@ class ParityCheck {
                        const After& after,
                        const std::function<absl::Status(const LaunchTrace&, const Values&)>& read);
   // Returns what became of the run. What it wrote of the caller's is put back; `back` is an error
-  // if that failed.
-  absl::Status RunAndRead(const Node& node, const Values& given, uint8_t paint, Call& call,
-                          Left* left, std::vector<TracedOp>* ops, bool* has_opaque,
-                          absl::Status* back);
+  // if that failed. `first` is what the run before has left, or null: the same places are read.
+  absl::Status RunAndRead(const Node& node, const Values& given, uint8_t paint, const Left* first,
+                          Call& call, Left* left, Traced* traced, absl::Status* back);
+  // Also notes why it cannot be compared, if a run fails. An error if nothing is to be replayed.
+  absl::Status RunTwice(const Node& node, const Values& given, Call& call, Left (*runs)[2],
+                        Traced* traced, ParityResult* result);
   std::vector<Place> PlacesOf(const Node& node, const Call& call, const LaunchTrace& trace,
                               const Values& outputs);
-  absl::Status ReadAll(Call& call, Left* left);
+  absl::Status ReadAt(std::vector<Place> places, const Values& outputs, Call& call, Left* left);
+  // Where the replay differs from both runs of its body, in words; empty if nowhere.
+  static std::string Difference(const Function& function, const Left& run, const Left& again,
+                                const Left& replay, const Tolerance& tolerance);
   absl::Status Compare(Node* node, Call& call, const Values& given, const CompareWith& wanted);
   // The op that differs first: its number, or -1, and what is to be said of it.
   int64_t FindOp(const Node& node, Call& call, const Values& given,

@@ -71,14 +71,14 @@ absl::Status ReplayCheck::Compare(const BodyDigest& body, Call& call) {
   if (!reader.ok()) return absl::OkStatus();
   const absl::StatusOr<RunDigest> left = RunDigest::Of(*reader, *call.outputs);
   if (!left.ok() || IsPlanted(PlantedBug::kComparesNothing)) return absl::OkStatus();
-  const std::string difference = body.left.DifferenceOf(*left);
-  if (difference.empty()) return absl::OkStatus();
+  const std::string another = body.left.FormDifferenceOf(*left);
+  const std::string bytes = another.empty() ? body.left.ByteDifferenceOf(*left) : "";
+  if (another.empty() && bytes.empty()) return absl::OkStatus();
   journal_.Count(call.function, Reason::kReplayDiffers);
   const std::string text = absl::StrCat(
-      "a replay of '", call.function.name,
-      "' left other bytes than a run of its body on the same "
-      "inputs: ",
-      difference,
+      "a replay of '", call.function.name, "' ",
+      another.empty() ? "left other bytes" : "handed out other outputs",
+      " than a run of its body on the same inputs: ", another, bytes,
       ". A value that the body computed on the host is as it was when it "
       "was recorded (pass it as an input), or part of its work is on another stream than "
       "Launcher::stream()",

@@ -4,6 +4,7 @@
 //
 //   Digest     before the replay: the body runs twice, its own memory filled with two different
 //              bytes beforehand; output bytes that are the same after both runs are the body's work
+//              (Replayer::MatchAgain: these runs may have moved a workspace)
 //   Compare    after the replay: compares these bytes with those that the replay left
 //
 // Threads: the tree's caller.

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "device/base/status_macros.h"
+#include "graphs/memory/undo.h"
 #include "graphs/run/cut_replay.h"
 #include "graphs/run/located.h"
 
@@ -18,6 +19,18 @@ namespace {
 void LoseConsumed(const Node& node, const Call& call) {
   for (const Consumed& consumed : node.consumed) {
     if (!consumed.moves) call.inputs[consumed.input] = Value::Consumed();
+  }
+}
+
+// What the recording is known to write of its caller's. A call goes on where there is no memory to
+// save to, as an eager run does.
+void SaveWrites(const Node& node, const Call& call, Undo* undo) {
+  for (const uint32_t input : node.written) {
+    const AddressRange range = RangeOf(call.inputs[input]);
+    if (!range.empty()) undo->TrySaveOn(call.stream, range);
+  }
+  for (const AddressRange range : node.written_beside.ranges()) {
+    undo->TrySaveOn(call.stream, range);
   }
 }
 
@@ -77,6 +90,15 @@ absl::Status Replayer::CheckFirst(const Node& node, Call& call) {
   return needs_.checks.OutsideIsLive(node, call);
 }
 
+absl::Status Replayer::MatchAgain(const Node& node, Call& call) {
+  if (needs_.matcher.StillMatches(node, call)) return absl::OkStatus();
+  const Reason why = needs_.matcher.WhyNot(node, call);
+  not_replayed_ = {why, why == Reason::kWorkspaceMoved
+                            ? "a run of its body beside the replay moved it"
+                            : "so it is since a run of its body beside the replay"};
+  return absl::AbortedError(not_replayed_->detail);
+}
+
 absl::Status Replayer::BringBack(Node* node) {
   absl::Status back = needs_.executables.BringBack(node);
   if (!back.ok()) not_replayed_ = {Reason::kOverBudget, std::string(back.message())};
@@ -93,6 +115,9 @@ absl::Status Replayer::PlaceKept(Node* node, Call& call) {
 
 absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
   const std::optional<BodyDigest> body = needs_.replay_check.Digest(*node, call);
+  GRAPHTREE_RETURN_IF_ERROR(MatchAgain(*node, call));
+  Undo undo(needs_.ground.memory.get(), call.stream, needs_.ground.TagOf(call.function));
+  SaveWrites(*node, call, &undo);
   outputs_.TellDevice(*node);
   GRAPHTREE_RETURN_IF_ERROR(Launch(node, call));
   if (node->section.executable != nullptr) {
@@ -100,7 +125,7 @@ absl::Status Replayer::ReplayChecked(Node* node, Call& call) {
     if (!done.ok()) {
       SectionLauncher::GiveBackDraws(node);
       LoseConsumed(*node, call);
-      return done;
+      return AfterUndo(done, undo.Restore());
     }
   }
   GoOn(node, call);

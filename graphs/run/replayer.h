@@ -6,7 +6,8 @@
 //   go on      the path goes on with the node
 //   hand out   outputs.h
 //
-// In checked mode the call's inputs are checked first, and the work is waited for.
+// In checked mode the call's inputs are checked first, and the work is waited for. Where that fails
+// what the recording writes of its caller's is put back.
 //
 // Threads: the tree's caller.
 #ifndef GRAPHTREE_GRAPHS_RUN_REPLAYER_H_
@@ -29,6 +30,7 @@
 #include "graphs/run/executables.h"
 #include "graphs/run/ground.h"
 #include "graphs/run/kept_outputs.h"
+#include "graphs/run/matcher.h"
 #include "graphs/run/outputs.h"
 #include "graphs/run/planted_bug.h"
 #include "graphs/run/replay_check.h"
@@ -50,6 +52,7 @@ class Replayer {
     Keeper& keeper;
     Executables& executables;
     KeptOutputs& kept;
+    Matcher& matcher;
     SectionLauncher& launcher;
     ReplayCheck& replay_check;
   };
@@ -59,8 +62,8 @@ class Replayer {
 
   // Why a call was not replayed although a recording matched: the recording's executables were
   // evicted and the budget has no room for them now, the pool had no memory for its kept outputs,
-  // or one of its parts wrote over an input that was copied before, or moved a workspace. The call
-  // has its inputs back, and may run eagerly.
+  // one of its parts wrote over an input that was copied before, or moved a workspace, or a run of
+  // its body beside the replay did. The call has its inputs back, and may run eagerly.
   struct NotReplayed {
     Reason reason = Reason::kOverBudget;
     std::string detail;
@@ -71,6 +74,9 @@ class Replayer {
     const bool holds = node->keeps_inputs || !node->held.empty();
     return holds ? ReplayHolding(node, call) : ReplayChosen(node, call);
   }
+  // After a run of the body beside a replay: an error if the recording does not match the call any
+  // more, since that run has moved a workspace, say. Counts as a Replay that did nothing.
+  absl::Status MatchAgain(const Node& node, Call& call);
   // Why the last Replay did nothing, if that is what its failure means.
   std::optional<NotReplayed> TakeNotReplayed() {
     return std::exchange(not_replayed_, std::nullopt);

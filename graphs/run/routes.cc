@@ -14,7 +14,7 @@ Routes::Routes(Entrance& entrance, Ground& ground, Books& books, CallJournal& jo
       misses_(ground, books, functions, matcher),
       notes_(books, journal, functions),
       replayer_({ground, entrance, books, journal, checks, functions.keeper(), executables_, kept_,
-                 launcher_, replay_check_}),
+                 matcher, launcher_, replay_check_}),
       eager_({ground, entrance, books, journal, checks, functions, kept_, body_, why_}),
       recorder_({ground, books, journal, checks, functions, executables_, kept_, launcher_, body_},
                 entrance),

@@ -217,7 +217,11 @@ absl::Status TreeCore::Run(FunctionId id, absl::Span<Value> inputs, Stream& stre
   Call call{*function, nullptr, inputs, stream, outputs};
   call.must_replay = must_replay;
   if (ground_->device.open_captures() > 0) GRAPHTREE_RETURN_IF_ERROR(CheckStream(*ground_, call));
-  Node* const hit = FindHit(call, &awake);
+  Node* hit = FindHit(call, &awake);
+  if (hit == nullptr && (must_replay || compared != nullptr) && FindBeyond(call) != nullptr) {
+    EndDeadPath();
+    hit = FindHit(call, &awake);
+  }
   if (hit == nullptr && must_replay) {
     return absl::FailedPreconditionError(absl::StrCat(
         "'", function->name, "' was to be replayed, and no recording serves the call"));
@@ -286,9 +290,25 @@ const Node* TreeCore::FindFor(FunctionId id, absl::Span<Value> inputs, Stream& s
   if (functions_.IsLeaving(*function) || !Functions::MayBeCalled(*function)) return nullptr;
   Call call{*function, nullptr, inputs, stream, nullptr};
   if (ground_->device.open_captures() > 0 && !CheckStream(*ground_, call).ok()) return nullptr;
-  if (!begins_step) return matcher_.FindHit(call);
+  if (begins_step) return FindAtRoot(call);
+  const Node* const hit = matcher_.FindHit(call);
+  return hit != nullptr ? hit : FindBeyond(call);
+}
+
+Node* TreeCore::FindAtRoot(Call& call) {
   Path fresh(&books_.root());
   return Matcher(*ground_, fresh).FindHit(call);
+}
+
+Node* TreeCore::FindBeyond(Call& call) {
+  const bool is_dead = !books_.path().empty() && books_.path().CountAlive() == 0;
+  return is_dead ? FindAtRoot(call) : nullptr;
+}
+
+void TreeCore::EndDeadPath() {
+  ground_->foreign->AwaitAllocations();
+  const StepMemory::InCall in_call(*ground_->memory);
+  EndPathIfDead();
 }
 
 bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream& stream) {
@@ -303,20 +323,6 @@ bool TreeCore::WouldReplayFirst(FunctionId id, absl::Span<Value> inputs, Stream&
 bool TreeCore::WouldReplay(FunctionId id, absl::Span<Value> inputs, Stream& stream,
                            bool begins_step) {
   return FindFor(id, inputs, stream, begins_step) != nullptr;
-}
-
-absl::Status TreeCore::WhyNotRecorded(const Call& call, const Decision& decision) {
-  const std::string was_not = absl::StrCat("'", call.function.name, "' was not recorded: ");
-  switch (decision.route) {
-    case Decision::Route::kWarmUp:
-      return absl::FailedPreconditionError(absl::StrCat(
-          was_not, "it is not warmed up, or follows a warm-up on this path. Run it first"));
-    case Decision::Route::kEager:
-      return absl::FailedPreconditionError(
-          absl::StrCat(was_not, ReasonSentence(decision.reason)));
-    default:
-      return absl::OkStatus();  // a recording is there
-  }
 }
 
 void TreeCore::StayAwake(absl::Span<const Value> inputs,
@@ -365,15 +371,6 @@ absl::Status TreeCore::RunInside(const void* frame, Node* hit, Call& call,
   absl::Status status = compared == nullptr ? routes_.replayer().Replay(hit, call)
                                             : routes_.parity().Replay(hit, call, *compared);
   return status.ok() ? status : AfterFailedReplay(*hit, call, std::move(status));
-}
-
-absl::Status TreeCore::NothingReplayed(const Call& call, Reason reason,
-                                       const std::string& detail) {
-  const std::string text =
-      absl::StrCat("'", call.function.name, "' was to be replayed, and would run eagerly: ",
-                   ReasonSentence(reason), detail.empty() ? "" : ": ", detail);
-  return IsLackOfRoom(reason) ? absl::ResourceExhaustedError(text)
-                              : absl::FailedPreconditionError(text);
 }
 
 absl::Status TreeCore::AfterFailedReplay(const Node& node, Call& call, absl::Status status) {

@@ -114,6 +114,11 @@ class TreeCore {
   Node* FindHit(Call& call, std::optional<StepMemory::StaysAwake>* awake);
   // The recording that would serve a call, on the path in force or as a step's first; or null.
   const Node* FindFor(FunctionId id, absl::Span<Value> inputs, Stream& stream, bool begins_step);
+  // The recording that would serve a call as a step's first; or null.
+  Node* FindAtRoot(Call& call);
+  // The same, if the path in force ends with this call, as nothing of it is held.
+  Node* FindBeyond(Call& call);
+  void EndDeadPath();
   // A call that may take a stack, or run code of the program's. `hit` may be null.
   absl::Status RunInside(const void* frame, Node* hit, Call& call, const CompareWith* compared);
   absl::Status RunMiss(Call& call);

@@ -102,6 +102,46 @@ TEST_P(CheckedFailureTest, SoIsAWarmUp) {
   ExpectBothStacks(status);
 }
 
+// The work is done all the same: what it wrote to its caller's memory is put back, and random
+// numbers and the path are as if the call had not been.
+TEST(FailedWaitTest, AReplayLeavesWhatWasThere) {
+  for (const bool is_input : {false, true}) {
+    FaultDevice device(*OpenHostDevice());
+    const std::unique_ptr<Stream> stream = *device.NewStream();
+    const std::unique_ptr<HostBuffer> buffer = *device.memory().AllocateHost(kCount * 4);
+    auto* const words = static_cast<uint32_t*>(buffer->data());
+    for (uint32_t i = 0; i < kCount; ++i) words[i] = i;
+    const Tensor here = Tensor::Foreign(AddressOf(words), WordsLayout(kCount));
+    const std::unique_ptr<Tree> tree = *Tree::Create(device, {.check = true});
+    const FunctionId count = tree->Register(
+        "count", {.static_inputs = {0}}, [&](Launcher& on, Values& inputs) {
+          const Tensor data = is_input ? Tensor::From(inputs[0]) : here;
+          on.Launch(IncrementKernel(), TestShape(), {InOut(data), Val(3u), Val(kCount)});
+          return Values{};
+        });
+    const auto step = [&] {
+      tree->BeginStep();
+      Values inputs = {is_input ? Value(here) : Value::Integer(1)};
+      Values outputs;
+      return tree->Run(count, absl::MakeSpan(inputs), *stream, &outputs);
+    };
+    uint32_t calls = 0;
+    for (; calls < 4; ++calls) ASSERT_THAT(step(), IsOk());
+    ASSERT_EQ(tree->stats().replays, 2u);
+    for (int failures = 0; failures < 3; ++failures) {
+      device.plan().FailEveryCallOf("Stream.Synchronize", ErrorCode::kInvalidValue);
+      EXPECT_THAT(step(), FailsWith(StatusCode::kInvalidArgument, "'count'"));
+      device.plan().Clear();
+      ASSERT_THAT(stream->Synchronize(), IsOk());
+      for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(words[i], i + 3 * calls) << is_input;
+      ASSERT_THAT(step(), IsOk());
+      ++calls;
+      ASSERT_THAT(stream->Synchronize(), IsOk());
+      for (uint32_t i = 0; i < kCount; ++i) ASSERT_EQ(words[i], i + 3 * calls) << is_input;
+    }
+  }
+}
+
 // As a GPU says it: the wait fails, and tells of no kernel.
 TEST(SilentFailureTest, TheOpsThatItMayHaveBeenAreNamed) {
   for (const bool has_several : {false, true}) {

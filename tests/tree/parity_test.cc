@@ -149,6 +149,31 @@ TEST_P(ParityTest, MemoryThatMovedUnseenIsNamed) {
   EXPECT_THAT(result.text, AllOf(HasSubstr("op 1 ("), HasSubstr("is memory at")));
 }
 
+// What the recording has left there is read up to where its blocks end, and what is alive stays.
+TEST_P(ParityTest, ABodyThatReachesFurtherThanItsRecordingIsNamed) {
+  int64_t words = kWords;
+  uint32_t by = 1;
+  const FunctionId step = Register("step", {}, [&](Launcher& on, Values& inputs) {
+    Tensor filled = Filled(on, by, kWords);
+    const Tensor sum = Sum(on, inputs[0], filled);
+    filled = Tensor();
+    Filled(on, 3, words);  // where the first one was
+    return Values{sum};
+  });
+  const Tensor x = Given(1);
+  CallInSteps(2, step, {x});
+  const Words expected = Read(CallInSteps(1, step, {x})[0]);
+  by = 2;
+  for (const int64_t now : {kWords, kWords + 1, 4 * kWords, 300 * kWords}) {
+    words = now;
+    Values out;
+    const ParityResult result = Compared(step, {x}, &out);
+    EXPECT_EQ(result.parity, Parity::kDiffers);
+    EXPECT_NE(result.op, "") << result.text;
+    EXPECT_EQ(Read(out[0]), expected);
+  }
+}
+
 TEST_P(ParityTest, WhatNobodyWritesIsNotCompared) {
   const FunctionId half = Register("half", {}, [](Launcher& on, Values& inputs) {
     const Tensor out = on.Empty(DType::kI32, {2 * kWords});
@@ -193,6 +218,39 @@ TEST_P(ParityTest, WhetherACallWouldReplay) {
   EXPECT_TRUE(would()) << "asking changes nothing";
   CallInSteps(1, step, x);
   EXPECT_EQ(replays(), 1u);
+}
+
+// Nothing of the path is held, so a call of Run begins a new one, and replays there.
+TEST_P(ParityTest, ACallThatBeginsAPathIsReplayedAndCompared) {
+  uint32_t by = 5;
+  const FunctionId step = RegisterStep(&by);
+  const FunctionId twice = Register("twice", {}, Twice);
+  Values x = {Given(1)};
+  CallInSteps(3, step, x);
+  const Words expected = Plus(Times(PatternOf(1), 3), 5);
+  const auto would = [&] {
+    return tree().WouldReplay(step, absl::MakeSpan(x), a(), /*begins_step=*/false);
+  };
+  for (const bool grows : {false, true}) {
+    NewStep();
+    Call(grows ? twice : step, x);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_TRUE(would());
+      Values out;
+      EXPECT_THAT(tree().RunReplay(step, absl::MakeSpan(x), a(), &out), IsOk());
+      EXPECT_EQ(Read(out[0]), expected);
+      EXPECT_FALSE(would()) << "the path is held";
+      Values other;
+      EXPECT_THAT(tree().RunReplay(step, absl::MakeSpan(x), a(), &other),
+                  FailsWith(absl::StatusCode::kFailedPrecondition, "was to be replayed"));
+      EXPECT_EQ(Read(out[0]), expected);
+      out.clear();
+      ParityResult result;
+      EXPECT_THAT(tree().RunCompared(step, absl::MakeSpan(x), a(), &out, {}, &result), IsOk());
+      EXPECT_EQ(result.parity, Parity::kSame) << result.text;
+      EXPECT_EQ(Read(out[0]), expected);
+    }
+  }
 }
 
 // A kernel of the host's that is right in every run of the body, and wrong where it is replayed:
