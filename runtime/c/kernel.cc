@@ -1,9 +1,14 @@
 // Kernels of graphtree.h.
+#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
+#include "device/base/check.h"
+#include "device/base/guarded_call.h"
+#include "device/host/checks/fault_guard.h"
 #include "device/kernel.h"
 #include "runtime/c/device_objects.h"
 #include "runtime/c/entry.h"
@@ -11,20 +16,39 @@
 namespace graphtree::c {
 namespace {
 
+gt_host_call SeenOf(const HostCall& call) {
+  const LaunchShape& shape = call.shape();
+  return {.size = sizeof(gt_host_call),
+          .shape = {.grid = {shape.grid.x, shape.grid.y, shape.grid.z},
+                    .block = {shape.block.x, shape.block.y, shape.block.z},
+                    .shared_bytes = shape.shared_bytes,
+                    .programmatic = shape.programmatic ? 1u : 0u},
+          .count = call.argument_count(),
+          .arguments = call.arguments().data()};
+}
+
+// The device would jump out of a body that faults, and leave the interpreter's locks held.
+void RunInterpreted(const std::string& kernel, absl::FunctionRef<void()> body) {
+  std::exception_ptr thrown;
+  const host::Fault fault = host::RunGuarded([&] { thrown = Caught(body); });
+  GRAPHTREE_CHECK(!fault.happened)
+      << "the host body of kernel '" << kernel << "' touched " << host::PlaceOf(fault)
+      << ", in the middle of an interpreter, which nothing survives";
+  ThrowOn(std::move(thrown));
+}
+
 HostBody HostBodyOf(const gt_kernel_options& options,
                     const std::shared_ptr<const CallerContext>& context) {
   if (options.host == nullptr) return nullptr;
-  return [body = options.host, context](const HostCall& call) {
-    const LaunchShape& shape = call.shape();
-    const gt_host_call seen = {
-        .size = sizeof(gt_host_call),
-        .shape = {.grid = {shape.grid.x, shape.grid.y, shape.grid.z},
-                  .block = {shape.block.x, shape.block.y, shape.block.z},
-                  .shared_bytes = shape.shared_bytes,
-                  .programmatic = shape.programmatic ? 1u : 0u},
-        .count = call.argument_count(),
-        .arguments = call.arguments().data()};
-    body(context->get(), &seen);
+  if (options.host_is_interpreted == 0) {
+    return [body = options.host, context](const HostCall& call) {
+      const gt_host_call seen = SeenOf(call);
+      body(context->get(), &seen);
+    };
+  }
+  return [body = options.host, context, name = std::string(options.name)](const HostCall& call) {
+    const gt_host_call seen = SeenOf(call);
+    RunInterpreted(name, [&] { body(context->get(), &seen); });
   };
 }
 
