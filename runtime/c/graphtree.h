@@ -360,9 +360,9 @@ typedef struct gt_kernel_options {
   void* context;                       // of `host`
   void (*destroy)(void* context);
   gt_cuda_kind cuda_kind;
-  // 1: `host` runs an interpreter. Memory that is not there, touched by `host`, loses the device and
-  // is told by its next call; but whoever is ended in the middle of an interpreter holds its locks
-  // for ever, so then the process ends, with the same words.
+  // 1: `host` runs an interpreter. Where `host` touches memory that is not there, it is ended and
+  // the device is lost. Whoever is ended in the middle of an interpreter holds its locks for ever,
+  // so then the process ends, with the same words.
   int32_t host_is_interpreted;
   const void* cuda;                    // the symbol, the image's bytes, or the source
   size_t cuda_bytes;                   // of an image; of a source 0: up to its end

@@ -1,14 +1,10 @@
 // Kernels of graphtree.h.
-#include <exception>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "absl/functional/function_ref.h"
 #include "absl/strings/str_cat.h"
-#include "device/base/check.h"
-#include "device/base/guarded_call.h"
-#include "device/host/checks/fault_guard.h"
+#include "device/host/host_device.h"
 #include "device/kernel.h"
 #include "runtime/c/device_objects.h"
 #include "runtime/c/entry.h"
@@ -27,16 +23,6 @@ gt_host_call SeenOf(const HostCall& call) {
           .arguments = call.arguments().data()};
 }
 
-// The device would jump out of a body that faults, and leave the interpreter's locks held.
-void RunInterpreted(const std::string& kernel, absl::FunctionRef<void()> body) {
-  std::exception_ptr thrown;
-  const host::Fault fault = host::RunGuarded([&] { thrown = Caught(body); });
-  GRAPHTREE_CHECK(!fault.happened)
-      << "the host body of kernel '" << kernel << "' touched " << host::PlaceOf(fault)
-      << ", in the middle of an interpreter, which nothing survives";
-  ThrowOn(std::move(thrown));
-}
-
 HostBody HostBodyOf(const gt_kernel_options& options,
                     const std::shared_ptr<const CallerContext>& context) {
   if (options.host == nullptr) return nullptr;
@@ -46,9 +32,10 @@ HostBody HostBodyOf(const gt_kernel_options& options,
       body(context->get(), &seen);
     };
   }
-  return [body = options.host, context, name = std::string(options.name)](const HostCall& call) {
+  std::string name = absl::StrCat("the host body of kernel '", options.name, "'");
+  return [body = options.host, context, name = std::move(name)](const HostCall& call) {
     const gt_host_call seen = SeenOf(call);
-    RunInterpreted(name, [&] { body(context->get(), &seen); });
+    RunOrEnd(name, [&] { body(context->get(), &seen); });
   };
 }
 
