@@ -17,13 +17,20 @@
 
 #include <memory>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "device/device.h"
 #include "device/host/host_options.h"
 
 namespace graphtree {
 
 absl::StatusOr<std::unique_ptr<Device>> OpenHostDevice(const HostOptions& options = {});
+
+// For a host body that runs an interpreter. Where `body` touches memory that is not there the
+// device would jump out of it, and nobody would give the interpreter's locks back: instead the
+// process ends, with words that begin with `what`. REQUIRES: a host device was opened.
+void RunOrEnd(absl::string_view what, absl::FunctionRef<void()> body);
 
 }  // namespace graphtree
 

@@ -70,7 +70,8 @@ gt_error gt_ahead_prepare(gt_ahead ahead, const gt_key* key, const gt_ahead_rows
   const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
   const Ref<StreamObject> on = entry.Get<StreamObject>(side, "side");
   const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, count, &entry);
-  if (!entry.Has(key, "key") || !entry.ok()) return entry.Failed();
+  if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
+  if (!entry.ok()) return entry.Failed();
   return entry.Return(of->ahead().Prepare(graphtree::c::KeyOf(*key), read, on->stream()));
 }
 
@@ -82,7 +83,8 @@ gt_error gt_ahead_take(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* r
   const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
   const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, row_count, &entry);
   entry.HasArray(outputs, capacity, "outputs");
-  if (!entry.Has(key, "key") || !entry.ok()) return entry.Failed();
+  if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
+  if (!entry.ok()) return entry.Failed();
   absl::StatusOr<graphtree::Values> taken =
       of->ahead().Take(graphtree::c::KeyOf(*key), read, on->stream());
   if (taken.ok()) of->scratch().outputs = *std::move(taken);

@@ -23,6 +23,10 @@ struct CallInputs {
   gt_value* values;
   size_t count;
 };
+// Calls on other threads may have the value, too, as this one does not consume it.
+bool IsShared(const gt_value& value, const FunctionObject& function, size_t index) {
+  return IsOpaque(value) || function.IsStatic(index);
+}
 // The same handle stands twice among the inputs: the second is a copy of the first.
 bool TakeFromEarlier(const CallInputs& given, size_t index, const CallScratch& scratch,
                      Value* into) {
@@ -30,10 +34,6 @@ bool TakeFromEarlier(const CallInputs& given, size_t index, const CallScratch& s
   for (size_t i = 0; i < index; ++i) {
     const Value& earlier = scratch.inputs[i];
     if (given.values[i].storage != value.storage || earlier.storage() == nullptr) continue;
-    if (earlier.is_opaque() && given.values[i].kind == value.kind) {
-      *into = earlier;
-      return true;
-    }
     const Layout* const layout = LayoutOf(value.layout);
     if (earlier.is_opaque() || layout == nullptr) return false;
     const AddressRange bytes = earlier.storage()->range();
@@ -49,7 +49,7 @@ bool TakeFromEarlier(const CallInputs& given, size_t index, const CallScratch& s
 
 // Memory of the caller's, most often where it was in the last call. False for what is no such.
 inline bool BringPlain(const gt_value& value, KnownLayout* known, Value* input) {
-  if (value.storage != nullptr || value.kind != GT_TENSOR) return false;
+  if (value.storage != nullptr || value.kind != GT_TENSOR || value.reserved != 0) return false;
   if (value.layout != known->handle || known->layout == nullptr) {
     *known = {LayoutOf(value.layout), value.layout};
     if (known->layout == nullptr) return false;
@@ -60,9 +60,25 @@ inline bool BringPlain(const gt_value& value, KnownLayout* known, Value* input) 
   return true;
 }
 
-// True if any input was taken out of a slot.
-bool Bring(const CallInputs& given, CallScratch* scratch, Entry* entry) {
-  bool has_taken = false;
+// A value with a storage: copied where calls share it, else taken out of its slot.
+bool BringStored(const FunctionObject& function, const CallInputs& given, size_t index,
+                 CallScratch* scratch, Entry* entry) {
+  const gt_value& value = given.values[index];
+  Value* const input = &scratch->inputs[index];
+  const bool is_taken = Table().Look(HandleOf(value.storage), kStorage) == HandleState::kTaken;
+  if (is_taken && TakeFromEarlier(given, index, *scratch, input)) return true;
+  entry->AtInput(index);
+  const bool has = IsShared(value, function, index)
+                       ? CopyValue(value, "the input", entry, input)
+                       : TakeValue(value, "the input", entry, input, &scratch->taken[index]);
+  if (has) entry->NoInput();
+  return has;
+}
+
+// True if any input has a storage, which the scratch holds then.
+bool Bring(const FunctionObject& function, const CallInputs& given, CallScratch* scratch,
+           Entry* entry) {
+  bool has_stored = false;
   scratch->inputs.resize(given.count);
   if (scratch->layouts.size() < given.count) scratch->layouts.resize(given.count);
   for (size_t i = 0; i < given.count; ++i) {
@@ -75,15 +91,11 @@ bool Bring(const CallInputs& given, CallScratch* scratch, Entry* entry) {
       entry->NoInput();
       continue;
     }
-    if (!has_taken) scratch->taken.assign(given.count, nullptr);
-    has_taken = true;
-    const bool is_taken = Table().Look(HandleOf(value.storage), kStorage) == HandleState::kTaken;
-    if (is_taken && TakeFromEarlier(given, i, *scratch, &input)) continue;
-    entry->AtInput(i);
-    if (!TakeValue(value, "the input", entry, &input, &scratch->taken[i])) break;
-    entry->NoInput();
+    if (!has_stored) scratch->taken.assign(given.count, nullptr);
+    has_stored = true;
+    if (!BringStored(function, given, i, scratch, entry)) break;
   }
-  return has_taken;
+  return has_stored;
 }
 
 // What was consumed is gone for the caller; all else is as it was.
@@ -119,15 +131,15 @@ void NothingComesOut(const CallInputs& given, const CallOutputs& out) {
 }
 
 template <typename Run>
-gt_error CallWith(Entry* entry, CallScratch* scratch, const CallInputs& given,
-                  const CallOutputs& out, const Run& run) {
-  const bool has_taken = Bring(given, scratch, entry);
+gt_error CallWith(Entry* entry, const FunctionObject& function, CallScratch* scratch,
+                  const CallInputs& given, const CallOutputs& out, const Run& run) {
+  const bool has_stored = Bring(function, given, scratch, entry);
   if (entry->ok()) {
     entry->Fail(run(absl::MakeSpan(scratch->inputs.data(), given.count), &scratch->outputs));
   } else {
     scratch->inputs.resize(given.count);
   }
-  if (has_taken) TakeBack(given, scratch);
+  if (has_stored) TakeBack(given, scratch);
   if (!entry->ok()) {
     scratch->outputs.clear();
     NothingComesOut(given, out);
@@ -146,9 +158,9 @@ gt_error Call(Entry* entry, const Ref<FunctionObject>& function, const CallInput
   }
   entry->InFunction(function->name());
   // Another call that is in the function has its vectors, and is about to tell this one so.
-  if (function.is_only()) return CallWith(entry, &function->scratch(), given, out, run);
+  if (function.is_only()) return CallWith(entry, *function, &function->scratch(), given, out, run);
   CallScratch own;
-  return CallWith(entry, &own, given, out, run);
+  return CallWith(entry, *function, &own, given, out, run);
 }
 
 // A call that differs from others in how the tree is asked alone: `run` is given the tree, too.

@@ -12,15 +12,18 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <unordered_map>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "device/device.h"
 #include "device/kernel.h"
 #include "device/memory.h"
 #include "device/stream.h"
+#include "runtime/c/held_values.h"
 #include "runtime/c/objects.h"
 
 namespace graphtree::c {
@@ -80,7 +83,9 @@ class DeviceObject : public Object {
   // Device::Close would close a device that still has things to do for those.
   absl::Status MayEnd() override {
     if (absl::Status unused = CheckUnused(); !unused.ok()) return unused;
-    return device().Close();
+    absl::Status closed = device().Close();
+    const std::string held = closed.ok() ? "" : HeldOn(device());
+    return held.empty() ? closed : Left(held);
   }
 
  private:
@@ -88,11 +93,17 @@ class DeviceObject : public Object {
   absl::Status CheckUnused() const {
     device().GiveBackLeftovers().IgnoreError();
     const long users = opened_.use_count() - 1;
-    if (users == 0 || !device().health().ok()) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        absl::StrCat("device '", device().info().name, "' has ", users,
-                     " of its streams, events, memories, trees and runtimes left: release these "
-                     "first"));
+    if (!device().health().ok()) return absl::OkStatus();
+    if (users > 0) {
+      return Left(absl::StrCat(users, " of its streams, events, memories, trees and runtimes"));
+    }
+    // Values of a GPU that is opened twice may be of the other one's trees.
+    const std::string held = device().info().is_opened_anew ? HeldOn(device()) : "";
+    return held.empty() ? absl::OkStatus() : Left(held);
+  }
+  absl::Status Left(absl::string_view what) const {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "device '", device().info().name, "' has ", what, " left: release these first"));
   }
 
   const std::shared_ptr<OpenedDevice> opened_;

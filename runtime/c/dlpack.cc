@@ -9,6 +9,7 @@
 #include "graphs/tensor.h"
 #include "runtime/c/dlpack_layout.h"
 #include "runtime/c/entry.h"
+#include "runtime/c/held_values.h"
 #include "runtime/c/values.h"
 
 namespace graphtree::c {
@@ -37,10 +38,10 @@ dlpack::DataType TypeOf(DType type) {
 class Exported : public Object {
  public:
   Exported(Tensor tensor, Ref<HeldMemory> memory, int32_t device_type, int32_t device_id)
-      : tensor_(std::move(tensor)), memory_(std::move(memory)) {
+      : held_(std::move(tensor)), memory_(std::move(memory)) {
     // Layouts are for ever, and nobody writes through these pointers.
-    const Layout& layout = *tensor_.layout();
-    const dlpack::Tensor described = {reinterpret_cast<void*>(tensor_.word()),
+    const Layout& layout = *held_.tensor().layout();
+    const dlpack::Tensor described = {reinterpret_cast<void*>(held_.tensor().word()),
                                       device_type,
                                       device_id,
                                       static_cast<int32_t>(layout.sizes().size()),
@@ -60,7 +61,7 @@ class Exported : public Object {
     const std::unique_ptr<Exported> last(static_cast<Exported*>(self->context));
   }
 
-  const Tensor tensor_;
+  const ExportedTensor held_;
   const Ref<HeldMemory> memory_;
   dlpack::Managed managed_;
   dlpack::VersionedManaged versioned_;

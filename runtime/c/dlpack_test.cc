@@ -115,5 +115,40 @@ TEST_F(DlpackTest, RefusesWhatMayNotBeUsed) {
   EXPECT_FAILS(gt_dlpack_new(&out, nullptr, 1, 0, 0, &made), GT_BAD_HANDLE, "released");
 }
 
+// Outputs of a tree that has gone keep memory of the device: they are named, and nothing changes.
+TEST_F(DlpackTest, ADeviceWithValuesLeftIsNotClosed) {
+  gt_device other = nullptr;
+  gt_stream on = nullptr;
+  gt_tree tree = nullptr;
+  gt_function make = nullptr;
+  gt_layout layout = words();
+  ASSERT_FINE(gt_device_open("host", nullptr, &other));
+  ASSERT_FINE(gt_stream_new(other, &on));
+  ASSERT_FINE(gt_tree_new(other, nullptr, &tree));
+  const gt_body body = [](void* context, gt_launcher launcher) {
+    gt_value out;
+    gt_launcher_empty(launcher, *static_cast<gt_layout*>(context), &out);
+    gt_launcher_fill(launcher, &out, 3);
+    return gt_launcher_output(launcher, &out);
+  };
+  ASSERT_FINE(gt_tree_register(tree, "make", nullptr, body, &layout, nullptr, &make));
+  gt_value out = gt_nothing(), copy = gt_nothing();
+  ASSERT_FINE(gt_call(make, nullptr, 0, on, &out, 1, nullptr));
+  ASSERT_FINE(gt_value_copy(&out, &copy));
+  dlpack::Managed* const exported = Export(out);
+  EXPECT_FINE(gt_stream_synchronize(on));
+  EXPECT_FINE(gt_release(on));
+  EXPECT_FINE(gt_release(tree));
+  EXPECT_FAILS(gt_release(other), GT_FAILED_PRECONDITION,
+               "device 'host' has 2 values of its trees and 1 tensor of gt_dlpack_new left");
+  ASSERT_FINE(gt_stream_new(other, &on)) << "nothing has changed";
+  EXPECT_FINE(gt_release(on));
+  EXPECT_FINE(gt_release(out.storage));
+  EXPECT_FINE(gt_release(copy.storage));
+  EXPECT_FAILS(gt_release(other), GT_FAILED_PRECONDITION, "has 1 tensor of gt_dlpack_new left");
+  exported->deleter(exported);
+  EXPECT_FINE(gt_release(other));
+}
+
 }  // namespace
 }  // namespace graphtree::c

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <string>
 
+#include "runtime/c/test_runtime.h"
 #include "runtime/c/test_tree.h"
 
 namespace graphtree::c {
@@ -113,6 +114,93 @@ TEST_F(HandlesTest, WhatAFunctionIsGivenEndsWhereItFails) {
   EXPECT_EQ(ended, 4);
   EXPECT_FAILS(gt_opaque_new(&ended, end, nullptr, nullptr), GT_INVALID_ARGUMENT, "out is null");
   EXPECT_EQ(ended, 5);
+}
+
+// Fields that have no meaning yet are 0, so that they can be given one.
+class ReservedTest : public RuntimeCTest {};
+
+#define EXPECT_RESERVED(call, name) \
+  EXPECT_FAILS(call, GT_INVALID_ARGUMENT, name ".reserved is 7, and must be 0")
+
+TEST_F(ReservedTest, OfOptions) {
+  int ended = 0;
+  gt_tree_options tree = GT_INIT(gt_tree_options);
+  tree.reserved = 7;
+  tree.warn = [](void*, const char*) {};
+  tree.context = &ended;
+  tree.destroy = [](void* count) { ++*static_cast<int*>(count); };
+  gt_tree made_tree = nullptr;
+  EXPECT_RESERVED(gt_tree_new(device(), &tree, &made_tree), "gt_tree_options");
+  EXPECT_EQ(ended, 1);
+  const gt_alignment alignment = {0, 7, 16};
+  gt_function_options function = GT_INIT(gt_function_options);
+  function.alignments = &alignment;
+  function.alignment_count = 1;
+  ASSERT_FINE(gt_tree_new(device(), nullptr, &made_tree));
+  gt_function made_function = nullptr;
+  const gt_body body = [](void*, gt_launcher) -> gt_error { return nullptr; };
+  EXPECT_RESERVED(
+      gt_tree_register(made_tree, "f", &function, body, nullptr, nullptr, &made_function),
+      "gt_alignment");
+  EXPECT_FINE(gt_release(made_tree));
+  gt_runtime_options runtime_options = GT_INIT(gt_runtime_options);
+  runtime_options.reserved = 7;
+  gt_runtime made = nullptr;
+  const gt_device over = device();
+  EXPECT_RESERVED(gt_runtime_new(&over, 1, &runtime_options, &made), "gt_runtime_options");
+  gt_tagged_memory memory = GT_INIT(gt_tagged_memory);
+  memory.reserved = 7;
+  gt_range range;
+  EXPECT_RESERVED(gt_runtime_add_memory(runtime(), &memory, &range), "gt_tagged_memory");
+  gt_describe_options describe = GT_INIT(gt_describe_options);
+  describe.reserved = 7;
+  gt_text text = nullptr;
+  EXPECT_RESERVED(gt_runtime_describe(runtime(), GT_EXPLAIN, &describe, &text),
+                  "gt_describe_options");
+  gt_progress_options progress = GT_INIT(gt_progress_options);
+  progress.reserved = 7;
+  EXPECT_RESERVED(gt_runtime_progress(runtime(), stream(), &progress, nullptr),
+                  "gt_progress_options");
+}
+
+TEST_F(ReservedTest, OfKeysShapesAndSteps) {
+  const gt_program program = Program("decode", {8});
+  gt_key key = Tokens(5);
+  gt_shape shape = {program, Tokens(5), GT_FULL, 7};
+  gt_plan plan = nullptr;
+  EXPECT_RESERVED(gt_plan_new(runtime(), &shape, 1, 0, &plan), "gt_shape");
+  key.reserved = 7;
+  shape = {program, key, GT_FULL, 0};
+  EXPECT_RESERVED(gt_plan_new(runtime(), &shape, 1, 0, &plan), "gt_key");
+  gt_choice choice = GT_INIT(gt_choice);
+  gt_step step = nullptr;
+  EXPECT_RESERVED(gt_program_add_shapes(program, &key, 1, GT_FULL), "gt_key");
+  EXPECT_RESERVED(gt_program_exclude(program, &key, 1), "gt_key");
+  EXPECT_RESERVED(gt_program_choose(program, &key, GT_ALLOW_ALL, &choice), "gt_key");
+  EXPECT_RESERVED(gt_step_begin(program, &key, stream(), nullptr, &step), "gt_key");
+  gt_step_options options = GT_INIT(gt_step_options);
+  options.reserved = 7;
+  key.reserved = 0;
+  EXPECT_RESERVED(gt_step_begin(program, &key, stream(), &options, &step), "gt_step_options");
+}
+
+class ReservedOfValuesTest : public TreeCTest {};
+
+TEST_F(ReservedOfValuesTest, PlainOnesAndStoredOnes) {
+  const gt_function add = Register("add", AddThree);
+  gt_value plain = Words(1), out = gt_nothing();
+  gt_value made = Call(add, {plain});
+  for (gt_value* const value : {&plain, &made}) {
+    value->reserved = 7;
+    EXPECT_RESERVED(gt_call(add, value, 1, stream(), &out, 1, nullptr), "gt_value");
+    EXPECT_RESERVED(gt_record(add, value, 1, stream()), "gt_value");
+    EXPECT_RESERVED(gt_value_copy(value, &out), "gt_value");
+    EXPECT_RESERVED(gt_value_view(value, words(), 0, &out), "gt_value");
+    EXPECT_RESERVED(gt_value_check(value), "gt_value");
+    value->reserved = 0;
+    EXPECT_FINE(gt_value_check(value));
+  }
+  EXPECT_FINE(gt_release(made.storage));
 }
 
 // What a count says is believed up to a limit that no call needs.

@@ -49,7 +49,8 @@
 //   cost      as the C++ function, and a few nanoseconds for each handle. A replay (gt_call,
 //             gt_step_run) and what leads to it takes nothing from the heap
 //   structs   that begin with `size` have it set by their user, as GT_INIT does, and may grow at
-//             their end in later versions: 0 in any field is its default
+//             their end in later versions: 0 in any field is its default. A field `reserved` of
+//             what is given must be 0, or it is an error that names the field
 //   enums     are numbers that never change
 //   callbacks are called with the context that came with them, on the thread that acts. One that
 //             returns an error gives it to the library, which carries it on to the caller. One that
@@ -243,7 +244,9 @@ GT_API gt_error gt_layout_look(gt_layout layout, gt_layout_info* out) GT_NOEXCEP
 //   opaque object             gt_opaque_new                 a storage that holds the object
 //
 // A tensor that a tree made is consumed by the call that it is given to: its handle is gone then,
-// and the caller's array has GT_CONSUMED in its place. gt_value_copy makes a handle to keep.
+// and the caller's array has GT_CONSUMED in its place. gt_value_copy makes a handle to keep. While
+// a call has such a tensor other calls with the same handle are errors. Opaque values and static
+// inputs are not consumed: any number of calls on any threads have them at the same time.
 
 typedef int32_t gt_value_kind;
 enum {
@@ -357,7 +360,10 @@ typedef struct gt_kernel_options {
   void* context;                       // of `host`
   void (*destroy)(void* context);
   gt_cuda_kind cuda_kind;
-  int32_t reserved;                    // 0
+  // 1: `host` runs an interpreter. Where `host` touches memory that is not there, it is ended and
+  // the device is lost. Whoever is ended in the middle of an interpreter holds its locks for ever,
+  // so then the process ends, with the same words.
+  int32_t host_is_interpreted;
   const void* cuda;                    // the symbol, the image's bytes, or the source
   size_t cuda_bytes;                   // of an image; of a source 0: up to its end
   const char* entry;                   // the function's name in an image or source
@@ -451,7 +457,8 @@ enum {
 
 // Opens "host", "cuda" or "cuda:N". A missing driver, or one that is too old, is an error that says
 // so. gt_release closes the device, which waits for its work; it fails, names them and changes
-// nothing while things of the device are left. Cost: milliseconds.
+// nothing while things of the device are left, also values that its trees have made. Cost:
+// milliseconds.
 GT_API gt_error gt_device_open(const char* name, const gt_device_options* options,
                                gt_device* out) GT_NOEXCEPT;
 // The host device and every GPU, one to a line, with what each can do, or why it cannot be opened.

@@ -161,6 +161,19 @@ class HandleTable {
   static uint32_t PinsOf(const Slot& slot) {
     return static_cast<uint32_t>(slot.state.load(std::memory_order_acquire) & kPinsMask);
   }
+  // Calls look(handle) for each object of the kind that is there, one by one. It may be gone by
+  // then, or taken.
+  template <typename Look>
+  void ForEachLive(Kind kind, const Look& look) const {
+    for (const std::atomic<Slot*>& chunk : chunks_) {
+      const Slot* const slots = chunk.load(std::memory_order_acquire);
+      if (slots == nullptr) break;
+      for (uint32_t i = 0; i < kSlotsInChunk; ++i) {
+        const uint64_t state = slots[i].state.load(std::memory_order_acquire);
+        if (KindOf(state) == kind) look((state & ~kPinsMask) | slots[i].index);
+      }
+    }
+  }
   // Handles that are there now, but for those of one kind; counted one by one.
   size_t CountLive(Kind but = 0) const;
 

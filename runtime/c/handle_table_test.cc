@@ -1,6 +1,7 @@
 // The table against a model: random makes, pins, takes and retires, and every handle that ever was.
 #include "runtime/c/handle_table.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
@@ -55,6 +56,22 @@ class HandleTableTest : public ::testing::Test {
 };
 std::vector<void*> HandleTableTest::chunks;
 int HandleTableTest::chunks_left = 0;
+
+TEST_F(HandleTableTest, EachLiveHandleOfAKindIsLookedAt) {
+  const Handle tree = Make(kTree, 1), other = Make(kTree, 2), gone = Make(kTree, 3);
+  Make(kStream, 4);
+  HandleTable::Slot* ends = nullptr;
+  ASSERT_TRUE(table().Retire(gone, &ends));
+  table().Free(ends);
+  HandleTable::Slot* const pinned = table().Pin(other, kTree);
+  std::vector<Handle> seen;
+  table().ForEachLive(kTree, [&](Handle handle) { seen.push_back(handle); });
+  EXPECT_EQ(seen.size(), 2u);
+  for (const Handle handle : {tree, other}) {
+    EXPECT_NE(std::find(seen.begin(), seen.end(), handle), seen.end());
+  }
+  EXPECT_FALSE(table().Unpin(pinned));
+}
 
 TEST_F(HandleTableTest, AHandleFindsItsObject) {
   const Handle tree = Make(kTree, 7);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "device/host/host_device.h"
 #include "device/kernel.h"
 #include "runtime/c/device_objects.h"
 #include "runtime/c/entry.h"
@@ -11,20 +12,30 @@
 namespace graphtree::c {
 namespace {
 
+gt_host_call SeenOf(const HostCall& call) {
+  const LaunchShape& shape = call.shape();
+  return {.size = sizeof(gt_host_call),
+          .shape = {.grid = {shape.grid.x, shape.grid.y, shape.grid.z},
+                    .block = {shape.block.x, shape.block.y, shape.block.z},
+                    .shared_bytes = shape.shared_bytes,
+                    .programmatic = shape.programmatic ? 1u : 0u},
+          .count = call.argument_count(),
+          .arguments = call.arguments().data()};
+}
+
 HostBody HostBodyOf(const gt_kernel_options& options,
                     const std::shared_ptr<const CallerContext>& context) {
   if (options.host == nullptr) return nullptr;
-  return [body = options.host, context](const HostCall& call) {
-    const LaunchShape& shape = call.shape();
-    const gt_host_call seen = {
-        .size = sizeof(gt_host_call),
-        .shape = {.grid = {shape.grid.x, shape.grid.y, shape.grid.z},
-                  .block = {shape.block.x, shape.block.y, shape.block.z},
-                  .shared_bytes = shape.shared_bytes,
-                  .programmatic = shape.programmatic ? 1u : 0u},
-        .count = call.argument_count(),
-        .arguments = call.arguments().data()};
-    body(context->get(), &seen);
+  if (options.host_is_interpreted == 0) {
+    return [body = options.host, context](const HostCall& call) {
+      const gt_host_call seen = SeenOf(call);
+      body(context->get(), &seen);
+    };
+  }
+  std::string name = absl::StrCat("the host body of kernel '", options.name, "'");
+  return [body = options.host, context, name = std::move(name)](const HostCall& call) {
+    const gt_host_call seen = SeenOf(call);
+    RunOrEnd(name, [&] { body(context->get(), &seen); });
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "runtime/c/graphtree.h"
+#include "runtime/c/read_options.h"
 #include "runtime/shapes/key.h"
 #include "runtime/shapes/mode.h"
 #include "runtime/shapes/shape_table.h"
@@ -11,6 +12,8 @@
 namespace graphtree::c {
 
 Key KeyOf(const gt_key& key);
+// An error if its reserved field is not 0.
+inline absl::Status CheckKey(const gt_key& key) { return CheckReserved("gt_key", key.reserved); }
 gt_key KeyOf(const Key& key);
 
 // REQUIRES: CheckModes.

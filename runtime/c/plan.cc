@@ -18,6 +18,8 @@ std::vector<ShapeToRecord> ShapesOf(const gt_shape* shapes, size_t count, Entry*
   for (size_t i = 0; i < count && entry->ok(); ++i) {
     entry->AtInput(i);
     entry->Fail(CheckEnum("mode", shapes[i].mode, GT_FULL));
+    entry->Fail(CheckReserved("gt_shape", shapes[i].reserved));
+    entry->Fail(CheckKey(shapes[i].key));
     const Ref<ProgramObject> program =
         entry->Get<ProgramObject>(shapes[i].program, "the program of a shape");
     if (!entry->ok()) return made;

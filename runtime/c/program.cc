@@ -29,7 +29,7 @@ class ProgramEntry {
   ProgramObject* operator->() { return program_.get(); }
   // False if one of them is missing, or is none.
   bool Takes(const gt_key* key, gt_modes modes) {
-    entry_.Has(key, "key");
+    if (entry_.Has(key, "key")) entry_.Fail(CheckKey(*key));
     entry_.Fail(CheckModes(modes));
     return entry_.ok();
   }
@@ -90,7 +90,11 @@ gt_error gt_program_add_shapes(gt_program program, const gt_key* keys, size_t co
   entry.entry().Fail(graphtree::c::CheckEnum("mode", mode, GT_FULL));
   if (!entry.ok()) return entry.entry().Failed();
   std::vector<graphtree::Key> all;
-  for (size_t i = 0; i < count; ++i) all.push_back(KeyOf(keys[i]));
+  for (size_t i = 0; i < count; ++i) {
+    entry.entry().Fail(graphtree::c::CheckKey(keys[i]));
+    all.push_back(KeyOf(keys[i]));
+  }
+  if (!entry.ok()) return entry.entry().Failed();
   return entry.entry().Return(
       entry->runtime().AddShapes(entry->id(), all, static_cast<graphtree::Mode>(mode)));
 }

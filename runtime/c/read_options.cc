@@ -23,4 +23,9 @@ absl::Status CheckSize(absl::string_view name, size_t size, size_t known, const 
   return absl::OkStatus();
 }
 
+absl::Status ReservedIsSet(absl::string_view struct_name, int64_t value) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(struct_name, ".reserved is ", value, ", and must be 0"));
+}
+
 }  // namespace graphtree::c

@@ -9,6 +9,8 @@
 //                                                  are not 0, the caller wants what we have not
 //
 // So a field is only ever added at the end, and 0 in it means what was before there was the field.
+// A field `reserved` is one that a later version may give a meaning: what is not 0 there is refused
+// today, so that it never was anything else.
 // Write fills a struct in the other direction: as much of it as the caller knows.
 //
 // Pure.
@@ -17,6 +19,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <type_traits>
 
@@ -29,6 +32,12 @@ namespace graphtree::c {
 // The error names the struct.
 absl::Status CheckSize(absl::string_view name, size_t size, size_t known, const void* bytes);
 
+absl::Status ReservedIsSet(absl::string_view struct_name, int64_t value);
+// An error that names the field of that struct, unless it is 0.
+inline absl::Status CheckReserved(absl::string_view struct_name, int64_t value) {
+  return value == 0 ? absl::OkStatus() : ReservedIsSet(struct_name, value);
+}
+
 template <typename Options>
 absl::Status ReadOptions(const Options* from, absl::string_view name, Options* into) {
   static_assert(std::is_trivially_copyable_v<Options> && offsetof(Options, size) == 0);
@@ -39,6 +48,7 @@ absl::Status ReadOptions(const Options* from, absl::string_view name, Options* i
   if (!fits.ok()) return fits;
   std::memcpy(static_cast<void*>(into), from, std::min(from->size, sizeof(Options)));
   into->size = sizeof(Options);
+  if constexpr (requires { into->reserved; }) return CheckReserved(name, into->reserved);
   return absl::OkStatus();
 }
 

@@ -55,6 +55,24 @@ TEST(ReadOptionsTest, OneThatNobodyHasSet) {
   }
 }
 
+struct WithReserved {
+  size_t size;
+  int32_t first;
+  int32_t reserved;
+};
+
+TEST(ReadOptionsTest, AReservedFieldIsZero) {
+  WithReserved given = {sizeof(WithReserved), 7, 0}, read;
+  EXPECT_THAT(ReadOptions(&given, "options", &read), IsOk());
+  EXPECT_EQ(read.first, 7);
+  given.reserved = -3;
+  EXPECT_THAT(ReadOptions(&given, "options", &read),
+              FailsWith(absl::StatusCode::kInvalidArgument, "options.reserved is -3"));
+  // A caller whose struct ends before it has not set it.
+  given.size = sizeof(size_t);
+  EXPECT_THAT(ReadOptions(&given, "options", &read), IsOk());
+}
+
 TEST(WriteFiguresTest, AsMuchAsTheCallerKnows) {
   const Options figures = {sizeof(Options), 7, 8};
   Options older = {2 * sizeof(size_t), 0, 99};

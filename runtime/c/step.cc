@@ -114,7 +114,7 @@ gt_error gt_step_begin(gt_program program, const gt_key* key, gt_stream stream,
   gt_step_options read;
   entry.Read(options, "gt_step_options", &read);
   entry.Fail(graphtree::c::CheckModes(read.forbidden));
-  entry.Has(key, "key");
+  if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
   if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
   const graphtree::Key asked = graphtree::c::KeyOf(*key);
   return graphtree::c::Begin(entry, std::move(of), std::move(on), asked,

@@ -116,6 +116,93 @@ TEST_F(ThreadsTest, OutputsAreDroppedElsewhere) {
   for (std::atomic<gt_storage>& place : shelf) EXPECT_FINE(gt_release(place.load()));
 }
 
+// One opaque value in calls of several threads, each with a tree of its own, while others copy it
+// and look at its object: it is shared, and nobody is told that another call has it.
+TEST_F(ThreadsTest, AnOpaqueValueIsSharedByCalls) {
+  static constexpr int kTrees = 3, kCalls = 200;
+  int object = 0;
+  gt_value plan = gt_nothing();
+  ASSERT_FINE(gt_opaque_new(&object, nullptr, nullptr, &plan));
+  const gt_value x = Words(1);
+  std::atomic<int> callers{kTrees};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kTrees; ++i) {
+    threads.emplace_back([&] {
+      gt_tree own = nullptr;
+      gt_function add = nullptr;
+      gt_stream on = nullptr;
+      EXPECT_FINE(gt_stream_new(device(), &on));
+      EXPECT_FINE(gt_tree_new(device(), nullptr, &own));
+      EXPECT_FINE(gt_tree_register(own, "add", nullptr, AddThree, this, nullptr, &add));
+      for (int call = 0; call < kCalls; ++call) {
+        gt_value inputs[] = {x, plan, plan}, out = gt_nothing();
+        EXPECT_FINE(gt_tree_begin_step(own));
+        EXPECT_FINE(gt_call(add, inputs, 3, on, &out, 1, nullptr));
+        EXPECT_EQ(inputs[2].storage, plan.storage);
+        EXPECT_FINE(gt_release(out.storage));
+      }
+      EXPECT_FINE(gt_stream_synchronize(on));
+      EXPECT_FINE(gt_release(own));
+      EXPECT_FINE(gt_release(on));
+      --callers;
+    });
+  }
+  for (int i = 0; i < 2; ++i) {
+    threads.emplace_back([&] {
+      do {
+        gt_value copy = gt_nothing();
+        void* seen = nullptr;
+        EXPECT_FINE(gt_value_copy(&plan, &copy));
+        EXPECT_FINE(gt_opaque_object(&copy, &seen));
+        EXPECT_EQ(seen, &object);
+        EXPECT_FINE(gt_release(copy.storage));
+      } while (callers > 0);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FINE(gt_release(plan.storage));
+}
+
+// A tensor's handle is given to calls, which do not consume it as the function's input is static,
+// while others copy it: whoever copies is right or told that a call has it, and no call fails since
+// somebody copies.
+TEST_F(ThreadsTest, ATensorIsCopiedWhileItIsGivenToCalls) {
+  const uint32_t first = 0;
+  gt_function_options options = GT_INIT(gt_function_options);
+  options.kept_outputs = &first;
+  options.kept_output_count = 1;
+  const gt_value made = Call(Register("make", AddThree, &options), {Words(4)});
+  options = GT_INIT(gt_function_options);
+  options.static_inputs = &first;
+  options.static_input_count = 1;
+  const gt_function add = Register("add", AddThree, &options);
+  std::atomic<bool> is_over{false};
+  std::vector<std::thread> copiers;
+  for (int i = 0; i < 3; ++i) {
+    copiers.emplace_back([&] {
+      do {
+        gt_value copy = gt_nothing();
+        const gt_error error = gt_value_copy(&made, &copy);
+        if (error != nullptr) {
+          EXPECT_FAILS(error, GT_BAD_HANDLE, "another call uses now");
+        } else {
+          EXPECT_FINE(gt_release(copy.storage));
+        }
+      } while (!is_over);
+    });
+  }
+  for (int call = 0; call < 500; ++call) {
+    gt_value in = made, out = gt_nothing();
+    EXPECT_FINE(gt_tree_begin_step(tree()));
+    EXPECT_FINE(gt_call(add, &in, 1, stream(), &out, 1, nullptr));
+    EXPECT_EQ(in.storage, made.storage);
+    EXPECT_FINE(gt_release(out.storage));
+  }
+  is_over = true;
+  for (std::thread& copier : copiers) copier.join();
+  EXPECT_FINE(gt_release(made.storage));
+}
+
 class RuntimeThreadsTest : public RuntimeCTest {};
 
 TEST_F(RuntimeThreadsTest, ARuntimeIsReleasedWhileItSteps) {

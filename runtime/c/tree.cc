@@ -45,7 +45,8 @@ gt_error gt_tree_register(gt_tree tree, const char* name, const gt_function_opti
   const graphtree::FunctionId id = in->tree().Register(
       name, read, graphtree::c::BodyOf(body, std::move(held), in->opened()->opened()));
   const gt_error error = graphtree::c::GiveTreesOwn(
-      entry, NewObject<FunctionObject>(in->opened(), id, std::string(name)), out);
+      entry,
+      NewObject<FunctionObject>(in->opened(), id, std::string(name), read.static_inputs), out);
   // Nobody could call it.
   if (error != nullptr) in->tree().Unregister(id).IgnoreError();
   return error;

@@ -9,6 +9,7 @@
 #ifndef GRAPHTREE_RUNTIME_C_TREE_OBJECTS_H_
 #define GRAPHTREE_RUNTIME_C_TREE_OBJECTS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -129,10 +130,20 @@ absl::Status HandOut(CallScratch* scratch, const CallOutputs& out);
 class FunctionObject : public TreesOwn {
  public:
   static constexpr Kind kKind = c::kFunction;
-  FunctionObject(std::shared_ptr<OpenedTree> opened, FunctionId id, std::string name)
-      : TreesOwn(std::move(opened)), id_(id), name_(std::move(name)) {}
+  FunctionObject(std::shared_ptr<OpenedTree> opened, FunctionId id, std::string name,
+                 std::vector<uint32_t> static_inputs)
+      : TreesOwn(std::move(opened)),
+        id_(id),
+        name_(std::move(name)),
+        static_inputs_(std::move(static_inputs)) {
+    std::sort(static_inputs_.begin(), static_inputs_.end());
+  }
   FunctionId id() const { return id_; }
   const std::string& name() const { return name_; }
+  // Whether calls leave the input as it is.
+  bool IsStatic(size_t input) const {
+    return std::binary_search(static_inputs_.begin(), static_inputs_.end(), input);
+  }
   // For a call that alone uses the function.
   CallScratch& scratch() { return scratch_; }
   absl::Status MayEnd() override { return tree().Unregister(id_); }
@@ -140,6 +151,7 @@ class FunctionObject : public TreesOwn {
  private:
   const FunctionId id_;
   const std::string name_;
+  std::vector<uint32_t> static_inputs_;  // in order
   CallScratch scratch_;
 };
 

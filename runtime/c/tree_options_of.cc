@@ -66,8 +66,8 @@ TreeOptions TreeOptionsOf(const gt_tree_options* options, Entry* entry) {
   TreeOptions made;
   gt_tree_options read;
   entry->Read(options, "gt_tree_options", &read);
+  SetWarn(read, &made);  // so that `destroy` is called whatever is wrong with the rest
   if (!entry->ok()) return made;
-  SetWarn(read, &made);
   made.pool_bytes = read.pool_bytes;
   made.initial_bytes = read.initial_bytes;
   made.enabled = read.off == 0;
@@ -104,6 +104,7 @@ FunctionOptions FunctionOptionsOf(const gt_function_options* options, Entry* ent
   made.kept_outputs = NumbersOf(read.kept_outputs, read.kept_output_count, "kept_outputs", entry);
   if (entry->HasArray(read.alignments, read.alignment_count, "alignments")) {
     for (size_t i = 0; i < read.alignment_count; ++i) {
+      entry->Fail(CheckReserved("gt_alignment", read.alignments[i].reserved));
       made.alignments.push_back({read.alignments[i].input, read.alignments[i].bytes});
     }
   }

@@ -4,6 +4,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <thread>
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
@@ -28,8 +29,15 @@ absl::Status Outside(AddressRange bytes, Address address, const Layout& layout) 
                    " from 0x", absl::Hex(bytes.base), " on"));
 }
 
+bool ReservedIsZero(const gt_value& from, const char* what, Entry* entry) {
+  if (from.reserved == 0) return true;
+  entry->Fail(ReservedIsSet(absl::StrCat(what, ": gt_value"), from.reserved));
+  return false;
+}
+
 // What the bytes say without a storage. False if that does not do.
 bool PlainValue(const gt_value& from, const char* what, Entry* entry, Value* into) {
+  if (!ReservedIsZero(from, what, entry)) return false;
   switch (from.kind) {
     case GT_NOTHING: *into = Value(); return true;
     case GT_INTEGER: *into = Value::Integer(static_cast<int64_t>(from.word)); return true;
@@ -55,13 +63,15 @@ bool PlainValue(const gt_value& from, const char* what, Entry* entry, Value* int
 // The value that a storage's holder makes of the bytes.
 absl::Status Over(const Value& holder, const gt_value& from, const char* what, Entry* entry,
                   Value* into) {
+  if (!ReservedIsZero(from, what, entry)) return absl::OkStatus();
+  if (IsOpaque(from) != holder.is_opaque() || (!IsOpaque(from) && from.kind != GT_TENSOR)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, " is of kind ", from.kind, ", and its storage is ",
+                     holder.is_opaque() ? "an opaque object's" : "a tensor's"));
+  }
   if (holder.is_opaque()) {
     *into = holder;
     return absl::OkStatus();
-  }
-  if (from.kind != GT_TENSOR) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, " is of kind ", from.kind, ", and its storage is a tensor's"));
   }
   const Layout* const layout = LayoutOf(from.layout);
   if (layout == nullptr) {
@@ -72,6 +82,17 @@ absl::Status Over(const Value& holder, const gt_value& from, const char* what, E
   if (!StaysInside(bytes, from.word, *layout)) return Outside(bytes, from.word, *layout);
   *into = Tensor::Over(holder.storage(), layout, from.word);
   return absl::OkStatus();
+}
+
+// Whoever copies the value at this moment pins its slot for a few instructions, and calls nothing
+// meanwhile: that is awaited.
+HandleTable::Slot* TakeSlot(Handle storage) {
+  HandleTable::Slot* slot = Table().Take(storage, kStorage);
+  while (slot == nullptr && Table().Look(storage, kStorage) == HandleState::kGood) {
+    std::this_thread::yield();
+    slot = Table().Take(storage, kStorage);
+  }
+  return slot;
 }
 
 struct LayoutHandles {
@@ -129,7 +150,7 @@ bool TakeValue(const gt_value& from, const char* what, Entry* entry, Value* into
                HandleTable::Slot** taken) {
   *taken = nullptr;
   if (from.storage == nullptr) return PlainValue(from, what, entry, into);
-  HandleTable::Slot* const slot = Table().Take(HandleOf(from.storage), kStorage);
+  HandleTable::Slot* const slot = TakeSlot(HandleOf(from.storage));
   if (slot == nullptr) {
     entry->FailHandle(HandleOf(from.storage), kStorage, absl::StrCat("the storage of ", what));
     return false;

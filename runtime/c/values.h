@@ -6,7 +6,8 @@
 //
 // A storage handle is one handle of a tensor's bytes, as a Tensor is in C++. Its slot holds that
 // Tensor itself: no object of the heap. What a call consumes is taken out of its slot, so that
-// nobody has it, and is put back if the call has not consumed it after all.
+// nobody has it, and is put back if the call has not consumed it after all. What no call consumes,
+// opaque values and static inputs, is copied, so that any number of calls share it.
 //
 // Memory of the caller's has no storage, so it costs nothing to make and nothing to release.
 #ifndef GRAPHTREE_RUNTIME_C_VALUES_H_
@@ -32,6 +33,10 @@ inline const Layout* LayoutOf(gt_layout layout) {
 // time that a caller asks: it may keep it, as layouts are for ever.
 gt_layout HandleOfLayout(const Layout* layout);
 
+inline bool IsOpaque(const gt_value& value) {
+  return value.kind == GT_OPAQUE || value.kind == GT_VERSIONED_OPAQUE;
+}
+
 // The value in a storage's slot.
 inline Value* ValueIn(HandleTable::Slot* slot) { return reinterpret_cast<Value*>(slot->payload); }
 void EndValue(HandleTable::Slot* slot);
@@ -42,8 +47,8 @@ bool CopyValue(const gt_value& from, const char* what, Entry* entry, Value* into
 // The same, of a tensor.
 bool CopyTensor(const gt_value* from, const char* what, Entry* entry, Tensor* into);
 
-// Takes the value out of its slot, so that nobody has it but `into`. `*slot` is null where there
-// is none to put back into: then it is a copy of plain bytes.
+// Takes the value out of its slot, so that nobody has it but `into`; waits for those who copy it.
+// `*slot` is null where there is none to put back into: then it is a copy of plain bytes.
 bool TakeValue(const gt_value& from, const char* what, Entry* entry, Value* into,
                HandleTable::Slot** slot);
 // The value goes back to its slot; a null slot is fine.

@@ -123,7 +123,7 @@ say_how_it_is_found() {
     /usr | /usr/local) say "The loader finds new libraries after ldconfig" ;;
     *)
       say "  PKG_CONFIG_PATH=$prefix/$libdir/pkgconfig    for pkg-config"
-      say "  CMAKE_PREFIX_PATH=$prefix    for CMake"
+      say "  -Dgraphtree_DIR=$prefix/$libdir/cmake/graphtree    for CMake"
       say "  LD_LIBRARY_PATH=$prefix/$libdir    for programs without a path of their own to it"
       say "  PATH=$prefix/bin:\$PATH    for the command"
       ;;

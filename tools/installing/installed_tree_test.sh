@@ -86,4 +86,11 @@ unset -f cp
 grep -qF "nothing was installed: $work/full has no room" "$work/words" ||
   fail "$(cat "$work/words")"
 [ -z "$(ls -A "$work/full")" ] || fail "it left something behind"
+
+# What is said at the end names places that are right whatever the libraries' folder is called:
+# CMake looks below a prefix in lib, and not on every system in lib64.
+say_how_it_is_found /opt/graphtree lib64 2>"$work/words"
+grep -qF -- "-Dgraphtree_DIR=/opt/graphtree/lib64/cmake/graphtree " "$work/words" ||
+  fail "$(cat "$work/words")"
+! grep -qF CMAKE_PREFIX_PATH "$work/words" || fail "$(cat "$work/words")"
 echo "installing and removing hold"

@@ -41,7 +41,7 @@ class HostCall:
     """What a kernel's body for the host device sees of a launch. Good while the body runs.
 
     `array` looks whether memory is there; an address of one's own must be right, since the process
-    does not survive a body of Python that touches other memory.
+    does not survive a body of Python that touches other memory, and ends with words that name it.
     """
 
     __slots__ = ("grid", "block", "shared_bytes", "_arguments", "_parameters")
@@ -169,6 +169,7 @@ class Kernel(Owned):
         _wanted.function(host, "host")
         number = _callbacks.note((host, self.parameters))
         made.host = _call_host_in_c
+        made.host_is_interpreted = 1
         made.context = number
         made.destroy = _callbacks.forget
         return number

@@ -1,6 +1,9 @@
 """Kernels: their bodies on the host, their images, their parameters, and Triton's."""
 
 import ctypes
+import signal
+import subprocess
+import sys
 import types
 import unittest
 
@@ -63,6 +66,21 @@ class BodyTest(HostTest):
         with self.assertRaisesRegex(graphtree.InvalidArgument, "64 bytes are not accessible"):
             self.stream.synchronize()
         kernel.close()
+
+    def test_a_fault_ends_the_process_with_words(self):
+        for scheduler in ("SEEDED", "THREADS"):
+            script = """
+import ctypes, graphtree
+device = graphtree.Device("host", scheduler=graphtree.Scheduler.%s)
+stream = device.stream()
+stream.launch(graphtree.Kernel("wild", [], host=lambda call: ctypes.string_at(0x123)))
+stream.synchronize()
+print("it went on")
+""" % scheduler
+            done = subprocess.run([sys.executable, "-c", script], text=True, capture_output=True,
+                                  stdin=subprocess.DEVNULL)
+            self.assertEqual((done.returncode, done.stdout), (-signal.SIGABRT, ""), done.stderr)
+            self.assertIn("the host body of kernel 'wild' touched 0x123, where no", done.stderr)
 
     def test_a_body_in_c(self):
         seen = []
