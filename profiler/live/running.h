@@ -1,0 +1,103 @@
+// A profile that runs: who watches, who listens, and the thread that puts the trace together.
+//
+//   every round   the queue is emptied, timed launches are read, counters are asked
+//   now and then  both clocks are read, the device's records are asked for
+//   each second   where CUPTI could not be had, it is tried again
+//   the end       the device's records end first, then the launches: so each op finds its launch
+//
+// Threads: Start, Stop and AwaitWindow by one at a time; its own thread does the rounds, and the
+// source's thread brings ops.
+#ifndef GRAPHTREE_PROFILER_LIVE_RUNNING_H_
+#define GRAPHTREE_PROFILER_LIVE_RUNNING_H_
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "profiler/activity/activity.h"
+#include "profiler/live/event_queue.h"
+#include "profiler/live/host_clock.h"
+#include "profiler/live/host_event.h"
+#include "profiler/live/host_watch.h"
+#include "profiler/live/light_timer.h"
+#include "profiler/live/trace_maker.h"
+#include "profiler/profile_options.h"
+
+namespace graphtree::live {
+
+class Running : private activity::ActivityListener {
+ public:
+  static absl::StatusOr<std::unique_ptr<Running>> Start(ProfileOptions options);
+  ~Running() override;
+
+  ProfileMode mode() const { return mode_.load(std::memory_order_relaxed); }
+  bool AwaitWindow(std::chrono::nanoseconds patience);
+  ProfileReport Stop();
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+
+  explicit Running(ProfileOptions options);
+
+  void BeginTrace();
+  // Who is there, and what they wish to hear, follows the mode.
+  void Watch(ProfileMode mode);
+  absl::Status Attach();
+  absl::Status TimeLaunches();
+  // Where the full mode cannot be had.
+  void DoWithLess(const absl::Status& why);
+
+  void Loop();
+  void Round(Time now);
+  void TryAgain(Time now);
+  void AskCounters(Time now);
+  void ReadClocks();
+  bool IsWindowOver(Time now) const;
+  void EndTrace();
+  void Detach();
+  void DrainLocked();
+  trace::TraceNotes NotesLocked() const;
+
+  void Op(const activity::Activity& op) override;
+  void Dropped(uint64_t records) override;
+  void Note(absl::string_view remark) override;
+
+  const ProfileOptions options_;
+  const HostClock clock_;
+  EventQueue<HostEvent> queue_;
+  HostWatch watch_;
+  std::unique_ptr<LightTimer> timer_;
+  std::atomic<ProfileMode> mode_;
+  const Time began_;
+  Time next_try_;
+  Time next_clocks_;
+  Time next_counters_;
+
+  std::mutex making_;
+  // Guarded by making_:
+  TraceMaker maker_;
+  uint64_t dropped_ = 0;
+  std::string why_not_full_;
+  std::vector<std::string> remarks_;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_:
+  bool is_stopped_ = false;
+  bool is_over_ = false;
+
+  std::thread thread_;
+};
+
+}  // namespace graphtree::live
+
+#endif  // GRAPHTREE_PROFILER_LIVE_RUNNING_H_
