@@ -20,6 +20,7 @@
 #include "runtime/ledger_text.h"
 #include "runtime/metrics.h"
 #include "runtime/plan/ledger.h"
+#include "runtime/profile_page.h"
 #include "runtime/watch/watch.h"
 #include "runtime/watch_json.h"
 
@@ -163,6 +164,12 @@ HttpResponse SnapshotPage(const Source& source, const HttpRequest& request) {
   return PlainResponse(404, absl::StrCat("there is no lane ", *number, " of device ", *device));
 }
 
+HttpResponse ProfileOf(const Source& source, const HttpRequest& request) {
+  const Runtime& runtime = source.runtime;
+  Device& first = *source.core.lanes().all_devices().front();
+  return ProfilePage(first, [&runtime] { return runtime.metrics(); }, request);
+}
+
 const std::vector<Page>& Pages() {
   static const auto* const pages = new std::vector<Page>{
       {"/", "this list", {}, true, IndexPage},
@@ -176,6 +183,8 @@ const std::vector<Page>& Pages() {
       {"/debug/settings", "what is in force, and where it came from", {}, true, SettingsPage},
       {"/snapshot", "memory of a lane, as a pickle for `graphtree memory`", {"device", "lane"},
        false, SnapshotPage},
+      {"/profile", "a window of what runs, as a trace for `graphtree profile`",
+       {"mode", "replays", "ms"}, false, ProfileOf},
   };
   return *pages;
 }

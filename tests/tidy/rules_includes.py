@@ -10,7 +10,7 @@ _BELOW = {
     "device": ("device",),
     "allocator": ("device", "allocator"),
     "graphs": ("device", "allocator", "graphs"),
-    "runtime": ("device", "allocator", "graphs", "runtime"),
+    "runtime": ("device", "allocator", "graphs", "profiler", "runtime"),
     "profiler": ("device", "profiler"),
     "tests": source.FOLDERS,
     "tools": source.FOLDERS,

@@ -59,6 +59,8 @@ cli::Verb TopVerb() {
           .run = Run};
 }
 
-std::vector<cli::Verb> WatchVerbs() { return {TopVerb(), ExplainVerb(), MemoryWatchVerb()}; }
+std::vector<cli::Verb> WatchVerbs() {
+  return {TopVerb(), ExplainVerb(), MemoryWatchVerb(), ProfileAttachVerb()};
+}
 
 }  // namespace graphtree::watch

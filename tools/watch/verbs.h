@@ -14,6 +14,7 @@ std::vector<cli::Verb> WatchVerbs();
 cli::Verb TopVerb();          // steps, reasons and bytes, look by look
 cli::Verb ExplainVerb();      // why steps ran as they did
 cli::Verb MemoryWatchVerb();  // who holds memory, look by look
+cli::Verb ProfileAttachVerb();  // a window of what it does, as a trace
 
 }  // namespace graphtree::watch
 

@@ -6,6 +6,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <fstream>
@@ -138,6 +139,47 @@ TEST_F(WatchVerbsTest, MemoryWatchFollowsUntilTheServerEnds) {
   EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
   EXPECT_THAT(outcome.out, AllOf(StartsWith("time  "), HasSubstr("MiB")));
   EXPECT_THAT(outcome.err, HasSubstr(path_));
+}
+
+// The server steps until the window is there.
+TEST_F(WatchVerbsTest, AProfileIsAWindowOfTheServer) {
+  Serve();
+  for (const int32_t tokens : {4, 4, 4}) Step(tokens);
+  const std::string out = folder_ + "/window.json";
+  for (const std::string mode : {"full", "light", "host"}) {
+    std::atomic<bool> is_there{false};
+    std::thread server([&] {
+      while (!is_there) {
+        Step(4);
+        EXPECT_THAT(stream_->Synchronize(), IsOk());
+      }
+    });
+    const Outcome outcome =
+        Ask({"profile", "attach", path_, out, "--mode", mode, "--replays", "5", "--ms", "3000"});
+    is_there = true;
+    server.join();
+    EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+    EXPECT_THAT(outcome.err, HasSubstr("graphtree profile show " + out));
+    std::ifstream file(out);
+    const std::string trace = {std::istreambuf_iterator<char>(file), {}};
+    EXPECT_THAT(trace, AllOf(HasSubstr("\"traceEvents\""), HasSubstr("launch decode 1")));
+    EXPECT_EQ(trace.find("\"cat\":\"kernel\"") != std::string::npos, mode == "full") << mode;
+    unlink(out.c_str());
+  }
+}
+
+TEST_F(WatchVerbsTest, AProfileThatMakesNoSenseIsRefused) {
+  Serve();
+  const std::string out = folder_ + "/window.json";
+  const auto refused = [&](std::vector<std::string> more, const std::string& words) {
+    more.insert(more.begin(), {"profile", "attach", path_});
+    const Outcome outcome = Ask(more);
+    EXPECT_EQ(outcome.code, cli::kWrongUse);
+    EXPECT_THAT(outcome.err, HasSubstr(words));
+  };
+  refused({out, "--replays", "0"}, "a window of 0 replays and 1000 ms");
+  refused({out, "--ms", "4000"}, "--ms at most 3000");
+  refused({folder_ + "/window.txt"}, "name the file .json");
 }
 
 TEST_F(WatchVerbsTest, PathsWithoutAServer) {
