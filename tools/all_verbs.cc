@@ -5,6 +5,7 @@
 #include "tools/profile/verbs.h"
 #include "tools/verbs/demo.h"
 #include "tools/verbs/devices.h"
+#include "tools/verbs/profile_doctor.h"
 #include "tools/verbs/shell.h"
 #include "tools/verbs/version.h"
 #include "tools/watch/verbs.h"
@@ -18,6 +19,7 @@ cli::Registry AllVerbs() {
   registry.Add(VersionVerb());
   registry.Add(memory::MemoryVerbs());
   registry.Add(profile::ProfileVerbs());
+  registry.Add(ProfileDoctorVerb());
   registry.Add(watch::WatchVerbs());
   registry.Add(CompletionVerb([] { return AllVerbs().verbs(); }));
   registry.Add(ManVerb([] { return AllVerbs().verbs(); }));

@@ -83,14 +83,18 @@ absl::Status RunAll(Stage& stage, Comparison* comparison) {
                              comparison->ladder);
   };
   GRAPHTREE_ASSIGN_OR_RETURN(comparison->days[kEngine], stage.Run(kEngine, engine, nothing));
-  const auto graphtree = [&] {
-    return RuntimeWay::Create(stage.device, *stage.stream, *stage.weights,
-                              {.ladder = comparison->ladder,
-                               .budget_bytes = stage.options.budget_bytes,
-                               .records_ahead = stage.options.records_ahead,
-                               .records_idle = stage.options.records_idle,
-                               .serving = stage.options.serving,
-                               .door = stage.options.door});
+  const auto graphtree = [&]() -> absl::StatusOr<std::unique_ptr<Way>> {
+    GRAPHTREE_ASSIGN_OR_RETURN(
+        std::unique_ptr<RuntimeWay> way,
+        RuntimeWay::Create(stage.device, *stage.stream, *stage.weights,
+                           {.ladder = comparison->ladder,
+                            .budget_bytes = stage.options.budget_bytes,
+                            .records_ahead = stage.options.records_ahead,
+                            .records_idle = stage.options.records_idle,
+                            .serving = stage.options.serving,
+                            .door = stage.options.door}));
+    GRAPHTREE_RETURN_IF_ERROR(stage.options.at_the_start(way->runtime()));
+    return way;
   };
   const auto at_the_end = [&](Way& way) {
     Runtime& runtime = static_cast<RuntimeWay&>(way).runtime();

@@ -21,6 +21,7 @@
 #include "graphs/outline.h"
 #include "graphs/tree.h"
 #include "runtime/explain.h"
+#include "runtime/runtime.h"
 #include "runtime/runtime_options.h"
 #include "runtime/serving.h"
 #include "tools/demo_model/day.h"
@@ -47,6 +48,10 @@ struct DemoOptions {
   std::string door = {};                   // where tools may look into graphtree; empty: nowhere
   // Which way is running, and the steps that it has done.
   std::function<void(const char* way, int step)> progress = [](const char*, int) {};
+  // Called when the runtime is open, before its first step.
+  std::function<absl::Status(Runtime& runtime)> at_the_start = [](Runtime&) {
+    return absl::OkStatus();
+  };
   // Called while the runtime is still open, behind its last step.
   std::function<absl::Status(Tree& tree)> at_the_end = [](Tree&) { return absl::OkStatus(); };
 };

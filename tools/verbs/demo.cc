@@ -18,7 +18,10 @@
 #include "graphs/outline.h"
 #include "graphs/tree.h"
 #include "graphs/tree_snapshot.h"
+#include "profiler/profile_file.h"
+#include "profiler/profile_options.h"
 #include "runtime/door/socket_file.h"
+#include "runtime/runtime.h"
 #include "runtime/serving.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/input_file.h"
@@ -31,6 +34,7 @@
 #include "tools/demo_model/report.h"
 #include "tools/demo_model/trace.h"
 #include "tools/verbs/cuda_environment.h"
+#include "tools/verbs/demo_profile.h"
 #include "tools/verbs/demo_serve.h"
 
 namespace graphtree {
@@ -47,7 +51,8 @@ std::string DeviceOption(const cli::Arguments& arguments) {
   return "host";
 }
 
-constexpr const char* kFileOptions[] = {"--json", "--tree", "--snapshot", "--save-trace"};
+constexpr const char* kFileOptions[] = {"--json", "--tree", "--snapshot", "--save-trace",
+                                        "--profile"};
 
 // One would be written over the other.
 absl::Status FilesDiffer(const cli::Arguments& arguments) {
@@ -199,9 +204,29 @@ int ServeDemo(const cli::Arguments& arguments, demo::DemoOptions options,
   return ServeUntilInterrupted(DeviceOption(arguments), requests, options, console);
 }
 
-absl::StatusOr<demo::Comparison> RunOn(const std::string& name, const demo::DemoOptions& options) {
+// Null if none is asked for.
+absl::StatusOr<std::unique_ptr<DemoProfile>> ProfileOption(const cli::Arguments& arguments) {
+  if (!arguments.Has("--profile")) {
+    if (!arguments.Has("--profile-mode")) return nullptr;
+    return absl::InvalidArgumentError("--profile-mode says how, and --profile FILE is not there");
+  }
+  GRAPHTREE_RETURN_IF_ERROR(ProfileFile::CheckName(arguments.Text("--profile")));
+  GRAPHTREE_ASSIGN_OR_RETURN(const ProfileMode mode,
+                             ProfileModeFrom(arguments.Text("--profile-mode", "full")));
+  return std::make_unique<DemoProfile>(arguments.Text("--profile"), mode);
+}
+
+absl::StatusOr<demo::Comparison> RunOn(const std::string& name, demo::DemoOptions options,
+                                       DemoProfile* profile) {
   GRAPHTREE_ASSIGN_OR_RETURN(const std::unique_ptr<Device> device,
                              OpenDevice(name, CudaOptionsOfEnvironment()));
+  if (profile != nullptr) {
+    options.at_the_start = [&](Runtime& runtime) { return profile->Begin(*device, runtime); };
+    options.at_the_end = [profile, then = options.at_the_end](Tree& tree) {
+      absl::Status ended = profile->End();
+      return ended.ok() ? then(tree) : ended;
+    };
+  }
   GRAPHTREE_ASSIGN_OR_RETURN(demo::Comparison comparison, demo::Compare(*device, options));
   GRAPHTREE_RETURN_IF_ERROR(device->Close());
   return comparison;
@@ -222,7 +247,8 @@ absl::Status WriteFiles(const cli::Arguments& arguments, const demo::Comparison&
 
 // With the requests of a file, once it is clear that there will be a day.
 absl::StatusOr<demo::Comparison> RunDay(const cli::Arguments& arguments,
-                                        demo::DemoOptions options, cli::Console& console) {
+                                        demo::DemoOptions options, DemoProfile* profile,
+                                        cli::Console& console) {
   GRAPHTREE_RETURN_IF_ERROR(FilesMayBeWritten(arguments));
   if (arguments.Has("--trace")) {
     GRAPHTREE_ASSIGN_OR_RETURN(options.requests, TraceFromFile(arguments.Text("--trace")));
@@ -234,7 +260,7 @@ absl::StatusOr<demo::Comparison> RunDay(const cli::Arguments& arguments,
     GRAPHTREE_RETURN_IF_ERROR(cli::WriteOutput(arguments.Text("--save-trace"),
                                                demo::TraceText(options.requests), console));
   }
-  return RunOn(DeviceOption(arguments), options);
+  return RunOn(DeviceOption(arguments), std::move(options), profile);
 }
 
 int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
@@ -245,6 +271,8 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
       BuiltInTrace(arguments, options->most_requests);
   if (!trace.ok()) return WrongUse(trace.status(), console);
   options->requests = *std::move(trace);
+  const absl::StatusOr<std::unique_ptr<DemoProfile>> profile = ProfileOption(arguments);
+  if (!profile.ok()) return WrongUse(profile.status(), console);
   if (arguments.Has("--serve")) return ServeDemo(arguments, *std::move(options), console);
   if (!options->door.empty()) {
     // Opened and closed at once: what stands against it is told before the day is run.
@@ -254,13 +282,14 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
                 << options->door << "; --serve makes it stay\n";
   }
   const absl::StatusOr<demo::Comparison> comparison =
-      RunDay(arguments, *std::move(options), console);
+      RunDay(arguments, *std::move(options), profile->get(), console);
   progress.Clear();
   if (!comparison.ok()) return cli::BadInput(console, "demo", comparison.status());
   // A script that reads one of the files from the console gets nothing else there.
   bool console_is_taken = false;
   for (const char* option : kFileOptions) console_is_taken |= arguments.Text(option) == "-";
-  (console_is_taken ? console.err : console.out) << demo::ReportText(*comparison);
+  (console_is_taken ? console.err : console.out) << demo::ReportText(*comparison)
+                                                  << ((*profile) ? (*profile)->sentence() : "");
   const absl::Status written = WriteFiles(arguments, *comparison, console);
   if (!written.ok()) return cli::BadInput(console, "demo", written);
   return comparison->tokens_are_equal() ? cli::kFine : cli::kFoundSomething;
@@ -317,6 +346,14 @@ std::vector<cli::Option> Options() {
           FileOption("--snapshot",
                      "Write the memory of the pool and of each recording: .pickle, .json or "
                      ".sqlite. `graphtree memory nodes FILE` shows whose it is."),
+          FileOption("--profile",
+                     "Write what graphtree's day did, launch by launch and op by op, as a trace: "
+                     ".json as PyTorch's profiler writes it, .pftrace for Perfetto."),
+          {.name = "--profile-mode",
+           .kind = cli::ValueKind::kChoice,
+           .help = "host: launches and phases alone; light: with the time on the device of one "
+                   "launch in 64; full: every op, which takes CUPTI on a GPU. full.",
+           .choices = {"host", "light", "full"}},
           FileOption("--tree", "Write the recordings as Graphviz; - is the console."),
           FileOption("--json", "Write all figures as JSON; - is the console.")};
 }
@@ -342,6 +379,8 @@ cli::Verb DemoVerb() {
                        {"graphtree demo --mode shadow", "what would graphs bring?"},
                        {"graphtree demo --serve --record-idle",
                         "a server to look into; it says how"},
+                       {"graphtree demo --profile day.json",
+                        "then `graphtree profile show day.json`"},
                        {"graphtree demo --snapshot day.pickle",
                         "then `graphtree memory nodes day.pickle`"}},
           .run = RunDemo};

@@ -294,13 +294,39 @@ TEST(DemoTest, ASnapshotOfAnUnknownKindIsSaidBeforeTheDayIsRun) {
 }
 
 TEST(DemoTest, AFileThatCannotBeWrittenIsSaidBeforeTheDayIsRun) {
-  for (const char* option : {"--json", "--tree", "--snapshot", "--save-trace"}) {
+  for (const char* option : {"--json", "--tree", "--snapshot", "--save-trace", "--profile"}) {
     const Outcome outcome = RunDemo(
         {"demo", "--device=host", "--steps=2", "--greedy", option, "/nowhere/at/all.json"});
     EXPECT_EQ(outcome.code, cli::kBadInput);
     EXPECT_THAT(outcome.err, HasSubstr("cannot write /nowhere/at/all.json: No such file"));
     EXPECT_EQ(outcome.out, "") << "the day was run";
   }
+}
+
+TEST(DemoTest, AProfileOfTheDayIsWrittenInEachMode) {
+  for (const std::string mode : {"host", "light", "full"}) {
+    const std::string path = testing::TempDir() + "/profile_" + mode + ".json";
+    const Outcome outcome = RunDemo({"demo", "--device=host", "--steps=8", "--greedy", "--quiet",
+                                     "--profile", path, "--profile-mode", mode});
+    EXPECT_EQ(outcome.code, cli::kFine) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("profile   " + mode + ": "));
+    EXPECT_THAT(outcome.out, HasSubstr("graphtree profile show " + path));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("fit no launch")));
+    EXPECT_THAT(outcome.out, Not(HasSubstr("dropped")));
+    const std::string trace = Content(path);
+    EXPECT_THAT(trace, StartsWith("{"));
+    EXPECT_THAT(trace, HasSubstr("pool bytes"));
+    EXPECT_EQ(trace.find("\"cat\":\"kernel\"") != std::string::npos, mode == "full");
+  }
+}
+
+TEST(DemoTest, AProfileThatCannotBeIsWrongUse) {
+  EXPECT_THAT(RunDemo({"demo", "--device=host", "--profile", "day.txt"}).err,
+              HasSubstr("ends in .json"));
+  EXPECT_THAT(RunDemo({"demo", "--device=host", "--profile-mode", "light"}).err,
+              HasSubstr("--profile FILE is not there"));
+  EXPECT_THAT(RunDemo({"demo", "--device=host", "--serve", "--profile", "day.json"}).err,
+              HasSubstr("--profile is for a day that ends"));
 }
 
 TEST(DemoTest, AScriptReadsTheFiguresFromTheConsoleAndNothingElseIsThere) {
