@@ -42,12 +42,13 @@ class CuptiLoadGpuTest : public CuptiGpuTest {
  protected:
   void Replay(Stream& stream, Executable& executable) {
     while (!stops_.load(std::memory_order_relaxed)) {
+      const uint64_t phase = ledger_.phase();
       ASSERT_THAT(executable.Launch(stream), IsOk());
       const uint64_t correlation = source_->CorrelationOf(executable);
       const uint32_t id = source_->IdOf(executable);
       for (int more = 0; more < 3; ++more) ASSERT_THAT(executable.Launch(stream), IsOk());
       ASSERT_THAT(stream.Synchronize(), IsOk());
-      ledger_.Note({correlation, id});
+      ledger_.Note(phase, {correlation, id});
     }
   }
   // Of the attaching and the detaching.
@@ -56,10 +57,10 @@ class CuptiLoadGpuTest : public CuptiGpuTest {
     const auto begun = std::chrono::steady_clock::now();
     EXPECT_THAT(source_->Attach(&listener, {}), IsOk());
     const double attaching = Milliseconds(begun);
-    ledger_.Await(kThreads);
-    ledger_.Take();
-    ledger_.Await(2 * kThreads);
+    ledger_.Listening(true);
+    ledger_.Await(3 * kThreads);
     const std::vector<FinishedLaunch> finished = ledger_.Take();
+    ledger_.Listening(false);
     const auto ending = std::chrono::steady_clock::now();
     EXPECT_THAT(source_->Detach({}), IsOk());
     const double detaching = Milliseconds(ending);

@@ -22,16 +22,28 @@ namespace graphtree::cupti {
 
 struct FinishedLaunch {
   uint64_t correlation = 0;
-  uint32_t graph = 0;  // 0 if the session had left before the id was asked
+  uint32_t graph = 0;
 };
 
 class LaunchLedger {
  public:
-  // Its work is done. A correlation of 0: nobody listened when it was launched.
-  void Note(const FinishedLaunch& launch) {
+  // Somebody listens from now on, or only until now.
+  void Listening(bool listens) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++phase_;
+    listens_ = listens;
+    finished_.clear();
+  }
+  // Before a launch; for Note.
+  uint64_t phase() const {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    return phase_;
+  }
+  // The work of a launch is done that was begun in `phase`.
+  void Note(uint64_t phase, const FinishedLaunch& launch) {
     const std::lock_guard<std::mutex> lock(mutex_);
     ++launches_;
-    if (launch.correlation != 0) finished_.push_back(launch);
+    if (listens_ && phase == phase_) finished_.push_back(launch);
   }
   uint64_t launches() const {
     const std::lock_guard<std::mutex> lock(mutex_);
@@ -41,6 +53,7 @@ class LaunchLedger {
     const uint64_t wanted = launches() + more;
     while (launches() < wanted) std::this_thread::yield();
   }
+  // Those that were begun and ended while somebody listened; call it before Listening(false).
   std::vector<FinishedLaunch> Take() {
     const std::lock_guard<std::mutex> lock(mutex_);
     return std::exchange(finished_, {});
@@ -49,6 +62,8 @@ class LaunchLedger {
  private:
   mutable std::mutex mutex_;
   uint64_t launches_ = 0;
+  uint64_t phase_ = 0;
+  bool listens_ = false;
   std::vector<FinishedLaunch> finished_;
 };
 
@@ -65,8 +80,9 @@ inline void ExpectAllTold(const TestListener& listener,
   }
   for (const FinishedLaunch& launch : finished) {
     const std::set<uint64_t>& told = nodes[launch.correlation];
+    EXPECT_NE(launch.correlation, 0u);
     EXPECT_EQ(told.size(), ops) << "launch " << launch.correlation;
-    if (told.empty() || launch.graph == 0) continue;
+    if (told.empty()) continue;
     EXPECT_EQ(*told.begin() >> 32, launch.graph);
     EXPECT_EQ(*told.rbegin() >> 32, launch.graph);
   }
