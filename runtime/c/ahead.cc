@@ -28,6 +28,7 @@ class AheadObject : public RuntimesOwn {
 std::vector<AheadRows> RowsOf(const gt_ahead_rows* rows, size_t count, Entry* entry) {
   std::vector<AheadRows> made;
   if (!entry->HasArray(rows, count, "rows")) return made;
+  entry->Own([&] { made.reserve(count); });
   for (size_t i = 0; i < count && entry->ok(); ++i) {
     const gt_rows& given = rows[i].rows;
     entry->AtInput(rows[i].slot);
@@ -55,49 +56,54 @@ using graphtree::c::AheadObject;
 using graphtree::c::Entry;
 using graphtree::c::Ref;
 using graphtree::c::StreamObject;
+using graphtree::c::Within;
 
 gt_error gt_ahead_new(gt_program program, gt_ahead* out) noexcept {
-  Entry entry("gt_ahead_new");
-  const auto of = entry.Get<graphtree::c::ProgramObject>(program, "program");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  return graphtree::c::GiveRuntimesOwn(
-      entry, graphtree::c::NewObject<AheadObject>(of->opened(), of->id()), out);
+  return Within("gt_ahead_new", [&](Entry& entry) -> gt_error {
+    const auto of = entry.Get<graphtree::c::ProgramObject>(program, "program");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    return graphtree::c::GiveRuntimesOwn(
+        entry, graphtree::c::NewObject<AheadObject>(of->opened(), of->id()), out);
+  });
 }
 
 gt_error gt_ahead_prepare(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* rows,
                           size_t count, gt_stream side) noexcept {
-  Entry entry("gt_ahead_prepare");
-  const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(side, "side");
-  const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, count, &entry);
-  if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
-  if (!entry.ok()) return entry.Failed();
-  return entry.Return(of->ahead().Prepare(graphtree::c::KeyOf(*key), read, on->stream()));
+  return Within("gt_ahead_prepare", [&](Entry& entry) -> gt_error {
+    const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(side, "side");
+    const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, count, &entry);
+    if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
+    if (!entry.ok()) return entry.Failed();
+    return entry.Return(of->ahead().Prepare(graphtree::c::KeyOf(*key), read, on->stream()));
+  });
 }
 
 gt_error gt_ahead_take(gt_ahead ahead, const gt_key* key, const gt_ahead_rows* rows,
                        size_t row_count, gt_stream stream, gt_value* outputs, size_t capacity,
                        size_t* count) noexcept {
-  Entry entry("gt_ahead_take");
-  const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, row_count, &entry);
-  entry.HasArray(outputs, capacity, "outputs");
-  if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
-  if (!entry.ok()) return entry.Failed();
-  absl::StatusOr<graphtree::Values> taken =
-      of->ahead().Take(graphtree::c::KeyOf(*key), read, on->stream());
-  if (taken.ok()) of->scratch().outputs = *std::move(taken);
-  entry.Fail(taken.status());
-  return entry.Return(graphtree::c::HandOut(&of->scratch(), {outputs, capacity, count}));
+  return Within("gt_ahead_take", [&](Entry& entry) -> gt_error {
+    const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    const std::vector<graphtree::AheadRows> read = graphtree::c::RowsOf(rows, row_count, &entry);
+    entry.HasArray(outputs, capacity, "outputs");
+    if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
+    if (!entry.ok()) return entry.Failed();
+    absl::StatusOr<graphtree::Values> taken =
+        of->ahead().Take(graphtree::c::KeyOf(*key), read, on->stream());
+    if (taken.ok()) of->scratch().outputs = *std::move(taken);
+    entry.Fail(taken.status());
+    return entry.Return(graphtree::c::HandOut(&of->scratch(), {outputs, capacity, count}));
+  });
 }
 
 gt_error gt_ahead_look(gt_ahead ahead, gt_ahead_stats* out) noexcept {
-  Entry entry("gt_ahead_look");
-  const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
-  if (!entry.ok()) return entry.Failed();
-  const graphtree::AheadStats& stats = of->ahead().stats();
-  const gt_ahead_stats found = {sizeof(gt_ahead_stats), stats.prepared,   stats.used,
-                                stats.other_key,        stats.other_rows, stats.touched};
-  return entry.Return(graphtree::c::WriteFigures(found, "gt_ahead_stats", out));
+  return Within("gt_ahead_look", [&](Entry& entry) -> gt_error {
+    const Ref<AheadObject> of = entry.GetAlone<AheadObject>(ahead, "ahead");
+    if (!entry.ok()) return entry.Failed();
+    const graphtree::AheadStats& stats = of->ahead().stats();
+    const gt_ahead_stats found = {sizeof(gt_ahead_stats), stats.prepared,   stats.used,
+                                  stats.other_key,        stats.other_rows, stats.touched};
+    return entry.Return(graphtree::c::WriteFigures(found, "gt_ahead_stats", out));
+  });
 }

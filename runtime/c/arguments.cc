@@ -58,7 +58,11 @@ LaunchShape ShapeOf(const gt_launch_shape& shape) {
 
 bool LauncherArguments::Read(const gt_arg* args, size_t count, Entry* entry) {
   if (!entry->HasArray(args, count, "args")) return false;
-  tensors_.reserve(count);  // arguments point to them
+  // Arguments point to tensors, which therefore stay where they are.
+  if (!entry->Own([&] { tensors_.reserve(count); }) ||
+      !entry->Own([&] { args_.reserve(count); })) {
+    return false;
+  }
   for (size_t i = 0; i < count; ++i) {
     Seen seen;
     if (!See(args[i], i, entry, &seen)) return false;
@@ -77,7 +81,10 @@ bool LauncherArguments::Read(const gt_arg* args, size_t count, Entry* entry) {
 }
 
 bool StreamArguments::Read(const gt_arg* args, size_t count, Entry* entry) {
-  if (!entry->HasArray(args, count, "args")) return false;
+  if (!entry->HasArray(args, count, "args") || !entry->Own([&] { tensors_.reserve(count); }) ||
+      !entry->Own([&] { args_.reserve(count); })) {
+    return false;
+  }
   for (size_t i = 0; i < count; ++i) {
     Seen seen;
     if (!See(args[i], i, entry, &seen)) return false;

@@ -79,8 +79,10 @@ bool BringStored(const FunctionObject& function, const CallInputs& given, size_t
 bool Bring(const FunctionObject& function, const CallInputs& given, CallScratch* scratch,
            Entry* entry) {
   bool has_stored = false;
-  scratch->inputs.resize(given.count);
-  if (scratch->layouts.size() < given.count) scratch->layouts.resize(given.count);
+  if (!scratch->MakeRoom(given.count)) {
+    entry->Fail(Entry::NoHandle());
+    return false;
+  }
   for (size_t i = 0; i < given.count; ++i) {
     const gt_value& value = given.values[i];
     Value& input = scratch->inputs[i];
@@ -91,7 +93,7 @@ bool Bring(const FunctionObject& function, const CallInputs& given, CallScratch*
       entry->NoInput();
       continue;
     }
-    if (!has_stored) scratch->taken.assign(given.count, nullptr);
+    if (!has_stored) std::fill_n(scratch->taken.begin(), given.count, nullptr);
     has_stored = true;
     if (!BringStored(function, given, i, scratch, entry)) break;
   }
@@ -136,8 +138,6 @@ gt_error CallWith(Entry* entry, const FunctionObject& function, CallScratch* scr
   const bool has_stored = Bring(function, given, scratch, entry);
   if (entry->ok()) {
     entry->Fail(run(absl::MakeSpan(scratch->inputs.data(), given.count), &scratch->outputs));
-  } else {
-    scratch->inputs.resize(given.count);
   }
   if (has_stored) TakeBack(given, scratch);
   if (!entry->ok()) {
@@ -167,19 +167,20 @@ gt_error Call(Entry* entry, const Ref<FunctionObject>& function, const CallInput
 template <typename Run>
 gt_error CallBy(const char* name, gt_function function, const CallInputs& given, gt_stream stream,
                 const CallOutputs& out, const Run& run) {
-  Entry entry(name);
-  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (!entry.ok()) return entry.Failed();
-  return Call(&entry, called, given, out, [&](absl::Span<Value> inputs, Values* outputs) {
-    return run(called->tree(), called->id(), inputs, on->stream(), outputs);
+  return Within(name, [&](Entry& entry) -> gt_error {
+    const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    if (!entry.ok()) return entry.Failed();
+    return Call(&entry, called, given, out, [&](absl::Span<Value> inputs, Values* outputs) {
+      return run(called->tree(), called->id(), inputs, on->stream(), outputs);
+    });
   });
 }
 
 // Copies, for what consumes nothing.
 bool CopyAll(const gt_value* inputs, size_t count, Entry* entry, Values* into) {
   if (!entry->HasArray(inputs, count, "inputs")) return false;
-  into->resize(count);
+  if (!entry->Own([&] { into->resize(count); })) return false;
   for (size_t i = 0; i < count; ++i) {
     entry->AtInput(i);
     if (!CopyValue(inputs[i], "the input", entry, &(*into)[i])) return false;
@@ -200,6 +201,7 @@ using graphtree::c::Entry;
 using graphtree::c::FunctionObject;
 using graphtree::c::Ref;
 using graphtree::c::StreamObject;
+using graphtree::c::Within;
 
 gt_error gt_call(gt_function function, gt_value* inputs, size_t input_count, gt_stream stream,
                  gt_value* outputs, size_t capacity, size_t* count) noexcept {
@@ -224,53 +226,56 @@ gt_error gt_call_compared(gt_function function, gt_value* inputs, size_t input_c
                           gt_stream stream, gt_value* outputs, size_t capacity, size_t* count,
                           double absolute, double relative, gt_parity* parity,
                           gt_text* text) noexcept {
-  Entry entry("gt_call_compared");
-  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (text != nullptr) *text = nullptr;
-  if (!entry.Sets(parity, "parity") || !entry.ok()) return entry.Failed();
-  graphtree::ParityResult result;
-  const gt_error error = graphtree::c::Call(
-      &entry, called, {inputs, input_count}, {outputs, capacity, count},
-      [&](absl::Span<Value> in, Values* out) {
-        return called->tree().RunCompared(called->id(), in, on->stream(), out,
-                                          {.absolute = absolute, .relative = relative}, &result);
-      });
-  if (error != nullptr) return error;
-  *parity = static_cast<gt_parity>(result.parity);
-  return text == nullptr ? nullptr : graphtree::c::GiveText(entry, std::move(result.text), text);
+  return Within("gt_call_compared", [&](Entry& entry) -> gt_error {
+    const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    if (text != nullptr) *text = nullptr;
+    if (!entry.Sets(parity, "parity") || !entry.ok()) return entry.Failed();
+    graphtree::ParityResult result;
+    const gt_error error = graphtree::c::Call(
+        &entry, called, {inputs, input_count}, {outputs, capacity, count},
+        [&](absl::Span<Value> in, Values* out) {
+          return called->tree().RunCompared(called->id(), in, on->stream(), out,
+                                            {.absolute = absolute, .relative = relative}, &result);
+        });
+    if (error != nullptr) return error;
+    *parity = static_cast<gt_parity>(result.parity);
+    return text == nullptr ? nullptr : graphtree::c::GiveText(entry, std::move(result.text), text);
+  });
 }
 
 gt_error gt_record(gt_function function, const gt_value* inputs, size_t input_count,
                    gt_stream stream) noexcept {
-  Entry entry("gt_record");
-  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  Values copies;
-  if (!entry.ok() || !graphtree::c::CopyAll(inputs, input_count, &entry, &copies)) {
-    return entry.Failed();
-  }
-  entry.InFunction(called->name());
-  return entry.Return(called->tree().Record(called->id(), std::move(copies), on->stream()));
+  return Within("gt_record", [&](Entry& entry) -> gt_error {
+    const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    Values copies;
+    if (!entry.ok() || !graphtree::c::CopyAll(inputs, input_count, &entry, &copies)) {
+      return entry.Failed();
+    }
+    entry.InFunction(called->name());
+    return entry.Return(called->tree().Record(called->id(), std::move(copies), on->stream()));
+  });
 }
 
 gt_error gt_would_replay(gt_function function, const gt_value* inputs, size_t input_count,
                          gt_stream stream, gt_place_on_path where, int32_t* out) noexcept {
-  Entry entry("gt_would_replay");
-  const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  entry.Fail(graphtree::c::CheckEnum("place", where, GT_FIRST_OP));
-  Values copies;
-  if (!entry.Sets(out, "out") || !entry.ok() ||
-      !graphtree::c::CopyAll(inputs, input_count, &entry, &copies)) {
-    return entry.Failed();
-  }
-  Tree& tree = called->tree();
-  const absl::Span<Value> given = absl::MakeSpan(copies);
-  const bool would = where == GT_FIRST_OP
-                         ? tree.WouldReplayFirst(called->id(), given, on->stream())
-                         : tree.WouldReplay(called->id(), given, on->stream(),
-                                            where == GT_IN_NEW_STEP);
-  *out = would ? 1 : 0;
-  return nullptr;
+  return Within("gt_would_replay", [&](Entry& entry) -> gt_error {
+    const Ref<FunctionObject> called = entry.Get<FunctionObject>(function, "function");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    entry.Fail(graphtree::c::CheckEnum("place", where, GT_FIRST_OP));
+    Values copies;
+    if (!entry.Sets(out, "out") || !entry.ok() ||
+        !graphtree::c::CopyAll(inputs, input_count, &entry, &copies)) {
+      return entry.Failed();
+    }
+    Tree& tree = called->tree();
+    const absl::Span<Value> given = absl::MakeSpan(copies);
+    const bool would = where == GT_FIRST_OP
+                           ? tree.WouldReplayFirst(called->id(), given, on->stream())
+                           : tree.WouldReplay(called->id(), given, on->stream(),
+                                              where == GT_IN_NEW_STEP);
+    *out = would ? 1 : 0;
+    return nullptr;
+  });
 }

@@ -208,6 +208,111 @@ void Programs(World& world) {
   }
 }
 
+gt_program_options OptionsOf(const char* name, const gt_slot* slot) {
+  gt_program_options options = GT_INIT(gt_program_options);
+  options.name = name;
+  options.slots = slot;
+  options.slot_count = 1;
+  return options;
+}
+
+// A stream of somebody else's, a tree that leaves the device and comes back.
+void StreamsAndParking(World& world) {
+  const gt::Stream adopted = world.device.AdoptStream(nullptr);
+  EXPECT(Has(Thrown([&] { world.device.AdoptStream(&world); }), "no native stream"));
+  const gt::Tree tree = world.device.NewTree();
+  const gt::Function fills = tree.Register("fills", [&world](gt::Launcher& on) {
+    const gt::View out = on.Empty(world.layout);
+    on.Fill(out, 1);
+    return gt::Views{out};
+  });
+  for (int step = 0; step < 4; ++step) {
+    tree.BeginStep();
+    const gt::Values out = fills.Call({}, adopted);
+    adopted.Synchronize();
+    EXPECT(world.Read(out[0], kCount) == std::vector<int32_t>(kCount, 0x01010101));
+    if (step != 2) continue;
+    tree.Park(GT_KEEP);
+    tree.Wake();
+  }
+  EXPECT(tree.stats().replays == 2);
+}
+
+// Two devices, a program with a prepare, a plan, parked memory.
+void RuntimesOfSeveralDevices(World& world) {
+  const gt::Device other = gt::Device::Open("host");
+  const gt::Stream stream = other.NewStream();
+  {
+    const int64_t size = kCount;
+    const gt_slot slot = graphtree::c::IdsSlot(&size);
+    const gt::Runtime runtime = gt::Runtime::New({&world.device, &other});
+    gt_program_options options = OptionsOf("decode", &slot);
+    options.device = 1;
+    options.tag = "all";
+    const gt::Program decode = runtime.NewProgram(
+        options,
+        [](gt::Launcher& on) {
+          const gt::View ids = on.Slot(0), seen = on.Empty(ids.layout);
+          on.Copy(seen, ids);
+          return gt::Views{seen};
+        },
+        [&world](gt::Launcher& on) {
+          const gt::View seen = on.Prepared(0), out = on.Empty(seen.layout);
+          const int32_t by = 10;
+          on.Launch(world.add, gt::Shape(1, static_cast<uint32_t>(on.key().tokens)),
+                    {gt::Out(out), gt::In(seen), gt::Val(by)});
+          return gt::Views{out};
+        });
+    decode.AddShapes({gt::Tokens(8)});
+    const gt::Plan plan = runtime.MakePlan();
+    EXPECT(plan.info().to_record == 1);
+    EXPECT(plan.Record(stream).recorded == 1);
+    gt_tagged_memory memory = GT_INIT(gt_tagged_memory);
+    memory.tag = "all";
+    memory.name = "cache";
+    memory.bytes = 4096;
+    EXPECT(runtime.AddMemory(memory).bytes >= 4096);
+    runtime.Park("all", GT_DROP);
+    EXPECT(Has(Thrown([&] { decode.Begin(gt::Tokens(8), stream); }), "park"));
+    runtime.Wake("all");
+    const std::vector<int32_t> ids(8, 5);
+    const gt::Step step = decode.Begin(gt::Tokens(8), stream);
+    step.StageHost(0, GT_I32, ids.data(), 8);
+    const gt::Values out = step.Run();
+    std::vector<int32_t> read(8);
+    stream.CopyToHost(read.data(), out[0], 8 * sizeof(int32_t));
+    stream.Synchronize();
+    EXPECT(read == std::vector<int32_t>(8, 15));
+  }
+}
+
+void PreparedAhead(World& world) {
+  const int64_t size = kCount;
+  const gt_slot slot = graphtree::c::IdsSlot(&size);
+  const gt::Runtime runtime = gt::Runtime::New(world.device);
+  gt_program_options options = OptionsOf("prepare", &slot);
+  const uint32_t kept = 0;
+  options.kept_outputs = &kept;
+  options.kept_output_count = 1;
+  options.lane = 1;
+  const gt::Program prepare = runtime.NewProgram(options, [](gt::Launcher& on) {
+    const gt::View ids = on.Slot(0), out = on.Empty(ids.layout);
+    on.Copy(out, ids);
+    return gt::Views{out};
+  });
+  prepare.AddShapes({gt::Tokens(8)});
+  prepare.Record(world.stream);
+  const gt::Stream side = world.device.NewStream();
+  const gt::Ahead ahead = gt::Ahead::New(prepare);
+  const std::vector<int32_t> ids(8, 3);
+  const std::vector<gt_ahead_rows> rows = {gt::HostRows(0, GT_I32, ids.data(), 8)};
+  ahead.Prepare(gt::Tokens(8), rows, side);
+  const gt::Values out = ahead.Take(gt::Tokens(8), rows, world.stream);
+  EXPECT(world.Read(out[0], 8) == ids);
+  EXPECT(ahead.stats().used == 1);
+  side.Synchronize();
+}
+
 }  // namespace
 
 int main() {
@@ -218,6 +323,9 @@ int main() {
     WhoHasTheInputs(world);
     GenericLaunches(world);
     Programs(world);
+    StreamsAndParking(world);
+    RuntimesOfSeveralDevices(world);
+    PreparedAhead(world);
   }
   EXPECT(gt_live_handles() == 0);
   std::printf("%d failures\n", failures);

@@ -52,97 +52,112 @@ std::string Describe(const DeviceListing& listing) {
 using graphtree::c::DeviceObject;
 using graphtree::c::Entry;
 using graphtree::c::KernelObject;
+using graphtree::c::OpenedDevice;
 using graphtree::c::Ref;
+using graphtree::c::Within;
 
 gt_error gt_device_open(const char* name, const gt_device_options* options,
                         gt_device* out) noexcept {
-  Entry entry("gt_device_open");
-  gt_device_options read;
-  entry.Read(options, "gt_device_options", &read);
-  entry.Has(name, "name");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  absl::StatusOr<std::unique_ptr<graphtree::Device>> device = graphtree::c::Open(name, read);
-  if (!device.ok()) return entry.Return(device.status());
-  return entry.Give(graphtree::c::NewObject<DeviceObject>(*std::move(device)), out);
+  return Within("gt_device_open", [&](Entry& entry) -> gt_error {
+    gt_device_options read;
+    entry.Read(options, "gt_device_options", &read);
+    entry.Has(name, "name");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    std::shared_ptr<OpenedDevice> opened;
+    if (!entry.Own([&] { opened = std::make_shared<OpenedDevice>(); })) return entry.Failed();
+    absl::StatusOr<std::unique_ptr<graphtree::Device>> device = graphtree::c::Open(name, read);
+    if (!device.ok()) return entry.Return(device.status());
+    opened->Put(*std::move(device));
+    return entry.Give(graphtree::c::NewObject<DeviceObject>(std::move(opened)), out);
+  });
 }
 
 gt_error gt_devices_describe(gt_text* out) noexcept {
-  Entry entry("gt_devices_describe");
-  if (!entry.Sets(out, "out")) return entry.Failed();
-  std::string text;
-  for (const graphtree::DeviceListing& listing : graphtree::ListDevices()) {
-    text += graphtree::c::Describe(listing);
-  }
-  return graphtree::c::GiveText(entry, std::move(text), out);
+  return Within("gt_devices_describe", [&](Entry& entry) -> gt_error {
+    if (!entry.Sets(out, "out")) return entry.Failed();
+    std::string text;
+    for (const graphtree::DeviceListing& listing : graphtree::ListDevices()) {
+      text += graphtree::c::Describe(listing);
+    }
+    return graphtree::c::GiveText(entry, std::move(text), out);
+  });
 }
 
 gt_error gt_device_look(gt_device device, gt_device_info* out) noexcept {
-  Entry entry("gt_device_look");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  if (!entry.ok()) return entry.Failed();
-  const graphtree::DeviceInfo& info = of->device().info();
-  const gt_device_info found = {.size = sizeof(gt_device_info),
-                                .name = info.name.c_str(),
-                                .model = info.model.c_str(),
-                                .architecture = info.architecture.c_str(),
-                                .identity = info.identity.c_str(),
-                                .driver_version = info.driver_version,
-                                .runtime_version = info.runtime_version,
-                                .multiprocessors = info.multiprocessors,
-                                .reserved = 0,
-                                .total_bytes = info.total_bytes};
-  return entry.Return(graphtree::c::WriteFigures(found, "gt_device_info", out));
+  return Within("gt_device_look", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    if (!entry.ok()) return entry.Failed();
+    const graphtree::DeviceInfo& info = of->device().info();
+    const gt_device_info found = {.size = sizeof(gt_device_info),
+                                  .name = info.name.c_str(),
+                                  .model = info.model.c_str(),
+                                  .architecture = info.architecture.c_str(),
+                                  .identity = info.identity.c_str(),
+                                  .driver_version = info.driver_version,
+                                  .runtime_version = info.runtime_version,
+                                  .multiprocessors = info.multiprocessors,
+                                  .reserved = 0,
+                                  .total_bytes = info.total_bytes};
+    return entry.Return(graphtree::c::WriteFigures(found, "gt_device_info", out));
+  });
 }
 
 gt_error gt_device_can(gt_device device, gt_capability capability, int32_t* can,
                        const char** reason) noexcept {
-  Entry entry("gt_device_can");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  entry.Fail(graphtree::c::CheckEnum("capability", capability, GT_CAN_BATCH_COPY_NODE));
-  if (!entry.Sets(can, "can") || !entry.ok()) return entry.Failed();
-  const graphtree::CapabilityState& state = of->device().capabilities()[capability];
-  *can = state.present ? 1 : 0;
-  if (reason != nullptr) *reason = state.reason.c_str();
-  return nullptr;
+  return Within("gt_device_can", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    entry.Fail(graphtree::c::CheckEnum("capability", capability, GT_CAN_BATCH_COPY_NODE));
+    if (!entry.Sets(can, "can") || !entry.ok()) return entry.Failed();
+    const graphtree::CapabilityState& state = of->device().capabilities()[capability];
+    *can = state.present ? 1 : 0;
+    if (reason != nullptr) *reason = state.reason.c_str();
+    return nullptr;
+  });
 }
 
 gt_error gt_device_health(gt_device device) noexcept {
-  Entry entry("gt_device_health");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  return entry.ok() ? entry.Return(of->device().health()) : entry.Failed();
+  return Within("gt_device_health", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    return entry.ok() ? entry.Return(of->device().health()) : entry.Failed();
+  });
 }
 
 gt_error gt_device_free_bytes(gt_device device, uint64_t* free_bytes,
                               uint64_t* total_bytes) noexcept {
-  Entry entry("gt_device_free_bytes");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  if (!entry.Sets(free_bytes, "free_bytes") || !entry.ok()) return entry.Failed();
-  const absl::StatusOr<graphtree::MemoryInfo> info = of->device().memory().Info();
-  if (!info.ok()) return entry.Return(info.status());
-  *free_bytes = info->free_bytes;
-  if (total_bytes != nullptr) *total_bytes = info->total_bytes;
-  return nullptr;
+  return Within("gt_device_free_bytes", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    if (!entry.Sets(free_bytes, "free_bytes") || !entry.ok()) return entry.Failed();
+    const absl::StatusOr<graphtree::MemoryInfo> info = of->device().memory().Info();
+    if (!info.ok()) return entry.Return(info.status());
+    *free_bytes = info->free_bytes;
+    if (total_bytes != nullptr) *total_bytes = info->total_bytes;
+    return nullptr;
+  });
 }
 
 gt_error gt_device_load(gt_device device, gt_kernel kernel) noexcept {
-  Entry entry("gt_device_load");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  const Ref<KernelObject> loaded = entry.Get<KernelObject>(kernel, "kernel");
-  if (!entry.ok()) return entry.Failed();
-  of->opened()->Hold(loaded->kernel());
-  return entry.Return(of->device().Load(*loaded->kernel()));
+  return Within("gt_device_load", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    const Ref<KernelObject> loaded = entry.Get<KernelObject>(kernel, "kernel");
+    if (!entry.ok()) return entry.Failed();
+    of->opened()->Hold(loaded->kernel(), &entry);
+    if (!entry.ok()) return entry.Failed();
+    return entry.Return(of->device().Load(*loaded->kernel()));
+  });
 }
 
 gt_error gt_device_open_captures(gt_device device, int32_t* out) noexcept {
-  Entry entry("gt_device_open_captures");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  *out = of->device().open_captures();
-  return nullptr;
+  return Within("gt_device_open_captures", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    *out = of->device().open_captures();
+    return nullptr;
+  });
 }
 
 gt_error gt_device_give_back_leftovers(gt_device device) noexcept {
-  Entry entry("gt_device_give_back_leftovers");
-  const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
-  return entry.ok() ? entry.Return(of->device().GiveBackLeftovers()) : entry.Failed();
+  return Within("gt_device_give_back_leftovers", [&](Entry& entry) -> gt_error {
+    const Ref<DeviceObject> of = entry.Get<DeviceObject>(device, "device");
+    return entry.ok() ? entry.Return(of->device().GiveBackLeftovers()) : entry.Failed();
+  });
 }

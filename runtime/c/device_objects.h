@@ -23,6 +23,7 @@
 #include "device/kernel.h"
 #include "device/memory.h"
 #include "device/stream.h"
+#include "runtime/c/entry.h"
 #include "runtime/c/held_values.h"
 #include "runtime/c/objects.h"
 
@@ -36,15 +37,20 @@ class CallerContext {
       : context_(other.context_), destroy_(std::exchange(other.destroy_, nullptr)) {}
   CallerContext(const CallerContext&) = delete;
   CallerContext& operator=(const CallerContext&) = delete;
-  ~CallerContext() {
-    if (destroy_ != nullptr) destroy_(context_);
-  }
+  ~CallerContext() { EndNow(); }
   void* get() const { return context_; }
+  // Nothing will call the callback: the caller is told now.
+  void EndNow() {
+    if (auto* const destroy = std::exchange(destroy_, nullptr)) destroy(context_);
+  }
 
  private:
   void* const context_;
   void (*destroy_)(void*);
 };
+// Held from here on, so that `destroy` is called whatever becomes of the call. Null, the caller is
+// told, and the entry has failed, if there is no memory for that.
+std::shared_ptr<CallerContext> HoldContext(void* context, void (*destroy)(void*), Entry* entry);
 
 class KernelObject : public Object {
  public:
@@ -59,25 +65,26 @@ class KernelObject : public Object {
 
 class OpenedDevice : public std::enable_shared_from_this<OpenedDevice> {
  public:
-  explicit OpenedDevice(std::unique_ptr<Device> device) : device_(std::move(device)) {}
+  OpenedDevice() = default;
+  // Before anything else is asked.
+  void Put(std::unique_ptr<Device> device) { device_ = std::move(device); }
   Device& device() const { return *device_; }
   // Work on the device may run the kernel until the device is closed.
-  void Hold(const std::shared_ptr<Kernel>& kernel) {
+  void Hold(const std::shared_ptr<Kernel>& kernel, Entry* entry) {
     const std::lock_guard<std::mutex> lock(mutex_);
-    kernels_.emplace(kernel->id(), kernel);
+    entry->Own([&] { kernels_.emplace(kernel->id(), kernel); });
   }
 
  private:
   std::mutex mutex_;
   std::unordered_map<uint64_t, std::shared_ptr<Kernel>> kernels_;  // guarded by mutex_
-  const std::unique_ptr<Device> device_;  // goes before the kernels
+  std::unique_ptr<Device> device_;  // goes before the kernels
 };
 
 class DeviceObject : public Object {
  public:
   static constexpr Kind kKind = c::kDevice;
-  explicit DeviceObject(std::unique_ptr<Device> device)
-      : opened_(std::make_shared<OpenedDevice>(std::move(device))) {}
+  explicit DeviceObject(std::shared_ptr<OpenedDevice> opened) : opened_(std::move(opened)) {}
   const std::shared_ptr<OpenedDevice>& opened() const { return opened_; }
   Device& device() const { return opened_->device(); }
   // Device::Close would close a device that still has things to do for those.

@@ -72,21 +72,23 @@ class Exported : public Object {
 
 using graphtree::Tensor;
 using graphtree::c::Entry;
+using graphtree::c::Within;
 
 gt_error gt_dlpack_new(const gt_value* tensor, gt_memory memory, int32_t device_type,
                        int32_t device_id, int32_t versioned, void** out) noexcept {
-  Entry entry("gt_dlpack_new");
-  Tensor held;
-  graphtree::c::Ref<graphtree::c::HeldMemory> pin;
-  if (memory != nullptr) pin = entry.Get<graphtree::c::HeldMemory>(memory, "memory");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  if (!graphtree::c::CopyTensor(tensor, "tensor", &entry, &held)) return entry.Failed();
-  entry.Fail(held.bytes().status());
-  if (!entry.ok()) return entry.Failed();
-  auto exported = graphtree::c::NewObject<graphtree::c::Exported>(std::move(held), std::move(pin),
-                                                                  device_type, device_id);
-  if (exported == nullptr) return entry.Return(Entry::NoHandle());
-  *out = versioned != 0 ? exported->versioned() : exported->managed();
-  exported.release();
-  return nullptr;
+  return Within("gt_dlpack_new", [&](Entry& entry) -> gt_error {
+    Tensor held;
+    graphtree::c::Ref<graphtree::c::HeldMemory> pin;
+    if (memory != nullptr) pin = entry.Get<graphtree::c::HeldMemory>(memory, "memory");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    if (!graphtree::c::CopyTensor(tensor, "tensor", &entry, &held)) return entry.Failed();
+    entry.Fail(held.bytes().status());
+    if (!entry.ok()) return entry.Failed();
+    auto exported = graphtree::c::NewObject<graphtree::c::Exported>(std::move(held), std::move(pin),
+                                                                    device_type, device_id);
+    if (exported == nullptr) return entry.Return(Entry::NoHandle());
+    *out = versioned != 0 ? exported->versioned() : exported->managed();
+    exported.release();
+    return nullptr;
+  });
 }

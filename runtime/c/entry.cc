@@ -62,7 +62,7 @@ gt_error Entry::Failed() const {
 }
 
 absl::Status Entry::NoHandle() {
-  return absl::ResourceExhaustedError("the host has no memory for an object of the C interface");
+  return absl::Status(absl::StatusCode::kResourceExhausted, "");
 }
 
 absl::Status CheckEnum(absl::string_view what, int32_t number, int32_t last) {

@@ -2,14 +2,16 @@
 // error that it returns.
 //
 //   gt_error gt_stream_wait(gt_stream stream, gt_event event) noexcept {
-//     Entry entry("gt_stream_wait");
-//     const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-//     const Ref<EventObject> point = entry.Get<EventObject>(event, "event");
-//     if (!entry.ok()) return entry.Failed();
-//     return entry.Return(on->stream().Wait(point->event()));
+//     return Within("gt_stream_wait", [&](Entry& entry) -> gt_error {
+//       const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+//       const Ref<EventObject> point = entry.Get<EventObject>(event, "event");
+//       if (!entry.ok()) return entry.Failed();
+//       return entry.Return(on->stream().Wait(point->event()));
+//     });
 //   }
 //
-// The first thing that is wrong is what the error says. Cost where all is well: nothing of note.
+// The first thing that is wrong is what the error says. Where the library beneath finds no memory
+// of the host's the process ends (own_memory.h). Cost where all is well: nothing of note.
 #ifndef GRAPHTREE_RUNTIME_C_ENTRY_H_
 #define GRAPHTREE_RUNTIME_C_ENTRY_H_
 
@@ -17,11 +19,13 @@
 #include <string>
 #include <utility>
 
+#include "absl/functional/function_ref.h"
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "runtime/c/errors.h"
 #include "runtime/c/graphtree.h"
 #include "runtime/c/objects.h"
+#include "runtime/c/own_memory.h"
 #include "runtime/c/read_options.h"
 
 namespace graphtree::c {
@@ -102,7 +106,14 @@ class Entry {
     *out = AsPointer<Pointer>(handle);
     return nullptr;
   }
+  // Without words, as these would need memory: ErrorOf has them.
   static absl::Status NoHandle();
+  // Makes something of the interface's own (TryOwn). False, and it has failed, without memory.
+  bool Own(absl::FunctionRef<void()> make) {
+    if (!ok()) return false;
+    if (!TryOwn(make)) Fail(NoHandle());
+    return ok();
+  }
 
  private:
   void FailNull(const char* argument);
@@ -114,6 +125,15 @@ class Entry {
   int64_t input_ = -1;
   absl::string_view function_;
 };
+
+// What a function of graphtree.h does; see above.
+template <typename Act>
+gt_error Within(const char* call, const Act& act) {
+  return OrEnd(call, [&]() -> gt_error {
+    Entry entry(call);
+    return act(entry);
+  });
+}
 
 // A number that must be one of an enum's, from 0 on.
 absl::Status CheckEnum(absl::string_view what, int32_t number, int32_t last);

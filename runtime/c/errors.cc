@@ -15,8 +15,7 @@ namespace {
 constexpr Handle kNoMemoryError = (Handle{kError} << 24) | 0xFFFFFF;
 
 constexpr gt_error_info kNoMemory = {
-    sizeof(gt_error_info), GT_RESOURCE_EXHAUSTED, 0,
-    "the host has no memory for an object of the C interface", "", "", -1, -1, ""};
+    sizeof(gt_error_info), GT_RESOURCE_EXHAUSTED, 0, kNoMemoryWords, "", "", -1, -1, ""};
 constexpr gt_error_info kNothing = {sizeof(gt_error_info), GT_OK, 0, "", "", "", -1, -1, ""};
 constexpr gt_error_info kNoError = {sizeof(gt_error_info), GT_BAD_HANDLE, 0,
                                     "this is no error's handle, or the error was released", "", "",
@@ -71,10 +70,12 @@ class WordsAt {
 
 }  // namespace
 
+gt_error NoMemoryError() { return AsPointer<gt_error>(kNoMemoryError); }
+
 gt_error NewError(const ErrorParts& parts) {
   const size_t words = parts.text.size() + parts.function.size() + parts.op_name.size() + 3;
   void* const memory = NewHostMemory(sizeof(ErrorObject) + words);
-  if (memory == nullptr) return AsPointer<gt_error>(kNoMemoryError);
+  if (memory == nullptr) return NoMemoryError();
   WordsAt at(static_cast<char*>(memory) + sizeof(ErrorObject));
   const gt_error_info info = {.size = sizeof(gt_error_info),
                               .code = FindCode(parts.code) != nullptr ? parts.code : GT_UNKNOWN,
@@ -90,12 +91,16 @@ gt_error NewError(const ErrorParts& parts) {
 }
 
 gt_error ErrorOf(const absl::Status& status, ErrorParts parts) {
+  parts.code = static_cast<gt_code>(status.code());
+  if (absl::IsResourceExhausted(status) && status.message().empty()) {
+    parts.text = kNoMemoryWords;
+    return NewError(parts);
+  }
   const ErrorCode device_code = ErrorCodeOf(status);
   // kUnknown stands for a status without a code; CUDA's own has the name in its text.
   const bool is_devices = device_code != ErrorCode::kUnknown ||
                           absl::StrContains(status.message(), ErrorCodeName(device_code));
   const ErrorPlace place = PlaceIn(status.message());
-  parts.code = static_cast<gt_code>(status.code());
   parts.cuda_code = is_devices ? static_cast<int32_t>(device_code) : 0;
   parts.text = status.message();
   if (parts.input < 0) parts.input = place.input;
@@ -104,6 +109,11 @@ gt_error ErrorOf(const absl::Status& status, ErrorParts parts) {
     parts.op_name = place.op_name;
   }
   return NewError(parts);
+}
+
+absl::Status WithWords(absl::Status status) {
+  const bool lacks = absl::IsResourceExhausted(status) && status.message().empty();
+  return lacks ? absl::ResourceExhaustedError(kNoMemoryWords) : status;
 }
 
 absl::Status TakeError(gt_error error) {

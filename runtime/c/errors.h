@@ -38,10 +38,16 @@ class ErrorObject : public Object {
   const gt_error_info info_;
 };
 
+// The one that is always there.
+gt_error NoMemoryError();
 gt_error NewError(const ErrorParts& parts);
+inline constexpr char kNoMemoryWords[] =
+    "the host has no memory for an object of the C interface";
 // Where the words of the status name an input or an op, and `parts` does not, these are the
 // error's. REQUIRES: it is not OK.
 gt_error ErrorOf(const absl::Status& status, ErrorParts parts);
+// The same status; for one of no memory, with words, which wander through the library.
+absl::Status WithWords(absl::Status status);
 // The caller's error is released. A null error is OK; a handle that is none is an error, too.
 absl::Status TakeError(gt_error error);
 

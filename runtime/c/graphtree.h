@@ -59,7 +59,8 @@
 //             context, when nothing calls it any more, and must not throw. That is at once where
 //             the function that was given it fails, unless it could not read the struct with it
 //   memory    where the host has none for an object of this interface, the error says so; where the
-//             library itself finds none, the process ends
+//             library itself finds none, the process ends, with words on its standard error that
+//             name the function
 #ifndef GRAPHTREE_RUNTIME_C_GRAPHTREE_H_
 #define GRAPHTREE_RUNTIME_C_GRAPHTREE_H_
 

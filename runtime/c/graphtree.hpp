@@ -424,6 +424,12 @@ class Launcher {
     gt_launcher_slot(on_, slot, &view);
     return view;
   }
+  // What the program's prepare has handed out.
+  View Prepared(size_t index) {
+    View view = {};
+    gt_launcher_prepared(on_, index, &view);
+    return view;
+  }
 
  private:
   gt_launcher on_;
@@ -442,6 +448,19 @@ gt_error RunBody(void* context, gt_launcher on) {
     return nullptr;
   });
 }
+
+// The two bodies of a program.
+template <typename Prepare, typename Body>
+struct Bodies {
+  Prepare prepare;
+  Body body;
+  static gt_error RunPrepare(void* context, gt_launcher on) {
+    return RunBody<Prepare>(&static_cast<Bodies*>(context)->prepare, on);
+  }
+  static gt_error RunItself(void* context, gt_launcher on) {
+    return RunBody<Body>(&static_cast<Bodies*>(context)->body, on);
+  }
+};
 
 inline Result<Values> Collect(gt_error error, const std::vector<View>& outputs, size_t count) {
   Values values;
@@ -522,6 +541,8 @@ class Tree : public Owned<gt_tree> {
     return detail::Give(error, Function(function));
   }
   Status BeginStep() const { return detail::Done(gt_tree_begin_step(get())); }
+  Status Park(gt_contents contents) const { return detail::Done(gt_tree_park(get(), contents)); }
+  Status Wake() const { return detail::Done(gt_tree_wake(get())); }
   Result<gt_tree_stats> stats() const {
     gt_tree_stats stats = GT_INIT(gt_tree_stats);
     const gt_error error = gt_tree_look(get(), &stats);
@@ -542,6 +563,13 @@ class Device : public Owned<gt_device> {
   Result<Stream> NewStream() const {
     gt_stream stream = nullptr;
     const gt_error error = gt_stream_new(get(), &stream);
+    return detail::Give(error, Stream(stream));
+  }
+  // A view of a cudaStream_t, which stays its owner's and goes after the view. On the host device
+  // null alone is one.
+  Result<Stream> AdoptStream(void* native) const {
+    gt_stream stream = nullptr;
+    const gt_error error = gt_stream_adopt(get(), native, &stream);
     return detail::Give(error, Stream(stream));
   }
   Result<Memory> NewMemory(gt_place place, uint64_t bytes) const {
@@ -601,6 +629,59 @@ class Program : public Owned<gt_program> {
   }
 };
 
+// Prepares a program's next step on a side stream, while another program runs.
+class Ahead : public Owned<gt_ahead> {
+ public:
+  using Owned::Owned;
+  static Result<Ahead> New(const Program& program) {
+    gt_ahead ahead = nullptr;
+    const gt_error error = gt_ahead_new(program.get(), &ahead);
+    return detail::Give(error, Ahead(ahead));
+  }
+  Status Prepare(const gt_key& key, const std::vector<gt_ahead_rows>& rows,
+                 const Stream& side) const {
+    return detail::Done(gt_ahead_prepare(get(), &key, rows.data(), rows.size(), side.get()));
+  }
+  Result<Values> Take(const gt_key& key, const std::vector<gt_ahead_rows>& rows,
+                      const Stream& stream, size_t most_outputs = 8) const {
+    std::vector<View> outputs(most_outputs);
+    size_t count = 0;
+    const gt_error error = gt_ahead_take(get(), &key, rows.data(), rows.size(), stream.get(),
+                                         outputs.data(), outputs.size(), &count);
+    return detail::Collect(error, outputs, count < most_outputs ? count : most_outputs);
+  }
+  Result<gt_ahead_stats> stats() const {
+    gt_ahead_stats stats = GT_INIT(gt_ahead_stats);
+    const gt_error error = gt_ahead_look(get(), &stats);
+    return detail::Give(error, stats);
+  }
+};
+
+// Rows on the host, for Ahead.
+template <typename T>
+gt_ahead_rows HostRows(uint32_t slot, gt_dtype dtype, const T* data, int64_t rows) {
+  gt_ahead_rows made = {};
+  made.slot = slot;
+  made.rows = {dtype, 0, reinterpret_cast<uintptr_t>(data), rows, 0, 0};
+  return made;
+}
+
+// What is to be recorded, and what that takes.
+class Plan : public Owned<gt_plan> {
+ public:
+  using Owned::Owned;
+  Result<gt_plan_info> info() const {
+    gt_plan_info info = GT_INIT(gt_plan_info);
+    const gt_error error = gt_plan_look(get(), &info);
+    return detail::Give(error, info);
+  }
+  Result<gt_plan_result> Record(const Stream& stream) const {
+    gt_plan_result result = GT_INIT(gt_plan_result);
+    const gt_error error = gt_plan_record(get(), stream.get(), nullptr, nullptr, &result);
+    return detail::Give(error, result);
+  }
+};
+
 class Runtime : public Owned<gt_runtime> {
  public:
   using Owned::Owned;
@@ -609,6 +690,45 @@ class Runtime : public Owned<gt_runtime> {
     gt_runtime runtime = nullptr;
     const gt_error error = gt_runtime_new(&over, 1, options, &runtime);
     return detail::Give(error, Runtime(runtime));
+  }
+  // Over several devices; a program's options say in which of them it lies.
+  static Result<Runtime> New(const std::vector<const Device*>& devices,
+                             const gt_runtime_options* options = nullptr) {
+    std::vector<gt_device> over;
+    for (const Device* device : devices) over.push_back(device->get());
+    gt_runtime runtime = nullptr;
+    const gt_error error = gt_runtime_new(over.data(), over.size(), options, &runtime);
+    return detail::Give(error, Runtime(runtime));
+  }
+  // With a body that computes on the device what `body` needs, and hands it out
+  // (Launcher::Prepared).
+  template <typename Prepare, typename Body>
+  Result<Program> NewProgram(gt_program_options options, Prepare prepare, Body body) const {
+    using Both = detail::Bodies<Prepare, Body>;
+    options.prepare = Both::RunPrepare;
+    options.body = Both::RunItself;
+    options.context =
+        std::unique_ptr<Both>(new Both{std::move(prepare), std::move(body)}).release();
+    options.destroy = detail::Destroy<Both>;
+    gt_program program = nullptr;
+    const gt_error error = gt_program_new(get(), &options, &program);
+    return detail::Give(error, Program(program));
+  }
+  // Of all shapes, within so many bytes of the device; 0: no limit.
+  Result<Plan> MakePlan(uint64_t budget = 0) const {
+    gt_plan plan = nullptr;
+    const gt_error error = gt_plan_new(get(), nullptr, 0, budget, &plan);
+    return detail::Give(error, Plan(plan));
+  }
+  // What has the tag leaves the device, and comes back.
+  Status Park(const char* tag, gt_contents contents) const {
+    return detail::Done(gt_runtime_park(get(), tag, contents));
+  }
+  Status Wake(const char* tag) const { return detail::Done(gt_runtime_wake(get(), tag)); }
+  Result<gt_range> AddMemory(const gt_tagged_memory& memory) const {
+    gt_range range = {};
+    const gt_error error = gt_runtime_add_memory(get(), &memory, &range);
+    return detail::Give(error, range);
   }
   // The body and what it captures are set over what the options say of these.
   template <typename Body>

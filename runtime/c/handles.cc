@@ -51,19 +51,23 @@ using graphtree::c::Entry;
 using graphtree::c::Handle;
 using graphtree::c::HandleOf;
 using graphtree::c::HandleTable;
+using graphtree::c::OrEnd;
 using graphtree::c::Table;
 using graphtree::c::TextObject;
+using graphtree::c::Within;
 
 gt_error gt_release(void* pointer) noexcept {
-  const Handle handle = HandleOf(pointer);
-  if (HandleTable::KindOf(handle) == graphtree::c::kStorage) {
-    HandleTable::Slot* ends = nullptr;
-    if (!Table().Retire(handle, &ends)) return graphtree::c::NotReleased(handle);
-    if (ends != nullptr) graphtree::c::EndSlot(ends, graphtree::c::kStorage);
-    return nullptr;
-  }
-  if (handle == 0 || graphtree::c::NeverEnds(handle)) return nullptr;
-  return graphtree::c::ReleaseObject(handle);
+  return OrEnd("gt_release", [&]() -> gt_error {
+    const Handle handle = HandleOf(pointer);
+    if (HandleTable::KindOf(handle) == graphtree::c::kStorage) {
+      HandleTable::Slot* ends = nullptr;
+      if (!Table().Retire(handle, &ends)) return graphtree::c::NotReleased(handle);
+      if (ends != nullptr) graphtree::c::EndSlot(ends, graphtree::c::kStorage);
+      return nullptr;
+    }
+    if (handle == 0 || graphtree::c::NeverEnds(handle)) return nullptr;
+    return graphtree::c::ReleaseObject(handle);
+  });
 }
 
 size_t gt_live_handles() noexcept { return Table().CountLive(graphtree::c::kLayout); }
@@ -83,11 +87,12 @@ void gt_version(int32_t* major, int32_t* minor, int32_t* patch) noexcept {
 }
 
 gt_error gt_version_check(int32_t major, int32_t minor) noexcept {
-  Entry entry("gt_version_check");
   if (major == GT_VERSION_MAJOR && minor >= 0 && minor <= GT_VERSION_MINOR) return nullptr;
-  return entry.Return(absl::FailedPreconditionError(absl::StrCat(
-      "the caller was compiled with graphtree.h of version ", major, ".", minor,
-      ", and this library is ", gt_version_string(), ": ",
-      major != GT_VERSION_MAJOR ? "they do not fit together"
-                                : "what was added in between is not here")));
+  return Within("gt_version_check", [&](Entry& entry) -> gt_error {
+    return entry.Return(absl::FailedPreconditionError(absl::StrCat(
+        "the caller was compiled with graphtree.h of version ", major, ".", minor,
+        ", and this library is ", gt_version_string(), ": ",
+        major != GT_VERSION_MAJOR ? "they do not fit together"
+                                  : "what was added in between is not here")));
+  });
 }

@@ -92,17 +92,26 @@ void Check(const gt_kernel_options& options, Entry* entry) {
 }  // namespace
 }  // namespace graphtree::c
 
+using graphtree::c::Entry;
+using graphtree::c::Within;
+
 gt_error gt_kernel_new(const gt_kernel_options* options, gt_kernel* out) noexcept {
-  graphtree::c::Entry entry("gt_kernel_new");
-  gt_kernel_options read;
-  entry.Read(options, "gt_kernel_options", &read);
-  // Held from here on, so that `destroy` is called whatever becomes of the kernel.
-  const auto context =
-      std::make_shared<const graphtree::c::CallerContext>(read.context, read.destroy);
-  if (entry.ok()) graphtree::c::Check(read, &entry);
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  auto kernel = std::make_shared<graphtree::Kernel>(
-      std::string(read.name), graphtree::c::ParamsOf(read),
-      graphtree::c::HostBodyOf(read, context), graphtree::c::CudaBodyOf(read));
-  return entry.Give(graphtree::c::NewObject<graphtree::c::KernelObject>(std::move(kernel)), out);
+  return Within("gt_kernel_new", [&](Entry& entry) -> gt_error {
+    gt_kernel_options read;
+    entry.Read(options, "gt_kernel_options", &read);
+    const auto context = graphtree::c::HoldContext(read.context, read.destroy, &entry);
+    if (entry.ok()) graphtree::c::Check(read, &entry);
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    std::shared_ptr<graphtree::Kernel> kernel;
+    const auto make = [&] {
+      kernel = std::make_shared<graphtree::Kernel>(
+          std::string(read.name), graphtree::c::ParamsOf(read),
+          graphtree::c::HostBodyOf(read, context), graphtree::c::CudaBodyOf(read));
+    };
+    if (!entry.Own(make)) {
+      context->EndNow();
+      return entry.Failed();
+    }
+    return entry.Give(graphtree::c::NewObject<graphtree::c::KernelObject>(std::move(kernel)), out);
+  });
 }

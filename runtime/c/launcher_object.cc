@@ -9,25 +9,28 @@
 namespace graphtree::c {
 
 void LauncherObject::Give(Value&& value, gt_value* out) {
-  on_.Fail(GiveValue(std::move(value), out));
-  if (out->storage != nullptr) Own(HandleOf(out->storage));
+  on_.Fail(WithWords(GiveValue(std::move(value), out)));
+  if (out->storage == nullptr || Own(HandleOf(out->storage))) return;
+  *out = gt_value{};
+  on_.Fail(WithWords(Entry::NoHandle()));
 }
 
 void LauncherObject::Keep(const std::shared_ptr<Kernel>& kernel) {
   if (std::find(kept_.begin(), kept_.end(), kernel.get()) != kept_.end()) return;
-  kept_.push_back(kernel.get());
   on_.KeepAlive(kernel);
+  // Where it is not noted it is kept once more by the next launch.
+  if (!TryOwn([&] { kept_.push_back(kernel.get()); })) return;
 }
 
 gt_error LauncherObject::ErrorFor(const Entry& entry, const char* call) {
   if (error_ != nullptr) return error_;
   if (on_.ok() && !entry.ok()) {
     error_ = entry.Failed();
-    on_.Fail(entry.status());
+    on_.Fail(WithWords(entry.status()));
   } else if (!on_.ok()) {
     error_ = ErrorOf(on_.status(), {.call = call});
   }
-  if (error_ != nullptr) Own(HandleOf(error_));
+  if (error_ != nullptr && !Own(HandleOf(error_))) error_ = NoMemoryError();
   return error_;
 }
 
@@ -42,7 +45,7 @@ Values RunCallback(Launcher& on, const std::shared_ptr<OpenedDevice>& opened,
   const Handle handle = Publish(NewObject<LauncherObject>(on, opened, given));
   const Ref<LauncherObject> self = Find<LauncherObject>(handle);
   if (!self) {
-    on.Fail(Entry::NoHandle());
+    on.Fail(WithWords(Entry::NoHandle()));
     return {};
   }
   gt_error error = nullptr;

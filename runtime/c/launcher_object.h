@@ -46,8 +46,12 @@ class LauncherObject : public Object {
   Values& outputs() { return outputs_; }
   bool is_bodys_thread() const { return std::this_thread::get_id() == thread_; }
 
-  // Ends with the body.
-  void Own(Handle handle) { owned_.push_back(handle); }
+  // Ends with the body. False, and it ends now, if there is no memory for that.
+  [[nodiscard]] bool Own(Handle handle) {
+    if (TryOwn([&] { owned_.push_back(handle); })) return true;
+    EndHandle(handle);
+    return false;
+  }
   // Gives the body a value whose storage the launcher owns. If that fails the launcher has failed.
   void Give(Value&& value, gt_value* out);
   // The body's runs hold the kernel.

@@ -34,53 +34,64 @@ bool IsThere(LauncherEntry& entry, const char* what, size_t number, size_t count
 using graphtree::ProgramInputs;
 using graphtree::c::IsThere;
 using graphtree::c::LauncherEntry;
+using graphtree::c::OrEnd;
 using graphtree::c::ProgramIn;
 
 gt_error gt_launcher_key(gt_launcher on, gt_key* key, gt_mode* mode) noexcept {
-  LauncherEntry entry("gt_launcher_key", on);
-  const ProgramInputs* const program = ProgramIn(entry);
-  if (program == nullptr) return entry.Done();
-  if (key != nullptr) *key = graphtree::c::KeyOf(program->key());
-  if (mode != nullptr) *mode = static_cast<gt_mode>(program->mode());
-  return entry.Done();
+  return OrEnd("gt_launcher_key", [&]() -> gt_error {
+    LauncherEntry entry("gt_launcher_key", on);
+    const ProgramInputs* const program = ProgramIn(entry);
+    if (program == nullptr) return entry.Done();
+    if (key != nullptr) *key = graphtree::c::KeyOf(program->key());
+    if (mode != nullptr) *mode = static_cast<gt_mode>(program->mode());
+    return entry.Done();
+  });
 }
 
 gt_error gt_launcher_slot(gt_launcher on, uint32_t slot, gt_value* out) noexcept {
-  LauncherEntry entry("gt_launcher_slot", on);
-  if (!entry.Sets(out, "out")) return entry.Done();
-  const ProgramInputs* const program = ProgramIn(entry);
-  if (program != nullptr && IsThere(entry, "slot", slot, entry.object().given().slots)) {
-    entry.object().Give(graphtree::Value(program->slot(slot)), out);
-  }
-  return entry.Done();
+  return OrEnd("gt_launcher_slot", [&]() -> gt_error {
+    LauncherEntry entry("gt_launcher_slot", on);
+    if (!entry.Sets(out, "out")) return entry.Done();
+    const ProgramInputs* const program = ProgramIn(entry);
+    if (program != nullptr && IsThere(entry, "slot", slot, entry.object().given().slots)) {
+      entry.object().Give(graphtree::Value(program->slot(slot)), out);
+    }
+    return entry.Done();
+  });
 }
 
 gt_error gt_launcher_dependency(gt_launcher on, size_t place, gt_range* out) noexcept {
-  LauncherEntry entry("gt_launcher_dependency", on);
-  if (!entry.Sets(out, "out")) return entry.Done();
-  const ProgramInputs* const program = ProgramIn(entry);
-  if (program != nullptr &&
-      IsThere(entry, "dependency", place, entry.object().given().dependencies)) {
-    const graphtree::AddressRange range = program->workspace(place);
-    *out = {range.base, range.bytes};
-  }
-  return entry.Done();
+  return OrEnd("gt_launcher_dependency", [&]() -> gt_error {
+    LauncherEntry entry("gt_launcher_dependency", on);
+    if (!entry.Sets(out, "out")) return entry.Done();
+    const ProgramInputs* const program = ProgramIn(entry);
+    if (program != nullptr &&
+        IsThere(entry, "dependency", place, entry.object().given().dependencies)) {
+      const graphtree::AddressRange range = program->workspace(place);
+      *out = {range.base, range.bytes};
+    }
+    return entry.Done();
+  });
 }
 
 gt_error gt_launcher_prepared(gt_launcher on, size_t index, gt_value* out) noexcept {
-  LauncherEntry entry("gt_launcher_prepared", on);
-  if (!entry.Sets(out, "out")) return entry.Done();
-  const ProgramInputs* const program = ProgramIn(entry);
-  if (program != nullptr &&
-      IsThere(entry, "prepared value", index, program->prepared().size())) {
-    entry.object().Give(graphtree::Value(program->prepared()[index]), out);
-  }
-  return entry.Done();
+  return OrEnd("gt_launcher_prepared", [&]() -> gt_error {
+    LauncherEntry entry("gt_launcher_prepared", on);
+    if (!entry.Sets(out, "out")) return entry.Done();
+    const ProgramInputs* const program = ProgramIn(entry);
+    if (program != nullptr &&
+        IsThere(entry, "prepared value", index, program->prepared().size())) {
+      entry.object().Give(graphtree::Value(program->prepared()[index]), out);
+    }
+    return entry.Done();
+  });
 }
 
 gt_error gt_launcher_slots_are_free(gt_launcher on) noexcept {
-  LauncherEntry entry("gt_launcher_slots_are_free", on);
-  const ProgramInputs* const program = ProgramIn(entry);
-  if (program != nullptr) program->SlotsAreFree(entry.on());
-  return entry.Done();
+  return OrEnd("gt_launcher_slots_are_free", [&]() -> gt_error {
+    LauncherEntry entry("gt_launcher_slots_are_free", on);
+    const ProgramInputs* const program = ProgramIn(entry);
+    if (program != nullptr) program->SlotsAreFree(entry.on());
+    return entry.Done();
+  });
 }

@@ -55,22 +55,25 @@ class MemoryObject : public Object {
 
 using graphtree::c::Entry;
 using graphtree::c::MemoryObject;
+using graphtree::c::Within;
 
 gt_error gt_memory_new(gt_device device, gt_place place, uint64_t bytes, gt_memory* out) noexcept {
-  Entry entry("gt_memory_new");
-  const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
-  entry.Fail(graphtree::c::CheckEnum("place", place, GT_ON_HOST));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  std::unique_ptr<MemoryObject> memory = graphtree::c::NewObject<MemoryObject>(of->opened());
-  if (memory == nullptr) return entry.Return(Entry::NoHandle());
-  entry.Fail(place == GT_ON_HOST ? memory->MakeOnHost(bytes) : memory->MakeOnDevice(bytes));
-  return entry.ok() ? entry.Give(std::move(memory), out) : entry.Failed();
+  return Within("gt_memory_new", [&](Entry& entry) -> gt_error {
+    const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
+    entry.Fail(graphtree::c::CheckEnum("place", place, GT_ON_HOST));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    std::unique_ptr<MemoryObject> memory = graphtree::c::NewObject<MemoryObject>(of->opened());
+    if (memory == nullptr) return entry.Return(Entry::NoHandle());
+    entry.Fail(place == GT_ON_HOST ? memory->MakeOnHost(bytes) : memory->MakeOnDevice(bytes));
+    return entry.ok() ? entry.Give(std::move(memory), out) : entry.Failed();
+  });
 }
 
 gt_error gt_memory_range(gt_memory memory, gt_range* out) noexcept {
-  Entry entry("gt_memory_range");
-  const auto of = entry.Get<MemoryObject>(memory, "memory");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  *out = {of->range().base, of->range().bytes};
-  return nullptr;
+  return Within("gt_memory_range", [&](Entry& entry) -> gt_error {
+    const auto of = entry.Get<MemoryObject>(memory, "memory");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    *out = {of->range().base, of->range().bytes};
+    return nullptr;
+  });
 }

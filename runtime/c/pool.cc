@@ -53,9 +53,10 @@ CheckpointId CheckpointOf(const gt_checkpoint& checkpoint) {
 // A function of one pool.
 template <typename Do>
 gt_error OnPool(const char* call, gt_pool pool, const Do& act) {
-  Entry entry(call);
-  const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
-  return entry.ok() ? entry.Return(act(of->pool())) : entry.Failed();
+  return Within(call, [&](Entry& entry) -> gt_error {
+    const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
+    return entry.ok() ? entry.Return(act(of->pool())) : entry.Failed();
+  });
 }
 
 }  // namespace
@@ -67,33 +68,36 @@ using graphtree::c::OnPool;
 using graphtree::c::PoolObject;
 using graphtree::c::Ref;
 using graphtree::c::StreamObject;
+using graphtree::c::Within;
 
 gt_error gt_pool_new(gt_device device, const gt_pool_options* options, gt_pool* out) noexcept {
-  Entry entry("gt_pool_new");
-  gt_pool_options read;
-  entry.Read(options, "gt_pool_options", &read);
-  const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
-  const graphtree::PoolOptions made = graphtree::c::OptionsOf(read, &entry);
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  absl::StatusOr<std::unique_ptr<Pool>> pool = Pool::Create(of->device(), made);
-  if (!pool.ok()) return entry.Return(pool.status());
-  return entry.Give(graphtree::c::NewObject<PoolObject>(of->opened(), *std::move(pool)), out);
+  return Within("gt_pool_new", [&](Entry& entry) -> gt_error {
+    gt_pool_options read;
+    entry.Read(options, "gt_pool_options", &read);
+    const auto of = entry.Get<graphtree::c::DeviceObject>(device, "device");
+    const graphtree::PoolOptions made = graphtree::c::OptionsOf(read, &entry);
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    absl::StatusOr<std::unique_ptr<Pool>> pool = Pool::Create(of->device(), made);
+    if (!pool.ok()) return entry.Return(pool.status());
+    return entry.Give(graphtree::c::NewObject<PoolObject>(of->opened(), *std::move(pool)), out);
+  });
 }
 
 gt_error gt_pool_allocate(gt_pool pool, uint64_t bytes, uint64_t alignment, int32_t lasting,
                           gt_stream stream, gt_block* out) noexcept {
-  Entry entry("gt_pool_allocate");
-  const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  const absl::StatusOr<graphtree::Block> block = of->pool().Allocate(
-      bytes, on->stream(),
-      {.alignment = alignment,
-       .region = lasting != 0 ? graphtree::Region::kLasting : graphtree::Region::kStep});
-  if (!block.ok()) return entry.Return(block.status());
-  *out = {uint64_t{block->id.generation} << 32 | block->id.index, block->range.base,
-          block->range.bytes};
-  return nullptr;
+  return Within("gt_pool_allocate", [&](Entry& entry) -> gt_error {
+    const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    const absl::StatusOr<graphtree::Block> block = of->pool().Allocate(
+        bytes, on->stream(),
+        {.alignment = alignment,
+         .region = lasting != 0 ? graphtree::Region::kLasting : graphtree::Region::kStep});
+    if (!block.ok()) return entry.Return(block.status());
+    *out = {uint64_t{block->id.generation} << 32 | block->id.index, block->range.base,
+            block->range.bytes};
+    return nullptr;
+  });
 }
 
 gt_error gt_pool_free(gt_pool pool, uint64_t block) noexcept {
@@ -102,21 +106,23 @@ gt_error gt_pool_free(gt_pool pool, uint64_t block) noexcept {
 }
 
 gt_error gt_pool_use_on(gt_pool pool, uint64_t block, gt_stream stream) noexcept {
-  Entry entry("gt_pool_use_on");
-  const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (!entry.ok()) return entry.Failed();
-  return entry.Return(of->pool().UseOn(graphtree::c::BlockOf(block), on->stream()));
+  return Within("gt_pool_use_on", [&](Entry& entry) -> gt_error {
+    const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    if (!entry.ok()) return entry.Failed();
+    return entry.Return(of->pool().UseOn(graphtree::c::BlockOf(block), on->stream()));
+  });
 }
 
 gt_error gt_pool_take_checkpoint(gt_pool pool, gt_checkpoint* out) noexcept {
-  Entry entry("gt_pool_take_checkpoint");
-  const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  const absl::StatusOr<graphtree::CheckpointId> taken = of->pool().checkpoints().Take();
-  if (!taken.ok()) return entry.Return(taken.status());
-  *out = {{uint64_t{taken->generation} << 32 | taken->index, taken->pool}};
-  return nullptr;
+  return Within("gt_pool_take_checkpoint", [&](Entry& entry) -> gt_error {
+    const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    const absl::StatusOr<graphtree::CheckpointId> taken = of->pool().checkpoints().Take();
+    if (!taken.ok()) return entry.Return(taken.status());
+    *out = {{uint64_t{taken->generation} << 32 | taken->index, taken->pool}};
+    return nullptr;
+  });
 }
 
 gt_error gt_pool_restore(gt_pool pool, gt_checkpoint checkpoint) noexcept {
@@ -163,8 +169,9 @@ gt_error gt_pool_wake(gt_pool pool) noexcept {
 }
 
 gt_error gt_pool_write_snapshot(gt_pool pool, const char* path) noexcept {
-  Entry entry("gt_pool_write_snapshot");
-  const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
-  if (!entry.Has(path, "path") || !entry.ok()) return entry.Failed();
-  return entry.Return(graphtree::WritePoolSnapshot(of->pool(), path));
+  return Within("gt_pool_write_snapshot", [&](Entry& entry) -> gt_error {
+    const Ref<PoolObject> of = entry.Get<PoolObject>(pool, "pool");
+    if (!entry.Has(path, "path") || !entry.ok()) return entry.Failed();
+    return entry.Return(graphtree::WritePoolSnapshot(of->pool(), path));
+  });
 }

@@ -89,10 +89,11 @@ ProgramBody ProgramBodyOf(gt_body body, SharedContext context,
 std::vector<DepId> DepsOf(const gt_program_options& options, Entry* entry) {
   std::vector<DepId> made;
   if (!entry->HasArray(options.dependencies, options.dependency_count, "dependencies")) return made;
+  entry->Own([&] { made.reserve(options.dependency_count); });
   for (size_t i = 0; i < options.dependency_count; ++i) {
     const Ref<DependencyObject> dependency =
         entry->Get<DependencyObject>(options.dependencies[i], "a dependency");
-    if (dependency) made.push_back(dependency->id());
+    if (dependency && entry->ok()) made.push_back(dependency->id());
   }
   return made;
 }

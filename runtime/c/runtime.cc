@@ -18,9 +18,10 @@ namespace {
 // A function of one runtime.
 template <typename Do>
 gt_error OnRuntime(const char* call, gt_runtime runtime, const Do& act) {
-  Entry entry(call);
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  return entry.ok() ? entry.Return(act(of->runtime())) : entry.Failed();
+  return Within(call, [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    return entry.ok() ? entry.Return(act(of->runtime())) : entry.Failed();
+  });
 }
 
 template <typename Declare>
@@ -45,39 +46,47 @@ using graphtree::c::NewObject;
 using graphtree::c::OnRuntime;
 using graphtree::c::Ref;
 using graphtree::c::RuntimeObject;
+using graphtree::c::Within;
 
 gt_error gt_runtime_new(const gt_device* devices, size_t count, const gt_runtime_options* options,
                         gt_runtime* out) noexcept {
-  Entry entry("gt_runtime_new");
-  gt_runtime_options read;
-  entry.Read(options, "gt_runtime_options", &read);
-  // Held from here on, so that `destroy` is called whatever becomes of the runtime.
-  const auto context = std::make_shared<graphtree::c::CallerContext>(read.context, read.destroy);
-  std::vector<graphtree::Device*> over;
-  std::vector<std::shared_ptr<graphtree::c::OpenedDevice>> opened;
-  if (entry.HasArray(devices, count, "devices")) {
-    for (size_t i = 0; i < count; ++i) {
-      const Ref<DeviceObject> device = entry.Get<DeviceObject>(devices[i], "a device");
-      if (!device) return entry.Failed();
-      over.push_back(&device->device());
-      opened.push_back(device->opened());
+  return Within("gt_runtime_new", [&](Entry& entry) -> gt_error {
+    gt_runtime_options read;
+    entry.Read(options, "gt_runtime_options", &read);
+    const auto context = graphtree::c::HoldContext(read.context, read.destroy, &entry);
+    std::vector<graphtree::Device*> over;
+    std::vector<std::shared_ptr<graphtree::c::OpenedDevice>> opened;
+    if (entry.HasArray(devices, count, "devices") && entry.Own([&] { over.reserve(count); }) &&
+        entry.Own([&] { opened.reserve(count); })) {
+      for (size_t i = 0; i < count; ++i) {
+        const Ref<DeviceObject> device = entry.Get<DeviceObject>(devices[i], "a device");
+        if (!device) return entry.Failed();
+        over.push_back(&device->device());
+        opened.push_back(device->opened());
+      }
     }
-  }
-  graphtree::RuntimeOptions made;
-  if (entry.ok()) made = graphtree::c::RuntimeOptionsOf(read, context, &entry);
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  absl::StatusOr<std::unique_ptr<Runtime>> runtime = Runtime::Create(over, made);
-  if (!runtime.ok()) return entry.Return(runtime.status());
-  return entry.Give(NewObject<RuntimeObject>(std::make_shared<graphtree::c::OpenedRuntime>(
-                        std::move(opened), *std::move(runtime))),
-                    out);
+    graphtree::RuntimeOptions made;
+    const auto read_all = [&] { made = graphtree::c::RuntimeOptionsOf(read, context, &entry); };
+    if (entry.ok() && !entry.Own(read_all) && context != nullptr) context->EndNow();
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    absl::StatusOr<std::unique_ptr<Runtime>> runtime = Runtime::Create(over, made);
+    if (!runtime.ok()) return entry.Return(runtime.status());
+    std::shared_ptr<graphtree::c::OpenedRuntime> whole;
+    entry.Own([&] {
+      whole = std::make_shared<graphtree::c::OpenedRuntime>(std::move(opened),
+                                                            *std::move(runtime));
+    });
+    if (!entry.ok()) return entry.Failed();
+    return entry.Give(NewObject<RuntimeObject>(std::move(whole)), out);
+  });
 }
 
 gt_error gt_runtime_set_serving(gt_runtime runtime, const gt_serving_mode* mode) noexcept {
-  Entry entry("gt_runtime_set_serving");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  const graphtree::ServingMode read = graphtree::c::ServingOf(mode, &entry);
-  return entry.ok() ? entry.Return(of->runtime().SetServing(read)) : entry.Failed();
+  return Within("gt_runtime_set_serving", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    const graphtree::ServingMode read = graphtree::c::ServingOf(mode, &entry);
+    return entry.ok() ? entry.Return(of->runtime().SetServing(read)) : entry.Failed();
+  });
 }
 
 gt_error gt_runtime_serving(gt_runtime runtime, gt_serving_mode* out) noexcept {
@@ -96,64 +105,73 @@ gt_error gt_runtime_serving(gt_runtime runtime, gt_serving_mode* out) noexcept {
 
 gt_error gt_runtime_tree(gt_runtime runtime, uint32_t lane, uint32_t device,
                          gt_tree* out) noexcept {
-  Entry entry("gt_runtime_tree");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  graphtree::Tree* const tree = of->runtime().tree(lane, device);
-  if (tree == nullptr) {
-    return entry.Return(absl::NotFoundError(
-        absl::StrCat("no program lies in lane ", lane, " of device ", device)));
-  }
-  auto opened = std::make_shared<graphtree::c::OpenedTree>(of->opened()->devices()[device], *tree,
-                                                           of->opened());
-  gt_tree made = nullptr;
-  const gt_error error =
-      entry.Give(NewObject<graphtree::c::TreeObject>(std::move(opened)), &made);
-  if (error != nullptr) return error;
-  if (!of->opened()->belongings().Add(graphtree::c::HandleOf(made))) {
-    return entry.Return(absl::FailedPreconditionError("the runtime was released meanwhile"));
-  }
-  *out = made;
-  return nullptr;
+  return Within("gt_runtime_tree", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    graphtree::Tree* const tree = of->runtime().tree(lane, device);
+    if (tree == nullptr) {
+      return entry.Return(absl::NotFoundError(
+          absl::StrCat("no program lies in lane ", lane, " of device ", device)));
+    }
+    std::shared_ptr<graphtree::c::OpenedTree> opened;
+    entry.Own([&] {
+      opened = std::make_shared<graphtree::c::OpenedTree>(of->opened()->devices()[device], *tree,
+                                                          of->opened());
+    });
+    if (!entry.ok()) return entry.Failed();
+    gt_tree made = nullptr;
+    const gt_error error =
+        entry.Give(NewObject<graphtree::c::TreeObject>(std::move(opened)), &made);
+    if (error != nullptr) return error;
+    entry.Fail(of->opened()->belongings().Add(graphtree::c::HandleOf(made)));
+    if (!entry.ok()) return entry.Failed();
+    *out = made;
+    return nullptr;
+  });
 }
 
 gt_error gt_dependency_new(gt_runtime runtime, const char* name, gt_dependency* out) noexcept {
-  Entry entry("gt_dependency_new");
-  return graphtree::c::GiveDependency(entry, runtime, name, out,
-                                      [&](Runtime& of) { return of.DeclareDep(name); });
+  return Within("gt_dependency_new", [&](Entry& entry) -> gt_error {
+    return graphtree::c::GiveDependency(entry, runtime, name, out,
+                                        [&](Runtime& of) { return of.DeclareDep(name); });
+  });
 }
 
 gt_error gt_dependency_new_workspace(gt_runtime runtime, const char* name, gt_range memory,
                                      gt_dependency* out) noexcept {
-  Entry entry("gt_dependency_new_workspace");
-  return graphtree::c::GiveDependency(entry, runtime, name, out, [&](Runtime& of) {
-    return of.DeclareWorkspace(name, {memory.address, memory.bytes});
+  return Within("gt_dependency_new_workspace", [&](Entry& entry) -> gt_error {
+    return graphtree::c::GiveDependency(entry, runtime, name, out, [&](Runtime& of) {
+      return of.DeclareWorkspace(name, {memory.address, memory.bytes});
+    });
   });
 }
 
 gt_error gt_dependency_touch(gt_dependency dependency) noexcept {
-  Entry entry("gt_dependency_touch");
-  const auto of = entry.Get<DependencyObject>(dependency, "dependency");
-  return entry.ok() ? entry.Return(of->runtime().Touch(of->id())) : entry.Failed();
+  return Within("gt_dependency_touch", [&](Entry& entry) -> gt_error {
+    const auto of = entry.Get<DependencyObject>(dependency, "dependency");
+    return entry.ok() ? entry.Return(of->runtime().Touch(of->id())) : entry.Failed();
+  });
 }
 
 gt_error gt_dependency_move(gt_dependency dependency, gt_range memory) noexcept {
-  Entry entry("gt_dependency_move");
-  const auto of = entry.Get<DependencyObject>(dependency, "dependency");
-  if (!entry.ok()) return entry.Failed();
-  return entry.Return(of->runtime().MoveWorkspace(of->id(), {memory.address, memory.bytes}));
+  return Within("gt_dependency_move", [&](Entry& entry) -> gt_error {
+    const auto of = entry.Get<DependencyObject>(dependency, "dependency");
+    if (!entry.ok()) return entry.Failed();
+    return entry.Return(of->runtime().MoveWorkspace(of->id(), {memory.address, memory.bytes}));
+  });
 }
 
 gt_error gt_lane_history(gt_runtime runtime, uint32_t lane, uint32_t device, uint64_t* count,
                          uint64_t* digest) noexcept {
-  Entry entry("gt_lane_history");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  entry.Sets(count, "count");
-  if (!entry.Sets(digest, "digest") || !entry.ok()) return entry.Failed();
-  const graphtree::LaunchHistory& history = of->runtime().history(lane, device);
-  *count = history.count();
-  *digest = history.digest();
-  return nullptr;
+  return Within("gt_lane_history", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    entry.Sets(count, "count");
+    if (!entry.Sets(digest, "digest") || !entry.ok()) return entry.Failed();
+    const graphtree::LaunchHistory& history = of->runtime().history(lane, device);
+    *count = history.count();
+    *digest = history.digest();
+    return nullptr;
+  });
 }
 
 gt_error gt_lane_cancel_step(gt_runtime runtime, uint32_t lane, uint32_t device,
@@ -166,27 +184,29 @@ gt_error gt_lane_cancel_step(gt_runtime runtime, uint32_t lane, uint32_t device,
 }
 
 gt_error gt_runtime_epoch(gt_runtime runtime, uint64_t* out) noexcept {
-  Entry entry("gt_runtime_epoch");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  *out = of->runtime().epoch();
-  return nullptr;
+  return Within("gt_runtime_epoch", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    *out = of->runtime().epoch();
+    return nullptr;
+  });
 }
 
 gt_error gt_runtime_uncommitted(gt_runtime runtime, gt_shape* shapes, size_t capacity,
                                 size_t* count) noexcept {
-  Entry entry("gt_runtime_uncommitted");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  entry.HasArray(shapes, capacity, "shapes");
-  if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
-  const std::vector<graphtree::UncommittedShape> found = of->runtime().Uncommitted();
-  *count = found.size();
-  for (size_t i = 0; i < std::min(capacity, found.size()); ++i) {
-    const graphtree::c::Handle program = of->opened()->HandleOfProgram(found[i].program);
-    shapes[i] = {graphtree::c::AsPointer<gt_program>(program), graphtree::c::KeyOf(found[i].key),
-                 GT_FULL, 0};
-  }
-  return nullptr;
+  return Within("gt_runtime_uncommitted", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    entry.HasArray(shapes, capacity, "shapes");
+    if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
+    const std::vector<graphtree::UncommittedShape> found = of->runtime().Uncommitted();
+    *count = found.size();
+    for (size_t i = 0; i < std::min(capacity, found.size()); ++i) {
+      const graphtree::c::Handle program = of->opened()->HandleOfProgram(found[i].program);
+      shapes[i] = {graphtree::c::AsPointer<gt_program>(program), graphtree::c::KeyOf(found[i].key),
+                   GT_FULL, 0};
+    }
+    return nullptr;
+  });
 }
 
 gt_error gt_runtime_commit(gt_runtime runtime, uint64_t epoch) noexcept {
@@ -194,10 +214,11 @@ gt_error gt_runtime_commit(gt_runtime runtime, uint64_t epoch) noexcept {
 }
 
 gt_error gt_runtime_open_door(gt_runtime runtime, const char* path) noexcept {
-  Entry entry("gt_runtime_open_door");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  if (!entry.Has(path, "path") || !entry.ok()) return entry.Failed();
-  return entry.Return(of->runtime().OpenDoor(path));
+  return Within("gt_runtime_open_door", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    if (!entry.Has(path, "path") || !entry.ok()) return entry.Failed();
+    return entry.Return(of->runtime().OpenDoor(path));
+  });
 }
 
 gt_error gt_runtime_close_door(gt_runtime runtime) noexcept {

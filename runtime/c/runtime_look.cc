@@ -62,6 +62,7 @@ bool IsWhy(gt_why why) { return why >= 0 && why < gt_why_count(); }
 using graphtree::c::Entry;
 using graphtree::c::Ref;
 using graphtree::c::RuntimeObject;
+using graphtree::c::Within;
 
 int32_t gt_why_count() noexcept { return static_cast<int32_t>(graphtree::kWhyCount); }
 
@@ -75,23 +76,25 @@ const char* gt_why_sentence(gt_why why) noexcept {
 
 gt_error gt_runtime_describe(gt_runtime runtime, gt_runtime_text what,
                              const gt_describe_options* options, gt_text* out) noexcept {
-  Entry entry("gt_runtime_describe");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  gt_describe_options read;
-  entry.Read(options, "gt_describe_options", &read);
-  entry.Fail(graphtree::c::CheckEnum("text", what, GT_EVERYTHING_JSON));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  graphtree::ExplainOptions made;
-  made.program = std::string(graphtree::c::WordOf(read.program));
-  if (read.steps != 0) made.steps = read.steps;
-  made.trees = read.no_trees == 0;
-  return graphtree::c::GiveText(entry, graphtree::c::Described(of->runtime(), what, made), out);
+  return Within("gt_runtime_describe", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    gt_describe_options read;
+    entry.Read(options, "gt_describe_options", &read);
+    entry.Fail(graphtree::c::CheckEnum("text", what, GT_EVERYTHING_JSON));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    graphtree::ExplainOptions made;
+    made.program = std::string(graphtree::c::WordOf(read.program));
+    if (read.steps != 0) made.steps = read.steps;
+    made.trees = read.no_trees == 0;
+    return graphtree::c::GiveText(entry, graphtree::c::Described(of->runtime(), what, made), out);
+  });
 }
 
 gt_error gt_runtime_look(gt_runtime runtime, gt_runtime_stats* out) noexcept {
-  Entry entry("gt_runtime_look");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  if (!entry.ok()) return entry.Failed();
-  return entry.Return(graphtree::c::WriteFigures(graphtree::c::StatsOf(of->runtime()),
-                                                 "gt_runtime_stats", out));
+  return Within("gt_runtime_look", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    if (!entry.ok()) return entry.Failed();
+    return entry.Return(graphtree::c::WriteFigures(graphtree::c::StatsOf(of->runtime()),
+                                                   "gt_runtime_stats", out));
+  });
 }

@@ -25,10 +25,11 @@ class LoanObject : public RuntimesOwn {
 template <typename Do>
 gt_error OnWord(const char* call, gt_runtime runtime, const char* word, const char* argument,
                 const Do& act) {
-  Entry entry(call);
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  entry.Has(word, argument);
-  return entry.ok() ? entry.Return(act(of->runtime())) : entry.Failed();
+  return Within(call, [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    entry.Has(word, argument);
+    return entry.ok() ? entry.Return(act(of->runtime())) : entry.Failed();
+  });
 }
 
 }  // namespace
@@ -42,24 +43,26 @@ using graphtree::c::OnWord;
 using graphtree::c::Ref;
 using graphtree::c::RuntimeObject;
 using graphtree::c::StreamObject;
+using graphtree::c::Within;
 
 gt_error gt_runtime_add_memory(gt_runtime runtime, const gt_tagged_memory* memory,
                                gt_range* out) noexcept {
-  Entry entry("gt_runtime_add_memory");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  gt_tagged_memory read;
-  entry.Read(memory, "gt_tagged_memory", &read);
-  entry.Fail(graphtree::c::CheckEnum("contents", read.contents, GT_PINNED));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  graphtree::MemoryOptions made = {.tag = std::string(graphtree::c::WordOf(read.tag)),
-                                   .name = std::string(graphtree::c::WordOf(read.name)),
-                                   .bytes = read.bytes,
-                                   .device = read.device};
-  if (read.has_contents != 0) made.contents = static_cast<Contents>(read.contents);
-  const absl::StatusOr<graphtree::AddressRange> range = of->runtime().AddMemory(made);
-  if (!range.ok()) return entry.Return(range.status());
-  *out = {range->base, range->bytes};
-  return nullptr;
+  return Within("gt_runtime_add_memory", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    gt_tagged_memory read;
+    entry.Read(memory, "gt_tagged_memory", &read);
+    entry.Fail(graphtree::c::CheckEnum("contents", read.contents, GT_PINNED));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    graphtree::MemoryOptions made = {.tag = std::string(graphtree::c::WordOf(read.tag)),
+                                     .name = std::string(graphtree::c::WordOf(read.name)),
+                                     .bytes = read.bytes,
+                                     .device = read.device};
+    if (read.has_contents != 0) made.contents = static_cast<Contents>(read.contents);
+    const absl::StatusOr<graphtree::AddressRange> range = of->runtime().AddMemory(made);
+    if (!range.ok()) return entry.Return(range.status());
+    *out = {range->base, range->bytes};
+    return nullptr;
+  });
 }
 
 gt_error gt_runtime_remove_memory(gt_runtime runtime, const char* name) noexcept {
@@ -81,34 +84,37 @@ gt_error gt_runtime_wake(gt_runtime runtime, const char* tag) noexcept {
 
 gt_error gt_runtime_lend(gt_runtime runtime, uint32_t lane, uint32_t device, uint64_t bytes,
                          int32_t until_given_back, gt_stream stream, gt_loan* out) noexcept {
-  Entry entry("gt_runtime_lend");
-  const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  absl::StatusOr<graphtree::Loan> loan = of->runtime().Lend(
-      {.bytes = bytes,
-       .until = until_given_back != 0 ? graphtree::LoanUntil::kGivenBack
-                                      : graphtree::LoanUntil::kNextStep,
-       .lane = lane,
-       .device = device},
-      on->stream());
-  if (!loan.ok()) return entry.Return(loan.status());
-  return graphtree::c::GiveRuntimesOwn(
-      entry, graphtree::c::NewObject<LoanObject>(of->opened(), *std::move(loan)), out);
+  return Within("gt_runtime_lend", [&](Entry& entry) -> gt_error {
+    const Ref<RuntimeObject> of = entry.Get<RuntimeObject>(runtime, "runtime");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    absl::StatusOr<graphtree::Loan> loan = of->runtime().Lend(
+        {.bytes = bytes,
+         .until = until_given_back != 0 ? graphtree::LoanUntil::kGivenBack
+                                        : graphtree::LoanUntil::kNextStep,
+         .lane = lane,
+         .device = device},
+        on->stream());
+    if (!loan.ok()) return entry.Return(loan.status());
+    return graphtree::c::GiveRuntimesOwn(
+        entry, graphtree::c::NewObject<LoanObject>(of->opened(), *std::move(loan)), out);
+  });
 }
 
 gt_error gt_loan_range(gt_loan loan, gt_range* out) noexcept {
-  Entry entry("gt_loan_range");
-  const Ref<LoanObject> of = entry.GetAlone<LoanObject>(loan, "loan");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  const graphtree::AddressRange range = of->loan().range();
-  *out = {range.base, range.bytes};
-  return nullptr;
+  return Within("gt_loan_range", [&](Entry& entry) -> gt_error {
+    const Ref<LoanObject> of = entry.GetAlone<LoanObject>(loan, "loan");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    const graphtree::AddressRange range = of->loan().range();
+    *out = {range.base, range.bytes};
+    return nullptr;
+  });
 }
 
 gt_error gt_loan_use_on(gt_loan loan, gt_stream stream) noexcept {
-  Entry entry("gt_loan_use_on");
-  const Ref<LoanObject> of = entry.GetAlone<LoanObject>(loan, "loan");
-  const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  return entry.ok() ? entry.Return(of->loan().UseOn(on->stream())) : entry.Failed();
+  return Within("gt_loan_use_on", [&](Entry& entry) -> gt_error {
+    const Ref<LoanObject> of = entry.GetAlone<LoanObject>(loan, "loan");
+    const Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    return entry.ok() ? entry.Return(of->loan().UseOn(on->stream())) : entry.Failed();
+  });
 }

@@ -186,9 +186,8 @@ gt_error GiveRuntimesOwn(Entry& entry, std::unique_ptr<T> object, Pointer* out) 
   if (handle == 0) return entry.Return(Entry::NoHandle());
   // Nobody has the handle yet, so the object is there.
   made->SetHandle(handle);
-  if (!opened->belongings().Add(handle)) {
-    return entry.Return(absl::FailedPreconditionError("the runtime was released meanwhile"));
-  }
+  entry.Fail(opened->belongings().Add(handle));
+  if (!entry.ok()) return entry.Failed();
   *out = AsPointer<Pointer>(handle);
   return nullptr;
 }

@@ -73,11 +73,12 @@ gt_error Begin(Entry& entry, Ref<ProgramObject> program, Ref<StreamObject> strea
 // A function of one step, which is of one thread.
 template <typename Do>
 gt_error OnStep(const char* call, gt_step step, const Do& act) {
-  Entry entry(call);
-  const Ref<StepObject> of = entry.GetAlone<StepObject>(step, "step");
-  if (!entry.ok()) return entry.Failed();
-  entry.InFunction(of->program().name());
-  return entry.Return(act(*of, entry));
+  return Within(call, [&](Entry& entry) -> gt_error {
+    const Ref<StepObject> of = entry.GetAlone<StepObject>(step, "step");
+    if (!entry.ok()) return entry.Failed();
+    entry.InFunction(of->program().name());
+    return entry.Return(act(*of, entry));
+  });
 }
 
 absl::Status NotLast() {
@@ -105,20 +106,22 @@ using graphtree::c::ProgramObject;
 using graphtree::c::Ref;
 using graphtree::c::StepObject;
 using graphtree::c::StreamObject;
+using graphtree::c::Within;
 
 gt_error gt_step_begin(gt_program program, const gt_key* key, gt_stream stream,
                        const gt_step_options* options, gt_step* out) noexcept {
-  Entry entry("gt_step_begin");
-  Ref<ProgramObject> of = entry.Get<ProgramObject>(program, "program");
-  Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
-  gt_step_options read;
-  entry.Read(options, "gt_step_options", &read);
-  entry.Fail(graphtree::c::CheckModes(read.forbidden));
-  if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  const graphtree::Key asked = graphtree::c::KeyOf(*key);
-  return graphtree::c::Begin(entry, std::move(of), std::move(on), asked,
-                             graphtree::c::OptionsOf(read), out);
+  return Within("gt_step_begin", [&](Entry& entry) -> gt_error {
+    Ref<ProgramObject> of = entry.Get<ProgramObject>(program, "program");
+    Ref<StreamObject> on = entry.Get<StreamObject>(stream, "stream");
+    gt_step_options read;
+    entry.Read(options, "gt_step_options", &read);
+    entry.Fail(graphtree::c::CheckModes(read.forbidden));
+    if (entry.Has(key, "key")) entry.Fail(graphtree::c::CheckKey(*key));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    const graphtree::Key asked = graphtree::c::KeyOf(*key);
+    return graphtree::c::Begin(entry, std::move(of), std::move(on), asked,
+                               graphtree::c::OptionsOf(read), out);
+  });
 }
 
 gt_error gt_step_stage(gt_step step, uint32_t slot, const gt_rows* rows) noexcept {
@@ -182,9 +185,10 @@ gt_error gt_step_look(gt_step step, gt_choice* out) noexcept {
 }
 
 gt_error gt_step_describe(gt_step step, gt_text* out) noexcept {
-  Entry entry("gt_step_describe");
-  const Ref<StepObject> of = entry.Get<StepObject>(step, "step");
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  if (!of->is_last()) return entry.Return(graphtree::c::NotLast());
-  return graphtree::c::GiveText(entry, of->step().Describe(), out);
+  return Within("gt_step_describe", [&](Entry& entry) -> gt_error {
+    const Ref<StepObject> of = entry.Get<StepObject>(step, "step");
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    if (!of->is_last()) return entry.Return(graphtree::c::NotLast());
+    return graphtree::c::GiveText(entry, of->step().Describe(), out);
+  });
 }

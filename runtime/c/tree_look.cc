@@ -73,6 +73,7 @@ using graphtree::c::FunctionObject;
 using graphtree::c::GiveText;
 using graphtree::c::Ref;
 using graphtree::c::TreeObject;
+using graphtree::c::Within;
 
 int32_t gt_reason_count() noexcept { return static_cast<int32_t>(graphtree::kReasonCount); }
 
@@ -87,133 +88,145 @@ const char* gt_reason_sentence(gt_reason reason) noexcept {
 }
 
 gt_error gt_tree_last_call(gt_tree tree, gt_route* route, gt_reason* reason) noexcept {
-  Entry entry("gt_tree_last_call");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  entry.Sets(route, "route");
-  if (!entry.Sets(reason, "reason") || !entry.ok()) return entry.Failed();
-  const graphtree::LastCall last = of->tree().last_call();
-  *route = static_cast<gt_route>(last.route);
-  *reason = last.reason.has_value() ? static_cast<gt_reason>(*last.reason) : GT_NO_REASON;
-  return nullptr;
+  return Within("gt_tree_last_call", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    entry.Sets(route, "route");
+    if (!entry.Sets(reason, "reason") || !entry.ok()) return entry.Failed();
+    const graphtree::LastCall last = of->tree().last_call();
+    *route = static_cast<gt_route>(last.route);
+    *reason = last.reason.has_value() ? static_cast<gt_reason>(*last.reason) : GT_NO_REASON;
+    return nullptr;
+  });
 }
 
 gt_error gt_tree_look(gt_tree tree, gt_tree_stats* out) noexcept {
-  Entry entry("gt_tree_look");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  if (!entry.ok()) return entry.Failed();
-  return entry.Return(graphtree::c::WriteFigures(graphtree::c::StatsOf(of->tree().stats()),
-                                                 "gt_tree_stats", out));
+  return Within("gt_tree_look", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    if (!entry.ok()) return entry.Failed();
+    return entry.Return(graphtree::c::WriteFigures(graphtree::c::StatsOf(of->tree().stats()),
+                                                   "gt_tree_stats", out));
+  });
 }
 
 gt_error gt_function_look(gt_function function, gt_function_stats* out) noexcept {
-  Entry entry("gt_function_look");
-  const Ref<FunctionObject> of = entry.Get<FunctionObject>(function, "function");
-  if (!entry.ok()) return entry.Failed();
-  gt_function_stats found = GT_INIT(gt_function_stats);
-  for (const graphtree::FunctionStats& row : of->tree().function_stats()) {
-    if (row.id == of->id()) found = graphtree::c::StatsOf(row);
-  }
-  return entry.Return(graphtree::c::WriteFigures(found, "gt_function_stats", out));
+  return Within("gt_function_look", [&](Entry& entry) -> gt_error {
+    const Ref<FunctionObject> of = entry.Get<FunctionObject>(function, "function");
+    if (!entry.ok()) return entry.Failed();
+    gt_function_stats found = GT_INIT(gt_function_stats);
+    for (const graphtree::FunctionStats& row : of->tree().function_stats()) {
+      if (row.id == of->id()) found = graphtree::c::StatsOf(row);
+    }
+    return entry.Return(graphtree::c::WriteFigures(found, "gt_function_stats", out));
+  });
 }
 
 gt_error gt_tree_describe(gt_tree tree, gt_tree_text what, gt_text* out) noexcept {
-  Entry entry("gt_tree_describe");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  entry.Fail(graphtree::c::CheckEnum("text", what, GT_STATE));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  return GiveText(entry, graphtree::c::Described(of->tree(), what), out);
+  return Within("gt_tree_describe", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    entry.Fail(graphtree::c::CheckEnum("text", what, GT_STATE));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    return GiveText(entry, graphtree::c::Described(of->tree(), what), out);
+  });
 }
 
 gt_error gt_function_recordings(gt_function function, uint64_t* recordings, size_t capacity,
                                 size_t* count) noexcept {
-  Entry entry("gt_function_recordings");
-  const Ref<FunctionObject> of = entry.Get<FunctionObject>(function, "function");
-  entry.HasArray(recordings, capacity, "recordings");
-  if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
-  const std::vector<uint64_t> found = of->tree().RecordingsOf(of->id());
-  *count = found.size();
-  std::copy_n(found.begin(), std::min(capacity, found.size()), recordings);
-  return nullptr;
+  return Within("gt_function_recordings", [&](Entry& entry) -> gt_error {
+    const Ref<FunctionObject> of = entry.Get<FunctionObject>(function, "function");
+    entry.HasArray(recordings, capacity, "recordings");
+    if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
+    const std::vector<uint64_t> found = of->tree().RecordingsOf(of->id());
+    *count = found.size();
+    std::copy_n(found.begin(), std::min(capacity, found.size()), recordings);
+    return nullptr;
+  });
 }
 
 gt_error gt_recording_describe(gt_tree tree, uint64_t recording, gt_ops_text form,
                                gt_text* out) noexcept {
-  Entry entry("gt_recording_describe");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  entry.Fail(graphtree::c::CheckEnum("form", form, GT_OPS_GRAPHVIZ));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  const absl::StatusOr<std::vector<graphtree::Op>> ops = of->tree().OpsOf(recording);
-  if (!ops.ok()) return entry.Return(ops.status());
-  const std::string name = absl::StrCat("#", recording);
-  return GiveText(entry,
-                  form == GT_OPS_JSON ? graphtree::OpsAsJson(name, *ops)
-                                      : graphtree::OpsAsGraphviz(name, *ops),
-                  out);
+  return Within("gt_recording_describe", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    entry.Fail(graphtree::c::CheckEnum("form", form, GT_OPS_GRAPHVIZ));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    const absl::StatusOr<std::vector<graphtree::Op>> ops = of->tree().OpsOf(recording);
+    if (!ops.ok()) return entry.Return(ops.status());
+    const std::string name = absl::StrCat("#", recording);
+    return GiveText(entry,
+                    form == GT_OPS_JSON ? graphtree::OpsAsJson(name, *ops)
+                                        : graphtree::OpsAsGraphviz(name, *ops),
+                    out);
+  });
 }
 
 gt_error gt_recording_pointers(gt_tree tree, uint64_t recording, gt_range range,
                                gt_pointer* pointers, size_t capacity, size_t* count,
                                uint64_t* hidden_ops) noexcept {
-  Entry entry("gt_recording_pointers");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  entry.HasArray(pointers, capacity, "pointers");
-  if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
-  const absl::StatusOr<graphtree::CapturedPointers> found =
-      of->tree().PointersOf(recording, {range.address, range.bytes});
-  if (!found.ok()) return entry.Return(found.status());
-  *count = graphtree::c::CopyPointers(*found, pointers, capacity);
-  if (hidden_ops != nullptr) *hidden_ops = found->hidden_ops;
-  return nullptr;
+  return Within("gt_recording_pointers", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    entry.HasArray(pointers, capacity, "pointers");
+    if (!entry.Sets(count, "count") || !entry.ok()) return entry.Failed();
+    const absl::StatusOr<graphtree::CapturedPointers> found =
+        of->tree().PointersOf(recording, {range.address, range.bytes});
+    if (!found.ok()) return entry.Return(found.status());
+    *count = graphtree::c::CopyPointers(*found, pointers, capacity);
+    if (hidden_ops != nullptr) *hidden_ops = found->hidden_ops;
+    return nullptr;
+  });
 }
 
 gt_error gt_tree_write_snapshot(gt_tree tree, const char* path) noexcept {
-  Entry entry("gt_tree_write_snapshot");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  if (!entry.Has(path, "path") || !entry.ok()) return entry.Failed();
-  return entry.Return(graphtree::WriteTreeSnapshot(of->tree(), path));
+  return Within("gt_tree_write_snapshot", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    if (!entry.Has(path, "path") || !entry.ok()) return entry.Failed();
+    return entry.Return(graphtree::WriteTreeSnapshot(of->tree(), path));
+  });
 }
 
 gt_error gt_tree_who(gt_tree tree, int32_t* this_thread, int32_t* others) noexcept {
-  Entry entry("gt_tree_who");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  if (!entry.ok()) return entry.Failed();
-  if (this_thread != nullptr) *this_thread = of->tree().IsInside() ? 1 : 0;
-  if (others != nullptr) *others = of->tree().IsOthers() ? 1 : 0;
-  return nullptr;
+  return Within("gt_tree_who", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    if (!entry.ok()) return entry.Failed();
+    if (this_thread != nullptr) *this_thread = of->tree().IsInside() ? 1 : 0;
+    if (others != nullptr) *others = of->tree().IsOthers() ? 1 : 0;
+    return nullptr;
+  });
 }
 
 gt_error gt_tree_made(gt_tree tree, const gt_value* tensor, int32_t* out) noexcept {
-  Entry entry("gt_tree_made");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  graphtree::Tensor made;
-  if (!entry.Sets(out, "out") || !entry.ok() ||
-      !graphtree::c::CopyTensor(tensor, "tensor", &entry, &made)) {
-    return entry.Failed();
-  }
-  *out = of->tree().Made(made) ? 1 : 0;
-  return nullptr;
+  return Within("gt_tree_made", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    graphtree::Tensor made;
+    if (!entry.Sets(out, "out") || !entry.ok() ||
+        !graphtree::c::CopyTensor(tensor, "tensor", &entry, &made)) {
+      return entry.Failed();
+    }
+    *out = of->tree().Made(made) ? 1 : 0;
+    return nullptr;
+  });
 }
 
 gt_error gt_tree_may_read(gt_tree tree, const gt_value* tensor) noexcept {
-  Entry entry("gt_tree_may_read");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  graphtree::Tensor read;
-  if (!entry.ok() || !graphtree::c::CopyTensor(tensor, "tensor", &entry, &read)) {
-    return entry.Failed();
-  }
-  return entry.Return(of->tree().MayRead(read));
+  return Within("gt_tree_may_read", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    graphtree::Tensor read;
+    if (!entry.ok() || !graphtree::c::CopyTensor(tensor, "tensor", &entry, &read)) {
+      return entry.Failed();
+    }
+    return entry.Return(of->tree().MayRead(read));
+  });
 }
 
 gt_error gt_tree_observe(gt_tree tree, void (*saw)(void* context, const gt_graph_event* event),
                          void* context, void (*destroy)(void* context),
                          gt_observer* out) noexcept {
-  Entry entry("gt_tree_observe");
-  graphtree::c::CallerContext held(context, destroy);
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  if (saw == nullptr) entry.Fail(absl::InvalidArgumentError("gt_tree_observe: saw is null"));
-  if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-  return graphtree::c::GiveTreesOwn(
-      entry,
-      graphtree::c::NewObject<graphtree::c::ObserverObject>(of->opened(), saw, std::move(held)),
-      out);
+  return Within("gt_tree_observe", [&](Entry& entry) -> gt_error {
+    graphtree::c::CallerContext held(context, destroy);
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    if (saw == nullptr) entry.Fail(absl::InvalidArgumentError("gt_tree_observe: saw is null"));
+    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
+    return graphtree::c::GiveTreesOwn(
+        entry,
+        graphtree::c::NewObject<graphtree::c::ObserverObject>(of->opened(), saw, std::move(held)),
+        out);
+  });
 }

@@ -31,9 +31,10 @@ absl::Status Park(Pool& pool, gt_contents contents) {
 // A function of one tree.
 template <typename Do>
 gt_error OnTree(const char* call, gt_tree tree, const Do& act) {
-  Entry entry(call);
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  return entry.ok() ? entry.Return(act(of->tree())) : entry.Failed();
+  return Within(call, [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    return entry.ok() ? entry.Return(act(of->tree())) : entry.Failed();
+  });
 }
 
 }  // namespace
@@ -43,34 +44,43 @@ using graphtree::Pool;
 using graphtree::Tree;
 using graphtree::c::Entry;
 using graphtree::c::OnTree;
+using graphtree::c::OrEnd;
 using graphtree::c::Ref;
 using graphtree::c::SharedBytesObject;
 using graphtree::c::TreeObject;
+using graphtree::c::Within;
 
 gt_error gt_budget_new(uint64_t nodes, uint64_t executables, uint64_t executable_bytes,
                        gt_budget* out) noexcept {
-  Entry entry("gt_budget_new");
-  if (!entry.Sets(out, "out")) return entry.Failed();
-  return entry.Give(graphtree::c::NewObject<graphtree::c::BudgetObject>(
-                        graphtree::Share{nodes, executables, executable_bytes}),
-                    out);
+  return Within("gt_budget_new", [&](Entry& entry) -> gt_error {
+    if (!entry.Sets(out, "out")) return entry.Failed();
+    std::shared_ptr<graphtree::SharedBudget> made;
+    entry.Own([&] {
+      made = std::make_shared<graphtree::SharedBudget>(
+          graphtree::Share{nodes, executables, executable_bytes});
+    });
+    if (!entry.ok()) return entry.Failed();
+    return entry.Give(graphtree::c::NewObject<graphtree::c::BudgetObject>(std::move(made)), out);
+  });
 }
 
 gt_error gt_shared_bytes_new(uint64_t limit, gt_shared_bytes* out) noexcept {
-  Entry entry("gt_shared_bytes_new");
-  if (!entry.Sets(out, "out")) return entry.Failed();
-  return entry.Give(graphtree::c::NewObject<SharedBytesObject>(limit), out);
+  return Within("gt_shared_bytes_new", [&](Entry& entry) -> gt_error {
+    if (!entry.Sets(out, "out")) return entry.Failed();
+    return entry.Give(graphtree::c::NewObject<SharedBytesObject>(limit), out);
+  });
 }
 
 gt_error gt_shared_bytes_look(gt_shared_bytes shared, uint64_t* limit, uint64_t* taken) noexcept {
-  Entry entry("gt_shared_bytes_look");
-  const Ref<SharedBytesObject> of = entry.Get<SharedBytesObject>(shared, "shared");
-  if (!entry.Sets(limit, "limit") || !entry.Sets(taken, "taken") || !entry.ok()) {
-    return entry.Failed();
-  }
-  *limit = of->bytes()->limit();
-  *taken = of->bytes()->taken();
-  return nullptr;
+  return Within("gt_shared_bytes_look", [&](Entry& entry) -> gt_error {
+    const Ref<SharedBytesObject> of = entry.Get<SharedBytesObject>(shared, "shared");
+    if (!entry.Sets(limit, "limit") || !entry.Sets(taken, "taken") || !entry.ok()) {
+      return entry.Failed();
+    }
+    *limit = of->bytes()->limit();
+    *taken = of->bytes()->taken();
+    return nullptr;
+  });
 }
 
 gt_error gt_tree_give_up(gt_tree tree, uint64_t nodes, uint64_t executables,
@@ -92,11 +102,12 @@ gt_error gt_tree_give_memory(gt_tree tree, uint64_t bytes, const char* for_whom,
 }
 
 gt_error gt_function_end_pause(gt_function function) noexcept {
-  Entry entry("gt_function_end_pause");
-  const auto of = entry.Get<graphtree::c::FunctionObject>(function, "function");
-  if (!entry.ok()) return entry.Failed();
-  of->tree().EndPause(of->id());
-  return nullptr;
+  return Within("gt_function_end_pause", [&](Entry& entry) -> gt_error {
+    const auto of = entry.Get<graphtree::c::FunctionObject>(function, "function");
+    if (!entry.ok()) return entry.Failed();
+    of->tree().EndPause(of->id());
+    return nullptr;
+  });
 }
 
 gt_error gt_tree_park(gt_tree tree, gt_contents contents) noexcept {
@@ -139,14 +150,15 @@ gt_error gt_tree_set_limit(gt_tree tree, uint64_t bytes) noexcept {
 
 gt_error gt_foreign_allocate(gt_tree tree, uint64_t bytes, void* native,
                              uint64_t* address) noexcept {
-  Entry entry("gt_foreign_allocate");
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  if (!entry.Sets(address, "address") || !entry.ok()) return entry.Failed();
-  const absl::StatusOr<graphtree::Address> block =
-      of->tree().foreign_allocator().Allocate(bytes, native);
-  if (!block.ok()) return entry.Return(block.status());
-  *address = *block;
-  return nullptr;
+  return Within("gt_foreign_allocate", [&](Entry& entry) -> gt_error {
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    if (!entry.Sets(address, "address") || !entry.ok()) return entry.Failed();
+    const absl::StatusOr<graphtree::Address> block =
+        of->tree().foreign_allocator().Allocate(bytes, native);
+    if (!block.ok()) return entry.Return(block.status());
+    *address = *block;
+    return nullptr;
+  });
 }
 
 gt_error gt_foreign_give_back(gt_tree tree, uint64_t address, void* native) noexcept {
@@ -162,25 +174,32 @@ gt_error gt_foreign_use_on(gt_tree tree, uint64_t address, void* native) noexcep
 }
 
 gt_error gt_foreign_install(int32_t device, gt_tree tree) noexcept {
-  Entry entry("gt_foreign_install");
-  if (tree == nullptr) {
-    return entry.Return(graphtree::ForeignAllocator::Install(device, nullptr));
-  }
-  const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-  if (!entry.ok()) return entry.Failed();
-  of->NoteInstalled(device);
-  return entry.Return(
-      graphtree::ForeignAllocator::Install(device, &of->tree().foreign_allocator()));
+  return Within("gt_foreign_install", [&](Entry& entry) -> gt_error {
+    if (tree == nullptr) {
+      return entry.Return(graphtree::ForeignAllocator::Install(device, nullptr));
+    }
+    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
+    if (!entry.ok()) return entry.Failed();
+    of->NoteInstalled(device);
+    return entry.Return(
+        graphtree::ForeignAllocator::Install(device, &of->tree().foreign_allocator()));
+  });
 }
 
 void* gt_foreign_malloc(int64_t bytes, int device, void* native) noexcept {
-  return graphtree_foreign_malloc(bytes, device, native);
+  return OrEnd("gt_foreign_malloc", [&] {
+    return graphtree_foreign_malloc(bytes, device, native);
+  });
 }
 
 void gt_foreign_free(void* address, int64_t bytes, int device, void* native) noexcept {
-  graphtree_foreign_free(address, bytes, device, native);
+  graphtree::c::ActOrEnd("gt_foreign_free", [&] {
+    graphtree_foreign_free(address, bytes, device, native);
+  });
 }
 
 void gt_foreign_record_stream(void* address, int device, void* native) noexcept {
-  graphtree_foreign_record_stream(address, device, native);
+  graphtree::c::ActOrEnd("gt_foreign_record_stream", [&] {
+    graphtree_foreign_record_stream(address, device, native);
+  });
 }

@@ -7,16 +7,18 @@
 
 namespace graphtree::c {
 
-bool Belongings::Add(Handle handle) {
+absl::Status Belongings::Add(Handle handle) {
+  absl::Status status;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (!is_over_) {
-      handles_.insert(handle);
-      return true;
+    if (is_over_) {
+      status = absl::FailedPreconditionError("what it belongs to was released meanwhile");
+    } else if (!TryOwn([&] { handles_.insert(handle); })) {
+      status = Entry::NoHandle();
     }
   }
-  EndHandle(handle);
-  return false;
+  if (!status.ok()) EndHandle(handle);
+  return status;
 }
 
 void Belongings::Forget(Handle handle) {
@@ -38,14 +40,17 @@ void Belongings::EndAll() {
 absl::Status HandOut(CallScratch* scratch, const CallOutputs& out) {
   Values& outputs = scratch->outputs;
   const size_t given = std::min(outputs.size(), out.capacity);
-  if (scratch->known.size() < given) scratch->known.resize(given);
   absl::Status status;
-  for (size_t i = 0; i < given; ++i) {
+  if (scratch->known.size() < given && !TryOwn([&] { scratch->known.resize(given); })) {
+    status = Entry::NoHandle();
+  }
+  for (size_t i = 0; i < given && !status.ok(); ++i) out.values[i] = gt_value{};
+  for (size_t i = 0; i < given && scratch->known.size() >= given; ++i) {
     CallScratch::Output& known = scratch->known[i];
     status.Update(GiveValue(std::move(outputs[i]), &known.layout, &known.home, &out.values[i]));
   }
   for (size_t i = given; i < out.capacity; ++i) out.values[i] = gt_value{};
-  if (out.count != nullptr) *out.count = outputs.size();
+  if (out.count != nullptr) *out.count = status.ok() ? outputs.size() : 0;
   outputs.clear();
   return status;
 }

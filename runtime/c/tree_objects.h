@@ -33,8 +33,8 @@ namespace graphtree::c {
 // Handles that end when what they belong to is released. Threads: any.
 class Belongings {
  public:
-  // False, and the handle is ended, if its owner was released meanwhile.
-  bool Add(Handle handle);
+  // An error, and the handle is ended, if its owner was released meanwhile, or there is no memory.
+  absl::Status Add(Handle handle);
   void Forget(Handle handle);
   void EndAll();
 
@@ -111,6 +111,17 @@ struct CallScratch {
     HandleTable::Slot* home = nullptr;
   };
 
+  // For so many inputs. False, and nothing has changed, without memory.
+  bool MakeRoom(size_t count) {
+    if (layouts.size() < count || taken.size() < count) {
+      if (!TryOwn([&] { layouts.resize(count); }) || !TryOwn([&] { taken.resize(count); })) {
+        return false;
+      }
+    }
+    if (inputs.size() == count) return true;
+    return TryOwn([&] { inputs.resize(count); });
+  }
+
   Values inputs;
   Values outputs;
   std::vector<KnownLayout> layouts;       // of the inputs, as they came last
@@ -169,7 +180,8 @@ class WorkspaceObject : public TreesOwn {
 class GeneratorObject : public Object {
  public:
   static constexpr Kind kKind = c::kGenerator;
-  explicit GeneratorObject(uint64_t seed) : generator_(std::make_shared<Generator>(seed)) {}
+  explicit GeneratorObject(std::shared_ptr<Generator> generator)
+      : generator_(std::move(generator)) {}
   const std::shared_ptr<Generator>& generator() const { return generator_; }
 
  private:
@@ -179,7 +191,7 @@ class GeneratorObject : public Object {
 class BudgetObject : public Object {
  public:
   static constexpr Kind kKind = c::kBudget;
-  explicit BudgetObject(const Share& limits) : budget_(std::make_shared<SharedBudget>(limits)) {}
+  explicit BudgetObject(std::shared_ptr<SharedBudget> budget) : budget_(std::move(budget)) {}
   const std::shared_ptr<SharedBudget>& budget() const { return budget_; }
 
  private:
@@ -195,9 +207,8 @@ gt_error GiveTreesOwn(Entry& entry, std::unique_ptr<T> object, Pointer* out) {
   if (handle == 0) return entry.Return(Entry::NoHandle());
   // Nobody has the handle yet, so the object is there.
   made->SetHandle(handle);
-  if (!opened->belongings().Add(handle)) {
-    return entry.Return(absl::FailedPreconditionError("the tree was released meanwhile"));
-  }
+  entry.Fail(opened->belongings().Add(handle));
+  if (!entry.ok()) return entry.Failed();
   *out = AsPointer<Pointer>(handle);
   return nullptr;
 }

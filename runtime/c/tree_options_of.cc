@@ -22,17 +22,24 @@ void SetUnlessZero(int64_t from, uint64_t* into) {
 
 std::vector<uint32_t> NumbersOf(const uint32_t* numbers, size_t count, const char* name,
                                 Entry* entry) {
-  if (!entry->HasArray(numbers, count, name)) return {};
-  return std::vector<uint32_t>(numbers, numbers + count);
+  std::vector<uint32_t> made;
+  if (!entry->HasArray(numbers, count, name)) return made;
+  entry->Own([&] { made.assign(numbers, numbers + count); });
+  return made;
 }
 
 // What a warning calls must be whole: the context goes with the last copy of it.
-void SetWarn(const gt_tree_options& options, TreeOptions* into) {
-  const auto context = std::make_shared<CallerContext>(options.context, options.destroy);
-  if (options.warn == nullptr) return;
-  into->warn = [warn = options.warn, context](const std::string& text) {
-    warn(context->get(), text.c_str());
+void SetWarn(const gt_tree_options& options, TreeOptions* into, Entry* entry) {
+  const auto context = HoldContext(options.context, options.destroy, entry);
+  if (options.warn == nullptr || context == nullptr) return;
+  const auto set = [&] {
+    into->warn = [warn = options.warn, context](const std::string& text) {
+      warn(context->get(), text.c_str());
+    };
   };
+  if (TryOwn(set)) return;
+  context->EndNow();
+  entry->Fail(Entry::NoHandle());
 }
 
 void SetBudget(const gt_tree_options& options, TreeBudget* into) {
@@ -56,7 +63,7 @@ void SetSizes(const gt_function_options& options, FunctionOptions* into, Entry* 
   }
   for (size_t i = 0; i < options.recorded_size_count; ++i) {
     const int64_t* const row = options.recorded_sizes + i * length;
-    into->recorded_sizes.emplace_back(row, row + length);
+    entry->Own([&] { into->recorded_sizes.emplace_back(row, row + length); });
   }
 }
 
@@ -66,7 +73,7 @@ TreeOptions TreeOptionsOf(const gt_tree_options* options, Entry* entry) {
   TreeOptions made;
   gt_tree_options read;
   entry->Read(options, "gt_tree_options", &read);
-  SetWarn(read, &made);  // so that `destroy` is called whatever is wrong with the rest
+  SetWarn(read, &made, entry);  // so that `destroy` is called whatever is wrong with the rest
   if (!entry->ok()) return made;
   made.pool_bytes = read.pool_bytes;
   made.initial_bytes = read.initial_bytes;
@@ -105,12 +112,14 @@ FunctionOptions FunctionOptionsOf(const gt_function_options* options, Entry* ent
   if (entry->HasArray(read.alignments, read.alignment_count, "alignments")) {
     for (size_t i = 0; i < read.alignment_count; ++i) {
       entry->Fail(CheckReserved("gt_alignment", read.alignments[i].reserved));
-      made.alignments.push_back({read.alignments[i].input, read.alignments[i].bytes});
+      entry->Own([&] {
+        made.alignments.push_back({read.alignments[i].input, read.alignments[i].bytes});
+      });
     }
   }
   if (entry->HasArray(read.input_names, read.input_name_count, "input_names")) {
     for (size_t i = 0; i < read.input_name_count; ++i) {
-      made.input_names.push_back(std::string(WordOf(read.input_names[i])));
+      entry->Own([&] { made.input_names.push_back(std::string(WordOf(read.input_names[i]))); });
     }
   }
   SetSizes(read, &made, entry);

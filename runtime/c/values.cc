@@ -1,6 +1,7 @@
 // Turns values of one side into those of the other.
 #include "runtime/c/values.h"
 
+#include <cstddef>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -99,8 +100,11 @@ struct LayoutHandles {
   std::mutex mutex;
   absl::flat_hash_map<const Layout*, Handle> handles;  // guarded by mutex
 };
+// In memory of its own, as nothing may be taken from the heap where a static is made: without
+// memory it would be under construction for ever.
 LayoutHandles& AllLayouts() {
-  static LayoutHandles* const all = new LayoutHandles;
+  alignas(LayoutHandles) static std::byte memory[sizeof(LayoutHandles)];
+  static LayoutHandles* const all = new (memory) LayoutHandles;
   return *all;
 }
 
@@ -112,6 +116,7 @@ gt_layout HandleOfLayout(const Layout* layout) {
   if (const auto found = all.handles.find(layout); found != all.handles.end()) {
     return AsPointer<gt_layout>(found->second);
   }
+  if (!TryOwn([&] { all.handles.reserve(all.handles.size() + 1); })) return nullptr;
   HandleTable::Slot* const slot = Table().NewSlot();
   if (slot == nullptr) return nullptr;
   slot->payload[0] = static_cast<uint64_t>(reinterpret_cast<uintptr_t>(layout));

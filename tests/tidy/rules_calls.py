@@ -21,9 +21,10 @@ def _tests(file):
     return file.is_cpp and file.is_check
 
 
-# Where exceptions of other people's code end, and the test of it.
+# Where exceptions of other people's code end, and the test of it; and those of allocations.
 _WITH_EXCEPTIONS = ("device/base/guarded_call.cc", "runtime/c/cpp_throws_test.cc",
-                    "runtime/c/graphtree.hpp", "tests/outsider/throws.cc",
+                    "runtime/c/graphtree.hpp", "runtime/c/own_memory.cc",
+                    "runtime/c/own_memory_test.cc", "tests/outsider/throws.cc",
                     "tests/runtime/throws.cc", "tests/tree/throws.cc")
 
 
@@ -87,6 +88,8 @@ _ALLOWED = {
     ("delete", "runtime/c/graphtree.hpp"): "the C interface owned it, and ends it by this",
     ("print", "runtime/c/graphtree.hpp"): "a Result without a value says so before it ends",
     ("exit", "runtime/c/graphtree.hpp"): "a Result without a value, as std::expected's",
+    ("exit", "runtime/c/own_memory.cc"): "the host has no memory left, and nobody to throw to",
+    ("delete", "runtime/c/own_memory_test.cc"): "it replaces operator delete beside new",
     ("delete", "runtime/c/heap_test.cc"): "it replaces operator delete to count",
     ("delete", "tests/bare/node_bytes_bench.cc"): "it replaces operator delete to count",
     ("delete", "tests/tree/hit_cost.cc"): "it replaces operator delete to count",
