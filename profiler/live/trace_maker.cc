@@ -30,6 +30,13 @@ SpanKind KindOf(Phase phase) {
   return SpanKind::kOther;
 }
 
+// Launches begin with the names that PyTorch's traces have for them, on every device: by these,
+// readers of traces know a launch.
+const char* CallOf(OpKind kind) {
+  if (kind == OpKind::kCopy) return "cudaMemcpyAsync";
+  return kind == OpKind::kFill ? "cudaMemsetAsync" : "cuLaunchKernel";
+}
+
 std::string NameWith(absl::string_view what, absl::string_view function, bool ok) {
   return absl::StrCat(what, function.empty() ? "" : " ", function, ok ? "" : " (failed)");
 }
@@ -84,7 +91,7 @@ void TraceMaker::TakeLaunch(const HostEvent& event) {
   const absl::string_view function =
       event.graph == nullptr ? event.function.view() : absl::string_view(event.graph->function);
   trace::HostSpan span =
-      SpanOf(event, SpanKind::kLaunch, NameWith("launch", function, event.ok));
+      SpanOf(event, SpanKind::kLaunch, NameWith("cudaGraphLaunch", function, event.ok));
   span.correlation = event.launch;
   span.is_graph = true;
   span.stream = StreamNumber(event.stream);
@@ -102,7 +109,7 @@ void TraceMaker::TakeLaunch(const HostEvent& event) {
 void TraceMaker::TakeOp(const HostEvent& event) {
   ++launches_;
   trace::HostSpan span =
-      SpanOf(event, SpanKind::kLaunch, NameWith("launch", event.op->name, event.ok));
+      SpanOf(event, SpanKind::kLaunch, NameWith(CallOf(event.op->kind), event.op->name, event.ok));
   span.correlation = event.launch;
   span.stream = StreamNumber(event.stream);
   span.identity = names_.Of(*event.op, event.function.view(), trace::kUnknown);

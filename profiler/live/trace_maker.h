@@ -1,9 +1,9 @@
 // TraceMaker: puts together what threads tell (HostEvent), what the device tells (Activity) and
 // what timed pairs of events tell (TimedLaunch), and hands it to a listener as one trace.
 //
-//   HostEvent    launch 81 of decode, on thread 12  -->  HostSpan "launch decode", correlation 81
-//   Activity     kernel, correlation 7, node 2:1    -->  DeviceOp attend, correlation 81
-//   TimedLaunch  launch 64 ran for 40 us            -->  DeviceOp decode as a whole, correlation 64
+//   HostEvent    launch 81 of decode, thread 12   -->  HostSpan "cudaGraphLaunch decode", 81
+//   Activity     kernel, correlation 7, node 2:1  -->  DeviceOp attend, correlation 81
+//   TimedLaunch  launch 64 ran for 40 us          -->  DeviceOp decode as a whole, 64
 //
 // Phases nest on each thread: a begin waits on the thread's stack for its end. An end whose begin
 // came before the profile did is left out.

@@ -98,7 +98,7 @@ TEST_F(TraceMakerTest, AReplaysOpsHaveTheirNamesAndTheirLaunch) {
   maker_.Take(ActivityOf(7, 1));
   maker_.End();
   ASSERT_EQ(store_.spans().size(), 1u);
-  EXPECT_EQ(Text(store_.spans()[0].name), "launch decode");
+  EXPECT_EQ(Text(store_.spans()[0].name), "cudaGraphLaunch decode");
   EXPECT_EQ(store_.spans()[0].correlation, 81u);
   EXPECT_TRUE(store_.spans()[0].is_graph);
   ASSERT_EQ(store_.ops().size(), 2u);
@@ -131,7 +131,7 @@ TEST_F(TraceMakerTest, AFailedLaunchIsASpanThatSaysSo) {
   failed.ok = false;
   maker_.Take(std::move(failed));
   ASSERT_EQ(store_.spans().size(), 1u);
-  EXPECT_EQ(Text(store_.spans()[0].name), "launch decode (failed)");
+  EXPECT_EQ(Text(store_.spans()[0].name), "cudaGraphLaunch decode (failed)");
   activity::Activity of_it = ActivityOf(7, 0);
   EXPECT_FALSE(maker_.KnowsLaunchOf(of_it));
 }
@@ -188,7 +188,7 @@ TEST_F(TraceMakerTest, AnOpThatIsLaunchedAloneSaysWhatItIs) {
   maker_.Take(std::move(event));
   ASSERT_EQ(store_.spans().size(), 1u);
   const trace::HostSpan& span = store_.spans()[0];
-  EXPECT_EQ(Text(span.name), "launch norm");
+  EXPECT_EQ(Text(span.name), "cuLaunchKernel norm");
   EXPECT_EQ(Text(tables_.identity(span.identity).file), "norm.py");
   EXPECT_FALSE(span.is_graph);
 }

@@ -104,7 +104,7 @@ class ProfileTest : public TreeTest {
       const auto launch = launches.find(op.correlation);
       if (launch == launches.end()) continue;
       ++ops_of[op.correlation];
-      EXPECT_EQ(absl::StrCat("launch ", Text(IdentityOf(op).function)),
+      EXPECT_EQ(absl::StrCat("cudaGraphLaunch ", Text(IdentityOf(op).function)),
                 Text(launch->second->name));
       EXPECT_NE(Text(IdentityOf(op).name), "");
       EXPECT_GE(op.duration_ns, 0);

@@ -122,7 +122,7 @@ TEST_P(ProfilerRowsTest, InductorProfilingTritonLaunch) {
   OfOneLaunch(*kernel);
   const std::string json = Json();
   EXPECT_THAT(json, HasSubstr("\"traceEvents\":["));
-  EXPECT_EQ(CountOf(json, "\"name\":\"launch triton_poi_fused_add_cos_sin_0\""), 1u);
+  EXPECT_EQ(CountOf(json, "\"name\":\"cuLaunchKernel triton_poi_fused_add_cos_sin_0\""), 1u);
 }
 
 TEST_P(ProfilerRowsTest, InductorProfilingKernelNamesPointwise) {

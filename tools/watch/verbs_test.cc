@@ -162,7 +162,7 @@ TEST_F(WatchVerbsTest, AProfileIsAWindowOfTheServer) {
     EXPECT_THAT(outcome.err, HasSubstr("graphtree profile show " + out));
     std::ifstream file(out);
     const std::string trace = {std::istreambuf_iterator<char>(file), {}};
-    EXPECT_THAT(trace, AllOf(HasSubstr("\"traceEvents\""), HasSubstr("launch decode 1")));
+    EXPECT_THAT(trace, AllOf(HasSubstr("\"traceEvents\""), HasSubstr("cudaGraphLaunch decode 1")));
     EXPECT_EQ(trace.find("\"cat\":\"kernel\"") != std::string::npos, mode == "full") << mode;
     unlink(out.c_str());
   }
