@@ -2,6 +2,7 @@
 // it.
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -61,6 +62,32 @@ int Run(const char* name) {
   return stats.replays == 3 ? 0 : 1;
 }
 
+// A profile of a few steps, with the launches of the body under a name.
+int RunProfiled(const char* name, const char* path) {
+  const gt::Device device = gt::Device::Open(name).value();
+  const gt::Stream stream = device.NewStream().value();
+  const gt::Tree tree = device.NewTree().value();
+  const gt::Memory memory = device.NewMemory(GT_ON_HOST, kCount).value();
+  const gt_layout layout = gt::LayoutOf(GT_U8, {kCount}).value();
+  const gt::Function fill = tree.Register("fill", [](gt::Launcher& on) {
+    const gt::Scope layer(on, "layer 3");
+    const gt::View out = on.Empty(on.Input(0).layout);
+    on.Fill(out, 7);
+    return gt::Views{out};
+  }).value();
+  const gt::Profile profile = gt::Profile::Start(device, path, GT_PROFILE_HOST).value();
+  if (gt::Profile::Start(device, path).ok()) return 1;
+  const gt::Scope decode(tree, "decode");
+  for (int step = 0; step < 4; ++step) {
+    if (gt::Error error = tree.BeginStep()) return 1;
+    if (!fill.Call({memory.Tensor(layout)}, stream).ok()) return 1;
+  }
+  if (stream.Synchronize()) return 1;
+  if (profile.Wait(0).value()) return 1;
+  const gt_profile_report report = profile.Stop().value();
+  return report.launches >= 3 && profile.why_not_full().empty() ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -73,5 +100,10 @@ int main(int argc, char** argv) {
     }
   }
   const int code = Run(argc > 1 ? argv[1] : "host");
-  return code != 0 ? code : gt_live_handles() == 0 ? 0 : 3;
+  if (code != 0) return code;
+  const char* const folder = std::getenv("TEST_TMPDIR");
+  const std::string path = std::string(folder != nullptr ? folder : ".") + "/cpp_example.json";
+  if (RunProfiled("host", path.c_str()) != 0) return 4;
+  std::remove(path.c_str());
+  return gt_live_handles() == 0 ? 0 : 3;
 }

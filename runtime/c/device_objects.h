@@ -102,7 +102,8 @@ class DeviceObject : public Object {
     const long users = opened_.use_count() - 1;
     if (!device().health().ok()) return absl::OkStatus();
     if (users > 0) {
-      return Left(absl::StrCat(users, " of its streams, events, memories, trees and runtimes"));
+      return Left(absl::StrCat(
+          users, " of its streams, events, memories, trees, runtimes and profiles"));
     }
     // Values of a GPU that is opened twice may be of the other one's trees.
     const std::string held = device().info().is_opened_anew ? HeldOn(device()) : "";

@@ -107,6 +107,7 @@ typedef struct gt_generator_s* gt_generator;  // random numbers
 typedef struct gt_budget_s* gt_budget;        // what several trees may hold together
 typedef struct gt_shared_bytes_s* gt_shared_bytes;  // memory that pools may have together
 typedef struct gt_observer_s* gt_observer;    // is told what becomes of a tree's graphs
+typedef struct gt_profile_s* gt_profile;      // what the process does, as a trace in a file
 typedef struct gt_runtime_s* gt_runtime;      // what an inference server links
 typedef struct gt_program_s* gt_program;      // a body with slots, and its shapes
 typedef struct gt_step_s* gt_step;            // one step of a program
@@ -590,6 +591,31 @@ typedef struct gt_alignment {
 } gt_alignment;
 
 // What the caller promises of a function. Arrays are of inputs' or outputs' numbers.
+// In which kind of run something is launched.
+typedef int32_t gt_run_kind;
+enum {
+  GT_RUN_WARM_UP = 0,  // the body runs now, before it is recorded
+  GT_RUN_CAPTURE = 1,  // its ops are captured; or what was captured is launched for the first time
+  GT_RUN_REPLAY = 2,
+  GT_RUN_EAGER = 3,    // the body runs now, as no recording serves
+  GT_RUN_PART = 4      // a part of a body that no graph can hold
+};
+
+// A launch that a function's hooks are told of: of one op where a body runs, of one graph in a
+// replay and at the end of a recording. Texts are not ended by a 0, and good during the call.
+typedef struct gt_launch_info {
+  size_t size;
+  gt_run_kind run;
+  int32_t ok;             // after the launch: whether it went well; before it: 1
+  const char* function;   // `function_bytes` long
+  size_t function_bytes;
+  const char* op;         // an op's name; null for a graph
+  size_t op_bytes;
+  uint64_t recording;     // of a graph, and of ops that are captured; UINT64_MAX: none
+  uint64_t section;       // likewise
+  uint64_t op_count;      // of a graph, which is known whole; else 0
+} gt_launch_info;
+
 typedef struct gt_function_options {
   size_t size;
   const uint32_t* static_inputs;   // whose address seldom changes: weights, caches
@@ -613,6 +639,13 @@ typedef struct gt_function_options {
   int32_t recorded_apart;          // 1: gt_record alone records it
   int32_t skip_varying_sizes;
   int32_t check;                   // 1: look for undeclared writes in its calls
+  // Asked before each launch of the function, and told after it, on the thread of the call; either
+  // may be null. An error of the first stops the launch, and the call fails with it. Neither may
+  // call the tree: that is an error of what it calls. `destroy_hooks` may be null.
+  gt_error (*before_launch)(void* context, const gt_launch_info* launch);
+  void (*after_launch)(void* context, const gt_launch_info* launch);
+  void* hooks_context;
+  void (*destroy_hooks)(void* context);
 } gt_function_options;
 
 // A body launches its work through `on`, and hands its outputs to gt_launcher_output. It is the
@@ -832,12 +865,89 @@ typedef struct gt_graph_event {
 } gt_graph_event;
 
 // `saw` is told on the thread that acts, one event after the other, and must not call the tree.
-// gt_release ends it, and waits for an event that is being told. Cost: while nobody observes, a
-// load for each event.
+// gt_release ends it, and waits for an event that is being told; within a call of an observer's it
+// is an error, and gt_observer_end is there for it. Cost: while nobody observes, a load for each
+// event.
 GT_API gt_error gt_tree_observe(gt_tree tree,
                                 void (*saw)(void* context, const gt_graph_event* event),
                                 void* context, void (*destroy)(void* context),
                                 gt_observer* out) GT_NOEXCEPT;
+
+typedef int32_t gt_observed_kind;
+enum {
+  GT_SAW_GRAPH = 0,
+  GT_SAW_OP_BEGIN = 1,    // an op is launched, and not by a replay
+  GT_SAW_OP_END = 2,
+  GT_SAW_PHASE_BEGIN = 3,
+  GT_SAW_PHASE_END = 4
+};
+
+typedef int32_t gt_phase;
+enum {
+  GT_PHASE_MATCH = 0,     // what no recording serves at once is looked at: a miss
+  GT_PHASE_WARM_UP = 1,
+  GT_PHASE_EAGER = 2,
+  GT_PHASE_RECORD = 3,
+  GT_PHASE_PART = 4,
+  GT_PHASE_PATCH = 5,     // arguments of a graph change before its launch
+  GT_PHASE_RESTORE = 6,   // the pool's books go back to a recording
+  GT_PHASE_PARK = 7,
+  GT_PHASE_STAGE = 8,
+  GT_PHASE_STEP = 9,
+  GT_PHASE_PLAN = 10
+};
+
+// What an observer is told, good during the call. Texts are not ended by a 0. An end comes for
+// every begin, also where what is between fails.
+typedef struct gt_observed {
+  size_t size;
+  gt_observed_kind kind;
+  gt_moment moment;       // of a graph
+  gt_phase phase;         // of a phase
+  gt_run_kind run;        // of a graph or an op
+  int32_t ok;             // 0: what ends here, or was to be made, failed
+  int32_t reserved;
+  const char* function;   // `function_bytes` long, and empty where it is about none
+  size_t function_bytes;
+  const char* op;         // an op's name; null for what is none
+  size_t op_bytes;
+  uint64_t recording;     // UINT64_MAX: none
+  uint64_t section;       // of a recording that is cut
+  uint64_t tree;          // which tree: a number of the process
+  uint64_t launch;        // which launch: a number of the process, one for begin and end
+  uint64_t op_count;      // of a graph that was captured whole; else 0
+} gt_observed;
+
+typedef struct gt_observe_options {
+  size_t size;
+  int32_t no_graphs;      // 1: nothing of graphs but of their replays
+  int32_t no_replays;
+  int32_t ops;            // 1: ops that are launched by no replay, too
+  int32_t phases;         // 1: phases, too
+  uint64_t replay_in;     // of each tree's replays the first of so many; 0: all
+} gt_observe_options;
+
+// As gt_tree_observe, of all that is told: of one tree, or with a null tree of all there are and
+// will be, on the threads of all of them at once. `saw` must not call a tree that tells it: that is
+// an error of the function that it calls. What it throws is counted (gt_tree_stats), and changes
+// nothing. `options` may be null. gt_release ends the observer, and waits for calls of `saw` on
+// other threads; within a call of an observer's that is an error, and gt_observer_end is there for
+// it. Cost: while nobody observes, a load for each event; else a lock and the call.
+GT_API gt_error gt_observe(gt_tree tree, const gt_observe_options* options,
+                           void (*saw)(void* context, const gt_observed* event), void* context,
+                           void (*destroy)(void* context), gt_observer* out) GT_NOEXCEPT;
+// The observer, of either function, hears nothing any more; a second time is fine. Outside of an
+// observer's call no call of it runs from here on. Within one (its own, for example) calls of it on
+// other threads may still be under way. The handle is left to be released.
+GT_API gt_error gt_observer_end(gt_observer observer) GT_NOEXCEPT;
+
+// Scopes name stretches of launches for whoever looks at a trace. These are around calls of the
+// tree; gt_launcher_push_scope is for bodies. An op has the names, the inner first, that are open
+// when it is launched or recorded: a recording keeps its own. Every scope that is pushed is popped
+// again, the last one first; a pop without an open scope is an error. Threads: the one that calls
+// the tree.
+GT_API gt_error gt_tree_push_scope(gt_tree tree, const char* name) GT_NOEXCEPT;
+GT_API gt_error gt_tree_pop_scope(gt_tree tree) GT_NOEXCEPT;
 
 // ---- A tree's memory ---------------------------------------------------------------------------
 
@@ -994,6 +1104,10 @@ GT_API gt_error gt_launcher_break(gt_launcher on, const char* why, const gt_arg*
                                   void (*destroy)(void* context)) GT_NOEXCEPT;
 // Sets the event after all that was launched so far, in every run, a replay, too.
 GT_API gt_error gt_launcher_set_event(gt_launcher on, gt_event event) GT_NOEXCEPT;
+// Ops from here on, until the pop, have this name, as do those of gt_tree_push_scope: "layer 3". A
+// pop without an open scope is an error.
+GT_API gt_error gt_launcher_push_scope(gt_launcher on, const char* name) GT_NOEXCEPT;
+GT_API gt_error gt_launcher_pop_scope(gt_launcher on) GT_NOEXCEPT;
 
 // Where a kernel's random numbers begin: it is given this by value (GT_VAL), and takes seed and
 // offset from `words` where that is not null: {words[0], words[1] + offset}, else {seed, offset}.
@@ -1715,6 +1829,86 @@ GT_API gt_error gt_executable_patch_copy(gt_executable executable, uint32_t op, 
 GT_API gt_error gt_executable_patch_fill(gt_executable executable, uint32_t op, uint64_t target,
                                          uint32_t value, uint32_t width,
                                          uint64_t count) GT_NOEXCEPT;
+
+// ---- Profiles ----------------------------------------------------------------------------------
+//
+// What a running process does, as a trace in a file. A profile begins and ends at any time, beside
+// threads that replay; one runs at a time in a process.
+//
+//   host    each launch and phase, on the host           takes nothing from anybody
+//   light   one launch in so many, with its device time  events on the launch's stream
+//   full    every op of every launch, by name            CUPTI, which somebody else may hold
+//
+// Where the full mode cannot begin, the profile is a light one, says why, and tries again each
+// second. On the host device the full mode is always there.
+
+typedef int32_t gt_profile_mode;
+enum {
+  GT_PROFILE_HOST = 0,
+  GT_PROFILE_LIGHT = 1,
+  GT_PROFILE_FULL = 2
+};
+
+typedef struct gt_profile_options {
+  size_t size;
+  const char* path;        // .json as PyTorch's profiler writes it; .pftrace for Perfetto
+  gt_profile_mode mode;
+  int32_t reserved;        // 0
+  uint64_t light_in;       // a light profile times one replay in so many; 0: 64
+  // The window is over after so many replays, or so many milliseconds; 0: no such end.
+  int64_t most_replays;
+  int64_t most_ms;
+  gt_runtime runtime;      // whose pools' bytes are drawn as lines; null: none
+  // Of the full mode on a GPU. Where libcupti is looked for first, the file or its folder; null:
+  // where the loader looks, and then in CUDA's folder, if that is given.
+  const char* cupti;
+  const char* cuda_home;
+  int32_t never_finalizes; // 1: CUPTI stays, and makes every launch of a graph slower
+  int32_t attaches_once;   // 1: CUPTI that was finalized is not attached to again
+} gt_profile_options;
+
+typedef struct gt_profile_report {
+  size_t size;
+  gt_profile_mode mode;    // that is in force, and at the end was
+  int32_t is_running;      // 1: the rest is not known yet
+  uint64_t launches;       // that trees have told
+  uint64_t ops;            // in the trace
+  uint64_t dropped;        // of both that found no room
+  uint64_t untimed;        // launches that a light profile could not time
+  uint64_t unnamed;        // ops that have their launch, and were not recorded by name
+  uint64_t without_launch; // ops of nobody's launch
+  uint64_t mismatched;     // ops that are not in the graph of their launch
+  uint64_t short_launches; // launches with less ops than their graph has
+  uint64_t cut_launches;   // launches that the end has cut off
+  double drift_ppm;        // of the device's clock
+} gt_profile_report;
+
+typedef int32_t gt_profile_text;
+enum {
+  GT_PROFILE_WHY_NOT_FULL = 0,  // empty where full was not asked for, or is in force
+  GT_PROFILE_REMARKS = 1        // a line each
+};
+
+// Begins a profile: an error while another one runs, for a path with another ending or in a folder
+// that is not there, and for a window of less than nothing. The file is made, or emptied. Trees of
+// all devices are in the trace; `device` is the one that is timed, and is not closed before the
+// profile has ended: that is an error, as while trees of it are left. A runtime's handle may be
+// released before; the runtime itself ends with the profile. Threads: one at a time for each
+// profile, as all of these; within a call of an observer's all of them are errors. gt_release stops
+// it. Cost: a thread; the full mode attaches to CUPTI, in some 15 ms.
+GT_API gt_error gt_profile_start(gt_device device, const gt_profile_options* options,
+                                 gt_profile* out) GT_NOEXCEPT;
+// Waits up to `ms` milliseconds for the end of the window. `over`: 1: it has come, or the profile
+// was stopped.
+GT_API gt_error gt_profile_wait(gt_profile profile, uint64_t ms, int32_t* over) GT_NOEXCEPT;
+// Ends the trace and its file; what that came to is in `out`, which may be null, as it is of
+// gt_profile_look. Where the file could not be written whole, for a full disk, that is the error,
+// and gt_profile_look has the figures. Again it does nothing, and gives the same.
+GT_API gt_error gt_profile_stop(gt_profile profile, gt_profile_report* out) GT_NOEXCEPT;
+GT_API gt_error gt_profile_look(gt_profile profile, gt_profile_report* out) GT_NOEXCEPT;
+// In words, once it is stopped; before, it is an error.
+GT_API gt_error gt_profile_describe(gt_profile profile, gt_profile_text what,
+                                    gt_text* out) GT_NOEXCEPT;
 
 #if defined(__cplusplus)
 }  // extern "C"

@@ -584,6 +584,75 @@ class Device : public Owned<gt_device> {
   }
 };
 
+// Names the launches of a body, or of a tree's calls, until it ends. Scopes end in the reverse
+// order of their beginnings.
+//
+//   const gt::Scope layer(on, "layer 3");
+class Scope {
+ public:
+  // What goes wrong fails the launcher.
+  Scope(Launcher& on, const char* name) : on_(on.get()) {
+    is_open_ = gt_launcher_push_scope(on_, name) == nullptr;
+  }
+  // Without a scope nothing but a name is missing.
+  Scope(const Tree& tree, const char* name) : tree_(tree.get()) {
+    const gt_error error = gt_tree_push_scope(tree_, name);
+    is_open_ = error == nullptr;
+    gt_release(error);
+  }
+  ~Scope() {
+    if (!is_open_) return;
+    if (on_ != nullptr) {
+      gt_launcher_pop_scope(on_);
+    } else {
+      gt_release(gt_tree_pop_scope(tree_));
+    }
+  }
+  Scope(const Scope&) = delete;
+  Scope& operator=(const Scope&) = delete;
+
+ private:
+  gt_launcher on_ = nullptr;
+  gt_tree tree_ = nullptr;
+  bool is_open_ = false;
+};
+
+// Runs until Stop, or its own end.
+class Profile : public Owned<gt_profile> {
+ public:
+  using Owned::Owned;
+  static Result<Profile> Start(const Device& device, const char* path,
+                               gt_profile_mode mode = GT_PROFILE_FULL) {
+    gt_profile_options options = GT_INIT(gt_profile_options);
+    options.path = path;
+    options.mode = mode;
+    return Start(device, options);
+  }
+  static Result<Profile> Start(const Device& device, const gt_profile_options& options) {
+    gt_profile profile = nullptr;
+    const gt_error error = gt_profile_start(device.get(), &options, &profile);
+    return detail::Give(error, Profile(profile));
+  }
+  // Whether the window is over by then.
+  Result<bool> Wait(uint64_t ms) const {
+    int32_t over = 0;
+    const gt_error error = gt_profile_wait(get(), ms, &over);
+    return detail::Give(error, over != 0);
+  }
+  Result<gt_profile_report> Stop() const {
+    gt_profile_report report = GT_INIT(gt_profile_report);
+    const gt_error error = gt_profile_stop(get(), &report);
+    return detail::Give(error, report);
+  }
+  // Empty where the full mode was not asked for, or is in force. REQUIRES: it was stopped.
+  std::string why_not_full() const {
+    gt_text text = nullptr;
+    gt_release(gt_profile_describe(get(), GT_PROFILE_WHY_NOT_FULL, &text));
+    const Owned<gt_text> owned(text);
+    return gt_text_chars(text, nullptr);
+  }
+};
+
 // ---- Runtimes ----------------------------------------------------------------------------------
 
 class Step : public Owned<gt_step> {

@@ -34,6 +34,7 @@ enum KindNumber : Kind {
   kGraph,
   kExecutable,
   kSharedBytes,
+  kProfile,
 };
 
 // "device", ...; "thing" for what is no kind.
@@ -43,9 +44,9 @@ constexpr const char* KindName(Kind kind) {
       "layout",  "storage", "tree",     "function", "launcher",  "workspace",  "generator",
       "budget",  "observer", "runtime", "program",  "step",      "dependency", "plan",   "loan",
       "ahead",   "pool",    "graph",    "executable",
-      "count of shared bytes"};
-  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kSharedBytes + 1);
-  return kNames[kind <= kSharedBytes ? kind : 0];
+      "count of shared bytes", "profile"};
+  static_assert(sizeof(kNames) / sizeof(kNames[0]) == kProfile + 1);
+  return kNames[kind <= kProfile ? kind : 0];
 }
 
 }  // namespace graphtree::c

@@ -1,11 +1,9 @@
-// What a tree of graphtree.h tells: figures, drawings, reasons, pointers, events.
+// What a tree of graphtree.h tells: figures, drawings, reasons, pointers.
 #include <algorithm>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "device/observer.h"
 #include "graphs/call_counts.h"
 #include "graphs/graph_export.h"
 #include "graphs/outline.h"
@@ -38,32 +36,6 @@ std::string Described(Tree& tree, gt_tree_text what) {
     default: return tree.state();
   }
 }
-
-class ObserverObject : public TreesOwn, private Observer {
- public:
-  static constexpr Kind kKind = c::kObserver;
-  using Told = void (*)(void* context, const gt_graph_event* event);
-  ObserverObject(std::shared_ptr<OpenedTree> opened, Told saw, CallerContext context)
-      : TreesOwn(std::move(opened)), saw_(saw), context_(std::move(context)) {
-    tree().observers().Join(this);
-  }
-  ~ObserverObject() override { tree().observers().Leave(this); }
-
- private:
-  void Saw(const GraphEvent& event) override {
-    const gt_graph_event told = {.size = sizeof(gt_graph_event),
-                                 .moment = static_cast<gt_moment>(event.moment),
-                                 .ok = event.ok ? 1 : 0,
-                                 .function = event.function.data(),
-                                 .function_bytes = event.function.size(),
-                                 .recording = event.recording,
-                                 .section = event.section};
-    saw_(context_.get(), &told);
-  }
-
-  const Told saw_;
-  const CallerContext context_;
-};
 
 }  // namespace
 }  // namespace graphtree::c
@@ -213,20 +185,5 @@ gt_error gt_tree_may_read(gt_tree tree, const gt_value* tensor) noexcept {
       return entry.Failed();
     }
     return entry.Return(of->tree().MayRead(read));
-  });
-}
-
-gt_error gt_tree_observe(gt_tree tree, void (*saw)(void* context, const gt_graph_event* event),
-                         void* context, void (*destroy)(void* context),
-                         gt_observer* out) noexcept {
-  return Within("gt_tree_observe", [&](Entry& entry) -> gt_error {
-    graphtree::c::CallerContext held(context, destroy);
-    const Ref<TreeObject> of = entry.Get<TreeObject>(tree, "tree");
-    if (saw == nullptr) entry.Fail(absl::InvalidArgumentError("gt_tree_observe: saw is null"));
-    if (!entry.Sets(out, "out") || !entry.ok()) return entry.Failed();
-    return graphtree::c::GiveTreesOwn(
-        entry,
-        graphtree::c::NewObject<graphtree::c::ObserverObject>(of->opened(), saw, std::move(held)),
-        out);
   });
 }

@@ -5,7 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "graphs/function_hooks.h"
 #include "runtime/c/bodies.h"
+#include "runtime/c/errors.h"
 #include "runtime/c/shared_bytes_object.h"
 #include "runtime/c/tree_objects.h"
 
@@ -67,6 +69,37 @@ void SetSizes(const gt_function_options& options, FunctionOptions* into, Entry* 
   }
 }
 
+gt_launch_info InfoOf(const LaunchInfo& launch, bool ok) {
+  return {.size = sizeof(gt_launch_info),
+          .run = static_cast<gt_run_kind>(launch.run),
+          .ok = ok ? 1 : 0,
+          .function = launch.function.data(),
+          .function_bytes = launch.function.size(),
+          .op = launch.op != nullptr ? launch.op->name.data() : nullptr,
+          .op_bytes = launch.op != nullptr ? launch.op->name.size() : 0,
+          .recording = launch.recording,
+          .section = launch.section,
+          .op_count = launch.graph != nullptr ? launch.graph->op_count : 0};
+}
+
+void SetHooks(const gt_function_options& options, FunctionHooks* into) {
+  const auto context =
+      std::make_shared<CallerContext>(options.hooks_context, options.destroy_hooks);
+  if (options.before_launch != nullptr) {
+    into->before_launch = [before = options.before_launch, context](const LaunchInfo& launch) {
+      const gt_launch_info info = InfoOf(launch, true);
+      return TakeError(before(context->get(), &info));
+    };
+  }
+  if (options.after_launch != nullptr) {
+    into->after_launch = [after = options.after_launch, context](const LaunchInfo& launch,
+                                                                 const absl::Status& launched) {
+      const gt_launch_info info = InfoOf(launch, launched.ok());
+      after(context->get(), &info);
+    };
+  }
+}
+
 }  // namespace
 
 TreeOptions TreeOptionsOf(const gt_tree_options* options, Entry* entry) {
@@ -102,6 +135,7 @@ FunctionOptions FunctionOptionsOf(const gt_function_options* options, Entry* ent
   FunctionOptions made;
   gt_function_options read;
   entry->Read(options, "gt_function_options", &read);
+  SetHooks(read, &made.hooks);
   entry->Fail(CheckEnum("moving", read.moving, GT_MOVING_EAGER));
   if (!entry->ok()) return made;
   made.static_inputs =

@@ -130,6 +130,7 @@ _C_INTERFACE_SEES = re.compile(
     r"(device/([a-z_]+|base/[a-z_]+|host/host_(device|options)|cuda/cuda_(device|options))|"
     r"allocator/(pool|pool_types|pool_snapshot|foreign|shared_bytes)|"
     r"graphs/((random|pad)/)?[a-z_]+|"
+    r"profiler/([a-z_]+|cupti/cupti_source)|"
     r"runtime/(c/)?[a-z_]+|"
     r"runtime/(shapes/(key|mode|vote|shape_table|launch_history)|"
     r"slots/(slot|rows|free_events|host_runs)|plan/(ledger|guess|estimate)))\.h(pp)?$")

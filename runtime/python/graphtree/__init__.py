@@ -37,6 +37,7 @@ from .options import FunctionOptions, TreeOptions
 from .parameters import Access, In, InOut, Num, Out, Range
 from .plans import Plan, PlanInfo, PlanResult, ProgressReport, Readiness, Shape
 from .pools import Block, Pool
+from .profiles import Profile, ProfileReport
 from .program_bodies import ProgramLauncher
 from .programs import Agreement, Dependency, Program
 from .reasons import (Contents, FunctionStats, LastCall, Moving, Parity, PlaceOnPath, PoolStats,
@@ -50,6 +51,7 @@ from .streams import Event, Stream
 from .tensors import Given, Opaque, Tensor
 from .tree_parts import Budget, Generator, GraphEvent, Observer, SharedBytes, Workspace
 from .trees import Pointer, Tree
+from .watchers import Observed, Watcher, scope
 
 __version__ = version()
 
@@ -67,12 +69,13 @@ __all__ = [
     "FailedPrecondition", "FieldRule", "Function", "FunctionOptions", "FunctionStats", "Generator",
     "Given", "Graph", "GraphEvent", "History", "HostCall", "In", "InOut", "InternalError",
     "InvalidArgument", "Kernel", "Key", "KeyField", "LIBRARY_PATH", "LastCall", "Launcher",
-    "Layout", "Loan", "Memory", "Mode", "Modes", "Moving", "NotFound", "Num", "Observer", "Opaque",
-    "Out", "OutOfRange", "Pad", "Parity", "PermissionDenied", "PlaceOnPath", "Plan", "PlanInfo",
-    "PlanResult", "Pointer", "Pool", "PoolStats", "Program", "ProgramLauncher", "ProgressReport",
-    "Range", "Readiness", "ResourceExhausted", "Route", "Runtime", "RuntimeStats", "Scheduler",
-    "Serving", "ServingMode", "Shape", "SharedBytes", "Slot", "Step", "Stream", "TaggedMemory",
-    "Tensor", "Tree", "TreeOptions", "TreeStats", "Unavailable", "Unimplemented", "Unknown",
-    "UpdateResult", "Workspace", "__version__", "describe_devices", "dtype_of", "live_handles",
-    "reason_names", "reason_sentence", "triton", "version", "why_names", "why_sentence",
+    "Layout", "Loan", "Memory", "Mode", "Modes", "Moving", "NotFound", "Num", "Observed",
+    "Observer", "Opaque", "Out", "OutOfRange", "Pad", "Parity", "PermissionDenied", "PlaceOnPath",
+    "Plan", "PlanInfo", "PlanResult", "Pointer", "Pool", "PoolStats", "Profile", "ProfileReport",
+    "Program", "ProgramLauncher", "ProgressReport", "Range", "Readiness", "ResourceExhausted",
+    "Route", "Runtime", "RuntimeStats", "Scheduler", "Serving", "ServingMode", "Shape",
+    "SharedBytes", "Slot", "Step", "Stream", "TaggedMemory", "Tensor", "Tree", "TreeOptions",
+    "TreeStats", "Unavailable", "Unimplemented", "Unknown", "UpdateResult", "Watcher", "Workspace",
+    "__version__", "describe_devices", "dtype_of", "live_handles", "reason_names",
+    "reason_sentence", "scope", "triton", "version", "why_names", "why_sentence",
 ]
