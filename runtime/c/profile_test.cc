@@ -77,7 +77,7 @@ TEST_F(ProfileCTest, EachLaunchOfAProfileIsInItsFile) {
   EXPECT_EQ(report.is_running, 0);
   EXPECT_GE(report.launches, 5u);
   EXPECT_EQ(report.dropped, 0u);
-  EXPECT_EQ(CountOf(Written(), "launch add three"), 5u);
+  EXPECT_EQ(CountOf(Written(), "cudaGraphLaunch add three"), 5u);
   EXPECT_FINE(gt_release(profile));
   std::remove(path_.c_str());
 }
@@ -108,7 +108,7 @@ TEST_F(ProfileCTest, AFullOneHasEachOpUnderItsNameAndScope) {
   if (report.mode != GT_PROFILE_FULL) GTEST_SKIP() << words;
   EXPECT_EQ(report.mismatched, 0u);
   EXPECT_GE(report.ops, 3u);
-  EXPECT_EQ(CountOf(Written(), "launch scoped"), 3u);
+  EXPECT_EQ(CountOf(Written(), "cudaGraphLaunch scoped"), 3u);
   EXPECT_THAT(Written(), HasSubstr("layer 3;decode"));
 }
 
@@ -171,7 +171,7 @@ TEST_F(ProfileCTest, ASecondProfileIsAnErrorAndLeavesTheFirstOnesFile) {
   ExpectRefused(OptionsOf(GT_PROFILE_HOST), GT_FAILED_PRECONDITION, "runs in this process already");
   Steps(3);
   Stop(profile);
-  EXPECT_EQ(CountOf(Written(), "launch add three"), 3u);
+  EXPECT_EQ(CountOf(Written(), "cudaGraphLaunch add three"), 3u);
   const gt_profile next = Start(OptionsOf(GT_PROFILE_HOST));
   EXPECT_FINE(gt_release(next));
   EXPECT_FINE(gt_release(profile));

@@ -49,7 +49,7 @@ class ProfileTest(WatchedTest):
         self.assertGreaterEqual(profile.report.launches, 5)
         events = self.events()
         names = [event.get("name") for event in events]
-        self.assertEqual(names.count("launch add_three"), 5)
+        self.assertEqual(names.count("cudaGraphLaunch add_three"), 5)
         kernels = [event["name"] for event in events if event.get("cat") == "kernel"]
         self.assertEqual(kernels.count("add"), 5)
         self.assertNotIn("", kernels)
