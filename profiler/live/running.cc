@@ -117,7 +117,9 @@ bool Running::IsWindowOver(Time now) const {
   return options_.most_time.has_value() && now - began_ >= *options_.most_time;
 }
 
+// Counters are asked at both ends, too, so that a short profile has a line.
 void Running::Loop() {
+  AskCounters(began_);
   for (;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -128,6 +130,7 @@ void Running::Loop() {
     Round(now);
     if (IsWindowOver(now)) break;
   }
+  AskCounters(steady_clock::now());
   EndTrace();
   const std::lock_guard<std::mutex> lock(mutex_);
   is_over_ = true;
