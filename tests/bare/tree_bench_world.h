@@ -48,6 +48,7 @@ class BenchWorld {
   void BareStep();
   void Drain();
 
+  Device& device() { return on_.device(); }
   Observers& observers() { return tree_->observers(); }
   uint64_t replays() { return tree_->stats().replays; }
   uint64_t recordings() { return tree_->stats().recordings; }
