@@ -135,15 +135,22 @@ void TraceMaker::BeginPhase(const HostEvent& event) {
 }
 
 void TraceMaker::EndPhase(const HostEvent& event) {
-  std::vector<Phased>& open = phases_[event.thread];
+  const auto of_thread = phases_.find(event.thread);
+  if (of_thread == phases_.end()) return;
+  std::vector<Phased>& open = of_thread->second;
   // A begin that was lost, as the queue was full, leaves its end alone; a lost end leaves a begin.
   while (!open.empty() && open.back().phase != event.phase) open.pop_back();
-  if (open.empty()) return;
+  if (open.empty()) {
+    phases_.erase(of_thread);
+    return;
+  }
   HostEvent whole;
   whole.thread = event.thread;
   whole.time_ns = open.back().begin_ns;
   whole.duration_ns = event.time_ns - open.back().begin_ns;
   open.pop_back();
+  // Threads come and go, and a profile may stay for long.
+  if (open.empty()) phases_.erase(of_thread);
   const std::string name = NameWith(PhaseName(event.phase), event.function.view(), event.ok);
   listener_.Span(SpanOf(whole, KindOf(event.phase), name));
 }
