@@ -40,11 +40,14 @@ struct ProfileOptions {
   trace::TraceTables* tables = nullptr;
   trace::TraceListener* listener = nullptr;
   uint64_t light_in = 64;  // a light profile times one replay in so many
-  // The window: it is over after so many replays, or after so long. Without either, at Stop.
+  // The window: it is over after so many replays that the profile is told of (of a light one, so
+  // many samples), or after so long; a round of some milliseconds may come on top. Without either,
+  // at Stop.
   std::optional<uint64_t> most_replays = std::nullopt;
   std::optional<std::chrono::nanoseconds> most_time = std::nullopt;
   size_t queue_room = size_t{1} << 14;  // a power of two, from 2 on
-  // Asked by the profile's thread; good until Stop has returned.
+  // Asked on a thread of the profile's. One that waits for a step to end may be left behind by
+  // Stop, after a while: so each holds what it needs.
   std::vector<ProfileCounter> counters = {};
   std::chrono::nanoseconds counter_every = std::chrono::milliseconds(10);
 };
@@ -55,7 +58,9 @@ struct ProfileReport {
   uint64_t launches = 0;                  // told by trees
   uint64_t ops = 0;                       // in the trace
   uint64_t dropped = 0;                   // of both that found no room
-  uint64_t untimed = 0;                   // launches for which a light profile had no events left
+  // Launches that a light profile could not time: all its events were under way, or the launch was
+  // another device's.
+  uint64_t untimed = 0;
   live::JoinCounts join = {};
   double drift_ppm = 0;
   std::vector<std::string> remarks = {};

@@ -1,6 +1,7 @@
 // Writing records as CUPTI does, and walking over them.
 #include "profiler/cupti/host_cupti.h"
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <utility>
@@ -24,6 +25,11 @@ size_t BytesOf(uint32_t kind) {
 absl::Status NotSubscribed(const char* doing) {
   return absl::FailedPreconditionError(absl::StrCat(doing, " without being subscribed"));
 }
+
+// Never given twice in the process: work of an earlier session may still be queued, with its
+// number.
+std::atomic<uint32_t> last_correlation{0};
+std::atomic<uint32_t> last_executable{0};
 
 void SetDims(const Dim3& from, int32_t (&to)[3]) {
   to[0] = static_cast<int32_t>(from.x);
@@ -169,14 +175,16 @@ CuptiApi::Step HostCupti::Next(uint8_t* buffer, size_t valid_bytes, uint8_t** re
 }
 
 uint32_t HostCupti::NumberOf(const void* executable) {
-  return ids_.try_emplace(executable, static_cast<uint32_t>(ids_.size() + 1)).first->second;
+  const auto [place, is_new] = ids_.try_emplace(executable, 0);
+  if (is_new) place->second = ++last_executable;
+  return place->second;
 }
 
 void HostCupti::Launch(const void* executable, bool begins, uint64_t* correlation) {
   CuptiEvents* events = nullptr;
   {
     const std::lock_guard<std::mutex> lock(mutex_);
-    if (begins) ++correlation_;
+    if (begins) correlation_ = ++last_correlation;
     *correlation = correlation_;
     if (tells_launches_) events = events_;
   }
@@ -218,7 +226,7 @@ void HostCupti::Done(int device, const HostWorkDone& work) {
     record.stream = work.stream;
     record.correlation = static_cast<uint32_t>(work.launch);
     if (work.executable == nullptr) {
-      record.correlation = ++correlation_;
+      record.correlation = ++last_correlation;
     } else {
       record.graph = NumberOf(work.executable);
       record.graph_node = uint64_t{record.graph} << 32 | work.op;

@@ -14,14 +14,23 @@
 
 namespace graphtree::live {
 
-// A text that is held without the heap. A longer one is cut off, and ends in "...".
+// A text that is held without the heap. A longer one is cut off between two characters of UTF-8,
+// and ends in "...".
 class ShortText {
  public:
   ShortText() = default;
   explicit ShortText(absl::string_view text) {
-    size_ = static_cast<uint8_t>(std::min(text.size(), kMost));
-    std::copy_n(text.data(), size_, bytes_.data());
-    if (text.size() > kMost) std::fill_n(bytes_.data() + kMost - kDots, kDots, '.');
+    size_t kept = std::min(text.size(), kMost);
+    if (text.size() > kMost) {
+      kept -= kDots;
+      while (kept > 0 && IsInside(text[kept])) --kept;
+    }
+    std::copy_n(text.data(), kept, bytes_.data());
+    if (text.size() > kMost) {
+      std::fill_n(bytes_.data() + kept, kDots, '.');
+      kept += kDots;
+    }
+    size_ = static_cast<uint8_t>(kept);
   }
   absl::string_view view() const { return {bytes_.data(), size_}; }
 
@@ -29,6 +38,9 @@ class ShortText {
 
  private:
   static constexpr size_t kDots = 3;
+  // Whether a character of UTF-8 goes on with this byte.
+  static bool IsInside(char byte) { return (static_cast<uint8_t>(byte) & 0xc0) == 0x80; }
+
   std::array<char, kMost> bytes_ = {};
   uint8_t size_ = 0;
 };

@@ -66,30 +66,43 @@ void HostWatch::SawPhase(const PhaseEvent& event) {
   Put(std::move(phase));
 }
 
+void HostWatch::set_wishes(const Wishes& wishes) {
+  wishes_ = wishes;
+  // Ends that were not told, as it had left by then, left their begins behind.
+  for (Begun& begun : begun_) begun.launch.store(0, std::memory_order_relaxed);
+}
+
 void HostWatch::Begin(uint64_t launch, Stream* stream) {
-  Begun& begun = begun_[launch % kUnderWay];
-  LightTimer* const timer = timer_.load(std::memory_order_acquire);
-  const bool is_timed = timer != nullptr && stream != nullptr && timer->Begin(launch, *stream);
-  begun.is_timed.store(is_timed, std::memory_order_relaxed);
-  begun.time_ns.store(needs_.clock.Now(), std::memory_order_relaxed);
-  begun.launch.store(launch, std::memory_order_release);
+  size_t place = PlaceOf(launch);
+  for (size_t tried = 0; tried < kTried; ++tried, place = (place + 1) % kUnderWay) {
+    Begun& begun = begun_[place];
+    uint64_t nobody = 0;
+    if (begun.launch.load(std::memory_order_relaxed) != 0) continue;
+    if (!begun.launch.compare_exchange_strong(nobody, launch, std::memory_order_acquire)) continue;
+    LightTimer* const timer = timer_.load(std::memory_order_acquire);
+    begun.is_timed = timer != nullptr && stream != nullptr && timer->Begin(launch, *stream);
+    begun.time_ns = needs_.clock.Now();
+    return;
+  }
+  lost_.fetch_add(1, std::memory_order_relaxed);
 }
 
 bool HostWatch::End(uint64_t launch, Stream* stream, bool ok, HostEvent* event) {
   const int64_t now = needs_.clock.Now();
-  Begun& begun = begun_[launch % kUnderWay];
-  if (begun.launch.load(std::memory_order_acquire) != launch) {
-    lost_.fetch_add(1, std::memory_order_relaxed);
-    return false;
+  size_t place = PlaceOf(launch);
+  for (size_t tried = 0; tried < kTried; ++tried, place = (place + 1) % kUnderWay) {
+    Begun& begun = begun_[place];
+    if (begun.launch.load(std::memory_order_relaxed) != launch) continue;
+    LightTimer* const timer = timer_.load(std::memory_order_acquire);
+    event->is_timed = begun.is_timed && timer != nullptr && timer->End(launch, *stream, ok);
+    event->launch = launch;
+    event->ok = ok;
+    event->time_ns = begun.time_ns;
+    event->duration_ns = now - begun.time_ns;
+    begun.launch.store(0, std::memory_order_release);
+    return true;
   }
-  LightTimer* const timer = timer_.load(std::memory_order_acquire);
-  const bool is_timed = timer != nullptr && begun.is_timed.load(std::memory_order_relaxed);
-  event->is_timed = is_timed && timer->End(launch, *stream, ok);
-  event->launch = launch;
-  event->ok = ok;
-  event->time_ns = begun.time_ns.load(std::memory_order_relaxed);
-  event->duration_ns = now - event->time_ns;
-  return true;
+  return false;
 }
 
 void HostWatch::Put(HostEvent event) {

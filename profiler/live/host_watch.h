@@ -4,9 +4,10 @@
 //                                                                how long, which graph, correlation
 //   the profile's thread                                         takes it out (trace_maker.h)
 //
-// A launch is one value in the queue: its begin is remembered by its number until it ends. Where
-// so many launches are under way at once that a begin is lost, or where the queue is full, what is
-// lost is counted.
+// A launch is one value in the queue: its begin is remembered by its number until it ends. A begin
+// takes a free place near the number's hash, and its end gives the place back; both are on the
+// launch's own thread. Where so many launches are under way at once that no place near is free, or
+// where the queue is full, what is lost is counted.
 //
 // Threads: trees call on all of theirs. Cost of a replay that is told: two reads of the clock, one
 // compare-and-swap, and in the light mode two events.
@@ -43,7 +44,7 @@ class HostWatch : public Observer {
   void TimeWith(LightTimer* timer) { timer_.store(timer, std::memory_order_release); }
 
   // REQUIRES: it watches nobody now.
-  void set_wishes(const Wishes& wishes) { wishes_ = wishes; }
+  void set_wishes(const Wishes& wishes);
   Wishes wishes() const override { return wishes_; }
   void Saw(const GraphEvent& event) override;
   void SawOp(const OpEvent& event) override;
@@ -53,16 +54,18 @@ class HostWatch : public Observer {
   uint64_t replays() const { return replays_.load(std::memory_order_relaxed); }
 
  private:
-  // Launches that are under way, by the low bits of their numbers.
-  static constexpr size_t kUnderWay = 256;
+  // Places for launches that are under way.
+  static constexpr size_t kUnderWay = 1024;
+  static constexpr size_t kTried = 32;
   struct Begun {
-    std::atomic<uint64_t> launch{0};
-    std::atomic<int64_t> time_ns{0};
-    std::atomic<bool> is_timed{false};
+    std::atomic<uint64_t> launch{0};  // 0: free
+    int64_t time_ns = 0;              // of the thread that launches, as is what follows
+    bool is_timed = false;
   };
 
+  static size_t PlaceOf(uint64_t launch) { return launch * 0x9e3779b97f4a7c15u >> 54; }
   void Begin(uint64_t launch, Stream* stream);
-  // The launch's begin and duration; false if its begin was lost.
+  // The launch's begin and duration; false if its begin found no place.
   bool End(uint64_t launch, Stream* stream, bool ok, HostEvent* event);
   void SawReplayEnd(const GraphEvent& event);
   void Put(HostEvent event);

@@ -23,8 +23,8 @@ absl::StatusOr<std::unique_ptr<LightTimer>> LightTimer::Make(Device& device,
 }
 
 bool LightTimer::Begin(uint64_t launch, Stream& stream) {
-  if (&stream.device() != &device_) return false;
-  std::unique_ptr<Pair> pair = TakeFree();
+  const bool is_here = &stream.device() == &device_;
+  std::unique_ptr<Pair> pair = is_here ? TakeFree() : nullptr;
   if (pair == nullptr || !stream.Record(*pair->begin).ok()) {
     untimed_.fetch_add(1, std::memory_order_relaxed);
     if (pair != nullptr) GiveBack(std::move(pair));

@@ -46,7 +46,8 @@ class LightTimer {
   LightTimer(const LightTimer&) = delete;
   LightTimer& operator=(const LightTimer&) = delete;
 
-  // Sets the first event, right before the launch. False if the launch is not timed.
+  // Sets the first event, right before the launch. False, and counted, if the launch is not timed:
+  // no pair is left, or the launch is another device's.
   bool Begin(uint64_t launch, Stream& stream);
   // True if the launch's time will be handed over. REQUIRES: Begin returned true for this launch.
   bool End(uint64_t launch, Stream& stream, bool launched);

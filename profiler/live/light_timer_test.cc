@@ -71,6 +71,7 @@ TEST_F(LightTimerTest, AnotherDevicesLaunchIsNotTimed) {
   const std::unique_ptr<Device> other = MakeHost();
   std::unique_ptr<Stream> stream = other->NewStream().value();
   EXPECT_FALSE(timer_->Begin(7, *stream));
+  EXPECT_EQ(timer_->untimed(), 1u);
   stream.reset();
   EXPECT_THAT(other->Close(), IsOk());
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "device/base/guarded_call.h"
 #include "device/base/status_macros.h"
 #include "device/base/version.h"
 #include "device/observer.h"
@@ -19,6 +20,8 @@ using std::chrono::steady_clock;
 constexpr auto kRound = std::chrono::milliseconds(5);
 constexpr auto kClocks = std::chrono::milliseconds(100);
 constexpr auto kTryAgain = std::chrono::seconds(1);
+constexpr auto kFlush = std::chrono::seconds(1);
+constexpr auto kCountersPatience = std::chrono::seconds(2);
 constexpr size_t kMostRemarks = 100;
 
 Wishes WishesOf(ProfileMode mode, uint64_t light_in) {
@@ -39,7 +42,7 @@ Running::Running(ProfileOptions options)
       began_(steady_clock::now()),
       next_try_(began_ + kTryAgain),
       next_clocks_(began_ + kClocks),
-      next_counters_(began_),
+      next_flush_(began_ + kFlush),
       maker_(*options_.tables, *options_.listener) {}
 
 absl::StatusOr<std::unique_ptr<Running>> Running::Start(ProfileOptions options) {
@@ -53,8 +56,22 @@ absl::StatusOr<std::unique_ptr<Running>> Running::Start(ProfileOptions options) 
     const absl::Status attached = running->Attach();
     if (!attached.ok()) running->DoWithLess(attached);
   }
-  running->thread_ = std::thread([self = running.get()] { self->Loop(); });
-  return running;
+  const absl::Status started = running->StartThreads();
+  if (started.ok()) return running;
+  running->EndTrace();
+  return started;
+}
+
+// The system may have no thread left.
+absl::Status Running::StartThreads() {
+  GRAPHTREE_RETURN_IF_ERROR(counters_.Start(
+      options_.counters, options_.counter_every,
+      [this](const ProfileCounter& counter, double value) {
+        const std::lock_guard<std::mutex> lock(making_);
+        maker_.Count(clock_.Now(), counter.name, counter.series, value);
+      }));
+  return GuardedBy("starting the profile's thread",
+                   [this] { thread_ = std::thread([this] { Loop(); }); });
 }
 
 Running::~Running() { Stop(); }
@@ -117,9 +134,7 @@ bool Running::IsWindowOver(Time now) const {
   return options_.most_time.has_value() && now - began_ >= *options_.most_time;
 }
 
-// Counters are asked at both ends, too, so that a short profile has a line.
 void Running::Loop() {
-  AskCounters(began_);
   for (;;) {
     {
       std::unique_lock<std::mutex> lock(mutex_);
@@ -130,7 +145,6 @@ void Running::Loop() {
     Round(now);
     if (IsWindowOver(now)) break;
   }
-  AskCounters(steady_clock::now());
   EndTrace();
   const std::lock_guard<std::mutex> lock(mutex_);
   is_over_ = true;
@@ -139,7 +153,6 @@ void Running::Loop() {
 
 void Running::Round(Time now) {
   if (mode() != options_.mode && now >= next_try_) TryAgain(now);
-  if (now >= next_counters_) AskCounters(now);
   const bool reads_clocks = now >= next_clocks_;
   // The source's thread brings ops meanwhile, which wants the lock.
   if (reads_clocks && mode() == ProfileMode::kFull) options_.source->Flush().IgnoreError();
@@ -157,6 +170,9 @@ void Running::Round(Time now) {
     next_clocks_ = now + kClocks;
   }
   maker_.Turn();
+  if (now < next_flush_) return;
+  options_.listener->Flush();
+  next_flush_ = now + kFlush;
 }
 
 void Running::TryAgain(Time now) {
@@ -173,17 +189,6 @@ void Running::TryAgain(Time now) {
       std::chrono::duration_cast<std::chrono::milliseconds>(now - began_).count(),
       " ms have no ops: ", why_not_full_));
   why_not_full_.clear();
-}
-
-// Asked without the lock, as whoever answers may wait for a step to end.
-void Running::AskCounters(Time now) {
-  next_counters_ = now + options_.counter_every;
-  for (const ProfileCounter& counter : options_.counters) {
-    const double value = counter.value();
-    const int64_t time = clock_.Now();
-    const std::lock_guard<std::mutex> lock(making_);
-    maker_.Count(time, counter.name, counter.series, value);
-  }
 }
 
 void Running::ReadClocks() {
@@ -224,7 +229,13 @@ void Running::Detach() {
   if (!detached.ok()) Note(detached.message());
 }
 
+void Running::StopCounters() {
+  if (counters_.Stop(kCountersPatience)) return;
+  Note("a counter did not answer when the profile ended; its last values are missing");
+}
+
 void Running::EndTrace() {
+  StopCounters();
   if (mode() == ProfileMode::kFull) Detach();
   Observers::OfProcess().Leave(&watch_);
   watch_.TimeWith(nullptr);

@@ -1,12 +1,12 @@
 // A profile that runs: who watches, who listens, and the thread that puts the trace together.
 //
-//   every round   the queue is emptied, timed launches are read, counters are asked
+//   every round   the queue is emptied, timed launches are read
 //   now and then  both clocks are read, the device's records are asked for
-//   each second   where CUPTI could not be had, it is tried again
+//   each second   what the listener holds goes out; where CUPTI could not be had, it is tried again
 //   the end       the device's records end first, then the launches: so each op finds its launch
 //
-// Threads: Start, Stop and AwaitWindow by one at a time; its own thread does the rounds, and the
-// source's thread brings ops.
+// Threads: Start, Stop and AwaitWindow by one at a time; its own thread does the rounds, the
+// source's thread brings ops, and a third one asks counters (counter_asker.h).
 #ifndef GRAPHTREE_PROFILER_LIVE_RUNNING_H_
 #define GRAPHTREE_PROFILER_LIVE_RUNNING_H_
 
@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "profiler/activity/activity.h"
+#include "profiler/live/counter_asker.h"
 #include "profiler/live/event_queue.h"
 #include "profiler/live/host_clock.h"
 #include "profiler/live/host_event.h"
@@ -51,6 +52,7 @@ class Running : private activity::ActivityListener {
   void BeginTrace();
   // Who is there, and what they wish to hear, follows the mode.
   void Watch(ProfileMode mode);
+  absl::Status StartThreads();
   absl::Status Attach();
   absl::Status TimeLaunches();
   // Where the full mode cannot be had.
@@ -59,11 +61,11 @@ class Running : private activity::ActivityListener {
   void Loop();
   void Round(Time now);
   void TryAgain(Time now);
-  void AskCounters(Time now);
   void ReadClocks();
   bool IsWindowOver(Time now) const;
   void EndTrace();
   void Detach();
+  void StopCounters();
   void DrainLocked();
   trace::TraceNotes NotesLocked() const;
 
@@ -80,7 +82,7 @@ class Running : private activity::ActivityListener {
   const Time began_;
   Time next_try_;
   Time next_clocks_;
-  Time next_counters_;
+  Time next_flush_;
 
   std::mutex making_;
   // Guarded by making_:
@@ -95,6 +97,7 @@ class Running : private activity::ActivityListener {
   bool is_stopped_ = false;
   bool is_over_ = false;
 
+  CounterAsker counters_;
   std::thread thread_;
 };
 

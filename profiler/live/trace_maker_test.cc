@@ -212,6 +212,9 @@ TEST(ShortTextTest, ALongTextIsCutAndSaysSo) {
   const ShortText cut((absl::string_view(name)));
   EXPECT_EQ(cut.view().size(), ShortText::kMost);
   EXPECT_EQ(cut.view().substr(ShortText::kMost - 4), "x...");
+  // 59 letters and an "e" with an accent, whose second byte has no room.
+  const std::string accent = std::string(59, 'x') + "\xc3\xa9 and more";
+  EXPECT_EQ(ShortText(accent).view(), std::string(59, 'x') + "...");
 }
 
 }  // namespace

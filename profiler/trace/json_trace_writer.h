@@ -47,7 +47,7 @@ class JsonTraceWriter : public TraceListener {
       : tables_(tables), sink_(sink), options_(options) {}
 
   // Hands over what is not yet in the sink: what a crash would cost.
-  void Flush();
+  void Flush() override;
 
   void Begin(const TraceHeader& header) override;
   void Op(const DeviceOp& op) override;

@@ -36,7 +36,7 @@ class PerfettoTraceWriter : public TraceListener {
       : tables_(tables), packets_(tables, sink), lanes_(lanes) {}
 
   // Hands over what is not yet in the sink: what a crash would cost.
-  void Flush() { packets_.Flush(); }
+  void Flush() override { packets_.Flush(); }
 
   void Begin(const TraceHeader& header) override;
   void Op(const DeviceOp& op) override;

@@ -184,6 +184,9 @@ class TraceListener {
   virtual void Lane(const LaneName& name) = 0;
   // Of use for whoever writes a file that had them; others need not listen.
   virtual void Arrow(const ArrowEnd& end) {}
+  // What the listener holds back goes out: called now and then while a process is profiled, so that
+  // a crash costs little.
+  virtual void Flush() {}
   virtual void End(const TraceNotes& notes) = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -18,12 +19,18 @@ constexpr int kMode = 0644;
 
 }  // namespace
 
+// A pipe whose reader leaves would end the process with a signal, and one without a reader would
+// make this wait.
 absl::StatusOr<std::unique_ptr<FileSink>> FileSink::Create(const std::string& path) {
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
-  if (file < 0) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot write the trace ", path, ": ", std::strerror(errno)));
+  const auto refused = [&path](const char* why) {
+    return absl::UnavailableError(absl::StrCat("cannot write the trace ", path, ": ", why));
+  };
+  struct stat there = {};
+  if (stat(path.c_str(), &there) == 0 && (S_ISFIFO(there.st_mode) || S_ISSOCK(there.st_mode))) {
+    return refused("it is a pipe or a socket, and a trace goes into a file");
   }
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, kMode);
+  if (file < 0) return refused(std::strerror(errno));
   return absl::WrapUnique(new FileSink(file, path));
 }
 

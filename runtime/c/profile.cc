@@ -152,7 +152,7 @@ absl::Status StartParts(const gt_profile_options& options, ProfileParts* parts) 
     made.most_time = std::chrono::milliseconds(std::min(options.most_ms, kMostMs));
   }
   if (parts->runtime != nullptr) {
-    made.counters = PoolCounters([&of = parts->runtime->runtime()] { return of.metrics(); });
+    made.counters = PoolCounters([of = parts->runtime] { return of->runtime().metrics(); });
   }
   absl::StatusOr<std::unique_ptr<Profile>> profile = Profile::Start(std::move(made));
   if (!profile.ok()) return profile.status();

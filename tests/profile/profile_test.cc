@@ -332,5 +332,56 @@ TEST_P(ProfileTest, ItComesAndGoesWhileAThreadReplays) {
   EXPECT_EQ(source_->state(), activity::SourceState::kDetached);
 }
 
+// As ranks of one process do: their launches have the same numbers but for the tree's.
+TEST_P(ProfileTest, TreesInLockstepLoseNoLaunch) {
+  constexpr int kSteps = 300;
+  Start(OptionsOf(ProfileMode::kHost));
+  std::atomic<int> arrived{0};
+  const auto rank = [&](Stream& stream) {
+    auto tree = Tree::Create(device(), {});
+    ASSERT_THAT(tree, IsOk());
+    const FunctionId empty = (*tree)->Register("rank", {}, [](Launcher& on, Values&) {
+      return Values{Filled(on, 3, kWords)};
+    });
+    for (int step = 0; step < kSteps; ++step) {
+      ++arrived;
+      while (arrived < 2 * (step + 1)) std::this_thread::yield();
+      (*tree)->BeginStep();
+      EXPECT_THAT((*tree)->Run(empty, Values(), stream), IsOk());
+    }
+    EXPECT_THAT(stream.Synchronize(), IsOk());
+  };
+  std::thread other([&] { rank(b()); });
+  rank(a());
+  other.join();
+  const ProfileReport report = profile_->Stop();
+  EXPECT_EQ(report.dropped, 0u);
+  EXPECT_EQ(Launches().size(), 2u * (kSteps - 1)) << "all but the warm-ups are launches of graphs";
+  for (const trace::HostSpan& span : store_->spans()) EXPECT_GE(span.duration_ns, 0);
+}
+
+// What an earlier profile's launches have queued is not named as the next one's.
+TEST_P(ProfileTest, WorkOfAnEarlierProfileIsNobodys) {
+  if (!OpenSource()) GTEST_SKIP() << why_none_;
+  const Tensor x = Given(1);
+  Record(x);
+  Start(OptionsOf(ProfileMode::kFull));
+  ASSERT_EQ(profile_->mode(), ProfileMode::kFull);
+  for (int step = 0; step < 5; ++step) {
+    NewStep();
+    Call(thrice_, {Call(twice_, {x})[0]});
+  }
+  profile_ = nullptr;
+  source_ = nullptr;
+  ASSERT_TRUE(OpenSource());
+  Start(OptionsOf(ProfileMode::kFull));
+  for (int step = 0; step < 3; ++step) Step(x);
+  const ProfileReport report = profile_->Stop();
+  EXPECT_EQ(report.join.mismatched, 0u);
+  EXPECT_EQ(report.join.short_launches, 0u);
+  EXPECT_EQ(report.join.cut_launches, 0u);
+  ExpectWholeReplays(3);
+}
+
 }  // namespace
 }  // namespace graphtree
