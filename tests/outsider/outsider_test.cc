@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/base/config.h"
+#include "device/base/sanitized.h"
 #include "graphs/reason.h"
 #include "gtest/gtest.h"
 #include "tests/outsider/generate.h"
@@ -16,12 +16,6 @@
 
 namespace graphtree::outsider {
 namespace {
-
-#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
 
 constexpr uint64_t kPrograms = kSanitized ? 300 : 1900;
 

@@ -5,18 +5,14 @@
 #include <cstdlib>
 #include <random>
 
-#include "absl/base/config.h"
+#include "device/base/sanitized.h"
 #include "gtest/gtest.h"
 #include "tests/simulation/crash_note.h"
 
 namespace graphtree::simulation {
 namespace {
 
-#if defined(ABSL_HAVE_ADDRESS_SANITIZER) || defined(ABSL_HAVE_THREAD_SANITIZER)
-constexpr int kTimes = 4;
-#else
-constexpr int kTimes = 1;
-#endif
+constexpr int kTimes = kSanitized ? 4 : 1;
 
 uint64_t Number(const char* variable, uint64_t otherwise) {
   const char* const text = std::getenv(variable);
