@@ -1055,7 +1055,7 @@ GT_API gt_error gt_generator_look(gt_generator generator, uint64_t* seed,
 //
 // Errors stick: after the first failure the launcher does nothing more, its functions return that
 // error, and the call fails with it. So a body needs no checks of its own, and may return what any
-// of them returned.
+// of them returned. A body that releases the error gets it anew from the next function.
 
 // The body's inputs. Integers and tensors are asked for as what they are.
 GT_API gt_error gt_launcher_input_count(gt_launcher on, size_t* out) GT_NOEXCEPT;

@@ -23,7 +23,9 @@ void LauncherObject::Keep(const std::shared_ptr<Kernel>& kernel) {
 }
 
 gt_error LauncherObject::ErrorFor(const Entry& entry, const char* call) {
-  if (error_ != nullptr) return error_;
+  if (error_ == NoMemoryError() || Find<ErrorObject>(HandleOf(error_))) return error_;
+  // There is none yet, or the body has released it.
+  error_ = nullptr;
   if (on_.ok() && !entry.ok()) {
     error_ = entry.Failed();
     on_.Fail(WithWords(entry.status()));

@@ -56,7 +56,7 @@ class LauncherObject : public Object {
   void Give(Value&& value, gt_value* out);
   // The body's runs hold the kernel.
   void Keep(const std::shared_ptr<Kernel>& kernel);
-  // The launcher's failure, as the body is told it; made at the first time.
+  // The launcher's failure, as the body is told it: one error, until the body releases it.
   gt_error ErrorFor(const Entry& entry, const char* call);
   void EndOwned();
 

@@ -98,6 +98,16 @@ TEST_F(LauncherTest, ErrorsStick) {
   EXPECT_EQ(after, 1);
 }
 
+TEST_F(LauncherTest, ABodyMayReleaseItsErrors) {
+  const gt_function body = Register("releases", [&](gt_launcher on) {
+    gt_value none;
+    EXPECT_FAILS(gt_launcher_input(on, 7, &none), GT_INVALID_ARGUMENT, "input 7");
+    EXPECT_FAILS(gt_launcher_input(on, 0, &none), GT_INVALID_ARGUMENT, "input 7") << "it sticks";
+    return gt_launcher_status(on);
+  });
+  EXPECT_FAILS(CallOnce(body, Words(1)), GT_INVALID_ARGUMENT, "input 7");
+}
+
 TEST_F(LauncherTest, BadHandlesInABodyAreItsErrors) {
   const gt_function body = Register("bad", [&](gt_launcher on) {
     gt_value x;

@@ -74,6 +74,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 _CUDA = re.compile(
     r"^(cuda[\w/]*\.(h|hpp|cuh)|cuda/.*|nvrtc\.h|driver_types\.h|vector_types\.h|"
     r"cooperative_groups.*)$")
+_MADE_BY_THE_BUILD = ".inc"
 _CUPTI = re.compile(r"^(cupti.*\.h|generated_cuda\w*\.h)$")
 
 # Files outside device/cuda/ that need CUDA's own headers, each with its reason.
@@ -163,7 +164,7 @@ def check(file, paths):
                      _check_door(file, target) or _check_c_interface(file, target))
             if wrong:
                 yield source.Finding("include-direction", file.path, number, wrong)
-            elif target not in paths:
+            elif target not in paths and not target.endswith(_MADE_BY_THE_BUILD):
                 yield source.Finding("include-path", file.path, number, "there is no " + target)
         elif bracket == '"' and not _FROM_OUTSIDE.match(target):
             beside = os.path.join(os.path.dirname(file.path), target)

@@ -131,6 +131,7 @@ class IncludeTest(unittest.TestCase):
     def test_paths_start_at_the_root(self):
         self.expect("device/b.cc", '"a.h"', ["include-path"])
         self.expect("device/b.cc", '"device/missing.h"', ["include-path"])
+        self.expect("device/b.cc", '"device/made.inc"', [])
         self.expect("device/b.cc", '"absl/status/status.h"', [])
         self.expect("device/b.cc", "<vector>", [])
 
