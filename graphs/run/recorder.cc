@@ -106,6 +106,7 @@ struct Recorder::Attempt {
 // it may read it before.
 absl::Status Recorder::KeepsNothing(Attempt& attempt) {
   const Values& outputs = attempt.draft().outputs;
+  attempt.capture->ReleaseOwn();
   const StorageHolds made = attempt.capture->allocator().Held();
   for (const Storage* storage : made) {
     if (storage->outside() <= HandlesIn(outputs, storage)) continue;

@@ -43,6 +43,23 @@ TEST_P(StepsTest, RngTrees) {
   EXPECT_EQ(replays(), 4u);
 }
 
+TEST_P(StepsTest, RngRecordedApart) {
+  FunctionOptions apart;
+  apart.recorded_apart = true;
+  const FunctionId function = Register("draws", apart, Draws());
+  std::vector<Words> eager_numbers;
+  for (int call = 0; call < 3; ++call) {
+    eager_numbers.push_back(Read(CallInSteps(1, function, {})[0]));
+  }
+  generator_->Seed(0);
+  NewStep();
+  ASSERT_THAT(tree().Record(function, {}, a()), IsOk());
+  for (const Words& numbers : eager_numbers) {
+    EXPECT_EQ(Read(CallInSteps(1, function, {})[0]), numbers);
+  }
+  EXPECT_EQ(replays(), 3u);
+}
+
 TEST_P(StepsTest, RngNonTrees) {
   OpenTree({.enabled = false});
   ExpectTheSameNumbersAgain(Register("draws", {}, Draws()));
