@@ -1,12 +1,15 @@
 // Metrics agree with what was done; they are read beside steps; the texts have what the struct has.
 #include <atomic>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
+#include "runtime/recording_plan.h"
 #include "runtime/watch_json.h"
 #include "tests/runtime/runtime_fixture.h"
 
@@ -138,6 +141,35 @@ TEST_P(MetricsTest, ReadBesideSteps) {
   reader.join();
   EXPECT_EQ(backwards, 0u);
   EXPECT_EQ(runtime().metrics().lanes[0].steps, 2000u);
+}
+
+// Of every reason for which a plan leaves a shape out, another number.
+TEST(MetricsTextTest, APlanNamesEveryReasonForWhichItLeftShapesOut) {
+  PlanResult plan;
+  for (size_t why = 0; why < kLeftOutCount; ++why) {
+    for (size_t i = 0; i <= why; ++i) {
+      plan.left_out.push_back({.shape = {}, .why = static_cast<LeftOut>(why)});
+    }
+  }
+  Metrics metrics;
+  metrics.plan = std::make_shared<const PlanResult>(std::move(plan));
+  const std::string text = MetricsAsPrometheus(metrics);
+  for (size_t why = 0; why < kLeftOutCount; ++why) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("graphtree_plan_left_out_shapes{reason=\"",
+                                             LeftOutName(static_cast<LeftOut>(why)), "\"} ",
+                                             why + 1, "\n")));
+  }
+}
+
+// Shadow plans nothing, and says so.
+TEST_P(MetricsTest, OfAPlanThatTheModeForbids) {
+  const ProgramId program = AddDouble({1, 2, 4, 8});
+  ASSERT_THAT(runtime().SetServing({.serving = Serving::kShadow}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const RecordingPlan plan, runtime().Plan({}, 0));
+  ASSERT_THAT(runtime().RecordPlan(plan, a()), IsOk());
+  const std::string text = MetricsAsPrometheus(runtime().metrics());
+  EXPECT_THAT(text, HasSubstr("graphtree_plan_left_out_shapes{reason=\"mode\"} 4\n"));
+  EXPECT_EQ(StepWith(program, IdsFrom(0, 3)), Why::kShadow);
 }
 
 }  // namespace
