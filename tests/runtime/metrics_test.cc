@@ -7,7 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
 #include "runtime/recording_plan.h"
 #include "runtime/watch_json.h"
@@ -141,6 +145,39 @@ TEST_P(MetricsTest, ReadBesideSteps) {
   reader.join();
   EXPECT_EQ(backwards, 0u);
   EXPECT_EQ(runtime().metrics().lanes[0].steps, 2000u);
+}
+
+// What a counter comes to over all of its labels.
+uint64_t SumOf(const std::string& text, const std::string& family) {
+  uint64_t sum = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::StartsWith(line, family + "{")) continue;
+    uint64_t value = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(line.substr(line.rfind(' ') + 1), &value)) << line;
+    sum += value;
+  }
+  return sum;
+}
+
+// Each try counts, whoever made it: steps, Record, and steps whose recordings wait for a commit.
+TEST_P(MetricsTest, ARecordingThatFailsIsCounted) {
+  uint64_t tries = 0;
+  for (const bool needs_commit : {false, true}) {
+    ProgramOptions options = DoubleOptions(needs_commit ? "commits" : "waits");
+    options.needs_commit = needs_commit;
+    options.body = [&](Launcher& on, const ProgramInputs& in) {
+      Values outputs = DoubleBody(on, in);
+      tries += !on.stream().Synchronize().ok();  // which no capture allows
+      return outputs;
+    };
+    const ProgramId program = Add(std::move(options), KeysOf({8}));
+    for (int i = 0; i < 8; ++i) StepWith(program, IdsFrom(i, 8));
+    EXPECT_THAT(runtime().Record(program, a()), Not(IsOk()));
+    const std::string text = MetricsAsPrometheus(runtime().metrics());
+    EXPECT_GT(tries, 2u);
+    EXPECT_EQ(SumOf(text, "graphtree_capture_fail_total"), tries) << needs_commit;
+    EXPECT_EQ(SumOf(text, "graphtree_recordings_total"), 0u);
+  }
 }
 
 // Of every reason for which a plan leaves a shape out, another number.
