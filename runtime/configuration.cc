@@ -22,12 +22,15 @@ namespace {
 
 constexpr absl::string_view kPrefix = "GRAPHTREE_";
 
-// Read by tools and tests of this project.
+// Read by tools, tests and the Python package of this project; //tests/tidy finds what lacks here.
 constexpr absl::string_view kOthers[] = {
-    "GRAPHTREE_BROWSER",      "GRAPHTREE_CUBLAS",           "GRAPHTREE_KERNEL_CACHE",
-    "GRAPHTREE_MEMORY_VIZ",   "GRAPHTREE_NO_CUDA",          "GRAPHTREE_NVRTC",
-    "GRAPHTREE_OS_RELEASE",   "GRAPHTREE_SEED",             "GRAPHTREE_SIMULATION_FROM",
-    "GRAPHTREE_SIMULATION_SEEDS", "GRAPHTREE_SOAK_SECONDS", "GRAPHTREE_SYSTEM_CUDA"};
+    "GRAPHTREE_BROWSER",        "GRAPHTREE_COMMAND",          "GRAPHTREE_CUBLAS",
+    "GRAPHTREE_CUPTI",          "GRAPHTREE_CUPTI_REINIT",     "GRAPHTREE_CUPTI_ROUNDS",
+    "GRAPHTREE_CUPTI_TEARDOWN", "GRAPHTREE_FUZZ_CALLS",       "GRAPHTREE_FUZZ_SEED",
+    "GRAPHTREE_KERNEL_CACHE",   "GRAPHTREE_LIBRARY",          "GRAPHTREE_MEMORY_VIZ",
+    "GRAPHTREE_NO_CUDA",        "GRAPHTREE_NVRTC",            "GRAPHTREE_OS_RELEASE",
+    "GRAPHTREE_PYTHON_SEED",    "GRAPHTREE_SEED",             "GRAPHTREE_SIMULATION_FROM",
+    "GRAPHTREE_SOAK_SECONDS",   "GRAPHTREE_SIMULATION_SEEDS", "GRAPHTREE_SYSTEM_CUDA"};
 
 absl::Status Wanted(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("it is to be ", what));

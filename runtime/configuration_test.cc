@@ -77,7 +77,17 @@ TEST(ConfigurationTest, UnknownKeysAreErrorsWithTheNearestName) {
               AllOf(HasSubstr("GRAPHTREE_MOD,"), HasSubstr("the nearest is GRAPHTREE_MODE")));
   EXPECT_THAT(Refused("GRAPHTREE_POOLBYTES", "1"), HasSubstr("nearest is GRAPHTREE_POOL_BYTES"));
   EXPECT_THAT(Refused("GRAPHTREE_", ""), HasSubstr("no such setting"));
-  EXPECT_THAT(WithEnvironment({}, {{"GRAPHTREE_NVRTC", "/x"}, {"GRAPHTREE_SEED", "4"}}), IsOk());
+}
+
+// A shell in which a tool of the project is set up starts servers, too.
+TEST(ConfigurationTest, WhatToolsReadIsLeftAlone) {
+  for (const char* name : {"GRAPHTREE_NVRTC", "GRAPHTREE_SEED", "GRAPHTREE_CUPTI",
+                           "GRAPHTREE_CUPTI_TEARDOWN", "GRAPHTREE_CUPTI_REINIT",
+                           "GRAPHTREE_LIBRARY", "GRAPHTREE_COMMAND", "GRAPHTREE_FUZZ_CALLS"}) {
+    const absl::StatusOr<RuntimeOptions> options = WithEnvironment({}, {{name, "0"}});
+    ASSERT_THAT(options, IsOk()) << name;
+    EXPECT_TRUE(options->from_environment.empty()) << name;
+  }
 }
 
 TEST(ConfigurationTest, BadValuesAreErrorsInWords) {

@@ -116,6 +116,10 @@ std::string ToString(const Explanation& explanation, size_t steps) {
     absl::StrAppend(&text, "calls of the tree of device ", tree.device, " lane ", tree.lane, ":\n",
                     DrawEdges(tree.edges));
   }
+  if (!explanation.warnings.empty()) absl::StrAppend(&text, "the last warnings:\n");
+  for (const std::string& warning : explanation.warnings) {
+    absl::StrAppend(&text, "  ", OneLine(warning), "\n");
+  }
   const size_t shown = std::min(steps, explanation.steps.size());
   if (shown > 0) absl::StrAppend(&text, "the last steps:\n");
   for (size_t i = explanation.steps.size() - shown; i < explanation.steps.size(); ++i) {

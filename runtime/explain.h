@@ -9,6 +9,8 @@
 //     not replayed:
 //       106 above_ceiling   tokens up to 600, where the largest shape has 64: add a shape with
 //                           tokens=600
+//   the last warnings:
+//     ...
 //
 // Plain data, copied out: it shows the moment at which it was taken.
 #ifndef GRAPHTREE_RUNTIME_EXPLAIN_H_
@@ -132,6 +134,8 @@ struct Explanation {
   std::vector<ExplainedProgram> programs = {};
   std::vector<ExplainedStep> steps = {};  // the oldest first, lane by lane
   std::vector<ExplainedTree> trees = {};
+  // What the runtime has warned of, the last ones; with a program named, those that name it.
+  std::vector<std::string> warnings = {};
 };
 
 // For people: the programs, and the last `steps` steps.

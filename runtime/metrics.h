@@ -46,7 +46,8 @@ struct LaneMetrics {
   std::optional<LaneNow> now = std::nullopt;  // none: between steps
   uint64_t steps = 0;
   uint64_t recordings = 0;
-  uint64_t failed_recordings = 0;
+  uint64_t failed_recordings = 0;  // by Runtime::Progress, and by steps for a commit
+  uint64_t failed_for_commit = 0;  // of programs that need commits, whoever tried them
   uint64_t padded_tokens = 0;  // by which steps were larger than what their callers asked for
   uint64_t staged_bytes = 0;   // that steps brought to the device
   uint64_t parked_refused = 0;  // steps that were begun while their program was parked

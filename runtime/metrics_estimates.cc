@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -110,13 +111,12 @@ void AddPlan(const PlanResult* plan, PrometheusText* text) {
   text->Family("graphtree_plan_recorded_shapes", "gauge", "Shapes that the last plan recorded.");
   if (plan != nullptr) text->Sample({}, plan->recorded);
   text->Family("graphtree_plan_left_out_shapes", "gauge", "Shapes that it left out, by reason.");
-  std::array<uint64_t, 3> left_out = {};
-  for (const OmittedShape& shape : plan == nullptr ? std::vector<OmittedShape>() : plan->left_out) {
-    ++left_out[static_cast<size_t>(shape.why)];
-  }
-  for (const LeftOut why : {LeftOut::kBudget, LeftOut::kExcluded, LeftOut::kFailed}) {
-    if (plan == nullptr) continue;
-    text->Sample({{"reason", LeftOutName(why)}}, left_out[static_cast<size_t>(why)]);
+  if (plan != nullptr) {
+    std::array<uint64_t, kLeftOutCount> left_out = {};
+    for (const OmittedShape& shape : plan->left_out) ++left_out[static_cast<size_t>(shape.why)];
+    for (size_t why = 0; why < kLeftOutCount; ++why) {
+      text->Sample({{"reason", LeftOutName(static_cast<LeftOut>(why))}}, left_out[why]);
+    }
   }
   text->Family("graphtree_plan_seconds", "gauge", "How long it took to record them.");
   if (plan != nullptr) text->Sample({}, static_cast<double>(plan->nanoseconds) / 1e9);

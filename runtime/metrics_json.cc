@@ -37,6 +37,7 @@ void WriteLane(const LaneMetrics& lane, JsonWriter& json) {
   lane.now.has_value() ? json.String(ToString(*lane.now)) : json.Null();
   json.Key("steps").Unsigned(lane.steps).Key("recordings").Unsigned(lane.recordings);
   json.Key("failed_recordings").Unsigned(lane.failed_recordings);
+  json.Key("failed_for_commit").Unsigned(lane.failed_for_commit);
   json.Key("padded_tokens").Unsigned(lane.padded_tokens);
   json.Key("staged_bytes").Unsigned(lane.staged_bytes);
   json.Key("parked_refused").Unsigned(lane.parked_refused);

@@ -108,9 +108,6 @@ struct LaneFamily {
 constexpr LaneFamily kLaneFamilies[] = {
     {"graphtree_recordings_total", "counter", "Shapes that were recorded.",
      [](const LaneMetrics& lane) { return lane.recordings; }},
-    {"graphtree_capture_fail_total", "counter",
-     "Recordings for a commit that steps tried to make and could not.",
-     [](const LaneMetrics& lane) { return lane.failed_recordings; }},
     {"graphtree_padding_tokens_total", "counter",
      "Tokens by which steps were larger than what was asked for.",
      [](const LaneMetrics& lane) { return lane.padded_tokens; }},
@@ -214,6 +211,24 @@ void AddReasons(const Metrics& metrics, PrometheusText* text) {
   }
 }
 
+// The reasons that a tree counts once for each recording that failed, but for those that were not
+// to be launched.
+constexpr Reason kFailures[] = {Reason::kRecordFailed, Reason::kForbiddenCall,
+                                Reason::kUnjoinedFork, Reason::kOutOfDevice,
+                                Reason::kCaptureBroken};
+
+void AddFailures(const Metrics& metrics, PrometheusText* text) {
+  text->Family("graphtree_capture_fail_total", "counter",
+               "Recordings that were tried and failed, by reason.");
+  for (const LaneMetrics& lane : metrics.lanes) {
+    for (const Reason reason : kFailures) {
+      text->Sample(With(lane, "reason", ReasonName(reason)),
+                   lane.tree.reasons[static_cast<size_t>(reason)]);
+    }
+    text->Sample(With(lane, "reason", "for_commit"), lane.failed_for_commit);
+  }
+}
+
 uint64_t StepsOf(const ExplainedShape& shape) {
   uint64_t steps = 0;
   for (const uint64_t count : shape.why) steps += count;
@@ -314,6 +329,7 @@ std::string MetricsAsPrometheus(const Metrics& metrics) {
   AddRecordingTimes(metrics, &text);
   AddLanes(metrics, &text);
   AddReasons(metrics, &text);
+  AddFailures(metrics, &text);
   AddPrograms(metrics, &text);
   AddEstimates(metrics, &text);
   AddParking(metrics, &text);

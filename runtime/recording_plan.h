@@ -56,8 +56,10 @@ enum class LeftOut : uint8_t {
   kMode,      // in the mode of serving nothing is recorded
   kNodes,     // trees may not hold so many recordings, and others are worth more
   kEvicted,   // it was recorded, and has made room for others since
-  kStale,     // it was recorded, and bodies have moved or touched what it depends on since
+  kStale,     // it was recorded, and bodies have moved or touched what it depends on since; the
+              // last one: kLeftOutCount counts up to it
 };
+constexpr size_t kLeftOutCount = static_cast<size_t>(LeftOut::kStale) + 1;
 // "budget": for counters and scripts.
 const char* LeftOutName(LeftOut why);
 

@@ -148,6 +148,8 @@ std::string ExplanationAsJson(const Explanation& explanation) {
   for (const ExplainedStep& step : explanation.steps) WriteStep(step, json);
   json.EndArray().Key("trees").BeginArray();
   for (const ExplainedTree& tree : explanation.trees) WriteTree(tree, json);
+  json.EndArray().Key("warnings").BeginArray();
+  for (const std::string& warning : explanation.warnings) json.String(warning);
   json.EndArray().EndObject();
   return json.text();
 }

@@ -38,6 +38,7 @@ LaneMetrics LaneOf(const WatchedLane& watched, const std::vector<WatchedProgram>
                    .steps = watch.counts.steps.get(),
                    .recordings = watch.counts.recordings.get(),
                    .failed_recordings = watch.counts.failed_recordings.get(),
+                   .failed_for_commit = watch.counts.failed_for_commit.get(),
                    .padded_tokens = watch.padded_tokens(),
                    .staged_bytes = watch.counts.staged_bytes.get(),
                    .parked_refused = watch.counts.parked_refused.get(),

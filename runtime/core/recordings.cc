@@ -156,7 +156,7 @@ absl::Status Recordings::RunToRecord(OpenStep& step, Try* run) {
   }
   if (is_apart && (last.route == CallRoute::kWarmedUp || last.reason == Reason::kRecordedApart)) {
     outputs.clear();
-    GRAPHTREE_RETURN_IF_ERROR(RecordApart(step));
+    GRAPHTREE_RETURN_IF_ERROR(RecordForCommit(step));
     NoteRecorded(step);
     return absl::OkStatus();
   }
@@ -200,8 +200,14 @@ void Recordings::NoteRecorded(OpenStep& step) {
                             dependencies_.GenerationsOf(*step.program), epoch);
 }
 
+absl::Status Recordings::RecordForCommit(OpenStep& step) {
+  absl::Status recorded = RecordApart(step);
+  if (!recorded.ok()) ++step.program->lane().counts.failed_for_commit;
+  return recorded;
+}
+
 void Recordings::RecordWhileServing(OpenStep& step) {
-  const absl::Status recorded = RecordApart(step);
+  const absl::Status recorded = RecordForCommit(step);
   if (recorded.ok()) return NoteRecorded(step);
   NoteFailedServing(*step.program, step.choice.index, Why::kFailed,
                     InStep(step, "recording", recorded));

@@ -93,6 +93,8 @@ class Recordings {
   absl::Status RunToRecord(OpenStep& step, Try* run);
   void NoteMiss(OpenStep& step, const LastCall& last);
   void NoteRecorded(OpenStep& step);
+  // The shape is recorded without being launched; a failure is counted.
+  absl::Status RecordForCommit(OpenStep& step);
   // The step ran eagerly, since its shape is recorded without being launched: does that now.
   void RecordWhileServing(OpenStep& step);
   // The shape is tried again after steps that ran without it.

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "runtime/shapes/shape_table.h"
 #include "runtime/watch/clock.h"
 #include "runtime/watch/lane_watch.h"
+#include "runtime/watch/last_warnings.h"
 
 namespace graphtree {
 namespace {
@@ -22,21 +24,30 @@ uint32_t NextNumber() {
   return next.fetch_add(1, std::memory_order_relaxed);
 }
 
-// The trees' warnings go to the log, and there is a clock.
-RuntimeOptions Completed(RuntimeOptions options) {
+// There is a clock, the trees' warnings go to the log, and whoever looks in finds the last ones.
+RuntimeOptions Completed(RuntimeOptions options, const std::shared_ptr<LastWarnings>& warnings) {
   if (!options.clock_ns) options.clock_ns = SteadyClockNs;
-  if (options.log && !options.tree.warn) {
-    options.tree.warn = [log = options.log](const std::string& text) {
+  options.tree.warn = [warn = options.tree.warn, log = options.log,
+                       warnings](const std::string& text) {
+    warnings->Add(text);
+    if (warn) {
+      warn(text);
+    } else if (log) {
       log(LogLevel::kWarning, text);
-    };
-  }
+    }
+  };
+  if (!options.log) return options;
+  options.log = [log = options.log, warnings](LogLevel level, const std::string& text) {
+    if (level == LogLevel::kWarning) warnings->Add(text);
+    log(level, text);
+  };
   return options;
 }
 
 }  // namespace
 
 RuntimeCore::RuntimeCore(std::vector<Device*> devices, const RuntimeOptions& options)
-    : options_(Completed(options)),
+    : options_(Completed(options, watch_.warnings)),
       number_(NextNumber()),
       lanes_(std::move(devices), options_),
       programs_(number_),

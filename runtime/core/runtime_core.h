@@ -101,6 +101,7 @@ class RuntimeCore {
   // The step was run: counts it, with the reason why it ran as it did. `began_ns` is the watch's.
   void Note(OpenStep& step, const absl::Status& status, int64_t began_ns);
 
+  Watch watch_;  // before the options, whose callbacks tell it
   const RuntimeOptions options_;  // with a clock, and log and tree.warn joined
   const uint32_t number_;  // of this runtime among those of the process
   Lanes lanes_;
@@ -108,7 +109,6 @@ class RuntimeCore {
   Dependencies dependencies_;
   Recordings recordings_;
   PlanMaker plan_maker_;
-  Watch watch_;
   ServingSteps serving_;
   PlanRunner plan_runner_;
   IdleRecorder idle_recorder_;

@@ -5,9 +5,12 @@
 #include <iterator>
 #include <map>
 #include <mutex>
+#include <string>
 #include <tuple>
 #include <utility>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "device/executable_bytes.h"
 #include "graphs/tree.h"
 #include "runtime/watch/advice.h"
@@ -112,6 +115,13 @@ ExplainedStep StepOf(const WatchedLane& lane, const LoggedStep& logged, const Dr
   return step;
 }
 
+// Whether the warning names the program, or a shape of it: 'decode', 'decode[tokens=8]'. Every one
+// does where no program is asked for.
+bool Names(const std::string& warning, const std::string& program) {
+  return program.empty() || absl::StrContains(warning, absl::StrCat("'", program, "'")) ||
+         absl::StrContains(warning, absl::StrCat("'", program, "["));
+}
+
 ExplainedTree TreeOf(const WatchedLane& lane) {
   ExplainedTree tree{
       .device = lane.device, .lane = lane.lane, .is_from_before = !lane.may_wait};
@@ -189,6 +199,9 @@ Explanation ExplainWatch(const Watch& watch, const ExplainOptions& options) {
   for (const WatchedLane& lane : lanes) {
     if (!options.trees) break;
     explanation.trees.push_back(TreeOf(lane));
+  }
+  for (std::string& warning : watch.warnings->get()) {
+    if (Names(warning, options.program)) explanation.warnings.push_back(std::move(warning));
   }
   return explanation;
 }

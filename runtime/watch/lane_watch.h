@@ -34,6 +34,7 @@ struct LaneCounts {
   Counter steps;
   Counter recordings;
   Counter failed_recordings;
+  Counter failed_for_commit;  // of recordings that are not launched, whoever asked for them
   Counter staged_bytes;
   Counter parked_refused;  // steps that were begun while their program was parked
   // Replays that were compared with runs of their bodies, or were to be.

@@ -36,6 +36,7 @@
 #include "runtime/watch/counter.h"
 #include "runtime/watch/lane_looks.h"
 #include "runtime/watch/lane_watch.h"
+#include "runtime/watch/last_warnings.h"
 #include "runtime/watch/shape_watch.h"
 #include "runtime/watch/tag_watch.h"
 
@@ -118,6 +119,9 @@ class Watch {
   Watch() = default;
   Watch(const Watch&) = delete;
   Watch& operator=(const Watch&) = delete;
+
+  // What the runtime warns of. Shared with who warns, which may outlive the runtime.
+  const std::shared_ptr<LastWarnings> warnings = std::make_shared<LastWarnings>();
 
   void AddLane(WatchedLane lane);
   void AddProgram(uint32_t number, std::shared_ptr<const ProgramWatch> program);

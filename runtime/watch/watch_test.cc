@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
+#include "runtime/watch/last_warnings.h"
 
 namespace graphtree {
 namespace {
@@ -21,6 +23,21 @@ TEST(WatchTest, OfProgramsThatWereRemovedItKnowsTheLastOnes) {
   EXPECT_EQ(programs[0].name, "stays");
   EXPECT_EQ(programs[1].name, std::to_string(1001 - Watch::kMostRemoved));
   EXPECT_EQ(programs.back().name, "1000");
+}
+
+TEST(LastWarningsTest, KeepsTheLastOnesEachOnce) {
+  LastWarnings warnings;
+  EXPECT_TRUE(warnings.get().empty());
+  for (size_t i = 0; i < 3 * LastWarnings::kMost; ++i) {
+    warnings.Add(std::to_string(i));
+    warnings.Add("again and again");
+  }
+  const std::vector<std::string> last = warnings.get();
+  ASSERT_EQ(last.size(), LastWarnings::kMost);
+  EXPECT_EQ(last.back(), "again and again");
+  EXPECT_EQ(last[0], std::to_string(2 * LastWarnings::kMost + 1));
+  warnings.Add(std::string(LastWarnings::kMostBytes + 9, 'x'));
+  EXPECT_EQ(warnings.get().back().size(), LastWarnings::kMostBytes);
 }
 
 }  // namespace

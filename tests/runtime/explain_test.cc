@@ -2,6 +2,7 @@
 // thread.
 #include <atomic>
 #include <map>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "gmock/gmock.h"
+#include "runtime/watch_json.h"
 #include "tests/runtime/runtime_fixture.h"
 
 namespace graphtree {
@@ -16,6 +18,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class ExplainTest : public RuntimeTest {
  protected:
@@ -164,6 +167,39 @@ TEST_P(ExplainTest, OnlyOneProgramAndSoManySteps) {
   ASSERT_THAT(runtime().RemoveProgram(two), IsOk());
   EXPECT_TRUE(runtime().Explain({.program = "two"}).programs.empty());
   EXPECT_EQ(runtime().Explain({.program = "two"}).steps.size(), 6u) << "its name stays";
+}
+
+// Whether the caller listens or not.
+TEST_P(ExplainTest, WarningsAreThereForWhoeverLooksLater) {
+  for (const bool has_log : {false, true}) {
+    std::vector<std::string> logged;
+    RuntimeOptions options;
+    if (has_log) {
+      options.log = [&](LogLevel, const std::string& text) { logged.push_back(text); };
+    }
+    options.tree.warn = nullptr;
+    CloseRuntime();
+    ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Runtime> other, Runtime::Create(device(), options));
+    ProgramOptions waits = DoubleOptions("waits");
+    waits.body = [](Launcher& on, const ProgramInputs& in) {
+      Values outputs = DoubleBody(on, in);
+      on.stream().Synchronize().IgnoreError();  // which no capture allows
+      return outputs;
+    };
+    ASSERT_OK_AND_ASSIGN(const ProgramId program, other->AddProgram(std::move(waits)));
+    ASSERT_THAT(other->AddShapes(program, KeysOf({8})), IsOk());
+    EXPECT_TRUE(other->Explain().warnings.empty());
+    EXPECT_THAT(other->Record(program, a()), Not(IsOk()));
+    const Explanation explanation = other->Explain();
+    ASSERT_FALSE(explanation.warnings.empty());
+    EXPECT_THAT(explanation.warnings[0], HasSubstr("'waits[tokens=8]' runs eagerly"));
+    EXPECT_EQ(logged, has_log ? explanation.warnings : std::vector<std::string>());
+    EXPECT_THAT(ToString(explanation), HasSubstr("the last warnings:\n  'waits[tokens=8]'"));
+    EXPECT_THAT(ExplanationAsJson(explanation), HasSubstr(R"("warnings":["'waits[tokens=8]')"));
+    EXPECT_EQ(other->Explain({.program = "waits"}).warnings, explanation.warnings);
+    EXPECT_TRUE(other->Explain({.program = "other"}).warnings.empty());
+    EXPECT_TRUE(other->Explain({.program = "wait"}).warnings.empty());
+  }
 }
 
 TEST_P(ExplainTest, TheClockIsTheCallers) {

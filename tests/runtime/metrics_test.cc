@@ -1,12 +1,19 @@
 // Metrics agree with what was done; they are read beside steps; the texts have what the struct has.
 #include <atomic>
+#include <memory>
 #include <random>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "gmock/gmock.h"
+#include "runtime/recording_plan.h"
 #include "runtime/watch_json.h"
 #include "tests/runtime/runtime_fixture.h"
 
@@ -138,6 +145,68 @@ TEST_P(MetricsTest, ReadBesideSteps) {
   reader.join();
   EXPECT_EQ(backwards, 0u);
   EXPECT_EQ(runtime().metrics().lanes[0].steps, 2000u);
+}
+
+// What a counter comes to over all of its labels.
+uint64_t SumOf(const std::string& text, const std::string& family) {
+  uint64_t sum = 0;
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::StartsWith(line, family + "{")) continue;
+    uint64_t value = 0;
+    EXPECT_TRUE(absl::SimpleAtoi(line.substr(line.rfind(' ') + 1), &value)) << line;
+    sum += value;
+  }
+  return sum;
+}
+
+// Each try counts, whoever made it: steps, Record, and steps whose recordings wait for a commit.
+TEST_P(MetricsTest, ARecordingThatFailsIsCounted) {
+  uint64_t tries = 0;
+  for (const bool needs_commit : {false, true}) {
+    ProgramOptions options = DoubleOptions(needs_commit ? "commits" : "waits");
+    options.needs_commit = needs_commit;
+    options.body = [&](Launcher& on, const ProgramInputs& in) {
+      Values outputs = DoubleBody(on, in);
+      tries += !on.stream().Synchronize().ok();  // which no capture allows
+      return outputs;
+    };
+    const ProgramId program = Add(std::move(options), KeysOf({8}));
+    for (int i = 0; i < 8; ++i) StepWith(program, IdsFrom(i, 8));
+    EXPECT_THAT(runtime().Record(program, a()), Not(IsOk()));
+    const std::string text = MetricsAsPrometheus(runtime().metrics());
+    EXPECT_GT(tries, 2u);
+    EXPECT_EQ(SumOf(text, "graphtree_capture_fail_total"), tries) << needs_commit;
+    EXPECT_EQ(SumOf(text, "graphtree_recordings_total"), 0u);
+  }
+}
+
+// Of every reason for which a plan leaves a shape out, another number.
+TEST(MetricsTextTest, APlanNamesEveryReasonForWhichItLeftShapesOut) {
+  PlanResult plan;
+  for (size_t why = 0; why < kLeftOutCount; ++why) {
+    for (size_t i = 0; i <= why; ++i) {
+      plan.left_out.push_back({.shape = {}, .why = static_cast<LeftOut>(why)});
+    }
+  }
+  Metrics metrics;
+  metrics.plan = std::make_shared<const PlanResult>(std::move(plan));
+  const std::string text = MetricsAsPrometheus(metrics);
+  for (size_t why = 0; why < kLeftOutCount; ++why) {
+    EXPECT_THAT(text, HasSubstr(absl::StrCat("graphtree_plan_left_out_shapes{reason=\"",
+                                             LeftOutName(static_cast<LeftOut>(why)), "\"} ",
+                                             why + 1, "\n")));
+  }
+}
+
+// Shadow plans nothing, and says so.
+TEST_P(MetricsTest, OfAPlanThatTheModeForbids) {
+  const ProgramId program = AddDouble({1, 2, 4, 8});
+  ASSERT_THAT(runtime().SetServing({.serving = Serving::kShadow}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const RecordingPlan plan, runtime().Plan({}, 0));
+  ASSERT_THAT(runtime().RecordPlan(plan, a()), IsOk());
+  const std::string text = MetricsAsPrometheus(runtime().metrics());
+  EXPECT_THAT(text, HasSubstr("graphtree_plan_left_out_shapes{reason=\"mode\"} 4\n"));
+  EXPECT_EQ(StepWith(program, IdsFrom(0, 3)), Why::kShadow);
 }
 
 }  // namespace

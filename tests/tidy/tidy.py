@@ -8,6 +8,7 @@ import os
 import sys
 
 import rules_calls
+import rules_environment
 import rules_includes
 import rules_length
 import rules_text
@@ -18,6 +19,7 @@ def findings(sources):
     """Every finding in the files, in the order of their paths."""
     paths = {file.path for file in sources}
     found = list(rules_text.check_readmes(paths))
+    found.extend(rules_environment.check(sources))
     for file in sources:
         found.extend(rules_text.check(file))
         found.extend(rules_length.check(file))

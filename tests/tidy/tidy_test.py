@@ -6,6 +6,7 @@ import tempfile
 import unittest
 
 import rules_calls
+import rules_environment
 import rules_includes
 import rules_length
 import source
@@ -21,6 +22,31 @@ def _findings(path, text, others=()):
     rest = [source.Source(other, b"") for other in others]
     found = [f for f in tidy.findings(readmes + rest + [planted]) if f.path == path]
     return ["%s:%d" % (f.rule, f.line) for f in found]
+
+
+class EnvironmentTest(unittest.TestCase):
+
+    def rules(self, path, text):
+        """What fires beside a list of one setting and one other variable."""
+        known = source.Source("runtime/configuration.cc",
+                              b'"GRAPHTREE_TOOL" GRAPHTREE_SETTING("MODE", x)')
+        planted = source.Source(path, text.encode())
+        return ["%s:%d" % (f.rule, f.line)
+                for f in rules_environment.check([known, planted])]
+
+    def test_what_is_read_is_listed(self):
+        self.assertEqual(self.rules("tools/a.cc", '\nstd::getenv("GRAPHTREE_NEW")'),
+                         ["environment:2"])
+        self.assertEqual(self.rules("runtime/python/a.py", "os.environ['GRAPHTREE_NEW']"),
+                         ["environment:1"])
+        for fine in ['getenv("GRAPHTREE_TOOL")', 'getenv("GRAPHTREE_MODE")', '"GRAPHTREE_"',
+                     "#define GRAPHTREE_NEW", '"NOT_GRAPHTREE_NEW"']:
+            self.assertEqual(self.rules("tools/a.cc", fine), [], fine)
+        self.assertEqual(self.rules("tools/a.md", '"GRAPHTREE_NEW"'), [])
+
+    def test_without_a_list_nothing_is_held(self):
+        planted = source.Source("tools/a.cc", b'"GRAPHTREE_NEW"')
+        self.assertEqual(list(rules_environment.check([planted])), [])
 
 
 class IncludeTest(unittest.TestCase):

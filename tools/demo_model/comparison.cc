@@ -92,14 +92,15 @@ absl::Status RunAll(Stage& stage, Comparison* comparison) {
                             .records_ahead = stage.options.records_ahead,
                             .records_idle = stage.options.records_idle,
                             .serving = stage.options.serving,
-                            .door = stage.options.door}));
+                            .door = stage.options.door,
+                            .base = stage.options.base}));
     GRAPHTREE_RETURN_IF_ERROR(stage.options.at_the_start(way->runtime()));
     return way;
   };
   const auto at_the_end = [&](Way& way) {
     Runtime& runtime = static_cast<RuntimeWay&>(way).runtime();
-    if (stage.options.records_idle) {
-      comparison->idle = static_cast<RuntimeWay&>(way).idle_recordings();
+    if (ServesGraphs(stage.options.serving.serving)) {
+      comparison->recorded = static_cast<RuntimeWay&>(way).recorded();
     }
     comparison->runtime = runtime.stats();
     comparison->explanation = runtime.Explain({.steps = 0, .trees = false});
@@ -188,6 +189,8 @@ absl::StatusOr<Comparison> Compare(Device& device, const DemoOptions& options) {
   comparison.most_requests = options.most_requests;
   comparison.budget_bytes = options.budget_bytes;
   comparison.records_ahead = options.records_ahead;
+  comparison.records_idle = options.records_idle;
+  comparison.records_while_serving = options.base.records_while_serving;
   comparison.serving = options.serving;
   comparison.ladder = LadderUnder(options.budget_bytes, options.most_requests);
   Stage stage = {device, options, nullptr, nullptr, nullptr};

@@ -46,6 +46,7 @@ struct DemoOptions {
   bool records_idle = false;               // or between steps
   ServingMode serving = {};                // of graphtree
   std::string door = {};                   // where tools may look into graphtree; empty: nowhere
+  RuntimeOptions base = {};                // what else graphtree's runtime is told
   // Which way is running, and the steps that it has done.
   std::function<void(const char* way, int step)> progress = [](const char*, int) {};
   // Called when the runtime is open, before its first step.
@@ -71,7 +72,9 @@ struct Comparison {
   int most_requests = 0;
   uint64_t budget_bytes = 0;
   bool records_ahead = false;
-  std::optional<IdleRecordings> idle;  // if it recorded between steps
+  bool records_idle = false;
+  bool records_while_serving = true;
+  std::optional<Recorded> recorded;  // of graphtree, where graphs serve
   ServingMode serving = {};
   Explanation explanation;  // of graphtree, without trees and single steps
   std::vector<Rung> ladder;

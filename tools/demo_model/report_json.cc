@@ -31,14 +31,14 @@ void WriteLadder(const Comparison& comparison, JsonWriter& json) {
   json.Key("budget_bytes").Unsigned(comparison.budget_bytes);
   json.Key("mode").String(ToString(comparison.serving));
   json.Key("records_ahead").Bool(comparison.records_ahead);
-  if (comparison.idle.has_value()) {
+  if (comparison.recorded.has_value()) {
     json.Key("ready_ratio").BeginArray();
-    for (const double ready : comparison.idle->ready) json.Number(ready);
+    for (const double ready : comparison.recorded->ready) json.Number(ready);
     json.EndArray();
-    const Guess told = comparison.idle->estimate.device();
+    const Guess told = comparison.recorded->estimate.device();
     json.Key("estimated_bytes").Number(told.bytes);
     json.Key("estimate_error_bytes").Number(told.error);
-    json.Key("device_bytes").Unsigned(comparison.idle->device_bytes);
+    json.Key("device_bytes").Unsigned(comparison.recorded->device_bytes);
   }
   json.Key("shapes").BeginArray();
   for (const Rung& rung : comparison.ladder) {

@@ -15,6 +15,7 @@
 #include "tools/demo_model/day.h"
 #include "tools/demo_model/kernels/dims.h"
 #include "tools/demo_model/ladder.h"
+#include "tools/demo_model/runtime_way.h"
 
 namespace graphtree::demo {
 namespace {
@@ -123,6 +124,20 @@ TEST(ReportTest, HostTimeIsLessOnlyWhereItIs) {
               HasSubstr("2.0 times more than eager, 4.0 times more\n  than the"));
   for (StepRecord& step : comparison.days[kGraphtree].steps) step.host_ns /= 2;
   EXPECT_THAT(ReportText(comparison), HasSubstr("as much as eager"));
+}
+
+TEST(ReportTest, SaysHowSoonShapesWereReady) {
+  Comparison comparison = MadeUp();
+  EXPECT_THAT(ReportText(comparison), Not(HasSubstr("had their graphs")));
+  comparison.recorded = Recorded{.ready = {0.25, 0.25, 0.5, 0.75}, .estimate = {}};
+  EXPECT_THAT(ReportText(comparison),
+              HasSubstr("75 % had their graphs in the end: half of all after 3 steps.\n"));
+  comparison.recorded->ready.push_back(1);
+  EXPECT_THAT(ReportText(comparison), HasSubstr("after 3 steps,\n  all after 5 steps.\n"));
+  comparison.recorded->ready = {0.25};
+  EXPECT_THAT(ReportText(comparison), HasSubstr("25 % had their graphs in the end.\n"));
+  comparison.records_ahead = true;
+  EXPECT_THAT(ReportText(comparison), Not(HasSubstr("had their graphs")));
 }
 
 TEST(ReportTest, ADayOfReplaysHasNoReasons) {

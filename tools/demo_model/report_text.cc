@@ -123,10 +123,11 @@ std::string HowRecorded(const Comparison& comparison) {
     return absl::StrCat("It served in mode ", ToString(mode), ": every step ran eagerly.");
   }
   const char* const when =
-      comparison.records_ahead     ? "All shapes were recorded before the first request."
-      : comparison.idle.has_value() ? "Shapes are recorded between steps."
-                                    : "Shapes are recorded while serving, by the second step that "
-                                      "needs them.";
+      comparison.records_ahead  ? "All shapes were recorded before the first request."
+      : comparison.records_idle ? "Shapes are recorded between steps."
+      : comparison.records_while_serving
+          ? "Shapes are recorded while serving, by the second step that needs them."
+          : "No shape is recorded, as a setting says that steps record none.";
   const bool is_plain = mode.serving == Serving::kReplay && mode.parity_every == 0;
   if (is_plain) return when;
   return absl::StrCat(when, " It served in mode ", ToString(mode), ".");
@@ -224,32 +225,43 @@ std::string ReasonText(const Reasons& reasons, const Day& day) {
   return text;
 }
 
-// After how many steps that part of the shapes was ready.
-std::string ReadyAfter(const std::vector<double>& ready, double part) {
+// "half of all after 9 steps", if that part of the shapes was ever ready.
+std::optional<std::string> ReadyAfter(const std::vector<double>& ready, const char* name,
+                                      double part) {
   for (size_t i = 0; i < ready.size(); ++i) {
-    if (ready[i] >= part) return Count(i + 1, "step");
+    if (ready[i] >= part) return absl::StrCat(name, " after ", Count(i + 1, "step"));
   }
-  return "none of them";
+  return std::nullopt;
 }
 
-std::string IdleText(const Comparison& comparison) {
-  if (!comparison.idle.has_value()) return "";
-  const IdleRecordings& idle = *comparison.idle;
-  const double last = idle.ready.empty() ? 0 : idle.ready.back();
-  std::string words = absl::StrFormat(
-      "Of the shapes %.0f %% had their graphs in the end. Half of all had theirs after %s, and all "
-      "after %s. ",
-      100 * last, ReadyAfter(idle.ready, 0.5), ReadyAfter(idle.ready, 1));
-  if (idle.estimate.is_known) {
-    const Guess told = idle.estimate.device();
-    absl::StrAppendFormat(&words,
-                          "After %s graphtree told that all would take %s, give or take %s; the "
-                          "device has given %s.",
-                          Count(idle.estimate.learned_from, "recording"),
-                          Bytes(static_cast<uint64_t>(told.bytes)),
-                          Bytes(static_cast<uint64_t>(told.error)), Bytes(idle.device_bytes));
+std::string ReadyText(const Comparison& comparison, const std::vector<double>& ready) {
+  if (comparison.records_ahead || ready.empty()) return "";
+  std::string words =
+      absl::StrFormat("Of the shapes %.0f %% had their graphs in the end", 100 * ready.back());
+  std::vector<std::string> parts;
+  for (const auto& [name, part] : {std::pair("half of all", 0.5), std::pair("all", 1.0)}) {
+    std::optional<std::string> after = ReadyAfter(ready, name, part);
+    if (after.has_value()) parts.push_back(*std::move(after));
   }
-  return absl::StrCat("\n", Paragraph(words, 2));
+  if (!parts.empty()) absl::StrAppend(&words, ": ", absl::StrJoin(parts, ", "));
+  return words + ".";
+}
+
+std::string RecordedText(const Comparison& comparison) {
+  if (!comparison.recorded.has_value()) return "";
+  const Recorded& recorded = *comparison.recorded;
+  std::string words = ReadyText(comparison, recorded.ready);
+  if (recorded.estimate.is_known) {
+    const Guess told = recorded.estimate.device();
+    absl::StrAppendFormat(&words,
+                          "%sAfter %s graphtree told that all would take %s, give or take %s; the "
+                          "device has given %s.",
+                          words.empty() ? "" : " ",
+                          Count(recorded.estimate.learned_from, "recording"),
+                          Bytes(static_cast<uint64_t>(told.bytes)),
+                          Bytes(static_cast<uint64_t>(told.error)), Bytes(recorded.device_bytes));
+  }
+  return words.empty() ? "" : absl::StrCat("\n", Paragraph(words, 2));
 }
 
 std::string ReasonsText(const Comparison& comparison) {
@@ -322,7 +334,7 @@ std::string Ranges(const std::vector<size_t>& numbers) {
 std::string ReportText(const Comparison& comparison) {
   return absl::StrCat(Heading(comparison), Table(comparison), TokensText(comparison),
                       RatioText(comparison), Legend(comparison), LadderText(comparison),
-                      IdleText(comparison), ReasonsText(comparison),
+                      RecordedText(comparison), ReasonsText(comparison),
                       AdviceText(comparison.explanation));
 }
 

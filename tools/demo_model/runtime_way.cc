@@ -5,6 +5,9 @@
 
 #include "device/base/status_macros.h"
 #include "graphs/launcher.h"
+#include "runtime/progress.h"
+#include "runtime/recording_plan.h"
+#include "runtime/serving.h"
 #include "tools/demo_model/batch_slots.h"
 #include "tools/demo_model/model.h"
 
@@ -36,6 +39,15 @@ Values StepBody(const ModelWeights& weights, Launcher& on, const ProgramInputs& 
 
 }  // namespace
 
+RuntimeOptions RuntimeOptionsFrom(const RuntimeWayOptions& options) {
+  RuntimeOptions made = options.base;
+  made.tree.budget.executable_bytes = options.budget_bytes;
+  if (options.records_idle) made.records_while_serving = false;
+  made.serving = options.serving;
+  made.door = options.door;
+  return made;
+}
+
 absl::Status RuntimeWay::AddProgram(const ModelWeights& weights, bool is_prefill,
                                     const std::vector<Rung>& ladder) {
   ProgramId& program = programs_[is_prefill];
@@ -56,23 +68,23 @@ absl::Status RuntimeWay::AddProgram(const ModelWeights& weights, bool is_prefill
 absl::StatusOr<std::unique_ptr<RuntimeWay>> RuntimeWay::Create(Device& device, Stream& stream,
                                                                const Weights& weights,
                                                                const RuntimeWayOptions& options) {
-  RuntimeOptions runtime_options;
-  runtime_options.tree.budget.executable_bytes = options.budget_bytes;
-  runtime_options.records_while_serving = !options.records_idle;
-  runtime_options.serving = options.serving;
-  runtime_options.door = options.door;
   GRAPHTREE_ASSIGN_OR_RETURN(std::unique_ptr<Runtime> runtime,
-                             Runtime::Create(device, runtime_options));
+                             Runtime::Create(device, RuntimeOptionsFrom(options)));
   std::unique_ptr<RuntimeWay> way(
       new RuntimeWay(stream, std::move(runtime), options.records_idle));
   for (bool is_prefill : {false, true}) {
     GRAPHTREE_RETURN_IF_ERROR(way->AddProgram(weights.model(), is_prefill, options.ladder));
   }
-  if (!options.records_ahead) return way;
-  for (const ProgramId& program : way->programs_) {
-    GRAPHTREE_RETURN_IF_ERROR(way->runtime_->Record(program, stream));
-  }
+  if (options.records_ahead) GRAPHTREE_RETURN_IF_ERROR(way->RecordAhead());
   return way;
+}
+
+// By a plan, which learns from its first recordings what all of them will take.
+absl::Status RuntimeWay::RecordAhead() {
+  GRAPHTREE_ASSIGN_OR_RETURN(const RecordingPlan plan, runtime_->Plan({}, 0));
+  GRAPHTREE_ASSIGN_OR_RETURN(const PlanResult result, runtime_->RecordPlan(plan, stream_));
+  recorded_.estimate = result.estimate;
+  return result.first_failure;
 }
 
 absl::StatusOr<Submitted> RuntimeWay::Submit(const Batch& batch) {
@@ -100,24 +112,30 @@ absl::StatusOr<Submitted> RuntimeWay::Submit(const Batch& batch) {
 }
 
 absl::Status RuntimeWay::Idle() {
-  if (!records_idle_) return absl::OkStatus();
-  // The tokens were read, so the step's outputs may end.
-  outputs_.clear();
-  const ProgressOptions options = {.budget_ns = 500'000, .ends_steps = true};
-  GRAPHTREE_ASSIGN_OR_RETURN(const ProgressReport report, runtime_->Progress(stream_, options));
-  idle_.ready.push_back(report.readiness.ratio());
-  if (!idle_.estimate.is_known && report.recorded > 0) {
-    GRAPHTREE_ASSIGN_OR_RETURN(const RecordingPlan plan, runtime_->Plan({}, 0));
-    idle_.estimate = plan.estimate;
+  if (records_idle_) {
+    // The tokens were read, so the step's outputs may end.
+    outputs_.clear();
+    const ProgressOptions options = {.budget_ns = 500'000, .ends_steps = true};
+    GRAPHTREE_RETURN_IF_ERROR(runtime_->Progress(stream_, options).status());
   }
+  return ServesGraphs(runtime_->serving().serving) ? NoteReadiness() : absl::OkStatus();
+}
+
+absl::Status RuntimeWay::NoteReadiness() {
+  recorded_.ready.push_back(runtime_->readiness().ratio());
+  const uint64_t recordings = runtime_->stats().recordings;
+  if (recorded_.estimate.is_known || recordings == told_after_) return absl::OkStatus();
+  told_after_ = recordings;
+  GRAPHTREE_ASSIGN_OR_RETURN(const RecordingPlan plan, runtime_->Plan({}, 0));
+  recorded_.estimate = plan.estimate;
   return absl::OkStatus();
 }
 
-IdleRecordings RuntimeWay::idle_recordings() const {
-  IdleRecordings idle = idle_;
+Recorded RuntimeWay::recorded() const {
+  Recorded recorded = recorded_;
   const MemoryLedger ledger = runtime_->ledger();
-  idle.device_bytes = ledger.device() - ledger.slots;
-  return idle;
+  recorded.device_bytes = ledger.device() - ledger.slots;
+  return recorded;
 }
 
 WayGraphs RuntimeWay::graphs() const {

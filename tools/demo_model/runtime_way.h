@@ -7,7 +7,7 @@
 // Unless `records_ahead` says so, nothing is recorded at the start: a shape is warmed up by the
 // first step that needs it, recorded by the second, and replayed from then on. With `records_idle`
 // no step does so: shapes are recorded between steps, what steps wanted most first. Each step says
-// why it ran as it did.
+// why it ran as it did, and how many shapes were ready behind it is kept.
 #ifndef GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
 #define GRAPHTREE_TOOLS_DEMO_MODEL_RUNTIME_WAY_H_
 
@@ -25,6 +25,7 @@
 #include "graphs/tensor.h"
 #include "runtime/recording_plan.h"
 #include "runtime/runtime.h"
+#include "runtime/runtime_options.h"
 #include "runtime/serving.h"
 #include "tools/demo_model/ladder.h"
 #include "tools/demo_model/way.h"
@@ -40,11 +41,15 @@ struct RuntimeWayOptions {
   // Or between steps.
   bool records_idle = false;
   ServingMode serving = {};
-  std::string door = {};  // where tools may look in; empty: nowhere
+  std::string door = {};     // where tools may look in; empty: nowhere
+  RuntimeOptions base = {};  // what the runtime is told beside all that
 };
 
-// What came of recording between steps.
-struct IdleRecordings {
+// Of the runtime that is made.
+RuntimeOptions RuntimeOptionsFrom(const RuntimeWayOptions& options);
+
+// What came of recording, in a mode in which graphs serve.
+struct Recorded {
   std::vector<double> ready;  // after each step, which part of the shapes
   // Of all shapes, as soon as something was recorded of both programs; and what the device gave.
   PlanEstimate estimate;
@@ -63,18 +68,21 @@ class RuntimeWay : public Way {
   WayGraphs graphs() const override;
 
   Runtime& runtime() { return *runtime_; }
-  IdleRecordings idle_recordings() const;
+  Recorded recorded() const;
 
  private:
   RuntimeWay(Stream& stream, std::unique_ptr<Runtime> runtime, bool records_idle)
       : stream_(stream), runtime_(std::move(runtime)), records_idle_(records_idle) {}
+  absl::Status RecordAhead();
+  absl::Status NoteReadiness();
   absl::Status AddProgram(const ModelWeights& weights, bool is_prefill,
                           const std::vector<Rung>& ladder);
 
   Stream& stream_;
   const std::unique_ptr<Runtime> runtime_;
   const bool records_idle_;
-  IdleRecordings idle_;
+  Recorded recorded_;
+  uint64_t told_after_ = 0;  // recordings, when it was last asked what all will take
   std::array<ProgramId, 2> programs_;  // decode, prefill
   Values outputs_;                     // of the last step; they go before the runtime
   std::optional<Step> step_;

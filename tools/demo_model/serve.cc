@@ -45,7 +45,8 @@ absl::StatusOr<Served> Serve(Device& device, const ServeOptions& options) {
                           .records_ahead = options.records_ahead,
                           .records_idle = options.records_idle,
                           .serving = options.serving,
-                          .door = options.door}));
+                          .door = options.door,
+                          .base = options.base}));
   options.is_open();
   Served served;
   bool is_over = false;

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "device/device.h"
 #include "runtime/explain.h"
+#include "runtime/runtime_options.h"
 #include "runtime/serving.h"
 #include "tools/demo_model/kernels/dims.h"
 #include "tools/demo_model/trace.h"
@@ -27,6 +28,7 @@ struct ServeOptions {
   bool records_idle = false;
   ServingMode serving = {};
   std::string door;
+  RuntimeOptions base = {};  // what else the runtime is told
   // The runtime is open, and so is its door.
   std::function<void()> is_open = [] {};
   // Asked after each step.

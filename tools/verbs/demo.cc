@@ -22,6 +22,7 @@
 #include "profiler/profile_options.h"
 #include "runtime/door/socket_file.h"
 #include "runtime/runtime.h"
+#include "runtime/runtime_options.h"
 #include "runtime/serving.h"
 #include "tools/cli/arguments.h"
 #include "tools/cli/input_file.h"
@@ -36,6 +37,7 @@
 #include "tools/verbs/cuda_environment.h"
 #include "tools/verbs/demo_profile.h"
 #include "tools/verbs/demo_serve.h"
+#include "tools/verbs/demo_settings.h"
 
 namespace graphtree {
 namespace {
@@ -99,13 +101,15 @@ absl::Status SnapshotOption(const cli::Arguments& arguments, demo::DemoOptions* 
   return absl::OkStatus();
 }
 
-absl::StatusOr<ServingMode> ModeOption(const cli::Arguments& arguments) {
-  ServingMode mode;
-  GRAPHTREE_ASSIGN_OR_RETURN(mode.serving, ServingFrom(arguments.Text("--mode", "replay")));
-  GRAPHTREE_ASSIGN_OR_RETURN(const int every,
-                             InRange(arguments, "--parity", 0, arguments.Has("--parity") ? 1 : 0,
-                                     1'000'000));
-  mode.parity_every = static_cast<uint32_t>(every);
+// `mode` is the environment's.
+absl::StatusOr<ServingMode> ModeOption(const cli::Arguments& arguments, ServingMode mode) {
+  if (arguments.Has("--mode")) {
+    GRAPHTREE_ASSIGN_OR_RETURN(mode.serving, ServingFrom(arguments.Text("--mode")));
+  }
+  if (arguments.Has("--parity")) {
+    GRAPHTREE_ASSIGN_OR_RETURN(const int every, InRange(arguments, "--parity", 0, 1, 1'000'000));
+    mode.parity_every = static_cast<uint32_t>(every);
+  }
   if (mode.serving == Serving::kStrict && !arguments.Has("--record-ahead")) {
     return absl::InvalidArgumentError(
         "--mode strict makes an eager step an error, and without --record-ahead the first one is "
@@ -115,6 +119,19 @@ absl::StatusOr<ServingMode> ModeOption(const cli::Arguments& arguments) {
   return mode;
 }
 
+absl::StatusOr<uint64_t> BudgetOption(const cli::Arguments& arguments,
+                                      const RuntimeOptions& environment) {
+  constexpr const char* kVariable = "GRAPHTREE_MOST_EXECUTABLE_BYTES";
+  const bool is_set = IsFromEnvironment(environment, kVariable);
+  const uint64_t budget =
+      is_set ? environment.tree.budget.executable_bytes
+             : static_cast<uint64_t>(arguments.Bytes("--budget", demo::kDefaultBudget));
+  if (budget >= demo::RungBytes()) return budget;
+  return absl::InvalidArgumentError(absl::StrCat(is_set ? kVariable : "--budget", " ", budget,
+                                                 " holds no graph; one takes ",
+                                                 demo::RungBytes(), " bytes"));
+}
+
 absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
                                               cli::ProgressLine& progress) {
   GRAPHTREE_RETURN_IF_ERROR(FilesDiffer(arguments));
@@ -122,13 +139,8 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
   GRAPHTREE_ASSIGN_OR_RETURN(options.most_requests,
                              InRange(arguments, "--batch", demo::kMostRequests, 1,
                                      demo::kMostRequests));
-  const int64_t budget = arguments.Bytes("--budget", demo::kDefaultBudget);
-  if (budget < static_cast<int64_t>(demo::RungBytes())) {
-    return absl::InvalidArgumentError(absl::StrCat("--budget ", budget,
-                                                   " holds no graph; one takes ",
-                                                   demo::RungBytes(), " bytes"));
-  }
-  options.budget_bytes = static_cast<uint64_t>(budget);
+  GRAPHTREE_ASSIGN_OR_RETURN(options.base, DemoEnvironment(arguments));
+  GRAPHTREE_ASSIGN_OR_RETURN(options.budget_bytes, BudgetOption(arguments, options.base));
   options.records_ahead = arguments.Has("--record-ahead");
   options.records_idle = arguments.Has("--record-idle");
   if (options.records_ahead && options.records_idle) {
@@ -136,8 +148,8 @@ absl::StatusOr<demo::DemoOptions> OptionsFrom(const cli::Arguments& arguments,
         "--record-ahead records all shapes before the first request, and --record-idle between "
         "steps; give one of them");
   }
-  GRAPHTREE_ASSIGN_OR_RETURN(options.serving, ModeOption(arguments));
-  options.door = arguments.Text("--door");
+  GRAPHTREE_ASSIGN_OR_RETURN(options.serving, ModeOption(arguments, options.base.serving));
+  options.door = arguments.Text("--door", options.base.door);
   GRAPHTREE_RETURN_IF_ERROR(SnapshotOption(arguments, &options));
   if (!arguments.Has("--quiet")) {
     options.progress = [&progress](const char* way, int step) {
@@ -271,6 +283,10 @@ int RunDemo(const cli::Arguments& arguments, cli::Console& console) {
       BuiltInTrace(arguments, options->most_requests);
   if (!trace.ok()) return WrongUse(trace.status(), console);
   options->requests = *std::move(trace);
+  if (arguments.Has("--settings")) {
+    console.out << DemoSettings(*options);
+    return cli::kFine;
+  }
   const absl::StatusOr<std::unique_ptr<DemoProfile>> profile = ProfileOption(arguments);
   if (!profile.ok()) return WrongUse(profile.status(), console);
   if (arguments.Has("--serve")) return ServeDemo(arguments, *std::move(options), console);
@@ -342,6 +358,9 @@ std::vector<cli::Option> Options() {
           {.name = "--serve",
            .help = "Graphtree alone serves day after day, with its door open, until it is "
                    "interrupted."},
+          {.name = "--settings",
+           .help = "Show the settings of graphtree's runtime and where each comes from, and serve "
+                   "nothing. Variables of the environment set what no option does."},
           {.name = "--quiet", .help = "Show no progress; a terminal is shown some."},
           FileOption("--snapshot",
                      "Write the memory of the pool and of each recording: .pickle, .json or "
@@ -379,6 +398,8 @@ cli::Verb DemoVerb() {
                        {"graphtree demo --mode shadow", "what would graphs bring?"},
                        {"graphtree demo --serve --record-idle",
                         "a server to look into; it says how"},
+                       {"GRAPHTREE_MODE=shadow graphtree demo --settings",
+                        "what is in force, and where it came from"},
                        {"graphtree demo --profile day.json",
                         "then `graphtree profile show day.json`"},
                        {"graphtree demo --snapshot day.pickle",

@@ -82,6 +82,7 @@ int ServeUntilInterrupted(const std::string& device,
                .records_idle = options.records_idle,
                .serving = options.serving,
                .door = door,
+               .base = options.base,
                .is_open =
                    [&] {
                      console.out << "Serving on " << device

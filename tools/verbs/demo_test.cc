@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <fstream>
 #include <string>
 #include <thread>
@@ -72,6 +73,8 @@ TEST(DemoTest, AShortDayOnTheHostHasEqualTokens) {
   EXPECT_GT(replayed, steps / 3) << outcome.out;
   EXPECT_THAT(outcome.out, HasSubstr("warming_up: "));
   EXPECT_THAT(outcome.out, HasSubstr("not_recorded: "));
+  EXPECT_THAT(outcome.out, HasSubstr("had their graphs in the end"));
+  EXPECT_THAT(outcome.out, HasSubstr("graphtree told that all would"));
   EXPECT_EQ(outcome.err, "") << "progress is for terminals";
   ExpectFitsATerminal(outcome.out);
 }
@@ -84,6 +87,7 @@ TEST(DemoTest, RecordedAheadNearlyEveryStepIsAReplay) {
   EXPECT_GT(replayed, 0);
   EXPECT_GE(replayed, steps - 3) << outcome.out;
   EXPECT_THAT(outcome.out, Not(HasSubstr("warming_up: ")));
+  EXPECT_THAT(outcome.out, HasSubstr("graphtree told that all would"));
 }
 
 TEST(DemoTest, RecordedBetweenStepsNoStepRecords) {
@@ -124,6 +128,57 @@ TEST(DemoTest, ModesThatMakeNoSense) {
   EXPECT_THAT(RunDemo({"demo", "--mode=off", "--parity=5"}).err, HasSubstr("nothing is replayed"));
   EXPECT_THAT(RunDemo({"demo", "--parity=0"}).err, HasSubstr("--parity 0 is not between 1 and"));
   EXPECT_EQ(RunDemo({"demo", "--mode=fast"}).code, cli::kWrongUse);
+}
+
+// The value and where it comes from: "off option".
+std::string SettingIn(const std::string& text, const std::string& name) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    const std::vector<std::string> words = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    if (words.size() > 2 && words[0] == name) return words[1] + " " + words[2];
+  }
+  return "not there";
+}
+
+class DemoEnvironmentTest : public ::testing::Test {
+ protected:
+  ~DemoEnvironmentTest() override {
+    for (const std::string& name : set_) unsetenv(name.c_str());
+  }
+  void Set(const std::string& name, const char* value) {
+    ASSERT_EQ(setenv(name.c_str(), value, 1), 0);
+    set_.push_back(name);
+  }
+
+ private:
+  std::vector<std::string> set_;
+};
+
+TEST_F(DemoEnvironmentTest, SetsWhatNoOptionDoes) {
+  Set("GRAPHTREE_MODE", "shadow");
+  Set("GRAPHTREE_POOL_BYTES", "64M");
+  const Outcome shown = RunDemo({"demo", "--settings"});
+  EXPECT_EQ(shown.code, cli::kFine) << shown.err;
+  EXPECT_EQ(SettingIn(shown.out, "GRAPHTREE_MODE"), "shadow environment");
+  EXPECT_EQ(SettingIn(shown.out, "GRAPHTREE_POOL_BYTES"), "67108864 environment");
+  EXPECT_EQ(SettingIn(shown.out, "GRAPHTREE_MOST_EXECUTABLE_BYTES"), "3145728 program");
+  EXPECT_EQ(SettingIn(shown.out, "GRAPHTREE_CHECK"), "off default");
+  const Outcome over = RunDemo({"demo", "--settings", "--mode=off", "--budget=1M"});
+  EXPECT_EQ(SettingIn(over.out, "GRAPHTREE_MODE"), "off program");
+  EXPECT_EQ(SettingIn(over.out, "GRAPHTREE_MOST_EXECUTABLE_BYTES"), "1048576 program");
+  const Outcome day = RunDemo({"demo", "--device=host", "--steps=6"});
+  EXPECT_EQ(day.code, cli::kFine) << day.err;
+  EXPECT_THAT(day.out, HasSubstr("in mode shadow: every step ran eagerly"));
+}
+
+TEST_F(DemoEnvironmentTest, WhatMakesNoSenseIsToldBeforeTheDay) {
+  Set("GRAPHTREE_MODES", "shadow");
+  const Outcome unknown = RunDemo({"demo", "--device=host"});
+  EXPECT_EQ(unknown.code, cli::kWrongUse);
+  EXPECT_THAT(unknown.err, HasSubstr("the nearest is GRAPHTREE_MODE"));
+  unsetenv("GRAPHTREE_MODES");
+  Set("GRAPHTREE_MOST_EXECUTABLE_BYTES", "10K");
+  EXPECT_THAT(RunDemo({"demo", "--device=host"}).err,
+              HasSubstr("GRAPHTREE_MOST_EXECUTABLE_BYTES 10240 holds no graph"));
 }
 
 class DemoDoorTest : public ::testing::Test {
