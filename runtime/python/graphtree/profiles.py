@@ -92,6 +92,7 @@ class Profile(Owned):
     """
 
     _report: Optional[ProfileReport] = None
+    _last_figures: Optional[Tuple[str, str]] = None  # as JSON and as a table, once it is stopped
 
     def __init__(self, device: Device, path: Optional[AnyPath] = None, mode: str = "full", *,
                  light_in: int = 0, most_replays: Optional[int] = None,
@@ -121,6 +122,7 @@ class Profile(Owned):
         check(lib.gt_profile_start(_wanted.thing(device, Device, "the device").handle,
                                    ctypes.byref(options), ctypes.byref(out)))
         self.device = device
+        self._has_figures = figures or path is None
         self._own(out.value)
 
     def _look(self) -> c.gt_profile_report:
@@ -159,6 +161,9 @@ class Profile(Owned):
             error = lib.gt_profile_stop(self._handle, None)
             try:
                 self._report = self._made_report()
+                if self._has_figures:
+                    self._last_figures = (self._describe(c.GT_PROFILE_FIGURES_JSON),
+                                          self._describe(c.GT_PROFILE_TABLE))
             finally:
                 check(error)
         assert self._report is not None
@@ -168,12 +173,15 @@ class Profile(Owned):
         """For each function, node and op: how often it ran, how long (in nanoseconds), gaps, the
         time from the launch to the start, bytes a second. While the profile runs these are as of a
         second ago."""
-        rows: List[Dict[str, Any]] = json.loads(self._describe(c.GT_PROFILE_FIGURES_JSON))
+        text = (self._describe(c.GT_PROFILE_FIGURES_JSON) if self._last_figures is None
+                else self._last_figures[0])
+        rows: List[Dict[str, Any]] = json.loads(text)
         return rows
 
     def table(self) -> str:
         """The same for people."""
-        return self._describe(c.GT_PROFILE_TABLE)
+        return (self._describe(c.GT_PROFILE_TABLE) if self._last_figures is None
+                else self._last_figures[1])
 
     def _made_report(self) -> ProfileReport:
         found = self._look()
